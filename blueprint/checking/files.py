@@ -37,7 +37,7 @@ class Checked(Opened):
     blanks: those of a worksheet, what was filled in, and which cells wait.
     compared: its formulas against those of a fresh workbook, or worksheet.
     book: of a worksheet what its definitions make of what was filled in.
-    slips: mistakes that are often made in such a workbook.
+    kind: the record of its kind.
 
     Raises ReadError, in a sentence, for a missing file, one that is no workbook of ours or has a password, one whose blocks
     cannot be found whole, and one that torch cannot compute again.
@@ -45,9 +45,8 @@ class Checked(Opened):
 
     def __init__(self, path: Path):
         super().__init__(path)
-        kind = _witnessed_kind(self)
+        self.kind = kind = _witnessed_kind(self)
         self.former = kind.former
-        self.slips = imported(kind.slips)
         self.places = by_todays_names(self.places, kind.former)
         self.blanks = FilledIn(self)
         self.odd: dict[str, dict[At, str]] = {n: {} for n, found in self.places.items() if found.kind != "typed"}

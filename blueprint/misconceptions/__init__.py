@@ -25,10 +25,12 @@ from blueprint.misconceptions.rewriting import (
     without,
     zero,
 )
-from blueprint.misconceptions.wrong import Wrong, misconceptions_of, wrong_values
+from blueprint.misconceptions.shown import Arrays, Shown
+from blueprint.misconceptions.wrong import Rows, Wrong, misconceptions_of, wrong_values
 
 __all__ = [
-    "Change", "Diagnosis", "Misconception", "Names", "Wrong", "applied", "at", "base_2", "becomes", "counting", "crossed",
-    "diagnose", "equation", "half_unit", "halves", "instead", "minus_one", "misconceptions_of", "of", "operand",
-    "operation", "row", "swapped", "times", "turned", "upside_down", "whole", "without", "wrong_values", "zero",
+    "Arrays", "Change", "Diagnosis", "Misconception", "Names", "Rows", "Shown", "Wrong", "applied", "at", "base_2",
+    "becomes", "counting", "crossed", "diagnose", "equation", "half_unit", "halves", "instead", "minus_one",
+    "misconceptions_of", "of", "operand", "operation", "row", "swapped", "times", "turned", "upside_down", "whole",
+    "without", "wrong_values", "zero",
 ]  # fmt: skip

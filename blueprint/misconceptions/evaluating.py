@@ -3,22 +3,49 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import product
+from typing import Any, Protocol
 
 import numpy as np
 
 from blueprint.language import Block, Definition, Expr, NotationError, Step, Values, again, fill, filled_by, schedule
 from blueprint.language.trees import letters_of
 from blueprint.language.vectorise import compiled
+from blueprint.misconceptions.record import Misconception
+from blueprint.misconceptions.shown import Arrays, Shown
 
 Cells = Sequence[tuple[int, ...]]
 
 
-@dataclass(frozen=True, eq=False)
-class WrongRow:
-    """A row with a misconception in its equations.
+class WrongRow(Protocol):
+    """A row with a misconception in it.
 
     written: whether somebody wrote the sentence; the others follow from how the equation is built.
+    """
+
+    @property
+    def name(self) -> str:
+        """Short and stable."""
+
+    @property
+    def says(self) -> str:
+        """One sentence."""
+
+    @property
+    def written(self) -> bool:
+        """Whether somebody wrote it."""
+
+    def in_the_step(self, cells: Cells, values: Values) -> list[float]:
+        """Returns what cells come to if each is computed wrongly, from what all others hold; NaN where that is no number."""
+
+    def throughout(self, cells: Cells, values: Values) -> list[float] | None:
+        """Returns what cells come to if the whole recursion is computed wrongly; None where the row is none, or cannot be."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rewritten:
+    """A row with another equation.
+
     instead: the wrong right-hand side of each of its equations that has one. circle: the blocks that need each other,
     this one among them, where the row is a recursion.
     """
@@ -31,7 +58,7 @@ class WrongRow:
     circle: tuple[Block, ...] = ()
 
     def in_the_step(self, cells: Cells, values: Values) -> list[float]:
-        """Returns what cells come to if each is computed wrongly, from what all others hold; NaN where that is no number."""
+        """Computes the wrong equation."""
         made: dict[Definition, Any] = {}
         with np.errstate(all="ignore"):
             return [self._cell(cell, values, made) for cell in cells]
@@ -48,7 +75,7 @@ class WrongRow:
         return float(made[definition][tuple(members[axis] for axis in frame)])
 
     def throughout(self, cells: Cells, values: Values) -> list[float] | None:
-        """Returns what cells come to if the whole recursion is computed wrongly; None where the row is none, or cannot be."""
+        """Computes the wrong recursion."""
         if self._again is None:
             return None
         copy, steps = self._again
@@ -66,3 +93,38 @@ class WrongRow:
             return copies[self.block], schedule([copies[block] for block in self.circle])
         except NotationError:  # a cell would need itself
             return None
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """A row that shows what is made of the other rows' numbers."""
+
+    misconception: Misconception
+    block: Block
+    bound: Mapping[str, str | None]
+    named: Mapping[str, Block]
+    written: bool = True
+
+    @property
+    def name(self) -> str:
+        """Short and stable."""
+        return self.misconception.name
+
+    @property
+    def says(self) -> str:
+        """One sentence."""
+        return self.misconception.says
+
+    def in_the_step(self, cells: Cells, values: Values) -> list[float]:
+        """Makes the row of what all rows hold, and of what its own equation comes to."""
+        assert self.misconception.made is not None
+        places = [*product(*(range(values.size(axis)) for axis in self.block.axes))]
+        right = Rewritten("", "", True, self.block, {}).in_the_step(places, values)
+        meant = np.reshape(right, [values.size(axis) for axis in self.block.axes])
+        rows = Arrays(self.named, lambda name: values[self.named[name]])
+        with np.errstate(all="ignore"):
+            wrong = np.broadcast_to(self.misconception.made(Shown(rows, meant, self.bound)), meant.shape)
+        return [float(wrong[cell]) for cell in cells]
+
+    def throughout(self, cells: Cells, values: Values) -> None:
+        """Tells that it is made in the step alone."""

@@ -18,13 +18,13 @@ class Changed(NamedTuple):
 
 Part = tuple[str, str, Expr | None]
 """What may stand for a part of an equation: name and sentence of the mistake, and the other part; None: nothing."""
-FORGOTTEN = {"exp": "e^…", "log": "the logarithm", "tanh": "tanh", "sqrt": "the root", "abs": "|…|"}
-OTHER = {"maximum": ("minimum", "min stands where max should"), "minimum": ("maximum", "max stands where min should")}
+FORGOTTEN = {"exp": "e^…", "log": "The logarithm", "tanh": "tanh", "sqrt": "The root", "abs": "|…|"}
+OTHER = {"maximum": ("minimum", "min stands where max should."), "minimum": ("maximum", "max stands where min should.")}
 
 
 def changed(expr: Expr) -> Iterator[Changed]:
     """Yields the equation with each mistake that can be made in one of its parts."""
-    yield Changed("sign", "the sign is turned", negative(expr))
+    yield Changed("sign", "The sign is turned.", negative(expr))
     for part in walk(expr):
         for name, says, other in _parts(part, inside=part is not expr):
             if (whole := _replaced(expr, part, other)) is not None:
@@ -37,38 +37,41 @@ def _parts(part: Expr, inside: bool) -> Iterator[Part]:
     match part:
         case Op("maximum" | "minimum" as name, args):
             yield f"{name}-turned", OTHER[name][1], Op(OTHER[name][0], args)
-            yield from ((f"{name}-only", f"only {text} counts, not {rest}", kept) for kept, text, rest in _either(part))
+            yield from (
+                (f"{name}-only", f"Only {text} counts, not {rest}.", kept) for kept, text, rest in _either(part)
+            )
         case Op("add" | "sub" as name, (left, right)):
             yield (
                 "sign-within",
-                f"the sign of {_said(right)} is turned",
+                f"The sign of {_said(right)} is turned.",
                 Op("sub" if name == "add" else "add", part.args),
             )
             yield from (
-                (f"term-{_said(gone)}", f"{_said(gone)} is left out", _kept(part, gone)) for gone in (left, right)
+                (f"term-{_said(gone)}", f"{_said(gone)} is left out.", _kept(part, gone)) for gone in (left, right)
             )
             if name == "sub":
-                yield "forgotten-complement", f"{_said(right)} stands where {_said(part)} should", right
+                yield "forgotten-complement", f"{_said(right)} stands where {_said(part)} should.", right
         case Op("mul", args):
-            yield from ((f"factor-{_said(gone)}", f"{_said(gone)} is left out", _kept(part, gone)) for gone in args)
+            yield from ((f"factor-{_said(gone)}", f"{_said(gone)} is left out.", _kept(part, gone)) for gone in args)
         case Op("div", (over, under)):
-            yield "not-divided", f"it is not divided by {_said(under)}", over
-            yield "upside-down", "the fraction stands upside down", Op("div", (under, over))
+            yield "not-divided", f"It is not divided by {_said(under)}.", over
+            yield "upside-down", "The fraction stands upside down.", Op("div", (under, over))
         case Op("log", (inner,)):
-            yield "log-2", "the logarithm is to base 2, not the natural one", Op("div", (part, log(Constant(2))))
-            yield "forgotten-log", f"{FORGOTTEN['log']} is forgotten", inner
+            yield "log-2", "The logarithm is to base 2, not the natural one.", Op("div", (part, log(Constant(2))))
+            yield "forgotten-log", f"{FORGOTTEN['log']} is forgotten.", inner
         case Op(name, (inner,)) if name in FORGOTTEN:
-            yield f"forgotten-{name}", f"{FORGOTTEN[name]} is forgotten", inner
+            yield f"forgotten-{name}", f"{FORGOTTEN[name]} is forgotten.", inner
         case Op("less" | "at_most" as name, (left, right)):
-            yield "comparison-turned", "the comparison stands the other way round", Op(name, (right, left))
+            yield "comparison-turned", "The comparison stands the other way round.", Op(name, (right, left))
         case Op("where", (test, then, otherwise)):
-            yield "branch", "the other branch is taken", Op("where", (test, otherwise, then))
+            yield "branch", "The other branch is taken.", Op("where", (test, otherwise, then))
         case Op("choose", (_, *rows), labels):
             for label, row in zip(labels, rows, strict=True):
-                yield f"choice-{label}", f"{_said(row)} is taken, whatever was chosen", row
+                yield f"choice-{label}", f"{_said(row)} is taken, whatever was chosen.", row
         case Reduce(_, _, Op("mul", args)):
             yield from (
-                (f"factor-{_said(gone)}", f"{_said(gone)} is left out of the sum", _summed(part, gone)) for gone in args
+                (f"factor-{_said(gone)}", f"{_said(gone)} is left out of the sum.", _summed(part, gone))
+                for gone in args
             )
         case Ref():
             yield from _beside(part)
@@ -104,7 +107,7 @@ def _beside(ref: Ref) -> Iterator[Part]:
     for index in ref.at:
         for by in {-1, 0, 1} - {index.by} if isinstance(index, Position) else ():
             if isinstance(index, Position) and (other := neighbour(ref, index.axis, by)) is not None:
-                yield f"neighbour-{_said(other)}", f"{_said(other)} is read, not {_said(ref)}", other
+                yield f"neighbour-{_said(other)}", f"{_said(other)} is read, not {_said(ref)}.", other
 
 
 def _replaced(expr: Expr, part: Expr, other: Expr | None) -> Expr | None:
@@ -129,7 +132,7 @@ def _swapped(expr: Expr) -> Iterator[Changed]:
     read = list({node.block: node for node in walk(expr) if isinstance(node, Ref) and _is_setting(node.block)}.values())
     for place, one in enumerate(read):
         for other in read[place + 1 :]:
-            both = f"{_said(one)}-{_said(other)}", f"{_said(one)} and {_said(other)} are exchanged"
+            both = f"{_said(one)}-{_said(other)}", f"{_said(one)} and {_said(other)} are exchanged."
             yield Changed(f"swapped-{both[0]}", both[1], _exchanged(expr, {one.block: other, other.block: one}))
 
 

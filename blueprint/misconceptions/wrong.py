@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 from blueprint.language import Block, Constant, Definition, Expr, NotationError, Values, components, needs
 from blueprint.language.trees import free_axes, letters_of
-from blueprint.misconceptions.evaluating import WrongRow
+from blueprint.misconceptions.evaluating import Made, Rewritten, WrongRow
 from blueprint.misconceptions.mechanical import changed
 from blueprint.misconceptions.names import Names
 from blueprint.misconceptions.parts import same
@@ -74,7 +74,7 @@ def _beside(blank: Blank, values: Values) -> Iterator[Wrong]:
             if all(0 <= cell[place] < values.size(axis) for cell in moved):
                 numbers = (float(values.cell(blank.block, *cell)) for cell in moved)
                 name = f"{axis.meaning}-{where}".replace(" ", "-")
-                yield Wrong(name, f"it is the number of the {axis.meaning} {where}", tuple(numbers), written=False)
+                yield Wrong(name, f"It is the number of the {axis.meaning} {where}.", tuple(numbers), written=False)
 
 
 def _counts(wrong: Wrong, right: list[float], found: list[Wrong]) -> bool:
@@ -104,7 +104,11 @@ class Rows:
 
     def right(self, block: Block) -> WrongRow:
         """Returns a row with nothing wrong in it."""
-        return WrongRow("", "", True, block, {})
+        return Rewritten("", "", True, block, {})
+
+    def rewritten(self, kind: Kind | None, block: Block) -> tuple[Rewritten, ...]:
+        """Returns a row with each equation by which somebody wrote down a misconception."""
+        return tuple(row for row in self.wrong(kind, block) if isinstance(row, Rewritten) and row.written)
 
     def wrong(self, kind: Kind | None, block: Block) -> tuple[WrongRow, ...]:
         """Returns a row with each of its misconceptions, the written ones first."""
@@ -116,10 +120,12 @@ class Rows:
     def _written(self, kind: Kind | None, block: Block) -> Iterator[WrongRow]:
         for each in misconceptions_of(kind):
             bound = each.bound(block.name)
-            if bound is not None and each.change is not None:
-                instead = self._changed(each, block, Names(self._named, bound))
-                if instead:
-                    yield WrongRow(each.name, each.says, True, block, instead, self._circle(block))
+            if bound is None:
+                continue
+            if each.made is not None:
+                yield Made(each, block, bound, self._named)
+            elif instead := self._changed(each, block, Names(self._named, bound)):
+                yield Rewritten(each.name, each.says, True, block, instead, self._circle(block))
 
     def _changed(self, each: Misconception, block: Block, names: Names) -> dict[Definition, Expr]:
         """Returns the equations that a misconception makes others of; none where the workbook lacks what it reads."""
@@ -136,7 +142,7 @@ class Rows:
         circle = self._circle(block)
         for definition in (each for each in block.definitions if not isinstance(each.expr, Constant)):
             for name, says, expr in changed(definition.expr):
-                yield WrongRow(name, says, False, block, {definition: expr}, circle)
+                yield Rewritten(name, says, False, block, {definition: expr}, circle)
 
     def _circle(self, block: Block) -> tuple[Block, ...]:
         """Returns the blocks that need each other, this one among them; none where it does not need itself."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from blueprint.explaining import spots_on
 from blueprint.language import Axis, Values
+from blueprint.page.outline import Blueprint
 from blueprint.page.place import Address, Spot
 from blueprint.page.placing import lay_out
 from blueprint.page.read import Opened
@@ -30,13 +31,15 @@ KINDS_AT_HAND = 12
 
 
 class Fresh(NamedTuple):
-    """A fresh workbook: its formulas by sheet and cell, its blocks, the cells of computed limits, its fingerprint and axes."""
+    """A fresh workbook: its formulas by sheet and cell, its blocks, the cells of computed limits, its fingerprint and axes,
+    and what it was made of."""
 
     formulas: Written
     blocks: dict[str, Spot]
     limits: dict[tuple[str, int], Address]
     fingerprint: str
     axes: dict[str, tuple[Axis, ...]]
+    blueprint: Blueprint
 
 
 Off = frozenset[tuple[str, int]]
@@ -92,4 +95,6 @@ def _made(alike: Like, off: Off) -> Fresh:
         if block.limit and not block.typed
         for number, places in enumerate(spots[block.name].places())
     }
-    return Fresh(formulas, spots, limits, fingerprint(layout), {block.name: block.axes for block in layout.places})
+    return Fresh(
+        formulas, spots, limits, fingerprint(layout), {block.name: block.axes for block in layout.places}, blueprint
+    )

@@ -46,9 +46,8 @@ class Kind:
         whole: typed blocks whose cells must be whole numbers from 0, or torch has no meaning for them: the largest, or the
             block along whose last axis they count, and what is expected; {last} and {count} stand for that axis's.
         measured: whether numbers are those in which the changes that First hour proposes were measured.
-        slips: mistakes that are often made: the name of a row, how the mistake is said, and what the row then shows, made of
-            the other rows (`checking.likely`).
-        misconceptions: mistakes that are often made in a row, as changes of its equation (`blueprint.misconceptions`).
+        misconceptions: mistakes that are often made in a row, as changes of its equation, or as what it then
+            shows (`blueprint.misconceptions`).
         gradient: adds the gradients of its loss to a blueprint.
         former: how files of older versions differ.
         dumps, verifier: how dumps of real runs are read (`dumps.DumpKind`), and how they are verified and made into numbers
@@ -69,7 +68,6 @@ class Kind:
     dumps: Any | Address | None = None
     verifier: Any | Address | None = None
     witness: Any = None
-    slips: tuple[tuple[str, str, Callable[[Any], Any]], ...] | Address = ()
     misconceptions: tuple[Any, ...] | Address = ()
     gradient: Callable[[Blueprint], Blueprint] | Address | None = None
     whole: Mapping[str, tuple[int | str, str]] | Address | None = None

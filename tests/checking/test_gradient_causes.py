@@ -17,11 +17,11 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 from blueprint.book import Book
 from blueprint.checking import Checked
 from blueprint.checking.checker import judge
-from blueprint.checking.likely import named_like
 from blueprint.checking.verdicts import Verdict
 from blueprint.inputs import load
 from blueprint.language import Definition, Expr, Operand, Position, sqrt
 from blueprint.language.nodes import wrap
+from blueprint.misconceptions import Misconception
 from blueprint.page.cells import runs_of
 from blueprint.page.outline import Blueprint
 from blueprint.page.placing import place_blocks
@@ -34,6 +34,7 @@ from tests.witness.stage import Array, arrays
 from tests.workbooks.test_backward import MISTAKES, G
 
 NUMBERS = {
+    "forward": ("default", "ppo.gamma=0.9", "ppo.policy_kl_coef=0.3"),
     "gradients": ("default", "gradients=on", "ppo.ent_coef=0.1", "ppo.policy_kl_coef=0.3"),
     "steps": ("epochs", "update.epochs=2", "update.weight_decay=0.1", "update.eps=0.01", "ppo.ent_coef=0.1"),
     "minibatches": ("epochs", "update.epochs=2", "update.minibatches=2", "update.order=[[2,1],[1,2]]"),
@@ -61,7 +62,10 @@ class Bench:
 
     def with_equation(self, name: str, wrong: Callable[[G], Operand]) -> Verdict:
         """Checks the file as it would be if a row had been filled with another formula, and all recalculated."""
-        book = planted(self.numbers, name, wrong)
+        return self.with_book(planted(self.numbers, name, wrong), name)
+
+    def with_book(self, book: Book, name: str) -> Verdict:
+        """Checks the file with the formulas that a row has in another book, and with the numbers of that."""
         file = copy(self.file)
         sheet = file.places[name].sheet
         file.written = {**file.written, sheet: {**file.written[sheet], **formulas_of(book, name)}}
@@ -85,7 +89,8 @@ def formulas_of(book: Book, name: str) -> dict[tuple[int, int], str]:
     return {
         (each.row + 1, column + 1): formula.removeprefix("=")
         for each in runs_of(book.blocks[name], place_blocks(book.blueprint, book.values))
-        for column, formula in zip(each.columns, each.formulas or (), strict=True)
+        for column, formula in zip(each.columns, each.formulas or ("",) * len(each.columns), strict=True)
+        if formula
     }
 
 
@@ -130,7 +135,7 @@ def test_a_wrong_gradient_is_named_first_with_its_mistake(benches: dict[str, Ben
     name, wrong = MISTAKES[mistake]
     (first,) = benches["gradients"].with_equation(name, wrong).firsts
     assert first.name == name
-    assert SAID[mistake] in first.likely
+    assert SAID[mistake].casefold() in first.likely.casefold()
     assert first.likely in str(first)
 
 
@@ -177,7 +182,7 @@ def test_a_wrong_step_is_named_first_with_its_mistake(benches: dict[str, Bench],
     name, wrong = STEPS[said]
     (first,) = benches["steps"].with_equation(name, wrong).firsts
     assert first.name == name
-    assert first.likely.startswith(said)
+    assert first.likely.casefold().startswith(said.casefold())
 
 
 @pytest.mark.parametrize(
@@ -195,8 +200,7 @@ def test_a_wrong_step_is_named_first_with_its_mistake(benches: dict[str, Bench],
     ],
 )
 def test_a_mistake_is_known_of_rows_by_their_names(row: str, name: str, bound: dict[str, str | None] | None) -> None:
-    found = named_like(row).fullmatch(name)
-    assert (found.groupdict() if found else None) == bound
+    assert Misconception(row, "", "").bound(name) == bound
 
 
 def test_the_command_names_a_row_that_was_filled_with_another_formula(
@@ -211,7 +215,7 @@ def test_the_command_names_a_row_that_was_filled_with_another_formula(
     assert code == 1
     assert re.search(
         r"policy\.memory\.grad\.in of .*: sheet .*\n  broken formula: the whole row is =.*; a fresh workbook has =.*\n"
-        r"  likely: the slope of tanh is 1 − h², not 1 − h\n  \d+ quantities follow from it: policy\.memory\.grad, ",
+        r"  likely: The slope of tanh is 1 − h², not 1 − h\.\n  \d+ quantities follow from it: policy\.memory\.grad, ",
         out,
     )
 

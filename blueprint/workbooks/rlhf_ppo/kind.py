@@ -36,7 +36,6 @@ KIND = Kind(
     models=HERE.parent / "common" / "guides" / "models.toml",
     measured="blueprint.workbooks.rlhf_ppo.inputs.result:is_default",
     witness="blueprint.workbooks.rlhf_ppo.witness:WITNESS",
-    slips="blueprint.workbooks.common.slips_of_steps:SLIPS",
     gradient="blueprint.workbooks.rlhf_ppo.backward:with_gradients",
     whole="blueprint.workbooks.common.conventions.data:RESPONSE",
     former=Former(renamed={"value.residual_mean": "value.residual.mean", **_EXPLAINED}),

@@ -2,7 +2,8 @@
 
 from blueprint.workbooks.common.misconceptions.losses import LOSSES
 from blueprint.workbooks.common.misconceptions.networks import NETWORKS
+from blueprint.workbooks.common.misconceptions.optimiser import BACKWARD
 from blueprint.workbooks.common.misconceptions.signal import SIGNAL
 from blueprint.workbooks.common.misconceptions.watched import WATCHED
 
-MISCONCEPTIONS = (*NETWORKS, *SIGNAL, *LOSSES, *WATCHED)
+MISCONCEPTIONS = (*NETWORKS, *SIGNAL, *LOSSES, *WATCHED, *BACKWARD)
