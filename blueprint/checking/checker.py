@@ -24,7 +24,7 @@ from blueprint.checking.deviations import (
     widened,
 )
 from blueprint.checking.files import Checked
-from blueprint.checking.likely import likely
+from blueprint.checking.likely import likely, likely_answer
 from blueprint.checking.verdicts import First, Verdict
 from blueprint.language import Array, Axis
 from blueprint.page.filled_in import Spot
@@ -125,7 +125,8 @@ def _firsts(
     for spot in (spot for blank in blanks for spot in blank.wrong if spot.name in deviating):
         explained |= file.followers(spot.name) | {spot.name}
         first = _first(file, witness, spot, _follows(file, witness, spot.name, deviating))
-        found[spot] = replace(first, hidden=not reveal)
+        why = likely_answer(file, spot, float(witness[spot.name][spot.at]))
+        found[spot] = replace(first, hidden=not reveal, likely=why)
     for name, line in deviating.items():
         if name not in explained:
             root = roots.of(line)

@@ -12,7 +12,9 @@ import numpy as np
 from blueprint.checking.deviations import Deviation
 from blueprint.checking.files import Checked
 from blueprint.language import Array, NotationError, Values
-from blueprint.misconceptions import Arrays, Rows, Shown, misconceptions_of
+from blueprint.misconceptions import Arrays, Rows, Shown, diagnose, misconceptions_of, wrong_values
+from blueprint.page.filled_in import Spot
+from blueprint.page.outline import Blank
 from blueprint.page.read import ReadError
 from blueprint.reopening.fresh import Like
 
@@ -74,3 +76,16 @@ def _rewritten(file: Checked, name: str, cells: Places) -> Iterator[tuple[str, l
             with suppress(KeyError, ValueError, IndexError, NotationError):
                 if numbers := made(cells, values):
                     yield row.says, numbers
+
+
+def likely_answer(file: Checked, spot: Spot, answer: float) -> str:
+    """Returns the misconception by which a wrong number was filled into a blank, "" if none is known; answer: the right one."""
+    block = file.book.blocks.get(spot.name) if file.book else None
+    if file.book is None or block is None:
+        return ""
+    values = file.book.values
+    places = tuple(int(i) - values.before(block, axis) for i, axis in zip(spot.at, block.axes, strict=True))
+    rights = [[answer], *([float(values.own[block][spot.at])] for _ in range(block in values.own))]
+    wrong = wrong_values(file.kind, file.book.blueprint, values, Blank(spot.name, block, (places,)))
+    found = diagnose([float(file.arrays[spot.name][spot.at])], wrong, rights, block.about.decimals)
+    return found.says if found else ""
