@@ -26,67 +26,63 @@ def changed(expr: Expr) -> Iterator[Changed]:
     """Yields the equation with each mistake that can be made in one of its parts."""
     yield Changed("sign", "The sign is turned.", negative(expr))
     for part in walk(expr):
-        for name, says, other in _parts(part, inside=part is not expr):
+        for name, says, other in _parts(part):
             if (whole := _replaced(expr, part, other)) is not None:
                 yield Changed(name, says, whole)
     yield from _swapped(expr)
 
 
-def _parts(part: Expr, inside: bool) -> Iterator[Part]:
-    """Yields what may stand by mistake for a part of an equation. inside: whether it is not all of it."""
+def _parts(part: Expr) -> Iterator[Part]:
+    """Yields what may stand by mistake for a part of an equation."""
     match part:
-        case Op("maximum" | "minimum" as name, args):
-            yield f"{name}-turned", OTHER[name][1], Op(OTHER[name][0], args)
-            yield from (
-                (f"{name}-only", f"Only {text} counts, not {rest}.", kept) for kept, text, rest in _either(part)
-            )
-        case Op("add" | "sub" as name, (left, right)):
-            yield (
-                "sign-within",
-                f"The sign of {_said(right)} is turned.",
-                Op("sub" if name == "add" else "add", part.args),
-            )
-            yield from (
-                (f"term-{_said(gone)}", f"{_said(gone)} is left out.", _kept(part, gone)) for gone in (left, right)
-            )
-            if name == "sub":
-                yield "forgotten-complement", f"{_said(right)} stands where {_said(part)} should.", right
-        case Op("mul", args):
-            yield from ((f"factor-{_said(gone)}", f"{_said(gone)} is left out.", _kept(part, gone)) for gone in args)
-        case Op("div", (over, under)):
-            yield "not-divided", f"It is not divided by {_said(under)}.", over
-            yield "upside-down", "The fraction stands upside down.", Op("div", (under, over))
-        case Op("log", (inner,)):
-            yield "log-2", "The logarithm is to base 2, not the natural one.", Op("div", (part, log(Constant(2))))
-            yield "forgotten-log", f"{FORGOTTEN['log']} is forgotten.", inner
-        case Op(name, (inner,)) if name in FORGOTTEN:
-            yield f"forgotten-{name}", f"{FORGOTTEN[name]} is forgotten.", inner
-        case Op("less" | "at_most" as name, (left, right)):
-            yield "comparison-turned", "The comparison stands the other way round.", Op(name, (right, left))
+        case Op(_, (_, _)):
+            yield from _of_two(part)
         case Op("where", (test, then, otherwise)):
             yield "branch", "The other branch is taken.", Op("where", (test, otherwise, then))
         case Op("choose", (_, *rows), labels):
             for label, row in zip(labels, rows, strict=True):
                 yield f"choice-{label}", f"{_said(row)} is taken, whatever was chosen.", row
+        case Op("log", (inner,)):
+            yield "log-2", "The logarithm is to base 2, not the natural one.", Op("div", (part, log(Constant(2))))
+            yield "forgotten-log", f"{FORGOTTEN['log']} is forgotten.", inner
+        case Op(name, (inner,)) if name in FORGOTTEN:
+            yield f"forgotten-{name}", f"{FORGOTTEN[name]} is forgotten.", inner
         case Reduce(_, _, Op("mul", args)):
-            yield from (
-                (f"factor-{_said(gone)}", f"{_said(gone)} is left out of the sum.", _summed(part, gone))
-                for gone in args
-            )
+            for gone in args:
+                yield f"factor-{_said(gone)}", f"{_said(gone)} is left out of the sum.", _summed(part, gone)
         case Ref():
             yield from _beside(part)
+
+
+def _of_two(part: Op) -> Iterator[Part]:
+    """Yields what may stand by mistake for an operation with two operands."""
+    name, (left, right) = part.name, part.args
+    match name:
+        case "maximum" | "minimum":
+            yield f"{name}-turned", OTHER[name][1], Op(OTHER[name][0], part.args)
+            for kept, gone in ((left, right), (right, left)):
+                yield f"{name}-only", f"Only {_said(kept)} counts, not {_said(gone)}.", kept
+        case "add" | "sub":
+            turned = Op("sub" if name == "add" else "add", part.args)
+            yield "sign-within", f"The sign of {_said(right)} is turned.", turned
+            for gone in part.args:
+                yield f"term-{_said(gone)}", f"{_said(gone)} is left out.", _kept(part, gone)
+            if name == "sub":
+                yield "forgotten-complement", f"{_said(right)} stands where {_said(part)} should.", right
+        case "mul":
+            for gone in part.args:
+                yield f"factor-{_said(gone)}", f"{_said(gone)} is left out.", _kept(part, gone)
+        case "div":
+            yield "not-divided", f"It is not divided by {_said(right)}.", left
+            yield "upside-down", "The fraction stands upside down.", Op("div", (right, left))
+        case "less" | "at_most":
+            yield "comparison-turned", "The comparison stands the other way round.", Op(name, (right, left))
 
 
 def _said(expr: Expr) -> str:
     """Returns how a part is printed; that it is of the cell's own column goes without saying."""
     refs = (node for node in walk(expr) if isinstance(node, Ref))
     return text(expr, frozenset(index.axis for ref in refs for index in ref.at if isinstance(index, Position)))
-
-
-def _either(part: Op) -> Iterator[tuple[Expr, str, str]]:
-    left, right = part.args
-    yield left, _said(left), _said(right)
-    yield right, _said(right), _said(left)
 
 
 def _kept(part: Op, gone: Expr) -> Expr | None:
