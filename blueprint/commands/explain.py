@@ -64,6 +64,7 @@ def _depth(context: click.Context, option: click.Parameter, value: str) -> Depth
     "--depth", callback=_depth, default="2", show_default=True, metavar="N|all", help="How many steps to go down."
 )
 @click.option("--json", "style", flag_value="json", help="For programs: every cell by its address.")
+@click.option("--reveal", is_flag=True, help="Of a worksheet: as if it had no blanks, with their answers.")
 @click.option("--latex", "style", flag_value="latex", help="The equations and their numbers as an aligned environment.")
 def explain(
     arguments: tuple[str, ...],
@@ -72,6 +73,7 @@ def explain(
     word: str | None,
     others: tuple[str, ...],
     depth: Depth,
+    reveal: bool,
     style: str | None,
     **options: Any,
 ) -> None:
@@ -86,7 +88,7 @@ def explain(
     """
     *files, what = arguments
     members = _members({"n": episode, "t": token, "v": word}, others)
-    book = _book(files, what, {name: value for name, value in options.items() if value})
+    book = _book(files, what, {name: value for name, value in options.items() if value}, reveal)
     if not is_address(what, book.blocks, [_flag(letter).rstrip("=") for letter in members]):
         _check(book.block_named(what), members, book)
     found = book.explain(what, depth=depth, **members)
@@ -95,7 +97,7 @@ def explain(
     )
 
 
-def _book(files: list[str], what: str, options: dict[str, Any]) -> Book:
+def _book(files: list[str], what: str, options: dict[str, Any], reveal: bool) -> Book:
     """Opens the file, or computes the book of the numbers that are asked for; `options` holds those that are given."""
     door.require(
         not what.lower().endswith(".xlsx"),
@@ -114,7 +116,8 @@ def _book(files: list[str], what: str, options: dict[str, Any]) -> Book:
             raise door.Refused(f"{given} {are} not for a file: {files[0]} has its own numbers")
         from blueprint.reopening import book_of
 
-        return book_of(files[0])
+        return book_of(files[0], reveal)
+    door.require(not reveal, "--reveal is for the file of a worksheet: name it before what is asked for")
     numbers, overrides = options.pop("numbers", None), options.pop("set", ())
     if files and not _are_numbers(files[0]):
         raise door.Refused(

@@ -25,6 +25,7 @@ class Differences(NamedTuple):
     compared: how many typed and computed blocks both have in equal shapes.
     stale:    for each file that shows something else than its inputs give, where.
     taken:    the files of no known kind, whose computed cells are taken as they are shown.
+    blanks:   a line for each worksheet: its blanks, and what is not compared because of them.
     """
 
     names: tuple[str, str]
@@ -37,6 +38,7 @@ class Differences(NamedTuple):
     compared: int
     stale: list[Stale]
     taken: list[str]
+    blanks: list[str]
 
     @property
     def unlike(self) -> bool:
@@ -59,14 +61,33 @@ def differences(one: SavedBook, other: SavedBook, tolerance: float) -> Differenc
         names=(str(one.file.path), str(other.file.path)),
         tolerance=tolerance,
         sizes=_sizes(one, other),
-        only=([name for name in one.blocks if name not in theirs], [name for name in other.blocks if name not in ours]),
+        only=(_only(one, other), _only(other, one)),
         shapes=[name for name in both if ours[name] != theirs[name]],
         inputs=changes(one, other, shared),
         partings=partings(one, other, shared, tolerance),
         compared=len(shared),
         stale=[found for book in books if book.computes and (found := stale(book)) is not None],
         taken=[str(book.file.path) for book in books if not book.computes],
+        blanks=[*_blanks("a", one, other), *_blanks("b", other, one)],
     )
+
+
+def _only(one: SavedBook, other: SavedBook) -> list[str]:
+    """Lists the blocks that the second file lacks; what is left out of a worksheet is none of them."""
+    return [] if other.filled.blanks else [name for name in one.blocks if name not in other.blocks]
+
+
+def _blanks(letter: str, book: SavedBook, other: SavedBook) -> list[str]:
+    """Says, of a worksheet, how far it is filled in, and what is not compared."""
+    cells, empty, waiting = (len(each) for each in (book.filled.cells, book.filled.empty, book.filled.waiting))
+    if not cells:
+        return []
+    left_out = sum(name not in book.blocks for name in other.blocks)
+    more = f"; {left_out} blocks of the other file are left out of it" if left_out else ""
+    return [
+        f"{letter} is a worksheet: {cells - empty} of {cells} cells of its blanks are filled in; {empty} that are empty and "
+        f"{waiting} that wait for them are not compared{more}"
+    ]
 
 
 def _sizes(one: SavedBook, other: SavedBook) -> list[str]:
@@ -90,6 +111,7 @@ def text(found: Differences) -> str:
     lines = [
         *(f"{letter}: {name}" for letter, name in zip("ab", found.names, strict=True)),
         *_unlike(found),
+        *found.blanks,
         *_inputs(found),
         *_partings(found),
         *(
@@ -163,7 +185,7 @@ def data(found: Differences) -> dict[str, Any]:
             {**_change(each), "meaning": each.meaning, "differ": each.differ, "of": each.of, "largest": each.largest}
             for each in found.partings
         ],
-        "stale": [each._asdict() for each in found.stale], "taken": found.taken,
+        "stale": [each._asdict() for each in found.stale], "taken": found.taken, "blanks": found.blanks,
     }  # fmt: skip
 
 

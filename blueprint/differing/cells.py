@@ -103,11 +103,18 @@ def _parted(one: SavedBook, other: SavedBook, name: str, way: Way, tolerance: fl
         block, ours, theirs = one.blocks[name], _array(one, name), _array(other, name)
         moments = [_moment(at, block, way) for at in cells]
         facts = _facts(one, other, name, cells[int(np.argmin(moments))])
+        answered = {at for book in (one, other) for spot, at in book.filled.cells if spot == name}
+        meaning = block.about.meaning + " (a blank)" * (cells[int(np.argmin(moments))] in answered)
         largest = _largest(ours, theirs)
         yield (
             min(moments),
-            Parting(**facts, meaning=block.about.meaning, differ=len(cells), of=ours.size, largest=largest),
+            Parting(**facts, meaning=meaning, differ=len(cells), of=ours.size, largest=largest),
         )
+
+
+def _is_open(name: str, at: tuple[int, ...], *books: SavedBook) -> bool:
+    """Says whether a cell is a blank that is empty, or waits for one, in one of the files."""
+    return any(at in book.filled.open.get(name, ()) for book in books)
 
 
 def _apart(one: SavedBook, other: SavedBook, name: str, tolerance: float) -> list[tuple[int, ...]]:
@@ -115,12 +122,13 @@ def _apart(one: SavedBook, other: SavedBook, name: str, tolerance: float) -> lis
     ours, theirs = _array(one, name), _array(other, name)
     if ours.dtype == object or theirs.dtype == object:
         words = zip(np.ndindex(ours.shape), ours.flat, theirs.flat, strict=True)
-        return [at for at, a, b in words if str(a).casefold() != str(b).casefold()]
+        differing = [at for at, a, b in words if str(a).casefold() != str(b).casefold()]
+        return [at for at in differing if not _is_open(name, at, one, other)]
     with np.errstate(invalid="ignore"):  # two limits that are off: ∞ − ∞
         near = np.abs(ours - theirs) <= tolerance * np.maximum(1, np.maximum(np.abs(ours), np.abs(theirs)))
     blank = np.isnan(ours), np.isnan(theirs)
     differ = np.where(blank[0] | blank[1], blank[0] != blank[1], ~near & (ours != theirs))
-    return [tuple(at) for at in np.argwhere(differ).tolist()]
+    return [at for at in map(tuple, np.argwhere(differ).tolist()) if not _is_open(name, at, one, other)]
 
 
 def _moment(at: tuple[int, ...], block: Block, way: Way) -> int:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from blueprint.page import parse_cell
+from blueprint.page import names, parse_cell
 from blueprint.page.archive import require
 from blueprint.page.place import Address
 from blueprint.page.read import Opened
@@ -16,6 +16,7 @@ At = tuple[int, ...]
 """Index of a block's cell, edge cells counted."""
 MOST_BLANKS = 1_000
 """Blanks that a file may have: a class fills in a dozen, and each is looked for in the whole file."""
+MOST_COLUMNS = 50
 _BLANK = re.compile(r"blank_\d{2,4}")
 
 
@@ -24,6 +25,15 @@ class Spot(NamedTuple):
 
     name: str
     at: At
+
+
+class Told(NamedTuple):
+    """What the sheet Blanks says of a blank: as `outline.Blank` has it."""
+
+    title: str
+    weight: float = 1.0
+    asks: str = "number"
+    check: int | None = None
 
 
 class FilledIn:
@@ -35,15 +45,32 @@ class FilledIn:
 
     def __init__(self, file: Opened):
         self._file = file
-        names = sorted(name for name in file.names if _BLANK.fullmatch(name))
+        named = sorted(name for name in file.names if _BLANK.fullmatch(name))
         require(
-            len(names) <= MOST_BLANKS, f"{file.path} has {len(names)} blanks: {MOST_BLANKS} are the most it may have"
+            len(named) <= MOST_BLANKS, f"{file.path} has {len(named)} blanks: {MOST_BLANKS} are the most it may have"
         )
         self.blanks: dict[str, tuple[Spot, ...]] = {
-            name: tuple(spot for area in named_areas(file.names[name]) for spot in self._inside(area)) for name in names
+            name: tuple(spot for area in named_areas(file.names[name]) for spot in self._inside(area)) for name in named
         }
         self.cells = frozenset(spot for spots in self.blanks.values() for spot in spots)
         self.empty = frozenset(spot for spot in self.cells if not self._holds(spot))
+
+    @cached_property
+    def told(self) -> dict[str, Told]:
+        """What the sheet Blanks says of each blank; where somebody changed that sheet, its defined name is its title."""
+        found = {name: Told(name) for name in self.blanks}
+        for area in named_areas(self._file.named(names.BLANKS_RANGE) or ""):
+            headings, *rows = self._table(area)
+            for number, row in enumerate(rows, 1):
+                line, name = dict(zip(headings, row, strict=True)), f"blank_{number:02}"
+                if name in found and line.get("title"):
+                    found[name] = _told(line)
+        return found
+
+    def _table(self, area: Area) -> list[list[Any]]:
+        columns = range(area.left, min(area.right, area.left + MOST_COLUMNS) + 1)
+        rows = range(area.top, min(area.bottom, area.top + MOST_BLANKS) + 1)
+        return [[self._file.value(area.sheet, row, column) for column in columns] for row in rows]
 
     @cached_property
     def waiting(self) -> frozenset[Spot]:
@@ -129,3 +156,11 @@ class FilledIn:
         for at, spot in self._spots.items():
             if at.sheet == area.sheet and at.row in rows and at.column in columns:
                 yield spot
+
+
+def _told(line: dict[Any, Any]) -> Told:
+    """Returns what a row of the sheet Blanks says; what somebody made no number of counts as one that is not there."""
+    points, check = line.get("points"), line.get("check")
+    weight = float(points) if isinstance(points, int | float) and points > 0 else 1.0
+    asks = "formula" if "formula" in str(line.get("write")) else "number"
+    return Told(str(line["title"]), weight, asks, int(check) if isinstance(check, int | float) else None)

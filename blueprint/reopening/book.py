@@ -28,6 +28,7 @@ from blueprint.page.filled_in import FilledIn
 from blueprint.page.outline import Blueprint
 from blueprint.page.place import Address, Spot
 from blueprint.page.read import Opened
+from blueprint.reopening.worksheet import entered, places_at
 
 SAME = 1e-9
 """What a file shows may differ by this much, relative to numbers above 1: programs round exp and ln differently."""
@@ -37,23 +38,26 @@ class SavedBook(Book):
     """A book made from the typed cells of a file; its cells stand where they stand in that file.
 
     computes: whether what is not typed is computed anew, or else is what the file shows.
-    filled:   the blanks of a worksheet. What is filled in stands in its cell whatever the equation says, and all that hangs on
-        it goes on with it; what is empty, and what waits for it, is blank, so that no answer is given away.
+    filled:   the blanks of a worksheet. hidden: what is empty, and what waits for it, is blank, so that no answer is told.
+    held:     what is filled in stands in its cell whatever the equation says, and all that hangs on it goes on with it.
     """
 
     computes = True
 
-    def __init__(self, blueprint: Blueprint, file: Opened, filled: FilledIn | None = None):
-        self.file, self.filled = file, filled or FilledIn(file)
-        named = {block.name: block for block in blueprint.blocks()}
-        entered = {named[name]: cells for name, cells in self.filled.numbers.items() if name in named and self.computes}
-        sized = Values(blueprint.sizes)
-        held = {
-            block: {_places(at, block, sized): number for at, number in cells.items()}
-            for block, cells in entered.items()
-        }
-        super().__init__(blueprint, beyond=bool(held), held=held)
-        self._leave_open()
+    def __init__(
+        self,
+        blueprint: Blueprint,
+        file: Opened,
+        filled: FilledIn | None = None,
+        held: bool = True,
+        hidden: bool = True,
+    ):
+        self.file, self.filled, self.hidden = file, filled or FilledIn(file), hidden
+        numbers = entered(blueprint, self.filled) if held and self.computes else {}
+        super().__init__(blueprint, beyond=bool(numbers) and hidden, held=numbers)
+        self.behind = self.values
+        if hidden:
+            self._leave_open()
 
     @property
     def spots(self) -> Mapping[str, Spot]:
@@ -70,11 +74,10 @@ class SavedBook(Book):
 
     def cell_at(self, name: str, at: tuple[int, ...]) -> Cell:
         """Returns the cell of a block by its index in the block's array, in which edge cells are counted."""
-        return Cell(self.blocks[name], _places(at, self.blocks[name], self.values))
+        return Cell(self.blocks[name], places_at(at, self.blocks[name], self.values))
 
     def _leave_open(self) -> None:
         """Makes blank what is empty, and what waits for it; which cell reads which is seen in the numbers behind it."""
-        self._behind = self.values
         self.values = copy(self.values)
         self.values.arrays = dict(self.values.arrays)
         for name, cells in self.filled.open.items():
@@ -106,7 +109,8 @@ class SavedBook(Book):
         if cell.block.typed and shown is None:
             return "blank, counted as 0" if value == 0 else ""
         if self.blank(cell):
-            return ""
+            told = not self.hidden and shown is not None and shown != value
+            return f"{printed(shown)} was filled in" if told else ""
         if cell.block.typed:
             return self._remark(cell.block, _index(cell, self.values)) if cell.block.name in self.file.places else ""
         given, said = printed(value), self.said(cell)
@@ -130,20 +134,21 @@ class SavedBook(Book):
 
     def reads(self, cell: Cell) -> tuple[Read, ...]:
         """Returns what the equation of a cell reads, in its order; of a worksheet as if every blank were filled in."""
-        return reads(cell, self._behind)
+        return reads(cell, self.behind)
 
     def spelled(self, cell: Cell) -> tuple[str, str]:
         """Returns the equation of a cell, and the same with the numbers put in, but for a blank and for what waits."""
-        if not self.blank(cell):
+        if not (self.hidden and self.blank(cell)):
             return super().spelled(cell)
-        filled = filled_by(*cell, self._behind)
+        filled = filled_by(*cell, self.behind)
         return equation(cell.block, filled.definition) if filled else "", ""
 
     def remarks(self) -> list[str]:
         """Lists the typed cells that are text or formulas, each with its place and how it is understood."""
         typed = [(block, array.shape) for block, array in self.values.arrays.items() if block.typed]
-        remarks = ((block, at, self._remark(block, at)) for block, shape in typed for at in np.ndindex(shape))
-        return [f"{self.file.where(block.name, at)}: {text}" for block, at, text in remarks if text]
+        remarks = ((block.name, at, self._remark(block, at)) for block, shape in typed for at in np.ndindex(shape))
+        answers = ((name, at, self._answered(name, at)) for name, at in sorted(self.filled.cells - self.filled.empty))
+        return [f"{self.file.where(name, at)}: {text}" for name, at, text in (*remarks, *answers) if text]
 
     def _remark(self, block: Block, at: tuple[int, ...]) -> str:
         """Says how a typed cell is understood where that is not plain, or not what stands there; else nothing."""
@@ -151,6 +156,12 @@ class SavedBook(Book):
         if block.limit and self.file.value(found.sheet, *found.address(at)) == STORED_OFF:
             return f"typed as {STORED_OFF:.0f}, which older versions wrote for off, read as off"
         return self.file.remark(block.name, at)
+
+    def _answered(self, name: str, at: tuple[int, ...]) -> str:
+        """Says how what was filled into a blank is understood where that is no plain number."""
+        if at in self.filled.numbers.get(name, {}):
+            return self.file.remark(name, at)
+        return "what was filled in is no number, and counts as nothing"
 
     def formula(self, address: Address) -> str | None:
         """Returns the formula that stands at an address of the file, or None."""
@@ -169,11 +180,6 @@ class SavedBook(Book):
     def _shown(self, cell: Cell) -> Any:
         spot = self.spots.get(cell.block.name)
         return self.file.value(*spot.stands(cell.places)) if spot else None
-
-
-def _places(at: tuple[int, ...], block: Block, values: Values) -> tuple[int, ...]:
-    """Returns the 0-based places of a cell by its index in the block's array, in which edge cells are counted."""
-    return tuple(i - values.before(block, axis) for i, axis in zip(at, block.axes, strict=True))
 
 
 def _index(cell: Cell, values: Values) -> tuple[int, ...]:

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from blueprint.page.filled_in import FilledIn
+from blueprint.language import Block, Held, Values
+from blueprint.page.filled_in import FilledIn, Told
 from blueprint.page.outline import Blank, Blueprint
 from blueprint.page.read import Opened
-from blueprint.worksheets import without
+from blueprint.worksheets import Asked, without, worksheet
 
 FACTS = ("worksheet", "token")
 """What a worksheet says of itself that another workbook of its numbers does not: its level, and whose it is."""
@@ -16,11 +17,11 @@ Places = tuple[int, ...]
 class Cut:
     """What makes a worksheet of a workbook, as a file says it; of a file without blanks it changes nothing.
 
-    blanks: by title the block of each, by its name, and its cells by 0-based places. there: the blocks that the file has.
+    blanks: what is told of each, its block, by its name, and its cells by 0-based places. there: the blocks that the file has.
     computed: those among them that are not typed. facts: what it says of itself.
     """
 
-    blanks: tuple[tuple[str, str, tuple[Places, ...]], ...] = ()
+    blanks: tuple[tuple[Told, str, tuple[Places, ...]], ...] = ()
     there: frozenset[str] = frozenset()
     computed: frozenset[str] = frozenset()
     facts: tuple[tuple[str, str], ...] = ()
@@ -31,8 +32,24 @@ class Cut:
             return blueprint
         made = without(blueprint, self.left_out(blueprint))
         blocks = {block.name: block for block in made.blocks()}
-        blanks = tuple(Blank(title, blocks[name], cells) for title, name, cells in self.blanks if name in blocks)
+        blanks = tuple(
+            Blank(told.title, blocks[name], cells, told.weight, told.asks, told.check)
+            for told, name, cells in self.blanks
+            if name in blocks
+        )
         return replace(made, blanks=blanks, facts={**made.facts, **dict(self.facts)})
+
+    def again(self, blueprint: Blueprint) -> Blueprint:
+        """Returns the worksheet of the same blanks that is made of a whole blueprint anew: what gives away none of its answers.
+
+        Raises WorksheetError where there is none: somebody typed numbers with which a blank says nothing, or is given away.
+        """
+        if not self.blanks:
+            return blueprint
+        level = min(int(dict(self.facts).get("worksheet", "1")), 2)  # a section is its rows, each of which is named
+        asked = [Asked(told.title, told.weight) for told, _, _ in self.blanks]
+        made = worksheet(blueprint, asked, level, any(told.check is not None for told, _, _ in self.blanks)).blueprint
+        return replace(made, facts={**made.facts, **dict(self.facts)})
 
     def left_out(self, blueprint: Blueprint) -> set[str]:
         """Returns the names of the blocks that were left out; none where the file has a name that nobody knows.
@@ -49,11 +66,32 @@ def cut_of(file: Opened, filled: FilledIn | None = None) -> Cut:
     if not filled.blanks:
         return Cut()
     found = []
-    for title, spots in filled.blanks.items():
+    for called, spots in filled.blanks.items():
         for name in dict.fromkeys(spot.name for spot in spots):
             starts = [along.start for along in file.places[name].shape]
             cells = (spot.at for spot in spots if spot.name == name)
-            found.append((title, name, tuple(tuple(i - s for i, s in zip(at, starts, strict=True)) for at in cells)))
+            found.append(
+                (
+                    filled.told[called],
+                    name,
+                    tuple(tuple(i - s for i, s in zip(at, starts, strict=True)) for at in cells),
+                )
+            )
     computed = frozenset(name for name, place in file.places.items() if place.kind != "typed")
     facts = tuple((name, file.noted[name]) for name in FACTS if name in file.noted)
     return Cut(tuple(found), frozenset(file.places), computed, facts)
+
+
+def entered(blueprint: Blueprint, filled: FilledIn) -> Held:
+    """Returns what is filled in, by block and 0-based places."""
+    named, sized = {block.name: block for block in blueprint.blocks()}, Values(blueprint.sizes)
+    return {
+        named[name]: {places_at(at, named[name], sized): number for at, number in cells.items()}
+        for name, cells in filled.numbers.items()
+        if name in named
+    }
+
+
+def places_at(at: tuple[int, ...], block: Block, values: Values) -> tuple[int, ...]:
+    """Returns the 0-based places of a cell by its index in the block's array, in which edge cells are counted."""
+    return tuple(i - values.before(block, axis) for i, axis in zip(at, block.axes, strict=True))
