@@ -69,7 +69,7 @@ def _proved(book: Book, path: Path) -> bool:
 def _tell_result(book: Book) -> None:
     """Prints what everything leads to: the equation, its numbers, and its parts by name; or the rows of a quantity."""
     result = book.blueprint.result
-    if result is None:
+    if result is None or book.blueprint.blanks:  # of a worksheet it may be an answer, or may lead to one
         return
     title = result.name.replace("_", " ")
     if result.axes:
