@@ -42,12 +42,12 @@ def saved(book: Book, path: Path, proof: bool, remarks: Iterable[str] = ()) -> b
     say(f"{printable(str(path))}: {len(book.layout.body)} sheets, {formulas:,} formulas")
     for line in remarks:
         say(line)
-    proved = not proof or _proved(book, path)
+    agrees = not proof or proved(book, path)
     _tell_result(book)
-    return proved
+    return agrees
 
 
-def _proved(book: Book, path: Path) -> bool:
+def proved(book: Book, path: Path) -> bool:
     """Says how many formulas an independent engine recalculated to our number, and the first that it did not."""
     from blueprint.page.recalculate import EngineMissing
 

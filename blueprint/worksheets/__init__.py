@@ -5,7 +5,8 @@ from blueprint.worksheets.check_digits import can_be_checked
 from blueprint.worksheets.cutting import without
 from blueprint.worksheets.errors import WorksheetError
 from blueprint.worksheets.leaks import Leak, Search
-from blueprint.worksheets.making import LEVELS, Worksheet, worksheet
+from blueprint.worksheets.made import LEVELS, Worksheet
+from blueprint.worksheets.making import worksheet
 
 __all__ = [
     "LEVELS", "Asked", "Leak", "Search", "Worksheet", "WorksheetError", "asked_from", "can_be_checked",

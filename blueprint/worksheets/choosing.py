@@ -12,7 +12,6 @@ from random import Random
 from blueprint.language import Axis, Block, Cell
 from blueprint.page.outline import Piece
 from blueprint.worksheets.candidates import Candidates
-from blueprint.worksheets.errors import require
 
 NEARLY = 0.9
 """A column is as good as the best one if it has this share of its quantities."""
@@ -29,25 +28,24 @@ class Chooser:
     def chosen(
         self, count: int, refused: set[Block], one_of: Callable[[Cell], object] = lambda cell: cell
     ) -> list[Cell]:
-        """Chooses so many cells, none in the blocks refused, spread over the steps, in the order of computation.
+        """Chooses so many cells, or as many as there are, spread over the steps, in the order of computation.
 
-        one_of: of the cells for which it is the same one is chosen. Raises WorksheetError if there are not so many.
+        refused: blocks in which none is chosen. one_of: of the cells for which it is the same one is chosen.
         """
         found: list[Cell] = []
         for column in self.columns:
             here = self._around(column, refused)
             for tier in self._tiers(here):
                 self._take([cell for cell in tier if one_of(cell) not in set(map(one_of, found))], count, found)
-        require(
-            len(found) == count,
-            f"{count} blanks are more than these numbers have room for: {len(found)} cells can be blanks; ask for fewer",
-        )
         rank = {cell: i for i, cell in enumerate(self.candidates.usable)}
         return sorted(found, key=rank.__getitem__)
 
     def _around(self, column: Column, refused: set[Block]) -> list[Cell]:
-        """Lists the usable cells of a column, and those of its group of which the column itself has none of the row."""
-        left = [cell for cell in self.candidates.usable if cell.block not in refused]
+        """Lists the usable cells of a column, and those of its group of which the column itself has none of the row.
+
+        None is of what says which cells count: with such a blank empty, everything would wait.
+        """
+        left = [cell for cell in self.candidates.usable if cell.block not in refused | self.graph.frame]
         inside = {cell for cell in left if self.column(cell) <= column}
         rows = {cell.block for cell in inside}
         outer = [axis.extent for sheet in self.book.blueprint.sheets for axis in sheet.across[:-1]]

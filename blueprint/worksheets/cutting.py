@@ -1,5 +1,6 @@
 """A blueprint without some of its blocks: what shows them, leads to them or speaks of them goes with them."""
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
@@ -45,6 +46,7 @@ class Cutter:
         self.blueprint, self.gone, self.texts = blueprint, set(gone), set(texts)
         finders = [each for each in blueprint.sheets if any(isinstance(item, Finder) for item in each.items())]
         self.derived_again = {sheet.title for sheet in finders}
+        self.unled: list[re.Pattern[str]] = []
 
     def cut(self) -> Blueprint:
         """Returns what is left of the blueprint."""
@@ -53,18 +55,27 @@ class Cutter:
         while lost := set(whole.blocks()) - set(left.blocks()) - self.gone:
             self.gone |= lost  # what stood beside something that is gone, such as an allowed distance
             left = self._sheets_left()
-        blocks = set(left.blocks())
+        titles = {sheet.title for sheet in whole.sheets} - {sheet.title for sheet in left.sheets}
+        self.unled = [re.compile(rf"\b(?:sheet|on|see) {re.escape(title)}\b") for title in titles]
+        left, blocks = self._sheets_left(), set(left.blocks())
         return replace(
             left,
             typed={block: given for block, given in whole.typed.items() if block in blocks},
             names={axis: name for axis, name in whole.names.items() if isinstance(name, str) or name in blocks},
             choices={block: words for block, words in whole.choices.items() if {block, words} <= blocks},
             ranges={block: ends for block, ends in whole.ranges.items() if block in blocks},
-            notes={name: text for name, text in whole.notes.items() if text not in self.texts},
+            notes={name: kept for name, text in whole.notes.items() if (kept := self.text(text))},
             facts={name: text for name, text in whole.facts.items() if text not in self.texts},
             chosen=None if self.derived_again else whole.chosen,
             parts=tuple(block for block in whole.parts if block in blocks),
         )
+
+    def text(self, text: str) -> str:
+        """Returns what is left of a text: not the sentences that lead to a sheet that is gone."""
+        if text in self.texts:
+            return ""
+        kept = (each for each in re.split(r"(?<=[.!?]) ", text) if not any(sheet.search(each) for sheet in self.unled))
+        return " ".join(kept) if self.unled else text
 
     def _sheets_left(self) -> Blueprint:
         return replace(self.blueprint, sheets=tuple(filter(None, map(self.sheet, self.blueprint.sheets))))
@@ -106,7 +117,7 @@ class Cutter:
             case Judged(checks=block) | Step(block=block) | Listed(block=block):
                 return () if block in self.gone else (item,)
             case Note(text):
-                return () if text in self.texts else (item,)
+                return (Note(said),) if (said := self.text(text)) else ()
             case Sample(text):
                 return (replace(item, text="1") if text in self.texts else item,)
         return self._view(item)
@@ -130,11 +141,14 @@ class Cutter:
     def _entry(self, cells: tuple[str | Box | Block, ...]) -> tuple[Item, ...]:
         """Keeps a row of words, without its links to what is gone; not where a number that it shows, or its text, is gone."""
         lost = [cell for cell in cells if isinstance(cell, Block) and cell in self.gone]
-        if lost or any(isinstance(cell, str) and cell in self.texts for cell in cells):
+        if lost or any(isinstance(cell, str) and cell and not self.text(cell) for cell in cells):
             return ()
         unled = [cell for cell in cells if isinstance(cell, Box) and cell.block in self.gone and not cell.title]
-        kept = (self._box(cell) if isinstance(cell, Box) else cell for cell in cells)
+        kept = (self._box(cell) if isinstance(cell, Box) else self._word(cell) for cell in cells)
         return () if unled else (Entry(tuple(kept)),)
+
+    def _word(self, cell: str | Block) -> str | Block:
+        return self.text(cell) if isinstance(cell, str) else cell
 
     def _box(self, box: str | Box) -> str | Box:
         """Returns a box that leads nowhere for one that leads to what is gone."""

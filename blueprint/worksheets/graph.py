@@ -85,6 +85,12 @@ class Graph:
         """The sheets that show every step of a column once more, with its numbers."""
         return [sheet for sheet in self.blueprint.sheets if any(isinstance(item, Finder) for item in sheet.items())]
 
+    @cached_property
+    def frame(self) -> set[Block]:
+        """What says which cells count and what stands at the head of a sheet, and all that these read, step after step."""
+        heads = [block for sheet in self.blueprint.sheets for block in sheet.head]
+        return self.above([*heads, *(sheet.grey for sheet in self.blueprint.sheets if sheet.grey is not None)])
+
     def counts(self, block: Block, places: tuple[int, ...], values: Values) -> bool:
         """Tells whether a cell is part of what is computed: it does not stand in a column that its sheet greys."""
         grey = self.home[block][0].grey if block in self.home else None

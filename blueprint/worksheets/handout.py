@@ -1,14 +1,14 @@
 """The handout: a worksheet on paper. For each blank what is asked, its equation, the numbers it reads, and a line to write on."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from blueprint.book import Book
 from blueprint.explaining import label
-from blueprint.language import Cell, Read, equation, filled_by
+from blueprint.language import Cell, equation, filled_by
 from blueprint.page.outline import Blank
-from blueprint.worksheets.leaks import answers_of
-from blueprint.worksheets.making import Worksheet
+from blueprint.worksheets.leaks import Search
+from blueprint.worksheets.made import Worksheet
+from blueprint.worksheets.table import Table
 
 MOST = 12
 """How many numbers of a sum are put on paper; of more the sheet is named where they stand."""
@@ -46,62 +46,78 @@ class Handout:
 
 def handout(worksheet: Worksheet) -> Handout:
     """Returns what a worksheet asks, as text."""
-    full, blanks = worksheet.full, worksheet.blanks
     ways = {1: "numbers", 2: "rows: write the formula", 3: "sections: write the formulas"}[worksheet.level]
-    head = (f"{worksheet.blueprint.title}, level {worksheet.level}, {len(blanks)} blanks ({ways})",)
-    return Handout(
-        worksheet.blueprint.sheets[0].heading or worksheet.blueprint.title,
-        head,
-        tuple(_task(i, blank, blanks, full) for i, blank in enumerate(blanks, 1)),
-    )
+    blanks = "1 blank" if len(worksheet.blanks) == 1 else f"{len(worksheet.blanks)} blanks"
+    rounded = "Numbers that are given are rounded as the sheets show them; the workbook has all their digits."
+    head = (f"{worksheet.blueprint.title}, level {worksheet.level}, {blanks} ({ways})", rounded)
+    title = worksheet.blueprint.sheets[0].heading or worksheet.blueprint.title
+    return Handout(title, head, tuple(_Writer(worksheet).tasks()))
 
 
-def _task(number: int, blank: Blank, blanks: Sequence[Blank], book: Book) -> Task:
-    """Returns one blank; of a row its equation, and as an example what the first cell that counts reads."""
-    cell = Cell(blank.block, _first(blank, book))
-    filled, answers = filled_by(*cell, book.values), answers_of(blank, book.values)
-    decimals = blank.block.about.decimals
-    return Task(
-        number=number,
-        title=blank.block.about.meaning or blank.block.name,
-        wanted=label(cell, book.blueprint.names, book.values),
-        equation=equation(blank.block, filled.definition) if filled else "",
-        given=tuple(_given(cell, blanks, book)),
-        asks=blank.asks,
-        weight=blank.weight,
-        stands=book.stands(*cell, book.values),
-        answer="  ".join(f"{each + 0.0:.{decimals}f}" for each in answers).replace("-", "−"),
-        digits=blank.check,
-    )
+class _Writer:
+    """Writes down what the blanks of a worksheet ask."""
 
+    def __init__(self, worksheet: Worksheet):
+        self.worksheet, self.book, self.blanks = worksheet, worksheet.full, worksheet.blanks
+        self.numbers = {Cell(each.block, at): i for i, each in enumerate(self.blanks, 1) for at in each.cells}
+        self.search = Search(self.book.blueprint, self.book.values, self.blanks)
+        self.table = Table(self.search.graph.blocks, self.book.values)
 
-def _first(blank: Blank, book: Book) -> tuple[int, ...]:
-    """Returns the first cell of a blank whose answer is not 0, which shows best what is asked."""
-    nonzero = (at for at in blank.cells if book.values.cell(blank.block, *at) != 0)
-    return next(nonzero, blank.cells[0])
+    def tasks(self) -> Iterator[Task]:
+        """Yields each blank; of a row its equation, and as an example what the first cell that counts reads."""
+        for number, blank in enumerate(self.blanks, 1):
+            block, answers = blank.block, self.worksheet.answers[blank.title]
+            cell = Cell(block, self._first(blank))
+            filled = filled_by(*cell, self.book.values)
+            yield Task(
+                number=number,
+                title=block.about.meaning or block.name,
+                wanted=self._called(cell),
+                equation=equation(block, filled.definition) if filled else "",
+                given=tuple(self._given(cell)),
+                asks=blank.asks,
+                weight=blank.weight,
+                stands=self._address(cell),
+                answer="  ".join(f"{each + 0.0:.{block.about.decimals}f}" for each in answers).replace("-", "−"),
+                digits=blank.check,
+            )
 
+    def _first(self, blank: Blank) -> tuple[int, ...]:
+        """Returns the first cell of a blank whose answer is not 0, which shows best what is asked."""
+        nonzero = (at for at in blank.cells if self.book.values.cell(blank.block, *at) != 0)
+        return next(nonzero, blank.cells[0])
 
-def _given(cell: Cell, blanks: Sequence[Blank], book: Book) -> Iterator[str]:
-    """Yields what an equation reads: each number by its name, a blank by its number, a long sum by where it stands."""
-    for read in book.reads(cell):
-        if len(read.cells) > MOST:
-            yield f"{read.ref.block.symbol}: {len(read.cells)} numbers, {_range(read, book)}"
-            continue
-        for each in read.cells:
-            called = label(each, book.blueprint.names, book.values)
-            inside = next((i for i, blank in enumerate(blanks, 1) if _holds(blank, each)), None)
-            yield f"{called} = {_shown(each, book)}" if inside is None else f"{called} is blank {inside}"
+    def _given(self, cell: Cell) -> Iterator[str]:
+        """Yields what an equation reads: each number by its name, a blank by its number, a long sum by where it stands."""
+        for read in self.book.reads(cell):
+            if len(read.cells) > MOST:
+                first, last = self._address(read.cells[0]), self._address(read.cells[-1])
+                yield f"{read.ref.block.symbol}: {len(read.cells)} numbers, {first} to {last.rpartition('!')[2]}"
+            else:
+                shown: dict[str, list[str]] = {}
+                for each in read.cells:
+                    said = self._shown(each)
+                    together = said if said.startswith("follow") else f"{len(shown)} {said}"
+                    shown.setdefault(together, []).append(self._called(each))
+                yield from (f"{', '.join(cells)} {said.lstrip('0123456789 ')}" for said, cells in shown.items())
 
+    def _shown(self, cell: Cell) -> str:
+        """Returns the number of a cell, or, where it hangs on blanks, on which: with it one would know something of them."""
+        if cell in self.numbers:
+            return f"is blank {self.numbers[cell]}"
+        value = self.book.values.cell(cell.block, *cell.places)
+        if isinstance(value, str):
+            return f"= “{value}”"
+        if hangs := [str(i) for i, blank in enumerate(self.blanks, 1) if self._hangs(cell, blank)]:
+            return f"follows from {'blanks' if len(hangs) > 1 else 'blank'} {', '.join(hangs)}"
+        return f"= {value + 0.0:.{cell.block.about.decimals}f}".replace("-", "−")
 
-def _holds(blank: Blank, cell: Cell) -> bool:
-    return blank.block is cell.block and cell.places in blank.cells
+    def _hangs(self, cell: Cell, blank: Blank) -> bool:
+        at = self.table.index(cell)
+        return bool(self.search.table((blank,)).numbers[at] != self.table.numbers[at])
 
+    def _called(self, cell: Cell) -> str:
+        return label(cell, self.book.blueprint.names, self.book.values)
 
-def _shown(cell: Cell, book: Book) -> str:
-    value = book.values.cell(cell.block, *cell.places)
-    return f"“{value}”" if isinstance(value, str) else f"{value + 0.0:.{cell.block.about.decimals}f}".replace("-", "−")
-
-
-def _range(read: Read, book: Book) -> str:
-    first, last = (book.stands(*cell, book.values) for cell in (read.cells[0], read.cells[-1]))
-    return f"{first} to {last.rpartition('!')[2]}"
+    def _address(self, cell: Cell) -> str:
+        return self.worksheet.book.layout.address(*cell)

@@ -1,8 +1,7 @@
 """The worksheet: a blueprint with blanks, without what would give their answers away."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from itertools import product
 
 from blueprint.book import Book
@@ -17,58 +16,34 @@ from blueprint.worksheets.errors import WorksheetError, require
 from blueprint.worksheets.graph import Graph
 from blueprint.worksheets.leaks import answers_of, is_plain
 from blueprint.worksheets.leaving import Leaver, Left
+from blueprint.worksheets.made import LEVELS, Worksheet
 
-LEVELS = {1: "single cells", 2: "whole rows", 3: "whole sections"}
-
-
-@dataclass(frozen=True)
-class Worksheet:
-    """A blueprint with blanks, and what belongs into them.
-
-    full: the book with all answers. answers: by the title of a blank the numbers of its cells, in their order.
-    shown: cells of rows whose answers stand elsewhere as well, in what cannot be left out: of these the formula is asked.
-    """
-
-    blueprint: Blueprint
-    full: Book
-    level: int
-    answers: dict[str, list[float]] = field(default_factory=dict)
-    shown: frozenset[Cell] = frozenset()
-
-    @property
-    def blanks(self) -> tuple[Blank, ...]:
-        """The blanks, in the order of computation or in that in which they were asked for."""
-        return self.blueprint.blanks
-
-    @cached_property
-    def book(self) -> Book:
-        """The book to save and to hand out."""
-        return Book(self.blueprint)
-
-    @cached_property
-    def filled_in(self) -> Book:
-        """The whole book, of which nothing is left out, with the answers in its blanks."""
-        held = {blank.block: dict[tuple[int, ...], float]() for blank in self.blanks}
-        for blank in self.blanks:
-            held[blank.block] |= dict(zip(blank.cells, self.answers[blank.title], strict=True))
-        return Book(replace(self.full.blueprint, blanks=self.blanks), held=held)
+USUAL = 12
+"""How many blanks are chosen, where there can be so many."""
 
 
 def worksheet(
-    blueprint: Blueprint, asked: int | Sequence[Asked] = 12, level: int = 1, check: bool = False, seed: str = ""
+    blueprint: Blueprint,
+    asked: int | Sequence[Asked] | None = None,
+    level: int = 1,
+    check: bool = False,
+    seed: str = "",
 ) -> Worksheet:
     """Makes a worksheet.
 
-    asked: how many blanks are chosen, or which they are. level: 1, single cells; 2, whole rows; 3, whole sections.
+    asked: how many blanks are chosen, or which they are; None: 12, or as many as there can be.
+    level: 1, single cells; 2, whole rows; 3, whole sections.
     check: each answer must have check digits that tell right from wrong and do not tell the answer.
     seed: other blanks are chosen for another seed, the same for the same. Raises WorksheetError where it cannot be made.
     """
     require(level in LEVELS, f"there is no level {level}: 1 is single cells, 2 whole rows, 3 whole sections")
     require(not blueprint.blanks, "this blueprint has blanks already: make a worksheet of one without")
     making = _Making(Book(blueprint), level, check, seed)
+    if asked is None:
+        return making.chosen(USUAL, fewest=1)
     if isinstance(asked, int):
         require(asked > 0, f"{asked} blanks: a worksheet has 1 or more")
-        return making.chosen(asked)
+        return making.chosen(asked, fewest=asked)
     require(asked, "no blank is asked for: a worksheet has 1 or more")
     return making.asked(asked)
 
@@ -85,11 +60,16 @@ class _Making:
         self.candidates = Candidates(book, self.graph, barred, suits)
         self.chooser = Chooser(self.candidates, seed)
 
-    def chosen(self, count: int) -> Worksheet:
-        """Chooses blanks until none of them is given away."""
+    def chosen(self, count: int, fewest: int) -> Worksheet:
+        """Chooses blanks until none of them is given away. Raises WorksheetError if there are fewer than the fewest."""
         refused: set[Block] = set()
         while True:
             by_blank = self._choice(count, refused)
+            can_be = f"{len(by_blank)} {'rows' if self.level == 2 else 'cells'} can be blanks"
+            require(
+                len(by_blank) >= fewest or (self.level == 3 and by_blank),
+                f"{count} blanks are more than these numbers have room for: {can_be}; ask for fewer",
+            )
             left = self.leaver.leave(list(by_blank))
             if not left.refused:
                 return self._made(list(by_blank), left)
@@ -107,7 +87,6 @@ class _Making:
             rows = self._section(cell.block)
             if not found or len(found) + len(rows) <= count:
                 found |= {self._row(block): cell for block in rows}
-        require(found, "nothing in this workbook can be left blank a section at a time: ask for rows, --level 2")
         return found
 
     def asked(self, asked: Sequence[Asked]) -> Worksheet:
