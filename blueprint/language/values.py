@@ -38,6 +38,7 @@ class Values:
         self.arrays: dict[Block, Array] = {}
         self.held: dict[Block, Array] = {}
         self.own: dict[Block, Array] = {}
+        self._known: dict[Block, tuple[int, list[range]]] = {}
 
     def size(self, axis: Axis) -> int:
         """Returns how many members an axis has; a joined axis has those of its parts."""
@@ -64,7 +65,11 @@ class Values:
 
     def spans(self, block: Block) -> list[range]:
         """Returns the places that a block has along each of its axes, edges included."""
-        return [self.span(block, axis) for axis in block.axes]
+        edges, spans = self._known.get(block, (-1, []))
+        if edges != len(block.edges):  # a block that is being defined may get more of them
+            spans = [self.span(block, axis) for axis in block.axes]
+            self._known[block] = len(block.edges), spans
+        return spans
 
     def fill(self, block: Block, typed: Mapping[Block, object]) -> None:
         """Takes a typed block's numbers; raises NotationError if they are missing or of another shape."""
@@ -127,9 +132,10 @@ class Values:
 
     def cell(self, block: Block, *places: int) -> float | str:
         """Returns one cell by 0-based places; −1 and the axis's size are its edges. A limit that is off is a word."""
-        if any(place not in span for place, span in zip(places, self.spans(block), strict=True)):
+        spans = self.spans(block)
+        if any(place not in span for place, span in zip(places, spans, strict=True)):
             raise IndexError(f"{block.name} has no cell at {places}")
-        at = tuple(place + self.before(block, axis) for place, axis in zip(places, block.axes, strict=True))
+        at = tuple(place - span[0] for place, span in zip(places, spans, strict=True))
         found: float | str = self.arrays[block][at] if block.text else float(self.arrays[block][at])
         return trees.OFF_WORD if block.limit and found == inf else found
 

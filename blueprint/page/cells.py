@@ -89,7 +89,7 @@ def _typed(block: Block, layout: Layout) -> Iterator[Run]:
         row, column = place.cell(block, places)
         columns, cells = rows.setdefault(row, ([], []))
         columns.append(column)
-        cells.append(_plain(values.cell(block, *places)))
+        cells.append(plain(values.cell(block, *places)))
     for row, (columns, cells) in rows.items():
         yield Run(block, place.sheet, row, columns, None, cells, edge=False)
 
@@ -115,7 +115,7 @@ def _defined(block: Block, definition: Definition, layout: Layout) -> Iterator[R
         elif not constant:
             spelled = addresses.template(block, definition, at, layout)
             formulas = [spelled.filled(column, start) for column, start in zip(columns, starts, strict=True)]
-        found = list(map(_plain, np.ravel(values.view(target, at)[1]).tolist()))
+        found = list(map(plain, np.ravel(values.view(target, at)[1]).tolist()))
         yield Run(block, place.sheet, row, columns, formulas, found, edge=len(free) < len(definition.target))
 
 
@@ -144,7 +144,7 @@ def _columns(target: Ref, at: Members, along: list[Axis], layout: Layout) -> tup
     return columns, starts
 
 
-def _plain(value: Value) -> Value:
+def plain(value: Value) -> Value:
     """Returns a value as a cell holds it: what is infinite is a limit that is off; no sheet knows a minus zero."""
     return value if isinstance(value, str) else OFF_WORD if value == inf else float(value) + 0.0
 

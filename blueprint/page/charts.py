@@ -138,15 +138,28 @@ def _numbers(chart: outline.Chart, layout: Layout) -> dict[str, Any]:
 
 def _words(chart: outline.Chart, series: outline.Series, layout: Layout) -> list[dict[str, Any]]:
     """Describes the words beside dots: each is a series of its own, without a mark, whose name is the word."""
-    if series.words is None or layout.values[series.values].size > MOST_WORDS:
+    found = _sides(chart, series, layout)
+    if series.words is None or not found:
         return []
-    x, y, words = (layout.values[block].ravel().tolist() for block in (series.over, series.values, series.words))
-    found = sides([*zip(x, y, words, strict=True)], (chart.across.low, chart.across.high))
     members = (_members(block, layout) for block in (series.words, series.over, series.values))
     return [
         {"name": name, "categories": across, "values": up} | UNDRAWN | {"data_labels": WORD | {"position": side}}
         for name, across, up, side in zip(*members, found, strict=True)
     ]
+
+
+def _sides(chart: outline.Chart, series: outline.Series, layout: Layout) -> list[str]:
+    """Returns on which side of its dot each word of a series stands; none where there are no words, or too many."""
+    if series.words is None or layout.values[series.values].size > MOST_WORDS:
+        return []
+    x, y, words = (layout.values[block].ravel().tolist() for block in (series.over, series.values, series.words))
+    return sides([*zip(x, y, words, strict=True)], (chart.across.low, chart.across.high))
+
+
+def sides_on(placed: PlacedChart, layout: Layout) -> list[str]:
+    """Returns the side of every word of a chart as a file has it, in its order; the right one goes without saying."""
+    found = (side for series in placed.chart.series for side in _sides(placed.chart, series, layout))
+    return ["" if side == "right" else f'<c:dLblPos val="{side[0].replace("a", "t")}"/>' for side in found]
 
 
 def _axis(scale: outline.Scale) -> dict[str, Any]:

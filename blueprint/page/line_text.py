@@ -101,3 +101,8 @@ def pieces(expr: Expr) -> list[str | Number]:
     for bracketed, plain, following in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
         found += [Number(numbers[int(bracketed or plain)], bracketed is not None), following.translate(brackets)]
     return [piece for piece in found if piece != ""]
+
+
+def bracketed(factor: bool, formula: str, printed: str) -> tuple[str, str]:
+    """Puts brackets around what is a factor, as formula and as text."""
+    return (f'"("&{formula}&")"', f"({printed})") if factor else (formula, printed)

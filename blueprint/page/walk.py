@@ -28,11 +28,6 @@ ONE_LINE, SHORTER = 60, 0.85
 """Letters of an equation that stand on one line, and how much narrower its column is than that of the numbers."""
 
 
-def bracketed(factor: bool, formula: str, printed: str) -> tuple[str, str]:
-    """Puts brackets around what is a factor, as formula and as text."""
-    return (f'"("&{formula}&")"', f"({printed})") if factor else (formula, printed)
-
-
 def lay_walk(layout: Layout) -> None:
     """Spells the lines of the walk, and what a spread shows, now that every place is known."""
     choice, finder = layout.blueprint.chosen, layout.finder
@@ -60,6 +55,7 @@ class WalkWriter(picking.Picker):
         super().__init__(layout, choice, finder)
         self.dec, self.least = names.defined_name(choice.decimals.name), int(float(self.values.cell(choice.decimals)))
         self.constants, self.levels = byhand.cells_of(finder[1])
+        self.operands: dict[Leaf, digits.Operand] = {}
 
     def numbers(self, line: WalkLine, expr: Expr) -> None:
         """Spells an equation's right side with the numbers put in, as many decimals as it takes."""
@@ -112,7 +108,7 @@ class WalkWriter(picking.Picker):
                 off, on = (self.joined(line_text.pieces(branch), line, decimals, free) for branch in branches)
                 least = self.operand(limit)
                 formula = f'IF({least.cell}="off",{off[0]},{on[0]})'
-                return bracketed(factor, formula, off[1] if least.value == OFF_WORD else on[1])
+                return line_text.bracketed(factor, formula, off[1] if least.value == OFF_WORD else on[1])
             case line_text.Number(Op(_, (Ref(block), *rows)), factor):
                 spelled = [self.branch(row, factor, line, decimals, free) for row in rows]
                 number, (_, chosen) = names.defined_name(block.name), spelled[int(float(self.values.cell(block)))]
@@ -130,7 +126,7 @@ class WalkWriter(picking.Picker):
         """Spells one of those among which is chosen: a number, or what is calculated."""
         if isinstance(row, Ref):
             return self.part(line_text.Number(row, factor), line, decimals, free)
-        return bracketed(factor, *self.joined(line_text.pieces(row), line, decimals, free))
+        return line_text.bracketed(factor, *self.joined(line_text.pieces(row), line, decimals, free))
 
     def found(self, expr: Expr) -> digits.Operand | None:
         """Returns the operand that stands for a number of an equation; none for an operation."""
@@ -139,7 +135,12 @@ class WalkWriter(picking.Picker):
         return self.operand(expr) if isinstance(expr, Ref | Reduce) else None
 
     def operand(self, leaf: Leaf) -> digits.Operand:
-        """Returns a number that has a cell on the walk, as it is put into an equation."""
+        """Returns a number that has a cell on the walk, as it is put into an equation; it is made once."""
+        if leaf not in self.operands:
+            self.operands[leaf] = self._operand(leaf)
+        return self.operands[leaf]
+
+    def _operand(self, leaf: Leaf) -> digits.Operand:
         leaf = origin(leaf) if isinstance(leaf, Ref) else leaf
         row, column = self.layout.numbered[name(leaf)]
         value, is_word = self.value(leaf), isinstance(self.value(leaf), str)

@@ -8,7 +8,7 @@ long as everything typed is as delivered. It says “#” where something else w
 What hangs on blanks has no delivered value, and is only watched for being a formula.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from hashlib import sha256
 from itertools import groupby
@@ -38,11 +38,15 @@ BELOW = 2
 
 
 class Watch(NamedTuple):
-    """What is watched; and the verdict's own chain, which nothing watches: watches, what follows from them, delivered numbers."""
+    """What is watched; and the verdict's own chain, which nothing watches: watches, what follows from them, delivered numbers.
+
+    sums: the formulas whose numbers each delivered sum adds up, in the order of these among the labels.
+    """
 
     watched: list[Live]
     lives: list[Live]
     labels: list[Label]
+    sums: list[list[Live]]
 
 
 def watch_of(layout: Layout) -> Watch:
@@ -51,7 +55,7 @@ def watch_of(layout: Layout) -> Watch:
         watched, verdicts = [*_watched(layout)], [*summary(layout)]
         layout.hangs = waiting.hangs_on([*watched, *verdicts], layout)
         watched = [replace(each, waits=each.waits or each.at in layout.hangs) for each in watched]
-        layout.watch = Watch(watched, [*verdicts, *to_fill.lives(layout)], [*fixed(layout)])
+        layout.watch = Watch(watched, [*verdicts, *to_fill.lives(layout)], [*fixed(layout)], [])
         found: dict[str, dict[int, list[Live]]] = {}
         for live in layout.watch.watched:
             found.setdefault(live.sheet, {}).setdefault(live.row, []).append(live)
@@ -60,6 +64,7 @@ def watch_of(layout: Layout) -> Watch:
             spelled = Speller(sheet, layout.end[sheet] + BELOW, sums_row)
             layout.watch.lives.extend(live for row in sorted(rows) for live in spelled.row(row, rows[row]))
             layout.watch.labels.extend(spelled.expected())
+            layout.watch.sums.extend(spelled.sums)
             sums_row += 1 + len(spelled.sums) // SUMS_BESIDE
     return layout.watch
 
@@ -104,7 +109,7 @@ class Speller:
 
     def __init__(self, sheet: str, below: int, sums_row: int):
         self.sheet, self.below, self.sums_row = sheet, below, sums_row
-        self.sums: list[float] = []
+        self.sums: list[list[Live]] = []
 
     def row(self, row: int, formulas: list[Live]) -> list[Live]:
         """Spells the watch of one row; one that is too long becomes several below the sheet, and a word on them."""
@@ -144,7 +149,7 @@ class Speller:
         """
         ranges = ",".join(_ranges(formulas))
         total = address(*self.place(len(self.sums)))
-        self.sums.append(sum(float(formula.value) for formula in formulas) + 2 * len(formulas))
+        self.sums.append(formulas)
         off, scale = f"SUM({ranges})+2*COUNT({ranges})-{total}", f"1+ABS({total})+MAX({ranges})-MIN({ranges})"
         return f"IF({names.CHANGED_SINCE}>0,SUM({ranges})=SUM({ranges}),ABS({off})<={TOLERANCE_CELL}*({scale}))"
 
@@ -155,7 +160,14 @@ class Speller:
     def expected(self) -> Iterator[Label]:
         """Yields the expected sums, with the sheet's name beside them."""
         yield Label(names.FORMULAS, self.sums_row, grid.SYMBOL, self.sheet, "name")
-        yield from (Label(names.FORMULAS, *self.place(i), value, "sum") for i, value in enumerate(self.sums))
+        for i, formulas in enumerate(self.sums):
+            yield Label(names.FORMULAS, *self.place(i), delivered_sum(formula.value for formula in formulas), "sum")
+
+
+def delivered_sum(values: Iterable[float | str]) -> float:
+    """Returns what a watch expects of numbers: their sum, and 2 for each, so that they are numbers at all."""
+    numbers = [*map(float, values)]
+    return sum(numbers) + 2 * len(numbers)
 
 
 def _parts(formulas: list[Live]) -> Iterator[list[Live]]:

@@ -39,13 +39,23 @@ OPTIONS = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_n
 
 def write(layout: Layout, path: Path) -> int:
     """Writes a workbook, whole or not at all, and returns how many formulas it holds. Raises SaveError."""
-    created = _created()
+    archive, formulas = archive_of(layout)
     with saved_whole(path) as unfinished:
-        archive = BytesIO()
-        with xlsxwriter.Workbook(archive, OPTIONS) as book:
-            formulas = BookWriter(layout, book).write(created)
-        unfinished.write_bytes(archive.getbuffer())
+        unfinished.write_bytes(archive)
     return formulas
+
+
+def archive_of(layout: Layout) -> tuple[memoryview, int]:
+    """Returns a workbook as a file holds it, and how many formulas it has. Raises SaveError."""
+    archive, created = BytesIO(), _created()
+    with xlsxwriter.Workbook(archive, OPTIONS) as book:
+        formulas = BookWriter(layout, book).write(created)
+    return archive.getbuffer(), formulas
+
+
+def new_ruler() -> ruler.Ruler:
+    """Returns a ruler for texts in the letters of which the format counts the width of columns."""
+    return ruler.Ruler(xl_pixel_width)
 
 
 def _created() -> datetime:
@@ -72,7 +82,7 @@ class BookWriter:
     def write(self, created: datetime) -> int:
         """Writes everything and returns the number of formulas; created: when the file says it was made."""
         self.properties(created)
-        measure = ruler.Ruler(xl_pixel_width)
+        measure = new_ruler()
         for sheet in self.blueprint.sheets:
             self.sheets[sheet.title] = self.book.add_worksheet(sheet.title, plain_sheet.PlainSheet)
             if self.blueprint.blanks and len(self.sheets) == 1:
