@@ -11,7 +11,7 @@ import zipfile
 from html import unescape
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 from xml.sax.saxutils import escape
 
 from blueprint.page import alike, charts, columns, paper, refill
@@ -19,12 +19,17 @@ from blueprint.page.layout import Layout
 from blueprint.page.write import archive_of, new_ruler, write
 from blueprint.saving import saved_whole
 
-if TYPE_CHECKING:
-    from blueprint.book import Book
-
 STRINGS, CUSTOM, CHARTS = "xl/sharedStrings.xml", "docProps/custom.xml", "xl/charts/"
 _NUMBER = re.compile(r"\d+")
 _FACT = re.compile(r'(name="blueprint (?P<name>[^"]*)"><vt:lpwstr>)[^<]*')
+
+
+class Book(Protocol):
+    """What has a layout, such as a `blueprint.Book`."""
+
+    @property
+    def layout(self) -> Layout:
+        """Where everything stands, with its numbers."""
 
 
 class Series:
