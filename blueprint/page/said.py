@@ -1,10 +1,27 @@
 """What a file says about itself: its document properties, and what its defined names stand for."""
 
+import os
+from datetime import UTC, datetime
+
 from blueprint.page import contents, delivered, formulas, grid, names, steps, to_fill, watch
 from blueprint.page.layout import Layout
+from blueprint.saving import SaveError
 
 LONGEST_PROPERTY = 255
 """Letters of a document property of one's own; programs drop what is longer."""
+NEW_YEAR_2026 = 1_767_225_600
+"""When a file says it was made, unless SOURCE_DATE_EPOCH says otherwise: fixed, so that the same numbers give the same bytes."""
+
+
+def created() -> datetime:
+    """Returns when the file says it was made."""
+    given = os.environ.get("SOURCE_DATE_EPOCH") or NEW_YEAR_2026
+    try:
+        return datetime.fromtimestamp(int(given), UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError, OSError) as error:
+        raise SaveError(
+            f"SOURCE_DATE_EPOCH: found {given}, expected seconds since 1970, such as {NEW_YEAR_2026}"
+        ) from error
 
 
 def facts_of(layout: Layout) -> dict[str, str]:

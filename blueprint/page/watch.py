@@ -11,11 +11,11 @@ What hangs on blanks has no delivered value, and is only watched for being a for
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from hashlib import sha256
-from itertools import groupby
 from math import isfinite
 from typing import NamedTuple
 
 from blueprint.page import grid, names, to_fill, waiting
+from blueprint.page import watch_pieces as pieces
 from blueprint.page.cells import Value, runs
 from blueprint.page.formulas import (
     ENDED,
@@ -31,8 +31,6 @@ from blueprint.page.formulas import (
 from blueprint.page.layout import Label, Layout, Live
 
 MARGIN = 0
-LONGEST, MOST_CELLS = 7_500, 120
-"""Letters and cells of one watch: a formula may have 8,192 letters, and a function 255 arguments."""
 BELOW = 2
 """Rows between the end of a sheet and the watches of rows that are too long for one."""
 
@@ -113,7 +111,7 @@ class Speller:
 
     def row(self, row: int, formulas: list[Live]) -> list[Live]:
         """Spells the watch of one row; one that is too long becomes several below the sheet, and a word on them."""
-        parts = [self.watch(part) for part in _parts(sorted(formulas, key=lambda formula: formula.column))]
+        parts = [self.watch(part) for part in pieces.parts(sorted(formulas, key=lambda formula: formula.column))]
         if len(parts) == 1:
             return [self.live(row, parts[0])]
         first, self.below = self.below, self.below + len(parts)
@@ -130,11 +128,11 @@ class Speller:
 
     def watch(self, formulas: list[Live]) -> str:
         """Spells one watch."""
-        constant = ",".join(map(_constant, formulas))
+        constant = ",".join(map(pieces.constant, formulas))
         known = [formula for formula in formulas if not formula.waits]
         if not known:
             return f'=IF(IFERROR(OR({constant}),TRUE),"{OVERWRITTEN}","{INTACT}")'
-        values = [_again(formula) for formula in known if not formula.summed]
+        values = [pieces.again(formula) for formula in known if not formula.summed]
         if summed := [formula for formula in known if formula.summed]:
             values.append(self.summed(summed))
         same = f'IF(AND({",".join(values)}),"{INTACT}","{REPLACED}")'
@@ -147,7 +145,7 @@ class Speller:
 
         After a change the sum has no more to be than itself, so that an error among the numbers is one of the watch, too.
         """
-        ranges = ",".join(_ranges(formulas))
+        ranges = ",".join(pieces.ranges(formulas))
         total = address(*self.place(len(self.sums)))
         self.sums.append(formulas)
         off, scale = f"SUM({ranges})+2*COUNT({ranges})-{total}", f"1+ABS({total})+MAX({ranges})-MIN({ranges})"
@@ -168,37 +166,3 @@ def delivered_sum(values: Iterable[float | str]) -> float:
     """Returns what a watch expects of numbers: their sum, and 2 for each, so that they are numbers at all."""
     numbers = [*map(float, values)]
     return sum(numbers) + 2 * len(numbers)
-
-
-def _parts(formulas: list[Live]) -> Iterator[list[Live]]:
-    """Cuts the formulas of a row into parts that one watch can hold."""
-    part: list[Live] = []
-    letters = 0
-    for formula in formulas:
-        # The end of a range may be spelled once for each SUM, COUNT, MAX and MIN.
-        needs = len(_constant(formula)) + (12 * len(formula.cell) if formula.summed else len(_again(formula))) + 10
-        if part and (letters + needs > LONGEST or len(part) == MOST_CELLS):
-            yield part
-            part, letters = [], 0
-        part.append(formula)
-        letters += needs
-    yield part
-
-
-def _constant(formula: Live) -> str:
-    """Spells that the text of a formula has no capital letter, or, where it never had one, no small one."""
-    text, found = formula.formula, f"_xlfn.FORMULATEXT({formula.cell})"
-    same = f"EXACT({found},{'UPPER' if text == text.lower() else 'LOWER'}({found}))"
-    return f"NOT(_xlfn.ISFORMULA({formula.cell}))" if text == text.upper() == text.lower() else same
-
-
-def _again(formula: Live) -> str:
-    """Spells that a cell has the value to which its formula comes."""
-    return f"{formula.cell}=({formula.formula[1:]})"
-
-
-def _ranges(formulas: list[Live]) -> Iterator[str]:
-    """Yields the ranges of neighbouring cells."""
-    for _, neighbours in groupby(enumerate(formulas), key=lambda numbered: numbered[1].column - numbered[0]):
-        cells = [formula.cell for _, formula in neighbours]
-        yield cells[0] if len(cells) == 1 else f"{cells[0]}:{cells[-1]}"

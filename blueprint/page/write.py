@@ -1,7 +1,6 @@
 """Writing: it turns a layout into a workbook, each cell in its style."""
 
-import os
-from datetime import UTC, datetime
+from datetime import datetime
 from io import BytesIO
 from itertools import product
 from pathlib import Path
@@ -30,9 +29,6 @@ from blueprint.page.layout import Label, Layout
 from blueprint.program import PROGRAM
 from blueprint.saving import SaveError, saved_whole
 
-NEW_YEAR_2026 = 1_767_225_600
-"""When a file says it was made, unless SOURCE_DATE_EPOCH says otherwise: fixed, so that the same numbers give the same bytes."""
-
 OPTIONS = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False, "in_memory": True}
 """In memory: else the writer puts each part into a file of its own first, which stays where a command is killed."""
 
@@ -47,7 +43,7 @@ def write(layout: Layout, path: Path) -> int:
 
 def archive_of(layout: Layout) -> tuple[memoryview, int]:
     """Returns a workbook as a file holds it, and how many formulas it has. Raises SaveError."""
-    archive, created = BytesIO(), _created()
+    archive, created = BytesIO(), said.created()
     with xlsxwriter.Workbook(archive, OPTIONS) as book:
         formulas = BookWriter(layout, book).write(created)
     return archive.getbuffer(), formulas
@@ -56,17 +52,6 @@ def archive_of(layout: Layout) -> tuple[memoryview, int]:
 def new_ruler() -> ruler.Ruler:
     """Returns a ruler for texts in the letters of which the format counts the width of columns."""
     return ruler.Ruler(xl_pixel_width)
-
-
-def _created() -> datetime:
-    """Returns when the file says it was made."""
-    given = os.environ.get("SOURCE_DATE_EPOCH") or NEW_YEAR_2026
-    try:
-        return datetime.fromtimestamp(int(given), UTC).replace(tzinfo=None)
-    except (ValueError, OverflowError, OSError) as error:
-        raise SaveError(
-            f"SOURCE_DATE_EPOCH: found {given}, expected seconds since 1970, such as {NEW_YEAR_2026}"
-        ) from error
 
 
 class BookWriter:
