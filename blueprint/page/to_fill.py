@@ -11,19 +11,23 @@ from blueprint.page import blanks, grid, names, outline
 from blueprint.page.layout import Layout, Link, Live, Pen, sheet_of_its_own
 
 HEADINGS = {
-    "blank": 6, "stands at": 24, "symbol": 10, "what is asked": 38, "where": 26, "write": 10,
-    "points": 7, "cells": 6, "filled in": 8, "so it is": 9, "equation": 50, "title": 36,
+    "blank": 6, "stands at": 23, "symbol": 13, "what is asked": 36, "where": 20, "equation": 42, "title": 28,
+    "write": 9, "points": 7, "cells": 6, "filled in": 8, "so it is": 8,
 }  # fmt: skip
 """Of the table, each with its width in letters, from the second column on."""
 CHECKS = {"check": 8, "yours": 8, "verdict": 10}
 """More of them, where check digits are asked for."""
 COLUMN = {heading: column for column, heading in enumerate((*HEADINGS, *CHECKS), grid.SYMBOL)}
 STATE = COLUMN["so it is"]
-COPY_COLUMN = grid.LEFT + 3
+COPY_COLUMN = grid.LEFT + 5
 FIRST_ROW, RULE_ROW = 6, 4
 DONE, BEGUN, EMPTY = "filled in", "begun", "empty"
 SAME, OTHER = "same", "other"
 REASON = COLUMN["symbol"]
+RULE = (
+    "Check: the sum of a blank's cells, times the first number on the right, rounded, modulo the second. "
+    "Where yours is the same, the number is right, or one time in a hundred lucky."
+)
 
 
 def widths(layout: Layout) -> list[float]:
@@ -40,7 +44,7 @@ def lay_blanks(layout: Layout) -> None:
     first = layout.blueprint.sheets[0].title
     if copy := layout.blueprint.facts.get(names.COPY):
         pen = Pen(first, layout)
-        pen.label(grid.BANNER_ROW, COPY_COLUMN - 1, names.COPY, "name")
+        pen.label(grid.BANNER_ROW, COPY_COLUMN - 2, names.COPY, "name")
         pen.label(grid.BANNER_ROW, COPY_COLUMN, copy, "note")
     if not layout.blueprint.blanks:
         return
@@ -58,8 +62,7 @@ def lay_blanks(layout: Layout) -> None:
         _row(row, blank, pen)
     row = FIRST_ROW + len(layout.blueprint.blanks)
     if _checked(layout):
-        rule = "check: the sum of the blank's cells, times the first, rounded, modulo the second number"
-        pen.label(RULE_ROW, COLUMN["title"], rule, "note")
+        pen.label(RULE_ROW, grid.SYMBOL, RULE, "note")
         pen.label(RULE_ROW, COLUMN["yours"], blanks.SCALE, "count")
         pen.label(RULE_ROW, COLUMN["verdict"], blanks.MODULUS, "count")
     if layout.blueprint.left_out:

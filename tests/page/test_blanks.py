@@ -52,7 +52,7 @@ def test_a_blank_is_an_empty_unlocked_cell_of_its_own_look_with_a_name_and_a_mes
     assert {name: file.defined_names[name].attr_text for name in ("blank_01", "blank_02", "blueprint_token")} == {
         "blank_01": "Weeks!$R$8",
         "blank_02": "Weeks!$Q$9,Weeks!$T$9",
-        "blueprint_token": "Weeks!$G$3",
+        "blueprint_token": "Weeks!$I$3",
     }
     page = file["Weeks"]
     for address in ("R8", "Q9", "T9"):
@@ -62,7 +62,7 @@ def test_a_blank_is_an_empty_unlocked_cell_of_its_own_look_with_a_name_and_a_mes
     rules = {str(rule.sqref): rule.prompt for rule in page.data_validations.dataValidation}
     assert rules["R8"] == "height up to a week: a number (1 point)"
     assert rules["Q9 T9"] == "height by rain: a formula that gives a number (2 points)"
-    assert page["G3"].value == "v1.me"
+    assert page["I3"].value == "v1.me"
 
 
 def test_what_hangs_on_a_blank_has_its_formula_no_value_and_shows_that_it_waits(saved: Path) -> None:
@@ -96,9 +96,22 @@ def test_filled_in_every_cell_has_its_number_again_and_the_digits_agree(tmp_path
 def test_the_sheet_of_blanks_lists_them_and_what_is_not_there(saved: Path) -> None:
     file = openpyxl.load_workbook(saved, data_only=True)
     rows = [[cell.value for cell in row[1:13]] for row in file["Blanks"]["A7:M8"]]
-    assert rows[0][:10] == [1, "Weeks!R8", "h", "height up to a week", "week 1", "a number", 1, 1, 0, "empty"]
-    assert rows[1][:10] == [2, "Weeks!Q9", "a", "height by rain", "week 0 … 3", "a formula", 2, 2, 0, "empty"]
-    assert rows[0][10:] == ["h = h[t − 1] + r", "height@((1,),)"]
+    assert rows[0] == [
+        1,
+        "Weeks!R8",
+        "h",
+        "height up to a week",
+        "week 1",
+        "h = h[t − 1] + r",
+        "height@((1,),)",
+        "a number",
+        1,
+        1,
+        0,
+        "empty",
+    ]
+    assert rows[1][:5] == [2, "Weeks!Q9", "a", "height by rain", "week 0 … 3"]
+    assert rows[1][7:] == ["a formula", 2, 2, 0, "empty"]
     assert [file["Blanks"]["B11"].value, file["Blanks"]["D11"].value] == ["twice", "it says height again"]
 
 
