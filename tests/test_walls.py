@@ -45,7 +45,7 @@ MAY_READ = {
     ),
     "differing": ("book", "differing", "explaining", "inputs", "language", "page", "quoting", "reopening"),
     "classes": (
-        "book", "classes", "inputs", "language", "misconceptions", "page", "quoting", "saving", "workbooks.common",
+        "book", "classes", "inputs", "language", "misconceptions", "page", "program", "quoting", "saving", "workbooks.common",
         "workbooks.kind", "workbooks.registry", "worksheets",
     ),
     "worksheets": ("book", "explaining", "language", "page.blanks", "page.outline", "worksheets"),

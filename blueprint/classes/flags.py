@@ -9,6 +9,7 @@ from blueprint.classes.key import Key
 from blueprint.classes.results import Flag, Result
 from blueprint.classes.store import Stored
 from blueprint.classes.working import Worked
+from blueprint.program import PROGRAM
 from blueprint.quoting import unquoted
 
 FEW = 5
@@ -16,7 +17,8 @@ FEW = 5
 DIGITS = 4
 """Significant digits from which on it is no chance that two write the same wrong number."""
 PROGRAMS = frozenset({
-    "", "openpyxl", "libreoffice", "microsoft office user", "user", "admin", "administrator", "student", "guest", "root",
+    "", PROGRAM.casefold(), "openpyxl", "libreoffice", "microsoft office user", "user", "admin", "administrator", "student",
+    "guest", "root",
 })  # fmt: skip
 """What stands for a person in files that no person's name is in."""
 MOST_NAMED = 6

@@ -28,7 +28,7 @@ def grade(
 ) -> Results:
     """Marks every file that is kept, and puts each among those of its student. Raises ClassError for a line without use."""
     kept = [each for each in store.files if each.stored]
-    assigned = _assigned(kept, overrides.assigned)
+    assigned = _assigned(kept, overrides.assigned, key)
     jobs = [Job(store.folder / str(each.stored), assigned.get(each.sha256)) for each in kept]
     worked = worked_on(jobs, key, policy, processes, done)
     handed = [Handed(stored, each) for stored, each in zip(kept, worked, strict=True)]
@@ -46,7 +46,7 @@ def grade(
     )
 
 
-def _assigned(kept: list[Stored], said: Mapping[str, str]) -> dict[str, str]:
+def _assigned(kept: list[Stored], said: Mapping[str, str], key: Key) -> dict[str, str]:
     """Returns by its bytes whose file somebody says that it is. Raises ClassError for a file that nobody handed in."""
     found: dict[str, str] = {}
     for name, student in said.items():
@@ -56,7 +56,7 @@ def _assigned(kept: list[Stored], said: Mapping[str, str]) -> dict[str, str]:
             raise ClassError(
                 f"file {unquoted(name)}, given to student {unquoted(student)}: {says}; write it as flags.csv does"
             )
-        found[files[0].sha256] = student
+        found[files[0].sha256] = key.student(student).id
     return found
 
 
@@ -97,7 +97,7 @@ def _result(
         )
     if chosen:
         stored, worked = chosen
-        result.file, result.stored, result.refused = stored.names[-1], stored.stored, worked.refused
+        result.file, result.stored, result.refused = stored.names[0], stored.stored, worked.refused
         result.participant = next(iter(stored.participants), None)
         result.attempt = mine.index(chosen) + 1
     _sum_up(result, marks, key, policy, times)
