@@ -1,6 +1,7 @@
 """Misconceptions: mistakes that are often made in a row, as data, and what they give on the numbers at hand."""
 
 from blueprint.misconceptions.diagnosing import Diagnosis, diagnose, half_unit
+from blueprint.misconceptions.evaluating import Rewritten
 from blueprint.misconceptions.names import Change, Names
 from blueprint.misconceptions.record import Misconception, of
 from blueprint.misconceptions.rewriting import (
@@ -29,8 +30,8 @@ from blueprint.misconceptions.shown import Arrays, Shown
 from blueprint.misconceptions.wrong import Rows, Wrong, misconceptions_of, wrong_values
 
 __all__ = [
-    "Arrays", "Change", "Diagnosis", "Misconception", "Names", "Rows", "Shown", "Wrong", "applied", "at", "base_2",
-    "becomes", "counting", "crossed", "diagnose", "equation", "half_unit", "halves", "instead", "minus_one",
+    "Arrays", "Change", "Diagnosis", "Misconception", "Names", "Rewritten", "Rows", "Shown", "Wrong", "applied", "at",
+    "base_2", "becomes", "counting", "crossed", "diagnose", "equation", "half_unit", "halves", "instead", "minus_one",
     "misconceptions_of", "of", "operand", "operation", "row", "swapped", "times", "turned", "upside_down", "whole",
     "without", "wrong_values", "zero",
 ]  # fmt: skip

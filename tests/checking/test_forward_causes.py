@@ -37,7 +37,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 )
 def test_a_wrong_row_is_named_first_with_its_misconception(bench: Bench, row: str, name: str) -> None:
     made = outline("forward")
-    plant(name, row, made, KIND)
+    plant(name, row, {block.name: block for block in made.blocks()}, KIND)
     (first,) = bench.with_book(Book(made), row).firsts
     assert first.name == row
     assert first.likely in {

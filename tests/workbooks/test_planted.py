@@ -57,3 +57,7 @@ def test_every_witness_is_needed() -> None:
 
 def test_every_mistake_has_a_name_of_its_own() -> None:
     assert len({mistake.name for mistake in ALL}) == len(ALL) >= 24
+
+
+def test_most_mistakes_are_misconceptions_of_the_list_that_readers_are_told() -> None:
+    assert sum(isinstance(mistake.change, str) for mistake in MISTAKES) >= 38

@@ -14,9 +14,9 @@ from blueprint.misconceptions import (
     without,
     zero,
 )
+from blueprint.workbooks.common.misconceptions.rows import WEIGHTS
 
 POLICIES = ("old", "reference", "policy")
-WEIGHTS = ("policy.E", "policy.W", "policy.Y", "critic.E", "critic.W", "critic.head.w", "critic.head.b")
 
 
 def in_bits(x: Expr) -> Operand:
@@ -37,7 +37,9 @@ MEMORY = (
         ("tanh-forgotten", "The tanh is forgotten: h = tanh(Σ W·x).", operand("tanh")),
         ("sigmoid-for-tanh", "This is the sigmoid: h = tanh(Σ W·x).", applied("tanh", lambda tanh: 1 / (1 + exp(-tanh.args[0]))))),
     *of("{model}.out",
-        ("bias-forgotten", "The bias is left out: v = Σ w·h + b.", without("{model}.head.b"))),
+        ("bias-forgotten", "The bias is left out: v = Σ w·h + b.", without("{model}.head.b")),
+        ("memory-of-before", "The memory is that of the column before: the head reads the memory that has read its column.",
+         at("{model}.memory", -1))),
     *of("{model}.values",
         ("not-masked", "It is not masked: a value outside the response is 0.", without("mask|slots"))),
     *of("{model}.logits",
@@ -76,6 +78,7 @@ SOFTMAX = (
     *of("{policy}.logprobs",
         ("token-read-for-written", "The log-prob is that of the token read, not of the token written.",
          instead("rollout.written", "rollout.read")),
+        ("not-masked", "It is not masked: outside the response the log-prob is 0.", without("mask|slots")),
         ("probability-for-log", "This is the probability of the token, not its logarithm.",
          instead("{policy}.log_p", "{policy}.p")),
         ("logit-for-log-prob", "This is the logit of the token: it is not normalised.",

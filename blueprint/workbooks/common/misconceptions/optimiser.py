@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from blueprint.misconceptions import Misconception
 from blueprint.workbooks.common.misconceptions.backward import FACTORS, LOGITS, LOSS, MODELS, Array, Made
+from blueprint.workbooks.common.misconceptions.rows import WEIGHTS
 
 
 def _weight(r: Any) -> Array:
@@ -98,6 +100,12 @@ STEPS: tuple[Made, ...] = (
      lambda r: _new(r, decay=-r["optimiser.lr"], rate=-1)),
 )  # fmt: skip
 """From the gradients to the new weights."""
+
+
+def _of_the_first_step(weight: str, r: Any) -> Array:
+    return np.asarray(r[weight])
+
+
 MEANS = ("policy_loss", "value_loss", "entropy", "policy_kl")
 EPOCHS: tuple[Made, ...] = (
     ("update{step}.gradient.{weight}", "held-by-its-own-norm",
@@ -106,9 +114,9 @@ EPOCHS: tuple[Made, ...] = (
     ("epoch{step}.log_ratio", "ratio-to-the-step-before",
      "The ratio is to the policy of the step before, not to the one that wrote the responses.",
      lambda r: r["epoch{step}.policy.logprobs"] - _logprobs_before(r)),
-    ("epoch{step}.{weight}", "weights-of-the-first-step",
-     "It is that of the first step: the weights are θ_old again, not those after the step before.",
-     lambda r: r["{weight}"]),
+    *((f"epoch{{step}}.{weight}", "weights-of-the-first-step",
+       "It is that of the first step: the weights are θ_old again, not those after the step before.",
+       partial(_of_the_first_step, weight)) for weight in WEIGHTS),
     ("advantage.mean", "whitened-over-the-batch", "Advantages are whitened over the whole batch, not over the minibatch.",
      lambda r: _mean_over(r, "mask", "response.words")),
     ("advantage.mean", "whitened-over-the-minibatch", "Advantages are whitened over the minibatch, not over the whole batch.",

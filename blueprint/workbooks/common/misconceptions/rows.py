@@ -8,3 +8,5 @@ NEXT = "|".join(f"{name}@1" for name in (*V_OLD.split("|"), "gae.ahead"))
 """The old value in a column, and that of the column after it."""
 WORDS = "response.words|window.words|count|advantage.count|reward.count|ev.count"
 """The number by which a mean over tokens divides."""
+WEIGHTS = ("policy.E", "policy.W", "policy.Y", "critic.E", "critic.W", "critic.head.w", "critic.head.b")
+"""The weights that are trained."""

@@ -1,6 +1,6 @@
 """Misconceptions between the log-probs and the advantage that the loss uses: KL, reward, TD error, GAE, return, whitening."""
 
-from blueprint.language import Expr, constant, exp, maximum, sqrt
+from blueprint.language import Expr, Ref, Sum, constant, exp, maximum, sqrt
 from blueprint.misconceptions import (
     Names,
     at,
@@ -23,6 +23,11 @@ from blueprint.misconceptions import (
     zero,
 )
 from blueprint.workbooks.common.misconceptions.rows import LOGP_OLD, LOGP_REF, NEXT, NOW, V_NEW, V_OLD, WORDS
+
+
+def over_tokens(p: Ref, x: Ref) -> Expr:
+    """Sums p·x over all tokens."""
+    return Sum(p.block.axes[-1], p * x)
 
 
 def unbiased(b: Names) -> Expr:
@@ -50,6 +55,12 @@ KL = (
         ("divergence-turned", "The sign is turned: KL = Σ p·log p − Σ p·log q, which is never negative.", turned()),
         ("cross-forgotten", "This is minus the entropy alone: the cross term Σ p·log q is left out.",
          zero("kl.cross|policy_kl.cross|kl_new.cross"))),
+    *of("kl.exact",
+        ("divergence-of-the-other", "This is the KL of the reference from π_old: the policy that wrote the tokens stands first.",
+         equation(lambda b: b("mask") * (b("reference.p_log_p") - over_tokens(b("reference.p"), b("old.log_p")))))),
+    *of("policy_kl.exact",
+        ("divergence-of-the-other", "This is the KL of π_θ from π_old: the policy that wrote the tokens stands first.",
+         equation(lambda b: b("mask") * (b("policy.p_log_p") - over_tokens(b("policy.p"), b("old.log_p")))))),
     *of("kl.cross|policy_kl.cross",
         ("log-of-its-own", "Σ p·log q is asked for: the probabilities of π_old with the log-probs of the other policy.",
          row("old.p_log_p"))),

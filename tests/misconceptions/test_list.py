@@ -1,0 +1,123 @@
+"""The list of misconceptions: each makes another row than the right one, no two of a row the same, and every kind has many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="a minibatch is replayed in torch")
+
+from blueprint.book import Book
+from blueprint.inputs import load
+from blueprint.language import Array, Block
+from blueprint.misconceptions import Misconception, Rewritten, Rows, misconceptions_of
+from blueprint.workbooks.kind import Kind
+from blueprint.workbooks.registry import blueprint_of, kind_named
+from tests.replayed import window_book, with_everything_logged
+from tests.workbooks.random_numbers import random_numbers, with_settings
+
+GENERIC = {
+    "gamma": 0.9, "gae_lambda": 0.8, "kl_coef": 0.3, "clip_range": 0.15, "value_clip_range": 0.1, "vf_coef": 0.4,
+    "ent_coef": 0.2, "policy_kl_coef": 0.3, "update_step": 0.5,
+}  # fmt: skip
+LIVE = {**{f"ppo.{name}": value for name, value in GENERIC.items()}, "conventions": "live", "compare": "verl"}
+
+
+def at_random(seed: int, **ppo: float | str) -> Book:
+    return Book(blueprint_of(with_settings(random_numbers(seed), **{**GENERIC, **ppo})))
+
+
+BOOKS: dict[str, tuple[str, Callable[[], Book]]] = {
+    "whitened": ("rlhf_ppo", lambda: at_random(5, whiten_advantages="on", kl_estimator="k2")),
+    "raw": ("rlhf_ppo", lambda: at_random(6, whiten_advantages="off", kl_estimator="k3")),
+    "by n − 1": ("rlhf_ppo", lambda: Book(blueprint_of(load("default", LIVE)))),
+    "by n": ("rlhf_ppo", lambda: Book(blueprint_of(load("default", {**LIVE, "advantage.ddof": 0})))),
+    "classic": ("classic_ppo", lambda: Book(blueprint_of(load("classic", {"ppo.gamma": 0.9})))),
+    "controller": ("kl_controller", lambda: Book(blueprint_of(load("kl-controller")))),
+    "token mean": (
+        "kl_controller",
+        lambda: Book(blueprint_of(load("kl-controller", {"controller.kl_stat": "token_mean"}))),
+    ),
+    "a minibatch": ("minibatch", lambda: window_book(batch=with_everything_logged())),
+}
+FEWEST_ROWS = {"rlhf_ppo": 115, "classic_ppo": 60, "kl_controller": 8, "minibatch": 45}
+"""In how many rows of a kind's workbook at least one misconception is known."""
+
+
+def kind(name: str) -> Kind:
+    return kind_named(BOOKS[name][0])
+
+
+def same(one: Array, other: Array) -> bool:
+    return bool(np.allclose(one, other, rtol=1e-9, atol=1e-15, equal_nan=True))
+
+
+@cache
+def wrong(name: str) -> dict[str, dict[str, Array]]:
+    """Returns what each row of a workbook shows by each misconception, by their names; those that change nothing left out."""
+    book, found = BOOKS[name][1](), dict[str, dict[str, Array]]()
+    rows = Rows.of(book.blueprint)
+
+    def shown(block: Block) -> dict[str, Array]:
+        cells = list(np.ndindex(book.values[block].shape))
+        right = rows.right(block).in_the_step(cells, book.values)
+        known: dict[str, Array] = {}
+        for row in (row for row in rows.wrong(kind(name), block) if row.written and isinstance(row, Rewritten)):
+            try:
+                made = np.array(row.in_the_step(cells, book.values))
+            except (KeyError, ValueError):  # rows that this workbook has not
+                continue
+            if not same(made, np.array(right)):
+                known.setdefault(row.name, made)
+        return known
+
+    for block in (block for block in book.blueprint.blocks() if not (block.typed or block.link or block.text)):
+        if known := shown(block):
+            found[block.name] = known
+    return found
+
+
+def caught(each: Misconception) -> bool:
+    """Tells whether a misconception makes some row of some workbook another one."""
+    return any(
+        each.name in known and each.bound(row) is not None
+        for name in BOOKS
+        if each in misconceptions_of(kind(name))
+        for row, known in wrong(name).items()
+    )
+
+
+def test_every_misconception_makes_another_row_than_the_right_one() -> None:
+    """Those of the way back and of an optimiser's step, which are made of several rows, are planted in tests/checking."""
+    every = {each for name in BOOKS for each in misconceptions_of(kind(name)) if each.change is not None}
+    known = {(each.row, each.name): each for each in every}
+    assert len(known) >= 200
+    assert [at for at, each in known.items() if not caught(each)] == []
+
+
+def test_no_two_misconceptions_of_a_row_are_one_function() -> None:
+    """Two that agree in one workbook, as where every advantage is positive, part in another."""
+    apart: dict[tuple[str, str, str], bool] = {}
+    for name in BOOKS:
+        for row, known in wrong(name).items():
+            for one in known:
+                for other in (other for other in known if other > one):
+                    at = row, one, other
+                    apart[at] = apart.get(at, False) or not same(known[one], known[other])
+    assert [at for at, differ in apart.items() if not differ] == []
+
+
+@pytest.mark.parametrize("name", ["whitened", "classic", "controller", "a minibatch"])
+def test_misconceptions_are_known_of_many_rows_of_every_kind(name: str) -> None:
+    assert len(wrong(name)) >= FEWEST_ROWS[BOOKS[name][0]]
+
+
+def test_names_are_short_and_what_is_said_is_one_sentence() -> None:
+    for each in {each for name in BOOKS for each in misconceptions_of(kind(name))}:
+        assert len(each.name) <= 32
+        assert each.name.replace("-", "").isalnum()
+        assert each.says.endswith(".")
+        assert len(each.says) <= 160
