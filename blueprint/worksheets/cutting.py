@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from blueprint.language import Block
+from blueprint.language import Block, needs
 from blueprint.page.outline import (
     Blueprint,
     Box,
@@ -46,7 +46,10 @@ class Cutter:
         self.blueprint, self.gone, self.texts = blueprint, set(gone), set(texts)
         finders = [each for each in blueprint.sheets if any(isinstance(item, Finder) for item in each.items())]
         self.derived_again = {sheet.title for sheet in finders}
+        spreads = [item for sheet in blueprint.sheets for item in sheet.items() if isinstance(item, Spread)]
+        self.spread = {block for item in spreads if finders for block in item.columns.values()}
         self.unled: list[re.Pattern[str]] = []
+        self.read: set[Block] = set()
 
     def cut(self) -> Blueprint:
         """Returns what is left of the blueprint."""
@@ -78,6 +81,7 @@ class Cutter:
         return " ".join(kept) if self.unled else text
 
     def _sheets_left(self) -> Blueprint:
+        self.read = {need.read for block in self.blueprint.blocks() if block not in self.gone for need in needs(block)}
         return replace(self.blueprint, sheets=tuple(filter(None, map(self.sheet, self.blueprint.sheets))))
 
     def sheet(self, sheet: Sheet) -> Sheet | None:
@@ -99,6 +103,9 @@ class Cutter:
         """Returns what is left of a section; nothing where only sentences are left of what held more."""
         items = tuple(kept for item in section.items for kept in self.item(item))
         held = any(blocks_of(item) for item in section.items)
+        before, left = ([block for item in each for block in blocks_of(item)] for each in (section.items, items))
+        if not all(block.typed for block in before) and all(block.typed and block not in self.read for block in left):
+            items = tuple(item for item in items if isinstance(item, Note))  # settings of what is gone
         aside = all(isinstance(item, Note | Unchanged if held else Note) for item in items)
         only_words = all(isinstance(item, Note) for item in section.items)
         return None if (aside and not only_words) or (section.items and not items) else replace(section, items=items)
@@ -129,8 +136,9 @@ class Cutter:
             case Entry(cells):
                 return self._entry(cells)
             case Chart(series=drawn):
-                kept = tuple(each for each in drawn if not self._drawn(each) & self.gone)
-                return () if item.tells in self.texts else (replace(item, series=kept),) if kept else ()
+                kept = tuple(each for each in drawn if not self._drawn(each) & (self.gone | self.spread))
+                few = 2 * len(kept) < len(drawn)  # what it was drawn to compare is gone
+                return () if few or item.tells in self.texts else (replace(item, series=kept),)
             case Spread(columns):
                 left = {title: block for title, block in columns.items() if block not in self.gone}
                 return (replace(item, columns=left),) if left and not self.derived_again else ()

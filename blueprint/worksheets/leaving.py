@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 
 from blueprint.book import Book
 from blueprint.language import Block, Cell, Constant, Op
-from blueprint.page.outline import Blank, Blueprint, Sheet, blocks_of, blocks_on
+from blueprint.page.outline import Blank, Blueprint, Entry, Sample, Sheet, blocks_of, blocks_on
 from blueprint.worksheets.cutting import Cutter
+from blueprint.worksheets.formulas import same_formula
 from blueprint.worksheets.graph import Graph
 from blueprint.worksheets.leaks import Search
 from blueprint.worksheets.table import Table
@@ -49,7 +50,9 @@ class Leaver:
         search = Search(graph.blueprint, self.book.values, blanks, graph=graph)
         search.tables = self.tables
         stuck: dict[str, dict[Cell, Cell]] = {}
-        away, needed = _closed(graph, gone), _needed(graph, blanks)
+        needed = _needed(graph, blanks)
+        gone = {**dict(self._alike(blanks, needed)), **gone}
+        away = _closed(graph, gone)
         for leak in (leak for leak in search.leaks() if leak.cell.block not in away):
             block, title = leak.cell.block, leak.blank.title
             if graph.below_one(block) & needed:
@@ -64,6 +67,13 @@ class Leaver:
         shown = {cell for title, cells in stuck.items() if title not in refused for cell in cells}
         return self._left(search, _closed(graph, gone), refused, shown)
 
+    def _alike(self, blanks: Sequence[Blank], needed: set[Block]) -> Iterator[tuple[Block, str]]:
+        """Yields the blocks that have a formula that is asked for, with other settings, and can be done without."""
+        for blank in (blank for blank in blanks if blank.asks == "formula"):
+            for block in self.graph.blocks:
+                if same_formula(blank.block, block) and not self.graph.below_one(block) & needed:
+                    yield block, f"has the formula of {blank.title}"
+
     def _left(self, search: Search, gone: Mapping[Block, str], refused: dict[str, str], shown: set[Cell]) -> Left:
         """Cuts out blocks and the texts that quote an answer."""
         texts: dict[str, str] = {}
@@ -73,7 +83,11 @@ class Leaver:
         left = Cutter(self.graph.blueprint, gone, texts).cut()
         for text in texts.keys() & set(texts_of(left)):
             refused.setdefault(texts[text], f"“{text}” quotes its answer, and cannot be left out")
-        named = {_masked(text, self.graph.blueprint): f"quotes {title}" for text, title in texts.items()}
+        samples = {
+            item.text for _, _, item in self.graph.items() if isinstance(item, Sample)
+        }  # they stay, with another text
+        whole = self.graph.blueprint
+        named = {_masked(text, whole): f"quotes {title}" for text, title in texts.items() if text not in samples}
         return Left(left, {**_named(self.graph.blueprint, left, gone), **named}, refused, shown)
 
 
@@ -140,9 +154,13 @@ def _named(before: Blueprint, after: Blueprint, gone: Mapping[Block, str]) -> di
 
 
 def _masked(text: str, blueprint: Blueprint) -> str:
-    """Names a text by its sheet and its words, without its numbers: one of them is an answer."""
-    sheet = next((sheet.title for sheet in blueprint.sheets if text in set(texts_in(sheet))), "Notes")
-    return f"{sheet}: “{NUMBER.sub('…', text)}”"
+    """Names a text by its sheet and its words, or those that it stands beside, without numbers: one of them is an answer."""
+    for sheet in blueprint.sheets:
+        for item in sheet.items():
+            if text in set(texts_in(item)):
+                words = [each for each in item.cells if isinstance(each, str)] if isinstance(item, Entry) else [text]
+                return f"{sheet.title}: “{NUMBER.sub('…', words[0])}”"
+    return f"Notes: “{NUMBER.sub('…', text)}”"
 
 
 def _standing(sheet: Sheet) -> Iterator[tuple[str, Block]]:

@@ -87,7 +87,8 @@ class _Making:
             rows = self._section(cell.block)
             if not found or len(found) + len(rows) <= count:
                 found |= {self._row(block): cell for block in rows}
-        return found
+        order = {block: i for i, block in enumerate(self.graph.blocks)}
+        return dict(sorted(found.items(), key=lambda each: order[each[0].block]))
 
     def asked(self, asked: Sequence[Asked]) -> Worksheet:
         """Makes the blanks that are asked for; refuses one that is asked for twice, or given away."""

@@ -17,6 +17,7 @@ DIGITS = 3
 """What has fewer digits after its leading zeros is no answer but a setting, a count, a width."""
 NUMBER = re.compile(r"(?<![\w.,])[-+−]?\d+(?:[.,]\d+)?(?:[eE][-+−]?\d+)?(?![\w]|[.,]\d)")
 PIECE = re.compile(r"<[^>]*>|[^<]+")
+DIGIT = re.compile(r"\d")
 QUOTED = re.compile(r'="([^"]*)"')
 
 Missing = Mapping[str, tuple[float, int]]
@@ -39,13 +40,14 @@ def found_in_cells(cells: Cells, missing: Missing) -> list[str]:
 
 
 def pieces(path: Path) -> Iterator[tuple[str, str]]:
-    """Yields every text between two tags, and every value of an attribute, with the name of its part."""
+    """Yields every text between two tags, and every value of an attribute, that has digits, once for each part."""
     with zipfile.ZipFile(path) as archive:
         for part in archive.namelist():
-            text = archive.read(part).decode("utf-8", errors="replace")
+            text, found = archive.read(part).decode("utf-8", errors="replace"), dict[str, None]()
             for piece in PIECE.findall(text):
                 values = QUOTED.findall(piece) if piece.startswith("<") else [piece]
-                yield from ((part, unescape(value)) for value in values if any(letter.isdigit() for letter in value))
+                found |= dict.fromkeys(value for value in values if len(DIGIT.findall(value)) >= DIGITS)
+            yield from ((part, unescape(value)) for value in found)
 
 
 def answers_in(value: object, missing: Missing) -> Iterator[str]:

@@ -93,7 +93,11 @@ def test_a_row_holds_every_cell_with_its_formula(default: Blueprint) -> None:
     (row,) = made.blanks
     size = made.full.values[row.block].size
     assert (row.title, row.asks, len(row.cells)) == ("advantages", "formula", size)
-    assert titles(worksheet(default, [Asked("section:GAE")], 3)) == ["td_errors", "advantages", "returns"]
+    section = worksheet(default, [Asked("section:GAE")], 3)
+    assert titles(section) == ["td_errors", "advantages", "returns"]
+    again = "Charts: GAE for four λ: the recursion of Reward & advantage"
+    assert section.blueprint.left_out[again] == "has the formula of advantages"
+    assert again not in worksheet(default, [Asked("advantages@n=1,t=5")]).blueprint.left_out, "a number is asked for"
     assert titles(worksheet(default, [Asked("returns")], 3)) == ["td_errors", "advantages", "returns"]
 
 

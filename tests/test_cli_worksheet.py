@@ -1,0 +1,89 @@
+"""The command `worksheet`, as a user calls it."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from jsonschema import Draft202012Validator
+from openpyxl import load_workbook
+
+from blueprint.cli import main
+
+SLEEPY = ("worksheet", "--numbers", "very-very-sleepy", "--no-proof")
+
+
+def call(*arguments: object) -> Result:
+    """Runs the command in this process."""
+    return CliRunner().invoke(main, list(map(str, arguments)))
+
+
+def test_a_worksheet_its_answers_and_a_handout(tmp_path: Path) -> None:
+    sheet, answers, paper = (tmp_path / name for name in ("s.xlsx", "a.xlsx", "h.pdf"))
+    given = ("-o", sheet, "--answers", answers, "--print", paper, "--blanks", 3, "--check", "--seed", 7)
+    result = call("worksheet", "--numbers", "very-very-sleepy", *given)
+    assert result.exit_code == 0, result.output
+    lines = result.stdout.splitlines()
+    assert re.fullmatch(r".*s\.xlsx: 3 blanks of level 1 \(single cells\), \d+ sheets, \d+ formulas", lines[0])
+    assert "left out, since it would give an answer away:" in lines
+    assert any(line.startswith("proof: ironcalc recalculated") for line in lines)
+    names = load_workbook(sheet).defined_names
+    for number, line in enumerate(lines[1:4], 1):
+        assert names[f"blank_{number:02}"].attr_text.replace("$", "") == line.split("  ")[-1].strip(), line
+    told = load_workbook(answers, data_only=True)
+    for number in (1, 2, 3):
+        where, _, cell = names[f"blank_{number:02}"].attr_text.replace("$", "").rpartition("!")
+        assert load_workbook(sheet)[where.strip("'")][cell].value is None
+        assert isinstance(told[where.strip("'")][cell].value, float)
+    assert paper.read_bytes().startswith(b"%PDF-")
+
+
+def test_programs_are_told_without_answers(tmp_path: Path) -> None:
+    result = call(*SLEEPY, "-o", tmp_path / "s.xlsx", "--blanks", 2, "--json")
+    found = json.loads(result.stdout)
+    assert (found["level"], found["answers"], len(found["blanks"])) == (1, None, 2)
+    assert set(found["blanks"][0]) == {"number", "title", "block", "cells", "weight", "asks", "check"}
+    assert "Walk" in found["left_out"]
+
+
+def test_rows_listed_in_a_file(tmp_path: Path) -> None:
+    listed = tmp_path / "blanks.toml"
+    listed.write_text('[[blanks]]\nwhat = "δ"\nweight = 3\n', encoding="utf-8")
+    result = call(*SLEEPY, "-o", tmp_path / "s.xlsx", "--blanks-file", listed, "--level", 2, "--json")
+    (blank,) = json.loads(result.stdout)["blanks"]
+    assert (blank["title"], blank["weight"], blank["asks"]) == ("td_errors", 3, "formula")
+
+
+def test_the_schema_describes_files_of_blanks() -> None:
+    found = json.loads(call("worksheet", "--schema").stdout)
+    Draft202012Validator.check_schema(found)
+    check = Draft202012Validator(found)
+    assert check.is_valid({"blanks": [{"what": "advantages", "weight": 2}]})
+    assert not check.is_valid({"blanks": [{"what": "advantages", "weight": 0}]})
+    assert not check.is_valid({"blanks": []})
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (("--blanks", 3, "--blanks-file", "b.toml"), "--blanks and --blanks-file both say which blanks: leave one out"),
+        (("--blanks", 99), "99 blanks are more than these numbers have room for"),
+        (("--blanks-file", "b.toml"), "b.toml cannot be read: no such file or directory"),
+        (("--answers", "s.xlsx"), "s.xlsx would be written twice: name another file for the answers"),
+        (("--print", "s.png"), "--print s.png does not end in .pdf, by which programs know paper: name it so"),
+        (("-o", "s.pdf"), "s.pdf does not end in .xlsx"),
+        (("-o", "there.xlsx"), "there.xlsx is there already: name another file, or replace it with --force"),
+        (("--answers", "there.xlsx"), "there.xlsx is there already"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_anything_is_written(
+    given: tuple[str, ...], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("there.xlsx").write_bytes(b"mine")
+    result = call(*SLEEPY, "-o", "s.xlsx", *given)
+    assert result.exit_code == 2
+    assert says in result.output
+    assert [path.name for path in tmp_path.iterdir()] == ["there.xlsx"]
+    assert Path("there.xlsx").read_bytes() == b"mine"

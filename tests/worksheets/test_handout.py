@@ -1,0 +1,63 @@
+"""Handouts: what is asked on paper, and that what is given on it tells no answer."""
+
+from pathlib import Path
+
+import pytest
+
+from blueprint.inputs import load
+from blueprint.workbooks.registry import blueprint_of
+from blueprint.worksheets import Asked, Worksheet, WorksheetError, worksheet
+from blueprint.worksheets.handout import handout
+from blueprint.worksheets.paper import check_paper, print_handout
+from tests.worksheets.finder import answers_in
+
+CELLS = ["old_critic.out@n=1,t=5", "td_errors@n=1,t=5", "advantages@n=1,t=5", "entropy", "total_loss"]
+
+
+@pytest.fixture(scope="module")
+def made() -> Worksheet:
+    """Five blanks that build on each other."""
+    asked = [Asked(title, 2 if title == "entropy" else 1) for title in CELLS]
+    return worksheet(blueprint_of(load("default", [])), asked, check=True)
+
+
+def test_each_blank_has_its_equation_and_what_it_reads(made: Worksheet) -> None:
+    value, error, advantage, entropy, loss = handout(made).tasks
+    assert (error.number, error.wanted, error.asks, entropy.weight) == (2, "δ[1, 5]", "number", 2)
+    assert error.equation == "δ[n, t] = m[n, t]·(r[n, t] + γ·V_old[n, t + 1] − V_old[n, t])"
+    assert error.given == (
+        "m[1, 5] = 1", "r[1, 5] = 0.0267", "γ = 0.900", "V_old[1, 6] = 0.3224", "V_old[1, 5] follows from blank 1",
+    )  # fmt: skip
+    assert "δ[1, 5] is blank 2" in advantage.given
+    assert "H_mean is blank 4" in loss.given
+    assert [task.digits for task in (value, error)] == [blank.check for blank in made.blanks[:2]]
+    assert advantage.stands == made.cells_of(made.blanks[2])[0]
+
+
+def test_what_is_given_tells_no_answer(made: Worksheet) -> None:
+    missing = {blank.title: (made.answers[blank.title][0], blank.block.about.decimals) for blank in made.blanks}
+    for task in handout(made).tasks:
+        asked = (task.title, task.wanted, task.equation, task.stands, *task.given)
+        assert [name for text in asked for name in answers_in(text, missing)] == []
+        assert [*answers_in(task.answer, missing)] == [made.blanks[task.number - 1].title]
+
+
+def test_it_is_printed_with_the_answers_on_pages_of_their_own(made: Worksheet, tmp_path: Path) -> None:
+    print_handout(handout(made), tmp_path / "asked.pdf", answers=False)
+    print_handout(handout(made), tmp_path / "told.pdf", answers=True)
+    pages = [(tmp_path / name).read_bytes().count(b"/Type /Page ") for name in ("asked.pdf", "told.pdf")]
+    assert pages == [1, 2]
+    print_handout(handout(made), tmp_path / "again.pdf", answers=True)
+    assert (tmp_path / "again.pdf").read_bytes() == (tmp_path / "told.pdf").read_bytes()
+
+
+def test_rows_ask_for_their_formula(tmp_path: Path) -> None:
+    rows = worksheet(blueprint_of(load("very-very-sleepy", [])), [Asked("section:GAE")], 3)
+    tasks = handout(rows).tasks
+    assert {task.asks for task in tasks} == {"formula"}
+    print_handout(handout(rows), tmp_path / "rows.pdf", answers=True)
+
+
+def test_only_a_pdf_is_paper() -> None:
+    with pytest.raises(WorksheetError, match=r"--print a.docx does not end in .pdf"):
+        check_paper(Path("a.docx"))
