@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.page.workshop import made
+from tests.page.workshop import save_made
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Saves the default book."""
     path = tmp_path_factory.mktemp("explain") / "mine.xlsx"
-    made().save(path)
+    save_made(path)
     return path
 
 

@@ -18,8 +18,8 @@ from blueprint.commands.workbooks import DIFF_EXAMPLES
 from blueprint.differing import differences
 from blueprint.reopening import back_from, book_of, typed_of
 from tests.checking.cells import change
-from tests.page.workshop import made
-from tests.reopening.kinds import KINDS, book_of_kind
+from tests.page.workshop import made, save_made
+from tests.reopening.kinds import KINDS, book_of_kind, save_kind
 from tests.reopening.typing_in import all_typed_into, typed_into
 
 WORKBOOKS = Path(__file__).parents[1] / "workbooks"
@@ -28,9 +28,7 @@ WORKBOOKS = Path(__file__).parents[1] / "workbooks"
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Saves the default workbook."""
-    path = tmp_path_factory.mktemp("rebuild") / "plain.xlsx"
-    made().save(path)
-    return path
+    return save_made(tmp_path_factory.mktemp("rebuild") / "plain.xlsx")
 
 
 def rebuilt(*arguments: object) -> Result:
@@ -82,8 +80,8 @@ EDITS: dict[str, dict[str, object]] = {
 @pytest.mark.parametrize("kind", EDITS)
 def test_every_typed_cell_of_an_edited_workbook_is_kept(kind: str, tmp_path: Path) -> None:
     before = made() if kind == "default" else book_of_kind(kind)
-    before.save(tmp_path / "before.xlsx")
-    edited = all_typed_into(tmp_path / "before.xlsx", tmp_path / "edited.xlsx", EDITS[kind])
+    file = save_made(tmp_path / "before.xlsx") if kind == "default" else save_kind(kind, tmp_path / "before.xlsx")
+    edited = all_typed_into(file, tmp_path / "edited.xlsx", EDITS[kind])
     result = rebuilt(edited, "-o", tmp_path / "new.xlsx", "--no-proof")
     assert result.exit_code == 0, result.output
     old, new = book_of(edited), book_of(tmp_path / "new.xlsx")

@@ -7,15 +7,13 @@ from pathlib import Path
 import pytest
 
 from blueprint.page.found import Found
-from tests.page.workshop import located, made
+from tests.page.workshop import located, save_made
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Saves the default workbook."""
-    saved = tmp_path_factory.mktemp("check") / "rlhf_ppo.xlsx"
-    made().save(saved)
-    return saved
+    return save_made(tmp_path_factory.mktemp("check") / "rlhf_ppo.xlsx")
 
 
 @pytest.fixture(scope="module")

@@ -17,11 +17,11 @@ from tests.checking.cells import change
 from tests.checking.running import LOSS, SIGNAL, judged, row_of
 from tests.page.basic import Change, edit
 from tests.page.soffice import convert, libreoffice
-from tests.page.workshop import located, made
+from tests.page.workshop import located, made, save_made
 
 
 def test_every_computed_quantity_of_the_built_in_workbooks_agrees(path: Path, tmp_path: Path) -> None:
-    made(numbers="very-very-sleepy").save(tmp_path / "sleepy.xlsx")
+    save_made(tmp_path / "sleepy.xlsx", numbers="very-very-sleepy")
     for file in (path, tmp_path / "sleepy.xlsx"):
         verdict = judged(file)
         assert verdict.agrees, verdict.firsts

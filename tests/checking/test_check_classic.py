@@ -14,7 +14,7 @@ from blueprint.checking.causes import Cause
 from tests.checking.cells import change
 from tests.checking.running import judged, run
 from tests.checking.test_check_live import cell_of, firsts
-from tests.page.workshop import located, made
+from tests.page.workshop import located, save_made
 
 CASES = {"classic": (), "torchrl": ("preset=torchrl",), "kl-controller": ()}
 
@@ -24,7 +24,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Saves a workbook of each kind."""
     folder = tmp_path_factory.mktemp("classic")
     for name, overrides in CASES.items():
-        made(*overrides, numbers="classic" if overrides else name).save(folder / f"{name}.xlsx")
+        save_made(folder / f"{name}.xlsx", *overrides, numbers="classic" if overrides else name)
     return {name: folder / f"{name}.xlsx" for name in CASES}
 
 

@@ -20,7 +20,7 @@ from blueprint.page.found import Found
 from blueprint.page.grid import letters
 from tests.checking.cells import change
 from tests.checking.running import SIGNAL, row_of, run
-from tests.page.workshop import located, made
+from tests.page.workshop import located, save_made
 
 
 def test_the_command_prints_a_table_and_ends_with_0(path: Path) -> None:
@@ -149,7 +149,7 @@ def test_the_master_check_covers_torchs_numbers_until_an_input_is_changed(tmp_pa
 
 
 def test_a_mask_with_a_hole_is_refused(path: Path, tmp_path: Path) -> None:
-    made(numbers="very-very-sleepy").save(tmp_path / "sleepy.xlsx")
+    save_made(tmp_path / "sleepy.xlsx", numbers="very-very-sleepy")
     place = located(tmp_path / "sleepy.xlsx")["mask"]
     row, column = next((row, column) for at, row, column in place.cells() if at == (0, 1))
     change(tmp_path / "sleepy.xlsx", tmp_path / "hole.xlsx", place.sheet, {f"{letters(column - 1)}{row}": (None, 0)})

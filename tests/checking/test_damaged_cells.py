@@ -25,7 +25,7 @@ from blueprint.page.read import ReadError
 from blueprint.witness import WitnessError
 from tests.checking.cells import change
 from tests.checking.running import SIGNAL, run
-from tests.page.workshop import made
+from tests.page.workshop import save_made
 from tests.page.zips import rewritten
 
 Value = float | str | None
@@ -39,9 +39,7 @@ ODD: list[Value] = [
 def plain_file() -> bytes:
     """Builds the smallest workbook that check knows."""
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "a.xlsx"
-        made(numbers="very-very-sleepy").save(path)
-        return path.read_bytes()
+        return save_made(Path(folder) / "a.xlsx", numbers="very-very-sleepy").read_bytes()
 
 
 @cache

@@ -12,8 +12,8 @@ from blueprint.differing import Differences, data, differences, text
 from blueprint.language import Block
 from blueprint.language.schedule import Step, needs, schedule
 from tests.audit import spoil
-from tests.page.workshop import made
-from tests.reopening.kinds import book_of_kind
+from tests.page.workshop import made, save_made
+from tests.reopening.kinds import save_kind
 from tests.reopening.typing_in import all_typed_into, typed_into, untouched
 
 EXACT = 1e-12
@@ -22,9 +22,7 @@ EXACT = 1e-12
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Saves the default workbook."""
-    path = tmp_path_factory.mktemp("differing") / "plain.xlsx"
-    made().save(path)
-    return path
+    return save_made(tmp_path_factory.mktemp("differing") / "plain.xlsx")
 
 
 def between(one: Path, other: Path, tolerance: float = EXACT) -> Differences:
@@ -104,8 +102,7 @@ def test_both_addresses_are_given_where_rows_were_moved(plain: Path, tmp_path: P
 
 
 def test_files_of_different_levels_say_so_and_compare_what_both_have(plain: Path, tmp_path: Path) -> None:
-    live = tmp_path / "live.xlsx"
-    book_of_kind("live").save(live)
+    live = save_kind("live", tmp_path / "live.xlsx")
     found = between(plain, live)
     assert found.sizes[0] == "level weights and level weights, live conventions"
     assert "episode n: 2 and 1" in found.sizes

@@ -7,15 +7,15 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import closing
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import openpyxl
 from openpyxl.utils.datetime import to_excel
 
+from blueprint.page.grid import address
+from blueprint.page.opening import Workbook
 from blueprint.page.recalculate import Cells, EngineMissing, Value, reading
 
 PROGRAMS = ("soffice", "libreoffice", "/Applications/LibreOffice.app/Contents/MacOS/soffice")
@@ -95,25 +95,31 @@ def with_libreoffice(paths: Sequence[Path]) -> list[Cells]:
     if program is None:
         raise EngineMissing("LibreOffice is not installed; get it from libreoffice.org, so that `soffice` is found.")
     # The originals first: LibreOffice would read any text file as a table.
-    formulas = [[key for key, cell in _cells(path, data_only=False) if cell.data_type == "f"] for path in paths]
+    formulas = [_formulas(path) for path in paths]
     with TemporaryDirectory() as folder:
         results = convert(program, paths, Path(folder)) if paths else []
-        values = [{key: _plain(cell.value) for key, cell in _cells(path, data_only=True)} for path in results]
-    return [{key: found.get(key) for key in keys} for keys, found in zip(formulas, values, strict=True)]
+        values = [Workbook(path).cells for path in results]
+    return [
+        {(sheet, cell): _plain(found[sheet].values.get(at)) for (sheet, cell), at in cells.items()}
+        for cells, found in zip(formulas, values, strict=True)
+    ]
 
 
-def _cells(path: Path, data_only: bool) -> Iterator[tuple[tuple[str, str], Any]]:
-    """Yields every cell that is not empty with its sheet and address: its formula, or with `data_only` its cache."""
-    with reading(path), closing(openpyxl.load_workbook(path, read_only=True, data_only=data_only)) as book:
-        for sheet in book.worksheets:
-            sheet.reset_dimensions()  # a file may declare fewer cells than it has
-            yield from (((sheet.title, c.coordinate), c) for row in sheet.rows for c in row if c.value is not None)
+def _formulas(path: Path) -> dict[tuple[str, str], tuple[int, int]]:
+    """Returns the row and column of every formula of a file, by sheet and address."""
+    with reading(path):
+        sheets = Workbook(path).cells
+    return {
+        (title, address(row - 1, column - 1)): (row, column)
+        for title, sheet in sheets.items()
+        for row, column in sheet.formulas
+    }
 
 
 def _plain(value: Any) -> Value:
     """Returns a number as float, a date as its serial number, all else as it is."""
     match value:
-        case bool() | str():
+        case None | bool() | str():
             return value
         case int() | float():
             return float(value)

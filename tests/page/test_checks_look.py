@@ -7,7 +7,7 @@ import ironcalc
 import pytest
 
 from blueprint.page.found import Found
-from tests.page.workshop import located, made
+from tests.page.workshop import located, save_made
 
 # By check: what is spoiled (block, index with edge cells counted) and what is typed there.
 SPOILED: dict[str, list[tuple[str, tuple[int, ...], str]]] = {
@@ -37,9 +37,7 @@ SPOILED: dict[str, list[tuple[str, tuple[int, ...], str]]] = {
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Saves the default workbook."""
-    saved = tmp_path_factory.mktemp("checks") / "a.xlsx"
-    made().save(saved)
-    return saved
+    return save_made(tmp_path_factory.mktemp("checks") / "a.xlsx")
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 from openpyxl import load_workbook
 
-from tests.page.workshop import located, made
+from tests.page.workshop import located, save_made
 
 BUILDS = {
     "default": ((), "default"),
@@ -33,9 +33,7 @@ class Link(NamedTuple):
 def path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Saves one workbook after the other."""
     overrides, numbers = BUILDS[request.param]
-    saved = tmp_path_factory.mktemp("links") / "a.xlsx"
-    made(*overrides, numbers=numbers).save(saved)
-    return saved
+    return save_made(tmp_path_factory.mktemp("links") / "a.xlsx", *overrides, numbers=numbers)
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import ironcalc
@@ -23,6 +24,19 @@ Array = npt.NDArray[Any]
 def made(*overrides: str, numbers: str = "default") -> Book:
     """Makes the book of a built-in set of numbers with overrides such as `ppo.gamma=0.5`."""
     return Book(blueprint_of(load(numbers, overrides)))
+
+
+def save_made(path: Path, *overrides: str, numbers: str = "default") -> Path:
+    """Writes the workbook of a built-in set of numbers; what was written before in this process is copied."""
+    path.write_bytes(_written(overrides, numbers))
+    return path
+
+
+@cache
+def _written(overrides: tuple[str, ...], numbers: str) -> bytes:
+    with TemporaryDirectory() as folder:
+        made(*overrides, numbers=numbers).save(Path(folder) / "book.xlsx")
+        return (Path(folder) / "book.xlsx").read_bytes()
 
 
 def located(path: Path) -> dict[str, Found]:

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.page.workshop import made
-from tests.reopening.kinds import KINDS, book_of_kind
+from tests.page.workshop import save_made
+from tests.reopening.kinds import KINDS, save_kind
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Saves the default workbook and the one of the token level."""
     folder = tmp_path_factory.mktemp("saved")
-    made().save(folder / "default.xlsx")
-    made(numbers="very-very-sleepy").save(folder / "sleepy.xlsx")
+    save_made(folder / "default.xlsx")
+    save_made(folder / "sleepy.xlsx", numbers="very-very-sleepy")
     return folder
 
 
@@ -24,5 +24,5 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Saves a workbook of every other kind."""
     folder = tmp_path_factory.mktemp("kinds")
     for kind in KINDS:
-        book_of_kind(kind).save(folder / f"{kind}.xlsx")
+        save_kind(kind, folder / f"{kind}.xlsx")
     return folder

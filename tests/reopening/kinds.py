@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from blueprint import Book
-from tests.page.workshop import made
+from tests.page.workshop import made, save_made
 
 KINDS = {
     "logits": ("ten-libraries", "compare=openai,openrlhf,verl", "text.episodes=[3]"),
@@ -20,3 +22,9 @@ def book_of_kind(kind: str, *more: str) -> Book:
     """Makes the book of a kind, with more overrides."""
     numbers, *overrides = KINDS[kind]
     return made(*overrides, *more, numbers=numbers)
+
+
+def save_kind(kind: str, path: Path) -> Path:
+    """Saves the workbook of a kind."""
+    numbers, *overrides = KINDS[kind]
+    return save_made(path, *overrides, numbers=numbers)

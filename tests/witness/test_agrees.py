@@ -13,7 +13,7 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 from blueprint.page.contents import kind_of
 from blueprint.page.read import read
 from blueprint.workbooks.registry import witness_of as witness
-from tests.page.workshop import made
+from tests.page.workshop import made, save_made
 from tests.witness.stage import built_in, differing, random_file
 
 # As in the design: within 1e-12 of 1 + the row's largest number; float32 with IEEE products errs by up to 2e-5.
@@ -41,7 +41,7 @@ def test_only_what_is_typed_is_read(name: str) -> None:
 
 
 def test_a_saved_file_agrees(tmp_path: Path) -> None:
-    made().save(tmp_path / "a.xlsx")
+    save_made(tmp_path / "a.xlsx")
     file = read(tmp_path / "a.xlsx")
     assert differing(witness([file], device="cpu")[0], file, FLOAT64) == []
 
