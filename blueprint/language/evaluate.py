@@ -10,7 +10,7 @@ from blueprint.language.axes import Axis, Edge, NotationError, require
 from blueprint.language.blocks import Block, Definition
 from blueprint.language.lost import no_number
 from blueprint.language.nodes import Ref
-from blueprint.language.schedule import Loop, Step, in_order, needs, schedule
+from blueprint.language.schedule import Loop, Step, in_order, read_by, schedule
 from blueprint.language.values import Array, At, Held, Values
 
 
@@ -87,17 +87,18 @@ def _check_listed(blocks: list[Block]) -> None:
             block.typed or block.definitions,
             f"{block.name} has no equation: write {block!r}[…] = …, or make it with typed(…)",
         )
-        for need in needs(block):
-            require(need.read in known, f"{block.name} reads {need.read.name}, which stands nowhere: put it on a sheet")
+        for read in read_by(block):
+            require(read in known, f"{block.name} reads {read.name}, which stands nowhere: put it on a sheet")
 
 
 def _check_finite(block: Block, values: Values) -> None:
     """Raises NoNumber for the first cell that is no finite number, and NotationError for one without an equation."""
-    for at in _broken(block, values.arrays[block]):
+    broken = _broken(block, values.arrays[block])
+    for at in broken:
         places = tuple(int(i) - values.before(block, axis) for i, axis in zip(at, block.axes, strict=True))
         if cells.filled_by(block, places, values) is not None:
             raise no_number(block, places, values)
-    if len(_broken(block, values[block])):
+    if len(broken) and len(_broken(block, values[block])):
         written = " and ".join(f"[{', '.join(map(str, d.target))}]" for d in block.definitions)
         raise NotationError(f"{block.name} has cells without an equation: only {written} is written")
 
@@ -107,4 +108,5 @@ def _broken(block: Block, array: Array) -> Array:
     if block.text:
         return np.argwhere(np.vectorize(lambda cell: not isinstance(cell, str), otypes=[bool])(array))
     numbers = array.astype(float, copy=False)
-    return np.argwhere(~np.isfinite(numbers) & ~(np.isposinf(numbers) & block.limit))
+    finite = np.isfinite(numbers) | np.isposinf(numbers) if block.limit else np.isfinite(numbers)
+    return np.argwhere(~finite)

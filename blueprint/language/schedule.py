@@ -61,6 +61,12 @@ def needs(block: Block) -> Iterator[Need]:
                 yield Need(block, node.block, _shifts(definition, node, bound))
 
 
+def read_by(block: Block) -> Iterator[Block]:
+    """Yields the blocks that a block reads, reference by reference."""
+    for definition in block.definitions:
+        yield from (node.block for node in walk(definition.expr) if isinstance(node, Ref))
+
+
 def _steps(blocks: list[Block], edges: list[Need]) -> tuple[Step, ...]:
     reads: dict[Block, list[Block]] = {block: [] for block in blocks}
     for edge in edges:

@@ -23,7 +23,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
     """Returns the expressions directly inside this one, indices included."""
     match expr:
         case Ref():
-            return tuple(index.id for index in lookups_in(expr))
+            return tuple([index.id for index in expr.at if isinstance(index, Lookup)])
         case Op():
             return expr.args
         case Reduce():
@@ -70,9 +70,11 @@ def at_member(expr: Expr, axis: Axis, member: Expr, shifted: bool = True) -> Exp
 
 def walk(expr: Expr) -> Iterator[Expr]:
     """Yields the expression and everything inside it, outermost first."""
-    yield expr
-    for child in children(expr):
-        yield from walk(child)
+    waiting = [expr]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        waiting += reversed(children(node))
 
 
 def bound_axes(expr: Expr) -> tuple[Axis, ...]:

@@ -35,6 +35,7 @@ class Values:
                 f"the axis {axis.letter} has the size {size}: it must be a whole number, 0 or more",
             )
         self.sizes, self.beyond = dict(sizes), beyond
+        self._members: dict[Axis, int] = {}
         self.arrays: dict[Block, Array] = {}
         self.held: dict[Block, Array] = {}
         self.own: dict[Block, Array] = {}
@@ -42,10 +43,12 @@ class Values:
 
     def size(self, axis: Axis) -> int:
         """Returns how many members an axis has; a joined axis has those of its parts."""
-        known = self.sizes.get(axis.extent, axis.size)
-        if known is None and not axis.parts:
-            raise NotationError(f"the axis {axis.letter} ({axis.meaning}) has no size: give it one")
-        return sum(map(self.size, axis.parts)) if known is None else known
+        if axis not in self._members:  # asked for once for each cell
+            known = self.sizes.get(axis.extent, axis.size)
+            if known is None and not axis.parts:
+                raise NotationError(f"the axis {axis.letter} ({axis.meaning}) has no size: give it one")
+            self._members[axis] = sum(map(self.size, axis.parts)) if known is None else known
+        return self._members[axis]
 
     def edge(self, edge: Edge) -> int:
         """Returns the place of the cell before the first or after the last member."""

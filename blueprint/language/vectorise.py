@@ -120,11 +120,16 @@ def _members(axis: Axis, frame: tuple[Axis, ...], values: Values) -> Array:
 
 
 def _aligned(ref: Ref, frame: tuple[Axis, ...], values: Values) -> Getter:
+    shapes: dict[tuple[Axis, ...], tuple[list[int], list[int]]] = {}
+
     def get(at: At) -> Array:
         letters, cells = values.view(ref, at)
-        order = sorted(range(len(letters)), key=lambda i: frame.index(letters[i]))
-        sizes = dict(zip(letters, cells.shape, strict=True))
-        return cells.transpose(order).reshape([sizes.get(axis, 1) for axis in frame])
+        if letters not in shapes:  # the same wherever the loops stand
+            sizes = dict(zip(letters, cells.shape, strict=True))
+            order = sorted(range(len(letters)), key=lambda i: frame.index(letters[i]))
+            shapes[letters] = order, [sizes.get(axis, 1) for axis in frame]
+        order, shape = shapes[letters]
+        return cells.transpose(order).reshape(shape)
 
     return get
 
