@@ -14,7 +14,7 @@ from openpyxl.cell.text import Text
 from openpyxl.reader.excel import ExcelReader
 from openpyxl.styles.stylesheet import apply_stylesheet
 from openpyxl.utils.cell import range_boundaries
-from openpyxl.worksheet._reader import FORMULA_TAG, HYPERLINK_TAG, ROW_TAG, WorkSheetParser
+from openpyxl.worksheet._reader import FORMULA_TAG, HYPERLINK_TAG, ROW_TAG, WorksheetReader
 from openpyxl.worksheet.hyperlink import HyperlinkList
 from openpyxl.xml.constants import SHARED_STRINGS, SHEET_MAIN_NS
 
@@ -101,10 +101,10 @@ def _sheets(reader: Any) -> Iterator[tuple[str, Sheet]]:
         if "chartsheet" in relation.Type:
             reader.wb.create_chartsheet(sheet.name)
             continue
-        dates = reader.wb.epoch, reader.wb._date_formats, reader.wb._timedelta_formats
+        page = reader.wb.create_sheet(sheet.name)
         with reader.archive.open(relation.target) as file:
-            parser = WorkSheetParser(file, texts, True, *dates)
-            yield reader.wb.create_sheet(sheet.name).title, Sheet(file, parser, len(reader.wb._cell_styles))
+            parser = WorksheetReader(page, file, texts, data_only=True, rich_text=False).parser
+            yield page.title, Sheet(file, parser, len(reader.wb._cell_styles))
 
 
 def _texts(reader: Any) -> list[str]:

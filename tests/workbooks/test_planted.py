@@ -9,7 +9,8 @@ from blueprint.workbooks import blueprint_of
 from tests.workbooks.building import Build, plain
 from tests.workbooks.misspelled import MISSPELLED, Misspelled
 from tests.workbooks.planted import MISTAKES, Planted
-from tests.workbooks.witnesses import WITNESSES, engine
+from tests.workbooks.random_numbers import default
+from tests.workbooks.witnesses import WITNESSES, assert_recalculates
 
 ALL = (*MISTAKES, *MISSPELLED)
 
@@ -48,7 +49,8 @@ def test_mistake_in_the_spelling_is_caught(mistake: Misspelled, monkeypatch: pyt
 
 def test_an_engine_cannot_see_a_mistake_in_the_mathematics() -> None:
     """Number and formula come from one definition and are wrong together: this is why there are other witnesses."""
-    engine(with_mistake(next(mistake for mistake in MISTAKES if mistake.name == "λ forgotten")))
+    forgotten = next(mistake for mistake in MISTAKES if mistake.name == "λ forgotten")
+    assert_recalculates(with_mistake(forgotten)(default()))
 
 
 def test_every_witness_is_needed() -> None:

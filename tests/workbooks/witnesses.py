@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from blueprint.book import Book, book
+from blueprint.inputs import load
 from blueprint.language import Axis, NotationError, at_most, block, equal, less, typed, where
 from blueprint.page.recalculate import compare, with_ironcalc
 from blueprint.page.watch import expected
@@ -41,8 +42,9 @@ def reference_at_random(build: Build) -> None:
 
 
 def engine(build: Build) -> None:
-    """Asserts that ironcalc recalculates the default workbook to the same numbers."""
-    assert_recalculates(build(default()))
+    """Asserts that ironcalc recalculates a small workbook, and the default one, to the same numbers."""
+    for numbers in (load("very-very-sleepy"), default()):
+        assert_recalculates(build(numbers))
 
 
 def engine_on_brackets(build: Build) -> None:
