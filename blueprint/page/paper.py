@@ -5,7 +5,7 @@ from itertools import accumulate
 from math import ceil
 from typing import Any
 
-from blueprint.page import charts, grid, outline, printing, ruler, styles
+from blueprint.page import blanks, charts, grid, outline, printing, ruler, styles
 from blueprint.page.columns import Columns
 from blueprint.page.layout import Layout, PlacedChart
 
@@ -38,7 +38,8 @@ class Rows:
 def rows_of(sheet: outline.Sheet, layout: Layout, columns: Columns) -> Rows:
     """Measures the rows of a sheet of the outline."""
     folds = {row for title, first, last in layout.folds if title == sheet.title for row in range(first, last + 1)}
-    rows = Rows(folds=folds, closed=sheet.closed)
+    asked = {row for title, row, _ in blanks.cells_of(layout) if title == sheet.title}
+    rows = Rows(folds=folds, closed=sheet.closed and not asked & folds)
     low = range(grid.TITLE_ROW + 1, layout.end[sheet.title])
     if sheet.tight:
         rows.heights |= dict.fromkeys(low, TIGHT) | {row - 1: NARROW for row in layout.sections(sheet.title)}
