@@ -22,7 +22,7 @@ from blueprint.classes.csv_cells import save_csv
 from blueprint.classes.key import Key
 from blueprint.classes.results import Result, Results
 from tests.classes.filling import canvas_gradebook, fill_all, job, moodle_worksheet, moodle_zip
-from tests.classes.students import Class, Filled, found_otherwise, name_of
+from tests.classes.students import OF_TEN, Class, Does, Filled, found_otherwise, name_of
 
 NAMED = 0.95
 """Share of the planted misconceptions that must be named rightly."""
@@ -34,9 +34,9 @@ def write_roster(count: int, path: Path) -> None:
     save_csv(path, [["id", "name", "email"], *rows])
 
 
-def hand_in(key: Key, handed_out: Path, room: Path, by_office: int = 0) -> list[Filled]:
+def hand_in(key: Key, handed_out: Path, room: Path, by_office: int = 0, of: Sequence[Does] = OF_TEN) -> list[Filled]:
     """Has every student fill a file in, packs them into `submissions.zip`, and writes what the platforms export."""
-    known = Class(key)
+    known = Class(key, of=of)
     filled = [known.fills_in(number) for number in range(len(key.students))]
     (room / "filled").mkdir()
     jobs = [job(key, number, each, handed_out, room / "filled") for number, each in enumerate(filled)]

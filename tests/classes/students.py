@@ -81,16 +81,17 @@ def name_of(number: int) -> str:
 class Class:
     """All students of a key, who know the workbook."""
 
-    def __init__(self, key: Key, seed: int = 1):
+    def __init__(self, key: Key, seed: int = 1, of: Sequence[Does] = OF_TEN):
+        """of: what the students do, in the key's order, from the beginning again after the last."""
         self.key = key
         self.base = base_of(key)
         self.kind: Kind = kind_named(key.kind)
         self.blocks: dict[str, Block] = {block.name: block for block in self.base.blocks()}
-        self.seed = seed
+        self.seed, self.of = seed, of
 
     def fills_in(self, number: int) -> Filled:
         """Returns what the student of a place in the key's list writes."""
-        student, does = self.key.students[number], OF_TEN[number % 10]
+        student, does = self.key.students[number], self.of[number % len(self.of)]
         dice = random.Random(f"{self.seed}/{student.id}")
         true = student.answers
         filled = {
