@@ -25,6 +25,13 @@ GENERIC = {
 }  # fmt: skip
 LIVE = {**{f"ppo.{name}": value for name, value in GENERIC.items()}, "conventions": "live", "compare": "verl"}
 
+TIGHT = {
+    **LIVE, "advantage.ddof": 0, "reward.kl_clamp_in": 0.05, "reward.kl_clamp_out": 0.04, "loss.kl_clamp_in": 0.05,
+    "loss.kl_clamp_out": 0.04, "reward.score_clip": 0.5, "loss.log_ratio_clamp": 0.05, "reward.missing_eos_value": 1,
+    "loss.dual_clip": 1.01, "loss.sample_filter": "ended", "ppo.clip_range": 0.01,
+}  # fmt: skip
+"""By n, and with every clamp so near that it holds something."""
+
 
 def at_random(seed: int, **ppo: float | str) -> Book:
     return Book(blueprint_of(with_settings(random_numbers(seed), **{**GENERIC, **ppo})))
@@ -34,7 +41,7 @@ BOOKS: dict[str, tuple[str, Callable[[], Book]]] = {
     "whitened": ("rlhf_ppo", lambda: at_random(5, whiten_advantages="on", kl_estimator="k2")),
     "raw": ("rlhf_ppo", lambda: at_random(6, whiten_advantages="off", kl_estimator="k3")),
     "by n − 1": ("rlhf_ppo", lambda: Book(blueprint_of(load("default", LIVE)))),
-    "by n": ("rlhf_ppo", lambda: Book(blueprint_of(load("default", {**LIVE, "advantage.ddof": 0})))),
+    "by n": ("rlhf_ppo", lambda: Book(blueprint_of(load("ten-libraries", TIGHT)))),
     "classic": ("classic_ppo", lambda: Book(blueprint_of(load("classic", {"ppo.gamma": 0.9})))),
     "controller": ("kl_controller", lambda: Book(blueprint_of(load("kl-controller")))),
     "token mean": (
