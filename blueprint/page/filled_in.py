@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from blueprint.page import names, parse_cell
+from blueprint.page import grid, names, parse_cell
 from blueprint.page.archive import require
 from blueprint.page.place import Address
 from blueprint.page.read import Opened
@@ -66,6 +66,16 @@ class FilledIn:
                 if name in found and line.get("title"):
                     found[name] = _told(line)
         return found
+
+    @cached_property
+    def lacks_words(self) -> bool:
+        """Whether the sheet Blanks says, below its table, that a sentence is left out: sentences stand in quotes there."""
+        below = (
+            self._file.value(area.sheet, row, area.left)
+            for area in named_areas(self._file.named(names.BLANKS_RANGE) or "")
+            for row in range(area.bottom + 1, min(area.bottom + MOST_BLANKS, grid.LAST_ROW))
+        )
+        return any(isinstance(text, str) and text.endswith("”") for text in below)
 
     def _table(self, area: Area) -> list[list[Any]]:
         columns = range(area.left, min(area.right, area.left + MOST_COLUMNS) + 1)

@@ -4,12 +4,14 @@ from dataclasses import dataclass, replace
 
 from blueprint.language import Block, Held, Values
 from blueprint.page.filled_in import FilledIn, Told
-from blueprint.page.outline import Blank, Blueprint
+from blueprint.page.outline import Blank, Blueprint, Entry
 from blueprint.page.read import Opened
 from blueprint.worksheets import Asked, without, worksheet
 
 FACTS = ("worksheet", "token")
 """What a worksheet says of itself that another workbook of its numbers does not: its level, and whose it is."""
+SENTENCE, BEGINNING, MOST_ROWS = 8, 24, 5_000
+"""Letters that a sentence has at least, and by which one is known, since lines are broken; and rows in which it is sought."""
 Places = tuple[int, ...]
 
 
@@ -18,19 +20,21 @@ class Cut:
     """What makes a worksheet of a workbook, as a file says it; of a file without blanks it changes nothing.
 
     blanks: what is told of each, its block, by its name, and its cells by 0-based places. there: the blocks that the file has.
-    computed: those among them that are not typed. facts: what it says of itself.
+    computed: those among them that are not typed. words: those that stand in the file, where sentences are left out
+    of it. facts: what it says of itself.
     """
 
     blanks: tuple[tuple[Told, str, tuple[Places, ...]], ...] = ()
     there: frozenset[str] = frozenset()
     computed: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
     facts: tuple[tuple[str, str], ...] = ()
 
     def of(self, blueprint: Blueprint) -> Blueprint:
         """Returns a blueprint with the blanks of a file, and without the blocks that were left out of it because of them."""
         if not self.blanks:
             return blueprint
-        made = without(blueprint, self.left_out(blueprint))
+        made = without(blueprint, self.left_out(blueprint), self._unsaid(blueprint))
         blocks = {block.name: block for block in made.blocks()}
         blanks = tuple(
             Blank(told.title, blocks[name], cells, told.weight, told.asks, told.check)
@@ -38,6 +42,13 @@ class Cut:
             if name in blocks
         )
         return replace(made, blanks=blanks, facts={**made.facts, **dict(self.facts)})
+
+    def _unsaid(self, blueprint: Blueprint) -> list[str]:
+        """Returns a sentence of each row of words of which the file has none: it was left out, and with it what it shows."""
+        items = (item for sheet in blueprint.sheets if self.words for item in sheet.items())
+        said = ([text for text in item.cells if isinstance(text, str) and len(text) >= SENTENCE]
+                for item in items if isinstance(item, Entry))  # fmt: skip
+        return [texts[0] for texts in said if texts and self.words.isdisjoint(text[:BEGINNING] for text in texts)]
 
     def again(self, blueprint: Blueprint) -> Blueprint:
         """Returns the worksheet of the same blanks that is made of a whole blueprint anew: what gives away none of its answers.
@@ -78,8 +89,10 @@ def cut_of(file: Opened, filled: FilledIn | None = None) -> Cut:
                 )
             )
     computed = frozenset(name for name, place in file.places.items() if place.kind != "typed")
+    spoken = (file.words_on(sheet, MOST_ROWS) for sheet in file.sheets if filled.lacks_words)
+    words = frozenset(text[:BEGINNING] for found in spoken for *_, text in found)
     facts = tuple((name, file.noted[name]) for name in FACTS if name in file.noted)
-    return Cut(tuple(found), frozenset(file.places), computed, facts)
+    return Cut(tuple(found), frozenset(file.places), computed, words, facts)
 
 
 def entered(blueprint: Blueprint, filled: FilledIn) -> Held:

@@ -31,9 +31,9 @@ from blueprint.page.outline import (
 )
 
 
-def without(blueprint: Blueprint, names: Collection[str]) -> Blueprint:
-    """Returns a blueprint without the blocks of these names, and without what a worksheet never has: steps derived again."""
-    return Cutter(blueprint, [block for block in blueprint.blocks() if block.name in names]).cut()
+def without(blueprint: Blueprint, names: Collection[str], texts: Iterable[str] = ()) -> Blueprint:
+    """Returns a blueprint without the blocks of these names and these texts, and without what a worksheet never has."""
+    return Cutter(blueprint, [block for block in blueprint.blocks() if block.name in names], texts).cut()
 
 
 class Cutter:
