@@ -102,12 +102,13 @@ def line_of(verdict: Verdict) -> str:
 
 
 def blanks_of(verdict: Verdict) -> str:
-    """Counts the blanks of a worksheet: `5 of 12 blanks filled in, 4 agree, 1 differs`."""
+    """Counts the blanks of a worksheet: `5 of 12 blanks filled in: 4 right, 1 wrong`."""
     says = [answer.says for answer in verdict.answers]
     told = {word: says.count(word) for word in ("agrees", "differs", "carried")}
-    words = {"agrees": "agree", "differs": "differ", "carried": "right for what stands before them"}
+    words = {"agrees": "right", "differs": "wrong", "carried": "right for what stands before"}
     filled = f"{len(says) - says.count('not filled in')} of {len(says)} blanks filled in"
-    return ", ".join([filled, *(f"{count} {words[word]}" for word, count in told.items() if count)])
+    found = ", ".join(f"{count} {words[word]}" for word, count in told.items() if count)
+    return f"{filled}: {found}" if found else filled
 
 
 def findings(verdict: Verdict) -> str:
