@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,12 @@ def told() -> dict[str, dict[str, Answer]]:
     }
 
 
+@cache
+def under(preset: str, numbers: str, *settings: str) -> Book:
+    """Makes the workbook of a preset with other settings; each only once, for reading."""
+    return made(f"preset={preset}", *settings, numbers=numbers)
+
+
 def value(book: Book, name: str) -> float:
     """Returns a single number of a book."""
     return float(book.values.cell(book.blocks[name]))
@@ -65,7 +72,7 @@ def test_the_page_is_what_the_command_in_it_prints() -> None:
 def test_a_row_is_the_workbook_built_with_that_preset(
     told: dict[str, dict[str, Answer]], numbers: str, name: str
 ) -> None:
-    book = made(f"preset={name}", numbers=numbers)
+    book = under(name, numbers)
     found = told[numbers][name].numbers
     assert {title: found[title] for title in LOSSES} == pytest.approx(
         {title: value(book, block) for title, block in LOSSES.items()}, abs=1e-6
@@ -81,8 +88,7 @@ def test_the_largest_effect_is_what_a_workbook_without_that_convention_shows(
     assert largest == max(told[numbers][name].effects, key=lambda effect: abs(effect.adds))
     key = largest.key if "." in largest.key else f"ppo.{largest.key}"
     with_it, without = (
-        value(made(f"preset={name}", *settings, numbers=numbers), "policy_loss")
-        for settings in ([], [f"{key}={DEFAULT[largest.key]}"])
+        value(under(name, numbers, *settings), "policy_loss") for settings in ([], [f"{key}={DEFAULT[largest.key]}"])
     )
     assert largest.adds == pytest.approx(with_it - without, abs=1e-6)
 
