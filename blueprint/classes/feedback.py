@@ -27,7 +27,7 @@ LOOKS: dict[Status, tuple[str, styles.Properties]] = {
 CARRIED = "carried: right with your own earlier number, which is wrong itself"
 HEADS = ("blank", "what was asked", "where it stands", "you wrote", "mark", "points", "of", "why")
 REVEALED = "right is"
-WIDTHS = (7, 34, 26, 22, 13, 8, 6, 76, 22)
+WIDTHS = (6, 30, 26, 16, 12, 7, 5, 66, 16)
 
 
 class Line(NamedTuple):
@@ -46,11 +46,17 @@ def lines(result: Result, results: Results, answers: Answers | None) -> Iterator
         yield Line(
             (
                 number, blank.title, _where(blank), _numbers(mark.given), LOOKS[mark.status][0], points, blank.weight,
-                mark.why[:1].upper() + mark.why[1:],
+                _why(mark),
             ),
             mark.status,
             _numbers(answers[blank.id]) if answers else "",
         )  # fmt: skip
+
+
+def _why(mark: Mark) -> str:
+    """Returns the sentence on a blank; that what is right is right stands beside it."""
+    why = mark.why.removeprefix(mark.status).lstrip(";: ")
+    return why[:1].upper() + why[1:]
 
 
 def _where(blank: Marked) -> str:
@@ -90,7 +96,8 @@ def workbook(result: Result, results: Results, answers: Answers | None) -> bytes
             sheet.write_string(row, 0, sentence, look(styles.LABELS["lead"]))
         top = len(said) + 2
         for column, head in enumerate(heads):
-            sheet.write_string(top, column, head, look(styles.LABELS["table head"]))
+            align = {"align": "center" if head in ("blank", "points", "of") else "left"}
+            sheet.write_string(top, column, head, look(styles.LABELS["table head"] | align))
         for row, line in enumerate(lines(result, results, answers), top + 1):
             _write(sheet, row, line, look)
         sheet.freeze_panes(top + 1, 0)
@@ -102,7 +109,8 @@ def workbook(result: Result, results: Results, answers: Answers | None) -> bytes
 def _write(sheet: Any, row: int, line: Line, look: "_Looks") -> None:
     for column, cell in enumerate([*line.cells, *([line.answer] if line.answer else [])]):
         is_mark = HEADS[column : column + 1] == ("mark",)
-        style = look(styles.LABELS["wrapped"] | (LOOKS[line.status][1] if is_mark else {}))
+        plain = styles.LABELS["wrapped"] | {"align": "left" if isinstance(cell, str) else "center"}
+        style = look(plain | (LOOKS[line.status][1] if is_mark else {}))
         (sheet.write_string if isinstance(cell, str) else sheet.write_number)(row, column, cell, style)
 
 
