@@ -140,4 +140,4 @@ def read_policy(path: Path | None, key: Key) -> GradingPolicy:
 
 def schema() -> dict[str, Any]:
     """Returns the JSON schema of a `policy.toml`, by which editors complete and check it."""
-    return GradingPolicy.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **GradingPolicy.model_json_schema()}

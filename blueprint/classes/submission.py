@@ -1,6 +1,6 @@
 """One file of a student: whose it is, and what stands in its blanks; also what stands where nothing was to be typed."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,9 +47,13 @@ class Submission:
     refused: str = ""
 
 
-def read_submission(path: Path, key: Key, blocks: Iterable[Lying] = ()) -> Submission:
-    """Reads a student's file; blocks: those whose cells are to be held against what they should be.
+def read_submission(
+    path: Path, key: Key, blocks: Iterable[Lying] = (), wanted: Callable[[dict[str, str]], bool] = lambda tokens: True
+) -> Submission:
+    """Reads a student's file.
 
+    blocks: those whose cells are to be held against what they should be. wanted: whether, by its tokens, it is to be marked;
+    of any other file only the tokens are read.
     What is wrong with a file is said in the submission; nothing is raised for any content.
     """
     tokens: dict[str, str] = {}
@@ -57,6 +61,8 @@ def read_submission(path: Path, key: Key, blocks: Iterable[Lying] = ()) -> Submi
         with closing(Package(path)) as package:
             tokens = tokens_in(package)
             package.refuse_hostile()
+            if not wanted(tokens):
+                return Submission(tokens)
             answers = {blank.id: _answer(package, blank) for blank in key.blanks}
             if any(each.problem == UNSAVED for given in answers.values() for each in given):
                 answers = _recalculated(package, key.blanks, answers)

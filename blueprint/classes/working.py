@@ -73,8 +73,11 @@ class Worker:
             return Worked(refused=f"the file cannot be marked ({type(error).__name__}: {unquoted(error)})")
 
     def _work(self, job: Job) -> Worked:
-        found = read_submission(job.path, self.course.key, self.lying)
-        owners = self._owners(found, job)
+        def wanted(tokens: dict[str, str]) -> bool:
+            return len(self._owners(tokens, job)) == 1
+
+        found = read_submission(job.path, self.course.key, self.lying, wanted)
+        owners = self._owners(found.tokens, job)
         if found.refused or len(owners) != 1:
             return Worked(found.tokens, tuple(each.id for each in owners), refused=found.refused)
         marking = Marking(self.course, owners[0], found.answers)
@@ -88,10 +91,10 @@ class Worker:
             constants=tuple(blank.id for blank in asked if is_constant(marking, blank)),
         )
 
-    def _owners(self, found: Submission, job: Job) -> list[KeyStudent]:
+    def _owners(self, tokens: dict[str, str], job: Job) -> list[KeyStudent]:
         if job.assigned is not None:
             return [self.course.key.student(job.assigned)]
-        known = (self.owners.get(token) for token in found.tokens.values())
+        known = (self.owners.get(token) for token in tokens.values())
         return list({each.id: each for each in known if each}.values())
 
     def _edited(self, found: Submission, marking: Marking) -> list[str]:

@@ -1,4 +1,4 @@
-"""`blueprint class grade` and `class regrade`: they have submissions marked, written down, and print. No maths."""
+"""`blueprint class grade`: it has submissions marked and written down, and prints. No maths."""
 
 import json
 import sys
@@ -13,13 +13,12 @@ import click
 from blueprint.classes import canvas, moodle, results
 from blueprint.classes.collecting import collect
 from blueprint.classes.cores import cores
-from blueprint.classes.graded import POLICY, feedback_of, put_aside, write
+from blueprint.classes.graded import feedback_of, put_aside, write
 from blueprint.classes.grading import grade as graded
-from blueprint.classes.grading_policy import read_policy
+from blueprint.classes.grading_policy import read_policy, schema
 from blueprint.classes.key import Key
 from blueprint.classes.overrides import FILE as OVERRIDES
 from blueprint.classes.overrides import Overrides, read_overrides, start_overrides
-from blueprint.classes.regrading import changes
 from blueprint.classes.report_page import save_report
 from blueprint.classes.results import Results
 from blueprint.classes.store import Store
@@ -31,19 +30,19 @@ EXAMPLES = """\b
 Examples:
   blueprint class grade submissions.zip --key hw1/key.json -o graded/
   blueprint class grade submissions.zip --key hw1/key.json -o graded/ --policy policy.toml --canvas gradebook.csv
+  blueprint class grade --schema > policy.schema.json
   blueprint class grade folder/ --key hw1/key.json --assign "Ada_Lovelace/answer.xlsx=4711" --force
 \b
 Exit codes: 0 all files marked, 2 wrong use, 3 a file could not be marked (flags.csv says which and why).
 """
-AGAIN = """\b
-Examples:
-  blueprint class regrade graded/ --key hw1/key_v2.json
-  blueprint class regrade graded/ --key hw1/key.json --policy kinder.toml --json
-\b
-Exit codes: 0 nobody's score changed, 1 somebody's did, 2 wrong use, 3 a submission could not be marked.
-"""
 SHOWN = 20
 _PATH = click.Path(path_type=Path)
+
+
+def _print_schema(context: click.Context, option: click.Parameter, asked: bool) -> None:
+    if asked:
+        click.echo(json.dumps(schema(), ensure_ascii=False, indent=1))
+        context.exit()
 
 
 @click.command(epilog=EXAMPLES)
@@ -60,6 +59,10 @@ _PATH = click.Path(path_type=Path)
 @click.option("--moodle", "worksheet", type=_PATH, help="Moodle's grading worksheet, to be filled in; its times count.")
 @click.option("--reveal", is_flag=True, help="Put the right numbers into the feedback.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object.")
+@click.option(
+    "--schema", is_flag=True, is_eager=True, expose_value=False, callback=_print_schema,
+    help="Print the JSON Schema of grading policies, for editors.",
+)  # fmt: skip
 @click.option("--force", is_flag=True, help="Grade again where there are results; those are kept beside.")
 def grade(
     submissions: Path, key_path: Path, folder: Path, policy: Path | None, times: Path | None, assign: tuple[str, ...],
@@ -78,45 +81,13 @@ def grade(
     store = Store(folder)
     with _bar("collecting", None) as moved:
         store.add(collect(submissions), moved)
-    found = _graded(store, folder, key, policy, assign, known, reveal)
+    found = graded_anew(store, folder, key, policy, assign, known, reveal)
     said = _platforms(found, folder, key, gradebook, canvas_column, worksheet, reveal)
     console.say(json.dumps(_data(found, said), ensure_ascii=False) if as_json else _text(found, folder, said))
-    sys.exit(door.UNREADABLE if _unmarked(found) else 0)
+    sys.exit(door.UNREADABLE if unmarked(found) else 0)
 
 
-@click.command(epilog=AGAIN)
-@click.argument("folder", type=_PATH)
-@click.option("--key", "key_path", required=True, type=_PATH, help="The key by which is marked now.")
-@click.option("--policy", type=_PATH, help="Another grading policy; without it the one that was used before.")
-@click.option("--assign", multiple=True, metavar="FILE=STUDENT", help="Whose a file without a token is.")
-@click.option("--reveal", is_flag=True, help="Put the right numbers into the feedback.")
-@click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object.")
-def regrade(
-    folder: Path, key_path: Path, policy: Path | None, assign: tuple[str, ...], reveal: bool, as_json: bool
-) -> None:
-    """Mark the kept submissions again, by another key or grading policy, and say who changes and why.
-
-    What override.csv says is kept. The former results stay beside the new ones, as results-1.json.
-    """
-    before, key = Results.load(folder), Key.load(key_path)
-    known = {each.student: each.submitted for each in before.results if each.submitted}
-    found = _graded(Store(folder), folder, key, policy or _former(folder), assign, known, reveal)
-    changed = list(changes(before, found))
-    if as_json:
-        data = {"changed": [each.data() for each in changed], "students": len(found.results)}
-        console.say(json.dumps(data, ensure_ascii=False))
-    else:
-        lines = [str(each) for each in changed] or ["Nobody's score changes."]
-        console.say("\n".join([*lines, f"{folder}: {len(changed)} of {len(found.results)} scores changed"]))
-    sys.exit(door.UNREADABLE if _unmarked(found) else door.DIFFERENCE if changed else 0)
-
-
-def _former(folder: Path) -> Path | None:
-    """Returns the grading policy that was used before."""
-    return folder / POLICY if (folder / POLICY).exists() else None
-
-
-def _graded(
+def graded_anew(
     store: Store,
     folder: Path,
     key: Key,
@@ -163,7 +134,7 @@ def _platforms(
     return said
 
 
-def _unmarked(found: Results) -> list[str]:
+def unmarked(found: Results) -> list[str]:
     """Names the files that are not marked."""
     kinds = ("not read", "no token", "foreign token")
     return [name for flag in found.flags if flag.kind in kinds for name in flag.files]

@@ -6,7 +6,9 @@ from blueprint.commands.lazy import Command, Lazy
 
 COMMANDS = {
     "grade": Command("class_grade:grade", "Mark what students handed in, with feedback, flags and a report."),
-    "regrade": Command("class_grade:regrade", "Mark it again by another key or grading policy: who changes, and why."),
+    "regrade": Command(
+        "class_regrade:regrade", "Mark it again by another key or grading policy: who changes, and why."
+    ),
     "make": Command(
         "class_make:make_class", "Make a worksheet with inputs of their own for each student, and the key."
     ),
