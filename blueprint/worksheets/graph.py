@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from blueprint.language import Block, Step, Values, needs, schedule
+from blueprint.language import Block, Expr, Op, Reduce, Ref, Step, Values, needs, schedule, walk
 from blueprint.page.outline import Blueprint, Finder, Item, Judged, Row, Section, Sheet, blocks_of
 
 Place = tuple[Sheet, Section]
+BEYOND = {"minimum": 1e300, "maximum": -1e300, "max": -1e300}
+"""By operation a number that it passes over; MIN and MAX pass over empty cells."""
 
 
 class Graph:
@@ -44,6 +46,18 @@ class Graph:
         if blocks not in self._steps:
             self._steps[blocks] = schedule([block for block in self.blocks if block in blocks and not block.typed])
         return self._steps[blocks]
+
+    def passed_over(self, block: Block) -> float:
+        """Returns the number that stands for an empty cell where MIN or MAX pass it over: no other is smaller, or larger.
+
+        It is 0 where neither reads the block.
+        """
+        for reader in self.readers[block]:
+            for node in (node for definition in reader.definitions for node in walk(definition.expr)):
+                inside = [node.body] if isinstance(node, Reduce) else node.args if isinstance(node, Op) else ()
+                if node_name(node) in BEYOND and any(isinstance(each, Ref) and each.block is block for each in inside):
+                    return BEYOND[node_name(node)]
+        return 0.0
 
     def above(self, roots: Iterable[Block]) -> set[Block]:
         """Returns the blocks that these read, step after step, and these themselves."""
@@ -98,6 +112,11 @@ class Graph:
             return True
         at = dict(zip(block.axes, places, strict=True))
         return values.cell(grey, *(at[axis] for axis in grey.axes)) != 0
+
+
+def node_name(node: Expr) -> str:
+    """Returns the name of an operation, or of a sum or maximum over cells."""
+    return node.name if isinstance(node, Op | Reduce) else ""
 
 
 def _reached(roots: Iterable[Block], onward: Mapping[Block, Iterable[Block]]) -> set[Block]:

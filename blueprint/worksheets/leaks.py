@@ -74,7 +74,7 @@ class Search:
     ):
         self.values, self.graph = values, Graph(blueprint) if graph is None else graph
         self.blanks = blueprint.blanks if blanks is None else tuple(blanks)
-        self.known, self.tables = set(shown), dict[tuple[Blank, ...], Table]()
+        self.known, self.tables = set(shown), dict[tuple[tuple[Blank, ...], bool], Table]()
 
     @cached_property
     def missing(self) -> list[tuple[Blank, dict[Cell, float]]]:
@@ -90,30 +90,36 @@ class Search:
 
     def leaks(self) -> list[Leak]:
         """Lists the cells that show an answer: with one blank empty and all others filled in, and with all of them empty."""
-        empty = self.table(self.blanks)
-        found = list(self.typed_alike(empty))
-        for blank, answers in self.missing:
-            for table in (self.table((blank,)), empty):
-                found += self.shown(table, blank, answers)
-        return list(dict.fromkeys(found))
+        found = [leak for blank, answers in self.missing for leak in self.with_empty((blank,), {blank: answers})]
+        return list(dict.fromkeys([*self.with_all_empty(), *found]))
 
     def with_all_empty(self) -> list[Leak]:
         """Lists the cells that show an answer with all blanks empty: the file as it is handed out."""
-        empty = self.table(self.blanks)
-        shown = (leak for blank, answers in self.missing for leak in self.shown(empty, blank, answers))
-        return list(dict.fromkeys([*self.typed_alike(empty), *shown]))
+        shown = self.with_empty(self.blanks, dict(self.missing))
+        return list(dict.fromkeys([*self.typed_alike(self.table(self.blanks)), *shown]))
 
-    def table(self, emptied: Sequence[Blank]) -> Table:
-        """Returns the numbers where some blanks are empty, and the others hold their answers."""
-        if (key := tuple(emptied)) not in self.tables:
-            self.tables[key] = Table(self.graph.blocks, self._computed(key))
+    def with_empty(self, emptied: Sequence[Blank], sought: Mapping[Blank, Mapping[Cell, float]]) -> Iterator[Leak]:
+        """Yields the cells that show an answer while some blanks are empty, whichever way an empty cell is read."""
+        for passed_over in {False, any(self.graph.passed_over(blank.block) for blank in emptied)}:
+            table = self.table(emptied, passed_over)
+            for blank, answers in sought.items():
+                yield from self.shown(table, blank, answers)
+
+    def table(self, emptied: Sequence[Blank], passed_over: bool = False) -> Table:
+        """Returns the numbers where some blanks are empty, and the others hold their answers.
+
+        passed_over: an empty cell is passed over by what reads it so (MIN and MAX); else it is 0.
+        """
+        if (key := (tuple(emptied), passed_over)) not in self.tables:
+            self.tables[key] = Table(self.graph.blocks, self._computed(*key))
         return self.tables[key]
 
-    def _computed(self, emptied: Sequence[Blank]) -> Values:
+    def _computed(self, emptied: Sequence[Blank], passed_over: bool) -> Values:
         """Computes what hangs on blanks that are empty; all else stays."""
         held: dict[Block, dict[tuple[int, ...], float]] = {}
         for blank in emptied:
-            held.setdefault(blank.block, {}).update(dict.fromkeys(blank.cells, 0.0))
+            empty = self.graph.passed_over(blank.block) if passed_over else 0.0
+            held.setdefault(blank.block, {}).update(dict.fromkeys(blank.cells, empty))
         values, below = Values(self.values.sizes, beyond=True), self.graph.below(held)
         values.hold(held)
         values.arrays = {block: array for block, array in self.values.arrays.items() if block not in below}

@@ -41,7 +41,7 @@ class Leaver:
 
     def __init__(self, graph: Graph, book: Book):
         self.graph, self.book = graph, book
-        self.tables: dict[tuple[Blank, ...], Table] = {}
+        self.tables: dict[tuple[tuple[Blank, ...], bool], Table] = {}
         self.quoted = Quoted(texts_of(graph.blueprint))
 
     def leave(self, blanks: Sequence[Blank]) -> Left:

@@ -7,7 +7,7 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from blueprint.language import Axis, Block, block, typed
+from blueprint.language import Axis, Block, block, minimum, typed
 from blueprint.page.outline import Blueprint, Note, Section, Sheet, on_one_sheet
 from blueprint.workbooks.registry import blueprint_of
 from blueprint.worksheets import Asked, Search, Worksheet, WorksheetError, asked_from, can_be_checked, worksheet
@@ -154,6 +154,20 @@ def test_a_second_way_that_is_needed_makes_a_blank_impossible() -> None:
         WorksheetError, match=r"height@t=3 cannot be a blank: again in Growth!\w+ shows the same number"
     ):
         worksheet(replace(outline, result=of["copy"]), [Asked("height@t=3")])
+
+
+def test_an_empty_cell_that_a_minimum_passes_over_tells_as_well() -> None:
+    """MIN of a limit and an empty cell is the limit, not 0: what follows from it may be an answer elsewhere."""
+    growth, most = typed("growth", (t,), "g"), typed("most", (), "most")
+    double, grown_, kept = (block(name, (t,)) for name in ("double", "grown", "kept"))
+    double[t] = growth[t] * growth[t]
+    grown_[t] = minimum(most, double[t])
+    kept[t] = grown_[t] * most
+    outline = on_one_sheet("Limit", [growth, most, double, grown_, kept], t, {growth: [0.73, 1.31], most: 1.17})
+    asked = [Asked("double@t=1"), Asked("kept@t=2")]
+    with pytest.raises(WorksheetError, match=r"kept@t=2 cannot be a blank: kept in Limit!\w+ shows the same number"):
+        worksheet(replace(outline, result=kept), asked)
+    assert titles(worksheet(replace(outline, result=kept), asked[1:])) == ["kept@t=2"]
 
 
 def test_a_text_that_quotes_an_answer_is_left_out() -> None:
