@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from blueprint.book import Book
 from blueprint.classes.identity import token_of
 from blueprint.classes.key import Key, KeyBlank, KeyStudent
 from blueprint.classes.typed import with_departures
@@ -15,6 +16,7 @@ from blueprint.inputs import load, source_of
 from blueprint.page import grid
 from blueprint.page.blanks import check_of
 from blueprint.page.outline import Blueprint
+from blueprint.page.series import Series
 from blueprint.workbooks.registry import level_of
 from blueprint.worksheets import Asked, Worksheet, worksheet
 
@@ -101,6 +103,14 @@ class Assignment:
         return with_departures(
             self.worksheet.blueprint, {name: cells for name, cells in typed.items() if name in there}
         )
+
+    @cached_property
+    def series(self) -> Series:
+        """What writes files, each in a fraction of the time of the first, which is that of nobody."""
+        answers = dict(
+            zip(self.ids, (self.worksheet.answers[blank.title] for blank in self.worksheet.blanks), strict=True)
+        )
+        return Series(Book(self.handed_out("", {}, answers)))
 
     def handed_out(self, student: str, typed: Mapping[str, Any], answers: Mapping[str, list[float]]) -> Blueprint:
         """Returns the blueprint of a student's file, which bears the student's token, and check digits of the student's answers."""

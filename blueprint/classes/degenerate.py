@@ -5,18 +5,19 @@ copy, whatever is typed) lies in the equations and not in the numbers; no drawin
 a variant.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from blueprint.classes.rules import is_one, is_zero, number_in, repeats, same, ties, ways_of
-from blueprint.language import Block, Cell, Values, compute
+from blueprint.language import Block, Cell, Computation, Values
 from blueprint.misconceptions import wrong_values
 from blueprint.page.outline import Blank, Blueprint
 from blueprint.workbooks.kind import Kind
 from blueprint.worksheets.check_digits import can_be_checked
 from blueprint.worksheets.graph import Graph
 from blueprint.worksheets.leaks import Search
+from blueprint.worksheets.rules import is_one, is_zero, number_in, repeats, same, ties, ways_of
 
 RULES = {
     "number": "a computation ends without a number",
@@ -33,6 +34,8 @@ RULES = {
 }
 """Why a variant is drawn again."""
 RIGHT = "the right way"
+SOMETIMES, OFTEN = 1 / 4, 3 / 4
+"""In what share of variants two misconceptions, or one and the right way, are alike where that lies in the equations."""
 
 
 class Finding(NamedTuple):
@@ -54,6 +57,11 @@ class Screen:
         self.blueprint, self.kind, self.shown = blueprint, kind, shown
 
     @cached_property
+    def graph(self) -> Graph:
+        """What reads what, the same in all variants."""
+        return Graph(self.blueprint)
+
+    @cached_property
     def greys(self) -> list[Block]:
         """The blocks whose zeros say that a column does not count."""
         return [sheet.grey for sheet in self.blueprint.sheets if sheet.grey is not None]
@@ -61,12 +69,22 @@ class Screen:
     @cached_property
     def blocks(self) -> list[Block]:
         """The blocks that answers, and what counts, are computed from."""
-        needed = Graph(self.blueprint).above([*(blank.block for blank in self.blueprint.blanks), *self.greys])
+        needed = self.graph.above([*(blank.block for blank in self.blueprint.blanks), *self.greys])
         return [block for block in self.blueprint.blocks() if block in needed]
+
+    @cached_property
+    def needed(self) -> Computation:
+        """Computes what the answers come from."""
+        return Computation(self.blocks, self.blueprint.sizes)
+
+    @cached_property
+    def whole(self) -> Computation:
+        """Computes everything."""
+        return Computation(self.blueprint.blocks(), self.blueprint.sizes)
 
     def values(self, blueprint: Blueprint) -> Values:
         """Computes what the answers of a variant come from. Raises NoNumber."""
-        return compute(self.blocks, blueprint.sizes, blueprint.typed)
+        return self.needed.values(blueprint.typed)
 
     def quick(self, values: Values) -> set[Finding]:
         """Finds what can be seen in the numbers that the answers come from."""
@@ -80,16 +98,14 @@ class Screen:
             }
         return found
 
-    def thorough(self, variant: Blueprint, values: Values) -> set[Finding]:
-        """Finds what only all numbers of a variant show. values: of all blocks."""
-        numbers = {id(blank.cells): number for number, blank in enumerate(self.blueprint.blanks)}
-        found = {
-            Finding("told", numbers[id(leak.blank.cells)])
-            for leak in Search(variant, values, shown=self.shown).with_all_empty()
-        }
+    def thorough(self, variant: Blueprint) -> set[Finding]:
+        """Finds what only all numbers of a variant show. Raises NoNumber."""
+        values, found = self.whole.values(variant.typed), set[Finding]()
         for number, blank in enumerate(self.blueprint.blanks):
             found |= {Finding("alike", number, pair) for pair in self._alike(blank, values)}
-        return found
+        numbers = {blank.title: number for number, blank in enumerate(self.blueprint.blanks)}
+        leaks = Search(variant, values, shown=self.shown, graph=self.graph).with_all_empty()
+        return found | {Finding("told", numbers[leak.blank.title]) for leak in leaks}
 
     def answers(self, values: Values) -> list[list[float]]:
         """Returns what belongs into the cells of each blank."""
@@ -137,10 +153,21 @@ class Screen:
     @cached_property
     def _usual(self) -> dict[str, list[tuple[str, tuple[float, ...]]]]:
         """The misconceptions of each blank on the numbers themselves."""
-        values = compute(self.blueprint.blocks(), self.blueprint.sizes, self.blueprint.typed)
+        values = self.whole.values(self.blueprint.typed)
         return {blank.title: self._wrong(blank, values) for blank in self.blueprint.blanks}
 
 
-def always(findings: Iterable[set[Finding]]) -> set[Finding]:
-    """Returns what all of some variants have alike."""
-    return set.intersection(*findings)
+def always(findings: Sequence[set[Finding]]) -> set[Finding]:
+    """Returns what lies in the equations, and not in the numbers, of variants.
+
+    That is what all of them have, and misconceptions that are alike in many: in one branch of a minimum two mistakes are one.
+    """
+    times = Counter(each for found in findings for each in found)
+    return {each for each, count in times.items() if count >= _share(each) * len(findings)}
+
+
+def _share(finding: Finding) -> float:
+    """Returns in what share of the variants a finding must be to be one of the equations."""
+    if finding.rule != "alike":
+        return 1.0
+    return OFTEN if finding.of.startswith(RIGHT) else SOMETIMES

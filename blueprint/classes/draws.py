@@ -9,7 +9,7 @@ from blueprint.classes.assignment import Assignment
 from blueprint.classes.degenerate import RULES, Finding, Screen, always
 from blueprint.classes.errors import ClassError
 from blueprint.classes.variants import NoVariant
-from blueprint.language import NoNumber, Values, compute
+from blueprint.language import NoNumber
 from blueprint.page.outline import Blueprint
 from blueprint.quoting import unquoted
 from blueprint.workbooks.registry import kind_named
@@ -18,7 +18,7 @@ Refused = Counter[tuple[str, int | None]]
 """How often a draw was refused, by rule and number of the blank; None: of the whole variant."""
 UNTOLD = ("branch", "alike")
 """What is no fault of a blank where all variants have it."""
-MOST_ATTEMPTS, PROBES = 200, 6
+MOST_ATTEMPTS, PROBES = 200, 12
 """Draws after which a student's variant is given up, and those from which one learns what all variants have alike."""
 
 
@@ -86,7 +86,7 @@ class Draws:
         return [f"{self._which(blank)}in every variant {RULES[rule]}" for blank, rule in told]
 
     def _found(self, variant: Blueprint) -> set[Finding]:
-        return self.screen.quick(self.screen.values(variant)) | self.screen.thorough(variant, _values(variant))
+        return self.screen.quick(self.screen.values(variant)) | self.screen.thorough(variant)
 
     def drawn(self, student: str) -> Drawn:
         """Draws the variant of a student. Raises ClassError, which names the blank, where no draw is a good exercise."""
@@ -96,10 +96,7 @@ class Draws:
                 typed = self.assignment.variation.typed(student, attempt)
                 variant = self.assignment.blueprint(typed)
                 values = self.screen.values(variant)
-                found = (
-                    self.screen.quick(values) - self.always
-                    or self.screen.thorough(variant, _values(variant)) - self.always
-                )
+                found = self.screen.quick(values) - self.always or self.screen.thorough(variant) - self.always
             except NoVariant:
                 found = {Finding("file")}
             except NoNumber:
@@ -119,7 +116,3 @@ class Draws:
         return (
             "" if blank is None else f"{self.assignment.ids[blank]} ({self.assignment.worksheet.blanks[blank].title}): "
         )
-
-
-def _values(variant: Blueprint) -> Values:
-    return compute(variant.blocks(), variant.sizes, variant.typed)

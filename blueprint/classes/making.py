@@ -100,7 +100,7 @@ def write_file(
     assignment: Assignment, student: str, typed: dict[str, Any], answers: dict[str, list[float]], path: Path
 ) -> str:
     """Writes a student's file, the same bytes whenever it is written; returns the SHA-256 of its bytes."""
-    Book(assignment.handed_out(student, typed, answers)).save(path)
+    assignment.series.save(path, Book(assignment.handed_out(student, typed, answers)))
     return digest(path)
 
 

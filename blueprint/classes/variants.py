@@ -7,12 +7,15 @@ and laid out again for every variant, as for any file.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from json import dumps
 from random import Random
 from typing import Any
+
+import numpy as np
 
 from blueprint.classes.moves import Together, holds_words, moved, moved_setting, shuffled
 from blueprint.classes.typed import departures
@@ -21,6 +24,9 @@ from blueprint.inputs import Level, Numbers, NumbersError, given, load, tables_o
 from blueprint.language import Constant, Expr, Lookup, NotationError, Op, Reduce, Ref, walk
 from blueprint.page.outline import Blueprint
 from blueprint.workbooks.registry import blueprint_of, level_of
+
+PROBES, MOST_PROBES = 4, 16
+"""Variants that are laid out to see which blocks hold what is drawn: so many, and more until every key has moved."""
 
 
 class NoVariant(Exception):
@@ -69,18 +75,64 @@ class Variation:
 
         Raises NoVariant where what is drawn is refused as a file, or has another structure than the numbers.
         """
-        random = Random(
-            f"{self.assignment}\0{self.seed}\0{attempt}\0{student}"
-        )  # hashed with SHA-512, as `random` does texts
+        drawn = self._draw(student, attempt)
+        if self._direct is None:
+            return self._built(drawn)
+        self._loaded(drawn)
+        return {name: drawn[key] for name, key in self._direct.items() if not same(self._typed[name], drawn[key])}
+
+    def _draw(self, student: str, attempt: int) -> dict[str, Any]:
+        """Draws what stands under each key that varies."""
+        random = Random(f"{self.assignment}\0{self.seed}\0{attempt}\0{student}")  # of texts, SHA-512 is taken
         together: Together = {}
-        drawn = {key: self._drawn(key, random, together) for key in self.keys}
+        return {key: self._drawn(key, random, together) for key in self.keys}
+
+    def _loaded(self, drawn: Mapping[str, Any]) -> Numbers:
+        """Checks what was drawn as a file of numbers. Raises NoVariant."""
         try:
-            other = blueprint_of(load(tables_of(self._tables | drawn)))
-        except (NumbersError, NotationError) as error:
+            return load(tables_of({**self._tables, **drawn}))
+        except NumbersError as error:
+            raise NoVariant(str(error)) from error
+
+    def _built(self, drawn: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns what is typed otherwise, from sheets that are laid out anew. Raises NoVariant."""
+        try:
+            other = blueprint_of(self._loaded(drawn))
+        except NotationError as error:
             raise NoVariant(str(error)) from error
         if structure_of(other) != self._structure:
             raise NoVariant("another structure")
         return departures(self.base, other)
+
+    @cached_property
+    def _typed(self) -> dict[str, Any]:
+        return {block.name: np.asarray(cells) for block, cells in self.base.typed.items()}
+
+    @cached_property
+    def _direct(self) -> dict[str, str] | None:
+        """The key whose numbers a block holds, just as they are, by the block's name; None where a block makes more of them.
+
+        So it is found in a few variants that are laid out: then numbers of most others need not be.
+        """
+        found: dict[str, set[str]] = {}
+        still = {key for key in self.keys if np.any(np.asarray(self._held[key]) != 0)}  # what is 0 stays 0
+        for attempt in range(MOST_PROBES):
+            drawn = self._draw("\0direct", attempt)
+            still -= {key for key in still if not same(drawn[key], self._held[key])}
+            with suppress(NoVariant):
+                for name, cells in self._built(drawn).items():
+                    found[name] = found.get(name, set(self.keys)) & {
+                        key for key in self.keys if same(drawn[key], cells)
+                    }
+            if attempt + 1 >= PROBES and not still:
+                break
+        told = {key for keys in found.values() for key in keys}
+        moves = {key for key in self.keys if np.any(np.asarray(self._held[key]) != 0)}
+        return (
+            {name: min(keys) for name, keys in found.items()}
+            if all(found.values()) and moves <= told and not still
+            else None
+        )
 
     def _drawn(self, key: str, random: Random, together: Together) -> Any:
         """Draws what stands under a key."""
@@ -116,6 +168,11 @@ def _node(node: Expr) -> tuple[object, ...]:
         case Reduce(name, axes):
             return name, *map(str, axes)
     return (type(node).__name__,)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Tells whether two lists hold the same numbers, or words."""
+    return np.array_equal(np.asarray(one), np.asarray(other))
 
 
 def variant_id(typed: Mapping[str, Any]) -> str:

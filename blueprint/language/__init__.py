@@ -3,7 +3,7 @@
 from blueprint.language.axes import Axis, Edge, NotationError, Position, join, require
 from blueprint.language.blocks import About, Block, Definition
 from blueprint.language.cells import Cell, Members, Read, chain, filled_by, origin, places_of, reads
-from blueprint.language.evaluate import compute, fill
+from blueprint.language.evaluate import Computation, compute, fill
 from blueprint.language.functions import (
     Max,
     Sum,
@@ -56,7 +56,8 @@ Block.__str__ = equations  # type: ignore[method-assign,assignment]
 
 __all__ = [
     "ANYTHING", "ATOM", "EXCEL", "NUMPY", "OFF_WORD", "TEXT", "About", "Arithmetic", "Array", "Axis", "Block", "Cell",
-    "Constant", "Count", "Definition", "Edge", "Expr", "Find", "Held", "Index", "Lookup", "Loop", "Max", "Members", "NoNumber",
+    "Computation", "Constant", "Count", "Definition", "Edge", "Expr", "Find", "Held", "Index", "Lookup", "Loop", "Max",
+    "Members", "NoNumber",
     "NotationError", "Op", "Operand", "Position", "Read", "Reduce", "Ref", "Rule", "Spelled", "Step", "Sum", "Values",
     "again", "at_member", "at_most", "block", "chain", "changes", "choose", "components", "compute", "constant",
     "equal", "equation", "equations", "escaped", "excel", "exp", "explained", "fill", "filled", "filled_by", "find", "in_order",

@@ -1,6 +1,7 @@
 """Evaluation: the numbers of every block, from the typed ones, in numpy float64."""
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from types import MappingProxyType
 
 import numpy as np
@@ -31,28 +32,45 @@ def compute(
     Raises NotationError for a missing or misshapen input and a cell that needs itself, and NoNumber (without `beyond`) for
     the first result that is no number.
     """
-    listed = list(blocks)
-    _check_listed(listed)
-    values = Values(sizes, beyond)
-    values.hold(held)
-    for block in listed:
-        if block.typed:
+    return Computation(blocks, sizes, beyond).values(typed, held)
+
+
+class Computation:
+    """The computation of some blocks, put in order and compiled once, for any numbers that are typed."""
+
+    def __init__(self, blocks: Iterable[Block], sizes: Mapping[Axis, int], beyond: bool = False):
+        listed = list(blocks)
+        _check_listed(listed)
+        self._typed = [block for block in listed if block.typed]
+        self._steps = schedule([block for block in listed if not block.typed])
+        self._values = Values(sizes, beyond)
+        self._compiled: _Compiled = {}
+
+    def values(self, typed: Mapping[Block, object], held: Held = MappingProxyType({})) -> Values:
+        """Computes every block, as `compute` does, and raises what it raises."""
+        values = self._values
+        values.arrays, values.held, values.own = {}, {}, {}
+        values.hold(held)
+        for block in self._typed:
             values.fill(block, typed)
-    steps = schedule([block for block in listed if not block.typed])
-    fill(steps, values)
-    for block in () if beyond else in_order(steps):
-        _check_finite(block, values)
-    return values
+        fill(self._steps, values, self._compiled)
+        for block in () if values.beyond else in_order(self._steps):
+            _check_finite(block, values)
+        return copy(values)  # what is compiled goes on to read from `values`, whose arrays will be others
 
 
-def fill(steps: tuple[Step, ...], values: Values) -> None:
+_Compiled = dict[object, vectorise.Getter]
+"""What was compiled for some values, by equation and loops."""
+
+
+def fill(steps: tuple[Step, ...], values: Values, compiled: _Compiled | None = None) -> None:
     """Computes the blocks of steps, in their order, from the numbers that all others have."""
     # What is no number is refused later, in a sentence; a branch that `where` does not take may be one.
     with np.errstate(all="ignore"):
-        _run(steps, values, {}, {})
+        _run(steps, values, {}, {} if compiled is None else compiled)
 
 
-def _run(steps: tuple[Step, ...], values: Values, at: At, before: dict[object, vectorise.Getter]) -> None:
+def _run(steps: tuple[Step, ...], values: Values, at: At, before: _Compiled) -> None:
     """Computes the steps where the loops stand; before: what was compiled, by equation and loops."""
     for step in steps:
         if isinstance(step, Loop):

@@ -105,9 +105,15 @@ class Values:
 
     def view(self, ref: nodes.Ref, at: At) -> tuple[tuple[Axis, ...], Array]:
         """Returns the cells that a reference without lookups means, and the letters of their dimensions, in order."""
-        place = [self._place(ref.block, slot, index, at) for slot, index in zip(ref.block.axes, ref.at, strict=True)]
-        letters = tuple(index.axis for index, cut in zip(ref.at, place, strict=True) if isinstance(cut, slice))
-        return letters, np.asarray(self.arrays[ref.block][tuple(place)])
+        letters, place = self.place(ref, at)
+        return letters, np.asarray(self.arrays[ref.block][place])
+
+    def place(self, ref: nodes.Ref, at: At) -> tuple[tuple[Axis, ...], tuple[int | slice, ...]]:
+        """Returns where the cells that a reference without lookups means lie in its block's array, and their letters, in order."""
+        place = tuple(
+            self._place(ref.block, slot, index, at) for slot, index in zip(ref.block.axes, ref.at, strict=True)
+        )
+        return tuple(index.axis for index, cut in zip(ref.at, place, strict=True) if isinstance(cut, slice)), place
 
     def write(self, ref: nodes.Ref, cells: Any, at: At) -> None:
         """Writes cells where a definition's target says."""

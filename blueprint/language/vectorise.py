@@ -119,11 +119,26 @@ def _members(axis: Axis, frame: tuple[Axis, ...], values: Values) -> Array:
     return np.arange(values.size(axis)).reshape([-1 if other is axis else 1 for other in frame])
 
 
+def _viewed(ref: Ref, values: Values) -> Callable[[At], tuple[tuple[Axis, ...], Array]]:
+    """Returns what gives the cells that a reference without lookups means, and their letters; where they lie is found once."""
+    known: dict[tuple[int, ...], tuple[tuple[Axis, ...], tuple[int | slice, ...]]] = {}
+
+    def get(at: At) -> tuple[tuple[Axis, ...], Array]:
+        stands = tuple(at.values())  # the loops around an expression are always the same
+        if stands not in known:
+            known[stands] = values.place(ref, at)
+        letters, place = known[stands]
+        return letters, np.asarray(values.arrays[ref.block][place])
+
+    return get
+
+
 def _aligned(ref: Ref, frame: tuple[Axis, ...], values: Values) -> Getter:
+    view = _viewed(ref, values)
     shapes: dict[tuple[Axis, ...], tuple[list[int], list[int]]] = {}
 
     def get(at: At) -> Array:
-        letters, cells = values.view(ref, at)
+        letters, cells = view(at)
         if letters not in shapes:  # the same wherever the loops stand
             sizes = dict(zip(letters, cells.shape, strict=True))
             order = sorted(range(len(letters)), key=lambda i: frame.index(letters[i]))
@@ -160,10 +175,11 @@ def _lookup(ref: Ref, frame: tuple[Axis, ...], values: Values) -> Getter:
 def _dot(left: Ref, right: Ref, axes: tuple[Axis, ...], frame: tuple[Axis, ...], values: Values) -> Getter:
     """Sums products without building the products: numpy's einsum, on the letters of the two references."""
     code = {axis: i for i, axis in enumerate(frame + axes)}
+    of_left, of_right = _viewed(left, values), _viewed(right, values)
 
     def get(at: At) -> Array:
-        a_letters, a = values.view(left, at)
-        b_letters, b = values.view(right, at)
+        a_letters, a = of_left(at)
+        b_letters, b = of_right(at)
         kept = [axis for axis in frame if axis in a_letters or axis in b_letters]
         sums = np.einsum(a, [code[x] for x in a_letters], b, [code[x] for x in b_letters], [code[x] for x in kept])
         return np.reshape(sums, [sums.shape[kept.index(axis)] if axis in kept else 1 for axis in frame])

@@ -8,6 +8,7 @@ from blueprint.book import Book
 from blueprint.language import Block, Cell, chain, in_order, schedule
 from blueprint.worksheets.graph import Graph
 from blueprint.worksheets.leaks import is_told
+from blueprint.worksheets.rules import ties
 from blueprint.worksheets.table import Table
 
 
@@ -48,6 +49,7 @@ class Candidates:
             and self.may(block)
             and self.graph.counts(block, cell.places, values)
             and is_told(cell, values)
+            and not ties(cell, values)
             and self.suits(float(values.cell(block, *cell.places)))
             and self._alone(cell)
         )
