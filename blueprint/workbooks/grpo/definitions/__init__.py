@@ -1,0 +1,1 @@
+"""The definitions of GRPO and its family, a function of blocks for each step."""

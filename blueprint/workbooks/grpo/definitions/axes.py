@@ -1,0 +1,10 @@
+"""Along what rows lie: prompts, the responses to each, all responses, their positions; and tokens of the vocabulary."""
+
+from blueprint.language import Axis
+from blueprint.workbooks.common import n, t, v
+
+q = Axis("q", "prompt", start=1)
+i = Axis("i", "response to the prompt", start=1)
+j = i.alias("j")
+
+__all__ = ["i", "j", "n", "q", "t", "v"]

@@ -1,0 +1,111 @@
+"""From the loss of each token to that of the batch: what counts, the KL to the reference, how tokens are averaged, the total.
+
+Sources: GRPO, 2402.03300, eq. 3 (mean of means); DAPO, 2503.14476, eq. 12 (mean over tokens); Dr. GRPO, 2503.20783 (a constant).
+"""
+
+from typing import NamedTuple
+
+from blueprint.language import Sum, at_most, exp, less, maximum, minimum, number, size, where
+from blueprint.workbooks.common import Switch, limited
+from blueprint.workbooks.grpo.definitions.axes import i, n, q, t
+from blueprint.workbooks.grpo.definitions.ratios import Ratios
+from blueprint.workbooks.grpo.definitions.rewards import kl_estimate, paid_where
+from blueprint.workbooks.grpo.definitions.steps import Given, Row, Steps
+
+AGGREGATED = {"policy": "loss.aggregation", "kl": "kl.aggregation", "entropy": "loss.entropy_aggregation"}
+"""The setting that says how tokens are averaged, for each part of the loss."""
+SAME = "as_policy"
+
+
+class Total(NamedTuple):
+    """The three parts in the order in which they add up, and the total."""
+
+    parts: tuple[Row, Row, Row]
+    total: Row
+
+
+def counted(kept: Given, truncated: Given, s: Steps) -> Row:
+    """Takes responses that were cut off out of the loss, where that is asked for. kept: (n, t), 1 on what was not rejected."""
+    s.under("What counts")
+    whole = s.pick("loss.whole", (n,), "loss.mask", response=1, drop_truncated=1 - truncated[n])
+    return s.row("loss.counted", kept[n, t] * whole[n])
+
+
+def weights(of: str, M: Given, first: Given, prompt: Given, s: Steps) -> Row:
+    """Weighs the tokens that count: Σ weight·x is the average that is asked for.
+
+    of: policy, kl or entropy. M: (n, t), 1 on what counts. first: (q), prompt: (n): which responses are one group's, from 0.
+    """
+    s.under(f"How tokens are averaged: {of}")
+    used, mode = s.use.used, _mode(of, s)
+    length = s.each(f"average.{of}.length", Sum(t, M[n, t]))
+    words = s.each(f"average.{of}.tokens", where(less(0, length[n]), length[n] + used["loss.length_eps"], 1))
+    rows = s.one(f"average.{of}.rows", size(n) + used["loss.rows_eps"])
+    each = s.table(f"average.{of}.group_length", length[first[q] + number(i) - 1])
+    group = s.prompt(f"average.{of}.of_prompt", size(q) * maximum(Sum(i, each[q, i]), 1))
+    ways = {
+        "token_mean": s.one(f"average.{of}.token_mean", 1 / (maximum(Sum(n, length[n]), 1) + used["loss.agg_eps"])),
+        "seq_mean_token_mean": s.each(f"average.{of}.seq_mean", 1 / (rows * words[n])),
+        "seq_mean_token_sum": s.one(f"average.{of}.seq_sum", 1 / (rows * used["loss.constant"])),
+        "token_sum": s.one(f"average.{of}.token_sum", 1 / used["loss.constant"]),
+        "prompt_mean": s.each(f"average.{of}.prompt_mean", 1 / group[prompt[n]]),
+    }
+    weight = s.each(f"average.{of}.weight", mode.choose(**{word: way[way.axes] for word, way in ways.items()}))
+    return s.row(f"average.{of}.row", M[n, t] * weight[n])
+
+
+def _mode(of: str, s: Steps) -> Switch:
+    """Returns what picks the average of a part: one that is as that of the policy picks the same."""
+    own, policy = s.use.switch[AGGREGATED[of]], s.use.switch[AGGREGATED["policy"]]
+    if SAME not in own.words or not isinstance(policy, Switch):
+        return policy if SAME in own.words else own  # type: ignore[return-value]
+    same = s.one(f"average.{of}.mode", where(own.says(SAME), policy.number, policy.words.index("token_mean")))
+    return Switch(policy.words, same)
+
+
+def kl_in_loss(logp: Given, logp_ref: Given, logp_rollout: Given, of: Ratios, m: Given, s: Steps) -> Row:
+    """Estimates the KL to the reference of each token in training, (n, t), weighed as the conventions say.
+
+    With the gradient of k2 the value is the estimate's own: k2 less k2, through the second of which nothing flows back.
+    """
+    s.under("The KL to the reference, in the loss")
+    value = kl_estimate("kl_new", logp, logp_ref, m, s)
+    x = s.row("kl_new.log_ratio", m[n, t] * (logp[n, t] - logp_ref[n, t]))
+    k2 = s.row("kl_new.moving", x[n, t] * x[n, t] / 2)
+    reach = s.held("kl_new.reach", s.row("kl_new.reaching", minimum(exp(of.log_ratio[n, t]), s.use.used["kl.reach"])))
+    moves = s.pick("kl_new.moves", (n, t), "kl.gradient", own=value[n, t], k2=k2[n, t], k2_is=reach[n, t] * k2[n, t])
+    back = moves[n, t] - s.held("kl_new.moves_held", moves)[n, t]
+    whole = s.row("kl_new.value", back + s.held("kl_new.used_held", value)[n, t])
+    log_weight = s.pick(
+        "kl_new.log_weight", (n, t), "kl.weight", none=0, ratio=logp[n, t] - of.old[n, t], own=logp[n, t] - of.kept[n, t],
+        rollout=logp[n, t] - logp_rollout[n, t],
+    )  # fmt: skip
+    return s.row("kl_new.counts", m[n, t] * exp(m[n, t] * log_weight[n, t]) * whole[n, t])
+
+
+def kept_tokens(A: Given, logp: Given, logp_old: Given, entropy: Given, m: Given, s: Steps) -> Row:
+    """Takes out of the policy loss what TRL may take out: tokens of little entropy, bad responses that are far off policy."""
+    s.under("What the policy loss leaves out")
+    used = s.use.used
+    length = s.each("keep.length", maximum(Sum(t, m[n, t]), 1))
+    change = s.row("keep.change", m[n, t] * (logp_old[n, t] - logp[n, t]))
+    far = s.each("keep.distance", Sum(t, change[n, t]) / length[n])
+    near = s.each("keep.near", at_most(far[n], s.each("keep.most", limited(used["loss.off_policy"], far[n], lambda by: by))[n]))
+    least = s.row("keep.least", limited(used["loss.entropy_least"], entropy[n, t], lambda by: by))
+    unsure = s.row("keep.unsure", at_most(least[n, t], entropy[n, t]))
+    good = s.row("keep.good", where(less(A[n, t], 0), near[n], 1))
+    return s.row("keep", unsure[n, t] * good[n, t])
+
+
+def total(token_loss: Given, weight: Given, keep: Given, kl: Given, entropy: Given, by: dict[str, Row], s: Steps) -> Total:
+    """Averages the parts and adds them up. token_loss, weight (of the rollout), keep, kl, entropy: (n, t)."""
+    s.under("The loss")
+    used = s.use.used
+    counts = s.row("policy.counts", used["loss.factor"] * keep[n, t] * weight[n, t] * token_loss[n, t])
+    policy = s.one("policy_loss", Sum((n, t), by["policy"][n, t] * counts[n, t]))
+    beta = used["kl.coef"] * s.pick("kl_loss.counts", (), "kl.place", **paid_where(loss=1))
+    kl_mean = s.one("kl_loss", Sum((n, t), by["kl"][n, t] * kl[n, t]))
+    paid = s.one("adds.kl_loss", beta * kl_mean)
+    mean = s.one("entropy", Sum((n, t), by["entropy"][n, t] * entropy[n, t]))
+    bonus = s.one("adds.entropy", -(used["loss.ent_coef"] * mean))
+    return Total((policy, paid, bonus), s.one("total_loss", policy + paid + bonus))
