@@ -1,0 +1,81 @@
+"""What the witness is told: words and numbers of a convention by its key, as they stand in a file; a limit that is off is infinite."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isinf
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The conventions of one file."""
+
+    values: Mapping[str, float | str]
+
+    def word(self, key: str) -> str:
+        """Returns the word of a convention."""
+        return str(self.values[key])
+
+    def number(self, key: str) -> float:
+        """Returns the number of a convention."""
+        return float(self.values[key])
+
+    def limit(self, key: str) -> float | None:
+        """Returns a limit, None where it is off."""
+        value = self.number(key)
+        return None if isinf(value) else value
+
+    def around(self, x: Tensor, key: str) -> Tensor:
+        """Keeps numbers within ± a limit."""
+        reach = self.limit(key)
+        return x if reach is None else x.clamp(-reach, reach)
+
+    def between(self, x: Tensor, low: str, high: str) -> Tensor:
+        """Keeps numbers between two limits."""
+        least, most = self.limit(low), self.limit(high)
+        return x if least is None and most is None else x.clamp(least, most)
+
+
+@dataclass(frozen=True)
+class Responses:
+    """A batch of responses: [B] or [B, T], those to a prompt side by side; the new log-probs and logits may require gradients.
+
+    size: how many responses each prompt has. greedy: [B / size].
+    """
+
+    score: Tensor
+    truncated: Tensor
+    greedy: Tensor
+    mask: Tensor
+    new: Tensor
+    old: Tensor
+    reference: Tensor
+    rollout: Tensor
+    entropy: Tensor
+    size: int
+
+    @property
+    def lengths(self) -> Tensor:
+        """Tokens of each response."""
+        return self.mask.sum(1)
+
+    def grouped(self, x: Tensor) -> Tensor:
+        """Lays numbers [B] out by prompt and response."""
+        return x.view(-1, self.size)
+
+
+def mean_of_rows(x: Tensor, mask: Tensor, eps: float = 0.0) -> Tensor:
+    """Averages each row over its mask; a row without tokens has 0."""
+    return (x * mask).sum(1) / (mask.sum(1).clamp(min=1) + eps)
+
+
+def wide(x: Tensor, like: Tensor) -> Tensor:
+    """Repeats a number of each response on all of its positions."""
+    return x[:, None].expand_as(like)
+
+
+def zeros(like: Tensor) -> Tensor:
+    """Returns zeros in the shape of a tensor."""
+    return torch.zeros_like(like)
