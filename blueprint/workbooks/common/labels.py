@@ -12,9 +12,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from blueprint.inputs.catalogue import data_in
+from blueprint.inputs.catalogue import data_in, settings_in
 from blueprint.language import NotationError
-from blueprint.workbooks.common.conventions.data import LIVE
 
 HERE = Path(__file__).parent
 
@@ -56,9 +55,10 @@ def labels(where: str = "", own: str = "") -> Labels:
 @cache
 def sources_in(folder: Path = HERE) -> Mapping[str, str]:
     """Reads `sources.toml` of a folder; what is not in it, kinds share, or the record of a convention says, by its key."""
-    found = data_in(folder / "sources.toml")
-    shared = {key: convention.source for key, convention in LIVE.items()} if folder == HERE else sources_in()
-    return {**shared, **{name: text.format(**found["papers"]) for name, text in found["sources"].items()}}
+    found, shared = data_in(folder / "sources.toml"), {} if folder == HERE else sources_in()
+    own = settings_in(folder).settings if (folder / "conventions.toml").exists() else {}
+    said = {key: convention.source for key, convention in own.items() if convention.source or folder == HERE}
+    return {**shared, **said, **{name: text.format(**found["papers"]) for name, text in found["sources"].items()}}
 
 
 def source_of(name: str, folder: Path = HERE) -> str:

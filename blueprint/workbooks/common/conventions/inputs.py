@@ -7,7 +7,7 @@ from blueprint.inputs.numbers import Settings as Given
 from blueprint.inputs.setting import in_groups
 from blueprint.language import Block, Operand, typed
 from blueprint.page.outline import Line, Note, Row, Section, Sheet
-from blueprint.workbooks.common.conventions.data import GROUPS, Conventions, rlhf
+from blueprint.workbooks.common.conventions.data import Conventions, rlhf
 from blueprint.workbooks.common.settings import PRESET, PresetTable, Settings, preset_table, settings, settings_sections
 
 CONVENTIONS = "what this workbook does: a preset, and what you do differently; the formulas read “used” alone"
@@ -70,7 +70,7 @@ def presets_sheet(chosen: Chosen) -> Sheet:
                 title,
                 tuple(Row(row, "text" if row.text or row.limit else "") for row in (table.rows[key] for key in keys)),
             )
-            for title, keys in in_groups(table.rows, GROUPS)
+            for title, keys in in_groups(table.rows, chosen.catalogue.titles)
         ),
         Section("What sets each apart", (Row(chosen.why, "paragraph"),)),
         Section("Where each was read", read),

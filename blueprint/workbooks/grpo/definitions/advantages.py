@@ -1,23 +1,32 @@
 """From the advantage of a response to that of each of its tokens.
 
-Sources: GRPO, 2402.03300 (the same on every token); REINFORCE++, 2501.03262 (reward-to-go, whitened over tokens); ReMax, 2310.10505.
+Sources: GRPO, 2402.03300 (the same on every token); REINFORCE++, 2501.03262 (reward-to-go, whitened over tokens); ReMax,
+2310.10505.
 """
 
 from blueprint.language import Sum, equal, maximum, sqrt, where
-from blueprint.workbooks.grpo.definitions.axes import n, t
+from blueprint.workbooks.grpo.definitions.axes import i, n, q, t
 from blueprint.workbooks.grpo.definitions.groups import Group
 from blueprint.workbooks.grpo.definitions.rewards import Rewards, paid_where
 from blueprint.workbooks.grpo.definitions.steps import Given, Row, Steps
 
 
-def advantages(of: Group, given: Rewards, m: Given, prompt: Given, place: Given, s: Steps) -> Row:
-    """Gives each token its part. m: (n, t), with an end cell. prompt, place: (n), which cell of a group a response is, from 0."""
+def advantages(of: Group, given: Rewards, m: Given, is_: Given, s: Steps) -> Row:
+    """Gives each token its part. m: (n, t), with an end cell. is_: (q, i, n), 1 where a place in a group is that of a response."""
     s.under("The advantage of each token")
     gamma = s.use.used["gamma"]
-    A = s.each("advantage.response", of.advantages[prompt[n], place[n]])
-    b = s.each("advantage.baseline", of.baseline[prompt[n], place[n]])
+    A = s.each("advantage.response", Sum((q, i), of.advantages[q, i] * is_[q, i, n]))
+    b = s.each("advantage.baseline", Sum((q, i), of.baseline[q, i] * is_[q, i, n]))
     last = s.row("advantage.last", m[n, t] * (1 - m[n, t + 1]))
-    own = s.pick("advantage.own", (n,), "advantage.credit", outcome=A[n], to_go=A[n], reward_to_go=given.shaped[n], discounted=A[n])
+    own = s.pick(
+        "advantage.own",
+        (n,),
+        "advantage.credit",
+        outcome=A[n],
+        to_go=A[n],
+        reward_to_go=given.shaped[n],
+        discounted=A[n],
+    )
     per_token = s.pick("advantage.kl_per_token", (), "kl.place", **paid_where(reward_token=1, after=1))
     placed = s.row("advantage.placed", last[n, t] * own[n] - per_token * given.paid[n, t])
     ahead = s.row("advantage.to_go")

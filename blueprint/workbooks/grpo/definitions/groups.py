@@ -7,38 +7,37 @@ ReMax, 2310.10505; REINFORCE++, 2501.03262; the libraries' code, by version, in 
 
 from typing import NamedTuple
 
-from blueprint.language import Max, Sum, equal, less, maximum, number, size, sqrt, where
-from blueprint.workbooks.grpo.definitions.axes import i, j, n, q
+from blueprint.language import Max, Sum, equal, less, maximum, number, sqrt, where
+from blueprint.workbooks.grpo.definitions.axes import i, j, q
 from blueprint.workbooks.grpo.definitions.steps import Given, Row, Steps
-
-G, EVERY = size(i), size(q) * size(i)
 
 
 class Group(NamedTuple):
-    """Which response of all is the first to a prompt, (q), from 0; and over (q, i) rewards, baselines, spreads and advantages."""
+    """Over (q, i) rewards, baselines, spreads and advantages."""
 
-    first: Given
     rewards: Given
     baseline: Given
     spread: Given
     advantages: Given
 
 
-def group(reward: Given, length: Given, greedy: Given, s: Steps) -> Group:
-    """Compares each response with the others to its prompt. reward, length: (n), those to a prompt side by side. greedy: (q)."""
+def group(reward: Given, length: Given, greedy: Given, first: Given, s: Steps) -> Group:
+    """Compares each response with the others to its prompt.
+
+    reward, length: (n), those to a prompt side by side. greedy: (q). first: (q), the first response of a prompt, from 0.
+    """
     s.under("The rewards of each group")
-    first = s.prompt("group.first", (number(q) - 1) * G)
     r, lengths = (
         s.table(name, of[first[q] + number(i) - 1]) for name, of in (("group.reward", reward), ("group.length", length))
     )
     s.under("What is subtracted: the baseline")
-    many = s.pick("group.many", (), "group.of", prompt=G, row=1)
+    many = s.pick("group.many", (), "group.of", prompt=s.count.group, row=1)
     mean, others, batch, baseline = _baselines(r, lengths, greedy, many, s)
     left = s.table("group.less_baseline", r[q, i] - baseline[q, i])
     s.under("What is divided by: the spread")
     spread = _spread(r, mean, others, batch, left, many, s)
     s.under("The advantage of each response")
-    return Group(first, r, baseline, spread, _advantages(left, spread, s))
+    return Group(r, baseline, spread, _advantages(left, spread, s))
 
 
 def _baselines(r: Given, lengths: Given, greedy: Given, many: Given, s: Steps) -> tuple[Row, Row, Row, Row]:
@@ -47,14 +46,14 @@ def _baselines(r: Given, lengths: Given, greedy: Given, many: Given, s: Steps) -
     Returns the mean of the group, that of the others, that of the batch, and the baseline in use.
     """
     total = s.prompt("group.total", Sum(i, r[q, i]))
-    mean = s.prompt("group.mean", total[q] / G)
-    others = s.table("group.others", (total[q] - r[q, i]) / maximum(G - 1, 1))
-    batch = s.one("group.batch_mean", Sum(q, mean[q]) / size(q))
+    mean = s.prompt("group.mean", total[q] / s.count.group)
+    others = s.table("group.others", (total[q] - r[q, i]) / maximum(s.count.group - 1, 1))
+    batch = s.one("group.batch_mean", Sum(q, mean[q]) / s.count.prompts)
     by_length = s.prompt("group.by_length", Sum(i, lengths[q, i] * r[q, i]) / Sum(i, lengths[q, i]))
     best = s.prompt("group.best", Max(i, r[q, i]))
     is_best = s.table("group.is_best", equal(r[q, i], best[q]))
     # Where the best stood a number stands that no reward is below, so that the largest of these is the second best.
-    rest = s.table("group.rest", where(less(0, is_best[q, i]), total[q] - (G - 1) * best[q], r[q, i]))
+    rest = s.table("group.rest", where(less(0, is_best[q, i]), total[q] - (s.count.group - 1) * best[q], r[q, i]))
     tied = s.prompt("group.tied", Sum(i, is_best[q, i]))
     second = s.prompt("group.second", where(less(1, tied[q]), best[q], Max(i, rest[q, i])))
     only_best = s.table("group.only_best", where(less(0, is_best[q, i]), second[q], r[q, i]))
@@ -73,17 +72,25 @@ def _spread(r: Given, mean: Given, others: Given, batch: Given, left: Given, man
     """
     ddof = s.use.used["group.ddof"]
     centred = s.table("group.centred", r[q, i] - mean[q])
-    group_std = s.prompt("group.deviation", sqrt(Sum(i, centred[q, i] * centred[q, i]) / maximum(G - ddof, 1)))
-    square = s.prompt("group.square", Sum(i, r[q, i] * r[q, i]) / G - mean[q] * mean[q])
-    moments = s.prompt("group.moments", sqrt(maximum(square[q], 0) * G / maximum(G - 1, 1)))
+    group_std = s.prompt(
+        "group.deviation", sqrt(Sum(i, centred[q, i] * centred[q, i]) / maximum(s.count.group - ddof, 1))
+    )
+    square = s.prompt("group.square", Sum(i, r[q, i] * r[q, i]) / s.count.group - mean[q] * mean[q])
+    moments = s.prompt("group.moments", sqrt(maximum(square[q], 0) * s.count.group / maximum(s.count.group - 1, 1)))
     away = s.along("group.away", (q, i, j), where(equal(number(i), number(j)), 0, r[q, j] - others[q, i]))
-    of_others = s.table("group.std_of_others", sqrt(Sum(j, away[q, i, j] * away[q, i, j]) / maximum(G - 2, 1)))
+    of_others = s.table(
+        "group.std_of_others", sqrt(Sum(j, away[q, i, j] * away[q, i, j]) / maximum(s.count.group - 2, 1))
+    )
     off = s.table("group.off_batch", r[q, i] - batch)
-    batch_std = s.one("group.batch_std", sqrt(Sum((q, i), off[q, i] * off[q, i]) / maximum(EVERY - ddof, 1)))
-    residual = s.one("group.residual_std", sqrt(Sum((q, i), centred[q, i] * centred[q, i]) / maximum(EVERY - 1, 1)))
+    batch_std = s.one(
+        "group.batch_std", sqrt(Sum((q, i), off[q, i] * off[q, i]) / maximum(s.count.responses - ddof, 1))
+    )
+    residual = s.one(
+        "group.residual_std", sqrt(Sum((q, i), centred[q, i] * centred[q, i]) / maximum(s.count.responses - 1, 1))
+    )
     left_std, left_batch = _of_what_is_left(left, s)
     not_zero = s.table("group.not_zero", where(equal(r[q, i], 0), 0, 1))
-    share = s.one("group.share_not_zero", Sum((q, i), not_zero[q, i]) / EVERY)
+    share = s.one("group.share_not_zero", Sum((q, i), not_zero[q, i]) / s.count.responses)
     picked = s.pick(
         "group.spread", (q, i), "group.std", none=1, group=group_std[q], moments=moments[q], others=of_others[q, i],
         batch=batch_std, residual=residual, group_of_advantages=left_std[q], batch_of_advantages=left_batch, mean=mean[q],
@@ -95,12 +102,14 @@ def _spread(r: Given, mean: Given, others: Given, batch: Given, left: Given, man
 def _of_what_is_left(x: Given, s: Steps) -> tuple[Row, Row]:
     """Takes the standard deviation of rewards less their baselines: of each group, and of the batch."""
     ddof = s.use.used["group.ddof"]
-    mean = s.prompt("group.left_mean", Sum(i, x[q, i]) / G)
+    mean = s.prompt("group.left_mean", Sum(i, x[q, i]) / s.count.group)
     centred = s.table("group.left_centred", x[q, i] - mean[q])
-    each = s.prompt("group.left_std", sqrt(Sum(i, centred[q, i] * centred[q, i]) / maximum(G - ddof, 1)))
-    whole = s.one("group.left_batch_mean", Sum(q, mean[q]) / size(q))
+    each = s.prompt("group.left_std", sqrt(Sum(i, centred[q, i] * centred[q, i]) / maximum(s.count.group - ddof, 1)))
+    whole = s.one("group.left_batch_mean", Sum(q, mean[q]) / s.count.prompts)
     off = s.table("group.left_off", x[q, i] - whole)
-    return each, s.one("group.left_batch_std", sqrt(Sum((q, i), off[q, i] * off[q, i]) / maximum(EVERY - ddof, 1)))
+    return each, s.one(
+        "group.left_batch_std", sqrt(Sum((q, i), off[q, i] * off[q, i]) / maximum(s.count.responses - ddof, 1))
+    )
 
 
 def _advantages(left: Given, spread: Given, s: Steps) -> Row:
@@ -112,8 +121,10 @@ def _advantages(left: Given, spread: Given, s: Steps) -> Row:
     scaled = s.table("group.scaled", where(less(0, plain[q, i]), left[q, i], left[q, i] / divided[q, i]))
     held = s.within("group.held", scaled, "reward.clip_low", "reward.clip_high", (lambda low: low, lambda high: high))
     late = s.pick("group.late", (q, i), "reward.clip_at", before=scaled[q, i], after=held[q, i])
-    mean = s.one("group.advantage_mean", Sum((q, i), late[q, i]) / EVERY)
+    mean = s.one("group.advantage_mean", Sum((q, i), late[q, i]) / s.count.responses)
     off = s.table("group.advantage_off", late[q, i] - mean)
-    std = s.one("group.advantage_std", sqrt(Sum((q, i), off[q, i] * off[q, i]) / maximum(EVERY - 1, 1)))
+    std = s.one("group.advantage_std", sqrt(Sum((q, i), off[q, i] * off[q, i]) / maximum(s.count.responses - 1, 1)))
     white = s.table("group.whitened", off[q, i] / (std + s.use.used["advantage.whiten_eps"]))
-    return s.pick("group.advantage", (q, i), "advantage.whiten", none=late[q, i], tokens=late[q, i], responses=white[q, i])
+    return s.pick(
+        "group.advantage", (q, i), "advantage.whiten", none=late[q, i], tokens=late[q, i], responses=white[q, i]
+    )

@@ -5,7 +5,7 @@ Sources: GRPO, 2402.03300, eq. 3 (mean of means); DAPO, 2503.14476, eq. 12 (mean
 
 from typing import NamedTuple
 
-from blueprint.language import Sum, at_most, exp, less, maximum, minimum, number, size, where
+from blueprint.language import Sum, at_most, exp, less, maximum, minimum, number, where
 from blueprint.workbooks.common import Switch, limited
 from blueprint.workbooks.grpo.definitions.axes import i, n, q, t
 from blueprint.workbooks.grpo.definitions.ratios import Ratios
@@ -31,27 +31,39 @@ def counted(kept: Given, truncated: Given, s: Steps) -> Row:
     return s.row("loss.counted", kept[n, t] * whole[n])
 
 
-def weights(of: str, M: Given, first: Given, prompt: Given, s: Steps) -> Row:
-    """Weighs the tokens that count: Σ weight·x is the average that is asked for.
+class Averages(NamedTuple):
+    """1 on what counts, (n, t), and by the word of each average the weight of a token: a number, or one of its response."""
 
-    of: policy, kl or entropy. M: (n, t), 1 on what counts. first: (q), prompt: (n): which responses are one group's, from 0.
+    counted: Row
+    ways: dict[str, Row]
+
+
+def averages(M: Row, first: Row, prompt: Given, s: Steps) -> Averages:
+    """Makes the weights of every average: Σ weight·x over what counts is the average of x.
+
+    M: (n, t), 1 on what counts. first: (q), prompt: (n): which responses are one group's, from 0.
     """
-    s.under(f"How tokens are averaged: {of}")
-    used, mode = s.use.used, _mode(of, s)
-    length = s.each(f"average.{of}.length", Sum(t, M[n, t]))
-    words = s.each(f"average.{of}.tokens", where(less(0, length[n]), length[n] + used["loss.length_eps"], 1))
-    rows = s.one(f"average.{of}.rows", size(n) + used["loss.rows_eps"])
-    each = s.table(f"average.{of}.group_length", length[first[q] + number(i) - 1])
-    group = s.prompt(f"average.{of}.of_prompt", size(q) * maximum(Sum(i, each[q, i]), 1))
+    s.under("How tokens are averaged")
+    used = s.use.used
+    length = s.each("average.length", Sum(t, M[n, t]))
+    words = s.each("average.tokens", where(less(0, length[n]), length[n] + used["loss.length_eps"], 1))
+    rows = s.one("average.rows", s.count.responses + used["loss.rows_eps"])
+    each = s.table("average.group_length", length[first[q] + number(i) - 1])
+    group = s.prompt("average.of_prompt", s.count.prompts * maximum(Sum(i, each[q, i]), 1))
     ways = {
-        "token_mean": s.one(f"average.{of}.token_mean", 1 / (maximum(Sum(n, length[n]), 1) + used["loss.agg_eps"])),
-        "seq_mean_token_mean": s.each(f"average.{of}.seq_mean", 1 / (rows * words[n])),
-        "seq_mean_token_sum": s.one(f"average.{of}.seq_sum", 1 / (rows * used["loss.constant"])),
-        "token_sum": s.one(f"average.{of}.token_sum", 1 / used["loss.constant"]),
-        "prompt_mean": s.each(f"average.{of}.prompt_mean", 1 / group[prompt[n]]),
+        "token_mean": s.one("average.token_mean", 1 / (maximum(Sum(n, length[n]), 1) + used["loss.agg_eps"])),
+        "seq_mean_token_mean": s.each("average.seq_mean", 1 / (rows * words[n])),
+        "seq_mean_token_sum": s.one("average.seq_sum", 1 / (rows * used["loss.constant"])),
+        "token_sum": s.one("average.token_sum", 1 / used["loss.constant"]),
+        "prompt_mean": s.each("average.prompt_mean", 1 / group[prompt[n]]),
     }
-    weight = s.each(f"average.{of}.weight", mode.choose(**{word: way[way.axes] for word, way in ways.items()}))
-    return s.row(f"average.{of}.row", M[n, t] * weight[n])
+    return Averages(M, ways)
+
+
+def weight(of: str, by: Averages, s: Steps) -> Row:
+    """Takes the weights by which a part of the loss is averaged, (n, t). of: policy, kl or entropy."""
+    used = s.each(f"weight.{of}", _mode(of, s).choose(**{word: way[way.axes] for word, way in by.ways.items()}))
+    return s.row(f"weight.{of}.row", by.counted[n, t] * used[n])
 
 
 def _mode(of: str, s: Steps) -> Switch:
@@ -59,7 +71,7 @@ def _mode(of: str, s: Steps) -> Switch:
     own, policy = s.use.switch[AGGREGATED[of]], s.use.switch[AGGREGATED["policy"]]
     if SAME not in own.words or not isinstance(policy, Switch):
         return policy if SAME in own.words else own  # type: ignore[return-value]
-    same = s.one(f"average.{of}.mode", where(own.says(SAME), policy.number, policy.words.index("token_mean")))
+    same = s.one(f"weight.{of}.mode", where(own.says(SAME), policy.number, policy.words.index("token_mean")))
     return Switch(policy.words, same)
 
 
@@ -90,14 +102,18 @@ def kept_tokens(A: Given, logp: Given, logp_old: Given, entropy: Given, m: Given
     length = s.each("keep.length", maximum(Sum(t, m[n, t]), 1))
     change = s.row("keep.change", m[n, t] * (logp_old[n, t] - logp[n, t]))
     far = s.each("keep.distance", Sum(t, change[n, t]) / length[n])
-    near = s.each("keep.near", at_most(far[n], s.each("keep.most", limited(used["loss.off_policy"], far[n], lambda by: by))[n]))
+    near = s.each(
+        "keep.near", at_most(far[n], s.each("keep.most", limited(used["loss.off_policy"], far[n], lambda by: by))[n])
+    )
     least = s.row("keep.least", limited(used["loss.entropy_least"], entropy[n, t], lambda by: by))
     unsure = s.row("keep.unsure", at_most(least[n, t], entropy[n, t]))
     good = s.row("keep.good", where(less(A[n, t], 0), near[n], 1))
     return s.row("keep", unsure[n, t] * good[n, t])
 
 
-def total(token_loss: Given, weight: Given, keep: Given, kl: Given, entropy: Given, by: dict[str, Row], s: Steps) -> Total:
+def total(
+    token_loss: Given, weight: Given, keep: Given, kl: Given, entropy: Given, by: dict[str, Row], s: Steps
+) -> Total:
     """Averages the parts and adds them up. token_loss, weight (of the rollout), keep, kl, entropy: (n, t)."""
     s.under("The loss")
     used = s.use.used

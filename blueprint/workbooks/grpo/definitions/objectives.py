@@ -37,7 +37,10 @@ def _clipped(ratio: Given, near: Given, A: Given, s: Steps) -> Row:
     """Takes the worse of the free and the clipped outcome, and holds that for A < 0 where a dual clip is set."""
     number = s.use.used
     free = s.row("ratio.free", limited(number["loss.delta"], ratio[n, t], lambda most: minimum(most, ratio[n, t])))
-    unclipped, clipped = s.row("surrogate.unclipped", free[n, t] * A[n, t]), s.row("surrogate.clipped", near[n, t] * A[n, t])
+    unclipped, clipped = (
+        s.row("surrogate.unclipped", free[n, t] * A[n, t]),
+        s.row("surrogate.clipped", near[n, t] * A[n, t]),
+    )
     worse = s.row("surrogate.pessimistic", minimum(unclipped[n, t], clipped[n, t]))
     dual = limited(number["loss.dual_clip"], worse[n, t], lambda c: maximum(worse[n, t], c * minimum(A[n, t], 0)))
     surrogate = s.row("surrogate", dual)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from blueprint.language import Sum, exp, maximum, minimum
 from blueprint.workbooks.common import limited
 from blueprint.workbooks.grpo.definitions.axes import n, t
-from blueprint.workbooks.grpo.definitions.steps import Given, Row, Steps
+from blueprint.workbooks.grpo.definitions.steps import Given, Steps
 
 
 class Ratios(NamedTuple):
@@ -24,7 +24,9 @@ def ratios(logp: Given, logp_old: Given, logp_rollout: Given, m: Given, s: Steps
     """Takes the ratio of each token. logp: in training; logp_old: at the step's start; logp_rollout: of the generation engine."""
     s.under("The ratio")
     kept = s.held("ratio.kept", logp)
-    old = s.pick("ratio.old_logprobs", (n, t), "ratio.old", old=logp_old[n, t], new=kept[n, t], rollout=logp_rollout[n, t])
+    old = s.pick(
+        "ratio.old_logprobs", (n, t), "ratio.old", old=logp_old[n, t], new=kept[n, t], rollout=logp_rollout[n, t]
+    )
     free = s.row("log_ratio.free", m[n, t] * (logp[n, t] - old[n, t]))
     d = s.clamped("log_ratio", free, "ratio.clamp")
     length = s.each("ratio.length", maximum(Sum(t, m[n, t]), 1) + s.use.used["ratio.length_eps"])
@@ -34,7 +36,9 @@ def ratios(logp: Given, logp_old: Given, logp_rollout: Given, m: Given, s: Steps
     rollout_mean = s.each("ratio.rollout_mean", Sum(t, rollout[n, t]) / length[n])
     mean_kept = s.held("ratio.mean_kept", mean)
     own = s.row("ratio.own", logp[n, t] - kept[n, t] + mean_kept[n])
-    most = s.row("ratio.own_held", limited(s.use.used["ratio.sequence_most"], own[n, t], lambda by: minimum(by, own[n, t])))
+    most = s.row(
+        "ratio.own_held", limited(s.use.used["ratio.sequence_most"], own[n, t], lambda by: minimum(by, own[n, t]))
+    )
     batch = s.one("ratio.batch", Sum(n, total[n]))
     level = s.pick(
         "ratio.level_of", (n, t), "ratio.level", token=d[n, t], response=mean[n], own_token=most[n, t], product=total[n],

@@ -16,7 +16,9 @@ class Rewards(NamedTuple):
     used: Given
 
 
-def rewards(score: Given, length: Given, truncated: Given, logp_old: Given, logp_ref: Given, m: Given, s: Steps) -> Rewards:
+def rewards(
+    score: Given, length: Given, truncated: Given, logp_old: Given, logp_ref: Given, m: Given, s: Steps
+) -> Rewards:
     """Shapes the score of each response, (n), and takes the KL of its tokens, (n, t), off where it is paid there."""
     s.under("The reward of a response")
     shaped = _shaped(score, length, truncated, s)
@@ -32,12 +34,15 @@ def _shaped(score: Given, length: Given, truncated: Given, s: Steps) -> Row:
     """Takes off what length costs (DAPO, 2503.14476, eq. 13), and what it costs not to come to an end."""
     number = s.use.used
     beyond = s.each(
-        "overlong.beyond", (length[n] - (number["reward.max_tokens"] - number["reward.buffer"])) / number["reward.buffer"]
+        "overlong.beyond",
+        (length[n] - (number["reward.max_tokens"] - number["reward.buffer"])) / number["reward.buffer"],
     )
     counts = s.pick("overlong.counts", (n,), "reward.overlong", off=0, linear=beyond[n], capped=minimum(1, beyond[n]))
     penalty = s.each("overlong.penalty", number["reward.overlong_factor"] * maximum(0, counts[n]))
     kept = s.each("reward.kept", score[n] - penalty[n])
-    cut = s.each("reward.cut", limited(number["reward.truncated"], kept[n], lambda c: maximum(c, 0) * kept[n] + minimum(c, 0)))
+    cut = s.each(
+        "reward.cut", limited(number["reward.truncated"], kept[n], lambda c: maximum(c, 0) * kept[n] + minimum(c, 0))
+    )
     ended = s.each("reward.ended", where(less(0, truncated[n]), cut[n], kept[n]))
     held = s.within("reward.held", ended, "reward.clip_low", "reward.clip_high", (lambda low: low, lambda high: high))
     return s.pick("reward.shaped", (n,), "reward.clip_at", before=held[n], after=ended[n])

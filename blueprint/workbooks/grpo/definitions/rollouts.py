@@ -6,7 +6,7 @@ Nothing flows back through the weight.
 
 from typing import NamedTuple
 
-from blueprint.language import Arithmetic, Block, Sum, at_most, exp, less, log, maximum, minimum, where
+from blueprint.language import Arithmetic, Sum, at_most, exp, less, log, maximum, minimum, where
 from blueprint.workbooks.common import limited
 from blueprint.workbooks.grpo.definitions.axes import n, t
 from blueprint.workbooks.grpo.definitions.ratios import Ratios

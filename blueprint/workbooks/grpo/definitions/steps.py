@@ -6,13 +6,15 @@ A row may stand there once for each library (`Choices.lead`); definitions read a
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from blueprint.language import Arithmetic, Axis, Block, Expr, Operand, Ref, link, maximum, minimum
 from blueprint.language.blocks import At
-from blueprint.workbooks.common import Choices, Used, limited
+from blueprint.workbooks.common import Choices, Used, labels, limited
 from blueprint.workbooks.grpo.definitions.axes import i, n, q, t
 
+LABELS = Choices({}, {}, labels=labels("live", "blueprint.workbooks.grpo"))
+"""Nothing to be chosen: along what rows lie, and what they are called."""
 FIXED = "Numbers that are always the same"
 """The title under which they stand; a setting picks one of them where it asks for nothing."""
 Axes = tuple[Axis, ...]
@@ -45,11 +47,19 @@ Given: TypeAlias = Block | Row
 """What stands in a file, once for all libraries, or a row that was made."""
 
 
+class Counts(NamedTuple):
+    """How many prompts there are, responses to each, and responses in all."""
+
+    prompts: Block
+    group: Block
+    responses: Block
+
+
 class Steps:
     """Writes rows by their names; `sections` has them by title. constant: those through which nothing flows back."""
 
-    def __init__(self, use: Choices):
-        self.use, self.sections, self.constant = use, dict[str, list[Block]](), list[Block]()
+    def __init__(self, use: Choices, count: Counts):
+        self.use, self.count, self.sections, self.constant = use, count, dict[str, list[Block]](), list[Block]()
         self.fixed: dict[int, Row] = {}
 
     def under(self, title: str) -> None:
@@ -119,7 +129,9 @@ class Steps:
     def within(self, name: str, x: Row, low: str, high: str, ends: Ends) -> Row:
         """Holds a row between two settings, either of which may be off; ends: what the limits mean, from the settings."""
         at, (least, most) = x.axes, ends
-        raised = self.along(f"{name}.raised", at, limited(self.use.used[low], x[at], lambda by: maximum(least(by), x[at])))
+        raised = self.along(
+            f"{name}.raised", at, limited(self.use.used[low], x[at], lambda by: maximum(least(by), x[at]))
+        )
         return self.along(name, at, limited(self.use.used[high], raised[at], lambda by: minimum(most(by), raised[at])))
 
     def clamped(self, name: str, x: Row, setting: str) -> Row:

@@ -111,7 +111,9 @@ def divisors(table: Table, left: Table, use: Asked) -> Table:
     others = torch.stack([torch.cat([table[:, :i], table[:, i + 1 :]], 1) for i in range(size)], 1)
     ways = {
         "group": lambda: spread(table, 1, ddof),
-        "moments": lambda: ((table.square().mean(1) - table.mean(1).square()).clamp(min=0) * size / (size - 1)).sqrt()[:, None],
+        "moments": lambda: ((table.square().mean(1) - table.mean(1).square()).clamp(min=0) * size / (size - 1)).sqrt()[
+            :, None
+        ],
         "others": lambda: spread(others, 2, 1)[..., 0],
         "batch": lambda: spread(table.flatten(), 0, ddof),
         "residual": lambda: ((table - table.mean(1, keepdim=True)).square().sum() / (table.numel() - 1)).sqrt(),

@@ -101,7 +101,8 @@ def vespo_weight(of: Responses, d: Tensor, A: Tensor, use: Asked) -> Tensor:
     """Returns φ(w) = e^λ·w^k·e^(−λw) of each token's sign of A, w the ratio of the response (TRL 1.16.0, get_gamma_weights)."""
     log_w = (d * of.mask).sum(1, keepdim=True).clamp(use.number("vespo.least"), use.number("vespo.most"))
     k, rate = (
-        torch.where(A >= 0, use.number(f"vespo.{name}_good"), use.number(f"vespo.{name}_bad")) for name in ("power", "rate")
+        torch.where(A >= 0, use.number(f"vespo.{name}_good"), use.number(f"vespo.{name}_bad"))
+        for name in ("power", "rate")
     )
     return (rate + k * log_w - rate * log_w.exp()).exp().detach()
 
@@ -119,7 +120,9 @@ def rollout_weights(of: Responses, top: Tensor, use: Asked) -> tuple[Tensor, Ten
         return torch.ones_like(log), accepted
     w = {"token": token, "product": product, "mean": mean.exp()}[level]
     good = inside(judged(of, top.detach(), w, level, use), use.limit("rollout.low"), use.limit("rollout.high"))
-    made = {"truncate": use.between(w, "rollout.low", "rollout.high"), "mask": good * w, "filter": good * token}[use.word("rollout.mode")]
+    made = {"truncate": use.between(w, "rollout.low", "rollout.high"), "mask": good * w, "filter": good * token}[
+        use.word("rollout.mode")
+    ]
     if use.word("rollout.normalise") == "on":
         made = made / ((made * of.mask).sum() / (of.mask.sum() + use.number("rollout.mean_eps")))
     return made, accepted
@@ -178,7 +181,9 @@ def average(x: Tensor, counts: Tensor, of: Responses, use: Asked, setting: str) 
         case "token_mean":
             return summed.sum() / (lengths.sum().clamp(min=1) + use.number("loss.agg_eps"))
         case "seq_mean_token_mean":
-            each = torch.where(lengths > 0, summed / (lengths + use.number("loss.length_eps")).clamp(min=1e-300), summed)
+            each = torch.where(
+                lengths > 0, summed / (lengths + use.number("loss.length_eps")).clamp(min=1e-300), summed
+            )
             return each.sum() / rows
         case "seq_mean_token_sum":
             return summed.sum() / rows / constant

@@ -1,0 +1,84 @@
+"""What is given: the prompts, the responses to them, and what four models and the scores say of them; a sheet for each."""
+
+from blueprint.language import Block, equal, find, link, match, number, size, typed
+from blueprint.page.outline import Line, Row, Section, Sheet, Table, key, minor
+from blueprint.workbooks.common import (
+    ROWS,
+    InView,
+    Rows,
+    chosen_logprobs,
+    defined,
+    entropy,
+    named,
+    per_response,
+    sheet_of,
+    softmax,
+)
+from blueprint.workbooks.grpo.definitions.axes import i, n, q, t, v
+from blueprint.workbooks.grpo.definitions.steps import LABELS
+
+LEAD = "the prompts, the responses to each of them side by side, and how each was scored; logits stand on the sheets of their models"
+MODELS = {
+    "engine": ("Engine", "what the generation engine, which wrote the tokens, says of them"),
+    "old": ("Old policy", "π_old, the policy at the start of the step, reads the same tokens"),
+    "reference": ("Reference", "π_ref, the frozen model from before, reads the same tokens"),
+    "policy": ("Policy", "π_θ, the policy in training, reads the same tokens; the loss moves it"),
+}
+"""Title and lead of each model's sheet."""
+
+
+def texts() -> Rows:
+    """Makes what is typed of prompts and responses, and what follows from it, by name."""
+    use = LABELS
+    vocabulary = typed("vocabulary", (v,), "vocab", "tokens", text=True)
+    prompt = typed("prompt", (q,), "prompt", "text of the prompt", text=True)
+    written = typed("word_written", (n, t), "writes", "token at the position", text=True)
+    mask = typed("mask", (n, t), "mask", "1 on the response", unit="0 or 1", decimals=0)
+    truncated = typed("truncated", (n,), "cut", "1 where the response was cut off", unit="0 or 1", decimals=0)
+    score = typed("score", (n,), "score", "score of the response", decimals=2)
+    greedy = typed("greedy", (q,), "score_g", "score of the greedy response to the prompt", decimals=2)
+    ids = defined(use.row("rollout.written"), match(v, vocabulary[v], written[n, t]))
+    m = use.row("response.tokens")
+    m[n, t.last + 1] = 0
+    m[n, t] = mask[n, t]
+    counts = tuple(use.one(f"count.{of}", size(axis)) for of, axis in (("prompts", q), ("group", i), ("responses", n)))
+    first = use.along("prompt.first", (q,), (number(q) - 1) * counts[1])
+    whose = use.each("response.prompt", find(q, first[q], number(n) - 1))
+    is_ = use.along("response.is", (q, i, n), equal(number(n), first[q] + number(i)))
+    length = per_response("response.length", m, ROWS)
+    return named(
+        *counts, vocabulary, prompt, written, mask, truncated, score, greedy, ids, m, first, whose, is_, length
+    )
+
+
+def inputs_sheet(given: Rows) -> Sheet:
+    """Outlines vocabulary, prompts and responses."""
+    rows = ("word_written", "mask", "truncated", "score", "rollout.written", "response.tokens", "response.length", "response.prompt")  # fmt: skip
+    counts = (Line((given[f"count.{of}"],), "line") for of in ("prompts", "group", "responses"))
+    sections = (
+        Section("Vocabulary and prompts", (*counts, Table(given["vocabulary"], role="text"), Table(given["prompt"], role="text"),
+                                           Table(given["greedy"]), Table(given["prompt.first"]))),
+        Section("The responses, those to a prompt side by side",
+                tuple(Row(given[name], "text" if name == "word_written" else "") for name in rows)),
+    )  # fmt: skip
+    return Sheet("Inputs", LEAD, sections, (n, t))
+
+
+def model_sheet(name: str, given: Rows, head: InView) -> tuple[Sheet, Rows]:
+    """Outlines what a model says of every token: soft-max of its logits, and the log-prob of the token written."""
+    title, lead = MODELS[name]
+    logits = typed(f"{name}.logits", (n, t, v), "z", "logit of every next token", decimals=2)
+    words = softmax(name, logits, LABELS)
+    here = head.on(name)
+    written = link(f"{name}.written", given["rollout.written"])
+    logprobs = chosen_logprobs(name, words.logp, written, here.mask, LABELS)
+    steps = map(minor, (words.top, words.exponentials, words.logsumexp, words.logp))
+    sections = [
+        Section("Probability of every next token: soft-max", (logits, *steps, Row(words.p, "probability"))),
+        Section("The token that was written", (written, words.p_log_p, key(logprobs))),
+    ]
+    rows: list[Block] = [logprobs]
+    if name == "policy":
+        rows.append(entropy(name, words.p_log_p, here.mask, LABELS))
+        sections.append(Section("How undecided the policy is", (key(rows[-1]),)))
+    return sheet_of(title, lead, sections, here), named(*rows)

@@ -1,0 +1,98 @@
+"""Level "groups": the responses to several prompts, whose logits under four models and whose scores are given; and its presets."""
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from blueprint.inputs import LONGEST, ROWS, Catalogue, Draft, Level, Numbers, Part, catalogue, refusal, settings_in
+from blueprint.inputs.entries import Flag, Number, Text, Word
+
+if TYPE_CHECKING:
+    from blueprint.reopening.saved import Saved
+
+FOLDER = Path(__file__).parent
+RECORDS = settings_in(FOLDER)
+GRPO = RECORDS.settings
+"""The settings, their records being `conventions.toml`."""
+MODELS = {"policy": "the policy in training", "old": "the policy at the step's start", "reference": "the reference",
+          "engine": "the generation engine, which wrote the tokens"}  # fmt: skip
+_SLOTS = ("response", "position")
+TYPED = {
+    "text.vocabulary": "vocabulary", "text.prompts": "prompt", "text.responses": "word_written", "text.mask": "mask",
+    "text.truncated": "truncated", "reward.scores": "score", "reward.greedy": "greedy",
+    **{f"{name}.logits": f"{name}.logits" for name in MODELS},
+}  # fmt: skip
+"""By key in a numbers file the block in which it is typed."""
+
+
+@cache
+def grpo_presets() -> Catalogue:
+    """Read the presets of GRPO and its family: the default, the libraries and the papers."""
+    return catalogue(FOLDER, RECORDS)
+
+
+def numbers_in(file: "Saved") -> Numbers:
+    """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
+    parts = {key: file.array(name) for key, name in TYPED.items()}
+    parts["text.mask"] = np.asarray(parts["text.mask"])[:, :-1]
+    for key in ("text.vocabulary", "text.prompts"):
+        parts[key] = tuple(map(str, parts[key]))
+    parts["text.responses"] = tuple(tuple(map(str, row)) for row in parts["text.responses"])
+    head = {"kind": "grpo", "level": "groups", **file.head()}
+    return Numbers(**head, ppo=file.settings(), parts=parts | {"preset": file.preset(grpo_presets())})
+
+
+def _numbers(draft: Draft) -> Numbers:
+    """Make the numbers of a checked file.
+
+    Raises:
+        NumbersError: if there is no such preset, tables differ in shape, or the responses are not as many for each prompt.
+    """
+    grpo_presets().preset(draft.parts["preset"])
+    parts = draft.fitted()
+    responses, prompts, known = parts["text.responses"], parts["text.prompts"], parts["text.vocabulary"]
+    if len(responses) % len(prompts):
+        raise refusal(
+            "text.responses", f"{len(responses)} responses", f"as many for each of the {len(prompts)} prompts"
+        )
+    for place, row in enumerate(responses, start=1):
+        if stray := next((word for word in row if word.casefold() not in {each.casefold() for each in known}), ""):
+            raise refusal(f"text.responses, row {place}", stray, "a token of text.vocabulary")
+    mask = np.asarray(parts["text.mask"])
+    if np.any(np.diff(mask, axis=1) > 0) or np.any(mask[:, 0] == 0):
+        raise refusal(
+            "text.mask", "a gap, or a response without a token", "1 from the first position to the last token"
+        )
+    return draft.numbers(parts)
+
+
+LEVEL = Level(
+    "grpo",
+    "groups",
+    "logits and scores of several responses to each prompt are given, nothing is drawn",
+    parts=(
+        Part("preset", Text, (), "the library or paper whose settings are used where none is given", "default"),
+        Part("text.vocabulary", Word, ("token",), "tokens differ by more than capitals", noun="token"),
+        Part("text.prompts", Text, ("prompt",), "a text for each prompt; the responses to one stand side by side"),
+        Part("text.responses", Word, _SLOTS, "a response per row, a token of the vocabulary per position", noun="token"),
+        Part("text.mask", Flag, _SLOTS, "1 on the tokens of the response, 0 behind"),
+        Part("text.truncated", Flag, ("response",), "1 where the response was cut off before its end"),
+        Part("reward.scores", Number, ("response",), "a number per response"),
+        Part("reward.greedy", Number, ("prompt",), "the score of the greedy response to each prompt, which ReMax subtracts"),
+        *(
+            Part(f"{name}.logits", Number, (*_SLOTS, "token"), f"{says}: a list per response, a row per position")
+            for name, says in MODELS.items()
+        ),
+    ),
+    tables={
+        "ppo": "settings; one that is left out is as in the preset",
+        **{group: "settings; one that is left out is as in the preset" for group in RECORDS.titles if group not in ("ppo", "reward")},
+        "text": "what was asked and written", "reward": "scores, and settings", **MODELS,
+    },
+    settings=GRPO,
+    presets=grpo_presets,
+    limits={"response": ROWS, "position": (1, LONGEST), "token": (2, 64), "prompt": ROWS},
+    make=_numbers,
+)  # fmt: skip

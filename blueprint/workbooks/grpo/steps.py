@@ -1,0 +1,80 @@
+"""The whole way from scores and log-probs to the loss, for one set of conventions."""
+
+from typing import NamedTuple
+
+from blueprint.language import Block, Sum, equal, less, maximum, minimum
+from blueprint.workbooks.common import Choices, Rows
+from blueprint.workbooks.grpo.definitions.advantages import advantages
+from blueprint.workbooks.grpo.definitions.axes import i, n, q, t
+from blueprint.workbooks.grpo.definitions.groups import Group, group
+from blueprint.workbooks.grpo.definitions.losses import Total, averages, counted, kept_tokens, kl_in_loss, total, weight
+from blueprint.workbooks.grpo.definitions.objectives import objective
+from blueprint.workbooks.grpo.definitions.ratios import Ratios, ratios
+from blueprint.workbooks.grpo.definitions.rewards import Rewards, rewards
+from blueprint.workbooks.grpo.definitions.rollouts import rollout
+from blueprint.workbooks.grpo.definitions.steps import Counts, Row, Steps
+
+
+class Derived(NamedTuple):
+    """Every row in order, and those that one looks for."""
+
+    steps: Steps
+    rewards: Rewards
+    group: Group
+    advantages: Row
+    ratios: Ratios
+    kl: Row
+    total: Total
+
+    @property
+    def rows(self) -> dict[str, Block]:
+        """The rows by the names that they have without a library."""
+        prefix = self.steps.use.prefix
+        return {block.name.removeprefix(prefix): block for made in self.steps.sections.values() for block in made}
+
+
+def derived(given: Rows, use: Choices) -> Derived:
+    """Runs the definitions, one after the other. given: by the names of blocks, what the responses are and what models say of them."""
+    s, m, truncated = (
+        Steps(use, Counts(*(given[f"count.{of}"] for of in Counts._fields))),
+        given["response.tokens"],
+        given["truncated"],
+    )
+    prompt, first = given["response.prompt"], given["prompt.first"]
+    new, old, ref, engine = (given[f"{name}.logprobs"] for name in ("policy", "old", "reference", "engine"))
+    length, H = given["response.length"], given["policy.entropy"]
+    rewarded = rewards(given["score"], length, truncated, old, ref, m, s)
+    grouped = group(rewarded.used, length, given["greedy"], first, s)
+    A = advantages(grouped, rewarded, m, given["response.is"], s)
+    ratio = ratios(new, old, engine, m, s)
+    loss = objective(new, ratio, A, m, s)
+    corrected = rollout(ratio, old, engine, m, s)
+    keep = kept_tokens(A, new, old, H, m, s)
+    counts = averages(counted(corrected.kept, truncated, s), first, prompt, s)
+    by = {of: weight(of, counts, s) for of in ("policy", "kl", "entropy")}
+    kl = kl_in_loss(new, ref, engine, ratio, m, s)
+    whole = total(loss, corrected.weight, keep, kl, H, by, s)
+    _watched(grouped, A, ratio, kl, m, s)
+    return Derived(s, rewarded, grouped, A, ratio, kl, whole)
+
+
+def _watched(of: Group, A: Row, ratio: Ratios, kl: Row, m: Block, s: Steps) -> None:
+    """Adds what one watches while training; none of it enters the loss."""
+    s.under("What one watches")
+    N = s.one("response.tokens_in_all", maximum(Sum((n, t), m[n, t]), 1))
+    s.one("mean.reward", Sum((q, i), of.rewards[q, i]) / s.count.responses)
+    s.one("mean.advantage", Sum((n, t), A[n, t]) / N)
+    s.one("mean.ratio", Sum((n, t), m[n, t] * ratio.used[n, t]) / N)
+    s.one("kl.mean_new", Sum((n, t), m[n, t] * kl[n, t]) / N)
+    held = s.use.prefix + "ratio.clipped"
+    clipped = next(block for made in s.sections.values() for block in made if block.name == held)
+    near = Row(clipped, s.use.lead)
+    low = s.row("clip.low", minimum(m[n, t] * less(ratio.used[n, t], near[n, t]), less(A[n, t], 0)))
+    high = s.row("clip.high", minimum(m[n, t] * less(near[n, t], ratio.used[n, t]), less(0, A[n, t])))
+    s.one("clip.fraction_low", Sum((n, t), low[n, t]) / N)
+    s.one("clip.fraction_high", Sum((n, t), high[n, t]) / N)
+    away = next(
+        block for made in s.sections.values() for block in made if block.name == s.use.prefix + "group.deviation"
+    )
+    same = s.prompt("group.same", equal(Row(away, s.use.lead)[q], 0))
+    s.one("group.share_same", Sum(q, same[q]) / s.count.prompts)
