@@ -20,6 +20,7 @@ from blueprint.language import (
     Ref,
     excel,
     places_of,
+    require,
     walk,
 )
 from blueprint.page import grid, names
@@ -121,7 +122,13 @@ class RowAddresses:
                 )
 
     def number(self, axis: Axis) -> str:
-        """Returns the address of the head's cell that holds the number of the member at hand."""
+        """Returns the address of the head's cell that holds the number of the member at hand; only columns have such a head."""
+        sheet = next(sheet for sheet in self.layout.blueprint.sheets if sheet.title == self.home.sheet)
+        require(
+            sheet.across and sheet.across[-1] is axis,
+            f"number({axis}) stands in the head of a sheet whose columns are {axis.plural}, and {sheet.title} has others: "
+            "count them in a block of their own",
+        )
         self.holes.append(Hole(0, from_group=False))
         return f"{HOLE}${grid.NUMBER_ROW + 1}"
 

@@ -37,7 +37,7 @@ SHEETS = {
                 ("The reward of a response", FIXED, "The KL to the reference, paid as reward")),
     "Groups": ("each response is compared with the others to its prompt: a column per response, prompts side by side", (q, i),
                ("The rewards of each group", "What is subtracted: the baseline", "What is divided by: the spread",
-                "The advantage of each response")),
+                "The advantage of each response", "Tokens that count, by prompt")),
     "Advantages": ("from the advantage of a response to that of each of its tokens", (n, t), ("The advantage of each token",)),
     "Ratio": ("how the policy in training compares with the one that wrote, and what becomes of the advantage", (n, t),
               ("The ratio", "Ratio times advantage, clipped", "Other objectives")),
@@ -107,7 +107,17 @@ def grpo(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
         result=made.total.total.block,
         parts=tuple(part.block for part in made.total.parts),
         whole="batch",
-    ).with_typed({name: _array(numbers[key]) for key, name in TYPED.items()})
+    ).with_typed(_typed(numbers, prompts))
+
+
+def _typed(numbers: Numbers, prompts: int) -> dict[str, object]:
+    """Lists what is typed by the names of its blocks; the responses to a prompt stand side by side."""
+    places = np.arange(1.0, 1 + len(numbers["reward.scores"])).reshape(prompts, -1)
+    return {
+        "group.response": places,
+        "response.number": places.ravel(),
+        **{name: _array(numbers[key]) for key, name in TYPED.items()},
+    }
 
 
 def _array(value: object) -> object:
@@ -120,7 +130,8 @@ def _steps(made: Derived, given: Rows, head: InView) -> list[Sheet]:
     for title, (lead, across, titles) in SHEETS.items():
         sections = tuple(Section(each, tuple(_row(row) for row in made.steps.sections[each])) for each in titles)
         if title == "Groups":
-            sections = (*sections, Section("Which response stands where", (minor(given["response.is"]),)))
+            where = (Row(given["group.response"]), minor(given["response.left"]), minor(given["response.is"]))
+            sections = (Section("Which response stands where", where), *sections)
         here = head.on(f"on_{title.lower()}") if across == (n, t) else None
         sheets.append(Sheet(title, lead, sections, across, here.rows if here else (), here.mask if here else None))
     return sheets

@@ -1,6 +1,6 @@
 """What is given: the prompts, the responses to them, and what four models and the scores say of them; a sheet for each."""
 
-from blueprint.language import Block, equal, find, link, match, number, size, typed
+from blueprint.language import Block, equal, link, match, size, typed
 from blueprint.page.outline import Line, Row, Section, Sheet, Table, key, minor
 from blueprint.workbooks.common import (
     ROWS,
@@ -14,7 +14,7 @@ from blueprint.workbooks.common import (
     sheet_of,
     softmax,
 )
-from blueprint.workbooks.grpo.definitions.axes import i, n, q, t, v
+from blueprint.workbooks.grpo.definitions.axes import i, n, o, q, t, v
 from blueprint.workbooks.grpo.definitions.steps import LABELS
 
 LEAD = "the prompts, the responses to each of them side by side, and how each was scored; logits stand on the sheets of their models"
@@ -42,22 +42,44 @@ def texts() -> Rows:
     m[n, t.last + 1] = 0
     m[n, t] = mask[n, t]
     counts = tuple(use.one(f"count.{of}", size(axis)) for of, axis in (("prompts", q), ("group", i), ("responses", n)))
-    first = use.along("prompt.first", (q,), (number(q) - 1) * counts[1])
-    whose = use.each("response.prompt", find(q, first[q], number(n) - 1))
-    is_ = use.along("response.is", (q, i, n), equal(number(n), first[q] + number(i)))
+    stands = typed("group.response", (q, i), "no", "number of the response that stands here", decimals=0)
+    own = typed("response.number", (n,), "no_n", "number of the response", decimals=0)
+    left, apart = use.along("response.left", (q, i, o)), use.along("response.apart", (o, n))
+    left[q, i, o.first - 1] = stands[q, i]
+    left[q, i, o] = left[q, i, o - 1] - 1
+    is_ = use.along("response.is", (q, i, o), equal(left[q, i, o], 0))
+    apart[o.first - 1, n] = own[n]
+    apart[o, n] = apart[o - 1, n] - 1
+    same = use.along("response.same", (o, n), equal(apart[o, n], 0))
     length = per_response("response.length", m, ROWS)
     return named(
-        *counts, vocabulary, prompt, written, mask, truncated, score, greedy, ids, m, first, whose, is_, length
+        *counts,
+        vocabulary,
+        prompt,
+        written,
+        mask,
+        truncated,
+        score,
+        greedy,
+        ids,
+        m,
+        stands,
+        own,
+        left,
+        is_,
+        apart,
+        same,
+        length,
     )
 
 
 def inputs_sheet(given: Rows) -> Sheet:
     """Outlines vocabulary, prompts and responses."""
-    rows = ("word_written", "mask", "truncated", "score", "rollout.written", "response.tokens", "response.length", "response.prompt")  # fmt: skip
+    rows = ("word_written", "mask", "truncated", "score", "rollout.written", "response.tokens", "response.length", "response.number", "response.apart", "response.same")  # fmt: skip
     counts = (Line((given[f"count.{of}"],), "line") for of in ("prompts", "group", "responses"))
     sections = (
         Section("Vocabulary and prompts", (*counts, Table(given["vocabulary"], role="text"), Table(given["prompt"], role="text"),
-                                           Table(given["greedy"]), Table(given["prompt.first"]))),
+                                           Table(given["greedy"]))),
         Section("The responses, those to a prompt side by side",
                 tuple(Row(given[name], "text" if name == "word_written" else "") for name in rows)),
     )  # fmt: skip

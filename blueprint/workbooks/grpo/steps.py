@@ -12,7 +12,7 @@ from blueprint.workbooks.grpo.definitions.objectives import objective
 from blueprint.workbooks.grpo.definitions.ratios import Ratios, ratios
 from blueprint.workbooks.grpo.definitions.rewards import Rewards, rewards
 from blueprint.workbooks.grpo.definitions.rollouts import rollout
-from blueprint.workbooks.grpo.definitions.steps import Counts, Row, Steps
+from blueprint.workbooks.grpo.definitions.steps import Counts, Places, Row, Steps
 
 
 class Derived(NamedTuple):
@@ -36,21 +36,24 @@ class Derived(NamedTuple):
 def derived(given: Rows, use: Choices) -> Derived:
     """Runs the definitions, one after the other. given: by the names of blocks, what the responses are and what models say of them."""
     s, m, truncated = (
-        Steps(use, Counts(*(given[f"count.{of}"] for of in Counts._fields))),
+        Steps(
+            use,
+            Counts(*(given[f"count.{of}"] for of in Counts._fields)),
+            Places(given["response.is"], given["response.same"]),
+        ),
         given["response.tokens"],
         given["truncated"],
     )
-    prompt, first = given["response.prompt"], given["prompt.first"]
     new, old, ref, engine = (given[f"{name}.logprobs"] for name in ("policy", "old", "reference", "engine"))
     length, H = given["response.length"], given["policy.entropy"]
     rewarded = rewards(given["score"], length, truncated, old, ref, m, s)
-    grouped = group(rewarded.used, length, given["greedy"], first, s)
-    A = advantages(grouped, rewarded, m, given["response.is"], s)
+    grouped = group(rewarded.used, length, given["greedy"], s)
+    A = advantages(grouped, rewarded, m, s)
     ratio = ratios(new, old, engine, m, s)
     loss = objective(new, ratio, A, m, s)
     corrected = rollout(ratio, old, engine, m, s)
     keep = kept_tokens(A, new, old, H, m, s)
-    counts = averages(counted(corrected.kept, truncated, s), first, prompt, s)
+    counts = averages(counted(corrected.kept, truncated, s), s)
     by = {of: weight(of, counts, s) for of in ("policy", "kl", "entropy")}
     kl = kl_in_loss(new, ref, engine, ratio, m, s)
     whole = total(loss, corrected.weight, keep, kl, H, by, s)

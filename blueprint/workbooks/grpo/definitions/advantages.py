@@ -5,18 +5,18 @@ Sources: GRPO, 2402.03300 (the same on every token); REINFORCE++, 2501.03262 (re
 """
 
 from blueprint.language import Sum, equal, maximum, sqrt, where
-from blueprint.workbooks.grpo.definitions.axes import i, n, q, t
+from blueprint.workbooks.grpo.definitions.axes import n, t
 from blueprint.workbooks.grpo.definitions.groups import Group
 from blueprint.workbooks.grpo.definitions.rewards import Rewards, paid_where
 from blueprint.workbooks.grpo.definitions.steps import Given, Row, Steps
 
 
-def advantages(of: Group, given: Rewards, m: Given, is_: Given, s: Steps) -> Row:
-    """Gives each token its part. m: (n, t), with an end cell. is_: (q, i, n), 1 where a place in a group is that of a response."""
+def advantages(of: Group, given: Rewards, m: Given, s: Steps) -> Row:
+    """Gives each token its part. m: (n, t), with an end cell."""
     s.under("The advantage of each token")
     gamma = s.use.used["gamma"]
-    A = s.each("advantage.response", Sum((q, i), of.advantages[q, i] * is_[q, i, n]))
-    b = s.each("advantage.baseline", Sum((q, i), of.baseline[q, i] * is_[q, i, n]))
+    A = s.of_response("advantage.response", of.advantages)
+    b = s.of_response("advantage.baseline", of.baseline)
     last = s.row("advantage.last", m[n, t] * (1 - m[n, t + 1]))
     own = s.pick(
         "advantage.own",

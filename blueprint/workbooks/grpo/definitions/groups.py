@@ -21,15 +21,10 @@ class Group(NamedTuple):
     advantages: Given
 
 
-def group(reward: Given, length: Given, greedy: Given, first: Given, s: Steps) -> Group:
-    """Compares each response with the others to its prompt.
-
-    reward, length: (n), those to a prompt side by side. greedy: (q). first: (q), the first response of a prompt, from 0.
-    """
+def group(reward: Given, length: Given, greedy: Given, s: Steps) -> Group:
+    """Compares each response with the others to its prompt. reward, length: (n). greedy: (q)."""
     s.under("The rewards of each group")
-    r, lengths = (
-        s.table(name, of[first[q] + number(i) - 1]) for name, of in (("group.reward", reward), ("group.length", length))
-    )
+    r, lengths = s.in_groups("group.reward", reward), s.in_groups("group.length", length)
     s.under("What is subtracted: the baseline")
     many = s.pick("group.many", (), "group.of", prompt=s.count.group, row=1)
     mean, others, batch, baseline = _baselines(r, lengths, greedy, many, s)
@@ -77,7 +72,10 @@ def _spread(r: Given, mean: Given, others: Given, batch: Given, left: Given, man
     )
     square = s.prompt("group.square", Sum(i, r[q, i] * r[q, i]) / s.count.group - mean[q] * mean[q])
     moments = s.prompt("group.moments", sqrt(maximum(square[q], 0) * s.count.group / maximum(s.count.group - 1, 1)))
-    away = s.along("group.away", (q, i, j), where(equal(number(i), number(j)), 0, r[q, j] - others[q, i]))
+    own = s.along("group.own", (q, i, j))  # counts down to 0 at the response itself
+    own[q, i, j.first - 1] = number(i)
+    own[q, i, j] = own[q, i, j - 1] - 1
+    away = s.along("group.away", (q, i, j), where(equal(own[q, i, j], 0), 0, r[q, j] - others[q, i]))
     of_others = s.table(
         "group.std_of_others", sqrt(Sum(j, away[q, i, j] * away[q, i, j]) / maximum(s.count.group - 2, 1))
     )

@@ -5,7 +5,7 @@ Sources: GRPO, 2402.03300, eq. 3 (mean of means); DAPO, 2503.14476, eq. 12 (mean
 
 from typing import NamedTuple
 
-from blueprint.language import Sum, at_most, exp, less, maximum, minimum, number, where
+from blueprint.language import Sum, at_most, exp, less, maximum, minimum, where
 from blueprint.workbooks.common import Switch, limited
 from blueprint.workbooks.grpo.definitions.axes import i, n, q, t
 from blueprint.workbooks.grpo.definitions.ratios import Ratios
@@ -15,6 +15,8 @@ from blueprint.workbooks.grpo.definitions.steps import Given, Row, Steps
 AGGREGATED = {"policy": "loss.aggregation", "kl": "kl.aggregation", "entropy": "loss.entropy_aggregation"}
 """The setting that says how tokens are averaged, for each part of the loss."""
 SAME = "as_policy"
+AVERAGED, BY_PROMPT = "How tokens are averaged", "Tokens that count, by prompt"
+"""Titles; what is of a prompt stands where the groups do."""
 
 
 class Total(NamedTuple):
@@ -38,24 +40,27 @@ class Averages(NamedTuple):
     ways: dict[str, Row]
 
 
-def averages(M: Row, first: Row, prompt: Given, s: Steps) -> Averages:
+def averages(M: Row, s: Steps) -> Averages:
     """Makes the weights of every average: Σ weight·x over what counts is the average of x.
 
-    M: (n, t), 1 on what counts. first: (q), prompt: (n): which responses are one group's, from 0.
+    M: (n, t), 1 on what counts.
     """
-    s.under("How tokens are averaged")
+    s.under(AVERAGED)
     used = s.use.used
     length = s.each("average.length", Sum(t, M[n, t]))
     words = s.each("average.tokens", where(less(0, length[n]), length[n] + used["loss.length_eps"], 1))
     rows = s.one("average.rows", s.count.responses + used["loss.rows_eps"])
-    each = s.table("average.group_length", length[first[q] + number(i) - 1])
+    s.under(BY_PROMPT)
+    each = s.in_groups("average.group_length", length)
     group = s.prompt("average.of_prompt", s.count.prompts * maximum(Sum(i, each[q, i]), 1))
+    share = s.table("average.of_place", 1 / group[q])
+    s.under(AVERAGED)
     ways = {
         "token_mean": s.one("average.token_mean", 1 / (maximum(Sum(n, length[n]), 1) + used["loss.agg_eps"])),
         "seq_mean_token_mean": s.each("average.seq_mean", 1 / (rows * words[n])),
         "seq_mean_token_sum": s.one("average.seq_sum", 1 / (rows * used["loss.constant"])),
         "token_sum": s.one("average.token_sum", 1 / used["loss.constant"]),
-        "prompt_mean": s.each("average.prompt_mean", 1 / group[prompt[n]]),
+        "prompt_mean": s.of_response("average.prompt_mean", share),
     }
     return Averages(M, ways)
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
-from blueprint.language import Arithmetic, Axis, Block, Expr, Operand, Ref, link, maximum, minimum
+from blueprint.language import Arithmetic, Axis, Block, Expr, Operand, Ref, Sum, link, maximum, minimum
 from blueprint.language.blocks import At
 from blueprint.workbooks.common import Choices, Used, labels, limited
-from blueprint.workbooks.grpo.definitions.axes import i, n, q, t
+from blueprint.workbooks.grpo.definitions.axes import i, n, o, q, t
 
 LABELS = Choices({}, {}, labels=labels("live", "blueprint.workbooks.grpo"))
 """Nothing to be chosen: along what rows lie, and what they are called."""
@@ -55,11 +55,24 @@ class Counts(NamedTuple):
     responses: Block
 
 
+class Places(NamedTuple):
+    """Where responses stand: 1 where a place of a group, (q, i, o), or a column, (o, n), is that of the response o, else 0."""
+
+    in_groups: Block
+    in_columns: Block
+
+
 class Steps:
     """Writes rows by their names; `sections` has them by title. constant: those through which nothing flows back."""
 
-    def __init__(self, use: Choices, count: Counts):
-        self.use, self.count, self.sections, self.constant = use, count, dict[str, list[Block]](), list[Block]()
+    def __init__(self, use: Choices, count: Counts, places: Places):
+        self.use, self.count, self.places, self.sections, self.constant = (
+            use,
+            count,
+            places,
+            dict[str, list[Block]](),
+            list[Block](),
+        )
         self.fixed: dict[int, Row] = {}
 
     def under(self, title: str) -> None:
@@ -93,6 +106,15 @@ class Steps:
     def one(self, name: str, value: Operand) -> Row:
         """Writes a number for the batch."""
         return self.along(name, (), value)
+
+    def in_groups(self, name: str, of: Given) -> Row:
+        """Lays a number of each response, (n), out by prompt and response, (q, i); on the way there it stands in a column."""
+        down = self.along(f"{name}.column", (o,), Sum(n, self.places.in_columns[o, n] * of[n]))
+        return self.table(name, Sum(o, self.places.in_groups[q, i, o] * down[o]))
+
+    def of_response(self, name: str, of: Given) -> Row:
+        """Takes back to each response, (n), what stands at its place, (q, i)."""
+        return self.each(name, Sum((q, i), of[q, i] * self.places.in_groups[q, i, n]))
 
     def held(self, name: str, of: Given) -> Row:
         """Repeats a row as numbers: nothing flows back through it."""
