@@ -3,18 +3,16 @@
 import numpy as np
 
 from blueprint.inputs import Numbers
-from blueprint.language import Block
-from blueprint.page.outline import Blueprint, Box, Flow, Piece, Row, Section, Sheet, key, minor
+from blueprint.language import Axis, Block
+from blueprint.page.outline import Blueprint, Row, Section, Sheet, key, minor
 from blueprint.workbooks.common import (
-    DOWN,
-    ON,
     PRESET,
     Choices,
     Chosen,
+    Identity,
     InView,
     Made,
     Rows,
-    Says,
     Witnessed,
     checks,
     checks_sheet,
@@ -26,6 +24,7 @@ from blueprint.workbooks.common import (
     start_sheet,
 )
 from blueprint.workbooks.common.conventions.data import Conventions
+from blueprint.workbooks.grpo import first
 from blueprint.workbooks.grpo.definitions.axes import i, n, q, t, v
 from blueprint.workbooks.grpo.definitions.steps import FIXED, LABELS
 from blueprint.workbooks.grpo.inputs import MODELS, inputs_sheet, model_sheet, texts
@@ -66,39 +65,24 @@ def grpo(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
     use = Choices(chosen.settings.used, chosen.settings.switch, labels=LABELS.labels)
     given = dict(texts())
     inputs, head = inputs_sheet(given), InView(given["word_written"], given["response.tokens"])
-    models = []
-    for name in MODELS:
-        sheet, rows = model_sheet(name, given, head)
-        models.append(sheet)
+    models = {name: model_sheet(name, given, head) for name in MODELS}
+    for _, rows in models.values():
         given |= rows
     made = derived(given, use)
-    sheets = [*models, *_steps(made, given, head)]
-    everything = {**given, **rows_on(*sheets)}
-    parts, pieces = _pieces(PARTS, everything), _pieces(PIECES, everything)
+    sheets = [*(sheet for sheet, _ in models.values()), *_steps(made, given, head)]
+    every = {**given, **rows_on(*sheets)}
+    parts, pieces = first.pieces(first.PARTS, every), first.pieces(first.PIECES, every)
+    shown = [piece.shown for piece in (*parts, *pieces)]
     checked, verdict, tolerances = checks_sheet(
-        head.on("checks").rows,
-        _residuals(everything, made, chosen),
-        [],
-        witnessed,
-        [piece.shown for piece in (*parts, *pieces)],
+        head.on("checks").rows, _residuals(every, made, chosen), [], witnessed, shown
     )
     facts = facts_of(numbers.name, "groups") | {"preset": numbers["preset"], "conventions": "live"}
-    first = start_sheet(
-        Made(numbers.title, numbers.about, facts, SAYS), parts, pieces, _flow(everything), verdict, _chosen(chosen)
-    )
-    responses, positions, tokens = np.shape(numbers["policy.logits"])
-    prompts = len(numbers["text.prompts"])
+    told = Made(numbers.title, numbers.about, facts, first.SAYS)
+    start = start_sheet(told, parts, pieces, first.flow(every), verdict, first.choices_made(chosen))
     return Blueprint(
         title=numbers.title,
-        sheets=(first, conventions_sheet(chosen, ()), presets_sheet(chosen), inputs, *sheets, checked),
-        sizes={
-            n: responses,
-            t: positions,
-            v: tokens,
-            q: prompts,
-            i: responses // prompts,
-            PRESET: len(grpo_presets().presets),
-        },
+        sheets=(start, conventions_sheet(chosen, ()), presets_sheet(chosen), inputs, *sheets, checked),
+        sizes=_sizes(numbers),
         typed=chosen.settings.typed | tolerances,
         names={v: given["vocabulary"], q: given["prompt"], PRESET: chosen.table.names},
         choices={**chosen.settings.choices, given["word_written"]: given["vocabulary"]},
@@ -107,12 +91,19 @@ def grpo(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
         result=made.total.total.block,
         parts=tuple(part.block for part in made.total.parts),
         whole="batch",
-    ).with_typed(_typed(numbers, prompts))
+    ).with_typed(_typed(numbers))
 
 
-def _typed(numbers: Numbers, prompts: int) -> dict[str, object]:
+def _sizes(numbers: Numbers) -> dict[Axis, int]:
+    """Counts the members of every axis."""
+    (responses, positions, tokens), prompts = np.shape(numbers["policy.logits"]), len(numbers["text.prompts"])
+    group = {q: prompts, i: responses // prompts, n: responses, t: positions, v: tokens}
+    return {**group, PRESET: len(grpo_presets().presets)}
+
+
+def _typed(numbers: Numbers) -> dict[str, object]:
     """Lists what is typed by the names of its blocks; the responses to a prompt stand side by side."""
-    places = np.arange(1.0, 1 + len(numbers["reward.scores"])).reshape(prompts, -1)
+    places = np.arange(1.0, 1 + len(numbers["reward.scores"])).reshape(len(numbers["text.prompts"]), -1)
     return {
         "group.response": places,
         "response.number": places.ravel(),
@@ -143,7 +134,7 @@ def _row(row: Block) -> Row:
     return Row(row) if row.name in PLAIN or not row.axes else minor(row)
 
 
-def _residuals(rows: Rows, made: Derived, chosen: Chosen) -> list[Block]:
+def _residuals(rows: Rows, made: Derived, chosen: Chosen) -> list[Block | Identity]:
     """Lists what must be 0."""
     return [
         checks.is_0_or_1("mask", rows["mask"]),
@@ -151,69 +142,4 @@ def _residuals(rows: Rows, made: Derived, chosen: Chosen) -> list[Block]:
         *(checks.not_positive(name, rows[f"{name}.logprobs"], LABELS) for name in MODELS),
         checks.parts_add_up([part.block for part in made.total.parts], made.total.total.block),
         checks.all_in_range(chosen.settings),
-    ]  # type: ignore[list-item]
-
-
-PARTS = {
-    "total loss": ("total_loss", "total_loss"),
-    "policy loss": ("policy_loss", "policy_loss"),
-    "KL to the reference, weighted": ("adds.kl_loss", "adds.kl_loss"),
-    "entropy bonus, weighted": ("adds.entropy", "adds.entropy"),
-}
-"""The total loss and the three numbers that add up to it."""
-PIECES = {
-    "rewards": ("mean.reward", "reward"),
-    "equal rewards": ("group.share_same", "group.share_same"),
-    "advantages": ("mean.advantage", "advantages"),
-    "ratios": ("mean.ratio", "ratio"),
-    "clipped below": ("clip.fraction_low", "clip.low"),
-    "clipped above": ("clip.fraction_high", "clip.high"),
-    "KL to the reference": ("kl.mean_new", "kl_new.counts"),
-    "policy loss": ("policy_loss", "policy.token_loss"),
-    "entropy": ("entropy", "policy.entropy"),
-}
-"""The pieces under their usual names: the number that is shown, and the row to which its link leads."""
-
-
-def _pieces(some: dict[str, tuple[str, str]], rows: Rows) -> list[Piece]:
-    return [Piece(title, rows[shown], rows[row]) for title, (shown, row) in some.items()]
-
-
-def _chosen(chosen: Chosen) -> tuple[Piece, ...]:
-    """Lists which conventions are in use, for the first sheet."""
-    used = {
-        "preset in use": chosen.table.chosen, "baseline": chosen.settings.used["group.baseline"],
-        "spread": chosen.settings.used["group.std"], "ratio of": chosen.settings.used["ratio.level"],
-        "objective": chosen.settings.used["loss.objective"], "KL": chosen.settings.used["kl.place"],
-        "tokens are averaged": chosen.settings.used["loss.aggregation"],
-    }  # fmt: skip
-    return tuple(Piece(title, block, block, equation=False) for title, block in used.items())
-
-
-def _flow(rows: Rows) -> Flow:
-    """Draws the way from what is given to the loss."""
-
-    def box(title: str, name: str) -> Box:
-        return Box(title, rows[name])
-
-    return Flow((
-        (box("score (given)", "score"), ON, box("reward r", "reward"), ON, box("in the group", "group.reward"), ON,
-         box("less the baseline", "group.less_baseline"), ON, box("advantage A", "group.advantage"), ON, box("of the token Â", "advantages")),
-        ("", "", "", "", "", "", "", "", "", "", DOWN),
-        (box("log π_θ", "policy.logprobs"), ON, box("log-ratio d", "log_ratio"), ON, box("ratio ρ", "ratio"), ON,
-         box("clipped surrogate", "surrogate"), ON, box("loss of the token", "policy.token_loss"), ON, box("POLICY LOSS", "policy_loss")),
-        ("", "", "", "", "", "", "", "", "", "", DOWN),
-        (box("log π_ref", "reference.logprobs"), ON, box("KL of the token", "kl_new.counts"), ON, box("mean KL", "kl_loss"), ON,
-         box("what it adds", "adds.kl_loss"), ON, box("TOTAL LOSS", "total_loss")),
-    ))  # fmt: skip
-
-
-SAYS = Says(
-    (
-        "GRPO and its family: several responses to each prompt, rewards compared within the group, no critic.",
-        "A column is one token of one response, on every sheet but Groups, where it is one response. A row is a quantity.",
-        "Type into cream cells; everything else follows. On Conventions one picks a library or a paper.",
-    ),
-    "Beside each value stands what it is a mean of; its link leads to the row.",
-    heading="GRPO by hand",
-)
+    ]

@@ -17,7 +17,7 @@ from blueprint.workbooks.common import (
 from blueprint.workbooks.grpo.definitions.axes import i, n, o, q, t, v
 from blueprint.workbooks.grpo.definitions.steps import LABELS
 
-LEAD = "the prompts, the responses to each of them side by side, and how each was scored; logits stand on the sheets of their models"
+LEAD = "the prompts, the responses to each side by side, and how each was scored; logits stand on the sheets of their models"
 MODELS = {
     "engine": ("Engine", "what the generation engine, which wrote the tokens, says of them"),
     "old": ("Old policy", "π_old, the policy at the start of the step, reads the same tokens"),
@@ -29,7 +29,6 @@ MODELS = {
 
 def texts() -> Rows:
     """Makes what is typed of prompts and responses, and what follows from it, by name."""
-    use = LABELS
     vocabulary = typed("vocabulary", (v,), "vocab", "tokens", text=True)
     prompt = typed("prompt", (q,), "prompt", "text of the prompt", text=True)
     written = typed("word_written", (n, t), "writes", "token at the position", text=True)
@@ -37,51 +36,42 @@ def texts() -> Rows:
     truncated = typed("truncated", (n,), "cut", "1 where the response was cut off", unit="0 or 1", decimals=0)
     score = typed("score", (n,), "score", "score of the response", decimals=2)
     greedy = typed("greedy", (q,), "score_g", "score of the greedy response to the prompt", decimals=2)
-    ids = defined(use.row("rollout.written"), match(v, vocabulary[v], written[n, t]))
-    m = use.row("response.tokens")
+    ids = defined(LABELS.row("rollout.written"), match(v, vocabulary[v], written[n, t]))
+    m = LABELS.row("response.tokens")
     m[n, t.last + 1] = 0
     m[n, t] = mask[n, t]
-    counts = tuple(use.one(f"count.{of}", size(axis)) for of, axis in (("prompts", q), ("group", i), ("responses", n)))
+    length = per_response("response.length", m, ROWS)
+    return named(vocabulary, prompt, written, mask, truncated, score, greedy, ids, m, length) | _places()
+
+
+def _places() -> dict[str, Block]:
+    """Counts prompts and responses, and says which response stands in which place of a group, and in which column."""
+    counts = tuple(
+        LABELS.one(f"count.{of}", size(axis)) for of, axis in (("prompts", q), ("group", i), ("responses", n))
+    )
     stands = typed("group.response", (q, i), "no", "number of the response that stands here", decimals=0)
     own = typed("response.number", (n,), "no_n", "number of the response", decimals=0)
-    left, apart = use.along("response.left", (q, i, o)), use.along("response.apart", (o, n))
+    left, apart = LABELS.along("response.left", (q, i, o)), LABELS.along("response.apart", (o, n))
     left[q, i, o.first - 1] = stands[q, i]
     left[q, i, o] = left[q, i, o - 1] - 1
-    is_ = use.along("response.is", (q, i, o), equal(left[q, i, o], 0))
+    is_ = LABELS.along("response.is", (q, i, o), equal(left[q, i, o], 0))
     apart[o.first - 1, n] = own[n]
     apart[o, n] = apart[o - 1, n] - 1
-    same = use.along("response.same", (o, n), equal(apart[o, n], 0))
-    length = per_response("response.length", m, ROWS)
-    return named(
-        *counts,
-        vocabulary,
-        prompt,
-        written,
-        mask,
-        truncated,
-        score,
-        greedy,
-        ids,
-        m,
-        stands,
-        own,
-        left,
-        is_,
-        apart,
-        same,
-        length,
-    )
+    same = LABELS.along("response.same", (o, n), equal(apart[o, n], 0))
+    return named(*counts, stands, own, left, is_, apart, same)
 
 
 def inputs_sheet(given: Rows) -> Sheet:
     """Outlines vocabulary, prompts and responses."""
-    rows = ("word_written", "mask", "truncated", "score", "rollout.written", "response.tokens", "response.length", "response.number", "response.apart", "response.same")  # fmt: skip
+    texts = ("word_written", "mask", "truncated", "score", "rollout.written", "response.tokens", "response.length")
+    columns = ("response.number", "response.apart", "response.same")
     counts = (Line((given[f"count.{of}"],), "line") for of in ("prompts", "group", "responses"))
     sections = (
         Section("Vocabulary and prompts", (*counts, Table(given["vocabulary"], role="text"), Table(given["prompt"], role="text"),
                                            Table(given["greedy"]))),
         Section("The responses, those to a prompt side by side",
-                tuple(Row(given[name], "text" if name == "word_written" else "") for name in rows)),
+                tuple(Row(given[name], "text" if name == "word_written" else "") for name in texts)),
+        Section("Which column is that of which response", tuple(minor(given[name]) for name in columns)),
     )  # fmt: skip
     return Sheet("Inputs", LEAD, sections, (n, t))
 

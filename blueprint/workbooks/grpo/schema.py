@@ -2,7 +2,7 @@
 
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ GRPO = RECORDS.settings
 """The settings, their records being `conventions.toml`."""
 MODELS = {"policy": "the policy in training", "old": "the policy at the step's start", "reference": "the reference",
           "engine": "the generation engine, which wrote the tokens"}  # fmt: skip
+SETTINGS = "settings; one that is left out is as in the preset"
 _SLOTS = ("response", "position")
 TYPED = {
     "text.vocabulary": "vocabulary", "text.prompts": "prompt", "text.responses": "word_written", "text.mask": "mask",
@@ -35,7 +36,7 @@ def grpo_presets() -> Catalogue:
 
 def numbers_in(file: "Saved") -> Numbers:
     """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
-    parts = {key: file.array(name) for key, name in TYPED.items()}
+    parts: dict[str, Any] = {key: file.array(name) for key, name in TYPED.items()}
     parts["text.mask"] = np.asarray(parts["text.mask"])[:, :-1]
     for key in ("text.vocabulary", "text.prompts"):
         parts[key] = tuple(map(str, parts[key]))
@@ -87,8 +88,8 @@ LEVEL = Level(
         ),
     ),
     tables={
-        "ppo": "settings; one that is left out is as in the preset",
-        **{group: "settings; one that is left out is as in the preset" for group in RECORDS.titles if group not in ("ppo", "reward")},
+        "ppo": SETTINGS,
+        **{group: SETTINGS for group in RECORDS.titles if group not in ("ppo", "reward")},
         "text": "what was asked and written", "reward": "scores, and settings", **MODELS,
     },
     settings=GRPO,

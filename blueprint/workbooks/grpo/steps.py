@@ -34,7 +34,7 @@ class Derived(NamedTuple):
 
 
 def derived(given: Rows, use: Choices) -> Derived:
-    """Runs the definitions, one after the other. given: by the names of blocks, what the responses are and what models say of them."""
+    """Runs the definitions, one after the other. given: by name, what the responses are and what models say of them."""
     s, m, truncated = (
         Steps(
             use,

@@ -148,7 +148,7 @@ class Steps:
             self.here = here
         return self.fixed[value]
 
-    def within(self, name: str, x: Row, low: str, high: str, ends: Ends) -> Row:
+    def within(self, name: str, x: Given, low: str, high: str, ends: Ends) -> Row:
         """Holds a row between two settings, either of which may be off; ends: what the limits mean, from the settings."""
         at, (least, most) = x.axes, ends
         raised = self.along(

@@ -1,4 +1,4 @@
-"""What the witness is told: words and numbers of a convention by its key, as they stand in a file; a limit that is off is infinite."""
+"""What the witness is told: the word or number of a convention by its key, as in a file; a limit that is off is infinite."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,0 +1,70 @@
+"""The first sheet: the loss and its parts, the pieces with their numbers, the conventions in use, and the map."""
+
+from blueprint.page.outline import Box, Flow, Piece
+from blueprint.workbooks.common import DOWN, ON, Chosen, Rows, Says
+
+PARTS = {
+    "total loss": ("total_loss", "total_loss"),
+    "policy loss": ("policy_loss", "policy_loss"),
+    "KL to the reference, weighted": ("adds.kl_loss", "adds.kl_loss"),
+    "entropy bonus, weighted": ("adds.entropy", "adds.entropy"),
+}
+"""The total loss and the three numbers that add up to it."""
+PIECES = {
+    "rewards": ("mean.reward", "reward"),
+    "equal rewards": ("group.share_same", "group.share_same"),
+    "advantages": ("mean.advantage", "advantages"),
+    "ratios": ("mean.ratio", "ratio"),
+    "clipped below": ("clip.fraction_low", "clip.low"),
+    "clipped above": ("clip.fraction_high", "clip.high"),
+    "KL to the reference": ("kl.mean_new", "kl_new.counts"),
+    "policy loss": ("policy_loss", "policy.token_loss"),
+    "entropy": ("entropy", "policy.entropy"),
+}
+"""The pieces under their usual names: the number that is shown, and the row to which its link leads."""
+
+
+def pieces(some: dict[str, tuple[str, str]], rows: Rows) -> list[Piece]:
+    """Lists pieces that the first sheet shows."""
+    return [Piece(title, rows[shown], rows[row]) for title, (shown, row) in some.items()]
+
+
+def choices_made(chosen: Chosen) -> tuple[Piece, ...]:
+    """Lists which conventions are in use, for the first sheet."""
+    used = {
+        "preset in use": chosen.table.chosen, "baseline": chosen.settings.used["group.baseline"],
+        "spread": chosen.settings.used["group.std"], "ratio of": chosen.settings.used["ratio.level"],
+        "objective": chosen.settings.used["loss.objective"], "KL": chosen.settings.used["kl.place"],
+        "tokens are averaged": chosen.settings.used["loss.aggregation"],
+    }  # fmt: skip
+    return tuple(Piece(title, block, block, equation=False) for title, block in used.items())
+
+
+def flow(rows: Rows) -> Flow:
+    """Draws the way from what is given to the loss."""
+    lines = []
+    for line in FLOW:
+        boxes = [Box(title, rows[name]) for title, name in line]
+        lines.append(tuple(part for box in boxes for part in (ON, box))[1:])
+    down = ("",) * 10 + (DOWN,)
+    return Flow((lines[0], down, lines[1], down, lines[2]))
+
+
+FLOW = (
+    (("score (given)", "score"), ("reward r", "reward"), ("in the group", "group.reward"),
+     ("less the baseline", "group.less_baseline"), ("advantage A", "group.advantage"), ("of the token Â", "advantages")),
+    (("log π_θ", "policy.logprobs"), ("log-ratio d", "log_ratio"), ("ratio ρ", "ratio"), ("clipped surrogate", "surrogate"),
+     ("loss of the token", "policy.token_loss"), ("POLICY LOSS", "policy_loss")),
+    (("log π_ref", "reference.logprobs"), ("KL of the token", "kl_new.counts"), ("mean KL", "kl_loss"),
+     ("what it adds", "adds.kl_loss"), ("TOTAL LOSS", "total_loss")),
+)  # fmt: skip
+"""From left to right, from what is given to the loss: the title of each box, and the row to which it leads."""
+SAYS = Says(
+    (
+        "GRPO and its family: several responses to each prompt, rewards compared within the group, no critic.",
+        "A column is one token of one response, on every sheet but Groups, where it is one response. A row is a quantity.",
+        "Type into cream cells; everything else follows. On Conventions one picks a library or a paper.",
+    ),
+    "Beside each value stands what it is a mean of; its link leads to the row.",
+    heading="GRPO by hand",
+)
