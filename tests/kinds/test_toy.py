@@ -114,7 +114,10 @@ def test_its_keys_are_told_with_their_origins_and_described_to_editors() -> None
         ),
         ("pairs.logprobs=[[[-1]]]", "pairs.logprobs, row 1: found 1 side, expected 2 to 2."),
         ("preference.answer=max", 'preference.answer: found "max", expected "sum" or "mean".'),
-        ("preset=verl", "preset: not at this level; numbers that begin at weights, logits or classic have it."),
+        (
+            "preset=verl",
+            "preset: not at this level; numbers that begin at weights, logits, classic or responses have it.",
+        ),
     ],
 )
 def test_what_its_numbers_may_not_be_is_refused(override: str, sentence: str) -> None:

@@ -76,7 +76,7 @@ def grpo(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
     checked, verdict, tolerances = checks_sheet(
         head.on("checks").rows, _residuals(every, made, chosen), [], witnessed, shown
     )
-    facts = facts_of(numbers.name, "groups") | {"preset": numbers["preset"], "conventions": "live"}
+    facts = facts_of(numbers.name, "responses") | {"preset": numbers["preset"], "conventions": "live"}
     told = Made(numbers.title, numbers.about, facts, first.SAYS)
     start = start_sheet(told, parts, pieces, first.flow(every), verdict, first.choices_made(chosen))
     return Blueprint(

@@ -8,11 +8,11 @@ HERE = Path(__file__).parent
 KIND = Kind(
     "grpo",
     "GRPO",
-    {"groups": "blueprint.workbooks.grpo.schema:LEVEL"},
+    {"responses": "blueprint.workbooks.grpo.schema:LEVEL"},
     "blueprint.workbooks.grpo.build:grpo",
     presets="blueprint.workbooks.grpo.schema:grpo_presets",
     settings="blueprint.workbooks.grpo.schema:GRPO",
-    saved={"groups": ("greedy", "blueprint.workbooks.grpo.schema:numbers_in")},
+    saved={"responses": ("greedy", "blueprint.workbooks.grpo.schema:numbers_in")},
     numbers=HERE / "numbers",
     models=HERE / "models.toml",
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},

@@ -1,4 +1,4 @@
-"""Level "groups": the responses to several prompts, whose logits under four models and whose scores are given; and its presets."""
+"""Level "responses": the responses to several prompts, whose logits under four models and whose scores are given; and its presets."""
 
 from functools import cache
 from pathlib import Path
@@ -41,7 +41,7 @@ def numbers_in(file: "Saved") -> Numbers:
     for key in ("text.vocabulary", "text.prompts"):
         parts[key] = tuple(map(str, parts[key]))
     parts["text.responses"] = tuple(tuple(map(str, row)) for row in parts["text.responses"])
-    head = {"kind": "grpo", "level": "groups", **file.head()}
+    head = {"kind": "grpo", "level": "responses", **file.head()}
     return Numbers(**head, ppo=file.settings(), parts=parts | {"preset": file.preset(grpo_presets())})
 
 
@@ -71,7 +71,7 @@ def _numbers(draft: Draft) -> Numbers:
 
 LEVEL = Level(
     "grpo",
-    "groups",
+    "responses",
     "logits and scores of several responses to each prompt are given, nothing is drawn",
     parts=(
         Part("preset", Text, (), "the library or paper whose settings are used where none is given", "default"),

@@ -65,7 +65,7 @@ class Run(NamedTuple):
 
 
 @cache
-def _file(name: str) -> Any:
+def recorded_file(name: str) -> Any:
     return json.loads((DATA / name).read_text(encoding="utf-8"))
 
 
@@ -78,23 +78,28 @@ def log_softmax(z: Array) -> Array:
 @cache
 def batch() -> Batch:
     """Returns the batch on which all of them ran."""
-    given = _file("critic_free_runs.json")["batch"]
+    given = recorded_file("critic_free_runs.json")["batch"]
     logits = {name: np.array(given[f"logits_{name}"], float) for name in ("new", "old", "ref", "rollout")}
-    numbers = (np.array(given[key], float) for key in ("rewards", "truncated", "greedy_rewards", "mask"))
-    return Batch(*numbers, np.array(given["responses"]), logits)
+    rewards, truncated, greedy, mask = (
+        np.array(given[key], float) for key in ("rewards", "truncated", "greedy_rewards", "mask")
+    )
+    return Batch(rewards, truncated, greedy, mask, np.array(given["responses"]), logits)
 
 
 def runs() -> Iterator[Run]:
     """Yields every run whose options one pipeline has; the others are listed in `APART`."""
-    options = _file("critic_free_presets.json")
-    for library, found in _file("critic_free_runs.json")["runs"].items():
+    options = recorded_file("critic_free_presets.json")
+    for library, found in recorded_file("critic_free_runs.json")["runs"].items():
         for variant, run in found["variants"].items():
             own = options["libraries"][library]["variants"].get(variant)
             if own is None or own == "liger_luspo_kl":
                 continue
             asked, reference, old = {**options["defaults"], **options["libraries"][library]["library"]}, "ref", "old"
             if own == "ref=new":
-                reference, own = "new", {"old": "new", "kl_in": "loss", "kl_coef": 0.04, "kl_weight": "ratio", "agg": MEANS}
+                reference, own = (
+                    "new",
+                    {"old": "new", "kl_in": "loss", "kl_coef": 0.04, "kl_weight": "ratio", "agg": MEANS},
+                )
             elif own == "old=new":
                 old, own = "new", {}
             elif own == "completion":
@@ -160,7 +165,10 @@ def _rewards(o: dict[str, Any]) -> dict[str, Any]:
         found["reward.truncated"] = o["shape"][1]
     elif o["shape"]:
         way, most, buffer, factor = o["shape"]
-        found |= {"reward.overlong": {"overlong": "linear", "overlong_capped": "capped"}[way], "reward.max_tokens": most}
+        found |= {
+            "reward.overlong": {"overlong": "linear", "overlong_capped": "capped"}[way],
+            "reward.max_tokens": most,
+        }
         found |= {"reward.buffer": buffer, "reward.overlong_factor": factor}
     if o["credit"] == "remax_authors":
         return found | {"reward.clip_low": -5, "reward.clip_high": 5, "reward.clip_at": "after"}
@@ -192,11 +200,11 @@ def _group(o: dict[str, Any]) -> dict[str, Any]:
 def _credit(o: dict[str, Any]) -> str:
     if o["credit"] == "to_go" and (o["kl_in"] == "reward_token" or o["baseline"] == "greedy"):
         return "reward_to_go"
-    return {"token_kl_minus": "outcome", "remax_authors": "discounted"}.get(o["credit"], o["credit"])
+    return str({"token_kl_minus": "outcome", "remax_authors": "discounted"}.get(o["credit"], o["credit"]))
 
 
 def off(ours: Array, theirs: Any, mask: Array) -> float:
-    """Returns the largest difference where the mask is 1, relative to the largest of theirs above 1; a row stands for its tokens."""
+    """Returns the largest difference where the mask is 1, relative to the largest of theirs; a row stands for its tokens."""
     found, meant = np.asarray(ours, float), np.asarray(theirs, float)
     if found.ndim == 2:
         meant = (meant[:, None] if meant.ndim == 1 else meant) * mask

@@ -12,16 +12,19 @@ from blueprint.workbooks.grpo.definitions.axes import i, n, o, q, t
 from blueprint.workbooks.grpo.definitions.steps import LABELS
 from blueprint.workbooks.grpo.schema import GRPO
 from blueprint.workbooks.grpo.steps import Derived, derived
-from tests.workbooks.grpo.recorded import APART, Array, Run, _file, batch, off, runs
+from tests.workbooks.grpo.recorded import APART, Array, Run, batch, off, recorded_file, runs
 
 RUN = Axis("l", "run", start=1)
-RUNS = [run for run in runs()]
+RUNS = list(runs())
 PLAIN = [run for run in RUNS if (run.reference, run.old) == ("ref", "old")]
 
 
 def given() -> tuple[dict[str, Block], dict[Block, object]]:
     """Makes what every run starts from, typed, and its numbers."""
-    known, along = batch(), {"count.prompts": (), "count.group": (), "count.responses": (), "greedy": (q,), "score": (n,)}
+    known, along = (
+        batch(),
+        {"count.prompts": (), "count.group": (), "count.responses": (), "greedy": (q,), "score": (n,)},
+    )
     along |= {"truncated": (n,), "response.length": (n,), "response.is": (q, i, o), "response.same": (o, n)}
     along |= dict.fromkeys(
         ("policy.logprobs", "old.logprobs", "reference.logprobs", "engine.logprobs", "policy.entropy"), (n, t)
@@ -69,7 +72,11 @@ def _behind(block: Block) -> tuple[Block, ...]:
 
 
 def test_every_recorded_run_is_one_of_ours_or_says_why_not() -> None:
-    every = {f"{name} {variant}" for name, each in _file("critic_free_runs.json")["runs"].items() for variant in each["variants"]}
+    every = {
+        f"{name} {variant}"
+        for name, each in recorded_file("critic_free_runs.json")["runs"].items()
+        for variant in each["variants"]
+    }
     assert len(every) == 296
     assert every - {f"{run.library} {run.variant}" for run in RUNS} == set(APART)
 
@@ -77,7 +84,9 @@ def test_every_recorded_run_is_one_of_ours_or_says_why_not() -> None:
 @pytest.mark.parametrize("place", range(len(PLAIN)), ids=[f"{run.library}-{run.variant}" for run in PLAIN])
 def test_the_definitions_give_what_a_library_computed(place: int) -> None:
     (steps, values), run = side_by_side(), PLAIN[place]
-    ours: dict[str, Array] = {name: values[steps.rows[name]][place] for name in ("advantages", "ratio", "total_loss", "gmpo.ratio")}
+    ours: dict[str, Array] = {
+        name: values[steps.rows[name]][place] for name in ("advantages", "ratio", "total_loss", "gmpo.ratio")
+    }
     seen = {"advantages": ours["advantages"], "ratio": _ratio(run, ours), "loss": ours["total_loss"]}
     compared = {name: off(each, run.out[name], batch().mask) for name, each in seen.items() if name in run.out}
     assert compared, "a run without a number that is compared"

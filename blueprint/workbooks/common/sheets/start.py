@@ -144,7 +144,7 @@ BEGINS = {
     "minibatch": "a dump of a training step",
     "classic": "rewards, values and scores of actions",
     "controller": "the KL of whole responses",
-    "groups": "logits and scores of several responses to each prompt",
+    "responses": "logits and scores of several responses to each prompt",
 }
 """Where the numbers of a workbook begin, by its level."""
 
