@@ -1,4 +1,4 @@
-"""Level "responses": the responses to several prompts, whose logits under four models and whose scores are given; and its presets."""
+"""Level "responses": the responses to several prompts, logits under four models and scores given; its presets."""
 
 from functools import cache
 from pathlib import Path
