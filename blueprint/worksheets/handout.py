@@ -83,9 +83,12 @@ class _Writer:
             )
 
     def _first(self, blank: Blank) -> tuple[int, ...]:
-        """Returns the first cell of a blank whose answer is not 0, which shows best what is asked."""
-        nonzero = (at for at in blank.cells if self.book.values.cell(blank.block, *at) != 0)
-        return next(nonzero, blank.cells[0])
+        """Returns the first cell of a blank that counts and whose answer is not 0: it shows best what is asked."""
+        values, graph = self.book.values, self.search.graph
+        shown = (
+            at for at in blank.cells if graph.counts(blank.block, at, values) and values.cell(blank.block, *at) != 0
+        )
+        return next(shown, blank.cells[0])
 
     def _given(self, cell: Cell) -> Iterator[str]:
         """Yields what an equation reads: each number by its name, a blank by its number, a long sum by where it stands."""
