@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from pictures import Picture, render
 
 DOCS = Path(__file__).parents[1] / "docs" / "pictures"
-WORKSHEET = Picture("worksheet", "Reward & advantage", "A1:Z34", 4.6)
+WORKSHEET = Picture("worksheet", "Reward & advantage", "A1:Z34", 4.5)
 REPORT = ["-r", "80", "-x", "30", "-y", "30", "-W", "640", "-H", "900", "-f", "1", "-singlefile", "-png"]
 
 
