@@ -79,7 +79,7 @@ def check(files: Sequence[Checked], device: str = "auto", dtype: str = "float64"
 def _witnessed(files: Sequence[Checked], device: str, dtype: str) -> Witnessed:
     """Has everything computed again; what torch or numpy say of blocks that do not fit together becomes a sentence."""
     try:
-        return witness_of([file.arrays for file in files], device, dtype)
+        return witness_of([file.given for file in files], device, dtype)
     except WitnessError:
         raise
     except (ArithmeticError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:

@@ -19,10 +19,10 @@ from blueprint.page.parse_cell import NoNumber
 from blueprint.page.read import Opened, ReadError
 from blueprint.page.recalculate import Cells
 from blueprint.quoting import unquoted
-from blueprint.reopening import book_in
-from blueprint.reopening.saved import known_as
+from blueprint.reopening import book_in, typed_of
+from blueprint.reopening.saved import known_as, numbers_of
 from blueprint.workbooks.kind import Kind, imported
-from blueprint.workbooks.registry import kinds
+from blueprint.workbooks.registry import blueprint_of, kinds
 
 At = tuple[int, ...]
 """Index of a block's cell, edge cells counted."""
@@ -74,6 +74,13 @@ class Checked(Opened):
         made = copy(self)
         made.arrays = {**self.arrays, **arrays}
         return made
+
+    @cached_property
+    def given(self) -> dict[str, Array]:
+        """What torch starts from: the file's blocks, and typed ones that a worksheet leaves out; nothing in it reads these."""
+        if self.book is None:
+            return self.arrays
+        return {**typed_of(blueprint_of(numbers_of(self))), **self.arrays}
 
     def left_out(self, name: str) -> bool:
         """Says whether a quantity is not in a worksheet because of its blanks."""
