@@ -168,3 +168,19 @@ def test_who_is_excused_has_no_mark(course: Course) -> None:
     found = marks(course, {}, {"excused": [{"student": "1", "blank": "ratio@4", "why": "was ill"}]})
     assert (found["b04"].status, found["b04"].why) == ("excused", "was ill")
     assert found["b01"].status == "right"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "block", "places"),
+    [
+        ("classic", "advantages", (0, 2)),
+        ("kl-controller", "error", (3,)),
+        ("epochs", "total_loss", ()),
+        ("very-very-sleepy", "td_errors", (0, 1)),
+    ],
+)
+def test_any_kind_of_workbook_is_marked(numbers: str, block: str, places: tuple[int, ...]) -> None:
+    made = Course(key_of(numbers, [(block, [places], "number")], {"1": {}}), GradingPolicy.model_validate({}))
+    assert marks(made, {})["b01"].status == "right"
+    wrong = marks(made, {"b01": [answer(made, "b01") + 12.3456]})["b01"]
+    assert (wrong.status, wrong.misconception) == ("wrong", None)
