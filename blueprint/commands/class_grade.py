@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from blueprint.classes import canvas, moodle, results
+from blueprint.classes import canvas, moodle, results, store
 from blueprint.classes.collecting import collect
 from blueprint.classes.cores import cores
 from blueprint.classes.graded import feedback_of, put_aside, write
@@ -36,6 +36,8 @@ Examples:
 Exit codes: 0 all files marked, 2 wrong use, 3 a file could not be marked (flags.csv says which and why).
 """
 SHOWN = 20
+WRITTEN = ("scores.csv", "flags.csv", "report.html", "canvas.csv", "moodle.csv", "moodle_feedback.zip")
+"""What stands in the folder of the results beside results.json, as it follows from that."""
 _PATH = click.Path(path_type=Path)
 
 
@@ -73,22 +75,32 @@ def grade(
     A file is known by its token alone, never by its name. A blank is right as the sheet shows it; else with the student's
     own earlier numbers; else it is said which mistake gives that number. Submissions are kept in the folder of the results.
     """
-    refuse_existing(folder / results.FILE, force)
+    _refuse_targets(folder, force, [each for each in (gradebook, worksheet, policy, times) if each])
     key = Key.load(key_path)
     known = (times_of_moodle(worksheet, key) if worksheet else {}) | (times_in(times, key) if times else {})
     door.require(submissions.exists(), f"{submissions} is not there: name a folder or a zip of submissions")
     folder.mkdir(parents=True, exist_ok=True)
-    store = Store(folder)
+    kept = Store(folder)
     with _bar("collecting", None) as moved:
-        store.add(collect(submissions), moved)
-    found = graded_anew(store, folder, key, policy, assign, known, reveal)
+        kept.add(collect(submissions), moved)
+    found = graded_anew(kept, folder, key, policy, assign, known, reveal)
     said = _platforms(found, folder, key, gradebook, canvas_column, worksheet, reveal)
     console.say(json.dumps(_data(found, said), ensure_ascii=False) if as_json else _text(found, folder, said))
     sys.exit(door.UNREADABLE if unmarked(found) else 0)
 
 
+def _refuse_targets(folder: Path, force: bool, sources: list[Path]) -> None:
+    """Refuses to write over results, over files of that name which grading has not written, and over what is read."""
+    begun = (folder / store.FOLDER / store.INDEX).exists()
+    for name in (results.FILE, *(() if begun else WRITTEN)):
+        refuse_existing(folder / name, force)
+    for source in sources:
+        own = source.name in WRITTEN and source.exists() and source.resolve().parent == folder.resolve()
+        door.require(not own, f"{source} would be written over: move what is read out of the folder of the results")
+
+
 def graded_anew(
-    store: Store,
+    kept: Store,
     folder: Path,
     key: Key,
     policy: Path | None,
@@ -101,8 +113,8 @@ def graded_anew(
     said = dict(each.rpartition("=")[::2] for each in assign)
     door.require("" not in said, "--assign takes FILE=STUDENT, the file as flags.csv calls it: --assign a/b.xlsx=4711")
     overrides = Overrides(overrides.marks, {**overrides.assigned, **said})
-    with _bar("marking", sum(bool(each.stored) for each in store.files)) as done:
-        found = graded(store, key, chosen, overrides, known, cores(), done)
+    with _bar("marking", sum(bool(each.stored) for each in kept.files)) as done:
+        found = graded(kept, key, chosen, overrides, known, cores(), done)
     put_aside(folder)
     start_overrides(folder)
     with _bar("writing feedback", sum(bool(each.file or each.marks) for each in found.results)) as done:

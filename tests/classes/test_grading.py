@@ -188,3 +188,14 @@ def test_what_crashed_is_gone_on_with(room: Path, graded: Path) -> None:
 def test_a_wrong_word_is_refused_in_a_sentence(room: Path, graded: Path, arguments: list[str], says: str) -> None:
     ended = run("regrade", graded, "--key", room / "key.json", *arguments)
     assert (ended.exit_code, says in ended.output) == (2, True), ended.output
+
+
+def test_what_grading_has_not_written_is_not_written_over(room: Path, tmp_path: Path) -> None:
+    (tmp_path / "scores.csv").write_text("mine", encoding="utf-8")
+    ended = run("grade", room / "in.zip", "--key", room / "key.json", "-o", tmp_path)
+    assert (ended.exit_code, "scores.csv is there already" in ended.output) == (2, True)
+    (tmp_path / "canvas.csv").write_text("Student,ID,Section", encoding="utf-8")
+    read = ("--canvas", tmp_path / "canvas.csv", "--force")
+    ended = run("grade", room / "in.zip", "--key", room / "key.json", "-o", tmp_path, *read)
+    assert (ended.exit_code, "would be written over: move what is read" in ended.output) == (2, True)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["canvas.csv", "scores.csv"]

@@ -173,7 +173,7 @@ def test_who_is_excused_has_no_mark(course: Course) -> None:
 @pytest.mark.parametrize(
     ("numbers", "block", "places"),
     [
-        ("classic", "advantages", (0, 2)),
+        ("classic", "policy_loss", ()),
         ("kl-controller", "error", (3,)),
         ("epochs", "total_loss", ()),
         ("very-very-sleepy", "td_errors", (0, 1)),
