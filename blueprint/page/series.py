@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 from xml.sax.saxutils import escape
 
-from blueprint.page import alike, charts, columns, paper, refill
+from blueprint.page import alike, charts, columns, paper, refill, said
 from blueprint.page.layout import Layout
 from blueprint.page.write import archive_of, new_ruler, write
 from blueprint.saving import saved_whole
@@ -37,7 +37,7 @@ class Series:
 
     def __init__(self, first: Book):
         self.first = first.layout
-        with zipfile.ZipFile(BytesIO(archive_of(self.first)[0])) as archive:
+        with zipfile.ZipFile(BytesIO(archive_of(self.first, said.created())[0])) as archive:
             self.entries = {entry: archive.read(entry) for entry in archive.infolist()}
             self.files = refill.sheets_in(archive.read("xl/workbook.xml").decode())
             self.strings = refill.Strings(archive.read(STRINGS).decode())

@@ -35,15 +35,16 @@ OPTIONS = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_n
 
 def write(layout: Layout, path: Path) -> int:
     """Writes a workbook, whole or not at all, and returns how many formulas it holds. Raises SaveError."""
-    archive, formulas = archive_of(layout)
+    created = said.created()
     with saved_whole(path) as unfinished:
+        archive, formulas = archive_of(layout, created)
         unfinished.write_bytes(archive)
     return formulas
 
 
-def archive_of(layout: Layout) -> tuple[memoryview, int]:
-    """Returns a workbook as a file holds it, and how many formulas it has. Raises SaveError."""
-    archive, created = BytesIO(), said.created()
+def archive_of(layout: Layout, created: datetime) -> tuple[memoryview, int]:
+    """Returns a workbook as a file holds it, and how many formulas it has; created: when the file says it was made."""
+    archive = BytesIO()
     with xlsxwriter.Workbook(archive, OPTIONS) as book:
         formulas = BookWriter(layout, book).write(created)
     return archive.getbuffer(), formulas

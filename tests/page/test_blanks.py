@@ -82,6 +82,14 @@ def test_the_watch_of_a_row_says_nothing_of_what_is_left_to_the_reader(saved: Pa
     assert theirs["Formulas", "E4"] == ""
 
 
+@pytest.mark.parametrize(("cell", "sign"), [("R8", ""), ("S8", "!"), ("Q8", "!")])
+def test_a_number_is_no_mistake_in_a_blank_and_one_beside_it(saved: Path, tmp_path: Path, cell: str, sign: str) -> None:
+    file = openpyxl.load_workbook(saved)
+    file["Weeks"][cell] = 3.75
+    file.save(tmp_path / "edited.xlsx")
+    assert with_ironcalc(tmp_path / "edited.xlsx")["Weeks", "A8"] == sign
+
+
 def test_filled_in_every_cell_has_its_number_again_and_the_digits_agree(tmp_path: Path) -> None:
     path, heights = tmp_path / "full.xlsx", next(b for b in growing().blocks() if b.name == "height")
     asked = blank("height", (1,), check=check_of([3.75])), blank("height", (3,), check=check_of([1.0]))

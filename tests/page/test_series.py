@@ -111,3 +111,15 @@ def test_a_text_nobody_shows_any_longer_is_not_left_in_the_table() -> None:
     assert table.written() == (
         '<sst count="2" uniqueCount="3"><si><t xml:space="preserve"> a &lt; b</t></si><si><t>kept</t></si><si><t>new</t></si></sst>'
     )
+
+
+def test_no_chart_keeps_a_number_that_is_left_to_the_reader(asked: Blueprint, series: Series, tmp_path: Path) -> None:
+    book, blank = Book(asked), asked.blanks[1]
+    answer = (
+        f"<c:v>{book.values.cell(blank.block, *blank.cells[0])}</c:v>".encode()
+    )  # the other one is 1, as are others
+    Book(replace(asked, blanks=())).save(tmp_path / "whole.xlsx")
+    whole = [content for part, content in parts(tmp_path / "whole.xlsx").items() if "charts/" in part]
+    delivered = [content for entry, content in series.entries.items() if "charts/" in entry.filename]
+    assert any(answer in content for content in whole)
+    assert not any(answer in content for content in delivered)
