@@ -34,11 +34,23 @@ Sub Save(book, target As String)
   how(0).Value = "Calc MS Excel 2007 XML"
   book.storeToURL(target, how())
 End Sub
+
+Sub Dump(book, target As String)
+  Dim how(1) As New com.sun.star.beans.PropertyValue
+  how(0).Name = "FilterName"
+  how(0).Value = "Text - txt - csv (StarCalc)"
+  how(1).Name = "FilterOptions"
+  how(1).Value = "44,34,76,1,,0,false,false,false,false,false,-1"
+  book.storeToURL(target, how())
+End Sub
 """
 
 
 class Change(NamedTuple):
     """A workbook, the copy to save it as, and what is done to it in between: lines of Basic about `book`.
+
+    A target that ends in .csv is the first part of a name: every sheet becomes a table, `TARGET-SHEET.csv`, of what its cells
+    hold and not of what they show. That takes a tenth of the time of a workbook.
 
     undo: lines that take it back, after which the next change, one of the same workbook, goes on in the open book.
     """
@@ -64,13 +76,21 @@ def edit(changes: Sequence[Change], room: Path) -> None:
     module.write_text(MODULE.format(code=escape(code)), encoding="utf-8")
     said = _run(profile, "macro:///Standard.Module1.Main()")
     for change in changes:
-        if not change.target.exists():
+        if not written(change.target):
             raise RuntimeError(f"LibreOffice did not write {change.target}; it said: {said}")
+
+
+def written(target: Path) -> list[Path]:
+    """Lists the files that were written for a target."""
+    return (
+        [*target.parent.glob(f"{target.stem}-*.csv")] if target.suffix == ".csv" else [*filter(Path.exists, [target])]
+    )
 
 
 def _lines(change: Change, is_open: bool) -> list[str]:
     opened = [] if is_open else [f'book = Opened("{change.source.as_uri()}")']
-    return [*opened, *change.lines, f'Save(book, "{change.target.as_uri()}")', *(change.undo or ["book.close(True)"])]
+    save = "Dump" if change.target.suffix == ".csv" else "Save"
+    return [*opened, *change.lines, f'{save}(book, "{change.target.as_uri()}")', *(change.undo or ["book.close(True)"])]
 
 
 def _run(*arguments: str) -> str:

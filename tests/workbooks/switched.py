@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,7 @@ from tempfile import mkdtemp
 import numpy as np
 
 from blueprint.book import Book
+from blueprint.language.trees import OFF_WORD
 from blueprint.page.contents import kind_of
 from blueprint.page.found import Found
 from blueprint.page.read import Opened
@@ -68,6 +70,24 @@ class Switchboard:
 def switchboard(*more: str) -> Switchboard:
     """Returns the workbook that all tests of a session share."""
     return Switchboard(*more)
+
+
+def blocks_of_tables(target: Path, places: Mapping[str, Found]) -> dict[str, Array]:
+    """Returns every block as LibreOffice wrote its cells into tables, one for each sheet; see `tests.page.basic.Change`."""
+    tables = {}
+    for sheet in {found.sheet for found in places.values()}:
+        with (target.parent / f"{target.stem}-{sheet}.csv").open(encoding="utf-8", newline="") as file:
+            tables[sheet] = [*csv.reader(file)]
+    return {name: _block_of(tables[found.sheet], found) for name, found in places.items()}
+
+
+def _block_of(table: list[list[str]], found: Found) -> Array:
+    array: Array = np.empty(tuple(along.cells for along in found.shape), dtype=object if found.words else float)
+    for at, row, column in found.cells():
+        text = table[row - 1][column - 1]
+        plain = found.words or text == OFF_WORD
+        array[at] = found.parsed(text if plain else float(text) if text else None)
+    return array
 
 
 def wrong(book: Book, found: Mapping[str, Array]) -> list[str]:
