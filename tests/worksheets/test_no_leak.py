@@ -15,8 +15,7 @@ CASES: dict[str, tuple[str, list[str], int | list[Asked], int]] = {
     "default": ("default", [], 12, 1),
     "rows": ("default", [], [Asked("advantages"), Asked("ratio"), Asked("policy_loss")], 2),
     "section": ("default", [], [Asked("section:GAE")], 3),
-    "live": ("ten-libraries", ["preset=verl"], 12, 1),
-    "classic": ("classic", [], 12, 1),
+    "live": ("classic", ["preset=sb3"], 12, 1),
     "sleepy": ("very-very-sleepy", [], 4, 1),
     "controller": ("kl-controller", [], 3, 2),
 }
