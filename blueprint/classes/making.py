@@ -1,5 +1,6 @@
 """A class is made: first a variant for each student is drawn, then, once all are good, everything is written."""
 
+import gc
 import os
 import signal
 from collections import Counter
@@ -157,6 +158,8 @@ def _begin(assignment: Assignment, always: set[Finding]) -> None:
     """Begins a process, which works on one assignment. always: what the first process has found."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends it through the one process that hears it
     _draws[:] = [Draws(assignment, always)]
+    _ = assignment.series, _draws[0].screen
+    gc.freeze()  # what every task needs is walked through by no collection
 
 
 def _work(work: Work, given: Any) -> Any:
