@@ -121,7 +121,7 @@ def _equation(blank: outline.Blank, layout: Layout) -> str:
 
 
 def cells_named(blank: outline.Blank, layout: Layout) -> str:
-    """Says which cells a blank has: `episode 1, token 5`, or along an axis with several `token 3 … 5`."""
+    """Says which cells a blank has: `plot 1, week 5`, or along an axis with several `week 3 … 5`."""
     along = zip(blank.block.axes, *blank.cells, strict=True) if blank.block.axes else ()
     return ", ".join(_named(axis, places, layout) for axis, *places in along)
 
