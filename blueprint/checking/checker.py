@@ -4,7 +4,7 @@ Every computed block of a file should be compared with a row of the witness, and
 the file, so that nothing is passed over in silence. A row that somebody renamed on the Contents sheet breaks both.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import nan
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,6 +32,8 @@ from blueprint.page.place import Along
 from blueprint.quoting import unquoted
 from blueprint.witness import Record, Witnessed, WitnessError
 from blueprint.workbooks.registry import witness_of
+
+CARRIED = "; it is right for what stands in the cells that it reads: the mistake lies before it"
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -115,7 +117,7 @@ def _told(line: Deviation, file: Checked, reveal: bool) -> Deviation:
 
 
 def _firsts(
-    file: Checked, witness: Mapping[str, Array], lines: list[Deviation], blanks: Iterable[Answer], reveal: bool
+    file: Checked, witness: Mapping[str, Array], lines: list[Deviation], blanks: Collection[Answer], reveal: bool
 ) -> list[First]:
     """Lists the deviations that follow from no other one, in the order of derivation; of blanks each that is wrong."""
     deviating = {line.name: line for line in lines if not line.agrees}
@@ -126,7 +128,8 @@ def _firsts(
         explained |= file.followers(spot.name) | {spot.name}
         first = _first(file, witness, spot, _follows(file, witness, spot.name, deviating))
         why = likely_answer(file, spot, float(witness[spot.name][spot.at]))
-        found[spot] = replace(first, hidden=not reveal, likely=why)
+        carried = CARRIED if any(spot in blank.carried for blank in blanks) else ""
+        found[spot] = replace(first, why=first.why + carried, hidden=not reveal, likely=why)
     for name, line in deviating.items():
         if name not in explained:
             root = roots.of(line)

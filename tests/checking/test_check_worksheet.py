@@ -90,6 +90,7 @@ def test_a_mistake_that_is_carried_on_is_told_from_one_of_its_own(
     delta, advantage, *_ = (made.answers[blank.title][0] for blank in made.blanks)
     found = judged(fill(path, tmp_path / "carried.xlsx", {1: round(delta + 0.5, 4), 2: round(advantage + 0.5, 4)}))
     assert [answer.says for answer in found.answers] == ["differs", "carried", "not filled in", "not filled in"]
+    assert [first.why.endswith("the mistake lies before it") for first in found.firsts] == [False, True]
 
 
 def test_text_in_a_blank_is_no_number_to_the_sheet(empty: tuple[Path, Worksheet], tmp_path: Path) -> None:
