@@ -1,6 +1,6 @@
 """Makes the pictures of docs/class.md from a simulated class.
 
-    python -m tests.classes.simulated 300 --keep FOLDER
+    python -m tests.classes.simulated 10 --keep FOLDER
     python workbooks/class_pictures.py FOLDER
 
 The report is rendered by weasyprint, which is no dependency: python -m pip install weasyprint.
@@ -17,7 +17,7 @@ from pictures import Picture, render
 
 DOCS = Path(__file__).parents[1] / "docs" / "pictures"
 WORKSHEET = Picture("worksheet", "Reward & advantage", "A1:Z34", 4.5)
-REPORT = ["-r", "80", "-x", "30", "-y", "30", "-W", "640", "-H", "900", "-f", "1", "-singlefile", "-png"]
+REPORT = ["-r", "80", "-x", "30", "-y", "30", "-W", "610", "-H", "880", "-f", "1", "-singlefile", "-png"]
 
 
 def main() -> None:
