@@ -15,6 +15,9 @@ from blueprint.page.read import Opened, read
 from blueprint.page.read import read as values
 from blueprint.workbooks.classic_ppo.schema import classic_presets
 from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.grpo.schema import grpo_presets
+
+CATALOGUES = (rlhf(), classic_presets(), grpo_presets())
 
 
 def call(*arguments: str) -> Result:
@@ -24,18 +27,18 @@ def call(*arguments: str) -> Result:
 
 def test_presets_lists_every_library_with_version_source_and_what_differs() -> None:
     said = call("presets").stdout
-    for catalogue in (rlhf(), classic_presets()):
+    for catalogue in CATALOGUES:
         for preset in catalogue.presets.values():
             assert f"\n{preset.name}: {preset.title}, {preset.version}\n  {preset.source}\n  {preset.why}\n" in said
     lines = re.findall(r"^    (\S+) = (\S+)  \(default (\S+)\)$", said, re.MULTILINE)
     assert ("loss.dual_clip", "3", "off") in lines
     differing = sum(
         value != catalogue.settings[key].value
-        for catalogue in (rlhf(), classic_presets())
+        for catalogue in CATALOGUES
         for preset in catalogue.presets.values()
         for key, value in preset.values.items()
     )
-    assert len(lines) == differing > 100
+    assert len(lines) == differing > 300
 
 
 def test_presets_of_one_name_tells_that_one() -> None:
@@ -46,11 +49,19 @@ def test_presets_of_one_name_tells_that_one() -> None:
     assert "CleanRL" in call("presets", "cleanrl").stdout
 
 
+def test_presets_of_a_name_that_two_kinds_have_tells_both() -> None:
+    said = call("presets", "openrlhf").stdout
+    heads = re.findall(r"^(.+): blueprint build(.*) --preset NAME\n\nopenrlhf: (.+), 0.11.2$", said, re.MULTILINE)
+    assert heads == [("RLHF PPO", "", "OpenRLHF"), ("GRPO", " --numbers grpo-batch", "OpenRLHF, group_norm")]
+    assert "cleanrl" not in said
+
+
 def test_an_unknown_preset_is_refused_with_the_nearest_name() -> None:
     for arguments in (("presets", "ver"), ("build", "--preset", "ver")):
         result = call(*arguments)
         assert (result.exit_code, result.stdout) == (2, "")
         assert result.stderr == "Error: preset ver: unknown, did you mean verl?\n"
+    assert "did you mean trl_grpo?" in call("presets", "trl_grp").stderr
 
 
 def test_build_takes_a_preset_and_settings_on_top(tmp_path: Path) -> None:
@@ -82,7 +93,7 @@ def test_live_conventions_of_the_default_preset_give_the_plain_builds_loss(tmp_p
 def test_keys_lists_every_convention_with_what_may_stand_there() -> None:
     said = call("presets", "--keys").stdout
     assert re.findall(r"^(\S+) = ", said, re.MULTILINE) == [
-        key if "." in key else f"ppo.{key}" for of in (rlhf(), classic_presets()) for key in of.settings
+        key if "." in key else f"ppo.{key}" for of in CATALOGUES for key in of.settings
     ]
     assert "reward.score_slot = last  (or end, one_past, two_past)\n    where the score lands\n" in said
     assert "loss.dual_clip = off  (1 … off)\n" in said

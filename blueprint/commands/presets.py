@@ -1,6 +1,8 @@
 """The commands `list`, `presets` and `which`: what can be built, and how libraries differ in what they do. No maths."""
 
 import shlex
+from difflib import get_close_matches
+from typing import Any
 
 import click
 
@@ -9,6 +11,7 @@ from blueprint.commands import console, door
 from blueprint.inputs import Level, Preset, load, names, shown_value
 from blueprint.quoting import table
 from blueprint.which import Batch, answers, page
+from blueprint.workbooks.kind import Kind
 from blueprint.workbooks.registry import blueprint_of, kinds, level_of
 
 EXAMPLES = """\b
@@ -41,17 +44,35 @@ def presets(name: str | None, keys: bool) -> None:
     """List the libraries whose conventions can be chosen: version, source, and what differs from the default."""
     offered = [(kind, level) for kind in kinds() if (level := kind.chooses())]
     if name is not None:
-        found = next((level for _, level in offered if name in level.presets().presets), offered[0][1])
-        return _tell(found, found.presets().preset(name))
+        return _tell_named(name, offered)
     for kind, level in offered:
-        built_in = next(iter(kind.built_in()), "FILE")
-        of = "" if built_in == "default" else f" --numbers {built_in}"
-        click.echo(f"{kind.title[0].upper()}{kind.title[1:]}: blueprint build{of} --preset NAME")
+        _head(kind)
         if keys:
             _tell_keys(level)
         for preset in () if keys else level.presets().presets.values():
             _tell(level, preset)
         click.echo()
+
+
+def _head(kind: Kind) -> None:
+    """Prints of which kind of workbook the presets below are, and how one is built."""
+    built_in = next(iter(kind.built_in()), "FILE")
+    of = "" if built_in == "default" else f" --numbers {built_in}"
+    click.echo(f"{kind.title[0].upper()}{kind.title[1:]}: blueprint build{of} --preset NAME")
+
+
+def _tell_named(name: str, offered: list[tuple[Kind, Any]]) -> None:
+    """Prints the presets of a name: of each kind that has one, since a library may do PPO and GRPO."""
+    named = [(kind, level) for kind, level in offered if name in level.presets().presets]
+    near = [level for _, level in offered if get_close_matches(name, level.presets().presets)]
+    for kind, level in named:
+        if len(named) > 1:
+            _head(kind)
+        _tell(level, level.presets().preset(name))
+        if len(named) > 1:
+            click.echo()
+    if not named:
+        next(iter(near), offered[0][1]).presets().preset(name)
 
 
 def _tell_keys(level: Level) -> None:
