@@ -13,6 +13,7 @@ KIND = Kind(
     presets="blueprint.workbooks.grpo.schema:grpo_presets",
     settings="blueprint.workbooks.grpo.schema:GRPO",
     saved={"responses": ("greedy", "blueprint.workbooks.grpo.schema:numbers_in")},
+    witness="blueprint.workbooks.grpo.witness:WITNESS",
     numbers=HERE / "numbers",
     models=HERE / "models.toml",
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},

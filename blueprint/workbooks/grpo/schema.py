@@ -37,7 +37,6 @@ def grpo_presets() -> Catalogue:
 def numbers_in(file: "Saved") -> Numbers:
     """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
     parts: dict[str, Any] = {key: file.array(name) for key, name in TYPED.items()}
-    parts["text.mask"] = np.asarray(parts["text.mask"])[:, :-1]
     for key in ("text.vocabulary", "text.prompts"):
         parts[key] = tuple(map(str, parts[key]))
     parts["text.responses"] = tuple(tuple(map(str, row)) for row in parts["text.responses"])

@@ -1,8 +1,12 @@
 """GRPO and its family once more, in torch, written from the papers and the libraries' code; it shares names with the definitions,
 and nothing else."""
 
+from blueprint.witness import KindWitness
 from blueprint.workbooks.grpo.witness.advantages import Signal, signal
+from blueprint.workbooks.grpo.witness.compute import compute, group_key
 from blueprint.workbooks.grpo.witness.losses import Losses, losses
 from blueprint.workbooks.grpo.witness.options import Asked, Responses
 
-__all__ = ["Asked", "Losses", "Responses", "Signal", "losses", "signal"]
+WITNESS = KindWitness(("group.response",), ("mask",), compute, group_key)
+
+__all__ = ["WITNESS", "Asked", "Losses", "Responses", "Signal", "losses", "signal"]

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from blueprint.workbooks.grpo.witness.advantages import Signal, kl_of
-from blueprint.workbooks.grpo.witness.options import Asked, Responses, mean_of_rows, wide
+from blueprint.workbooks.grpo.witness.options import Asked, Responses, either, mean_of_rows, wide
 
 
 class Losses(NamedTuple):
@@ -85,7 +85,7 @@ def objective(of: Responses, d: Tensor, ratio: Tensor, A: Tensor, use: Asked) ->
         case "ratio":
             return -ratio * A
         case "sapo":
-            tau = torch.where(A > 0, use.number("loss.sapo_good"), use.number("loss.sapo_bad"))
+            tau = either(A > 0, use.number("loss.sapo_good"), use.number("loss.sapo_bad"), A)
             return -A * 4 / tau * torch.sigmoid(tau * (ratio - 1))
         case "gmpo":
             held = d if low is None and high is None else d.clamp(None if low is None else -low, high)
@@ -101,7 +101,7 @@ def vespo_weight(of: Responses, d: Tensor, A: Tensor, use: Asked) -> Tensor:
     """Returns φ(w) = e^λ·w^k·e^(−λw) of each token's sign of A, w the ratio of the response (TRL 1.16.0, get_gamma_weights)."""
     log_w = (d * of.mask).sum(1, keepdim=True).clamp(use.number("vespo.least"), use.number("vespo.most"))
     k, rate = (
-        torch.where(A >= 0, use.number(f"vespo.{name}_good"), use.number(f"vespo.{name}_bad"))
+        either(A >= 0, use.number(f"vespo.{name}_good"), use.number(f"vespo.{name}_bad"), A)
         for name in ("power", "rate")
     )
     return (rate + k * log_w - rate * log_w.exp()).exp().detach()

@@ -76,6 +76,6 @@ def wide(x: Tensor, like: Tensor) -> Tensor:
     return x[:, None].expand_as(like)
 
 
-def zeros(like: Tensor) -> Tensor:
-    """Returns zeros in the shape of a tensor."""
-    return torch.zeros_like(like)
+def either(where: Tensor, one: float, other: float, like: Tensor) -> Tensor:
+    """Returns one of two numbers for each place, in the format of a tensor: of plain numbers torch would make its default one."""
+    return torch.where(where, like.new_tensor(one), like.new_tensor(other))

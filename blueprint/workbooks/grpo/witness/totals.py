@@ -1,0 +1,105 @@
+"""The steps from the loss of each token to the total: DAPO, 2503.14476, eq. 12; Dr. GRPO, 2503.20783; TRL 1.16.0."""
+
+import torch
+
+from blueprint.witness import Held, Named
+from blueprint.workbooks.grpo.witness.options import Asked, wide
+from blueprint.workbooks.grpo.witness.places import Places
+from blueprint.workbooks.grpo.witness.rewards import kl_rows, named
+
+SETTINGS = {"policy": "loss.aggregation", "kl": "kl.aggregation", "entropy": "loss.entropy_aggregation"}
+
+
+def keep_rows(rows: Held, places: Places, use: Asked) -> Named:
+    """Returns 0 on tokens of little entropy and on bad responses far off policy, else 1, and what counts, [B, T]."""
+    m, H = rows["mask"], rows["policy.entropy"]
+    length, change = m.sum(1).clamp(min=1), m * (rows["old.logprobs"] - rows["policy.logprobs"])
+    far, bound, lowest = change.sum(1) / length, use.limit("loss.off_policy"), use.limit("loss.entropy_least")
+    most = far if bound is None else torch.full_like(far, bound)
+    near, least = (far <= most).to(m), H if lowest is None else torch.full_like(H, lowest)
+    unsure, good = (least <= H).to(m), torch.where(rows["advantages"] < 0, wide(near, m), torch.ones_like(m))
+    ended = 1 - rows["truncated"]
+    whole = ended if use.word("loss.mask") == "drop_truncated" else torch.ones_like(ended)
+    found = {
+        "length": length, "change": change, "distance": far, "most": most, "near": near, "least": least, "unsure": unsure,
+        "good": good,
+    }  # fmt: skip
+    return named("keep", found) | {
+        "keep": unsure * good, "loss.whole.drop_truncated": ended, "loss.whole": whole,
+        "loss.counted": rows["rollout.kept"] * whole[:, None],
+    }  # fmt: skip
+
+
+def average_rows(rows: Held, places: Places, use: Asked) -> Named:
+    """Returns the weights of tokens in every average, [] or [B], and of each part of the loss those in use, [B, T]."""
+    M = rows["loss.counted"]
+    length, prompts = M.sum(1), len(places.stands)
+    words = torch.where(length > 0, length + use.number("loss.length_eps"), torch.ones_like(length))
+    count, constant = M.new_tensor(len(M) + use.number("loss.rows_eps")), M.new_tensor(use.number("loss.constant"))
+    grouped = places.grouped("average.group_length", length)
+    of_prompt = prompts * grouped["average.group_length"].sum(1).clamp(min=1)
+    of_place = (1 / of_prompt)[:, None].expand(-1, places.size)
+    ways = {
+        "token_mean": 1 / (length.sum().clamp(min=1) + use.number("loss.agg_eps")), "seq_mean": 1 / (count * words),
+        "seq_sum": 1 / (count * constant), "token_sum": 1 / constant, "prompt_mean": places.of_response(of_place),
+    }  # fmt: skip
+    found = {"length": length, "tokens": words, "rows": count, "of_prompt": of_prompt, "of_place": of_place, **ways}
+    short = {"seq_mean_token_mean": "seq_mean", "seq_mean_token_sum": "seq_sum"}
+    weights: Named = {}
+    for part, key in SETTINGS.items():
+        word, of_policy = use.word(key), use.word("loss.aggregation")
+        if part != "policy":
+            place = "loss.aggregation.number" if word == "as_policy" else "loss.aggregation.token_mean"
+            weights[f"weight.{part}.mode"] = M.new_tensor(use.number(place))
+        used = of_policy if word == "as_policy" else word
+        weights[f"weight.{part}"] = ways[short.get(used, used)].expand_as(length)
+        weights[f"weight.{part}.row"] = M * weights[f"weight.{part}"][:, None]
+    return grouped | named("average", found) | weights
+
+
+def kl_loss_rows(rows: Held, places: Places, use: Asked) -> Named:
+    """Returns the KL to the reference in the loss, weighed, and the steps to it, [B, T]."""
+    m, new = rows["mask"], rows["policy.logprobs"]
+    found = kl_rows("kl_new", new, rows, use)
+    value, x = found["kl_new.used"], m * (new - rows["reference.logprobs"])
+    k2, reaching = x.square() / 2, rows["log_ratio"].exp().clamp(max=use.number("kl.reach"))
+    ways = {
+        "none": torch.zeros_like(m), "ratio": new - rows["ratio.old_logprobs"], "own": torch.zeros_like(m),
+        "rollout": new - rows["engine.logprobs"],
+    }  # fmt: skip
+    log_weight = ways[use.word("kl.weight")]
+    moves = {"own": value, "k2": k2, "k2_is": reaching * k2}
+    return found | named("kl_new", {
+        "log_ratio": x, "moving": k2, "reaching": reaching, "moves.k2_is": moves["k2_is"],
+        "moves": moves[use.word("kl.gradient")], "value": value,
+        **{f"log_weight.{name}": ways[name] for name in ("ratio", "own", "rollout")}, "log_weight": log_weight,
+        "counts": m * (m * log_weight).exp() * value,
+    })  # fmt: skip
+
+
+def total_rows(rows: Held, places: Places, use: Asked) -> Named:
+    """Returns the parts of the loss and the total, []."""
+    counts = use.number("loss.factor") * rows["keep"] * rows["rollout.counts"] * rows["policy.token_loss"]
+    paid = counts.new_tensor(float(use.word("kl.place") == "loss"))
+    policy, kl, entropy = (
+        (rows[f"weight.{part}.row"] * of).sum()
+        for part, of in (("policy", counts), ("kl", rows["kl_new.counts"]), ("entropy", rows["policy.entropy"]))
+    )
+    adds = {"kl_loss": use.number("kl.coef") * paid * kl, "entropy": -use.number("loss.ent_coef") * entropy}
+    return {
+        "policy.counts": counts, "policy_loss": policy, "kl_loss.counts": paid, "kl_loss": kl, "adds.kl_loss": adds["kl_loss"],
+        "entropy": entropy, "adds.entropy": adds["entropy"], "total_loss": policy + adds["kl_loss"] + adds["entropy"],
+    }  # fmt: skip
+
+
+def watched_rows(rows: Held, places: Places, use: Asked) -> Named:
+    """Returns what one watches while training: means, clip fractions, and groups of equal rewards."""
+    m, A, ratio, near = (rows[name] for name in ("mask", "advantages", "ratio", "ratio.clipped"))
+    count, same = m.sum().clamp(min=1), (rows["group.deviation"] == 0).to(m)
+    low, high = m * ((ratio < near) & (A < 0)), m * ((near < ratio) & (A > 0))
+    return {
+        "response.tokens_in_all": count, "mean.reward": rows["group.reward"].mean(), "mean.advantage": A.sum() / count,
+        "mean.ratio": (m * ratio).sum() / count, "kl.mean_new": (m * rows["kl_new.counts"]).sum() / count, "clip.low": low,
+        "clip.high": high, "clip.fraction_low": low.sum() / count, "clip.fraction_high": high.sum() / count, "group.same": same,
+        "group.share_same": same.mean(),
+    }  # fmt: skip
