@@ -48,17 +48,21 @@ class Graph:
 
     def moves(self, expr: Expr) -> bool:
         """Tells whether an expression hangs on the leaves."""
-        return any(read in self.moving for atom in atoms(expr) for read in _read_by(atom))
+        return any(read in self.moving for atom in atoms(expr) for read in self._read_by(atom))
 
     def _reads(self, block: Block) -> Iterator[Block]:
         if block in self.ends:
             return
         if block in self.declared:
-            yield from map(behind_links, self.declared[block].shares)
+            yield from (behind_links(each, self.ends) for each in self.declared[block].shares)
             return
         for definition in block.definitions:
             for atom in atoms(definition.expr):
-                yield from _read_by(atom)
+                yield from self._read_by(atom)
+
+    def _read_by(self, atom: Atom) -> Iterator[Block]:
+        for ref, _ in [(atom, ())] if isinstance(atom, Ref) else _factors(atom):
+            yield behind_links(ref.block, self.ends)
 
     def _reached(self, total: Block) -> list[Block]:
         """Returns every block that is read on the way, each after those that read it (but for loops)."""
@@ -100,11 +104,11 @@ class Graph:
             )
         grows = slope(definition.expr, atom, self.moves, Ref(block, definition.target))
         if isinstance(atom, Ref):
-            yield Use(block, definition, linked(atom), grows)
+            yield Use(block, definition, linked(atom, self.ends), grows)
             return
         for factor, inside in _factors(atom):
             if self.moves(factor):
-                yield Use(block, definition, linked(factor), grows, inside, atom.axes)
+                yield Use(block, definition, linked(factor, self.ends), grows, inside, atom.axes)
 
 
 def _factors(summed: Reduce) -> Iterator[tuple[Ref, tuple[Expr, ...]]]:
@@ -122,21 +126,16 @@ def _factors(summed: Reduce) -> Iterator[tuple[Ref, tuple[Expr, ...]]]:
             yield body, ()
 
 
-def _read_by(atom: Atom) -> Iterator[Block]:
-    for ref, _ in [(atom, ())] if isinstance(atom, Ref) else _factors(atom):
-        yield behind_links(ref.block)
-
-
-def behind_links(block: Block) -> Block:
-    """Returns what a link repeats, through all links."""
-    while block.link and (target := _repeated(block)) is not None:
+def behind_links(block: Block, ends: Collection[Block] = ()) -> Block:
+    """Returns what a link repeats, through all links but those that are an end themselves."""
+    while block.link and block not in ends and (target := _repeated(block)) is not None:
         block = target
     return block
 
 
-def linked(ref: Ref) -> Ref:
+def linked(ref: Ref, ends: Collection[Block] = ()) -> Ref:
     """Returns the cell that a link's cell repeats."""
-    return Ref(behind_links(ref.block), ref.at)
+    return Ref(behind_links(ref.block, ends), ref.at)
 
 
 def _repeated(link: Block) -> Block | None:

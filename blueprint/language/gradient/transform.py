@@ -32,7 +32,7 @@ def gradient(
 
     total: what is differentiated, a block without axes but those of `along`.
     wrt: weights, or any other blocks; what they are made of is not followed.
-    constant: blocks through which no derivative goes (`detach`, stop-gradient), whether one would or not.
+    constant: blocks through which no derivative goes (`detach`, stop-gradient); a link holds what is read through it alone.
     declared: derivatives of groups of steps, used instead of those of the steps.
     keep: blocks whose adjoint gets a row although it equals another's.
     suffix: what is added to a block's name for its adjoint's: `ratio.grad`.
@@ -47,7 +47,7 @@ def gradient(
     require(isinstance(total, Block), f"{total!r} has no gradient: give a block with an equation: gradient(total, [x])")
     for axis in set(total.axes).difference(along):
         raise NotationError(f"{total.name} has one number for each {axis.meaning}: only a single number has a gradient")
-    still = {behind_links(block) for block in constant}
+    still = {*constant}
     leaves = dict.fromkeys(behind_links(block) for block in wrt)
     for block in still.intersection(leaves):
         raise NotationError(f"{block.name} is held constant: it cannot be differentiated by as well")
@@ -111,7 +111,7 @@ class _Transform:
                 yield product.term
         for declared in self.graph.declared.values():
             for read, back in declared.shares.items():
-                if behind_links(read) is block and declared.of in self.graph.moving:
+                if behind_links(read, self.graph.ends) is block and declared.of in self.graph.moving:
                     row = self.rows.adjoint(declared.of)
                     ahead = tuple(axis for axis in row.axes if axis not in declared.of.axes)
                     yield back(Adjoint(row, ahead), partial(self.rows.one_hot, of=block))

@@ -1,7 +1,7 @@
 """What kinds share: definitions, conventions, labels, settings, the steps to signal, loss and metrics, and the sheets that every
 workbook has. Kinds import it from here; rooms that need no more than the conventions read `conventions.data`."""
 
-from blueprint.workbooks.common.backward import Backward
+from blueprint.workbooks.common.backward import Backward, of_policy
 from blueprint.workbooks.common.conventions.data import GROUPS, LIVE, PRESET_DEFAULT, rlhf
 from blueprint.workbooks.common.conventions.inputs import Chosen, chosen_of, conventions_sheet, presets_sheet
 from blueprint.workbooks.common.definitions import (
@@ -142,11 +142,10 @@ __all__ = [
     "chosen_logprobs", "chosen_of", "clamped", "clip_flags", "conventions_sheet", "count", "defined", "effective_sample_size",
     "ends", "ends_at", "entropy", "exact_kl", "explained_variance", "facts_of", "fixed", "gae", "gamma_0", "head_weights",
     "identities", "j", "k", "kept_values", "labels", "lambda_0", "largest", "limited", "logits", "loss", "loss_sheet",
-    "lowest_ratio", "made_by", "mean", "means_of", "memory_weights", "metrics_of", "n", "named", "not_negative", "one", "outside",
-    "per_response", "places", "policy_kl", "preset_table", "presets_sheet", "repeated", "residual", "rlhf", "rnn", "rows",
-    "rows_on", "scalar_head", "score_of", "score_stays", "settings", "settings_sections", "several", "sheet_of", "signal",
+    "lowest_ratio", "made_by", "mean", "means_of", "memory_weights", "metrics_of", "n", "named", "not_negative", "of_policy", "one",
+    "outside", "per_response", "places", "policy_kl", "preset_table", "presets_sheet", "repeated", "residual", "rlhf", "rnn",
+    "rows", "rows_on", "scalar_head", "score_of", "score_stays", "settings", "settings_sections", "several", "sheet_of", "signal",
     "signal_sheet", "size", "softmax", "spread", "start_sheet", "statistics", "surrogate", "t", "tempered",
     "titled_sections", "updated", "v", "variance_floor", "walk", "whitened", "whitened_advantages", "with_",
-    "with_backward", "with_lambda",
-    "word_weights",
+    "with_backward", "with_lambda", "word_weights",
 ]  # fmt: skip

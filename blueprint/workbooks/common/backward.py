@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -24,18 +24,52 @@ CONSTANT = ("loss.advantages", "returns", "loss.logp_old", "loss.V_old", "loss.r
 """Through which no gradient flows: they are numbers of the rollout, whatever made them."""
 
 
+def of_actor_critic(rows: Rows) -> list[Declared]:
+    """Lists the derivatives that a textbook writes in one line: of the policy, of the value loss and of the surrogate."""
+    found = []
+    if "policy.logits" in rows:
+        found += of_policy(rows)
+    if "value.word_loss" in rows and not {"value.larger", "value.size"} & rows.keys():
+        names = ("value.word_loss", "value.error", "value.square", "value.square_clipped", "critic.values", "loss.mask")
+        found.append(derivatives.of_value_loss(*(rows[name] for name in names)))
+    worse = rows.get("surrogate.pessimistic", rows["surrogate"])
+    steps = ("surrogate.unclipped", "surrogate.clipped", "ratio", "loss.advantages")
+    return [*found, derivatives.of_surrogate(worse, *(rows[step] for step in steps))]
+
+
+def of_policy(rows: Rows) -> list[Declared]:
+    """Lists those of a policy: of the log-prob of the token written, of the entropy, and of exact KLs where there are any."""
+    z = rows.get("policy.tempered", rows["policy.logits"])
+    policy = Distribution(
+        z, *(rows[f"policy.{step}"] for step in ("top", "exponentials", "logsumexp", "log_p", "p", "p_log_p"))
+    )
+    m: Row = rows.get("policy.slots", rows.get("policy.mask", EVERYWHERE))
+    found = [
+        derivatives.of_chosen_logprobs(rows["policy.logprobs"], policy, rows["policy.written"], m),
+        derivatives.of_entropy(rows["policy.entropy"], policy, m),
+    ]
+    if "policy_kl.exact" in rows:
+        found.append(derivatives.of_exact_kl(rows["policy_kl.exact"], rows["policy.p_old"], policy, m))
+    if "kl_new.exact" in rows:
+        steps = (rows[name] for name in ("reference.log_p", "kl_new.cross", "slots"))
+        found.append(derivatives.of_exact_kl_of_new(rows["kl_new.exact"], policy, *steps))
+    return found
+
+
 @dataclass(frozen=True)
 class Backward:
     """What the loss of a kind of workbook is differentiated by. Called with a blueprint, it adds the gradients.
 
     policy, critic: what their optimisers move: weights, or in their place what the numbers begin with.
     constant: what passes no derivative on. called: the names of blocks that have another one in this kind of workbook.
+    declared: from blocks by name, the derivatives that a textbook writes in one line.
     """
 
     policy: Groups
     critic: Groups
     constant: tuple[str, ...] = CONSTANT
     called: Mapping[str, str] = field(default_factory=dict)
+    declared: Callable[[Rows], list[Declared]] = of_actor_critic
 
     def __call__(self, outline: Blueprint) -> Blueprint:
         """Adds the gradients to a blueprint, each below what it is of."""
@@ -47,7 +81,7 @@ class Backward:
         along, prefix: where totals stand side by side, see `gradient`.
         """
         known = self.known(rows)
-        (policy, critic), declared = self.moves(known), _declared(known)
+        (policy, critic), declared = self.moves(known), self.declared(known)
         constant, keep = [known[name] for name in self.constant if name in known], [known["policy.logprobs"]]
         differentiate = partial(gradient, constant=constant, declared=declared, along=along, prefix=prefix)
         if not critic or not {JOINT, "value_loss"} <= known.keys():
@@ -77,34 +111,3 @@ def _critic_loss(rows: Rows, along: tuple[Axis, ...], prefix: str) -> tuple[Bloc
     weight[along] = where(joint.says("on"), rows["vf_coef"][along], 1)
     loss[along] = weight[along] * rows["value_loss"][along]
     return weight, loss
-
-
-def _declared(rows: Rows) -> list[Declared]:
-    """Lists the derivatives that a textbook writes in one line."""
-    found = []
-    if "policy.logits" in rows:
-        found += _of_policy(rows)
-    if "value.word_loss" in rows and not {"value.larger", "value.size"} & rows.keys():
-        names = ("value.word_loss", "value.error", "value.square", "value.square_clipped", "critic.values", "loss.mask")
-        found.append(derivatives.of_value_loss(*(rows[name] for name in names)))
-    worse = rows.get("surrogate.pessimistic", rows["surrogate"])
-    steps = ("surrogate.unclipped", "surrogate.clipped", "ratio", "loss.advantages")
-    return [*found, derivatives.of_surrogate(worse, *(rows[step] for step in steps))]
-
-
-def _of_policy(rows: Rows) -> list[Declared]:
-    z = rows.get("policy.tempered", rows["policy.logits"])
-    policy = Distribution(
-        z, *(rows[f"policy.{step}"] for step in ("top", "exponentials", "logsumexp", "log_p", "p", "p_log_p"))
-    )
-    m: Row = rows.get("policy.slots", rows.get("policy.mask", EVERYWHERE))
-    found = [
-        derivatives.of_chosen_logprobs(rows["policy.logprobs"], policy, rows["policy.written"], m),
-        derivatives.of_entropy(rows["policy.entropy"], policy, m),
-    ]
-    if "policy_kl.exact" in rows:
-        found.append(derivatives.of_exact_kl(rows["policy_kl.exact"], rows["policy.p_old"], policy, m))
-    if "kl_new.exact" in rows:
-        steps = (rows[name] for name in ("reference.log_p", "kl_new.cross", "slots"))
-        found.append(derivatives.of_exact_kl_of_new(rows["kl_new.exact"], policy, *steps))
-    return found

@@ -16,5 +16,6 @@ KIND = Kind(
     witness="blueprint.workbooks.grpo.witness:WITNESS",
     numbers=HERE / "numbers",
     models=HERE / "models.toml",
+    gradient="blueprint.workbooks.grpo.backward:MOVED",
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},
 )

@@ -48,6 +48,19 @@ def test_nothing_goes_through_what_is_constant() -> None:
         made[y]
 
 
+def test_a_link_that_is_constant_holds_what_is_read_through_it_alone() -> None:
+    x, y, z = typed("x", (n,)), block("y", (n,)), block("z", (n,))
+    y[n] = x[n] * 2
+    held = link("held", y)
+    z[n] = y[n] - held[n]
+    loss, both = squares(z), block("both", ())
+    both[()] = Sum(n, y[n] * held[n])
+    for total, slopes in ((loss, [0, 0]), (both, [2 * 6, 2 * -2])):
+        made = gradient(total, [x], constant=[held])
+        values = compute([x, y, z, held, total, *made.blocks], SIZES, {x: [3.0, -1.0]})
+        assert values[made[x]].tolist() == slopes
+
+
 def test_what_the_loss_does_not_hang_on_has_a_gradient_of_0() -> None:
     x, other = typed("x", (n,)), typed("other", (t,))
     loss = squares(x)

@@ -1,5 +1,6 @@
 """GRPO and its family against the libraries' own code: the definitions, all runs side by side, and the witness, run by run."""
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -44,8 +45,8 @@ def given() -> tuple[dict[str, Block], dict[Block, object]]:
 
 
 @cache
-def side_by_side() -> tuple[Derived, Values]:
-    """Computes all runs on the batch at once, a member of an axis for each."""
+def outlined() -> tuple[Derived, dict[str, Block], dict[Block, object]]:
+    """Outlines all runs on the batch at once, a member of an axis for each: the steps, what is given, and the numbers."""
     rows, numbers = given()
     used: dict[str, Any] = {}
     switch: dict[str, Any] = {}
@@ -56,10 +57,21 @@ def side_by_side() -> tuple[Derived, Values]:
         used[key] = made[RUN]
         if setting.words:
             switch[key] = Switch(setting.words, made[RUN])
-    steps = derived(rows, Choices(used, switch, (RUN,), labels=LABELS.labels))
-    blocks = list(dict.fromkeys(each for made in steps.rows.values() for each in _behind(made)))
+    return derived(rows, Choices(used, switch, (RUN,), labels=LABELS.labels)), rows, numbers
+
+
+@cache
+def side_by_side() -> tuple[Derived, Values]:
+    """Computes them."""
+    steps, _, numbers = outlined()
+    return steps, computed(steps.rows.values(), numbers)
+
+
+def computed(wanted: Iterable[Block], numbers: dict[Block, object]) -> Values:
+    """Computes blocks and all that they are made of."""
+    blocks = list(dict.fromkeys(each for made in wanted for each in _behind(made)))
     sizes = {RUN: len(PLAIN), n: 12, t: 6, q: 3, i: 4}
-    return steps, compute(blocks, sizes, {block: numbers[block] for block in blocks if block.typed}, beyond=True)
+    return compute(blocks, sizes, {block: numbers[block] for block in blocks if block.typed}, beyond=True)
 
 
 @cache

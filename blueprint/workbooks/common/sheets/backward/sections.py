@@ -102,7 +102,8 @@ def _pulls(block: Block, made: Gradient) -> bool:
 def _grouped(sheet: Sheet, blocks: list[Block], made: Gradient) -> Iterator[Section]:
     """Outlines the rows of one sheet: those along the tokens, a section for each that has a table beside it; then the weights."""
     tables = set(made.beside.values())
-    weights = [block for block in blocks if block not in tables and not set(block.axes) & set(sheet.across)]
+    passed = set[Block]().union(*map(reads, made.blocks))  # on the way to others, be they a number for the whole batch
+    weights = [b for b in blocks if not (b in tables or b in passed or set(b.axes) & set(sheet.across))]
     rows = _in_order([block for block in blocks if block not in {*weights, *tables}])
     title, items = TITLE, list[Item]()
     for block in rows:
