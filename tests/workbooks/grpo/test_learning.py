@@ -61,3 +61,7 @@ def test_a_loss_of_0_learns() -> None:
     assert abs(rows["total_loss"]) < 1e-15
     assert np.abs(rows["policy.logprobs.grad"]).max() > 0.01
     assert np.abs(rows["policy.logits.grad"]).max() > 0.01
+    up, down, still = (rows[f"loss.grad.{way}.count"] for way in ("up", "down", "still"))
+    assert up == np.sum(rows["policy.logprobs.grad"] < -1e-12) > 0
+    assert down == np.sum(rows["policy.logprobs.grad"] > 1e-12) > 0
+    assert up + down + still == rows["mask"].sum()

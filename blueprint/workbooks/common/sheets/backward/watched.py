@@ -37,11 +37,12 @@ REPHRASED = {
 class Watched(NamedTuple):
     """What there is to watch: which tokens pull, how many, the norms by sheet, and the norm of all of them.
 
-    pulls, counts, norms, total: missing where the numbers have no such row. diagnosed: whether there is a sheet of diagnostics,
-    on which counts stand; else they stand below the rows that they count.
+    pulls, counts, norms, total: missing where the numbers have no such row. at: the title of the sheet on which pulls stand.
+    diagnosed: whether there is a sheet of diagnostics, on which counts stand; else they stand below the rows that they count.
     """
 
     pulls: slopes.Pulls | None
+    at: str
     counts: tuple[Block, ...]
     norms: Mapping[str, tuple[Block, ...]]
     total: tuple[Block, ...]
@@ -52,11 +53,11 @@ def with_watched(blueprint: Blueprint) -> Blueprint:
     """Adds to a workbook with a gradient what one watches of it, as far as there is a row of log-probs, and weights."""
     if not any(block.name == PULLS for block in blueprint.blocks()):
         return blueprint  # of a kind that has no policy
-    pulls = next(filter(None, map(_pulls, blueprint.sheets)), None)
+    at, pulls = next(filter(lambda found: found[1], _found(blueprint.sheets)), ("", None))
     norms = {sheet.title: found for sheet in blueprint.sheets if (found := _norms(sheet))}
     total = (slopes.joint_norm("loss.grad.norm", [each[-1] for each in norms.values()]),) if norms else ()
     diagnosed = any(sheet.title == DIAGNOSTICS for sheet in blueprint.sheets)
-    seen = Watched(pulls, slopes.counted(pulls.rows) if pulls else (), norms, total, diagnosed)
+    seen = Watched(pulls, at, slopes.counted(pulls.rows) if pulls else (), norms, total, diagnosed)
     given = {pulls.tiny: slopes.TINY} if pulls else {}
     return replace(
         blueprint,
@@ -65,13 +66,25 @@ def with_watched(blueprint: Blueprint) -> Blueprint:
     )
 
 
-def _pulls(sheet: Sheet) -> slopes.Pulls | None:
-    """Tells which tokens pull, where a sheet goes back to the log-prob: its last row, which one looks at first."""
-    last = sheet.sections[-1]
-    looked_at = last.items[-1] if last.title == TITLE else None
-    if isinstance(looked_at, Row) and looked_at.role == "key" and sheet.grey is not None:
-        return slopes.pulls(looked_at.block, sheet.grey)
+def _found(sheets: Sequence[Sheet]) -> Iterator[tuple[str, slopes.Pulls | None]]:
+    """Tells, sheet by sheet, which tokens pull: first where a sheet ends with the log-prob, then where one goes on behind it."""
+    for sections in (slice(-1, None), slice(None)):
+        yield from ((sheet.title, _pulls(sheet, sections)) for sheet in sheets)
+
+
+def _pulls(sheet: Sheet, sections: slice) -> slopes.Pulls | None:
+    """Tells which tokens pull, where a section goes back to the log-prob: its last row, which one looks at first."""
+    for section in sheet.sections[sections]:
+        looked_at = section.items[-1] if _goes_back(section) else None
+        if isinstance(looked_at, Row) and sheet.grey is not None:
+            return slopes.pulls(looked_at.block, sheet.grey)
     return None
+
+
+def _goes_back(section: Section) -> bool:
+    """Tells whether a section ends with the adjoint of the log-prob."""
+    last = section.items[-1] if section.items else None
+    return section.title == TITLE and isinstance(last, Row) and last.role == "key"
 
 
 def _norms(sheet: Sheet) -> tuple[Block, ...]:
@@ -86,11 +99,11 @@ def _norms(sheet: Sheet) -> tuple[Block, ...]:
 
 def _extended(sheet: Sheet, seen: Watched) -> Sheet:
     """Adds to one sheet what is watched on it."""
-    *sections, last = sheet.sections
-    if seen.pulls and _pulls(sheet):
+    if seen.pulls and sheet.title == seen.at:
         counts = () if seen.diagnosed else seen.counts
         rows: tuple[Item, ...] = (*seen.pulls.rows, *counts, Note(ROUNDING), Line((seen.pulls.tiny,), "fixed"))
-        return replace(sheet, sections=(*sections, replace(last, items=(*last.items, *rows))))
+        longer = (replace(each, items=(*each.items, *rows)) if _goes_back(each) else each for each in sheet.sections)
+        return replace(sheet, sections=tuple(longer))
     if sheet.title in seen.norms:
         *each, joint = seen.norms[sheet.title]
         return replace(sheet, sections=(*sheet.sections, Section(NORMS, (*each, key(joint)))))
