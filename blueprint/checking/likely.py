@@ -26,8 +26,10 @@ Places = Sequence[tuple[int, ...]]
 def likely(file: Checked, line: Deviation, meant: Array) -> str:
     """Returns how the misconception is said by which all deviating cells of a row show what they show; "" if none is known.
 
-    meant: what torch has in the row. Cells at the edges of a block are left out.
+    meant: what torch has in the row. Cells at the edges of a block are left out; of a row of words none is known.
     """
+    if file.places[line.name].words:
+        return ""
     inside = _inside(file, line.name)
     starts = [cut.start for cut in inside]
     differs = np.zeros(file.arrays[line.name].shape, dtype=bool)

@@ -137,7 +137,8 @@ def judged(of: Responses, top: Tensor, w: Tensor, level: str, use: Asked) -> Ten
             return (top.exp() - of.rollout.exp()).abs()
     p = of.rollout.exp()
     kl = p * (of.rollout - top) + (1 - p) * (torch.log1p(-p) - torch.log1p(-top.exp()))
-    return kl if level == "token" else wide(mean_of_rows(torch.where(of.mask > 0, kl, 0), of.mask), kl)
+    kl = torch.where(of.mask > 0, kl, 0)  # a log-prob of 0, behind the response, has none
+    return kl if level == "token" else wide(mean_of_rows(kl, of.mask), kl)
 
 
 def inside(x: Tensor, low: float | None, high: float | None) -> Tensor:

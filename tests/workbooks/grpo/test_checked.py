@@ -1,0 +1,142 @@
+"""Saved workbooks of GRPO and its family against torch, as they are and with mistakes planted, and read back as numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import openpyxl
+import pytest
+
+pytest.importorskip("torch", reason="the outside witness needs torch")
+
+from blueprint import Book
+from blueprint.checking.causes import Cause
+from blueprint.inputs import load
+from blueprint.reopening import back_from
+from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.registry import witness_of
+from tests.checking.cells import change
+from tests.checking.running import judged, run
+from tests.checking.test_check_live import cell_of
+from tests.page.workshop import Array, located, made, save_made
+from tests.reopening.alike import fields_that_differ
+
+PRESETS = ("verl_grpo", "nemo_rl", "trl_rloo", "openrlhf", "verl_gspo", "oat", "verl_cispo", "trl_dr_grpo")
+TYPED = {"score": ((4,), 0.25), "group.std.yours": ((), "others")}
+"""What is typed by hand: the place in a block, and what stands there then."""
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Saves the default workbook."""
+    return save_made(tmp_path_factory.mktemp("grpo") / "grpo.xlsx", numbers="grpo-batch")
+
+
+def test_every_quantity_of_the_default_agrees(plain: Path) -> None:
+    verdict = judged(plain)
+    computed = {each for each, found in located(plain).items() if found.kind != "typed"}
+    assert {line.name for line in verdict.lines} == computed
+    assert verdict.agrees
+    assert run(plain)[0] == 0
+
+
+def typed_in(book: Book) -> dict[str, Array]:
+    """Returns what is typed in a workbook, by block."""
+    return {block.name: array for block, array in book.values.arrays.items() if block.typed}
+
+
+def apart(overrides: tuple[str, ...]) -> dict[str, float]:
+    """Returns by row how far torch is from the workbook of some overrides; words that differ are 1 apart."""
+    book = made(*overrides, numbers="grpo-batch")
+    ours = {block.name: array for block, array in book.values.arrays.items()}
+    (theirs,) = witness_of([typed_in(book)], device="cpu")
+    assert len(theirs) > 500
+    return {name: distance(ours[name], each) for name, each in theirs.items()}
+
+
+def distance(ours: Array, theirs: Array) -> float:
+    """Returns the largest distance of two arrays, relative to the largest number above 1."""
+    if ours.dtype == object:
+        return float((ours != theirs).any())
+    same = np.where(ours == theirs, 0.0, ours)  # a limit that is off is infinite
+    return float(np.abs(same - np.where(ours == theirs, 0.0, theirs)).max() / max(1.0, np.abs(same).max()))
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_quantity_of_a_preset_agrees(preset: str) -> None:
+    found = apart((f"preset={preset}",))
+    assert {name: far for name, far in found.items() if not far <= 1e-12} == {}
+
+
+OTHERS: tuple[tuple[str, ...], ...] = (
+    ("reward.overlong=capped", "reward.max_tokens=4", "reward.buffer=2", "reward.truncated=0.5"),
+    ("group.baseline=length", "group.std=residual", "reward.clip_low=-1", "reward.clip_high=0.5", "reward.clip_at=after"),
+    ("group.baseline=second", "group.std=batch_of_advantages", "advantage.whiten=responses"),
+    ("group.baseline=greedy", "group.std=not_zero", "advantage.credit=discounted", "ppo.gamma=0.9", "kl.place=advantage"),
+    ("group.of=row", "advantage.credit=reward_to_go", "kl.place=reward_token", "kl.coef=0.1", "advantage.whiten=tokens"),
+    ("advantage.credit=to_go", "kl.place=after", "ppo.gamma=0.8", "advantage.whiten=tokens", "advantage.whiten_form=at_least"),
+    ("loss.objective=sapo", "loss.sapo_bad=1.05", "ratio.level=own_token", "ratio.sequence_most=0.1"),
+    ("loss.objective=gmpo", "ratio.length_eps=0.001", "loss.aggregation=seq_mean_token_sum", "loss.constant=6"),
+    ("loss.objective=vespo", "ratio.clamp=0.2", "loss.aggregation=prompt_mean", "loss.entropy_least=1.5"),
+    ("loss.objective=reinforce", "ratio.level=rollout", "loss.off_policy=0.01", "loss.ent_coef=0.01"),
+    ("kl.place=loss", "kl.gradient=k2_is", "kl.weight=ratio", "kl.aggregation=token_mean", "loss.aggregation=token_sum"),
+    ("rollout.level=product", "rollout.low=0.5", "rollout.high=2", "rollout.mode=mask", "rollout.normalise=on"),
+    ("rollout.level=token", "rollout.mode=filter", "rollout.statistic=binary_kl", "rollout.high=0.01", "ratio.old=new"),
+    ("rollout.reject=mean", "rollout.reject_low=0.9", "rollout.reject_high=1.1", "loss.mask=drop_truncated", "loss.dual_clip=3"),
+)  # fmt: skip
+"""Conventions that are far from the default, so that each way is gone at least once."""
+
+
+@pytest.mark.parametrize("overrides", OTHERS, ids=[each[0] for each in OTHERS])
+def test_every_quantity_of_other_conventions_agrees(overrides: tuple[str, ...]) -> None:
+    found = apart(overrides)
+    assert {name: far for name, far in found.items() if not far <= 1e-12} == {}
+
+
+@pytest.mark.parametrize(
+    ("block", "at"),
+    [("group.others", (1, 2)), ("log_ratio", (0, 1))],
+)
+def test_a_number_typed_over_a_formula_is_named_first(
+    plain: Path, tmp_path: Path, block: str, at: tuple[int, ...]
+) -> None:
+    found = located(plain)[block]
+    cell = cell_of(plain, found, at)
+    change(plain, tmp_path / "a.xlsx", found.sheet, {cell: (None, 0.3751)})
+    first = judged(tmp_path / "a.xlsx").firsts[0]
+    assert (first.name, first.cell, first.sheet, first.cause) == (block, f"{found.sheet}!{cell}", 0.3751, Cause.FORMULA)
+
+
+def typed_into(plain: Path, path: Path, block: str) -> Path:
+    """Types something into a saved workbook; what its formulas came to stays as it was."""
+    at, value = TYPED[block]
+    found = located(plain)[block]
+    row, column = next((r, c) for index, r, c in found.cells() if index == at)
+    cell = f"{openpyxl.utils.get_column_letter(column)}{row}"
+    change(plain, path, found.sheet, {cell: (None, value)})  # type: ignore[dict-item]
+    return path
+
+
+@pytest.mark.parametrize("block", TYPED)
+def test_what_was_typed_by_hand_is_stale_and_builds_a_workbook_that_agrees(
+    plain: Path, tmp_path: Path, block: str
+) -> None:
+    changed = typed_into(plain, tmp_path / "a.xlsx", block)
+    assert judged(changed).firsts[0].cause is Cause.STALE
+    back = back_from(changed)
+    assert (back.unheld, back.remarks) == ([], [])
+    assert fields_that_differ(load("grpo-batch"), back.numbers) != []
+    made_again = Book(blueprint_of(back.numbers))
+    (theirs,) = witness_of([typed_in(made_again)], device="cpu")
+    ours = {each.name: array for each, array in made_again.values.arrays.items()}
+    assert max(distance(ours[name], each) for name, each in theirs.items()) <= 1e-12
+
+
+@pytest.mark.parametrize("overrides", [(), ("preset=verl_grpo", "kl.coef=0.07", "loss.clip_high=off")])
+def test_the_numbers_come_back(tmp_path: Path, overrides: tuple[str, ...]) -> None:
+    path = tmp_path / "a.xlsx"
+    made(*overrides, numbers="grpo-batch").save(path)
+    back = back_from(path)
+    assert fields_that_differ(load("grpo-batch", overrides), back.numbers) == []
+    assert (back.unheld, back.remarks) == ([], [])
