@@ -67,4 +67,5 @@ SAYS = Says(
     ),
     "Beside each value stands what it is a mean of; its link leads to the row.",
     heading="GRPO by hand",
+    which="Which GRPO this is",
 )

@@ -65,3 +65,15 @@ def test_a_loss_of_0_learns() -> None:
     assert up == np.sum(rows["policy.logprobs.grad"] < -1e-12) > 0
     assert down == np.sum(rows["policy.logprobs.grad"] > 1e-12) > 0
     assert up + down + still == rows["mask"].sum()
+
+
+def test_start_tells_of_no_critic() -> None:
+    start = blueprint_of(load("grpo-batch")).sheets[0]
+    said = {section.title: str(section.items) for section in start.sections}
+    assert "Which GRPO this is" in said
+    assert "There is no critic" in said["The models"]
+    assert not [
+        each
+        for each in ("V_old", "GAE", "value loss")
+        if each in said["The models"] + said["The loop around this step"]
+    ]

@@ -92,7 +92,7 @@ def _model(model: Mapping[str, Any], blocks: Mapping[str, Block]) -> Entry:
 
 
 def loop_section(blocks: Mapping[str, Block], texts: Mapping[str, str]) -> list[Section]:
-    """Draws the loop in which this step stands; nothing where no loss is."""
+    """Draws the loop in which this step stands, in the words of its kind; nothing where no loss is."""
     if "total_loss" not in blocks:
         return []
 
@@ -102,18 +102,23 @@ def loop_section(blocks: Mapping[str, Block], texts: Mapping[str, str]) -> list[
     step = box("gradient step on θ", "update_step")
     outer = (
         box(texts["begin"], "given", "actions"), ON, box(texts["rollout"], "word_written", "old.logprobs"), ON,
-        box(texts["rewards"], "rewards"), ON,
-        box("GAE, whitening", "advantages_used"), ON, box("for each epoch"), ON, box("for each minibatch"),
+        box(texts["rewards"], "rewards", "reward"), ON,
+        box(texts.get("advantages", "GAE, whitening"), "advantages_used", "group.advantage"), ON,
+        box("for each epoch"), ON, box("for each minibatch"),
     )  # fmt: skip
     down = (UP, "", "", "", "", AGAIN, LINE, DASH, "next minibatch ↑", "", DOWN)
     back = (
-        box("π_old becomes π_θ, V_old becomes V"), BACK, box("all epochs are over"), BACK, step, BACK,
-        box("loss", "total_loss"), BACK, box("clip, value loss …", "surrogate"), BACK, box("ratio", "ratio"),
+        box(texts.get("again", "π_old becomes π_θ, V_old becomes V")), BACK, box("all epochs are over"), BACK, step, BACK,
+        box("loss", "total_loss"), BACK, box(texts.get("losses", "clip, value loss …"), "surrogate"), BACK, box("ratio", "ratio"),
     )  # fmt: skip
     return [
         Section(
             "The loop around this step",
-            (Flow((outer, down, back)), Note(LOOP), Note(STEPS if OPTIMISER in blocks else ONE_STEP)),
+            (
+                Flow((outer, down, back)),
+                Note(texts.get("stored", LOOP)),
+                Note(STEPS if OPTIMISER in blocks else ONE_STEP),
+            ),
         )
     ]
 

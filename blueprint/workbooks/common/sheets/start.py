@@ -121,6 +121,7 @@ class Says(NamedTuple):
     means: str = MEANS
     choices: str = CHOICES
     heading: str = HEADING
+    which: str = "Which PPO this is"
     found: tuple[str, ...] = ()
     where: tuple[Piece, ...] = ()
     legend: tuple[Sample, ...] = LEGEND
@@ -184,7 +185,7 @@ def start_sheet(
         sections.insert(1, Section(LOGGED, (*map(Note, told.says.found), *with_origins([*told.says.where])), COLUMNS))
     after = 2 + bool(told.says.found)
     if choices:
-        sections.insert(after, Section("Which PPO this is", (*choices, Note(told.says.choices))))
+        sections.insert(after, Section(told.says.which, (*choices, Note(told.says.choices))))
     if parts:
         sections.insert(after, Section("The loss", tuple(with_origins(parts)), COLUMNS))
     return Sheet(
