@@ -139,7 +139,8 @@ def _column(path: Path, match: str, columns: Sequence[str]) -> str:
     """Returns the column that is meant. Raises ClassError if there is none of that name."""
     found = _first((match.strip().casefold(),), columns)
     if found is None:
-        meant = nearest(match, columns)
+        plain = {column.casefold(): column for column in reversed(columns)}
+        meant = plain.get(nearest(match.casefold(), list(plain)) or "")
         hint = f", did you mean {unquoted(meant)}?" if meant else ""
         raise ClassError(f"--match {unquoted(match)}: {path} has no such column ({_named(columns)}){hint}")
     return found

@@ -10,7 +10,6 @@ from typing import Any
 from blueprint.page import grid, names, styles
 from blueprint.page.blanks import Place, cells_of, counted, filled, name_of, rectangles
 from blueprint.page.layout import Layout, Live
-from blueprint.page.written import read_by
 
 
 def hangs_on(formulas: Iterable[Live], layout: Layout) -> dict[Place, frozenset[int]]:
@@ -33,6 +32,9 @@ def hangs_on(formulas: Iterable[Live], layout: Layout) -> dict[Place, frozenset[
 
 def _readers(formulas: Iterable[Live], layout: Layout) -> dict[Place, list[Place]]:
     """Returns by cell the formulas that read it; of a whole range each of its cells."""
+    # Only a workbook with blanks needs what takes formulas apart.
+    from blueprint.page.written import read_by
+
     known = {names.defined_name(block.name): layout.range(block) for block in layout.places}
     readers: dict[Place, list[Place]] = {}
     for formula in formulas:

@@ -53,7 +53,7 @@ def test_rows_of_nobody_are_none(tmp_path: Path) -> None:
     ("text", "says"),
     [
         ("id,name\n1,A\n2,B\n1,C\n", "lines 2 and 4: both have 1"),
-        ('id,name\n1,"A\nB"\n\nÜ,B\nu\u0308,C\n', "lines 5 and 6: both have ü"),
+        ('id,note,name\n1,"x\ny",A\n\nÜ,,B\nu\u0308,,C\n', "lines 5 and 6: both have ü"),
         ("id,name\n,A\n", "no column identifies a student (its columns: id, name): name one with --match"),
         ("name\nA\n", "no column identifies a student"),
         ("id,name\n1,A,B,C\n", "line 2: found 4 cells, expected 2"),

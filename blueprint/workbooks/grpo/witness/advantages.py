@@ -1,6 +1,6 @@
 """From scores to the advantage of every token, in torch.
 
-Sources: GRPO, 2402.03300, section 4.1; RLOO, 2402.14740; Dr. GRPO, 2503.20783; DAPO, 2503.14476, eq. 13; REINFORCE++, 2501.03262;
+Sources: DeepSeekMath, 2402.03300; RLOO, 2402.14740; Dr. GRPO, 2503.20783; DAPO, 2503.14476, eq. 13; REINFORCE++, 2501.03262;
 ReMax, 2310.10505; the libraries' code: TRL 1.16.0 grpo_trainer.py and rloo_trainer.py, verl 0.9.1 core_algos.py, OpenRLHF 0.11.2
 experience_maker.py, NeMo-RL grpo.py and advantage_estimator.py.
 """

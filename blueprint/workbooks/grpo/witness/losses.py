@@ -86,7 +86,7 @@ def objective(of: Responses, d: Tensor, ratio: Tensor, A: Tensor, use: Asked) ->
             return -ratio * A
         case "sapo":
             tau = either(A > 0, use.number("loss.sapo_good"), use.number("loss.sapo_bad"), A)
-            return -A * 4 / tau * torch.sigmoid(tau * (ratio - 1))
+            return -A * 2 * 2 / tau * torch.sigmoid(tau * (ratio - 1))
         case "gmpo":
             held = d if low is None and high is None else d.clamp(None if low is None else -low, high)
             worse = A.sign() * torch.minimum(A.sign() * d, A.sign() * held)
@@ -183,7 +183,9 @@ def average(x: Tensor, counts: Tensor, of: Responses, use: Asked, setting: str) 
             return summed.sum() / (lengths.sum().clamp(min=1) + use.number("loss.agg_eps"))
         case "seq_mean_token_mean":
             each = torch.where(
-                lengths > 0, summed / (lengths + use.number("loss.length_eps")).clamp(min=1e-300), summed
+                lengths > 0,
+                summed / (lengths + use.number("loss.length_eps")).clamp(min=torch.finfo(summed.dtype).tiny),
+                summed,
             )
             return each.sum() / rows
         case "seq_mean_token_sum":

@@ -38,7 +38,7 @@ def objective_rows(rows: Held, places: Places, use: Asked) -> Named:
     found = near | clip_rows(ratio, near["ratio.clipped"], A, use)
     tau = either(A > 0, use.number("loss.sapo_good"), use.number("loss.sapo_bad"), A)
     gate = torch.sigmoid(tau * (ratio - 1))
-    found |= {"sapo.tau": tau, "sapo.gate": gate, "sapo.token_loss": -4 * A / tau * gate}
+    found |= {"sapo.tau": tau, "sapo.gate": gate, "sapo.token_loss": -2 * 2 * A / tau * gate}
     found |= geometric_rows(d, A, rows["mask"], use) | vespo_rows(d, A, new, use)
     ways = {
         "clip": found["clip.token_loss"], "cispo": -near["ratio.clipped"] * A * new, "reinforce": -A * new, "ratio": -ratio * A,

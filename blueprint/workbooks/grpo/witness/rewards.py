@@ -1,4 +1,4 @@
-"""The steps to the reward of a response: DAPO, 2503.14476, eq. 13; Schulman, Approximating KL Divergence, 2020."""
+"""The steps to the reward of a response: DAPO, 2503.14476, eq. 13; the note of Schulman on k1 to k3."""
 
 import torch
 from torch import Tensor
