@@ -1,4 +1,7 @@
-"""The steps within a group: DeepSeekMath (2402.03300), its section on outcome supervision; RLOO, 2402.14740, eq. 4; OPO, 2505.23585; GPG, 2504.02546."""
+"""The steps within a group.
+
+Sources: DeepSeekMath (2402.03300) on outcome supervision; RLOO, 2402.14740, eq. 4; OPO, 2505.23585; GPG, 2504.02546.
+"""
 
 import torch
 from torch import Tensor
