@@ -8,10 +8,13 @@ import pytest
 from blueprint.language import Values
 from blueprint.language.gradient import Gradient, gradient
 from blueprint.workbooks.grpo.backward import CONSTANT
-from tests.workbooks.grpo.recorded import Array, batch, off
-from tests.workbooks.grpo.test_recorded import PLAIN, RUN, computed, outlined
+from blueprint.workbooks.grpo.schema import GRPO
+from tests.workbooks.grpo.recorded import APART, Array, Run, batch, off, recorded_file
+from tests.workbooks.grpo.test_recorded import PLAIN, RUN, RUNS, computed, outlined
 
 RECORDED = [place for place, run in enumerate(PLAIN) if "grad_logp" in run.out]
+
+OTHERS = [run for run in RUNS if run not in PLAIN and "grad_logp" in run.out]
 
 
 @cache
@@ -40,8 +43,16 @@ def test_what_is_held_is_what_the_steps_hold() -> None:
     assert {*CONSTANT} - {*rows} - {"advantages"} == {block.name for block in steps.steps.constant}
 
 
-def test_most_runs_recorded_a_gradient() -> None:
-    assert len(RECORDED) > 270
+def test_no_recorded_gradient_is_left_out_but_one_that_stands_apart() -> None:
+    every = {
+        f"{name} {variant}"
+        for name, each in recorded_file("critic_free_runs.json")["runs"].items()
+        for variant, run in each["variants"].items()
+        if "grad_logp" in run["out"]
+    }
+    held = {f"{run.library} {run.variant}" for run in (*(PLAIN[place] for place in RECORDED), *OTHERS)}
+    assert (len(every), every - held) == (275, {"liger_kernel_0.8.5 luspo_kl"})
+    assert every - held <= {*APART}
 
 
 @pytest.mark.parametrize(
@@ -50,3 +61,20 @@ def test_most_runs_recorded_a_gradient() -> None:
 def test_the_gradient_is_that_of_the_library(place: int) -> None:
     run = PLAIN[place]
     assert off(slopes()[place], run.out["grad_logp"], batch().mask) <= run.tolerance
+
+
+@pytest.mark.parametrize("run", OTHERS, ids=[f"{run.library}-{run.variant}" for run in OTHERS])
+def test_the_gradient_is_that_of_the_library_where_two_models_are_one(run: Run) -> None:
+    _, rows, numbers = outlined()
+    made, _ = backward()
+    asked = {block: _asked(run, block.name) for block in numbers if block.name in GRPO}
+    said = {"old.logprobs": batch().logprobs(run.old), "reference.logprobs": batch().logprobs(run.reference)}
+    values = computed(made.blocks, numbers | asked | {rows[name]: each for name, each in said.items()})
+    assert off(values[made[rows["policy.logprobs"]]][0], run.out["grad_logp"], batch().mask) <= run.tolerance
+
+
+def _asked(run: Run, key: str) -> list[float]:
+    """Returns what a run has under a key, at every place of the axis of runs."""
+    setting = GRPO[key]
+    value = run.conventions.get(key, setting.value)
+    return [setting.words.index(str(value)) if setting.words else float(value)] * len(PLAIN)
