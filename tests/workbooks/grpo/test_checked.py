@@ -7,11 +7,13 @@ from pathlib import Path
 import numpy as np
 import openpyxl
 import pytest
+from click.testing import CliRunner
 
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint import Book
 from blueprint.checking.causes import Cause
+from blueprint.cli import main
 from blueprint.inputs import load
 from blueprint.reopening import back_from
 from blueprint.workbooks import blueprint_of
@@ -140,3 +142,11 @@ def test_the_numbers_come_back(tmp_path: Path, overrides: tuple[str, ...]) -> No
     back = back_from(path)
     assert fields_that_differ(load("grpo-batch", overrides), back.numbers) == []
     assert (back.unheld, back.remarks) == ([], [])
+
+
+def test_explain_and_diff_take_a_workbook_of_the_kind(plain: Path, tmp_path: Path) -> None:
+    explained = CliRunner().invoke(main, ["explain", str(plain), "total_loss"])
+    assert (explained.exit_code, "adds.kl_loss" in explained.output) == (0, True)
+    other = typed_into(plain, tmp_path / "a.xlsx", "score")
+    told = CliRunner().invoke(main, ["diff", str(plain), str(other)])
+    assert (told.exit_code, "score" in told.output) == (1, True)
