@@ -12,6 +12,7 @@ from blueprint.inputs import Numbers, load
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
 from blueprint.workbooks.grpo.witness import Asked, Responses, losses, signal
+from blueprint.workbooks.registry import witness_of
 from tests.witness.stage import Array, arrays
 
 ENTROPY = "loss.ent_coef=0.01"
@@ -77,3 +78,11 @@ def test_start_tells_of_no_critic() -> None:
         for each in ("V_old", "GAE", "value loss")
         if each in said["The models"] + said["The loop around this step"]
     ]
+
+
+def test_check_compares_the_gradients_of_a_file() -> None:
+    _, rows = learnt("preset=verl_gspo", ENTROPY)
+    (theirs,) = witness_of([rows], device="cpu")
+    for name in ("policy.logprobs.grad", "policy.entropy.grad", "policy.logits.grad"):
+        assert np.abs(rows[name]).max() > 1e-5
+        assert np.abs(rows[name] - theirs[name]).max() <= NEAR, name

@@ -22,6 +22,7 @@ from blueprint.witness import (
     with_end,
 )
 from blueprint.workbooks.grpo.witness.advantages import Signal, signal
+from blueprint.workbooks.grpo.witness.backward import gradient_rows
 from blueprint.workbooks.grpo.witness.credit import credit_rows
 from blueprint.workbooks.grpo.witness.groups import advantage_rows, baseline_rows, spread_rows
 from blueprint.workbooks.grpo.witness.losses import Losses, losses
@@ -51,6 +52,9 @@ def compute(batch: Batch, rows: Rows) -> tuple[()]:
     lost = losses(of, made, use)
     found |= steps(typed, found, places, use)
     found |= core_rows(made, lost, places)
+    if "policy.logits.grad" in batch.files[0]:
+        z = batch.typed("policy.logits")[0]
+        found |= gradient_rows(z, found["rollout.written"].long(), of, places, use)
     rows.add({name: each[None].to(batch.dtype) for name, each in found.items()}, whole=True)
     add_verdicts(batch, rows, distances(batch, rows))
     return ()
