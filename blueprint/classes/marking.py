@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import floor, isfinite, log10
 
 from blueprint.classes.depending import Before, before, hanging_on
@@ -20,6 +20,9 @@ from blueprint.worksheets.graph import Graph
 
 HAIR, FIFTEEN_DIGITS = 1e-6, 1e-14
 """What a number may be off beyond half a unit: a part of that unit, since halves are not exact in binary, and of itself."""
+
+MOST_ROUNDING = 50
+"""By how many times its tolerance a carried number may be off since earlier ones were rounded; more explains anything."""
 
 Answers = Mapping[str, Sequence[Given]]
 
@@ -99,9 +102,13 @@ class Marking:
     @cached_property
     def carried(self) -> Values:
         """Everything with the student's numbers in the blanks; what is empty or no number counts 0, as in a sheet."""
+        return self._going_on({})
+
+    def _going_on(self, otherwise: Mapping[Cell, float]) -> Values:
+        """Computes everything from the student's numbers, but for some cells of blanks."""
         held: dict[Block, dict[tuple[int, ...], float]] = {}
-        for (block, places), (id, i) in self.course.cells.items():
-            held.setdefault(block, {})[places] = self.answers[id][i].number or 0.0
+        for cell, (id, i) in self.course.cells.items():
+            held.setdefault(cell.block, {})[cell.places] = otherwise.get(cell, self.answers[id][i].number or 0.0)
         return self.course.values(self.student, held)
 
     def judged(self, cell: Cell) -> Judged:
@@ -119,9 +126,32 @@ class Marking:
         if abs(given.number - expected) <= self.course.within(blank, expected):
             return Judged("right")
         own = self.own(cell)
-        if not (isfinite(own) and abs(given.number - own) <= self.course.within(blank, own)):
+        off, most = abs(given.number - own), self.course.within(blank, own)
+        if not (
+            isfinite(own) and (off <= most or (off <= MOST_ROUNDING * most and self._rounded_before(cell, off - most)))
+        ):
             return Judged("wrong")
         return self._carried(cell, blank, own)
+
+    def _rounded_before(self, cell: Cell, off: float) -> bool:
+        """Tells whether a step is off because earlier numbers, of which one is wrong, were typed as rounded as the sheet shows.
+
+        Whoever goes on with the number in full comes to another last digit: half a unit of each, times what the step makes of it.
+        """
+        earlier, own = self.before(cell).blanks, self.own(cell)
+        if all(self.judged(each).status == "right" for each in earlier):
+            return False
+        moved = ({each: self._number(each) + self._rounding(each)} for each in earlier if self._rounding(each))
+        return off <= sum(abs(self._step(cell, self._going_on(each)) - own) for each in moved)
+
+    def _number(self, cell: Cell) -> float:
+        id, i = self.course.cells[cell]
+        return self.answers[id][i].number or 0.0
+
+    def _rounding(self, cell: Cell) -> float:
+        """Returns half a unit of what was typed into a cell; 0 if it has more digits than the sheet shows."""
+        blank, number = self.course.key_blanks[self.course.cells[cell][0]], self._number(cell)
+        return half_a_unit(number, blank.decimals) if number == round(number, blank.decimals) else 0.0
 
     def _carried(self, cell: Cell, blank: KeyBlank, own: float) -> Judged:
         """Judges a cell that is right with the student's own earlier numbers."""
@@ -132,14 +162,16 @@ class Marking:
         ids = self._ids(each for each, status in earlier.items() if status != "right")
         if missing := self._ids(each for each, status in earlier.items() if status in ("empty", "unreadable")):
             return Judged("wrong", ids, f"there is no number in {said(missing)}, on which it hangs")
-        within = self.course.within(blank, own)
+        within = partial(self.course.within, blank)
         if self.course.policy.carried.guard and (why := trivial(cell, found.between, self.true, self.carried, within)):
             return Judged("wrong", ids, f"it follows from {said(ids)}, but {why}: so it shows nothing")
         return Judged("carried", ids)
 
     def own(self, cell: Cell) -> float:
         """Returns what the step of a cell comes to on the student's own numbers."""
-        values = self.carried
+        return self._step(cell, self.carried)
+
+    def _step(self, cell: Cell, values: Values) -> float:
         at = (place + values.before(cell.block, axis) for place, axis in zip(cell.places, cell.block.axes, strict=True))
         return float(values.own[cell.block][tuple(at)])
 

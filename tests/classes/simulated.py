@@ -2,8 +2,8 @@
 
     python -m tests.classes.simulated 300 --keep FOLDER --office 24
 
-Every right blank must have full marks, at least 95 of 100 planted misconceptions must be named, and nothing that is right may be
-called a misconception.
+Every right blank must have full marks, at least 95 of 100 planted misconceptions must be named, at least 95 of 100 blanks that
+follow rightly from a slip carried, and nothing that is right may be called a misconception.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from tests.classes.students import OF_TEN, Class, Does, Filled, found_otherwise,
 
 NAMED = 0.95
 """Share of the planted misconceptions that must be named rightly."""
+CARRIED = 0.95
+"""Share of what follows rightly from a slip that must be carried; a slip may make a step trivial."""
 
 
 def write_roster(count: int, path: Path) -> None:
@@ -90,7 +92,8 @@ class Verdict:
     @property
     def holds(self) -> bool:
         """Whether the class was graded as it must be."""
-        return not self.faults and self.named >= NAMED
+        carried = self.counts["carried as expected"] >= CARRIED * self.counts["carried"]
+        return not self.faults and self.named >= NAMED and carried
 
 
 def run(*arguments: str) -> float:

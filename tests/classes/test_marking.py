@@ -117,6 +117,7 @@ def test_nothing_is_carried_from_an_empty_blank(course: Course) -> None:
         (0.0, "there the step comes to 0, whatever it is"),
         (1.0, "there a minimum, a maximum or a choice falls otherwise"),
         (0.5, ""),
+        (5.0, ""),
     ],
 )
 def test_a_number_that_makes_a_step_trivial_is_not_carried(course: Course, ratio: float, says: str) -> None:
@@ -126,7 +127,7 @@ def test_a_number_that_makes_a_step_trivial_is_not_carried(course: Course, ratio
     assert found["b05"].status == ("wrong" if says else "carried")
     assert says in found["b05"].why
     free = {"carried": {"guard": False}}
-    assert marks(course, {"b04": [ratio], "b05": [min(ratio, 1) * used]}, free)["b05"].status == "carried"
+    assert marks(course, {"b04": [ratio], "b05": [min(ratio, 1.2) * used]}, free)["b05"].status == "carried"
 
 
 def test_a_clip_that_is_no_longer_reached_is_not_carried(course: Course) -> None:
@@ -134,6 +135,35 @@ def test_a_clip_that_is_no_longer_reached_is_not_carried(course: Course) -> None
     found = marks(course, {"b04": [1.1], "b05": [1.1 * used]})
     assert found["b05"].status == "wrong"
     assert "a minimum, a maximum or a choice falls otherwise" in found["b05"].why
+
+
+def test_a_clip_that_is_reached_only_now_is_carried() -> None:
+    """The step has become longer: of two terms that were the same the smaller is the clipped one."""
+    asked: list[Asked] = [("ratio", [(0, 5)], "number"), ("surrogate", [(0, 5)], "number")]
+    course = Course(key_of("default", asked, {"1": {}}), GradingPolicy.model_validate({}))
+    ratio, surrogate = answer(course, "b01"), answer(course, "b02")
+    assert 0.8 < ratio < 1.2
+    used = surrogate / ratio
+    wrong = 1.5 if used > 0 else 0.5
+    found = marks(course, {"b01": [wrong], "b02": [min(max(wrong, 0.8), 1.2) * used]})
+    assert found["b02"].status == "carried"
+
+
+def test_a_number_that_swallows_what_is_added_is_not_carried(course: Course) -> None:
+    found = marks(course, {"b01": [-7e7], "b02": [-7e7]})["b02"]
+    assert (found.status, found.points) == ("wrong", 0)
+    assert "only repeats a number that it reads" in found.why
+
+
+@pytest.mark.parametrize(
+    ("more", "off", "status"), [(0, 9e-5, "carried"), (0, 1.1e-4, "wrong"), (1.2e-5, 9e-5, "wrong")]
+)
+def test_a_wrong_number_may_be_typed_as_rounded_as_the_sheet_shows(
+    course: Course, more: float, off: float, status: str
+) -> None:
+    """Half a unit of the earlier number and half of this one, unless the earlier one was typed with all of its digits."""
+    wrong = round(answer(course, "b01") + 1, 4) + more
+    assert marks(course, {"b01": [wrong], "b02": [advantage(course, wrong) + off]})["b02"].status == status
 
 
 def test_a_misconception_is_named_and_nothing_right_is(course: Course) -> None:
