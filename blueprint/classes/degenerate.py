@@ -147,8 +147,8 @@ class Screen:
 
     def _wrong(self, blank: Blank, values: Values) -> list[tuple[str, tuple[float, ...]]]:
         """Returns the misconceptions of a row and what they give; one that gives the right numbers is none."""
-        found = wrong_values(self.kind, self.blueprint, values, blank)
-        return [(each.name, each.numbers) for each in found if each.written]
+        found = wrong_values(self.kind, self.blueprint, values, blank, mechanical=False)
+        return [(each.name, each.numbers) for each in found]
 
     @cached_property
     def _usual(self) -> dict[str, list[tuple[str, tuple[float, ...]]]]:

@@ -1,12 +1,11 @@
 """A class is made: first a variant for each student is drawn, then, once all are good, everything is written."""
 
 import gc
-import os
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 
 from blueprint.book import Book
 from blueprint.classes.assignment import Assignment
+from blueprint.classes.cores import cores
 from blueprint.classes.csv_cells import save_csv
 from blueprint.classes.degenerate import Finding
 from blueprint.classes.draws import Drawn, Draws, Refused
@@ -164,10 +164,3 @@ def _begin(assignment: Assignment, always: set[Finding]) -> None:
 
 def _work(work: Work, given: Any) -> Any:
     return work(_draws[0], given)
-
-
-def cores() -> int:
-    """Returns how many cores this process may use."""
-    with suppress(AttributeError):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -39,11 +39,14 @@ class Wrong:
     written: bool = True
 
 
-def wrong_values(kind: Kind | None, blueprint: Blueprint, values: Values, blank: Blank) -> list[Wrong]:
+def wrong_values(
+    kind: Kind | None, blueprint: Blueprint, values: Values, blank: Blank, mechanical: bool = True
+) -> list[Wrong]:
     """Returns what the known misconceptions of a row give in the cells of a blank, the written ones first.
 
     kind: whose written misconceptions are known; None: those of no kind. blueprint, values: a whole workbook (what a worksheet
-    leaves out cannot be read by mistake), with the true numbers, or a student's (`compute(…, held=…)`).
+    leaves out cannot be read by mistake), with the true numbers, or a student's (`compute(…, held=…)`). mechanical: those, too,
+    that follow from how the equation is built.
     Made in the step alone, and throughout a recursion: where these differ, a misconception stands twice in the list.
     What equals the numbers that the equation itself gives is no mistake, and what is no number nobody writes: both are left
     out. Of two that give the same the one that follows from the equation alone gives way to a written one.
@@ -51,7 +54,8 @@ def wrong_values(kind: Kind | None, blueprint: Blueprint, values: Values, blank:
     rows = Rows.of(blueprint)
     right = rows.right(blank.block).in_the_step(blank.cells, values)
     found: list[Wrong] = []
-    for wrong in (*_made(rows.wrong(kind, blank.block), blank, values), *_beside(blank, values)):
+    made = (row for row in rows.wrong(kind, blank.block) if mechanical or row.written)
+    for wrong in (*_made(made, blank, values), *(_beside(blank, values) if mechanical else ())):
         if _counts(wrong, right, found):
             found.append(wrong)
     return found
