@@ -45,7 +45,7 @@ def fill(source: Path, results: Results, target: Path, column: str | None = None
     """Writes an exported gradebook anew, with the scores of a class in one column.
 
     column: the id or the title of the assignment; None: the one of the class's name, or the only one. A student without a
-    submission keeps what stands there. Raises ClassError, SaveError.
+    submission keeps what stands there, and so does one who is excused or not assigned there. Raises ClassError, SaveError.
     """
     done = filled_gradebook(read_csv(source, f"a gradebook that was exported {_MADE_BY}"), results, column)
     save_csv(target, done.table.rows, done.table.delimiter, done.table.bom)
@@ -65,8 +65,8 @@ def filled_gradebook(table: Csv, results: Results, column: str | None = None) ->
     rows = rows_of(table, students, range(len(names), section), names, results)
 
     def cell_of(result: Result, row: list[str]) -> str | None:
-        if place < len(row) and row[place].strip() == NOT_ASSIGNED:
-            return None
+        if place < len(row) and row[place].strip().upper() in (NOT_ASSIGNED, EXCUSED):
+            return None  # a teacher's own word, which an import of a score would take back
         if is_excused(result):
             return EXCUSED
         found = score(result, results, most)

@@ -148,3 +148,11 @@ def test_names_that_are_formulas_come_back_harmless_and_are_found_by_their_numbe
     assert uploaded(out).grades[906, 71] == "10.00"
     assert b"\n'=cmd" in out
     assert done.said == ["1 cells that a spreadsheet would compute begin with an apostrophe now"]
+
+
+def test_who_is_excused_in_the_gradebook_stays_so_whatever_was_handed_in(tmp_path: Path) -> None:
+    rows = [list(row) for row in ROWS]
+    rows[1][7] = "EX"
+    _, out = fill(tmp_path, gradebook([HEAD, *rows]))
+    found = [*csv.reader(io.StringIO(out.decode(), newline=""))]
+    assert (found[2][7], found[5][7]) == ("EX", "10.00")
