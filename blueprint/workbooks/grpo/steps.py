@@ -29,8 +29,7 @@ class Derived(NamedTuple):
     @property
     def rows(self) -> dict[str, Block]:
         """The rows by the names that they have without a library."""
-        prefix = self.steps.use.prefix
-        return {block.name.removeprefix(prefix): block for made in self.steps.sections.values() for block in made}
+        return self.steps.rows
 
 
 def derived(given: Rows, use: Choices) -> Derived:

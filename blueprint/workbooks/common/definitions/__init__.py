@@ -87,6 +87,7 @@ from blueprint.workbooks.common.definitions.networks import (
     updated,
     word_weights,
 )
+from blueprint.workbooks.common.definitions.ordered import FIXED, Given, Lined, Ordered
 from blueprint.workbooks.common.definitions.places import Counted, Places, counted, ends_at, places
 from blueprint.workbooks.common.definitions.reward import (
     Paid,
@@ -115,15 +116,16 @@ from blueprint.workbooks.common.definitions.whitening import (
 )
 
 __all__ = [
-    "EQUAL_RETURNS", "EVERYWHERE", "L2", "NEW", "OLD", "ROWS", "After", "Average", "Choices", "Clip", "Counted",
-    "Counting", "Distribution", "Estimates", "Gae", "Head", "Identity", "Memory", "Moments", "Network", "Paid", "Part",
-    "Places", "PolicyKL", "Reach", "Rewards", "Row", "Score", "Statistics", "Step", "Total", "Totals", "Used", "ValueLoss",
-    "Whitened", "all_in_range", "any_of", "at_start", "below", "case", "change_of", "chosen_logprobs", "clamped", "clip",
-    "clip_flags", "count", "counted", "counted_values", "counting", "defined", "effective_sample_size", "ends", "ends_at",
-    "entropy", "exact_kl", "explained_variance", "filtered", "fixed", "gae", "gamma_0", "guard", "head_weights", "holes",
-    "i", "identities", "j", "k", "kept_values", "kl_estimates", "lambda_0", "largest", "limited", "logits", "lowest_ratio",
-    "mean", "means_of", "memory_weights", "n", "not_negative", "one", "outside", "penalised", "per_response", "places",
-    "policy_kl", "price", "residual", "rewards", "rnn", "rows", "scalar_head", "score", "score_of", "score_stays", "size",
-    "softmax", "spread", "statistics", "surrogate", "t", "tempered", "total", "updated", "v", "value_loss",
-    "variance_floor", "weights", "where_paid", "whitened_advantages", "with_lambda", "word_weights",
+    "EQUAL_RETURNS", "EVERYWHERE", "FIXED", "L2", "NEW", "OLD", "ROWS", "After", "Average", "Choices", "Clip", "Counted",
+    "Counting", "Distribution", "Estimates", "Gae", "Given", "Head", "Identity", "Lined", "Memory", "Moments", "Network",
+    "Ordered", "Paid", "Part", "Places", "PolicyKL", "Reach", "Rewards", "Row", "Score", "Statistics", "Step", "Total",
+    "Totals", "Used", "ValueLoss", "Whitened", "all_in_range", "any_of", "at_start", "below", "case", "change_of",
+    "chosen_logprobs", "clamped", "clip", "clip_flags", "count", "counted", "counted_values", "counting", "defined",
+    "effective_sample_size", "ends", "ends_at", "entropy", "exact_kl", "explained_variance", "filtered", "fixed", "gae",
+    "gamma_0", "guard", "head_weights", "holes", "i", "identities", "j", "k", "kept_values", "kl_estimates", "lambda_0",
+    "largest", "limited", "logits", "lowest_ratio", "mean", "means_of", "memory_weights", "n", "not_negative", "one",
+    "outside", "penalised", "per_response", "places", "policy_kl", "price", "residual", "rewards", "rnn", "rows",
+    "scalar_head", "score", "score_of", "score_stays", "size", "softmax", "spread", "statistics", "surrogate", "t",
+    "tempered", "total", "updated", "v", "value_loss", "variance_floor", "weights", "where_paid", "whitened_advantages",
+    "with_lambda", "word_weights",
 ]  # fmt: skip
