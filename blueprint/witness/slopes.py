@@ -28,7 +28,7 @@ def shown_slopes(batch: Batch, rows: Held) -> Named:
     """
     nodes = {name: each for name, each in rows.items() if f"{name}{GRAD}" in batch.files[0]}
     moving = {name: each for name, each in nodes.items() if each.requires_grad}
-    losses = both_losses(rows, batch.options)
+    losses = both_losses(rows, batch.options) if "value_loss" in rows else [rows["total_loss"].sum()]
     found = torch.autograd.grad(losses, list(moving.values()), allow_unused=True)
     slopes = dict(zip(moving, found, strict=True))
     return {

@@ -80,9 +80,32 @@ def test_start_tells_of_no_critic() -> None:
     ]
 
 
-def test_check_compares_the_gradients_of_a_file() -> None:
-    _, rows = learnt("preset=verl_gspo", ENTROPY)
+OTHERS = (
+    ("preset=verl_gspo", ENTROPY),
+    ("preset=nemo_rl", "kl.gradient=k2_is", "loss.delta=1.1"),
+    ("loss.objective=gmpo", "loss.clip_low=0.01", "kl.place=loss", "kl.estimator=abs"),
+    (
+        "loss.objective=sapo",
+        "kl.place=loss",
+        "kl.coef=0.2",
+        "kl.gradient=k2",
+        "kl.weight=ratio",
+        "ratio.level=response",
+    ),
+    ("loss.dual_clip=1.01", "loss.clip_low=0.001", "loss.clip_high=0.001", "ratio.clamp=0.2", "ratio.level=product"),
+)
+"""Ways back that differ: on which level the ratio is, what holds it, through which objective and which KL."""
+
+
+@pytest.mark.parametrize("overrides", OTHERS, ids=[each[0] for each in OTHERS])
+def test_check_compares_every_row_of_a_file_with_gradients(overrides: tuple[str, ...]) -> None:
+    book = Book(blueprint_of(load("grpo-batch", ["gradients=on", *overrides])))
+    rows = arrays(book)
     (theirs,) = witness_of([rows], device="cpu")
-    for name in ("policy.logprobs.grad", "policy.entropy.grad", "policy.logits.grad"):
-        assert np.abs(rows[name]).max() > 1e-5
-        assert np.abs(rows[name] - theirs[name]).max() <= NEAR, name
+    every = {block.name for block in book.values.arrays if not (block.typed or block.link)}
+    assert every - theirs.keys() == set()
+    slopes = {name for name in every if name.endswith(".grad")}
+    assert len(slopes) > 50
+    assert sum(np.abs(rows[name]).max() > 1e-5 for name in slopes) > 12
+    assert {name for name in slopes if not np.abs(rows[name] - theirs[name]).max() <= NEAR} == set()
+    assert all(np.array_equal(rows[f"loss.grad.{way}"], theirs[f"loss.grad.{way}"]) for way in ("up", "down", "still"))

@@ -22,7 +22,7 @@ from blueprint.witness import (
     with_end,
 )
 from blueprint.workbooks.grpo.witness.advantages import Signal, signal
-from blueprint.workbooks.grpo.witness.backward import gradient_rows
+from blueprint.workbooks.grpo.witness.backward import gradient_rows, slope_rows
 from blueprint.workbooks.grpo.witness.credit import credit_rows
 from blueprint.workbooks.grpo.witness.groups import advantage_rows, baseline_rows, spread_rows
 from blueprint.workbooks.grpo.witness.losses import Losses, losses
@@ -55,6 +55,7 @@ def compute(batch: Batch, rows: Rows) -> tuple[()]:
     if "policy.logits.grad" in batch.files[0]:
         z = batch.typed("policy.logits")[0]
         found |= gradient_rows(z, found["rollout.written"].long(), of, places, use)
+        found |= slope_rows(batch, found | typed, places, use)
     rows.add({name: each[None].to(batch.dtype) for name, each in found.items()}, whole=True)
     add_verdicts(batch, rows, distances(batch, rows))
     return ()

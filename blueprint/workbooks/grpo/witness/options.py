@@ -1,5 +1,6 @@
 """What the witness is told: the word or number of a convention by its key, as in a file; a limit that is off is infinite."""
 
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isinf
@@ -64,6 +65,28 @@ class Responses:
     def grouped(self, x: Tensor) -> Tensor:
         """Lays numbers [B] out by prompt and response."""
         return x.view(-1, self.size)
+
+
+class Nodes(ChainMap[str, Tensor]):
+    """Rows by name, of which autograd knows each as one of its own, also where it repeats another: so each has its own slope.
+
+    What is written stands in front of what was there.
+    """
+
+    def __init__(self, there: Mapping[str, Tensor]):
+        super().__init__({}, there)  # type: ignore[arg-type]  # of these nothing is written
+
+    def __setitem__(self, name: str, x: Tensor) -> None:
+        super().__setitem__(name, x.view_as(x))
+
+    def take(self, nodes: Mapping[str, Tensor]) -> None:
+        """Takes rows that are nodes already, as they are."""
+        self.maps[0].update(nodes)
+
+    @property
+    def written(self) -> dict[str, Tensor]:
+        """What was written or taken."""
+        return dict(self.maps[0])
 
 
 def mean_of_rows(x: Tensor, mask: Tensor, eps: float = 0.0) -> Tensor:

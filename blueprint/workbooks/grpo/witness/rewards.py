@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from blueprint.witness import Held, Named
-from blueprint.workbooks.grpo.witness.options import Asked
+from blueprint.workbooks.grpo.witness.options import Asked, Nodes
 
 
 def reward_rows(rows: Held, use: Asked) -> Named:
@@ -35,24 +35,29 @@ def held_rows(name: str, x: Tensor, use: Asked, low: str, high: str, ends: bool 
         least, most = None if least is None else 1 - least, None if most is None else 1 + most
     elif minus:
         least = None if least is None else -least
-    raised = x if least is None else x.clamp(min=least)
-    return {f"{name}.raised": raised, name: raised if most is None else raised.clamp(max=most)}
+    r = Nodes({})
+    r[f"{name}.raised"] = x if least is None else x.clamp(min=least)
+    r[name] = r[f"{name}.raised"] if most is None else r[f"{name}.raised"].clamp(max=most)
+    return r.written
 
 
 def kl_rows(name: str, of: Tensor, rows: Held, use: Asked) -> Named:
     """Returns every estimate of the KL to the reference, [B, T]; of the old policy also what is paid for it in the rewards."""
-    free = (of - rows["reference.logprobs"]) * rows["mask"]
-    x = use.around(free, "kl.clamp_in")
-    ways = {"k1": x, "k2": x.square() / 2, "k3": torch.expm1(-x) + x, "abs": x.abs()}
-    chosen = ways[use.word("kl.estimator")]
-    found = {"free": free, "k1": x, "k2": ways["k2"], "k3": ways["k3"], "chosen.abs": ways["abs"], "chosen": chosen}
-    found["used"] = use.around(chosen, "kl.clamp_out")
+    r = Nodes(rows)
+    r[f"{name}.free"] = (of - rows["reference.logprobs"]) * rows["mask"]
+    r[f"{name}.k1"] = use.around(r[f"{name}.free"], "kl.clamp_in")
+    x = r[f"{name}.k1"]
+    ways = {"k2": x.square() / 2, "k3": torch.expm1(-x) + x, "chosen.abs": x.abs()}
+    for row, value in ways.items():
+        r[f"{name}.{row}"] = value
+    r[f"{name}.chosen"] = r[f"{name}.{use.word('kl.estimator').replace('abs', 'chosen.abs')}"]
+    r[f"{name}.used"] = use.around(r[f"{name}.chosen"], "kl.clamp_out")
     if name == "kl_old":
-        found["paid"] = use.number("kl.coef") * found["used"]
-        found["sum"] = found["paid"].sum(1)
-        found["in_reward"] = free.new_tensor(float(use.word("kl.place") in ("reward", "reward_token")))
-        return named(name, found) | {"reward": rows["reward.shaped"] - found["in_reward"] * found["sum"]}
-    return named(name, found)
+        r["kl_old.paid"] = use.number("kl.coef") * r["kl_old.used"]
+        r["kl_old.sum"] = r["kl_old.paid"].sum(1)
+        r["kl_old.in_reward"] = of.new_tensor(float(use.word("kl.place") in ("reward", "reward_token")))
+        r["reward"] = rows["reward.shaped"] - r["kl_old.in_reward"] * r["kl_old.sum"]
+    return r.written
 
 
 def named(of: str, found: Held) -> Named:

@@ -3,7 +3,7 @@
 import torch
 
 from blueprint.witness import Held, Named
-from blueprint.workbooks.grpo.witness.options import Asked, wide
+from blueprint.workbooks.grpo.witness.options import Asked, Nodes, wide
 from blueprint.workbooks.grpo.witness.places import Places
 from blueprint.workbooks.grpo.witness.rewards import kl_rows, named
 
@@ -60,36 +60,42 @@ def average_rows(rows: Held, places: Places, use: Asked) -> Named:
 def kl_loss_rows(rows: Held, places: Places, use: Asked) -> Named:
     """Returns the KL to the reference in the loss, weighed, and the steps to it, [B, T]."""
     m, new = rows["mask"], rows["policy.logprobs"]
-    found = kl_rows("kl_new", new, rows, use)
-    value, x = found["kl_new.used"], m * (new - rows["reference.logprobs"])
-    k2, reaching = x.square() / 2, rows["log_ratio"].exp().clamp(max=use.number("kl.reach"))
-    ways = {
-        "none": torch.zeros_like(m), "ratio": new - rows["ratio.old_logprobs"], "own": torch.zeros_like(m),
-        "rollout": new - rows["engine.logprobs"],
-    }  # fmt: skip
-    log_weight = ways[use.word("kl.weight")]
-    moves = {"own": value, "k2": k2, "k2_is": reaching * k2}
-    return found | named("kl_new", {
-        "log_ratio": x, "moving": k2, "reaching": reaching, "moves.k2_is": moves["k2_is"],
-        "moves": moves[use.word("kl.gradient")], "value": value,
-        **{f"log_weight.{name}": ways[name] for name in ("ratio", "own", "rollout")}, "log_weight": log_weight,
-        "counts": m * (m * log_weight).exp() * value,
-    })  # fmt: skip
+    r = Nodes(rows)
+    r.take(kl_rows("kl_new", new, rows, use))
+    r["kl_new.log_ratio"] = m * (new - rows["reference.logprobs"])
+    r["kl_new.moving"] = r["kl_new.log_ratio"].square() / 2
+    r["kl_new.reaching"] = rows["log_ratio"].detach().exp().clamp(max=use.number("kl.reach"))
+    r["kl_new.moves.k2_is"] = r["kl_new.reaching"] * r["kl_new.moving"]
+    value = r["kl_new.used"]
+    moves = {"own": value, "k2": r["kl_new.moving"], "k2_is": r["kl_new.moves.k2_is"]}[use.word("kl.gradient")]
+    r["kl_new.moves"] = moves
+    r["kl_new.value"] = moves - moves.detach() + value.detach()
+    others = {"ratio": rows["ratio.old_logprobs"], "own": new.detach(), "rollout": rows["engine.logprobs"]}
+    for name, other in others.items():
+        r[f"kl_new.log_weight.{name}"] = new - other
+    weight = use.word("kl.weight")
+    still = torch.zeros_like(m, requires_grad=new.requires_grad)
+    r["kl_new.log_weight"] = still if weight == "none" else r[f"kl_new.log_weight.{weight}"]
+    r["kl_new.counts"] = m * (m * r["kl_new.log_weight"]).exp() * r["kl_new.value"]
+    return r.written
 
 
 def total_rows(rows: Held, places: Places, use: Asked) -> Named:
     """Returns the parts of the loss and the total, []."""
-    counts = use.number("loss.factor") * rows["keep"] * rows["rollout.counts"] * rows["policy.token_loss"]
-    paid = counts.new_tensor(float(use.word("kl.place") == "loss"))
-    policy, kl, entropy = (
-        (rows[f"weight.{part}.row"] * of).sum()
-        for part, of in (("policy", counts), ("kl", rows["kl_new.counts"]), ("entropy", rows["policy.entropy"]))
-    )
-    adds = {"kl_loss": use.number("kl.coef") * paid * kl, "entropy": -use.number("loss.ent_coef") * entropy}
-    return {
-        "policy.counts": counts, "policy_loss": policy, "kl_loss.counts": paid, "kl_loss": kl, "adds.kl_loss": adds["kl_loss"],
-        "entropy": entropy, "adds.entropy": adds["entropy"], "total_loss": policy + adds["kl_loss"] + adds["entropy"],
-    }  # fmt: skip
+    r, factor = Nodes(rows), use.number("loss.factor")
+    r["policy.counts"] = factor * rows["keep"] * rows["rollout.counts"] * rows["policy.token_loss"]
+    r["kl_loss.counts"] = r["policy.counts"].new_tensor(float(use.word("kl.place") == "loss"))
+    parts = {
+        "policy_loss": ("policy", "policy.counts"),
+        "kl_loss": ("kl", "kl_new.counts"),
+        "entropy": ("entropy", "policy.entropy"),
+    }
+    for row, (part, of) in parts.items():
+        r[row] = (rows[f"weight.{part}.row"] * r[of]).sum()
+    r["adds.kl_loss"] = use.number("kl.coef") * r["kl_loss.counts"] * r["kl_loss"]
+    r["adds.entropy"] = -use.number("loss.ent_coef") * r["entropy"]
+    r["total_loss"] = r["policy_loss"] + r["adds.kl_loss"] + r["adds.entropy"]
+    return r.written
 
 
 def watched_rows(rows: Held, places: Places, use: Asked) -> Named:
