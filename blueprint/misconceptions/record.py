@@ -34,8 +34,10 @@ class Misconception:
 
     def bound(self, block: str) -> Mapping[str, str | None] | None:
         """Returns what the braces stand for in the name of a block, None if it is another row."""
-        matches = (_named_like(row).fullmatch(block) for row in self.row.split("|"))
-        return next((found.groupdict() for found in matches if found), None)
+        for named_like in _rows(self.row):
+            if found := named_like.fullmatch(block):
+                return found.groupdict()
+        return None
 
 
 def of(row: str, *known: tuple[str, str, Change]) -> tuple[Misconception, ...]:
@@ -44,6 +46,10 @@ def of(row: str, *known: tuple[str, str, Change]) -> tuple[Misconception, ...]:
 
 
 @cache
+def _rows(named: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(map(_named_like, named.split("|")))
+
+
 def _named_like(row: str) -> re.Pattern[str]:
     """Returns what the names of the rows look like that a misconception is of."""
     texts = re.split(r"\{(\w+)\}", row)

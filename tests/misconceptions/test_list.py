@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ pytest.importorskip("torch", reason="a minibatch is replayed in torch")
 from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.language import Array, Block
-from blueprint.misconceptions import Misconception, Rewritten, Rows, misconceptions_of
+from blueprint.misconceptions import Misconception, Rows, misconceptions_of
 from blueprint.workbooks.kind import Kind
 from blueprint.workbooks.registry import blueprint_of, kind_named
 from tests.replayed import window_book, with_everything_logged
@@ -37,6 +38,29 @@ def at_random(seed: int, **ppo: float | str) -> Book:
     return Book(blueprint_of(with_settings(random_numbers(seed), **{**GENERIC, **ppo})))
 
 
+GROUPS: dict[str, dict[str, Any]] = {
+    "grpo by default": {"ppo.gamma": 0.9},
+    "grpo by n": {
+        "group.ddof": 0, "group.baseline": "others", "group.std": "residual", "ratio.level": "product", "loss.dual_clip": 1.01,
+        "loss.clip_low": 0.02, "loss.clip_high": 0.01, "reward.overlong": "linear", "reward.max_tokens": 5, "reward.buffer": 2,
+        "reward.overlong_factor": 0.5, "kl.place": "reward_token", "kl.coef": 0.3, "kl.estimator": "k2", "kl.weight": "ratio",
+        "advantage.credit": "reward_to_go", "advantage.whiten": "tokens", "loss.mask": "drop_truncated", "loss.ent_coef": 0.1,
+        "loss.sapo_bad": 1.3, "loss.constant": 7, "rollout.level": "product", "loss.aggregation": "seq_mean_token_sum",
+        "ppo.gamma": 0.8, "group.zero_std": "skip", "advantage.mean_eps": 0.1,
+    },
+    "grpo by n − 1": {
+        "group.baseline": "none", "group.std": "none", "ratio.level": "response", "kl.place": "loss", "kl.coef": 0.2,
+        "kl.estimator": "k1", "loss.aggregation": "seq_mean_token_mean", "advantage.whiten": "responses", "gradients": "on",
+        "rollout.level": "token", "rollout.high": 1.05, "loss.ent_coef": 0.2, "advantage.whiten_form": "outside",
+    },
+}  # fmt: skip
+"""Conventions that are far from the default and from each other, so that each row is read somewhere."""
+
+
+def grouped(name: str) -> Callable[[], Book]:
+    return lambda: Book(blueprint_of(load("grpo-batch", GROUPS[name])))
+
+
 BOOKS: dict[str, tuple[str, Callable[[], Book]]] = {
     "whitened": ("rlhf_ppo", lambda: at_random(5, whiten_advantages="on", kl_estimator="k2")),
     "raw": ("rlhf_ppo", lambda: at_random(6, whiten_advantages="off", kl_estimator="k3")),
@@ -48,9 +72,10 @@ BOOKS: dict[str, tuple[str, Callable[[], Book]]] = {
         "kl_controller",
         lambda: Book(blueprint_of(load("kl-controller", {"controller.kl_stat": "token_mean"}))),
     ),
+    **{name: ("grpo", grouped(name)) for name in GROUPS},
     "a minibatch": ("minibatch", lambda: window_book(batch=with_everything_logged())),
 }
-FEWEST_ROWS = {"rlhf_ppo": 115, "classic_ppo": 60, "kl_controller": 8, "minibatch": 45}
+FEWEST_ROWS = {"rlhf_ppo": 115, "classic_ppo": 60, "kl_controller": 8, "minibatch": 45, "grpo": 60}
 """In how many rows of a kind's workbook at least one misconception is known."""
 
 
@@ -69,10 +94,12 @@ def wrong(name: str) -> dict[str, dict[str, Array]]:
     rows = Rows.of(book.blueprint)
 
     def shown(block: Block) -> dict[str, Array]:
+        known: dict[str, Array] = {}
+        if not (written := rows.rewritten(kind(name), block)):
+            return known
         cells = list(np.ndindex(book.values[block].shape))
         right = rows.right(block).in_the_step(cells, book.values)
-        known: dict[str, Array] = {}
-        for row in (row for row in rows.wrong(kind(name), block) if row.written and isinstance(row, Rewritten)):
+        for row in written:
             try:
                 made = np.array(row.in_the_step(cells, book.values))
             except (KeyError, ValueError):  # rows that this workbook has not
@@ -117,7 +144,7 @@ def test_no_two_misconceptions_of_a_row_are_one_function() -> None:
     assert [at for at, differ in apart.items() if not differ] == []
 
 
-@pytest.mark.parametrize("name", ["whitened", "classic", "controller", "a minibatch"])
+@pytest.mark.parametrize("name", ["whitened", "classic", "controller", "a minibatch", "grpo by n"])
 def test_misconceptions_are_known_of_many_rows_of_every_kind(name: str) -> None:
     assert len(wrong(name)) >= FEWEST_ROWS[BOOKS[name][0]]
 

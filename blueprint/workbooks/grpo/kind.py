@@ -14,6 +14,7 @@ KIND = Kind(
     settings="blueprint.workbooks.grpo.schema:GRPO",
     saved={"responses": ("greedy", "blueprint.workbooks.grpo.schema:numbers_in")},
     witness="blueprint.workbooks.grpo.witness:WITNESS",
+    misconceptions="blueprint.workbooks.grpo.misconceptions:MISCONCEPTIONS",
     numbers=HERE / "numbers",
     models=HERE / "models.toml",
     gradient="blueprint.workbooks.grpo.backward:MOVED",
