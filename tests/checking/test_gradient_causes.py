@@ -38,8 +38,13 @@ NUMBERS = {
     "gradients": ("default", "gradients=on", "ppo.ent_coef=0.1", "ppo.policy_kl_coef=0.3"),
     "steps": ("epochs", "update.epochs=2", "update.weight_decay=0.1", "update.eps=0.01", "ppo.ent_coef=0.1"),
     "minibatches": ("epochs", "update.epochs=2", "update.minibatches=2", "update.order=[[2,1],[1,2]]"),
+    "grpo": (
+        "grpo-batch", "gradients=on", "kl.place=loss", "kl.coef=0.1", "loss.ent_coef=0.1", "reward.overlong=linear",
+        "reward.max_tokens=5", "reward.buffer=2", "loss.clip_low=0.02", "loss.clip_high=0.03", "loss.dual_clip=3",
+        "loss.mask=drop_truncated", "rollout.level=token", "rollout.high=2",
+    ),
     "whitened": ("epochs", "update.epochs=1", "update.minibatches=2", "update.whiten=minibatch"),
-}
+}  # fmt: skip
 
 
 def outline(numbers: str) -> Blueprint:

@@ -1,0 +1,89 @@
+"""Mistakes planted in the mathematics of GRPO: check names the row, and says by which misconception it is what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+pytest.importorskip("torch", reason="the outside witness needs torch")
+
+from blueprint.book import Book
+from blueprint.language import Block, Definition, Operand, Sum, exp
+from blueprint.language.nodes import wrap
+from blueprint.misconceptions import misconceptions_of
+from blueprint.page.outline import Blueprint
+from blueprint.workbooks.grpo.definitions.axes import i, n, q, t
+from blueprint.workbooks.registry import kind_named
+from tests.checking.test_gradient_causes import Bench, outline, saved
+from tests.misconceptions.planting import plant
+from tests.workbooks.test_backward import G
+
+KIND = kind_named("grpo")
+NAMED = (
+    ("overlong.beyond", "begins-at-the-limit"), ("overlong.penalty", "short-is-rewarded"), ("group.others", "own-included"),
+    ("group.deviation", "n-for-n-minus-one"), ("group.spread", "batch-for-group"), ("group.less_baseline", "baseline-added"),
+    ("group.divided_by", "eps-inside"), ("group.scaled", "not-divided"), ("log_ratio.free", "ratio-upside-down"),
+    ("ratio.mean_of_response", "sum-for-mean"), ("ratio.clipped", "one-eps-for-both"), ("ratio.clipped", "below-not-clipped"),
+    ("surrogate.pessimistic", "max-for-min"), ("surrogate.pessimistic", "larger-for-bad-tokens"),
+    ("surrogate", "dual-clip-for-every-token"), ("rollout.log_free", "weight-upside-down"),
+    ("rollout.kept", "mask-a-token-short"), ("loss.counted", "cut-responses-counted"), ("weight.policy", "mean-of-means"),
+    ("kl_new.chosen", "k1-for-the-estimator"), ("adds.kl_loss", "beta-forgotten"), ("total_loss", "entropy-turned"),
+)  # fmt: skip
+"""Rows, and misconceptions of the list."""
+OTHERS: dict[str, Callable[[G], Operand]] = {
+    "group.advantage": lambda b: b["group.late"][q, i] * b["group.late"][q, i],
+    "ratio": lambda b: exp(b["log_ratio"][n, t] * 2),
+    "policy.counts": lambda b: b["keep"][n, t] * b["policy.token_loss"][n, t],
+    "kl_loss": lambda b: Sum((n, t), b["weight.kl.row"][n, t] * b["kl_new.k1"][n, t]),
+    "log_ratio.grad": lambda b: b["ratio.level_of.grad"][n, t] * 2,
+}  # fmt: skip
+"""Rows, and another equation of which nobody has made a sentence."""
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    return saved(tmp_path_factory.mktemp("grpo"), "grpo")["grpo"]
+
+
+@pytest.fixture(scope="module")
+def fresh() -> Blueprint:
+    return outline("grpo")
+
+
+@contextmanager
+def right_again(block: Block) -> Iterator[None]:
+    """Takes a planted mistake out when it was looked at: a blueprint of 900 rows serves all of them."""
+    kept = block.definitions
+    try:
+        yield
+    finally:
+        block.definitions = kept
+
+
+@pytest.mark.parametrize(("row", "name"), NAMED)
+def test_a_planted_misconception_is_named(bench: Bench, fresh: Blueprint, row: str, name: str) -> None:
+    blocks = {block.name: block for block in fresh.blocks()}
+    with right_again(blocks[row]):
+        plant(name, row, blocks, KIND)
+        (first,) = bench.with_book(Book(fresh), row).firsts
+    assert first.name == row
+    assert first.likely in {
+        each.says for each in misconceptions_of(KIND) if each.name == name and each.bound(row) is not None
+    }
+
+
+@pytest.mark.parametrize("row", OTHERS)
+def test_another_equation_is_seen(bench: Bench, fresh: Blueprint, row: str) -> None:
+    blocks = {block.name: block for block in fresh.blocks()}
+    with right_again(blocks[row]):
+        (right,) = blocks[row].definitions
+        blocks[row].definitions = [Definition(right.target, wrap(OTHERS[row](blocks)))]
+        assert bench.with_book(Book(fresh), row).firsts[0].name == row
+
+
+def test_the_workbook_as_it_is_agrees(bench: Bench, fresh: Blueprint) -> None:
+    verdict = bench.with_book(Book(fresh), "ratio")
+    assert verdict.agrees
+    assert len(verdict.lines) > 600
