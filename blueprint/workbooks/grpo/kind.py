@@ -9,7 +9,7 @@ KIND = Kind(
     "grpo",
     "GRPO",
     {"responses": "blueprint.workbooks.grpo.schema:LEVEL"},
-    "blueprint.workbooks.grpo.build:grpo",
+    {"responses": "blueprint.workbooks.grpo.logits_level:logits_level"},
     presets="blueprint.workbooks.grpo.schema:grpo_presets",
     settings="blueprint.workbooks.grpo.schema:GRPO",
     saved={"responses": ("greedy", "blueprint.workbooks.grpo.schema:numbers_in")},

@@ -1,6 +1,7 @@
-"""The blueprint of GRPO and its family, from logits and scores to the loss."""
+"""The whole workbook: what stands before and after the steps, the same for every level at which one begins."""
 
-import numpy as np
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from blueprint.inputs import Numbers
 from blueprint.language import Axis, Block
@@ -25,10 +26,10 @@ from blueprint.workbooks.common import (
 )
 from blueprint.workbooks.common.conventions.data import Conventions
 from blueprint.workbooks.grpo import first
-from blueprint.workbooks.grpo.definitions.axes import i, n, q, t, v
+from blueprint.workbooks.grpo.definitions.axes import i, n, q, t
 from blueprint.workbooks.grpo.definitions.steps import FIXED, LABELS
-from blueprint.workbooks.grpo.inputs import MODELS, inputs_sheet, model_sheet, texts
-from blueprint.workbooks.grpo.schema import TYPED, grpo_presets
+from blueprint.workbooks.grpo.inputs import MODELS
+from blueprint.workbooks.grpo.schema import grpo_presets
 from blueprint.workbooks.grpo.steps import Derived, derived
 
 SHEETS = {
@@ -59,60 +60,60 @@ PLAIN = ("group.mean", "group.deviation", "group.less_baseline", "surrogate.uncl
 """Rows on the way that are not folded."""
 
 
-def grpo(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
-    """Makes the blueprint; witnessed: numbers of an outside witness, to stand beside the workbook's own on Checks."""
-    chosen = chosen_of(numbers.ppo, Conventions(True, numbers["preset"]), of=grpo_presets())
-    use = Choices(chosen.settings.used, chosen.settings.switch, labels=LABELS.labels)
-    given = dict(texts())
-    inputs, head = inputs_sheet(given), InView(given["word_written"], given["response.tokens"])
-    models = {name: model_sheet(name, given, head) for name in MODELS}
-    for _, rows in models.values():
-        given |= rows
-    made = derived(given, use)
-    sheets = [*(sheet for sheet, _ in models.values()), *_steps(made, given, head)]
+@dataclass(frozen=True)
+class Start:
+    """Where a workbook begins: its numbers and conventions, what is given by name, and the sheets that come before the steps.
+
+    sheets: those of inputs and models. names: what stands at the heads of columns. checked: what must be 0 besides what always
+    must. By the names of blocks, typed: what stands in them; ranges: what may be typed there; words: those that hold tokens.
+    """
+
+    numbers: Numbers
+    chosen: Chosen
+    given: Rows
+    head: InView
+    sheets: tuple[Sheet, ...]
+    sizes: Mapping[Axis, int]
+    names: Mapping[Axis, Block | str]
+    checked: tuple[Block, ...]
+    typed: Mapping[str, object]
+    ranges: Mapping[str, tuple[float, float]]
+    words: tuple[str, ...]
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+def chosen_in(numbers: Numbers) -> Chosen:
+    """Makes the settings of a workbook, with the table of presets from which one picks."""
+    return chosen_of(numbers.ppo, Conventions(True, numbers["preset"]), of=grpo_presets())
+
+
+def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
+    """Outlines the workbook; with a witness's numbers, which stand beside the workbook's own on Checks, if there are any."""
+    numbers, chosen, given, head = start.numbers, start.chosen, start.given, start.head
+    made = derived(given, Choices(chosen.settings.used, chosen.settings.switch, labels=LABELS.labels))
+    sheets = [*start.sheets, *_steps(made, given, head)]
     every = {**given, **rows_on(*sheets)}
     parts, pieces = first.pieces(first.PARTS, every), first.pieces(first.PIECES, every)
     shown = [piece.shown for piece in (*parts, *pieces)]
-    checked, verdict, tolerances = checks_sheet(
-        head.on("checks").rows, _residuals(every, made, chosen), [], witnessed, shown
-    )
-    facts = facts_of(numbers.name, "responses") | {"preset": numbers["preset"], "conventions": "live"}
-    told = Made(numbers.title, numbers.about, facts, first.SAYS)
-    start = start_sheet(told, parts, pieces, first.flow(every), verdict, first.choices_made(chosen))
+    residuals = [*start.checked, *_residuals(every, made, chosen)]
+    checked, verdict, tolerances = checks_sheet(head.on("checks").rows, residuals, [], witnessed, shown)
+    facts = facts_of(numbers.name, numbers.level) | {"preset": numbers["preset"], "conventions": "live"}
+    told = Made(numbers.title, numbers.about, facts | dict(start.facts), first.SAYS)
+    opening = start_sheet(told, parts, pieces, first.flow(every), verdict, first.choices_made(chosen))
+    inputs, *others = sheets
     return Blueprint(
         title=numbers.title,
-        sheets=(start, conventions_sheet(chosen, ()), presets_sheet(chosen), inputs, *sheets, checked),
-        sizes=_sizes(numbers),
+        sheets=(opening, conventions_sheet(chosen, ()), presets_sheet(chosen), inputs, *others, checked),
+        sizes={**start.sizes, PRESET: len(grpo_presets().presets)},
         typed=chosen.settings.typed | tolerances,
-        names={v: given["vocabulary"], q: given["prompt"], PRESET: chosen.table.names},
-        choices={**chosen.settings.choices, given["word_written"]: given["vocabulary"]},
-        ranges={**chosen.settings.ranges, given["mask"]: (0, 1), given["truncated"]: (0, 1)},
-        facts=facts,
+        names={**start.names, PRESET: chosen.table.names},
+        choices={**chosen.settings.choices, **{given[name]: given["vocabulary"] for name in start.words}},
+        ranges={**chosen.settings.ranges, **{given[name]: ends for name, ends in start.ranges.items()}},
+        facts=told.facts,
         result=made.total.total.block,
         parts=tuple(part.block for part in made.total.parts),
         whole="batch",
-    ).with_typed(_typed(numbers))
-
-
-def _sizes(numbers: Numbers) -> dict[Axis, int]:
-    """Counts the members of every axis."""
-    (responses, positions, tokens), prompts = np.shape(numbers["policy.logits"]), len(numbers["text.prompts"])
-    group = {q: prompts, i: responses // prompts, n: responses, t: positions, v: tokens}
-    return {**group, PRESET: len(grpo_presets().presets)}
-
-
-def _typed(numbers: Numbers) -> dict[str, object]:
-    """Lists what is typed by the names of its blocks; the responses to a prompt stand side by side."""
-    places = np.arange(1.0, 1 + len(numbers["reward.scores"])).reshape(len(numbers["text.prompts"]), -1)
-    return {
-        "group.response": places,
-        "response.number": places.ravel(),
-        **{name: _array(numbers[key]) for key, name in TYPED.items()},
-    }
-
-
-def _array(value: object) -> object:
-    return np.array(value, dtype=object) if isinstance(value, tuple) else value
+    ).with_typed(start.typed)
 
 
 def _steps(made: Derived, given: Rows, head: InView) -> list[Sheet]:
@@ -135,10 +136,9 @@ def _row(row: Block) -> Row:
 
 
 def _residuals(rows: Rows, made: Derived, chosen: Chosen) -> list[Block | Identity]:
-    """Lists what must be 0."""
+    """Lists what must be 0 in every workbook."""
     return [
-        checks.is_0_or_1("mask", rows["mask"]),
-        *(checks.sums_to_one(name, rows[f"{name}.p"], LABELS) for name in MODELS),
+        *(checks.sums_to_one(name, rows[f"{name}.p"], LABELS) for name in MODELS if f"{name}.p" in rows),
         *(checks.not_positive(name, rows[f"{name}.logprobs"], LABELS) for name in MODELS),
         checks.parts_add_up([part.block for part in made.total.parts], made.total.total.block),
         checks.all_in_range(chosen.settings),
