@@ -38,7 +38,6 @@ MOVED = {
     "blueprint.witness.gae": "blueprint.witness.advantages",
     "blueprint.witness.tokens": "blueprint.witness.ppo",
     "blueprint.witness.gradients": "blueprint.workbooks.rlhf_ppo.witness.gradients",
-    "blueprint.witness.models": "blueprint.workbooks.rlhf_ppo.witness.models",
 }
 INSTEAD = {
     "blueprint.ppo": "`from blueprint.workbooks import blueprint_of`, which makes what rlhf_ppo made, or bp.build",

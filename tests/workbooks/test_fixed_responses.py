@@ -11,9 +11,8 @@ from openpyxl import load_workbook
 
 from blueprint.book import Book
 from blueprint.language import Block, block, filled, where
-from blueprint.workbooks.common import n, t
+from blueprint.workbooks.common import n, rollout, t
 from blueprint.workbooks.common.sheets import Rows
-from blueprint.workbooks.rlhf_ppo import rollout
 from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
 from tests.page.fits import clipped
 from tests.page.workshop import located, made

@@ -27,9 +27,9 @@ from blueprint.workbooks.common import (
     tempered,
     v,
 )
+from blueprint.workbooks.common.sheets.policies import NEW, REFERENCE, policy_that_reads, word_sections
 from blueprint.workbooks.rlhf_ppo.inputs.given import CRITICS, POLICIES
 from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers
-from blueprint.workbooks.rlhf_ppo.sheets.policies import NEW, REFERENCE, policy_that_reads, word_sections
 from blueprint.workbooks.rlhf_ppo.steps import Models
 from blueprint.workbooks.rlhf_ppo.whole import Start, whole
 

@@ -25,10 +25,10 @@ from blueprint.witness import (
     lowest_ratio,
     shows_slopes,
 )
+from blueprint.witness import networks as models
 from blueprint.witness.ppo import update
-from blueprint.workbooks.rlhf_ppo.witness import models
+from blueprint.witness.rollout import ties
 from blueprint.workbooks.rlhf_ppo.witness.minibatches import learnt
-from blueprint.workbooks.rlhf_ppo.witness.rollout import ties
 from blueprint.workbooks.rlhf_ppo.witness.start import POLICY, SCORED, slots_of, temperature_of, texts_of, texts_read
 from blueprint.workbooks.rlhf_ppo.witness.watched import watched
 

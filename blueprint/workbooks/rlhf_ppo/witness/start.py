@@ -22,9 +22,9 @@ from blueprint.witness import (
     wide,
     with_end,
 )
-from blueprint.workbooks.rlhf_ppo.witness import models
+from blueprint.witness import networks as models
+from blueprint.witness.rollout import add_words, prompt_rows, replay, slot_rows
 from blueprint.workbooks.rlhf_ppo.witness.metrics import response_rows
-from blueprint.workbooks.rlhf_ppo.witness.rollout import add_words, prompt_rows, replay, slot_rows
 
 POLICY, SCORED = ("E", "W", "Y"), ("E", "W", "head.w", "head.b")
 

@@ -4,26 +4,24 @@ from typing import NamedTuple
 
 from blueprint.language import Block, Operand, link
 from blueprint.page.outline import Item, Line, Note, Row, Section, Sheet, key, minor
-from blueprint.workbooks.common import (
+from blueprint.workbooks.common.definitions import (
     ROWS,
     Distribution,
-    InView,
     Memory,
-    Rows,
     chosen_logprobs,
     entropy,
     exact_kl,
     logits,
     memory_weights,
     rnn,
-    several,
-    sheet_of,
     softmax,
     tempered,
     word_weights,
 )
-from blueprint.workbooks.rlhf_ppo.rollout import RESPONSE, rollout, slots_of
-from blueprint.workbooks.rlhf_ppo.sheets.critics import memory_sections, moved
+from blueprint.workbooks.common.rollout import RESPONSE, rollout, slots_of
+from blueprint.workbooks.common.sheets.critics import memory_sections, moved
+from blueprint.workbooks.common.sheets.rows import Rows, several, sheet_of
+from blueprint.workbooks.common.sheets.walk import InView
 
 DRAW = (
     "Another u, another token. A u below the first F draws token 0, which ends the text: the response is then shorter."

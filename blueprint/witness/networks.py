@@ -8,7 +8,7 @@ policy, head.w [F, J] and head.b [F] of a model with one number. F are files, so
 import torch
 from torch.nn.functional import embedding
 
-from blueprint.witness import Held
+from blueprint.witness.tensors import Held
 
 
 def step_weights(model: Held) -> tuple[torch.Tensor, torch.Tensor]:

@@ -20,7 +20,8 @@ from blueprint.language import (
     typed,
     where,
 )
-from blueprint.workbooks.common import ROWS, Rows, count, ends_at, n, named, per_response, t, v
+from blueprint.workbooks.common.definitions import ROWS, count, ends_at, n, per_response, t, v
+from blueprint.workbooks.common.sheets.rows import Rows, named
 
 RESPONSE = "rollout.response"
 """The typed tokens of the responses, where there are any: written whatever is drawn; where one is blank, the draw decides."""

@@ -7,22 +7,11 @@ drawn where u falls among the cumulative probabilities that exclude the token it
 import numpy as np
 import torch
 
-from blueprint.witness import (
-    TIE,
-    Array,
-    Batch,
-    File,
-    Held,
-    Named,
-    Rows,
-    Tie,
-    WitnessError,
-    block,
-    ids,
-    with_end,
-    with_start,
-)
-from blueprint.workbooks.rlhf_ppo.witness.models import at_start, lookup, step_weights
+from blueprint.witness.batch import Batch, Rows
+from blueprint.witness.networks import at_start, lookup, step_weights
+from blueprint.witness.settings import Array, File, WitnessError, block, ids
+from blueprint.witness.tensors import Held, Named, with_end, with_start
+from blueprint.witness.witness import TIE, Tie
 
 FIXED = "rollout.response"
 """The block of a response's typed tokens, which not every file has."""

@@ -5,13 +5,11 @@ from collections.abc import Sequence
 
 from blueprint.language import Axis, Block, link
 from blueprint.page.outline import Item, Line, Note, Row, Section, Sheet, Table, key
-from blueprint.workbooks.common import (
+from blueprint.workbooks.common.definitions import (
     ROWS,
     Head,
-    InView,
     Memory,
     Network,
-    Rows,
     at_start,
     change_of,
     head_weights,
@@ -20,10 +18,11 @@ from blueprint.workbooks.common import (
     rnn,
     scalar_head,
     score_of,
-    sheet_of,
     updated,
     v,
 )
+from blueprint.workbooks.common.sheets.rows import Rows, sheet_of
+from blueprint.workbooks.common.sheets.walk import InView
 
 NO_GRADIENT = (
     "Δ is typed; no gradient is computed. In the default example it is such that tokens stand in every corner of the clip: good",
