@@ -42,10 +42,10 @@ def _made(*overrides: str) -> Book:
 class Switchboard:
     """A saved workbook in ironcalc."""
 
-    def __init__(self, *more: str):
-        """Saves the default preset's workbook and opens it."""
+    def __init__(self, book: Book):
+        """Saves a workbook, made with the default preset, and opens it."""
         self.path = Path(mkdtemp()) / "switched.xlsx"
-        self.book = built("default", {}, *more)
+        self.book = book
         self.book.save(self.path)
         self.places: dict[str, Found] = Opened(self.path).places
         self.engine = Engine(self.path)
@@ -69,7 +69,13 @@ class Switchboard:
 @cache
 def switchboard(*more: str) -> Switchboard:
     """Returns the workbook that all tests of a session share."""
-    return Switchboard(*more)
+    return Switchboard(built("default", {}, *more))
+
+
+def types(board: Switchboard, block: str, value: str | float) -> str:
+    """Returns the line of Basic that types a word or a number, as a person does."""
+    place, typed = board.places[block], f'.String = "{value}"' if isinstance(value, str) else f".Value = {value!r}"
+    return f'book.Sheets.getByName("{place.sheet}").getCellByPosition({place.left - 1}, {place.top - 1}){typed}'
 
 
 def blocks_of_tables(target: Path, places: Mapping[str, Found]) -> dict[str, Array]:

@@ -13,7 +13,7 @@ from blueprint.inputs.setting import OFF
 from blueprint.workbooks.common.conventions.data import FOLLOWS, rlhf
 from tests.audit import spoil
 from tests.page.basic import Change, edit
-from tests.workbooks.switched import Given, Switchboard, blocks_of_tables, built, same, switchboard, wrong
+from tests.workbooks.switched import Given, blocks_of_tables, built, same, switchboard, types, wrong
 
 HOLE = "text.mask=[[1,1,0,0,1,1],[1,1,1,1,0,0],[1,1,0,0,0,0],[1,1,1,1,1,1]]"
 CASES = tuple(
@@ -101,12 +101,6 @@ def test_what_is_typed_goes_before_the_preset_and_emptied_gives_way_to_it() -> N
     emptied = board.switched("verl", {})
     assert (typed["loss.dual_clip"].item(), emptied["loss.dual_clip"].item()) == (OFF, 3.0)
     assert typed["policy_loss"].item() != emptied["policy_loss"].item()
-
-
-def types(board: Switchboard, block: str, value: str | float) -> str:
-    """Returns the line of Basic that types a word or a number, as a person does."""
-    place, typed = board.places[block], f'.String = "{value}"' if isinstance(value, str) else f".Value = {value!r}"
-    return f'book.Sheets.getByName("{place.sheet}").getCellByPosition({place.left - 1}, {place.top - 1}){typed}'
 
 
 def mixes() -> list[Given]:

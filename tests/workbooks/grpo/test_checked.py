@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import openpyxl
 import pytest
 from click.testing import CliRunner
@@ -17,14 +16,13 @@ from blueprint.cli import main
 from blueprint.inputs import load
 from blueprint.reopening import back_from
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.registry import witness_of
 from tests.checking.cells import change
 from tests.checking.running import judged, run
 from tests.checking.test_check_live import cell_of
-from tests.page.workshop import Array, located, made, save_made
+from tests.page.workshop import located, made, save_made
 from tests.reopening.alike import fields_that_differ
+from tests.workbooks.grpo.apart import apart
 
-PRESETS = ("verl_grpo", "nemo_rl", "trl_rloo", "openrlhf", "verl_gspo", "oat", "verl_cispo", "trl_dr_grpo")
 TYPED = {"score": ((4,), 0.25), "group.std.yours": ((), "others")}
 """What is typed by hand: the place in a block, and what stands there then."""
 
@@ -41,34 +39,6 @@ def test_every_quantity_of_the_default_agrees(plain: Path) -> None:
     assert {line.name for line in verdict.lines} == computed
     assert verdict.agrees
     assert run(plain)[0] == 0
-
-
-def typed_in(book: Book) -> dict[str, Array]:
-    """Returns what is typed in a workbook, by block."""
-    return {block.name: array for block, array in book.values.arrays.items() if block.typed}
-
-
-def apart(overrides: tuple[str, ...]) -> dict[str, float]:
-    """Returns by row how far torch is from the workbook of some overrides; words that differ are 1 apart."""
-    book = made(*overrides, numbers="grpo-batch")
-    ours = {block.name: array for block, array in book.values.arrays.items()}
-    (theirs,) = witness_of([typed_in(book)], device="cpu")
-    assert len(theirs) > 500
-    return {name: distance(ours[name], each) for name, each in theirs.items()}
-
-
-def distance(ours: Array, theirs: Array) -> float:
-    """Returns the largest distance of two arrays, relative to the largest number above 1."""
-    if ours.dtype == object:
-        return float((ours != theirs).any())
-    same = np.where(ours == theirs, 0.0, ours)  # a limit that is off is infinite
-    return float(np.abs(same - np.where(ours == theirs, 0.0, theirs)).max() / max(1.0, np.abs(same).max()))
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-def test_every_quantity_of_a_preset_agrees(preset: str) -> None:
-    found = apart((f"preset={preset}",))
-    assert {name: far for name, far in found.items() if not far <= 1e-12} == {}
 
 
 OTHERS: tuple[tuple[str, ...], ...] = (
@@ -92,8 +62,7 @@ OTHERS: tuple[tuple[str, ...], ...] = (
 
 @pytest.mark.parametrize("overrides", OTHERS, ids=[each[0] for each in OTHERS])
 def test_every_quantity_of_other_conventions_agrees(overrides: tuple[str, ...]) -> None:
-    found = apart(overrides)
-    assert {name: far for name, far in found.items() if not far <= 1e-12} == {}
+    assert apart(made(*overrides, numbers="grpo-batch")) == {}
 
 
 @pytest.mark.parametrize(
@@ -129,10 +98,7 @@ def test_what_was_typed_by_hand_is_stale_and_builds_a_workbook_that_agrees(
     back = back_from(changed)
     assert (back.unheld, back.remarks) == ([], [])
     assert fields_that_differ(load("grpo-batch"), back.numbers) != []
-    made_again = Book(blueprint_of(back.numbers))
-    (theirs,) = witness_of([typed_in(made_again)], device="cpu")
-    ours = {each.name: array for each, array in made_again.values.arrays.items()}
-    assert max(distance(ours[name], each) for name, each in theirs.items()) <= 1e-12
+    assert apart(Book(blueprint_of(back.numbers))) == {}
 
 
 @pytest.mark.parametrize("overrides", [(), ("preset=verl_grpo", "kl.coef=0.07", "loss.clip_high=off")])
