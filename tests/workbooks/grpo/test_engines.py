@@ -1,4 +1,4 @@
-"""A preset chosen in the sheet: both engines, the definitions and torch have the same numbers, and the loss is the library's own."""
+"""A preset chosen in the sheet: both engines, definitions and torch have the same numbers, and the loss is the library's own."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ RECORDED = {
     "nemo_rl": ("nemo_rl_7ea279a", "grpo_default"), "open_instruct": ("open_instruct_e6c3044", "default"),
     "default": ("trl_1.16.0_GRPOTrainer", "default_later_step"),
 }  # fmt: skip
-"""Ten presets and the default: library and variant of the run that the preset repeats. The default stands last: typed into an engine
-after the others, it leads back."""
+"""Ten presets and the default: library and variant of the run that the preset repeats."""
 # Both compute in double precision, and sum in an order of their own; LibreOffice writes 15 digits.
 TOLERANCE = 1e-12
 
