@@ -12,7 +12,16 @@ from click.testing import CliRunner, Result
 from blueprint.cli import main
 from blueprint.page.read import read
 
-BUILT_IN = ["default", "classic", "epochs", "grpo-batch", "kl-controller", "ten-libraries", "very-very-sleepy"]
+BUILT_IN = [
+    "default",
+    "classic",
+    "epochs",
+    "grpo-batch",
+    "kl-controller",
+    "reinforce",
+    "ten-libraries",
+    "very-very-sleepy",
+]
 SMALL = ["--numbers", "very-very-sleepy", "--no-proof"]
 """The quickest build."""
 

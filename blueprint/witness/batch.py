@@ -48,8 +48,8 @@ class Batch:
 
     @cached_property
     def sizes(self) -> list[tuple[int, int]]:
-        """Episodes and positions of each file."""
-        return [(shape[0], shape[1]) for shape in (block(file, self.frame).shape for file in self.files)]
+        """Episodes and positions of each file; a frame of one axis has one position each."""
+        return [(shape[0], (*shape, 1)[1]) for shape in (block(file, self.frame).shape for file in self.files)]
 
     @cached_property
     def exists(self) -> torch.Tensor:

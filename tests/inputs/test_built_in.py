@@ -126,6 +126,7 @@ def test_names_come_with_a_sentence_the_default_first() -> None:
         "epochs",
         "grpo-batch",
         "kl-controller",
+        "reinforce",
         "ten-libraries",
         "very-very-sleepy",
     ]

@@ -22,7 +22,14 @@ def own(name: str = "mine", *levels: str) -> Kind:
 
 
 def test_every_part_of_every_record_is_where_it_says() -> None:
-    assert [kind.name for kind in kinds()] == ["rlhf_ppo", "classic_ppo", "grpo", "kl_controller", "minibatch"]
+    assert [kind.name for kind in kinds()] == [
+        "rlhf_ppo",
+        "classic_ppo",
+        "grpo",
+        "kl_controller",
+        "minibatch",
+        "reinforce",
+    ]
     for kind in kinds():
         parts = [getattr(kind, field.name) for field in fields(kind)[2:]]  # name and title are words
         several = [each for part in parts if isinstance(part, dict) for each in part.values()]

@@ -22,6 +22,7 @@ NUMBERS = {
     "live default": ("default", ("conventions=live",)),
     "classic": ("classic", ()),
     "kl-controller": ("kl-controller", ()),
+    "reinforce": ("reinforce", ()),
 }
 BOOKS = {name: Book(blueprint_of(load(*numbers))) for name, numbers in NUMBERS.items()}
 BOOKS["a minibatch"] = window_book(batch=with_everything_logged())

@@ -36,6 +36,7 @@ NUMBERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "classic": ("classic", ()),
     "smooth L1": ("classic", ("preset=torchrl",)),
     "kl-controller": ("kl-controller", ()),
+    "reinforce": ("reinforce", ()),
 }
 
 EXCEPTIONS = {

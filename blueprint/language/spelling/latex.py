@@ -37,7 +37,7 @@ LETTERS = {
     "α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "δ": r"\delta", "Δ": r"\Delta ", "ε": r"\varepsilon",
     "θ": r"\theta", "λ": r"\lambda", "μ": r"\mu", "π": r"\pi", "ρ": r"\rho", "σ": r"\sigma", "Σ": r"\Sigma ",
     "τ": r"\tau", "ψ": r"\psi", "Â": r"\hat{A}", "ẑ": r"\hat{z}", "²": "^2", "·": r"\cdot ", "‖": r"\Vert ", "−": "-",
-    "∣": r"\mid ", "±": r"\pm ",
+    "∣": r"\mid ", "±": r"\pm ", "∇": r"\nabla ", "η": r"\eta", "ĝ": r"\hat{g}",
 }  # fmt: skip
 
 

@@ -146,6 +146,7 @@ BEGINS = {
     "classic": "rewards, values and scores of actions",
     "controller": "the KL of whole responses",
     "responses": "logits and scores of several responses to each prompt",
+    "bandit": "rewards of single tokens and uniform draws",
 }
 """Where the numbers of a workbook begin, by its level."""
 

@@ -1,0 +1,19 @@
+"""The record of REINFORCE."""
+
+from pathlib import Path
+
+from blueprint.workbooks.kind import Kind
+
+HERE = Path(__file__).parent
+KIND = Kind(
+    "reinforce",
+    "REINFORCE",
+    {"bandit": "blueprint.workbooks.reinforce.schema:LEVEL"},
+    "blueprint.workbooks.reinforce.build:reinforce",
+    settings="blueprint.workbooks.reinforce.schema:REINFORCE",
+    numbers=HERE / "numbers",
+    saved={"bandit": ("draws.uniform", "blueprint.workbooks.reinforce.schema:numbers_in")},
+    notes=(HERE / "notes.toml",),
+    witness="blueprint.workbooks.reinforce.witness:WITNESS",
+    misconceptions="blueprint.workbooks.reinforce.misconceptions:MISCONCEPTIONS",
+)
