@@ -60,11 +60,8 @@ def _numbers(draft: Draft) -> Numbers:
     for place, row in enumerate(responses, start=1):
         if stray := next((word for word in row if word.casefold() not in {each.casefold() for each in known}), ""):
             raise refusal(f"text.responses, row {place}", stray, "a token of text.vocabulary")
-    mask = np.asarray(parts["text.mask"])
-    if np.any(np.diff(mask, axis=1) > 0) or np.any(mask[:, 0] == 0):
-        raise refusal(
-            "text.mask", "a gap, or a response without a token", "1 from the first position to the last token"
-        )
+    if np.any(np.diff(np.asarray(parts["text.mask"]), axis=1) > 0):
+        raise refusal("text.mask", "a 1 behind a 0", "1 from the first position to the last token, 0 behind")
     return draft.numbers(parts)
 
 

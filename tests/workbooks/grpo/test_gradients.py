@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from blueprint.language import Values
-from blueprint.language.gradient import Gradient, gradient
+from blueprint.language.gradient import Gradient
 from blueprint.workbooks.grpo.backward import CONSTANT
 from blueprint.workbooks.grpo.schema import GRPO
 from tests.workbooks.grpo.recorded import APART, Array, Run, batch, off, recorded_file
-from tests.workbooks.grpo.test_recorded import PLAIN, RUN, RUNS, computed, outlined
+from tests.workbooks.grpo.test_recorded import PLAIN, RUNS, beside
 
 RECORDED = [place for place, run in enumerate(PLAIN) if "grad_logp" in run.out]
 
@@ -20,27 +20,19 @@ OTHERS = [run for run in RUNS if run not in PLAIN and "grad_logp" in run.out]
 @cache
 def backward() -> tuple[Gradient, Values]:
     """Differentiates the total of every run by the log-probs, all runs side by side."""
-    steps, rows, numbers = outlined()
-    known = {**rows, **steps.rows}
-    made = gradient(
-        steps.total.total.block,
-        [rows["policy.logprobs"]],
-        [known[name] for name in CONSTANT],
-        along=(RUN,),
-    )
-    return made, computed(made.blocks, numbers)
+    made = beside().gradient()
+    return made, beside().computed(made.blocks)
 
 
 def slopes() -> Array:
     """The slope of each run's loss by each log-prob: [run, response, position]."""
-    _, rows, _ = outlined()
     made, values = backward()
-    return np.asarray(values[made[rows["policy.logprobs"]]], float)
+    return np.asarray(values[made[beside().given["policy.logprobs"]]], float)
 
 
 def test_what_is_held_is_what_the_steps_hold() -> None:
-    steps, rows, _ = outlined()
-    assert {*CONSTANT} - {*rows} - {"advantages"} == {block.name for block in steps.steps.constant}
+    held = {block.name for block in beside().steps.steps.constant}
+    assert {*CONSTANT} - {*beside().given} - {"advantages"} == held
 
 
 def test_no_recorded_gradient_is_left_out_but_one_that_stands_apart() -> None:
@@ -65,12 +57,11 @@ def test_the_gradient_is_that_of_the_library(place: int) -> None:
 
 @pytest.mark.parametrize("run", OTHERS, ids=[f"{run.library}-{run.variant}" for run in OTHERS])
 def test_the_gradient_is_that_of_the_library_where_two_models_are_one(run: Run) -> None:
-    _, rows, numbers = outlined()
-    made, _ = backward()
+    (made, _), rows, numbers, m = backward(), beside().given, beside().numbers, batch().mask
     asked = {block: _asked(run, block.name) for block in numbers if block.name in GRPO}
-    said = {"old.logprobs": batch().logprobs(run.old), "reference.logprobs": batch().logprobs(run.reference)}
-    values = computed(made.blocks, numbers | asked | {rows[name]: each for name, each in said.items()})
-    assert off(values[made[rows["policy.logprobs"]]][0], run.out["grad_logp"], batch().mask) <= run.tolerance
+    said = {"old.logprobs": m * batch().logprobs(run.old), "reference.logprobs": m * batch().logprobs(run.reference)}
+    values = beside().computed(made.blocks, numbers | asked | {rows[name]: each for name, each in said.items()})
+    assert off(values[made[rows["policy.logprobs"]]][0], run.out["grad_logp"], m) <= run.tolerance
 
 
 def _asked(run: Run, key: str) -> list[float]:

@@ -2,40 +2,25 @@
 
 import numpy as np
 import pytest
-import torch
 
 from blueprint.workbooks.grpo.schema import GRPO
-from blueprint.workbooks.grpo.witness import Asked, Responses, losses, signal
+from blueprint.workbooks.grpo.witness import Asked
 from tests.workbooks.grpo.recorded import Array, Run, batch, off, runs
+from tests.workbooks.grpo.side_by_side import witnessed
 
 RUNS = list(runs())
 
 
 def computed(run: Run) -> dict[str, Array]:
     """Returns what the witness makes of the batch with the conventions of a run, by what the record calls it."""
-    given = batch()
-    logits = {name: torch.tensor(each, dtype=torch.float64) for name, each in given.logits.items()}
-    z = logits["new"].requires_grad_()
-    tokens = torch.tensor(given.tokens)[..., None]
-    said = {name: each.log_softmax(-1).gather(-1, tokens)[..., 0] for name, each in logits.items()}
-    said["new"].retain_grad()
-    said["ref"], said["old"] = (said[name].detach() for name in (run.reference, run.old))
-    score, truncated, greedy, mask = (
-        torch.tensor(each, dtype=torch.float64) for each in (given.rewards, given.truncated, given.greedy, given.mask)
-    )
-    entropy = -(z.softmax(-1) * z.log_softmax(-1)).sum(-1)
-    of = Responses(
-        score, truncated, greedy, mask, said["new"], said["old"], said["ref"], said["rollout"], entropy, size=4
-    )
     use = Asked({key: setting.value for key, setting in GRPO.items()} | run.conventions)
-    made = signal(of, use)
-    lost = losses(of, made, use)
+    of, z, made, lost = witnessed(batch(), run.conventions, run.reference, run.old)
     lost.total.backward()  # type: ignore[no-untyped-call]
     objective = use.word("loss.objective")
     found = {
-        "advantages": made.advantages, "ratio": said["new"] if objective == "reinforce" else lost.ratio,
+        "advantages": made.advantages, "ratio": of.new if objective == "reinforce" else lost.ratio,
         "is_weight": lost.weight, "kl_per_token": lost.kl, "loss": lost.total,
-        "grad_logits": z.grad, "grad_logp": said["new"].grad,
+        "grad_logits": z.grad, "grad_logp": of.new.grad,
     }  # fmt: skip
     # A library logs the KL that it pays: in the loss, or in the reward, where β is already in it; without any, what it likes.
     match use.word("kl.place"):

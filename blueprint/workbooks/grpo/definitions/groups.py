@@ -76,9 +76,9 @@ def _spread(r: Given, mean: Given, others: Given, batch: Given, left: Given, man
     own[q, i, j.first - 1] = number(i)
     own[q, i, j] = own[q, i, j - 1] - 1
     away = s.along("group.away", (q, i, j), where(equal(own[q, i, j], 0), 0, r[q, j] - others[q, i]))
-    of_others = s.table(
-        "group.std_of_others", sqrt(Sum(j, away[q, i, j] * away[q, i, j]) / maximum(s.count.group - 2, 1))
-    )
+    root = sqrt(Sum(j, away[q, i, j] * away[q, i, j]) / maximum(s.count.group - 2, 1))
+    # Of two responses the other is one alone: that it has no spread is not left to rounding.
+    of_others = s.table("group.std_of_others", where(less(2, s.count.group), root, 0))
     off = s.table("group.off_batch", r[q, i] - batch)
     batch_std = s.one(
         "group.batch_std", sqrt(Sum((q, i), off[q, i] * off[q, i]) / maximum(s.count.responses - ddof, 1))
@@ -88,7 +88,7 @@ def _spread(r: Given, mean: Given, others: Given, batch: Given, left: Given, man
     )
     left_std, left_batch = _of_what_is_left(left, s)
     not_zero = s.table("group.not_zero", where(equal(r[q, i], 0), 0, 1))
-    share = s.one("group.share_not_zero", Sum((q, i), not_zero[q, i]) / s.count.responses)
+    share = s.one("group.share_not_zero", maximum(Sum((q, i), not_zero[q, i]), 1) / s.count.responses)
     picked = s.pick(
         "group.spread", (q, i), "group.std", none=1, group=group_std[q], moments=moments[q], others=of_others[q, i],
         batch=batch_std, residual=residual, group_of_advantages=left_std[q], batch_of_advantages=left_batch, mean=mean[q],

@@ -59,7 +59,7 @@ def _geometric(d: Given, A: Given, m: Given, s: Steps) -> Row:
     held = s.within("gmpo.held", d, "loss.clip_low", "loss.clip_high", (lambda low: -low, lambda high: high))
     worse = s.row("gmpo.worse", where(less(A[n, t], 0), maximum(d[n, t], held[n, t]), minimum(d[n, t], held[n, t])))
     counts = s.row("gmpo.counts", where(equal(A[n, t], 0), 0, m[n, t] * worse[n, t]))
-    length = s.each("gmpo.length", Sum(t, m[n, t]) + s.use.used["ratio.length_eps"])
+    length = s.each("gmpo.length", maximum(Sum(t, m[n, t]), 1) + s.use.used["ratio.length_eps"])
     ratio = s.each("gmpo.ratio", exp(Sum(t, counts[n, t]) / length[n]))
     mean = s.each("gmpo.advantage", Sum(t, m[n, t] * A[n, t]) / length[n])
     return s.row("gmpo.token_loss", -(ratio[n] * mean[n]))

@@ -120,7 +120,7 @@ def divisors(table: Table, left: Table, use: Asked) -> Table:
         "group_of_advantages": lambda: spread(left, 1, ddof),
         "batch_of_advantages": lambda: spread(left.flatten(), 0, ddof),
         "mean": lambda: table.mean(1, keepdim=True),
-        "not_zero": lambda: (table != 0).to(table).mean(),
+        "not_zero": lambda: share_not_zero(table),
     }
     return ways[use.word("group.std")]().expand_as(table)
 
@@ -129,6 +129,11 @@ def spread(x: Tensor, dim: int, ddof: int) -> Tensor:
     """Returns the standard deviation along a dimension; of one number it is 0."""
     away = (x - x.mean(dim, keepdim=True)).square().sum(dim, keepdim=True)
     return (away / max(x.shape[dim] - ddof, 1)).sqrt()
+
+
+def share_not_zero(table: Table) -> Tensor:
+    """Returns which share of the rewards is not 0; where all are, one counts (verl 0.9.1, compute_gpg_outcome_advantage)."""
+    return (table != 0).to(table).sum().clamp(min=1) / table.numel()
 
 
 def credited(of: Responses, shaped: Tensor, A: Tensor, baseline: Tensor, paid: Tensor, use: Asked) -> Tensor:

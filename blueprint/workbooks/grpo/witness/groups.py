@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from blueprint.witness import Held, Named
-from blueprint.workbooks.grpo.witness.advantages import spread
+from blueprint.workbooks.grpo.witness.advantages import share_not_zero, spread
 from blueprint.workbooks.grpo.witness.options import Asked
 from blueprint.workbooks.grpo.witness.places import Places
 from blueprint.workbooks.grpo.witness.rewards import held_rows, named
@@ -48,9 +48,9 @@ def spread_rows(rows: Held, places: Places, use: Asked) -> Named:
         "centred": centred, "deviation": spread(r, 1, ddof)[:, 0], "square": square,
         "moments": (square.clamp(min=0) * size / max(size - 1, 1)).sqrt(),
         "own": own.to(r).expand(len(r), -1, -1), "away": away,
-        "std_of_others": (away.square().sum(-1) / max(size - 2, 1)).sqrt(), "off_batch": r - r.mean(),
+        "std_of_others": (away.square().sum(-1) / max(size - 2, 1)).sqrt() * (size > 2), "off_batch": r - r.mean(),
         "batch_std": spread(r.flatten(), 0, ddof)[0], "residual_std": residual,
-        **left_rows(rows["group.less_baseline"], ddof), "not_zero": (r != 0).to(r), "share_not_zero": (r != 0).to(r).mean(),
+        **left_rows(rows["group.less_baseline"], ddof), "not_zero": (r != 0).to(r), "share_not_zero": share_not_zero(r),
     }  # fmt: skip
     ways = {
         "none": r.new_ones(()), "group": found["deviation"][:, None], "moments": found["moments"][:, None],

@@ -90,7 +90,7 @@ def objective(of: Responses, d: Tensor, ratio: Tensor, A: Tensor, use: Asked) ->
         case "gmpo":
             held = d if low is None and high is None else d.clamp(None if low is None else -low, high)
             worse = A.sign() * torch.minimum(A.sign() * d, A.sign() * held)
-            length = of.lengths + use.number("ratio.length_eps")
+            length = of.lengths.clamp(min=1) + use.number("ratio.length_eps")
             geometric = ((worse * of.mask).sum(1) / length).exp()
             return wide(-geometric * (A * of.mask).sum(1) / length, d)
         case _:

@@ -73,7 +73,7 @@ def geometric_rows(d: Tensor, A: Tensor, use: Asked, r: Nodes) -> None:
     held = r["gmpo.held"]
     r["gmpo.worse"] = torch.where(A < 0, first_of(d, held, torch.ge), first_of(d, held, torch.le))
     r["gmpo.counts"] = torch.where(A == 0, 0.0, m * r["gmpo.worse"])
-    r["gmpo.length"] = length = m.sum(1) + use.number("ratio.length_eps")
+    r["gmpo.length"] = length = m.sum(1).clamp(min=1) + use.number("ratio.length_eps")
     r["gmpo.ratio"] = (r["gmpo.counts"].sum(1) / length).exp()
     r["gmpo.advantage"] = (m * A).sum(1) / length
     r["gmpo.token_loss"] = wide(-r["gmpo.ratio"] * r["gmpo.advantage"], m)

@@ -1,0 +1,134 @@
+"""Every preset on batches that no library was run on: far log-probs, one token, one response, empty ones, equal and huge rewards.
+
+The definitions and the core of the witness give the same advantages, ratios, losses and gradients; where a library divides by 0,
+both have no number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="the outside witness needs torch")
+
+from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
+from tests.workbooks.grpo.apart import distance
+from tests.workbooks.grpo.recorded import Array, Batch
+from tests.workbooks.grpo.side_by_side import SideBySide, array, witnessed
+
+PRESETS = {name: preset.values for name, preset in grpo_presets().presets.items()}
+# Both compute in double precision, in an order of their own; relative to the largest number of a row.
+TOLERANCE = 1e-12
+NOISE = 1e-11
+"""Of a single token whitening leaves rounding, 1e-16 of its advantage, and divides it by √1e-8."""
+WORDS = 5
+
+
+def drawn(
+    prompts: int, size: int, positions: int, *, lengths: Sequence[int] = (), rewards: float | None = None,
+    scale: float = 1, cut: float = 0, far: float = 0, seed: int = 0,
+) -> Batch:  # fmt: skip
+    """Draws a batch. rewards: the same for all; far: by how much a log-prob falls, of the old policy and of the new in turn."""
+    rng, count = np.random.default_rng(seed), prompts * size
+    n = np.array(lengths) if lengths else rng.integers(1, positions + 1, count)
+    tokens, z = rng.integers(0, WORDS, (count, positions)), rng.normal(size=(count, positions, WORDS))
+    logits = {name: z + 0.3 * rng.normal(size=z.shape) for name in ("new", "old", "ref", "rollout")}
+    for at in np.ndindex(count, positions):
+        logits["new" if sum(at) % 2 else "old"][(*at, tokens[at])] -= far
+    scores = scale * rng.integers(-4, 5, count) / 4 if rewards is None else np.full(count, float(rewards))
+    mask = (np.arange(positions) < n[:, None]).astype(float)
+    return Batch(scores, np.full(count, float(cut)), rng.normal(size=prompts), mask, tokens, logits)
+
+
+BATCHES: dict[str, Callable[[], Batch]] = {
+    "plain": partial(drawn, 3, 4, 6, seed=1),
+    "log-ratios of 20": partial(drawn, 3, 4, 6, far=20),
+    "log-ratios of 200": partial(drawn, 3, 4, 6, far=200),
+    "log-ratios of 700": partial(drawn, 3, 4, 6, far=700),
+    "one token each": partial(drawn, 3, 4, 6, lengths=[1] * 12),
+    "one position": partial(drawn, 3, 4, 1),
+    "groups of two": partial(drawn, 4, 2, 5),
+    "groups of one": partial(drawn, 5, 1, 5),
+    "one prompt": partial(drawn, 1, 8, 4),
+    "one response": partial(drawn, 1, 1, 3),
+    "rewards all 1": partial(drawn, 3, 4, 5, rewards=1),
+    "rewards all 0": partial(drawn, 3, 4, 5, rewards=0),
+    "rewards of 1e150": partial(drawn, 3, 4, 5, scale=1e150),
+    "rewards of 1e-150": partial(drawn, 3, 4, 5, scale=1e-150),
+    "all cut off": partial(drawn, 3, 4, 5, cut=1),
+    "an empty response": partial(drawn, 3, 4, 5, lengths=[0, 3, 4, 5, 1, 2, 3, 4, 5, 5, 5, 5]),
+    "an empty group": partial(drawn, 3, 4, 5, lengths=[0, 0, 0, 0, 1, 2, 3, 4, 5, 5, 5, 5]),
+    "no token at all": partial(drawn, 1, 2, 5, lengths=[0, 0]),
+}
+NO_NUMBER = {
+    "an empty group": {"verl_opo": "the mean weighted by lengths divides by the lengths of the group, 0"},
+    "no token at all": {
+        "verl_opo": "the mean weighted by lengths divides by the lengths of the group, 0",
+        "rfpp_paper": "the mean over all tokens divides by their number, 0; verl adds 1e-8",
+    },
+}  # fmt: skip
+"""Where the loss is no number, and why."""
+ROWS = ("reward", "group.advantage", "advantages", "ratio", "policy.token_loss", "rollout.counts", "policy_loss", "kl_loss",
+        "entropy", "total_loss")  # fmt: skip
+SLOPE = "the slope of the loss by each log-prob"
+
+
+def by_definitions(batch: Batch) -> dict[str, Array]:
+    """Returns the rows that are compared, for all presets at once."""
+    beside = SideBySide(batch, list(PRESETS.values()))
+    way_back = beside.gradient()
+    rows = {name: beside.steps.rows[name] for name in ROWS} | {SLOPE: way_back[beside.given["policy.logprobs"]]}
+    values = beside.computed([*rows.values(), *way_back.blocks])
+    return {name: np.asarray(values[block], float) for name, block in rows.items()}
+
+
+def by_witness(batch: Batch, preset: str) -> dict[str, Array]:
+    """Returns the same of one preset, from the witness; the entropy has a gradient of its own."""
+    of, _, made, lost = witnessed(batch, PRESETS[preset])
+    lost.total.backward()  # type: ignore[no-untyped-call]
+    found = (
+        made.rewards, made.of_response, made.advantages, lost.ratio, lost.tokens, lost.weight, lost.policy_loss, lost.kl_loss,
+        lost.entropy, lost.total,
+    )  # fmt: skip
+    return dict(zip(ROWS, map(array, found), strict=True)) | {SLOPE: np.asarray(of.new.grad)}
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_definitions_and_witness_agree_for_every_preset(name: str) -> None:
+    batch = BATCHES[name]()
+    ours, lost = by_definitions(batch), NO_NUMBER.get(name, {})
+    for place, preset in enumerate(PRESETS):
+        theirs = by_witness(batch, preset)
+        if preset in lost:
+            assert not np.isfinite(ours["total_loss"][place]), (preset, lost[preset])
+            assert not np.isfinite(theirs["total_loss"]), (preset, lost[preset])
+            continue
+        allowed = NOISE if name in ("one response", "one token each", "one position") else TOLERANCE
+        far = {row: distance(theirs[row], ours[row][place]) for row in ours}
+        assert {row: each for row, each in far.items() if not each <= allowed} == {}, preset
+        assert np.isfinite(theirs["total_loss"]), preset
+
+
+def test_no_large_number_stands_for_off() -> None:
+    """What is off is infinite, so that nothing is large enough to be held; any other limit is one that somebody would set."""
+    for key, setting in GRPO.items():
+        if setting.limit:
+            limits = [float(values.get(key, setting.value)) for values in PRESETS.values()]
+            assert all(abs(limit) <= 40 or limit == np.inf for limit in limits), key
+
+
+def test_what_is_off_holds_nothing() -> None:
+    """Log-ratios of 700, and every limit off: the ratio is e^700, and so is what the clip leaves of it."""
+    asked = {key: np.inf for key, setting in GRPO.items() if setting.limit}
+    beside = SideBySide(drawn(3, 4, 6, far=700), [asked])
+    rows = beside.steps.rows
+    values = beside.computed(rows.values())
+    d, ratio = values[rows["log_ratio.free"]], values[rows["ratio"]]
+    assert d.max() > 690
+    assert np.array_equal(values[rows["log_ratio"]], d)
+    assert np.allclose(ratio, np.exp(d), rtol=1e-12)
+    for name in ("ratio.clipped", "ratio.free"):
+        assert np.array_equal(values[rows[name]], ratio), name
