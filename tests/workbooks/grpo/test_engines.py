@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.book import Book
+from blueprint.inputs import load
+from blueprint.language import NoNumber
+from blueprint.workbooks import blueprint_of
 from tests.audit import spoil
 from tests.page.basic import Change, edit
 from tests.page.workshop import Array, made
@@ -58,6 +64,28 @@ def test_ironcalc_and_torch_have_the_numbers_of_the_definitions(board: Switchboa
     assert wrong(preset, found) == []
     assert found["total_loss"].item() == pytest.approx(loss(preset), abs=TOLERANCE)
     assert apart(book(preset)) == {}
+
+
+def test_an_overflow_is_a_sentence_in_python() -> None:
+    base = load("grpo-batch")
+    far = np.array(base["old.logits"])
+    far[1, 0] -= 900 * (np.array(base["text.vocabulary"]) == base["text.responses"][1][0])
+    with pytest.raises(
+        NoNumber, match=r"kl_old.k3 \(n = 2, t = 1, Rewards!\w+\) has no number: exp\(900.324\) is beyond"
+    ):
+        Book(blueprint_of(replace(base, parts={**base.parts, "old.logits": far})))
+
+
+def test_an_overflow_is_a_sentence_in_the_sheet(board: Switchboard) -> None:
+    place, start = board.places["old.logits"], board.engine.sheets["Start"]
+    written = int(board.book.values[board.book.blocks["rollout.written"]][1, 0])
+    (row, column) = next((row, column) for at, row, column in place.cells() if at == (1, 0, written))
+    before = board.engine.value(place.sheet, row, column)
+    board.engine.type(place.sheet, row, column, -900.0)
+    board.engine.evaluate()
+    cells = (board.engine.model.get_cell_value(start, *at) for at in product(range(10, 16), range(1, 20)))
+    assert any("no number: what was typed is too large" in str(each) for each in cells)
+    board.engine.type(place.sheet, row, column, before)
 
 
 @pytest.mark.usefixtures("needs_libreoffice")
