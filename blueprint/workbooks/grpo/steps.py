@@ -2,10 +2,9 @@
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Sum, equal, less, maximum, minimum
+from blueprint.language import Block
 from blueprint.workbooks.common import Choices, Rows
 from blueprint.workbooks.grpo.definitions.advantages import advantages
-from blueprint.workbooks.grpo.definitions.axes import i, n, q, t
 from blueprint.workbooks.grpo.definitions.groups import Group, group
 from blueprint.workbooks.grpo.definitions.losses import Total, averages, counted, kept_tokens, kl_in_loss, total, weight
 from blueprint.workbooks.grpo.definitions.objectives import objective
@@ -13,6 +12,7 @@ from blueprint.workbooks.grpo.definitions.ratios import Ratios, ratios
 from blueprint.workbooks.grpo.definitions.rewards import Rewards, rewards
 from blueprint.workbooks.grpo.definitions.rollouts import rollout
 from blueprint.workbooks.grpo.definitions.steps import Counts, Places, Row, Steps
+from blueprint.workbooks.grpo.definitions.watched import watched
 
 
 class Derived(NamedTuple):
@@ -56,27 +56,5 @@ def derived(given: Rows, use: Choices) -> Derived:
     by = {of: weight(of, counts, s) for of in ("policy", "kl", "entropy")}
     kl = kl_in_loss(new, ref, engine, ratio, m, s)
     whole = total(loss, corrected.weight, keep, kl, H, by, s)
-    _watched(grouped, A, ratio, kl, m, s)
+    watched(grouped, given["score"], length, A, ratio, kl, m, s)
     return Derived(s, rewarded, grouped, A, ratio, kl, whole)
-
-
-def _watched(of: Group, A: Row, ratio: Ratios, kl: Row, m: Block, s: Steps) -> None:
-    """Adds what one watches while training; none of it enters the loss."""
-    s.under("What one watches")
-    N = s.one("response.tokens_in_all", maximum(Sum((n, t), m[n, t]), 1))
-    s.one("mean.reward", Sum((q, i), of.rewards[q, i]) / s.count.responses)
-    s.one("mean.advantage", Sum((n, t), A[n, t]) / N)
-    s.one("mean.ratio", Sum((n, t), m[n, t] * ratio.used[n, t]) / N)
-    s.one("kl.mean_new", Sum((n, t), m[n, t] * kl[n, t]) / N)
-    held = s.use.prefix + "ratio.clipped"
-    clipped = next(block for made in s.sections.values() for block in made if block.name == held)
-    near = Row(clipped, s.use.lead)
-    low = s.row("clip.low", minimum(m[n, t] * less(ratio.used[n, t], near[n, t]), less(A[n, t], 0)))
-    high = s.row("clip.high", minimum(m[n, t] * less(near[n, t], ratio.used[n, t]), less(0, A[n, t])))
-    s.one("clip.fraction_low", Sum((n, t), low[n, t]) / N)
-    s.one("clip.fraction_high", Sum((n, t), high[n, t]) / N)
-    away = next(
-        block for made in s.sections.values() for block in made if block.name == s.use.prefix + "group.deviation"
-    )
-    same = s.prompt("group.same", equal(Row(away, s.use.lead)[q], 0))
-    s.one("group.share_same", Sum(q, same[q]) / s.count.prompts)

@@ -101,11 +101,19 @@ def total_rows(rows: Held, places: Places, use: Asked) -> Named:
 def watched_rows(rows: Held, places: Places, use: Asked) -> Named:
     """Returns what one watches while training: means, clip fractions, and groups of equal rewards."""
     m, A, ratio, near = (rows[name] for name in ("mask", "advantages", "ratio", "ratio.clipped"))
-    count, same = m.sum().clamp(min=1), (rows["group.deviation"] == 0).to(m)
+    count, rewards = m.sum().clamp(min=1), rows["group.reward"]
+    same = (rewards == rewards[:, :1]).all(1).to(m)
     low, high = m * ((ratio < near) & (A < 0)), m * ((near < ratio) & (A > 0))
-    return {
-        "response.tokens_in_all": count, "mean.reward": rows["group.reward"].mean(), "mean.advantage": A.sum() / count,
-        "mean.ratio": (m * ratio).sum() / count, "kl.mean_new": (m * rows["kl_new.counts"]).sum() / count, "clip.low": low,
-        "clip.high": high, "clip.fraction_low": low.sum() / count, "clip.fraction_high": high.sum() / count, "group.same": same,
-        "group.share_same": same.mean(),
+    dual = m * (rows["surrogate"] > rows["surrogate.pessimistic"])
+    shares = (low + high).sum(1) / rows["response.length"].clamp(min=1)
+    tokens = {
+        "mean.advantage": A, "mean.ratio": ratio, "mean.ratio_clipped": near, "approx_kl.k1": -rows["log_ratio"],
+        "kl.mean_new": rows["kl_new.counts"], "rollout.mean_token": rows["rollout.token"],
+        "rollout.mean_kl": -rows["rollout.log_free"], "rollout.share_inside": rows["rollout.inside"],
+        "clip.fraction_low": low, "clip.fraction_high": high, "clip.fraction": low + high, "clip.fraction_dual": dual,
+    }  # fmt: skip
+    return {name: (m * each).sum() / count for name, each in tokens.items()} | {
+        "response.tokens_in_all": count, "mean.score": rows["score"].mean(), "mean.reward": rewards.mean(),
+        "response.mean_length": rows["response.length"].mean(), "clip.low": low, "clip.high": high, "clip.dual": dual,
+        "clip.of_response": shares, "clip.mean_of_responses": shares.mean(), "group.same": same, "group.share_same": same.mean(),
     }  # fmt: skip
