@@ -1,4 +1,5 @@
-"""The gradient of the loss: to the log-prob of every token, and on to the logits with which the numbers begin."""
+"""The gradient of the loss: to the log-prob of every token, and on to the weights, or to the logits with which the
+numbers begin."""
 
 from blueprint.workbooks.common import Backward, of_policy
 
@@ -10,4 +11,6 @@ HELD = (
 )  # fmt: skip
 """Rows that the steps repeat as numbers (`Steps.held`)."""
 CONSTANT = (*GIVEN, *HELD)
-MOVED = Backward(policy=(("policy.logits",),), critic=(), constant=CONSTANT, declared=of_policy)
+MOVED = Backward(
+    policy=(("policy.E", "policy.W", "policy.Y"), ("policy.logits",)), critic=(), constant=CONSTANT, declared=of_policy
+)

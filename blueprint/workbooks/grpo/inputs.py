@@ -41,10 +41,10 @@ def texts() -> Rows:
     m[n, t.last + 1] = 0
     m[n, t] = mask[n, t]
     length = per_response("response.length", m, ROWS)
-    return named(vocabulary, prompt, written, mask, truncated, score, greedy, ids, m, length) | _places()
+    return named(vocabulary, prompt, written, mask, truncated, score, greedy, ids, m, length) | places()
 
 
-def _places() -> dict[str, Block]:
+def places() -> dict[str, Block]:
     """Counts prompts and responses, and says which response stands in which place of a group, and in which column."""
     counts = tuple(
         LABELS.one(f"count.{of}", size(axis)) for of, axis in (("prompts", q), ("group", i), ("responses", n))

@@ -8,7 +8,7 @@ from blueprint.page.outline import Blueprint
 from blueprint.workbooks.common import InView, Witnessed, checks
 from blueprint.workbooks.grpo.definitions.axes import i, n, q, t, v
 from blueprint.workbooks.grpo.inputs import MODELS, inputs_sheet, model_sheet, texts
-from blueprint.workbooks.grpo.schema import TYPED
+from blueprint.workbooks.grpo.schema import TYPED, presets_of_given
 from blueprint.workbooks.grpo.whole import Start, chosen_in, whole
 
 
@@ -21,7 +21,7 @@ def logits_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepr
         given |= rows
     start = Start(
         numbers=numbers,
-        chosen=chosen_in(numbers),
+        chosen=chosen_in(numbers, presets_of_given()),
         given=given,
         head=head,
         sheets=(inputs, *(sheet for sheet, _ in models.values())),

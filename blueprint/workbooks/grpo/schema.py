@@ -1,5 +1,6 @@
 """Level "responses": the responses to several prompts, logits under four models and scores given; its presets."""
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,10 +29,26 @@ TYPED = {
 """By key in a numbers file the block in which it is typed."""
 
 
+ONLY_RUN = (
+    "update_step", "reward.from", "reward.answer", "reward.right", "reward.form", "reward.free_tokens", "reward.token_cost",
+)  # fmt: skip
+"""Settings that say something only where models are run, and rules score what they write."""
+GIVEN = {key: each for key, each in GRPO.items() if key not in ONLY_RUN}
+"""The settings where logits, or log-probs, and scores are given."""
+TABLES = {"ppo": SETTINGS, **{group: SETTINGS for group in RECORDS.titles if group not in ("ppo", "reward")}}
+"""The tables of settings, with what describes them."""
+
+
 @cache
 def grpo_presets() -> Catalogue:
     """Read the presets of GRPO and its family: the default, the libraries and the papers."""
     return catalogue(FOLDER, RECORDS)
+
+
+@cache
+def presets_of_given() -> Catalogue:
+    """Read the same with the settings that say something where models are not run."""
+    return replace(grpo_presets(), settings=GIVEN)
 
 
 def numbers_in(file: "Saved") -> Numbers:
@@ -84,12 +101,11 @@ LEVEL = Level(
         ),
     ),
     tables={
-        "ppo": SETTINGS,
-        **{group: SETTINGS for group in RECORDS.titles if group not in ("ppo", "reward")},
+        **TABLES,
         "text": "what was asked and written", "reward": "scores, and settings", **MODELS,
     },
-    settings=GRPO,
-    presets=grpo_presets,
+    settings=GIVEN,
+    presets=presets_of_given,
     limits={"response": ROWS, "position": (1, LONGEST), "token": (2, 64), "prompt": ROWS},
     make=_numbers,
 )  # fmt: skip

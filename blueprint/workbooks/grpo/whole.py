@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from blueprint.inputs import Numbers
+from blueprint.inputs import Catalogue, Numbers
 from blueprint.language import Axis, Block
 from blueprint.page.outline import Blueprint, Row, Section, Sheet, key, minor
 from blueprint.workbooks.common import (
@@ -29,7 +29,6 @@ from blueprint.workbooks.grpo import first
 from blueprint.workbooks.grpo.definitions.axes import i, n, q, t
 from blueprint.workbooks.grpo.definitions.steps import FIXED, LABELS
 from blueprint.workbooks.grpo.inputs import MODELS
-from blueprint.workbooks.grpo.schema import grpo_presets
 from blueprint.workbooks.grpo.steps import Derived, derived
 
 SHEETS = {
@@ -66,6 +65,7 @@ class Start:
 
     sheets: those of inputs and models. names: what stands at the heads of columns. checked: what must be 0 besides what always
     must. By the names of blocks, typed: what stands in them; ranges: what may be typed there; words: those that hold tokens.
+    placed: what else says, in the columns of groups, which response stands where.
     """
 
     numbers: Numbers
@@ -79,19 +79,20 @@ class Start:
     typed: Mapping[str, object]
     ranges: Mapping[str, tuple[float, float]]
     words: tuple[str, ...]
+    placed: tuple[Block, ...] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
-def chosen_in(numbers: Numbers) -> Chosen:
+def chosen_in(numbers: Numbers, of: Catalogue) -> Chosen:
     """Makes the settings of a workbook, with the table of presets from which one picks."""
-    return chosen_of(numbers.ppo, Conventions(True, numbers["preset"]), of=grpo_presets())
+    return chosen_of(numbers.ppo, Conventions(True, numbers["preset"]), of=of)
 
 
 def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
     """Outlines the workbook; with a witness's numbers, which stand beside the workbook's own on Checks, if there are any."""
     numbers, chosen, given, head = start.numbers, start.chosen, start.given, start.head
     made = derived(given, Choices(chosen.settings.used, chosen.settings.switch, labels=LABELS.labels))
-    sheets = [*start.sheets, *_steps(made, given, head)]
+    sheets = [*start.sheets, *_steps(made, start)]
     every = {**given, **rows_on(*sheets)}
     parts, pieces = first.pieces(first.PARTS, every), first.pieces(first.PIECES, every)
     shown = [piece.shown for piece in (*parts, *pieces)]
@@ -104,7 +105,7 @@ def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
     return Blueprint(
         title=numbers.title,
         sheets=(opening, conventions_sheet(chosen, ()), presets_sheet(chosen), inputs, *others, checked),
-        sizes={**start.sizes, PRESET: len(grpo_presets().presets)},
+        sizes={**start.sizes, PRESET: len(chosen.catalogue.presets)},
         typed=chosen.settings.typed | tolerances,
         names={**start.names, PRESET: chosen.table.names},
         choices={**chosen.settings.choices, **{given[name]: given["vocabulary"] for name in start.words}},
@@ -116,15 +117,16 @@ def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
     ).with_typed(start.typed)
 
 
-def _steps(made: Derived, given: Rows, head: InView) -> list[Sheet]:
+def _steps(made: Derived, start: Start) -> list[Sheet]:
     """Outlines the sheets of steps: rows that one looks for are marked, the others folded."""
-    sheets = []
+    given, sheets = start.given, []
     for title, (lead, across, titles) in SHEETS.items():
         sections = tuple(Section(each, tuple(_row(row) for row in made.steps.sections[each])) for each in titles)
         if title == "Groups":
-            where = (Row(given["group.response"]), minor(given["response.left"]), minor(given["response.is"]))
+            below = (given["response.left"], given["response.is"], *start.placed)
+            where = (Row(given["group.response"]), *map(minor, below))
             sections = (Section("Which response stands where", where), *sections)
-        here = head.on(f"on_{title.lower()}") if across == (n, t) else None
+        here = start.head.on(f"on_{title.lower()}") if across == (n, t) else None
         sheets.append(Sheet(title, lead, sections, across, here.rows if here else (), here.mask if here else None))
     return sheets
 

@@ -1,10 +1,5 @@
 """The whole blueprint: from prompts and weights to the total loss."""
 
-from collections.abc import Sequence
-
-import numpy as np
-
-from blueprint.inputs import Array
 from blueprint.language import Axis, Block, Operand
 from blueprint.page.outline import Blueprint, Line, Note, Row, Section, Sheet, Table
 from blueprint.workbooks.common import (
@@ -26,7 +21,7 @@ from blueprint.workbooks.common import (
     t,
     v,
 )
-from blueprint.workbooks.common.rollout import RESPONSE, prompts
+from blueprint.workbooks.common.rollout import RESPONSE, block_name, padded, prompts
 from blueprint.workbooks.common.sheets.critics import new_critic, old_critic, reward_model
 from blueprint.workbooks.common.sheets.policies import new_policy, old_policy, reference
 from blueprint.workbooks.rlhf_ppo.epochs import with_epochs
@@ -124,9 +119,9 @@ def _typed(numbers: WeightNumbers) -> dict[str, object]:
     pairs = zip(numbers.prompts, numbers.responses, strict=False)
     responses = [[""] * (len(prompt) - 1) + list(response) for prompt, response in pairs]
     return {
-        "given": _padded(numbers.prompts, columns + 1),
+        "given": padded(numbers.prompts, columns + 1),
         "vocabulary": list(numbers.vocabulary),
-        **({RESPONSE: _padded(responses, columns)} if responses else {}),
+        **({RESPONSE: padded(responses, columns)} if responses else {}),
         "rollout.draw": numbers.draws,
         "explained_variance.floor": EQUAL_RETURNS,
         "rollout.draw.low": LOWEST_DRAW,
@@ -140,18 +135,3 @@ def _typed(numbers: WeightNumbers) -> dict[str, object]:
             if numbers.update.by == TYPED or "delta" not in key
         },
     }
-
-
-def _padded(rows: Sequence[Sequence[str]], width: int) -> Array:
-    """Lays texts out, a row each, in `width` columns."""
-    return np.array([[*row, *[""] * (width - len(row))] for row in rows], dtype=object)
-
-
-def block_name(key: str) -> str:
-    """Returns the block that holds a weight of the numbers file: `critic.delta_w` stands in `critic.delta.head.w`.
-
-    In a sheet upper and lower case are the same, so w and W need names that differ.
-    """
-    model, part = key.split(".")
-    letter = part.removeprefix("delta_")
-    return f"{model}.{'delta.' * (letter != part)}{'head.' * (letter in ('w', 'b'))}{letter}"

@@ -100,10 +100,7 @@ def _norms(sheet: Sheet) -> tuple[Block, ...]:
 def _extended(sheet: Sheet, seen: Watched) -> Sheet:
     """Adds to one sheet what is watched on it."""
     if seen.pulls and sheet.title == seen.at:
-        counts = () if seen.diagnosed else seen.counts
-        rows: tuple[Item, ...] = (*seen.pulls.rows, *counts, Note(ROUNDING), Line((seen.pulls.tiny,), "fixed"))
-        longer = (replace(each, items=(*each.items, *rows)) if _goes_back(each) else each for each in sheet.sections)
-        return replace(sheet, sections=tuple(longer))
+        sheet = _with_pulls(sheet, seen, seen.pulls)
     if sheet.title in seen.norms:
         *each, joint = seen.norms[sheet.title]
         return replace(sheet, sections=(*sheet.sections, Section(NORMS, (*each, key(joint)))))
@@ -113,6 +110,14 @@ def _extended(sheet: Sheet, seen: Watched) -> Sheet:
             sheet, sections=(*sheet.sections, Section(WATCHED, (*seen.counts, *models, *map(key, seen.total))))
         )
     return replace(sheet, sections=tuple(_on_start(sheet.sections, seen))) if sheet.title == START else sheet
+
+
+def _with_pulls(sheet: Sheet, seen: Watched, pulls: slopes.Pulls) -> Sheet:
+    """Adds which tokens pull, below the adjoint of the log-prob."""
+    counts = () if seen.diagnosed else seen.counts
+    rows: tuple[Item, ...] = (*pulls.rows, *counts, Note(ROUNDING), Line((pulls.tiny,), "fixed"))
+    longer = (replace(each, items=(*each.items, *rows)) if _goes_back(each) else each for each in sheet.sections)
+    return replace(sheet, sections=tuple(longer))
 
 
 def _on_start(sections: Sequence[Section], seen: Watched) -> Iterator[Section]:

@@ -1,0 +1,132 @@
+"""Level "groups": a small policy writes several responses to each prompt, and rules score them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blueprint.inputs import LONGEST, ROWS, Draft, Level, Numbers, Part, refusal
+from blueprint.inputs.entries import Draw, Number, Positive, Prompt, Text, Word
+from blueprint.workbooks.common.rollout import block_name
+from blueprint.workbooks.grpo.schema import GRPO, TABLES, grpo_presets
+
+if TYPE_CHECKING:
+    from blueprint.reopening.saved import Saved
+
+FOLDER = Path(__file__).parent
+MODELS = {
+    "old": ("the policy that wrote the responses", ("E", "W", "Y")),
+    "reference": ("the frozen policy from which drifting costs", ("E", "W", "Y")),
+    "policy": ("policy = old + update_step · delta", ("delta_E", "delta_W", "delta_Y")),
+    "reward_model": ("reads the whole text and scores it at its last token", ("E", "W", "w", "b")),
+}
+SHAPES = {"E": ("token", "embedding"), "W": ("input", "hidden"), "Y": ("hidden", "token"), "w": ("hidden",), "b": ()}
+ABOUT = {
+    "E": "a row per token, a column per number of x",
+    "W": "rows: x, h, 1; a column per number of h; h = tanh([x, h before, 1] · W)",
+    "Y": "a row per number of h, a column per token; scores = h · Y",
+    "w": "a number per number of h; output = h · w + b",
+    "b": "the b of w",
+}
+WEIGHTS = tuple(f"{model}.{part}" for model, (_, parts) in MODELS.items() for part in parts)
+"""All weights by their keys in a numbers file."""
+_EACH = ("response", "token of the response")
+
+
+def _weight(key: str) -> Part:
+    name = key.partition(".")[2]
+    letter = name.removeprefix("delta_")
+    return Part(key, Number, SHAPES[letter], ABOUT[letter] if letter == name else f"what the update adds to {letter}")
+
+
+def _numbers(draft: Draft) -> Numbers:
+    """Make the numbers of a checked file.
+
+    Raises:
+        NumbersError: if there is no such preset, tables differ in shape, a token is unknown, or the responses are not as many
+            for each prompt.
+    """
+    grpo_presets().preset(draft.parts["preset"])
+    parts = draft.fitted()
+    _check_words(parts)
+    responses, prompts = len(parts["rollout.draws"]), len(parts["text.prompts"])
+    if responses % prompts:
+        raise refusal("rollout.draws", f"{responses} responses", f"as many for each of the {prompts} prompts")
+    most, columns = parts["sizes.max_new_tokens"], np.shape(parts["rollout.draws"])[1]
+    if columns != most:
+        raise refusal("rollout.draws", f"{columns} draws in a row", f"{most}, as sizes.max_new_tokens says")
+    inputs, expected = len(parts["old.W"]), np.shape(parts["old.E"])[1] + np.shape(parts["old.W"])[1] + 1
+    if inputs != expected:
+        raise refusal("old.W", f"{inputs} rows", f"{expected}: one for each of x and h, and one for the 1")
+    return draft.numbers(parts)
+
+
+def _check_words(parts: dict[str, Any]) -> None:
+    """Check that prompts and answers are made of tokens of the vocabulary; the first one ends a text, and is in no prompt."""
+    known = [each.casefold() for each in parts["text.vocabulary"]]
+    if len(set(known)) < len(known):
+        raise refusal("text.vocabulary", "the same token twice", "tokens that differ by more than case")
+    for place, prompt in enumerate(parts["text.prompts"], start=1):
+        if stray := next((word for word in prompt if word.casefold() not in known[1:]), ""):
+            raise refusal(f"text.prompts, row {place}", stray, "a token of text.vocabulary that does not end a text")
+    for place, answer in enumerate(parts["text.answers"], start=1):
+        if answer.casefold() not in known:
+            raise refusal(f"text.answers, item {place}", answer, "a token of text.vocabulary")
+
+
+def numbers_in(file: "Saved") -> Numbers:
+    """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
+    vocabulary, questions = tuple(map(str, file.array("vocabulary"))), len(file.array("answer", 1))
+    draws = file.array("rollout.draw", 2)
+    most = max(1, int(np.nan_to_num(float(file.array("max_new_tokens.high", 0)))))
+    # Of a blank workbook one knows how many columns there are, and takes them for those of prompts of one length.
+    longest = max(1, draws.shape[1] - most)
+    asked = [tuple(filter(None, row)) or (vocabulary[-1],) * longest for row in file.rows("given")]
+    each = len(asked) // questions
+    parts: dict[str, Any] = {
+        "preset": file.preset(grpo_presets()),
+        "sizes.max_new_tokens": most,
+        "text.vocabulary": vocabulary,
+        "text.prompts": tuple(asked[::each]),
+        "text.answers": tuple(map(str, file.array("answer", 1))),
+        "rollout.draws": _of_response(draws, asked, most),
+        "engine.off": _of_response(file.array("engine.off", 2), asked, most),
+        "reward.scores": file.array("score.typed", 1),
+        "reward.greedy": file.array("greedy", 1),
+        **{name: file.array(block_name(name)) for name in WEIGHTS},
+    }
+    return Numbers(kind="grpo", level="groups", **file.head(), ppo=file.settings(), parts=parts)
+
+
+def _of_response(rows: Any, asked: list[tuple[str, ...]], most: int) -> Any:
+    """Return the numbers that stand behind each prompt."""
+    return np.array([row[len(prompt) - 1 :][:most] for row, prompt in zip(rows, asked, strict=True)])
+
+
+LEVEL = Level(
+    "grpo",
+    "groups",
+    "a small policy writes several responses to each prompt, and rules score them",
+    parts=(
+        Part("preset", Text, (), "the library or paper whose settings are used where none is given", "default"),
+        Part("sizes.max_new_tokens", Positive, (), "tokens a response may have, the end token included"),
+        Part("text.vocabulary", Word, ("token",), "the first token ends a text; tokens differ by more than capitals", noun="token"),
+        Part("text.prompts", Prompt, ("prompt",), "tokens of the vocabulary, blanks between them", noun="prompt"),
+        Part("text.answers", Word, ("prompt",), "the right answer to each prompt, a token of the vocabulary", noun="answer"),
+        Part("rollout.draws", Draw, _EACH, "a draw u per token of a response; those to a prompt one after the other"),
+        Part("engine.off", Number, _EACH, "how far the log-prob of the generation engine is from the old policy's"),
+        Part("reward.scores", Number, ("response",), "typed scores, which count where reward.from is typed"),
+        Part("reward.greedy", Number, ("prompt",), "the score of the greedy response to each prompt, which ReMax subtracts"),
+        *map(_weight, WEIGHTS),
+    ),
+    tables={
+        **TABLES, "sizes": "how long a response may be", "text": "what is asked, and what is right",
+        "rollout": "how the responses come about", "engine": "what writes the tokens", "reward": "scores, and settings",
+        **{model: about for model, (about, _) in MODELS.items()},
+    },
+    settings=GRPO,
+    presets=grpo_presets,
+    limits={"response": ROWS, "token of the response": (1, LONGEST), "token": (2, 64), "prompt": ROWS, "hidden": (1, 32),
+            "embedding": (1, 31), "input": (3, 64)},
+    make=_numbers,
+)  # fmt: skip

@@ -1,0 +1,181 @@
+"""The whole blueprint: a small policy writes several responses to each prompt, a rule scores them, and the loss follows."""
+
+import numpy as np
+
+from blueprint.inputs import Array, Numbers
+from blueprint.language import Axis, Block, Sum, link, typed
+from blueprint.page.outline import Blueprint, Line, Note, Row, Section, Sheet, Table, key, minor
+from blueprint.workbooks.common import (
+    Chosen,
+    InView,
+    Rows,
+    Witnessed,
+    checks,
+    j,
+    k,
+    named,
+    one,
+    rows_on,
+    several,
+    sheet_of,
+)
+from blueprint.workbooks.common.rollout import block_name, padded, prompts
+from blueprint.workbooks.common.sheets.critics import reward_model
+from blueprint.workbooks.common.sheets.policies import new_policy, old_policy, reference
+from blueprint.workbooks.grpo.definitions.axes import i, n, q, t, v
+from blueprint.workbooks.grpo.definitions.steps import LABELS
+from blueprint.workbooks.grpo.definitions.verifiable import answers, rules, scores
+from blueprint.workbooks.grpo.groups import WEIGHTS
+from blueprint.workbooks.grpo.inputs import places
+from blueprint.workbooks.grpo.schema import grpo_presets
+from blueprint.workbooks.grpo.whole import Start, chosen_in, whole
+
+LOWEST_DRAW, HIGHEST_DRAW = 0.01, 0.99
+LEAD = "everything typed that is not a weight or a draw: the prompts, once for each response, and the right answers"
+SAME = "The responses to a prompt stand side by side: type the same prompt above each of them."
+FIRST_WORD = "The first token ends a text. Tokens must differ by more than capitals; no * ? ~ in a token."
+TWICE = "The engine holds the weights of the old policy, but computes in its own way: by so much its log-probs differ."
+RULES = (
+    "A verifiable reward: nobody judges, a rule does. Pick on Conventions whether the rules, the typed score or the reward",
+    "model gives the score.",
+)
+
+
+def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
+    """Makes the blueprint of GRPO from prompts, draws, weights and rules; with a witness's numbers if there are any."""
+    chosen = chosen_in(numbers, grpo_presets())
+    given = _given()
+    models, head, rows = _models(given, chosen)
+    engine, rows = _engine(head, rows)
+    judged, rows = _rewards(head, rows, chosen)
+    low, high = given["rollout.draw.low"], given["rollout.draw.high"]
+    length = (given["max_new_tokens"], given["max_new_tokens.low"], given["max_new_tokens.high"])
+    most = numbers["sizes.max_new_tokens"]
+    start = Start(
+        numbers=numbers,
+        chosen=chosen,
+        given=rows,
+        head=head,
+        sheets=(_inputs(given, length), *models, engine, judged),
+        sizes=_sizes(numbers),
+        names={k: "x{}", j: "h{}", one: "1", v: given["vocabulary"]},
+        checked=(
+            checks.no_gap(given["is_given"]),
+            checks.not_empty(given["is_given"]),
+            checks.in_range("draws", rows["rollout.draw"], low, high),
+            checks.in_range("length", *length),
+        ),
+        typed=_typed(numbers),
+        ranges={"max_new_tokens": (1, most), "rollout.draw": (LOWEST_DRAW, HIGHEST_DRAW)},
+        words=("given", "answer"),
+        placed=several(rows, "answer.id", "answer.placed"),
+    )
+    return whole(start, witnessed)
+
+
+def _given() -> dict[str, Block]:
+    """Makes what is typed besides weights and draws, by name."""
+    answer = typed("answer", (q,), "answer", "right answer to the prompt", text=True)
+    greedy = typed("greedy", (q,), "score_g", "score of the greedy response to the prompt", decimals=2)
+    score = typed("score.typed", (n,), "score_typed", "score that somebody gave", decimals=2)
+    return {**prompts(), **named(answer, greedy, score), **places()}
+
+
+def _models(given: Rows, chosen: Chosen) -> tuple[list[Sheet], InView, Rows]:
+    """Runs the policies that write and read, and the reward model: their sheets, the rows in view, every row so far."""
+    old = old_policy(given)
+    rows = {**given, **rows_on(old)}
+    head = InView(rows["word_written"], rows["mask"], rows["word_read"])
+    read = [reference(head, rows, None), reward_model(head, rows)]
+    rows |= rows_on(*read)
+    new = new_policy(head, rows, chosen.settings.used["update_step"], None)
+    return [old, *read, new], head, {**rows, **rows_on(new)}
+
+
+def _engine(head: InView, rows: Rows) -> tuple[Sheet, Rows]:
+    """Lays what the generation engine says of the tokens beside what the old policy does."""
+    here = head.on("engine")
+    off = typed("engine.off", (n, t), "off", "how far the engine's log-prob is from the trainer's", decimals=3)
+    old = link("engine.old", rows["old.logprobs"])
+    made = LABELS.row("engine.logprobs", here.mask[n, t] * (old[n, t] + off[n, t]))
+    section = Section("The log-prob in the engine", (Note(TWICE), off, old, key(made)))
+    lead = "the engine that wrote the tokens says of them almost what the old policy does"
+    return sheet_of("Engine", lead, (section,), here), {**rows, **named(off, made)}
+
+
+def _rewards(head: InView, rows: Rows, chosen: Chosen) -> tuple[Sheet, Rows]:
+    """Scores every response by rules that one can read."""
+    here = head.on("rules")
+    written, ends, length = (link(f"rules.{name}", rows[row]) for name, row in
+                             (("written", "rollout.written"), ("ends", "rollout.ends"), ("length", "response.length")))  # fmt: skip
+    cut = LABELS.each("truncated", 1 - Sum(t, ends[n, t]))
+    model = LABELS.each("score.model", Sum(t, rows["reward.score"][n, t]))
+    found = {**rows, **answers(rows), **named(cut, model)}
+    found |= rules(found, written, here.mask, ends, length, chosen.settings)
+    found |= named(scores(found, chosen.settings)) | {"response.tokens": rows["mask"]}
+    sections = (
+        Section("Is the answer right?",
+                (*map(Note, RULES), Table(found["answer"], role="text"), found["answer.of"], written, ends, found["rule.hit"],
+                 *several(found, "rule.last", "rule.right.anywhere", "rule.right.at_end"), key(found["rule.right"]))),
+        Section("Did it come to an end, and how long is it?",
+                (cut, key(found["rule.form"]), length, found["rule.beyond"], key(found["rule.cost"]))),
+        Section("The score", (*several(found, "rule.earned", "score.rules"), found["score.typed"], model, key(found["score"]))),
+    )  # fmt: skip
+    return sheet_of("Rules", "how a response is scored: by rules that anybody can check", sections, here), found
+
+
+def _inputs(given: Rows, length: tuple[Block, ...]) -> Sheet:
+    """Outlines prompts, vocabulary, and which response stands where."""
+    counts = tuple(Line((given[f"count.{of}"],), "line") for of in ("prompts", "group", "responses"))
+    columns = ("response.number", "response.apart", "response.same")
+    sections = (
+        Section("Prompts: the tokens that are given",
+                (Note(SAME), Row(given["given"], "text"), given["is_given"], given["given_id"])),
+        Section("Length", (Line(length), Line((given["decisions"],))), ("used", "from", "to")),
+        Section("Groups", (*counts, Table(given["greedy"]))),
+        Section("Vocabulary", (Note(FIRST_WORD), Table(given["vocabulary"], role="text"))),
+        Section("Which column is that of which response", tuple(minor(given[name]) for name in columns)),
+    )  # fmt: skip
+    return Sheet("Inputs", LEAD, sections, across=(n, t))
+
+
+def _sizes(numbers: Numbers) -> dict[Axis, int]:
+    """Counts the members of every axis."""
+    responses, questions = len(numbers["rollout.draws"]), len(numbers["text.prompts"])
+    words, embedding = np.shape(numbers["old.E"])
+    columns = max(map(len, numbers["text.prompts"])) + numbers["sizes.max_new_tokens"]
+    group = {q: questions, i: responses // questions, n: responses, t: columns}
+    return {**group, v: words, k: embedding, j: np.shape(numbers["old.W"])[1]}
+
+
+def _typed(numbers: Numbers) -> dict[str, object]:
+    """Lists what is typed by the names of its blocks; a draw stands where its token is written, (n, t)."""
+    asked, most = numbers["text.prompts"], numbers["sizes.max_new_tokens"]
+    columns, responses = max(map(len, asked)) + most, len(numbers["rollout.draws"])
+    each = [prompt for prompt in asked for _ in range(responses // len(asked))]
+    places_ = np.arange(1.0, 1 + responses).reshape(len(asked), -1)
+    return {
+        "given": padded(each, columns + 1),
+        "vocabulary": list(numbers["text.vocabulary"]),
+        "answer": list(numbers["text.answers"]),
+        "greedy": numbers["reward.greedy"],
+        "score.typed": numbers["reward.scores"],
+        "rollout.draw": _placed(numbers["rollout.draws"], each, columns, 0.5),
+        "engine.off": _placed(numbers["engine.off"], each, columns, 0.0),
+        "rollout.draw.low": LOWEST_DRAW,
+        "rollout.draw.high": HIGHEST_DRAW,
+        "max_new_tokens": most,
+        "max_new_tokens.low": 1,
+        "max_new_tokens.high": most,
+        "group.response": places_,
+        "response.number": places_.ravel(),
+        **{block_name(name): numbers[name] for name in WEIGHTS},
+    }
+
+
+def _placed(rows: Array, prompts: list[tuple[str, ...]], columns: int, otherwise: float) -> Array:
+    """Lays a number for each token of a response out where the token is written: behind its prompt."""
+    made = np.full((len(rows), columns), otherwise)
+    for row, given, prompt in zip(made, rows, prompts, strict=True):
+        row[len(prompt) - 1 : len(prompt) - 1 + len(given)] = given
+    return made
