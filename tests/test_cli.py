@@ -22,6 +22,7 @@ BUILT_IN = [
     "ten-libraries",
     "very-very-sleepy",
 ]
+BUILT_IN = ["default", "classic", "epochs", "grpo", "grpo-batch", "kl-controller", "ten-libraries", "very-very-sleepy"]
 SMALL = ["--numbers", "very-very-sleepy", "--no-proof"]
 """The quickest build."""
 

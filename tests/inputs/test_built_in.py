@@ -124,6 +124,7 @@ def test_names_come_with_a_sentence_the_default_first() -> None:
         "default",
         "classic",
         "epochs",
+        "grpo",
         "grpo-batch",
         "kl-controller",
         "reinforce",

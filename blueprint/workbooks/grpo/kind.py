@@ -8,16 +8,16 @@ HERE = Path(__file__).parent
 KIND = Kind(
     "grpo",
     "GRPO",
-    {"responses": "blueprint.workbooks.grpo.schema:LEVEL", "groups": "blueprint.workbooks.grpo.groups:LEVEL"},
+    {"prompts": "blueprint.workbooks.grpo.prompts:LEVEL", "responses": "blueprint.workbooks.grpo.schema:LEVEL"},
     {
         "responses": "blueprint.workbooks.grpo.logits_level:logits_level",
-        "groups": "blueprint.workbooks.grpo.weights_level:weights_level",
+        "prompts": "blueprint.workbooks.grpo.weights_level:weights_level",
     },
     presets="blueprint.workbooks.grpo.schema:grpo_presets",
     settings="blueprint.workbooks.grpo.schema:GRPO",
     saved={
         "responses": ("greedy", "blueprint.workbooks.grpo.schema:numbers_in"),
-        "groups": ("answer", "blueprint.workbooks.grpo.groups:numbers_in"),
+        "prompts": ("answer", "blueprint.workbooks.grpo.prompts:numbers_in"),
     },
     witness="blueprint.workbooks.grpo.witness:WITNESS",
     misconceptions="blueprint.workbooks.grpo.misconceptions:MISCONCEPTIONS",

@@ -1,4 +1,4 @@
-"""Level "groups": a small policy writes several responses to each prompt, and rules score them."""
+"""Level "prompts": a small policy writes several responses to each prompt, and rules score them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,7 +95,7 @@ def numbers_in(file: "Saved") -> Numbers:
         "reward.greedy": file.array("greedy", 1),
         **{name: file.array(block_name(name)) for name in WEIGHTS},
     }
-    return Numbers(kind="grpo", level="groups", **file.head(), ppo=file.settings(), parts=parts)
+    return Numbers(kind="grpo", level="prompts", **file.head(), ppo=file.settings(), parts=parts)
 
 
 def _of_response(rows: Any, asked: list[tuple[str, ...]], most: int) -> Any:
@@ -105,7 +105,7 @@ def _of_response(rows: Any, asked: list[tuple[str, ...]], most: int) -> Any:
 
 LEVEL = Level(
     "grpo",
-    "groups",
+    "prompts",
     "a small policy writes several responses to each prompt, and rules score them",
     parts=(
         Part("preset", Text, (), "the library or paper whose settings are used where none is given", "default"),
