@@ -16,13 +16,13 @@ BUILT_IN = [
     "default",
     "classic",
     "epochs",
+    "grpo",
     "grpo-batch",
     "kl-controller",
     "reinforce",
     "ten-libraries",
     "very-very-sleepy",
 ]
-BUILT_IN = ["default", "classic", "epochs", "grpo", "grpo-batch", "kl-controller", "ten-libraries", "very-very-sleepy"]
 SMALL = ["--numbers", "very-very-sleepy", "--no-proof"]
 """The quickest build."""
 

@@ -25,8 +25,8 @@ from blueprint.workbooks.common.sheets.policies import new_policy, old_policy, r
 from blueprint.workbooks.grpo.definitions.axes import i, n, q, t, v
 from blueprint.workbooks.grpo.definitions.steps import LABELS
 from blueprint.workbooks.grpo.definitions.verifiable import answers, rules, scores
-from blueprint.workbooks.grpo.prompts import WEIGHTS
 from blueprint.workbooks.grpo.inputs import places
+from blueprint.workbooks.grpo.prompts import WEIGHTS
 from blueprint.workbooks.grpo.schema import grpo_presets
 from blueprint.workbooks.grpo.whole import Start, chosen_in, whole
 

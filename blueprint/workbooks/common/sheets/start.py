@@ -147,7 +147,6 @@ BEGINS = {
     "controller": "the KL of whole responses",
     "responses": "logits and scores of several responses to each prompt",
     "bandit": "rewards of single tokens and uniform draws",
-    "groups": "weights, draws and rules; several responses to each prompt",
     "prompts": "weights, draws and rules; several responses to each prompt",
 }
 """Where the numbers of a workbook begin, by its level."""
