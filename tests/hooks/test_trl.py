@@ -30,8 +30,9 @@ SETTINGS = {
 
 def test_the_page_has_a_hook_for_each_library() -> None:
     assert list(HOOKS) == [
-        "TRL", "TRL GRPO", "TRL 0.11", "OpenRLHF", "verl", "verl, on a worker", "verl, which minibatch",
-        "verl, which microbatch", "SB3, buffer", "SB3, time limits", "SB3", "CleanRL",
+        "TRL", "TRL GRPO, rewards", "TRL GRPO", "TRL RLOO, rewards", "TRL RLOO", "TRL 0.11", "OpenRLHF",
+        "verl", "verl, on a worker", "verl, which minibatch", "verl, which microbatch",
+        "SB3, buffer", "SB3, time limits", "SB3", "CleanRL",
     ]  # fmt: skip
     assert all(len(ast.parse(hook.code).body) <= 25 for hook in HOOKS.values())
 

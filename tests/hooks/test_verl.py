@@ -36,7 +36,7 @@ def hooked(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Any:
     """Returns the function after the hook was pasted behind it."""
     monkeypatch.chdir(folder)
     monkeypatch.setattr("importlib.metadata.version", lambda library: "0.9.1")
-    space: dict[str, Any] = {"compute_advantage": compute_advantage}
+    space: dict[str, Any] = {"compute_advantage": compute_advantage, "torch": torch}
     exec(HOOKS["verl"].code, space)
     return space["compute_advantage"]
 

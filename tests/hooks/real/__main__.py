@@ -69,7 +69,7 @@ def main(names: list[str], folder: Path) -> int:
     names = [name for name in names if name != "--keep"]
     for name in names or list(RUNS):
         run = RUNS[name]
-        python = environment(run, folder / name / "environment")
+        python = environment(run, folder / "environments" / run.library)
         hooks = [HOOKS[hook] for hook in run.hooks]
         path = hooked(run, python, folder / name / "source", hooks)
         for argument in run.arguments:

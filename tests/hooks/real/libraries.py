@@ -10,7 +10,7 @@ class Run:
     """A run of a library. package: its folder in site-packages; needs: for pip; hooks: of the page; arguments: of the
     script, one call for each; alone: the library itself without what it asks for (DeepSpeed, vLLM, gigabytes of them); source:
     a git repository that has the folder, at the commit that `library` ends with, where pip has none; rollouts: whether the
-    files are rollouts of classic PPO, which are verified one by one."""
+    files are rollouts of classic PPO, which are verified one by one; groups: whether they are steps of GRPO and its family."""
 
     package: str
     library: str
@@ -20,13 +20,26 @@ class Run:
     alone: bool = False
     source: str = ""
     rollouts: bool = False
+    groups: bool = False
 
 
 _TORCH = ("torch==2.13.0", "safetensors")
 
+_VERL = (
+    *_TORCH, "transformers>=5.5.3,<5.11", "accelerate", "codetiming", "datasets", "dill", "hydra-core", "pandas", "peft",
+    "pybind11", "torchdata", "tensordict>=0.8,<=0.10,!=0.9.0", "ray>=2.41", "psutil", "cachetools",
+)  # fmt: skip
+
 RUNS = {
     "trl_1_12": Run("trl", "trl==1.12.0", _TORCH, ("TRL",), ("float32", "bfloat16")),
-    "trl_grpo": Run("trl", "trl==1.16.0", _TORCH, ("TRL GRPO",), ("dapo", "grpo", "dr_grpo", "bnpo", "sequence")),
+    "trl_grpo": Run(
+        "trl", "trl==1.16.0", _TORCH, ("TRL GRPO, rewards", "TRL GRPO"),
+        ("dapo", "grpo", "dr_grpo", "bnpo", "sequence", "cispo", "first", "batch", "functions", "masked"),
+        groups=True,
+    ),
+    "trl_rloo": Run(
+        "trl", "trl==1.16.0", _TORCH, ("TRL RLOO, rewards", "TRL RLOO"), ("kl", "normalized"), groups=True,
+    ),
     "trl_0_11": Run(
         "trl", "trl==0.11.4", (*_TORCH, "transformers==4.45.2", "rich"), ("TRL 0.11",), ("float32", "bfloat16")
     ),
@@ -48,10 +61,13 @@ RUNS = {
     ),
     "verl_0_9": Run(
         "verl", "verl==0.9.1",
-        (*_TORCH, "transformers>=5.5.3,<5.11", "accelerate", "codetiming", "datasets", "dill", "hydra-core", "pandas", "peft",
-         "pybind11", "torchdata", "tensordict>=0.8,<=0.10,!=0.9.0", "ray>=2.41", "psutil", "cachetools"),
+        _VERL,
         ("verl", "verl, on a worker", "verl, which minibatch", "verl, which microbatch"),
         ("token-mean", "seq-mean-token-mean", "seq-mean-token-sum-norm"), alone=True,
+    ),
+    "verl_grpo": Run(
+        "verl", "verl==0.9.1", _VERL, ("verl",),
+        ("grpo", "grpo_without_std", "rloo", "opo", "remax", "gpg", "reinforce_plus_plus"), alone=True, groups=True,
     ),
 }  # fmt: skip
 """By name, which is also that of a script in `runs`."""

@@ -1,7 +1,7 @@
 """TRL 1.16.0, GRPOTrainer: two rollouts of 8 responses, two updates of two microbatches each, gone through twice.
 
-Its one argument is the type of the loss, or "sequence" for the ratio of whole responses. dapo and bnpo have no KL, grpo and
-dr_grpo have one; dr_grpo caps the ratio, too.
+Its one argument is one of VARIANTS. "first" updates once per rollout, and has no old log-probs; "functions" has two functions of
+reward, one of which does not score every response; "masked" leaves responses out that were cut off.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from datasets import Dataset
 from transformers import LlamaForCausalLM
 from trl import GRPOConfig, GRPOTrainer
 
-LOSSES: dict[str, dict[str, Any]] = {
+VARIANTS: dict[str, dict[str, Any]] = {
     "dapo": {"loss_type": "dapo", "epsilon_high": 0.28},
     "grpo": {"loss_type": "grpo", "beta": 0.04, "use_bias_correction_kl": False},
     "dr_grpo": {
@@ -28,6 +28,11 @@ LOSSES: dict[str, dict[str, Any]] = {
     },
     "bnpo": {"loss_type": "bnpo", "bf16": True},
     "sequence": {"loss_type": "grpo", "importance_sampling_level": "sequence", "epsilon": 3e-4, "beta": 0.04},
+    "cispo": {"loss_type": "cispo", "epsilon_high": 1.1, "beta": 0.04},
+    "first": {"steps_per_generation": 2, "per_device_train_batch_size": 4, "num_iterations": 1, "max_steps": 2},
+    "batch": {"scale_rewards": "batch"},
+    "functions": {"loss_type": "grpo", "reward_weights": [1.0, 0.5]},
+    "masked": {"mask_truncated_completions": True},
 }
 
 
@@ -36,6 +41,12 @@ def judged(completion_ids: list[list[int]], **_: Any) -> list[float]:
     return [sum(word % 2 == 0 for word in words) - 0.3 * len(words) for words in completion_ids]
 
 
+def formatted(completion_ids: list[list[int]], **_: Any) -> list[float | None]:
+    """Scores a response by whether it ends by itself, if its first word has an even number."""
+    return [float(words[-1] == tiny.EOS) if words[0] % 2 == 0 else None for words in completion_ids]
+
+
+variant = sys.argv[1]
 torch.manual_seed(0)
 np.random.seed(0)
 policy = tiny.lively(LlamaForCausalLM(tiny.config()))
@@ -46,6 +57,7 @@ settings = GRPOConfig(**{
     "output_dir": "out", "report_to": "none", "save_strategy": "no", "disable_tqdm": True, "use_cpu": True, "bf16": False,
     "per_device_train_batch_size": 2, "gradient_accumulation_steps": 2, "steps_per_generation": 4, "num_generations": 4,
     "num_iterations": 2, "max_steps": 8, "max_completion_length": 10, "learning_rate": 0.02, "temperature": 0.9,
-    **LOSSES[sys.argv[1]],
+    **VARIANTS[variant],
 })  # fmt: skip
-GRPOTrainer(policy, judged, args=settings, train_dataset=data, processing_class=tiny.tokenizer()).train()
+rewards = [judged, formatted] if variant == "functions" else judged
+GRPOTrainer(policy, rewards, args=settings, train_dataset=data, processing_class=tiny.tokenizer()).train()
