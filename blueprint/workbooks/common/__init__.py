@@ -90,6 +90,17 @@ from blueprint.workbooks.common.definitions import (
     word_weights,
 )
 from blueprint.workbooks.common.labels import labels
+from blueprint.workbooks.common.libraries import (
+    LIBRARY,
+    PREFIX,
+    Preferred,
+    folded,
+    naming,
+    preferred,
+    turned,
+    which_sheet,
+)
+from blueprint.workbooks.common.library_gradients import with_library_gradients
 from blueprint.workbooks.common.loss import Loss, loss
 from blueprint.workbooks.common.metrics import by_name, metrics_of
 from blueprint.workbooks.common.settings import (
@@ -138,18 +149,19 @@ from blueprint.workbooks.common.sheets.backward import with_backward
 from blueprint.workbooks.common.signal import Signal, signal, whitened
 
 __all__ = [
-    "CHECKING", "COLUMNS", "DASH", "DOWN", "EQUAL_RETURNS", "EVERYWHERE", "FIXED", "GROUPS", "LEGEND", "LINE", "LIVE",
-    "NEW", "OLD", "ON", "PRESET", "PRESET_DEFAULT", "ROWS", "TOTAL", "UP", "WIDTHS", "Backward", "Choices", "Chosen",
-    "Counted", "Counting", "Distribution", "Gae", "Given", "Head", "Identity", "InView", "Lined", "Loss", "Made", "Memory",
-    "Network", "Ordered", "Places", "PresetTable", "Reach", "Rows", "Says", "Settings", "Signal", "Switch", "Titled",
-    "Total", "Used", "Whitened", "Witnessed", "all_in_range", "any_of", "at_start", "below", "by_name", "case", "change_of",
-    "charts", "checks", "checks_sheet", "chosen_logprobs", "chosen_of", "clamped", "clip_flags", "conventions_sheet",
-    "count", "defined", "effective_sample_size", "ends", "ends_at", "entropy", "exact_kl", "explained_variance", "facts_of",
-    "fixed", "gae", "gamma_0", "head_weights", "identities", "j", "k", "kept_values", "labels", "lambda_0", "largest",
-    "limited", "logits", "loss", "loss_sheet", "lowest_ratio", "made_by", "mean", "means_of", "memory_weights",
-    "metrics_of", "n", "named", "not_negative", "of_policy", "one", "outside", "per_response", "places", "policy_kl",
-    "preset_table", "presets_sheet", "repeated", "residual", "rlhf", "rnn", "rows", "rows_on", "scalar_head", "score_of",
-    "score_stays", "settings", "settings_sections", "several", "sheet_of", "signal", "signal_sheet", "size", "softmax",
-    "spread", "start_sheet", "statistics", "surrogate", "t", "tempered", "titled_sections", "updated", "v",
-    "variance_floor", "walk", "whitened", "whitened_advantages", "with_", "with_backward", "with_lambda", "word_weights",
+    "CHECKING", "COLUMNS", "DASH", "DOWN", "EQUAL_RETURNS", "EVERYWHERE", "FIXED", "GROUPS", "LEGEND", "LIBRARY", "LINE",
+    "LIVE", "NEW", "OLD", "ON", "PREFIX", "PRESET", "PRESET_DEFAULT", "ROWS", "TOTAL", "UP", "WIDTHS", "Backward",
+    "Choices", "Chosen", "Counted", "Counting", "Distribution", "Gae", "Given", "Head", "Identity", "InView", "Lined",
+    "Loss", "Made", "Memory", "Network", "Ordered", "Places", "Preferred", "PresetTable", "Reach", "Rows", "Says",
+    "Settings", "Signal", "Switch", "Titled", "Total", "Used", "Whitened", "Witnessed", "all_in_range", "any_of",
+    "at_start", "below", "by_name", "case", "change_of", "charts", "checks", "checks_sheet", "chosen_logprobs", "chosen_of",
+    "clamped", "clip_flags", "conventions_sheet", "count", "defined", "effective_sample_size", "ends", "ends_at", "entropy",
+    "exact_kl", "explained_variance", "facts_of", "fixed", "folded", "gae", "gamma_0", "head_weights", "identities", "j",
+    "k", "kept_values", "labels", "lambda_0", "largest", "limited", "logits", "loss", "loss_sheet", "lowest_ratio",
+    "made_by", "mean", "means_of", "memory_weights", "metrics_of", "n", "named", "naming", "not_negative", "of_policy",
+    "one", "outside", "per_response", "places", "policy_kl", "preferred", "preset_table", "presets_sheet", "repeated",
+    "residual", "rlhf", "rnn", "rows", "rows_on", "scalar_head", "score_of", "score_stays", "settings", "settings_sections",
+    "several", "sheet_of", "signal", "signal_sheet", "size", "softmax", "spread", "start_sheet", "statistics", "surrogate",
+    "t", "tempered", "titled_sections", "turned", "updated", "v", "variance_floor", "walk", "which_sheet", "whitened",
+    "whitened_advantages", "with_", "with_backward", "with_lambda", "with_library_gradients", "word_weights",
 ]  # fmt: skip

@@ -6,9 +6,8 @@ from dataclasses import replace
 from blueprint.language import Block
 from blueprint.language.gradient import Gradient
 from blueprint.page.outline import Blueprint
-from blueprint.workbooks.common import Backward
+from blueprint.workbooks.common import Backward, with_library_gradients
 from blueprint.workbooks.kind import KindError
-from blueprint.workbooks.rlhf_ppo.library_gradients import with_library_gradients
 
 POLICY = ("policy.E", "policy.W", "policy.Y")
 CRITIC = ("critic.E", "critic.W", "critic.head.w", "critic.head.b")
@@ -34,7 +33,7 @@ def with_gradients(outline: Blueprint) -> Blueprint:
         )
     made = outline if "gradients" in outline.facts else MOVED(outline)
     made = replace(made, facts={**made.facts, "gradients": "on"})
-    return with_library_gradients(made, MOVED) if "library.total_loss" in rows else made
+    return with_library_gradients(made, MOVED, "Which PPO") if "library.total_loss" in rows else made
 
 
 def backward(rows: Mapping[str, Block]) -> Gradient:

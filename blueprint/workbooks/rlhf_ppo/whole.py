@@ -8,7 +8,6 @@ from blueprint.language import Axis, Block
 from blueprint.page.outline import Blueprint, Piece, Sheet
 from blueprint.workbooks.common import (
     LIVE,
-    PRESET,
     ROWS,
     Choices,
     Chosen,
@@ -24,6 +23,7 @@ from blueprint.workbooks.common import (
     fixed,
     identities,
     labels,
+    naming,
     presets_sheet,
     rows_on,
     score_stays,
@@ -32,7 +32,7 @@ from blueprint.workbooks.common import (
     with_lambda,
 )
 from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers
-from blueprint.workbooks.rlhf_ppo.libraries import LIBRARY, compared
+from blueprint.workbooks.rlhf_ppo.libraries import compared
 from blueprint.workbooks.rlhf_ppo.minibatches import Minibatch
 from blueprint.workbooks.rlhf_ppo.sheets.diagnostics import diagnostics
 from blueprint.workbooks.rlhf_ppo.sheets.start import flow_of_loss, parts_of, pieces_of
@@ -118,19 +118,12 @@ def _facts(start: Start) -> dict[str, str]:
 
 def _with_conventions(made: Blueprint, steps: Steps, live: Chosen, compare: tuple[str, ...]) -> Blueprint:
     """Adds the sheets of conventions and presets, and those that set libraries side by side. compare: their presets, else all."""
-    libraries, which = compared(steps, live)
-    (library,), presets = which.head, live.catalogue.presets
-    names = compare or tuple(name for name in presets if name != DEFAULT)
+    libraries, which, like = compared(steps, live)
+    names = compare or tuple(name for name in live.catalogue.presets if name != DEFAULT)
     start, walked, *sheets, checked, pictures = made.sheets
     before, after = (conventions_sheet(live), presets_sheet(live)), (libraries, which)
-    return replace(
-        made,
-        sheets=(start, walked, *before, *sheets, *after, checked, pictures),
-        typed={**made.typed, library: list(names)},
-        sizes={**made.sizes, PRESET: len(presets), LIBRARY: len(names)},
-        names={**made.names, PRESET: live.table.names, LIBRARY: library},
-        choices={**made.choices, library: live.table.names},
-    )
+    shown = (start, walked, *before, *sheets, *after, checked, pictures)
+    return naming(replace(made, sheets=shown), like, live, names)
 
 
 def _residuals(start: Start, steps: Steps) -> list[Block | Identity]:

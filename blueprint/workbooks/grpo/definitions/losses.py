@@ -74,8 +74,10 @@ def weight(of: str, by: Averages, s: Steps) -> Row:
 def _mode(of: str, s: Steps) -> Switch:
     """Returns what picks the average of a part: one that is as that of the policy picks the same."""
     own, policy = s.use.switch[AGGREGATED[of]], s.use.switch[AGGREGATED["policy"]]
-    if SAME not in own.words or not isinstance(policy, Switch):
-        return policy if SAME in own.words else own  # type: ignore[return-value]
+    if SAME not in own.words:
+        return own  # type: ignore[return-value]
+    if own.words == (SAME,) or not isinstance(policy, Switch):
+        return policy  # type: ignore[return-value]
     same = s.one(f"weight.{of}.mode", where(own.says(SAME), policy.number, policy.words.index("token_mean")))
     return Switch(policy.words, same)
 

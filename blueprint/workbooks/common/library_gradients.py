@@ -9,15 +9,17 @@ from operator import add
 from blueprint.language import Arithmetic, Block, Sum, block, less, link, sqrt, transposed, where
 from blueprint.language.gradient import Gradient
 from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Sheet, Table, key, minor
-from blueprint.workbooks.common import Backward, Rows, labels, n, t
-from blueprint.workbooks.common.definitions import slopes
-from blueprint.workbooks.rlhf_ppo.libraries import LIBRARY
+from blueprint.workbooks.common.backward import Backward, Rows
+from blueprint.workbooks.common.definitions import n, slopes, t
+from blueprint.workbooks.common.labels import labels
+from blueprint.workbooks.common.libraries import LIBRARY, PREFIX
 
 TITLE, LEAD = (
     "Library gradients",
     "from each library's loss back to what its optimisers move: who pulls, how much, and which way",
 )
 SAME = "Each library pulls at the same weights on the same batch; a row stands once for each of them."
+ALONE = "Over what the policy's optimiser moves; first the gradient of the settings in use."
 SECTION = "The gradient: how long it is, and where it points"
 ONLY = "Over what the policy's optimiser moves alone, and over what the critic's moves; first the gradient of the settings in use."
 BACK = "The way back from the {}"
@@ -25,19 +27,21 @@ NAMED = {
     "library.total_loss": "total loss, to what the policy's optimiser moves",
     "library.critic_loss": "critic's own loss",
 }
-PREFIX = "library."
 PULLS = ("library.policy.logprobs.grad", "library.critic.values.grad")
 """The rows that one looks at first: what each token's log-prob feels, and its value."""
 SIDES = ("policy", "critic")
+ADVANTAGES = "advantages_used"
+"""What a loss calls advantages where the rollout has others."""
 
 
-def with_library_gradients(outline: Blueprint, of: Backward) -> Blueprint:
-    """Adds a sheet with the way back of every library, and what comes of it to Which PPO."""
+def with_library_gradients(outline: Blueprint, of: Backward, which: str) -> Blueprint:
+    """Adds a sheet with the way back of every library, and what comes of it to the sheet `which`, before which it stands."""
     rows = {each.name: each for each in outline.blocks()}
     shared = {name.removeprefix(PREFIX): each for name, each in rows.items() if name.startswith(PREFIX)}
-    known = {**rows, **shared, "loss.advantages": shared["advantages_used"]}
+    used_for = {"loss.advantages": shared[ADVANTAGES]} if ADVANTAGES in shared else {}
+    known = {**rows, **shared, **used_for}
     made = of.of(known, (LIBRARY,), PREFIX)
-    sides = dict(zip(SIDES, of.moves(known), strict=True))
+    sides = {side: moved for side, moved in zip(SIDES, of.moves(known), strict=True) if moved}
     used = {
         each: link(f"library_gradients.{each.name}.grad", rows[f"{each.name}.grad"]) for each in chain(*sides.values())
     }
@@ -49,7 +53,7 @@ def with_library_gradients(outline: Blueprint, of: Backward) -> Blueprint:
     own = [norm for norm in norms.values() if norm.name not in rows]
     sheets: list[Sheet] = []
     for sheet in outline.sheets:
-        if sheet.title == "Which PPO":
+        if sheet.title == which:
             sheets += [_way_back(made, [*own, *used.values()], found, sheets[-1]), _with_results(sheet, norms, found)]
         else:
             sheets.append(sheet)
@@ -119,7 +123,7 @@ def _item(each: Block, made: Gradient) -> Item:
 
 def _with_results(sheet: Sheet, norms: Mapping[str, Block], found: Mapping[str, tuple[Block, ...]]) -> Sheet:
     """Adds what comes of it to the sheet that has a column for each library."""
-    items: list[Item] = [Note(ONLY)]
+    items: list[Item] = [Note(ONLY if len(found) > 1 else ALONE)]
     for side, (norm, _, cosine) in found.items():
         repeated = (transposed(f"which.{each.name.removeprefix(PREFIX)}", each) for each in (norm, cosine))
         items += [Line((link(f"which.{norms[side].name}", norms[side]),)), *map(key, repeated)]

@@ -1,0 +1,188 @@
+"""Libraries side by side: what each does, looked up in the table of presets, where that differs from the settings in use, and why.
+
+Rows that follow from it stand once for each library, along `LIBRARY`; those that no convention moves stand there once.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from blueprint.inputs.setting import in_groups
+from blueprint.language import (
+    Arithmetic,
+    Axis,
+    Block,
+    Expr,
+    Operand,
+    Sum,
+    block,
+    choose,
+    equal,
+    join,
+    match,
+    transposed,
+    typed,
+)
+from blueprint.page.outline import Blueprint, Item, Row, Section, Sheet, key, minor
+from blueprint.workbooks.common.conventions.inputs import Chosen
+from blueprint.workbooks.common.definitions.choices import Choices, Fixed
+from blueprint.workbooks.common.labels import Labels, labels
+from blueprint.workbooks.common.settings import PRESET, Switch
+
+LIBRARY = Axis("l", "library", start=1)
+PREFIX = "library."
+DIFFERS = '"differs";;"·"'
+"""What a flag reads as."""
+
+
+@dataclass(frozen=True)
+class Some(Switch):
+    """A switch that has only some of the words there are; what others would ask for is not looked at."""
+
+    def says(self, word: str) -> Expr:
+        """Returns 1 where the word is the chosen one; one that is not offered is so nowhere, and 0 is written as a number."""
+        return super().says(word) if word in self.words else 0  # type: ignore[return-value]
+
+    def choose(self, **alternatives: Operand) -> Expr:
+        """Takes the alternative of the chosen word."""
+        return choose(self.number, **{word: alternatives[word] for word in self.words})
+
+
+@dataclass(frozen=True)
+class Preferred:
+    """What each library does: names, their numbers in the table, a row per setting, and the number of each word.
+
+    places: by setting, for one of which fewer words are offered than there are, these words, and the number among them.
+    """
+
+    names: Block
+    number: Block
+    rows: dict[str, Block] = field(default_factory=dict)
+    words: dict[str, Block] = field(default_factory=dict)
+    offered: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    places: dict[str, tuple[Block, Block]] = field(default_factory=dict)
+
+    def choices(self, settings: Mapping[str, Switch], called: Labels | None = None) -> Choices:
+        """Returns what the definitions read: one set of conventions for each library."""
+        used: dict[str, Arithmetic] = {key: row[LIBRARY] for key, row in self.rows.items()}
+        switch = {key: self._switch(key, settings[key]) for key in self.words}
+        return Choices(used, switch, (LIBRARY,), PREFIX, labels=called or labels("live"))
+
+    def _switch(self, key: str, whole: Switch) -> Switch | Fixed:
+        if key not in self.places:
+            return Switch(whole.words, self.words[key][LIBRARY])
+        words, (_, place) = self.offered[key], self.places[key]
+        return Some(words, place[LIBRARY]) if len(words) > 1 else Fixed(words[0])
+
+    @property
+    def numbers(self) -> tuple[Block, ...]:
+        """Every number that formulas read in the place of a word."""
+        return (self.number, *self.words.values(), *(each for pair in self.places.values() for each in pair))
+
+
+def preferred(chosen: Chosen, offered: Mapping[str, tuple[str, ...]] | None = None) -> Preferred:
+    """Looks up what each library does. offered: by key the words that there are for libraries, where these are not all."""
+    table = chosen.table
+    names = typed(f"{PREFIX}names", (LIBRARY,), "library", "library, by the name of its preset", text=True)
+    number = block(f"{PREFIX}number", (LIBRARY,), "preset_no_l", "its number in the table, from 0", decimals=0)
+    number[LIBRARY] = match(PRESET, table.names[PRESET], names[LIBRARY])
+    made = Preferred(names, number, offered=dict(offered or {}))
+    for setting, used in chosen.settings.used.items():
+        about = used.about
+        row = block(f"{PREFIX}{setting}", (LIBRARY,), f"{about.symbol}_l", about.meaning, decimals=about.decimals)
+        row[LIBRARY] = table.rows[setting][number[LIBRARY]]
+        made.rows[setting] = row
+        if setting in chosen.settings.switch:
+            made.words[setting] = _number(
+                f"{setting}.number", "number of the option", row, chosen.settings.words[setting]
+            )
+            if len(made.offered.get(setting, chosen.settings.switch[setting].words)) < len(
+                chosen.settings.switch[setting].words
+            ):
+                made.places[setting] = _place(setting, row, len(made.offered[setting]))
+    return made
+
+
+def _number(name: str, told: str, row: Block, alternatives: Block, ends: str = "no_l") -> Block:
+    """Finds the number of each library's word among the alternatives, from 0."""
+    symbol = row.symbol.removesuffix("_l").removesuffix("_is")
+    made = block(PREFIX + name, (LIBRARY,), f"{symbol}_{ends}", f"{told} {row.symbol}", decimals=0)
+    axis = alternatives.axes[0]
+    made[LIBRARY] = match(axis, alternatives[axis], row[LIBRARY])
+    return made
+
+
+def _place(setting: str, row: Block, size: int) -> tuple[Block, Block]:
+    """Types the words that libraries have, and finds each library's among them."""
+    axis = Axis("o", "alternative", size=size)
+    symbol = row.symbol.removesuffix("_l").removesuffix("_is")
+    words = typed(f"{PREFIX}{setting}.offered", (axis,), f"{symbol}_of_l", f"the words of {row.symbol} here", text=True)
+    return words, _number(f"{setting}.place", "number among those that libraries have,", row, words, "place_l")
+
+
+def naming(outline: Blueprint, like: Preferred, chosen: Chosen, names: Sequence[str]) -> Blueprint:
+    """Says which libraries stand side by side, by the names of their presets."""
+    offered = {words: list(like.offered[key]) for key, (words, _) in like.places.items()}
+    return replace(
+        outline,
+        typed={**outline.typed, **offered, like.names: list(names)},
+        sizes={**outline.sizes, PRESET: len(chosen.catalogue.presets), LIBRARY: len(names)},
+        names={**outline.names, PRESET: chosen.table.names, LIBRARY: like.names},
+        choices={**outline.choices, like.names: chosen.table.names},
+    )
+
+
+def which_sheet(title: str, lead: str, like: Preferred, results: Iterable[Item], chosen: Chosen, come: str) -> Sheet:
+    """Outlines what comes of it, why, how far each library is from the settings in use, and what it does.
+
+    come: what the results are.
+    """
+    flags, count = _differences(like, chosen)
+    why = block(f"{PREFIX}why", (LIBRARY,), "why", "what sets it apart")
+    why[LIBRARY] = chosen.why[like.number[LIBRARY]]
+    sections = [
+        Section(f"What comes of it: {come}, on this batch", tuple(results)),
+        Section("Why", (Row(why, "paragraph"),)),
+        Section("How far it is from the settings in use", (key(count), Row(flags, "word"))),
+    ]
+    for of, keys in in_groups(like.rows, chosen.catalogue.titles):
+        sections.append(Section(f"What it does: {of[0].lower()}{of[1:]}", tuple(_word(like.rows[key]) for key in keys)))
+    sections.append(Section("The numbers of the options, for the formulas", tuple(map(minor, like.numbers))))
+    return Sheet(title, lead, tuple(sections), (LIBRARY,), (like.names,))
+
+
+def _word(row: Block) -> Row:
+    """Centres words, and limits, which may be one."""
+    return Row(row, "word" if row.text or row.limit else "")
+
+
+def _differences(like: Preferred, chosen: Chosen) -> tuple[Block, Block]:
+    """Marks the conventions in which a library is not as the settings in use, a row each, and counts them."""
+    used, switch = chosen.settings.used, chosen.settings.switch
+    parts = {key: Axis(block.symbol, block.about.meaning, size=1) for key, block in used.items()}
+    convention = join("i", "convention", *parts.values())
+    flags = block(
+        f"{PREFIX}differs", (convention, LIBRARY), "differs", "1 where a convention differs", decimals=0, reads=DIFFERS
+    )
+    for name, part in parts.items():
+        if name in switch:
+            flags[part, LIBRARY] = 1 - equal(switch[name].number, like.words[name][LIBRARY])
+        else:
+            flags[part, LIBRARY] = 1 - equal(used[name], like.rows[name][LIBRARY])
+    count = block(
+        f"{PREFIX}differences", (LIBRARY,), "differ_sum", "conventions that differ from those in use", decimals=0
+    )
+    count[LIBRARY] = Sum(convention, flags[convention, LIBRARY])
+    return flags, count
+
+
+def turned(row: Block) -> Block:
+    """Repeats a number of each library, so that libraries stand side by side."""
+    return transposed(f"which.{row.name.removeprefix(PREFIX)}", row)
+
+
+def folded(item: Item) -> Row:
+    """Folds every row that is not one of those that one looks for."""
+    if isinstance(item, Row):
+        return item if item.role == "key" else minor(item.block, item.role)
+    assert isinstance(item, Block)
+    return minor(item)
