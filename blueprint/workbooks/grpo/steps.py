@@ -52,7 +52,7 @@ def derived(given: Rows, use: Choices) -> Derived:
     loss = objective(new, ratio, A, m, s)
     corrected = rollout(ratio, old, engine, m, s)
     keep = kept_tokens(A, new, old, H, m, s)
-    counts = averages(counted(corrected.kept, truncated, s), s)
+    counts = averages(counted(corrected.kept, truncated, grouped.left, s), grouped.left, s)
     by = {of: weight(of, counts, s) for of in ("policy", "kl", "entropy")}
     kl = kl_in_loss(new, ref, engine, ratio, m, s)
     whole = total(loss, corrected.weight, keep, kl, H, by, s)

@@ -36,7 +36,7 @@ SHEETS = {
                 ("The reward of a response", FIXED, "The KL to the reference, paid as reward")),
     "Groups": ("each response is compared with the others to its prompt: a column per response, prompts side by side", (q, i),
                ("The rewards of each group", "What is subtracted: the baseline", "What is divided by: the spread",
-                "The advantage of each response", "Tokens that count, by prompt")),
+                "The advantage of each response", "Which responses are left", "Tokens that count, by prompt")),
     "Advantages": ("from the advantage of a response to that of each of its tokens", (n, t), ("The advantage of each token",)),
     "Ratio": ("how the policy in training compares with the one that wrote, and what becomes of the advantage", (n, t),
               ("The ratio", "Ratio times advantage, clipped", "Other objectives")),

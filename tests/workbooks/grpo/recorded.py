@@ -116,7 +116,7 @@ APART = {
     "nemo_rl_7ea279a stop_properly_0_5": "shaped rewards alone",
     "rllm_9beb6e0 singletons": "advantages of one response for each prompt",
 }
-"""Recorded runs that are looked at by themselves, and why."""
+"""Recorded runs that are looked at by themselves, in `test_special`, and why."""
 
 
 def _limit(value: float | None) -> float:

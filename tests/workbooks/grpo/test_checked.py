@@ -55,6 +55,9 @@ OTHERS: tuple[tuple[str, ...], ...] = (
     ("kl.place=loss", "kl.gradient=k2_is", "kl.weight=ratio", "kl.aggregation=token_mean", "loss.aggregation=token_sum"),
     ("rollout.level=product", "rollout.low=0.5", "rollout.high=2", "rollout.mode=mask", "rollout.normalise=on"),
     ("rollout.level=token", "rollout.mode=filter", "rollout.statistic=binary_kl", "rollout.high=0.01", "ratio.old=new"),
+    ("group.filter=constant", "loss.aggregation=prompt_mean", "group.baseline=others", "loss.mask=drop_truncated"),
+    ("group.filter=zero_spread", "group.std=others", "loss.aggregation=seq_mean_token_sum", "loss.rows_eps=0.1"),
+    ("group.filter=mean_at_end", "loss.aggregation=seq_mean_token_mean", "kl.place=loss", "kl.aggregation=token_mean"),
     ("rollout.reject=mean", "rollout.reject_low=0.9", "rollout.reject_high=1.1", "loss.mask=drop_truncated", "loss.dual_clip=3"),
 )  # fmt: skip
 """Conventions that are far from the default, so that each way is gone at least once."""

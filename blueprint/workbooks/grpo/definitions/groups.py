@@ -7,18 +7,19 @@ ReMax, 2310.10505; REINFORCE++, 2501.03262; the libraries' code, by version, in 
 
 from typing import NamedTuple
 
-from blueprint.language import Max, Sum, equal, less, maximum, number, sqrt, where
+from blueprint.language import Max, Sum, equal, less, maximum, minimum, number, sqrt, where
 from blueprint.workbooks.grpo.definitions.axes import i, j, q
 from blueprint.workbooks.grpo.definitions.steps import Given, Row, Steps
 
 
 class Group(NamedTuple):
-    """Over (q, i) rewards, baselines, spreads and advantages."""
+    """Over (q, i) rewards, baselines, spreads, advantages, and 1 on what is left."""
 
     rewards: Given
     baseline: Given
     spread: Given
     advantages: Given
+    left: Given
 
 
 def group(reward: Given, length: Given, greedy: Given, s: Steps) -> Group:
@@ -32,7 +33,9 @@ def group(reward: Given, length: Given, greedy: Given, s: Steps) -> Group:
     s.under("What is divided by: the spread")
     spread = _spread(r, mean, others, batch, left, many, s)
     s.under("The advantage of each response")
-    return Group(r, baseline, spread, _advantages(left, spread, s))
+    A = _advantages(left, spread, s)
+    s.under("Which responses are left")
+    return Group(r, baseline, spread, A, _filtered(mean, s))
 
 
 def _baselines(r: Given, lengths: Given, greedy: Given, many: Given, s: Steps) -> tuple[Row, Row, Row, Row]:
@@ -125,4 +128,22 @@ def _advantages(left: Given, spread: Given, s: Steps) -> Row:
     white = s.table("group.whitened", off[q, i] / (std + s.use.used["advantage.whiten_eps"]))
     return s.pick(
         "group.advantage", (q, i), "advantage.whiten", none=late[q, i], tokens=late[q, i], responses=white[q, i]
+    )
+
+
+def _filtered(mean: Given, s: Steps) -> Row:
+    """Is 1 on the responses that a filter leaves; a response that is alone has nothing to be equal to, and stays."""
+    same = s.prompt("group.same", equal(s.known("group.tied")[q], s.count.group))
+    s.one("group.share_same", Sum(q, same[q]) / s.count.prompts)
+    differ = s.prompt("group.differ", maximum(1 - same[q], 1 - less(1, s.count.group)))
+    between = s.prompt("group.between", minimum(less(0, mean[q]), less(mean[q], 1)))
+    spread = s.table("group.has_spread", 1 - s.known("group.is_zero")[q, i])
+    return s.pick(
+        "group.left",
+        (q, i),
+        "group.filter",
+        off=1,
+        constant=differ[q],
+        zero_spread=spread[q, i],
+        mean_at_end=between[q],
     )

@@ -5,7 +5,7 @@ Sources: GRPO, 2402.03300, eq. 3 (mean of means); DAPO, 2503.14476, eq. 12 (mean
 
 from typing import NamedTuple
 
-from blueprint.language import Sum, at_most, exp, less, maximum, minimum, where
+from blueprint.language import Max, Sum, at_most, exp, less, maximum, minimum, where
 from blueprint.workbooks.common import Switch, limited
 from blueprint.workbooks.grpo.definitions.axes import i, n, q, t
 from blueprint.workbooks.grpo.definitions.ratios import Ratios
@@ -26,11 +26,15 @@ class Total(NamedTuple):
     total: Row
 
 
-def counted(kept: Given, truncated: Given, s: Steps) -> Row:
-    """Takes responses that were cut off out of the loss, where that is asked for. kept: (n, t), 1 on what was not rejected."""
+def counted(kept: Given, truncated: Given, left: Given, s: Steps) -> Row:
+    """Takes responses that were cut off, or whose group is filtered, out of the loss, where that is asked for.
+
+    kept: (n, t), 1 on what was not rejected; left: (q, i).
+    """
     s.under("What counts")
     whole = s.pick("loss.whole", (n,), "loss.mask", response=1, drop_truncated=1 - truncated[n])
-    return s.row("loss.counted", kept[n, t] * whole[n])
+    stays = s.of_response("loss.left", left)
+    return s.row("loss.counted", kept[n, t] * (whole[n] * stays[n]))
 
 
 class Averages(NamedTuple):
@@ -40,19 +44,21 @@ class Averages(NamedTuple):
     ways: dict[str, Row]
 
 
-def averages(M: Row, s: Steps) -> Averages:
+def averages(M: Row, left: Given, s: Steps) -> Averages:
     """Makes the weights of every average: Σ weight·x over what counts is the average of x.
 
-    M: (n, t), 1 on what counts.
+    M: (n, t), 1 on what counts. left: (q, i), 1 on the responses that a filter leaves: only these are counted.
     """
     s.under(AVERAGED)
     used = s.use.used
     length = s.each("average.length", Sum(t, M[n, t]))
     words = s.each("average.tokens", where(less(0, length[n]), length[n] + used["loss.length_eps"], 1))
-    rows = s.one("average.rows", s.count.responses + used["loss.rows_eps"])
+    rows = s.one("average.rows", maximum(Sum((q, i), left[q, i]), 1) + used["loss.rows_eps"])
     s.under(BY_PROMPT)
+    some = s.prompt("average.prompt_left", Max(i, left[q, i]))
+    prompts = s.one("average.prompts", maximum(Sum(q, some[q]), 1))
     each = s.in_groups("average.group_length", length)
-    group = s.prompt("average.of_prompt", s.count.prompts * maximum(Sum(i, each[q, i]), 1))
+    group = s.prompt("average.of_prompt", prompts * maximum(Sum(i, each[q, i]), 1))
     share = s.table("average.of_place", 1 / group[q])
     s.under(AVERAGED)
     ways = {

@@ -3,7 +3,7 @@
 Sources: TRL 1.16.0, grpo_trainer.py; verl 0.9.1, core_algos.py; OpenRLHF 0.11.2, loss.py; NeMo-RL, loss functions.
 """
 
-from blueprint.language import Arithmetic, Sum, equal, less, maximum, minimum
+from blueprint.language import Arithmetic, Sum, less, maximum, minimum
 from blueprint.workbooks.grpo.definitions.axes import i, n, q, t
 from blueprint.workbooks.grpo.definitions.groups import Group
 from blueprint.workbooks.grpo.definitions.ratios import Ratios
@@ -31,8 +31,6 @@ def watched(of: Group, score: Given, length: Given, A: Row, ratio: Ratios, kl: R
     s.one("rollout.mean_kl", -mean(s.known("rollout.log_free")))
     s.one("rollout.share_inside", mean(s.known("rollout.inside")))
     _clipped(ratio.used, near, length, A, N, m, s)
-    same = s.prompt("group.same", equal(s.known("group.tied")[q], s.count.group))
-    s.one("group.share_same", Sum(q, same[q]) / s.count.prompts)
 
 
 def _clipped(ratio: Given, near: Row, length: Given, A: Row, N: Row, m: Given, s: Steps) -> None:

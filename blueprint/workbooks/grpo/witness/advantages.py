@@ -18,7 +18,7 @@ Table = Tensor
 
 class Signal(NamedTuple):
     """What each response is rewarded with [B], baseline and divisor as tables, its advantage as a table; the KL paid and the
-    advantages of tokens, [B, T]."""
+    advantages of tokens, [B, T]; 1 on the responses that a filter leaves, as a table."""
 
     rewards: Tensor
     baseline: Table
@@ -26,6 +26,7 @@ class Signal(NamedTuple):
     of_response: Table
     paid: Tensor
     advantages: Tensor
+    left: Table
 
 
 def signal(of: Responses, use: Asked) -> Signal:
@@ -54,7 +55,19 @@ def signal(of: Responses, use: Asked) -> Signal:
         tokens = tokens - paid
     if use.word("advantage.whiten") == "tokens":
         tokens = whitened(tokens, of.mask, use)
-    return Signal(rewards, baseline, divisor, result, paid, tokens)
+    return Signal(rewards, baseline, divisor, result, paid, tokens, left_by_filter(table, divisor, use))
+
+
+def left_by_filter(table: Table, divisor: Table, use: Asked) -> Table:
+    """Returns 0 on what dynamic sampling would draw again (DAPO, eq. 11), else 1."""
+    low, high, mean = table.amin(1, True), table.amax(1, True), table.mean(1, True)
+    ways = {
+        "off": torch.ones_like(low),
+        "constant": (low < high) | (table.shape[1] == 1),
+        "zero_spread": divisor != 0,
+        "mean_at_end": (mean > 0) & (mean < 1),
+    }
+    return ways[use.word("group.filter")].to(table).expand_as(table)
 
 
 def shape_rewards(of: Responses, use: Asked) -> Tensor:

@@ -88,4 +88,18 @@ def advantage_rows(rows: Held, places: Places, use: Asked) -> Named:
         "divided_by": divided, "is_zero": zero, "skipped": skipped, "plain": plain, "scaled": scaled, **held, "late": late,
         "advantage_mean": late.mean(), "advantage_off": late - late.mean(), "advantage_std": std, "whitened": white,
         "advantage": white if use.word("advantage.whiten") == "responses" else late,
-    })  # fmt: skip
+    }) | filter_rows(rows["group.reward"], used, use)  # fmt: skip
+
+
+def filter_rows(r: Tensor, spread: Tensor, use: Asked) -> Named:
+    """Returns which groups have equal rewards, and 1 on what is left, [Q, I]."""
+    same, mean = (r == r[:, :1]).all(1), r.mean(1)
+    found = {"differ": ~same | (r.shape[1] == 1), "between": (mean > 0) & (mean < 1), "has_spread": spread != 0}
+    ways = {
+        "constant": found["differ"][:, None],
+        "zero_spread": found["has_spread"],
+        "mean_at_end": found["between"][:, None],
+    }
+    found["left"] = ways.get(use.word("group.filter"), torch.ones_like(spread, dtype=torch.bool)).expand_as(r)
+    numbers = {name: each.to(r) for name, each in (found | {"same": same}).items()}
+    return named("group", numbers | {"share_same": numbers["same"].mean()})

@@ -35,12 +35,14 @@ def losses(of: Responses, made: Signal, use: Asked) -> Losses:
     tokens = objective(of, d, ratio, made.advantages, use) * of.mask
     numerator = of.old if use.word("ratio.old") == "old" else of.new.detach()
     weight, accepted = rollout_weights(of, numerator, use)
-    counts = accepted * (1 - of.truncated)[:, None] if use.word("loss.mask") == "drop_truncated" else accepted
+    ended = 1 - of.truncated if use.word("loss.mask") == "drop_truncated" else torch.ones_like(of.truncated)
+    left = made.left.flatten()
+    counts = accepted * wide(ended * left, accepted)
     keep = kept(of, made.advantages, use)
-    policy = average(tokens * weight * keep, counts, of, use, "loss.aggregation") * use.number("loss.factor")
+    policy = average(tokens * weight * keep, counts, left, of, use, "loss.aggregation") * use.number("loss.factor")
     kl = kl_in_loss(of, d, below, use)
-    kl_mean = average(kl, counts, of, use, "kl.aggregation")
-    entropy = average(of.entropy, counts, of, use, "loss.entropy_aggregation")
+    kl_mean = average(kl, counts, left, of, use, "kl.aggregation")
+    entropy = average(of.entropy, counts, left, of, use, "loss.entropy_aggregation")
     total = policy - use.number("loss.ent_coef") * entropy
     if use.word("kl.place") == "loss":
         total = total + use.number("kl.coef") * kl_mean
@@ -172,12 +174,12 @@ def kl_in_loss(of: Responses, d: Tensor, below: Tensor, use: Asked) -> Tensor:
     return ((of.new - other) * of.mask).exp() * value * of.mask
 
 
-def average(x: Tensor, counts: Tensor, of: Responses, use: Asked, setting: str) -> Tensor:
-    """Averages a number of every token as a convention says."""
+def average(x: Tensor, counts: Tensor, left: Tensor, of: Responses, use: Asked, setting: str) -> Tensor:
+    """Averages a number of every token as a convention says, over the responses that are left, [B]."""
     mode = use.word(setting)
     mode = use.word("loss.aggregation") if mode == "as_policy" else mode
     summed, lengths, constant = (x * counts).sum(1), counts.sum(1), use.number("loss.constant")
-    rows = x.shape[0] + use.number("loss.rows_eps")
+    rows = left.sum().clamp(min=1) + use.number("loss.rows_eps")
     match mode:
         case "token_mean":
             return summed.sum() / (lengths.sum().clamp(min=1) + use.number("loss.agg_eps"))
@@ -192,4 +194,5 @@ def average(x: Tensor, counts: Tensor, of: Responses, use: Asked, setting: str) 
             return summed.sum() / rows / constant
         case "token_sum":
             return summed.sum() / constant
-    return (of.grouped(summed).sum(1) / of.grouped(lengths).sum(1).clamp(min=1)).mean()
+    prompts = of.grouped(left).amax(1).sum().clamp(min=1)
+    return (of.grouped(summed).sum(1) / of.grouped(lengths).sum(1).clamp(min=1)).sum() / prompts

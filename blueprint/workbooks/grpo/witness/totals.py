@@ -18,7 +18,7 @@ def keep_rows(rows: Held, places: Places, use: Asked) -> Named:
     most = far if bound is None else torch.full_like(far, bound)
     near, least = (far <= most).to(m), H if lowest is None else torch.full_like(H, lowest)
     unsure, good = (least <= H).to(m), torch.where(rows["advantages"] < 0, wide(near, m), torch.ones_like(m))
-    ended = 1 - rows["truncated"]
+    ended, stays = 1 - rows["truncated"], places.of_response(rows["group.left"])
     whole = ended if use.word("loss.mask") == "drop_truncated" else torch.ones_like(ended)
     found = {
         "length": length, "change": change, "distance": far, "most": most, "near": near, "least": least, "unsure": unsure,
@@ -26,16 +26,18 @@ def keep_rows(rows: Held, places: Places, use: Asked) -> Named:
     }  # fmt: skip
     return named("keep", found) | {
         "keep": unsure * good, "loss.whole.drop_truncated": ended, "loss.whole": whole,
-        "loss.counted": rows["rollout.kept"] * whole[:, None],
+        "loss.left": stays, "loss.counted": rows["rollout.kept"] * (whole * stays)[:, None],
     }  # fmt: skip
 
 
 def average_rows(rows: Held, places: Places, use: Asked) -> Named:
     """Returns the weights of tokens in every average, [] or [B], and of each part of the loss those in use, [B, T]."""
     M = rows["loss.counted"]
-    length, prompts = M.sum(1), len(places.stands)
+    length, some = M.sum(1), rows["group.left"].amax(1)
+    prompts = some.sum().clamp(min=1)
     words = torch.where(length > 0, length + use.number("loss.length_eps"), torch.ones_like(length))
-    count, constant = M.new_tensor(len(M) + use.number("loss.rows_eps")), M.new_tensor(use.number("loss.constant"))
+    count = rows["group.left"].sum().clamp(min=1) + use.number("loss.rows_eps")
+    constant = M.new_tensor(use.number("loss.constant"))
     grouped = places.grouped("average.group_length", length)
     of_prompt = prompts * grouped["average.group_length"].sum(1).clamp(min=1)
     of_place = (1 / of_prompt)[:, None].expand(-1, places.size)
@@ -43,7 +45,16 @@ def average_rows(rows: Held, places: Places, use: Asked) -> Named:
         "token_mean": 1 / (length.sum().clamp(min=1) + use.number("loss.agg_eps")), "seq_mean": 1 / (count * words),
         "seq_sum": 1 / (count * constant), "token_sum": 1 / constant, "prompt_mean": places.of_response(of_place),
     }  # fmt: skip
-    found = {"length": length, "tokens": words, "rows": count, "of_prompt": of_prompt, "of_place": of_place, **ways}
+    found = {
+        "prompt_left": some,
+        "prompts": prompts,
+        "length": length,
+        "tokens": words,
+        "rows": count,
+        "of_prompt": of_prompt,
+        "of_place": of_place,
+        **ways,
+    }
     short = {"seq_mean_token_mean": "seq_mean", "seq_mean_token_sum": "seq_sum"}
     weights: Named = {}
     for part, key in SETTINGS.items():
@@ -102,7 +113,6 @@ def watched_rows(rows: Held, places: Places, use: Asked) -> Named:
     """Returns what one watches while training: means, clip fractions, and groups of equal rewards."""
     m, A, ratio, near = (rows[name] for name in ("mask", "advantages", "ratio", "ratio.clipped"))
     count, rewards = m.sum().clamp(min=1), rows["group.reward"]
-    same = (rewards == rewards[:, :1]).all(1).to(m)
     low, high = m * ((ratio < near) & (A < 0)), m * ((near < ratio) & (A > 0))
     dual = m * (rows["surrogate"] > rows["surrogate.pessimistic"])
     shares = (low + high).sum(1) / rows["response.length"].clamp(min=1)
@@ -115,5 +125,5 @@ def watched_rows(rows: Held, places: Places, use: Asked) -> Named:
     return {name: (m * each).sum() / count for name, each in tokens.items()} | {
         "response.tokens_in_all": count, "mean.score": rows["score"].mean(), "mean.reward": rewards.mean(),
         "response.mean_length": rows["response.length"].mean(), "clip.low": low, "clip.high": high, "clip.dual": dual,
-        "clip.of_response": shares, "clip.mean_of_responses": shares.mean(), "group.same": same, "group.share_same": same.mean(),
+        "clip.of_response": shares, "clip.mean_of_responses": shares.mean(),
     }  # fmt: skip
