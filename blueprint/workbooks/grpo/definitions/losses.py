@@ -102,7 +102,7 @@ def kl_in_loss(logp: Given, logp_ref: Given, logp_rollout: Given, of: Ratios, m:
     back = moves[n, t] - s.held("kl_new.moves_held", moves)[n, t]
     whole = s.row("kl_new.value", back + s.held("kl_new.used_held", value)[n, t])
     log_weight = s.pick(
-        "kl_new.log_weight", (n, t), "kl.weight", none=0, ratio=logp[n, t] - of.old[n, t], own=logp[n, t] - of.kept[n, t],
+        "kl_new.log_weight", (n, t), "kl.weight", none=0, ratio=of.level[n, t], own=logp[n, t] - of.kept[n, t],
         rollout=logp[n, t] - logp_rollout[n, t],
     )  # fmt: skip
     return s.row("kl_new.counts", m[n, t] * exp(m[n, t] * log_weight[n, t]) * whole[n, t])

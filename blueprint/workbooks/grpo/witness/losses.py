@@ -40,7 +40,7 @@ def losses(of: Responses, made: Signal, use: Asked) -> Losses:
     counts = accepted * wide(ended * left, accepted)
     keep = kept(of, made.advantages, use)
     policy = average(tokens * weight * keep, counts, left, of, use, "loss.aggregation") * use.number("loss.factor")
-    kl = kl_in_loss(of, d, below, use)
+    kl = kl_in_loss(of, d, ratio, use)
     kl_mean = average(kl, counts, left, of, use, "kl.aggregation")
     entropy = average(of.entropy, counts, left, of, use, "loss.entropy_aggregation")
     total = policy - use.number("loss.ent_coef") * entropy
@@ -160,7 +160,7 @@ def kept(of: Responses, A: Tensor, use: Asked) -> Tensor:
     return keep if least is None else keep * (of.entropy.detach() >= least)
 
 
-def kl_in_loss(of: Responses, d: Tensor, below: Tensor, use: Asked) -> Tensor:
+def kl_in_loss(of: Responses, d: Tensor, ratio: Tensor, use: Asked) -> Tensor:
     """Returns the KL to the reference of every token, weighed, with the gradient that is asked for."""
     x = (of.new - of.reference) * of.mask
     value, k2 = kl_of(x, use), x.square() / 2
@@ -170,8 +170,9 @@ def kl_in_loss(of: Responses, d: Tensor, below: Tensor, use: Asked) -> Tensor:
         case "k2_is":
             moved = d.exp().clamp(max=use.number("kl.reach")).detach() * k2
             value = value.detach() + moved - moved.detach()
-    other = {"none": of.new, "ratio": below, "own": of.new.detach(), "rollout": of.rollout}[use.word("kl.weight")]
-    return ((of.new - other) * of.mask).exp() * value * of.mask
+    other = {"none": of.new, "ratio": of.new, "own": of.new.detach(), "rollout": of.rollout}[use.word("kl.weight")]
+    times = ratio if use.word("kl.weight") == "ratio" else ((of.new - other) * of.mask).exp()
+    return times * value * of.mask
 
 
 def average(x: Tensor, counts: Tensor, left: Tensor, of: Responses, use: Asked, setting: str) -> Tensor:

@@ -81,7 +81,8 @@ def kl_loss_rows(rows: Held, places: Places, use: Asked) -> Named:
     moves = {"own": value, "k2": r["kl_new.moving"], "k2_is": r["kl_new.moves.k2_is"]}[use.word("kl.gradient")]
     r["kl_new.moves"] = moves
     r["kl_new.value"] = moves - moves.detach() + value.detach()
-    others = {"ratio": rows["ratio.old_logprobs"], "own": new.detach(), "rollout": rows["engine.logprobs"]}
+    r["kl_new.log_weight.ratio"] = rows["ratio.level_of"]
+    others = {"own": new.detach(), "rollout": rows["engine.logprobs"]}
     for name, other in others.items():
         r[f"kl_new.log_weight.{name}"] = new - other
     weight = use.word("kl.weight")
