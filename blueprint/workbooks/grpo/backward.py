@@ -1,7 +1,11 @@
 """The gradient of the loss: to the log-prob of every token, and on to the weights, or to the logits with which the
 numbers begin."""
 
-from blueprint.workbooks.common import Backward, of_policy
+from dataclasses import replace
+
+from blueprint.page.outline import Blueprint
+from blueprint.workbooks.common import Backward, of_policy, with_library_gradients
+from blueprint.workbooks.grpo.libraries import WHICH_TITLE
 
 GIVEN = ("advantages", "old.logprobs", "reference.logprobs", "engine.logprobs")
 """Numbers of the rollout, and what other models say: whatever made them, no gradient flows there."""
@@ -14,3 +18,11 @@ CONSTANT = (*GIVEN, *HELD)
 MOVED = Backward(
     policy=(("policy.E", "policy.W", "policy.Y"), ("policy.logits",)), critic=(), constant=CONSTANT, declared=of_policy
 )
+
+
+def with_gradients(outline: Blueprint) -> Blueprint:
+    """Adds the gradients of the loss, unless they are there, and of each library's loss where several stand side by side."""
+    made = outline if "gradients" in outline.facts else MOVED(outline)
+    made = replace(made, facts={**made.facts, "gradients": "on"})
+    compared = any(block.name == "library.total_loss" for block in outline.blocks())
+    return with_library_gradients(made, MOVED, WHICH_TITLE) if compared else made

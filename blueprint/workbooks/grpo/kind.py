@@ -23,6 +23,6 @@ KIND = Kind(
     misconceptions="blueprint.workbooks.grpo.misconceptions:MISCONCEPTIONS",
     numbers=HERE / "numbers",
     models=HERE / "models.toml",
-    gradient="blueprint.workbooks.grpo.backward:MOVED",
+    gradient="blueprint.workbooks.grpo.backward:with_gradients",
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},
 )

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blueprint.inputs import LONGEST, ROWS, Draft, Level, Numbers, Part, refusal
-from blueprint.inputs.entries import Draw, Number, Positive, Prompt, Text, Word
+from blueprint.inputs.entries import Draw, Number, Positive, Prompt, Word
 from blueprint.workbooks.common.rollout import block_name
-from blueprint.workbooks.grpo.schema import GRPO, TABLES, grpo_presets
+from blueprint.workbooks.grpo.schema import GRPO, PRESETS, TABLES, grpo_presets, preferred, presets_in
 
 if TYPE_CHECKING:
     from blueprint.reopening.saved import Saved
@@ -46,8 +46,7 @@ def _numbers(draft: Draft) -> Numbers:
         NumbersError: if there is no such preset, tables differ in shape, a token is unknown, or the responses are not as many
             for each prompt.
     """
-    grpo_presets().preset(draft.parts["preset"])
-    parts = draft.fitted()
+    parts = preferred(draft.fitted())
     _check_words(parts)
     responses, prompts = len(parts["rollout.draws"]), len(parts["text.prompts"])
     if responses % prompts:
@@ -84,7 +83,7 @@ def numbers_in(file: "Saved") -> Numbers:
     asked = [tuple(filter(None, row)) or (vocabulary[-1],) * longest for row in file.rows("given")]
     each = len(asked) // questions
     parts: dict[str, Any] = {
-        "preset": file.preset(grpo_presets()),
+        **presets_in(file),
         "sizes.max_new_tokens": most,
         "text.vocabulary": vocabulary,
         "text.prompts": tuple(asked[::each]),
@@ -108,7 +107,7 @@ LEVEL = Level(
     "prompts",
     "a small policy writes several responses to each prompt, and rules score them",
     parts=(
-        Part("preset", Text, (), "the library or paper whose settings are used where none is given", "default"),
+        *PRESETS,
         Part("sizes.max_new_tokens", Positive, (), "tokens a response may have, the end token included"),
         Part("text.vocabulary", Word, ("token",), "the first token ends a text; tokens differ by more than capitals", noun="token"),
         Part("text.prompts", Prompt, ("prompt",), "tokens of the vocabulary, blanks between them", noun="prompt"),

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blueprint.inputs import LONGEST, ROWS, Catalogue, Draft, Level, Numbers, Part, catalogue, refusal, settings_in
+from blueprint.inputs import (
+    DEFAULT,
+    LONGEST,
+    ROWS,
+    Catalogue,
+    Draft,
+    Level,
+    Numbers,
+    Part,
+    catalogue,
+    refusal,
+    settings_in,
+)
 from blueprint.inputs.entries import Flag, Number, Text, Word
 
 if TYPE_CHECKING:
@@ -35,6 +47,18 @@ ONLY_RUN = (
 """Settings that say something only where models are run, and rules score what they write."""
 GIVEN = {key: each for key, each in GRPO.items() if key not in ONLY_RUN}
 """The settings where logits, or log-probs, and scores are given."""
+PRESETS = (
+    Part("preset", Text, (), "the library or paper whose settings are used where none is given", "default"),
+    Part(
+        "compare",
+        tuple[str, ...] | str,
+        (),
+        "the presets that stand side by side, or all",
+        (),
+        ["trl_grpo", "verl_grpo"],
+    ),
+)
+ALL, LIBRARIES = "all", "library.names"
 TABLES = {"ppo": SETTINGS, **{group: SETTINGS for group in RECORDS.titles if group not in ("ppo", "reward")}}
 """The tables of settings, with what describes them."""
 
@@ -58,7 +82,28 @@ def numbers_in(file: "Saved") -> Numbers:
         parts[key] = tuple(map(str, parts[key]))
     parts["text.responses"] = tuple(tuple(map(str, row)) for row in parts["text.responses"])
     head = {"kind": "grpo", "level": "responses", **file.head()}
-    return Numbers(**head, ppo=file.settings(), parts=parts | {"preset": file.preset(grpo_presets())})
+    return Numbers(**head, ppo=file.settings(), parts=parts | presets_in(file))
+
+
+def presets_in(file: "Saved") -> dict[str, Any]:
+    """Return the preset in use of a saved workbook, and those that stand side by side."""
+    listed = tuple(map(str, file.array(LIBRARIES, 1).flat)) if LIBRARIES in file else ()
+    return {"preset": file.preset(grpo_presets()), "compare": listed}
+
+
+def preferred(parts: dict[str, Any]) -> dict[str, Any]:
+    """Return parts of a file with the presets that stand side by side as a list of their names.
+
+    Raises:
+        NumbersError: if there is no preset of a name.
+    """
+    listed, presets = parts["compare"], grpo_presets()
+    names = [each.strip() for each in (listed.split(",") if isinstance(listed, str) else listed) if each.strip()]
+    if names == [ALL]:
+        names = [name for name in presets.presets if name != DEFAULT]
+    for name in (parts["preset"], *names):
+        presets.preset(name)
+    return {**parts, "compare": tuple(names)}
 
 
 def _numbers(draft: Draft) -> Numbers:
@@ -67,8 +112,7 @@ def _numbers(draft: Draft) -> Numbers:
     Raises:
         NumbersError: if there is no such preset, tables differ in shape, or the responses are not as many for each prompt.
     """
-    grpo_presets().preset(draft.parts["preset"])
-    parts = draft.fitted()
+    parts = preferred(draft.fitted())
     responses, prompts, known = parts["text.responses"], parts["text.prompts"], parts["text.vocabulary"]
     if len(responses) % len(prompts):
         raise refusal(
@@ -87,7 +131,7 @@ LEVEL = Level(
     "responses",
     "logits and scores of several responses to each prompt are given, nothing is drawn",
     parts=(
-        Part("preset", Text, (), "the library or paper whose settings are used where none is given", "default"),
+        *PRESETS,
         Part("text.vocabulary", Word, ("token",), "tokens differ by more than capitals", noun="token"),
         Part("text.prompts", Text, ("prompt",), "a text for each prompt; the responses to one stand side by side"),
         Part("text.responses", Word, _SLOTS, "a response per row, a token of the vocabulary per position", noun="token"),

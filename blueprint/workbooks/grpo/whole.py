@@ -13,6 +13,7 @@ from blueprint.workbooks.common import (
     Identity,
     InView,
     Made,
+    Preferred,
     Rows,
     Witnessed,
     checks,
@@ -20,6 +21,7 @@ from blueprint.workbooks.common import (
     chosen_of,
     conventions_sheet,
     facts_of,
+    naming,
     presets_sheet,
     rows_on,
     start_sheet,
@@ -29,6 +31,7 @@ from blueprint.workbooks.grpo import first
 from blueprint.workbooks.grpo.definitions.axes import i, n, q, t
 from blueprint.workbooks.grpo.definitions.steps import FIXED, LABELS
 from blueprint.workbooks.grpo.inputs import MODELS
+from blueprint.workbooks.grpo.libraries import compared, offered
 from blueprint.workbooks.grpo.steps import Derived, derived
 
 SHEETS = {
@@ -57,6 +60,8 @@ LOOKED_FOR = (
 PLAIN = ("group.mean", "group.deviation", "group.less_baseline", "surrogate.unclipped", "surrogate.clipped", "ratio.clipped",
          "advantage.response", "policy.counts", "average.length", "clip.low", "clip.high")  # fmt: skip
 """Rows on the way that are not folded."""
+EVERY_WORD = "every word"
+"""Part of numbers that no file has: words that no library has are offered, too, for conventions of one's own beside them."""
 
 
 @dataclass(frozen=True)
@@ -102,9 +107,10 @@ def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
     told = Made(numbers.title, numbers.about, facts | dict(start.facts), first.SAYS)
     opening = start_sheet(told, parts, pieces, first.flow(every), verdict, first.choices_made(chosen))
     inputs, *others = sheets
-    return Blueprint(
+    side_by_side, like = _libraries(start) if numbers["compare"] else ((), None)
+    outline = Blueprint(
         title=numbers.title,
-        sheets=(opening, conventions_sheet(chosen, ()), presets_sheet(chosen), inputs, *others, checked),
+        sheets=(opening, conventions_sheet(chosen, ()), presets_sheet(chosen), inputs, *others, *side_by_side, checked),
         sizes={**start.sizes, PRESET: len(chosen.catalogue.presets)},
         typed=chosen.settings.typed | tolerances,
         names={**start.names, PRESET: chosen.table.names},
@@ -115,6 +121,13 @@ def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
         parts=tuple(part.block for part in made.total.parts),
         whole="batch",
     ).with_typed(start.typed)
+    return outline if like is None else naming(outline, like, chosen, numbers["compare"])
+
+
+def _libraries(start: Start) -> tuple[tuple[Sheet, ...], Preferred]:
+    """Sets libraries side by side; where every word is to be offered, not only those that libraries have, the numbers say so."""
+    words = {} if start.numbers.parts.get(EVERY_WORD) else offered(start.chosen.catalogue)
+    return compared(start.given, start.chosen, start.head, words)
 
 
 def _steps(made: Derived, start: Start) -> list[Sheet]:

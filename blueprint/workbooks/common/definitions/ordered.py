@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from blueprint.language import Arithmetic, Axis, Block, Expr, Operand, Ref, link, maximum, minimum
+from blueprint.language import Arithmetic, Axis, Block, Expr, Operand, Ref, link, maximum, minimum, needs
 from blueprint.language.blocks import At
 from blueprint.workbooks.common.definitions.choices import Choices, Used, limited
 
@@ -62,12 +62,19 @@ class Ordered:
         self.here = self.sections.setdefault(title, [])
 
     def along(self, name: str, at: Axes, value: Operand | None = None) -> Lined:
-        """Writes a row along any axes."""
+        """Writes a row along any axes; where no library moves it, it stands there once for all of them."""
         made = Lined(self.use.along(name, (*self.use.lead, *at)), self.use.lead)
-        self.here.append(made.block)
         if value is not None:
             made[at] = value
+            if self.use.lead and not any({*self.use.lead} & {*need.read.axes} for need in needs(made.block)):
+                made = Lined(self.use.along(name, at, value), ())
+        self.here.append(made.block)
         return made
+
+    def known(self, name: str) -> Lined:
+        """Returns a row that was written before, by its name without a library."""
+        found = self.rows[name]
+        return Lined(found, tuple(axis for axis in self.use.lead if axis in found.axes))
 
     def one(self, name: str, value: Operand) -> Lined:
         """Writes a number for the batch."""

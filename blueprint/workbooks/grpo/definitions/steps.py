@@ -52,10 +52,6 @@ class Steps(Ordered):
         """Writes a number for each prompt."""
         return self.along(name, (q,), value)
 
-    def known(self, name: str) -> Row:
-        """Returns a row that was written before."""
-        return Row(self.rows[name], self.use.lead)
-
     def in_groups(self, name: str, of: Given) -> Row:
         """Lays a number of each response, (n), out by prompt and response, (q, i); on the way there it stands in a column."""
         down = self.along(f"{name}.column", (o,), Sum(n, self.places.in_columns[o, n] * of[n]))
