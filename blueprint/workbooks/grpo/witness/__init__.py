@@ -7,6 +7,6 @@ from blueprint.workbooks.grpo.witness.compute import compute, group_key
 from blueprint.workbooks.grpo.witness.losses import Losses, losses
 from blueprint.workbooks.grpo.witness.options import Asked, Responses
 
-WITNESS = KindWitness(("group.response",), ("mask",), compute, group_key)
+WITNESS = KindWitness(("group.response",), ("rollout.draw", "mask"), compute, group_key)
 
 __all__ = ["WITNESS", "Asked", "Losses", "Responses", "Signal", "losses", "signal"]

@@ -4,23 +4,21 @@ Rows that one looks for come from the core, `signal` and `losses`, which reprodu
 them are written out in `groups`, `credit`, `ratios`, `rollouts` and `totals`. Each file is computed by itself: [B] and [B, T].
 """
 
+from collections.abc import Sequence
+
 import torch
-from torch import Tensor
 
 from blueprint.witness import (
     Batch,
     File,
     Named,
     Rows,
+    Tie,
     add_settings,
     add_verdicts,
     alternative,
-    block,
-    distribution_rows,
-    ids,
-    logprobs,
-    with_end,
 )
+from blueprint.witness.checks import range_distance
 from blueprint.workbooks.grpo.witness.advantages import Signal, signal
 from blueprint.workbooks.grpo.witness.backward import gradient_rows, slope_rows
 from blueprint.workbooks.grpo.witness.credit import credit_rows
@@ -31,20 +29,16 @@ from blueprint.workbooks.grpo.witness.places import Places
 from blueprint.workbooks.grpo.witness.ratios import objective_rows, ratio_rows
 from blueprint.workbooks.grpo.witness.rewards import kl_rows, reward_rows
 from blueprint.workbooks.grpo.witness.rollouts import rollout_rows
+from blueprint.workbooks.grpo.witness.start import MODELS, from_logits, from_prompts
 from blueprint.workbooks.grpo.witness.totals import average_rows, keep_rows, kl_loss_rows, total_rows, watched_rows
 
-MODELS = ("engine", "old", "reference", "policy")
 
-
-def compute(batch: Batch, rows: Rows) -> tuple[()]:
+def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
     """Adds every quantity of a file. Raises WitnessError for a token that there is not, or places that are not each once."""
     add_settings(batch, rows)
     use = asked(batch)
-    typed = {
-        name: batch.typed(name)[0] for name in ("score", "truncated", "greedy", "group.response", "response.number")
-    }
-    typed["mask"] = batch.mask()[0]
-    found = counted(typed) | said(batch, typed["mask"])
+    start = from_prompts(batch, rows) if "old.W" in batch.files[0] else from_logits(batch)
+    typed, found = start.given, start.rows
     places = Places.of(typed["group.response"], typed["response.number"])
     found |= places.rows()
     of = responses(typed, found, places)
@@ -58,7 +52,7 @@ def compute(batch: Batch, rows: Rows) -> tuple[()]:
         found |= slope_rows(batch, found | typed, places, use)
     rows.add({name: each[None].to(batch.dtype) for name, each in found.items()}, whole=True)
     add_verdicts(batch, rows, distances(batch, rows))
-    return ()
+    return start.ties
 
 
 def asked(batch: Batch) -> Asked:
@@ -66,27 +60,6 @@ def asked(batch: Batch) -> Asked:
     found = {key: each.lower() if isinstance(each, str) else each for key, each in batch.settings[0].items()}
     place = alternative(batch.files[0], "loss.aggregation", "token_mean")
     return Asked(found | {"loss.aggregation.token_mean": float(place)})
-
-
-def counted(typed: Named) -> Named:
-    """Returns how many prompts and responses there are, and the tokens of each response."""
-    prompts, size = typed["group.response"].shape
-    one = typed["score"].new_ones(())
-    counts = {"count.prompts": one * prompts, "count.group": one * size, "count.responses": one * len(typed["score"])}
-    mask = typed["mask"]
-    return counts | {"response.tokens": with_end(mask), "response.length": mask.sum(1)}
-
-
-def said(batch: Batch, mask: Tensor) -> Named:
-    """Returns what every model says of the tokens, and the entropy of the policy. Raises WitnessError for an unknown token."""
-    file = batch.files[0]
-    written = torch.as_tensor(ids(block(file, "word_written"), block(file, "vocabulary"), "word_written", blanks=False))
-    found = {"rollout.written": written.to(mask)}
-    for name in MODELS:
-        made = distribution_rows(batch.typed(f"{name}.logits")[0])
-        found |= {f"{name}.{row}": each for row, each in made.items()}
-        found[f"{name}.logprobs"] = logprobs(made["log_p"], found["rollout.written"].long(), mask)
-    return found | {"policy.entropy": -mask * found["policy.p_log_p"]}
 
 
 def responses(typed: Named, rows: Named, places: Places) -> Responses:
@@ -133,16 +106,29 @@ def core_rows(made: Signal, lost: Losses, places: Places) -> Named:
 
 def distances(batch: Batch, rows: Rows) -> Named:
     """Returns how far masks, probabilities, log-probs, the sum of the parts and the settings are from what they must be."""
-    mask = batch.typed("mask")
     parts = torch.stack([rows[name] for name in ("policy_loss", "adds.kl_loss", "adds.entropy")])
     rows.add({"check.parts_size": parts.abs().sum(0)})
     apart = (parts.sum(0) - rows["total_loss"]).abs() / rows["check.parts_size"].clamp(min=1)
     return {
-        "check.mask": (mask * (1 - mask)).abs(),
-        **{f"check.sum_{name}": (rows[f"{name}.p"].sum(-1) - 1).abs() for name in MODELS},
+        **typed_distances(batch, rows),
+        **{f"check.sum_{name}": (rows[f"{name}.p"].sum(-1) - 1).abs() for name in MODELS if f"{name}.p" in rows},
         **{f"check.log_{name}": rows[f"{name}.logprobs"].clamp(min=0) for name in MODELS},
         "check.parts": apart,
         "check.settings": batch.outside_all,
+    }
+
+
+def typed_distances(batch: Batch, rows: Rows) -> Named:
+    """Returns how far what is typed is from what it may be: masks, or prompts, draws and lengths."""
+    if "is_given" not in rows:
+        mask = batch.typed("mask")
+        return {"check.mask": (mask * (1 - mask)).abs()}
+    given = rows["is_given"]
+    return {
+        "check.prompt": given[..., 1:] * (1 - given[..., :-1]),
+        "check.empty": 1 - given[..., 0],
+        "check.draws": range_distance(batch, "rollout.draw", fill=0.5),
+        "check.length": range_distance(batch, "max_new_tokens"),
     }
 
 
