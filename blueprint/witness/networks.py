@@ -5,10 +5,13 @@ A model is its weights by name: embedding E [F, V, K] and W [F, K + J + 1, J], r
 policy, head.w [F, J] and head.b [F] of a model with one number. F are files, so that many files are one computation.
 """
 
+from collections.abc import Mapping
+
 import torch
 from torch.nn.functional import embedding
 
-from blueprint.witness.tensors import Held
+from blueprint.witness.slopes import GRAD
+from blueprint.witness.tensors import Held, Named
 
 
 def step_weights(model: Held) -> tuple[torch.Tensor, torch.Tensor]:
@@ -60,3 +63,35 @@ def lookup(table: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
     """Returns the rows of each file's table [F, V, K] at its ids [F, …], [F, …, K]."""
     first = torch.arange(len(table), device=ids.device).view(-1, *[1] * (ids.dim() - 1)) * table.shape[1]
     return embedding(ids + first, table.flatten(0, 1))
+
+
+def unrolled(model: Held, read: torch.Tensor) -> dict[str, list[torch.Tensor]]:
+    """Returns [x; h; 1], what goes into tanh, and h itself, of every position: each a list, so that each has a gradient."""
+    x = lookup(model["E"], read)
+    h = at_start(model["W"], read.shape[1])
+    found: dict[str, list[torch.Tensor]] = {"inputs": [], "memory.in": [], "memory": []}
+    for t in range(read.shape[-1]):
+        entered = torch.cat([x[:, :, t], h, torch.ones_like(h[..., :1])], dim=-1)
+        into = torch.bmm(entered, model["W"])
+        h = into.tanh()
+        for name, each in zip(found, (entered, into, h), strict=True):
+            found[name].append(each)
+    return found
+
+
+def stacked(memory: list[torch.Tensor]) -> torch.Tensor:
+    """Returns the memory of every position, and the zeros before the first."""
+    return torch.stack([torch.zeros_like(memory[0]), *memory], dim=2)
+
+
+def called(name: str, slope: torch.Tensor) -> tuple[str, torch.Tensor]:
+    """Returns the name under which a file shows a slope, and what it shows: behind the last position nothing is read."""
+    if name.endswith(".memory.in"):
+        return f"{name.removesuffix('.in')}{GRAD}.in", slope
+    return f"{name}{GRAD}", torch.nn.functional.pad(slope, (0, 0, 0, 1)) if name.endswith(".inputs") else slope
+
+
+def turned(weights: Mapping[str, Held]) -> Named:
+    """Returns the tables that a gradient is multiplied by, rows and columns exchanged."""
+    tables = {f"{name}.{part}": of[part] for name, of in weights.items() for part in ("W", "Y") if part in of}
+    return {f"{name}{GRAD}.transposed": table.detach().transpose(-1, -2) for name, table in tables.items()}

@@ -20,7 +20,7 @@ from blueprint.witness import (
 )
 from blueprint.witness.checks import range_distance
 from blueprint.workbooks.grpo.witness.advantages import Signal, signal
-from blueprint.workbooks.grpo.witness.backward import gradient_rows, slope_rows
+from blueprint.workbooks.grpo.witness.backward import gradient_rows, slope_rows, weight_rows
 from blueprint.workbooks.grpo.witness.credit import credit_rows
 from blueprint.workbooks.grpo.witness.groups import advantage_rows, baseline_rows, spread_rows
 from blueprint.workbooks.grpo.witness.losses import Losses, losses
@@ -47,9 +47,10 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
     found |= steps(typed, found, places, use)
     found |= core_rows(made, lost, places)
     if "policy.logits.grad" in batch.files[0]:
-        z = batch.typed("policy.logits")[0]
-        found |= gradient_rows(z, found["rollout.written"].long(), of, places, use)
+        found |= gradient_rows(start.logits, start.written, of, places, use)
         found |= slope_rows(batch, found | typed, places, use)
+        if start.policy:
+            found |= weight_rows(batch, rows["rollout.read"].long(), found["policy.logits.grad"], start.policy)
     rows.add({name: each[None].to(batch.dtype) for name, each in found.items()}, whole=True)
     add_verdicts(batch, rows, distances(batch, rows))
     return start.ties

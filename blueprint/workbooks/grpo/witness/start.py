@@ -1,5 +1,6 @@
 """Where a computation starts: responses with scores and logits, or prompts, draws and weights, from which texts are written."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -27,11 +28,17 @@ POLICY, SCORED = ("E", "W", "Y"), ("E", "W", "head.w", "head.b")
 
 
 class Start(NamedTuple):
-    """What is known of responses, by name, [B] and [B, T]; every row up to the log-probs; draws that are ties."""
+    """What is known of responses, by name, [B] and [B, T], every row up to the log-probs, and draws that are ties.
+
+    logits, written: the policy's logits [B, T, V], and the tokens [B, T]. policy: its weights, where it is run.
+    """
 
     given: Named
     rows: Named
-    ties: list[Tie]
+    logits: Tensor
+    written: Tensor
+    ties: Sequence[Tie] = ()
+    policy: Held | None = None
 
 
 def placed(batch: Batch) -> Named:
@@ -48,7 +55,12 @@ def from_logits(batch: Batch) -> Start:
     found = counted(given) | {"rollout.written": written.to(mask), "response.tokens": with_end(mask)}
     for name in MODELS:
         found |= policy_rows(name, batch.typed(f"{name}.logits")[0], written.long(), mask)
-    return Start(given, found | {"policy.entropy": -mask * found["policy.p_log_p"]}, [])
+    return Start(
+        given,
+        found | {"policy.entropy": -mask * found["policy.p_log_p"]},
+        batch.typed("policy.logits")[0],
+        written.long(),
+    )
 
 
 def counted(given: Named) -> Named:
@@ -88,7 +100,8 @@ def from_prompts(batch: Batch, rows: Rows) -> Start:
     given = placed(batch) | {"mask": mask[0], "truncated": 1 - rows["rollout.ends"][0, :, 1:].sum(-1)}
     found |= judged(batch, found, given, rows, read)
     given["score"] = found["score"]
-    return Start(given, found | counted(given) | {"truncated": given["truncated"]}, ties)
+    found |= counted(given) | {"truncated": given["truncated"]}
+    return Start(given, found, found["policy.logits"], written[0], ties, moved)
 
 
 def weights(batch: Batch, model: str, parts: tuple[str, ...]) -> Named:

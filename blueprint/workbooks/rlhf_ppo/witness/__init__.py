@@ -27,4 +27,6 @@ def _sizes(file: File) -> object:
     return held(file), shapes(file, *MODELS, "case.ratio")
 
 
-WITNESS = KindWitness(("old_critic.W", "reward_model.score", "mean.reward.score"), ("rollout.draw", "mask"), compute, group_key)
+WITNESS = KindWitness(
+    ("old_critic.W", "reward_model.score", "mean.reward.score"), ("rollout.draw", "mask"), compute, group_key
+)

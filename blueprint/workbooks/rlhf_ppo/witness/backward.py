@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import torch
 from torch import Tensor
-from torch.nn.functional import one_hot, pad
+from torch.nn.functional import one_hot
 
 from blueprint.witness import GRAD as SLOPE
 from blueprint.witness import (
@@ -77,7 +77,11 @@ def gradients_of(batch: Batch, rows: Held, mask: Tensor, weights: Weights) -> Na
             name: {part: each.detach().requires_grad_() for part, each in of.items()} for name, of in weights.items()
         }
         parts = {f"{name}.{part}": each for name, of in leaves.items() for part, each in of.items()}
-        steps = {f"{name}.{row}": each for name, of in leaves.items() for row, each in unrolled(of, rows).items()}
+        steps = {
+            f"{name}.{row}": each
+            for name, of in leaves.items()
+            for row, each in models.unrolled(of, texts_read(rows)[0]).items()
+        }
         nodes: Named = {}
         losses = losses_of(batch, rows, texts_of(rows, mask), leaves, steps, nodes)
     flat = [*parts.values(), *(each for step in steps.values() for each in step), *nodes.values()]
@@ -86,23 +90,8 @@ def gradients_of(batch: Batch, rows: Held, mask: Tensor, weights: Weights) -> Na
     found = {name: next(slopes) for name in parts}
     found |= {name: torch.stack([next(slopes) for _ in step], dim=2) for name, step in steps.items()}
     found |= {name: next(slopes) for name in nodes}
-    shown = dict(_called(*each) for each in reversed(found.items()))
-    return _turned(leaves) | shown | watched(batch, shown, mask)
-
-
-def unrolled(model: Held, rows: Held) -> dict[str, list[Tensor]]:
-    """Returns [x; h; 1], what goes into tanh, and h itself, of every position: each a list, so that each has a gradient."""
-    read, _ = texts_read(rows)
-    x = models.lookup(model["E"], read)
-    h = models.at_start(model["W"], read.shape[1])
-    found: dict[str, list[Tensor]] = {"inputs": [], "memory.in": [], "memory": []}
-    for t in range(read.shape[-1]):
-        entered = torch.cat([x[:, :, t], h, torch.ones_like(h[..., :1])], dim=-1)
-        into = torch.bmm(entered, model["W"])
-        h = into.tanh()
-        for name, each in zip(found, (entered, into, h), strict=True):
-            found[name].append(each)
-    return found
+    shown = dict(models.called(*each) for each in reversed(found.items()))
+    return models.turned(leaves) | shown | watched(batch, shown, mask)
 
 
 def losses_of(
@@ -115,7 +104,7 @@ def losses_of(
     slots, options = slots_of(rows), batch.options
     written = rows["rollout.written"][..., -slots.shape[-1] :].long()
     if weights:
-        policy, critic = (_stacked(steps[f"{name}.memory"]) for name in ("policy", "critic"))
+        policy, critic = (models.stacked(steps[f"{name}.memory"]) for name in ("policy", "critic"))
         nodes["policy.logits"] = models.logits(weights["policy"], policy)
         nodes["critic.out"] = batch.exists * models.score(weights["critic"], critic)
     else:
@@ -165,21 +154,3 @@ def add_lookups(batch: Batch, rows: Rows, prefix: str = "") -> None:
 def _as_shown(found: Tensor, shown: Tensor) -> Tensor:
     """Returns numbers to the last bit as they are shown, which decides ties, with the slopes of how they were found here."""
     return found + (shown - found).detach()
-
-
-def _stacked(memory: list[Tensor]) -> Tensor:
-    """Returns the memory of every position, and the zeros before the first."""
-    return torch.stack([torch.zeros_like(memory[0]), *memory], dim=2)
-
-
-def _called(name: str, slope: Tensor) -> tuple[str, Tensor]:
-    """Returns the name under which a file shows a slope, and what it shows: behind the last position nothing is read."""
-    if name.endswith(".memory.in"):
-        return f"{name.removesuffix('.in')}{GRAD}.in", slope
-    return f"{name}{GRAD}", pad(slope, (0, 0, 0, 1)) if name.endswith(".inputs") else slope
-
-
-def _turned(weights: Weights) -> Named:
-    """Returns the tables that a gradient is multiplied by, rows and columns exchanged."""
-    tables = {f"{name}.{part}": of[part] for name, of in weights.items() for part in ("W", "Y") if part in of}
-    return {f"{name}{GRAD}.transposed": table.detach().transpose(-1, -2) for name, table in tables.items()}
