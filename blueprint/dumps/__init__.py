@@ -2,7 +2,7 @@
 
 from blueprint.dumps.batch import Dump, Minibatch, Moments
 from blueprint.dumps.formats import SCHEMA, Array, MinibatchError, Raw, metadata_of, open_raw, require, save
-from blueprint.dumps.given import rounding
+from blueprint.dumps.given import Given, rounding
 from blueprint.dumps.inspecting import Inspection, inspect
 from blueprint.dumps.mentioned import mentioned
 from blueprint.dumps.metadata import COUNTED_IN, ENGINE, PLACE_KEYS, Place, Share, run_fields, whole_number
@@ -12,17 +12,19 @@ from blueprint.dumps.read import (
     catalogue_of,
     dump_kinds,
     minibatch_from,
+    minibatch_of,
     naming,
     not_understood,
     read_dump,
     read_minibatch,
 )
-from blueprint.dumps.recognise import names_in_metadata
+from blueprint.dumps.recognise import METADATA, Recognised, names_in_metadata, recognise
 from blueprint.dumps.step_files import in_order, joined, key_of, missing_in, rows_twice, unsaid
 
 __all__ = [
     "COUNTED_IN",
     "ENGINE",
+    "METADATA",
     "PLACE_KEYS",
     "SCHEMA",
     "TENSOR",
@@ -30,6 +32,7 @@ __all__ = [
     "Array",
     "Dump",
     "DumpKind",
+    "Given",
     "Inspection",
     "Minibatch",
     "MinibatchError",
@@ -37,6 +40,7 @@ __all__ = [
     "Names",
     "Place",
     "Raw",
+    "Recognised",
     "Share",
     "catalogue_of",
     "dump_kinds",
@@ -47,6 +51,7 @@ __all__ = [
     "mentioned",
     "metadata_of",
     "minibatch_from",
+    "minibatch_of",
     "missing_in",
     "names_in_metadata",
     "naming",
@@ -54,6 +59,7 @@ __all__ = [
     "open_raw",
     "read_dump",
     "read_minibatch",
+    "recognise",
     "require",
     "rounding",
     "rows_twice",

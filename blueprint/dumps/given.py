@@ -7,18 +7,12 @@ import numpy as np
 
 from blueprint.dumps.batch import Minibatch
 from blueprint.dumps.formats import Array, MinibatchError, Raw, require, said_shape
-from blueprint.dumps.names import NAMES
 from blueprint.dumps.recognise import Recognised
 
 TOKENWISE = (
     "logprobs_old", "logprobs_ref", "logprobs_new", "logprobs_rollout", "entropy", "values_old", "values_new", "rewards",
-    "advantages", "returns",
+    "advantages", "returns", "ratio", "token_loss", "kl_new",
 )  # fmt: skip
-_PER_ROW = (
-    "ended", "last_slots", "response_lengths", "prompt_lengths", "input_lengths", "sample_mask", "truncated", "row_index",
-)  # fmt: skip
-_EITHER = ("scores", "advantages")
-"""What may be one number of a response, or of each token. GRPO and its family have one advantage for a whole response."""
 
 
 class Given:
@@ -30,6 +24,7 @@ class Given:
     def __init__(self, raw: Raw, found: Recognised) -> None:
         """Takes what was recognised, logprobs_old among it. Raises MinibatchError where shapes are odd or disagree."""
         self.called = found.called
+        self._shapes = {row.name: row.shape for row in found.names.rows if row.shape}
         self.arrays = {name: self._with_axes(name, raw.tensors[called]) for name, called in found.called.items()}
         self.lengths = {
             name: raw.lengths[called]
@@ -101,12 +96,12 @@ class Given:
 
     def _with_axes(self, name: str, array: Array) -> Array:
         """Returns one number per row as [B] and one per token as [B, T]; a last axis of length 1 is dropped."""
-        expected = (1,) if name in _PER_ROW else (1, 2) if name in _EITHER else (2,)
+        shape = self._shapes[name]
+        expected = [each.count(",") + 1 for each in shape.split(" or ")]
         if array.ndim == 3 and array.shape[2] == 1:
             array = array[:, :, 0]
         if 1 in expected and array.ndim == 2 and array.shape[1] == 1:
             array = array[:, 0]
-        shape = next(row.shape for row in NAMES.rows if row.name == name)
         require(
             array.ndim in expected,
             f"{self.called_by(name)}: found the shape {said_shape(array.shape)}, expected {shape}.",

@@ -93,8 +93,9 @@ class _Reading:
         """Reads settings by key of a numbers file: kl_coef is ppo.kl_coef."""
         for name, value in hyperparameters.items():
             plain = name.removeprefix("ppo.")
-            its_key = Alias(name, Row(SETTING, dotted(plain), "", "", _NUMBERS_FILE_WORDS), None)
-            matches = [its_key] if plain in known else []
+            own = known[plain].words if plain in known else ()
+            words = {word: means for word, means in _NUMBERS_FILE_WORDS.items() if word not in own}
+            matches = [Alias(name, Row(SETTING, dotted(plain), "", "", words), None)] if plain in known else []
             matches += [
                 each for each in self.names.matching(name, SETTING, self.library) if each.row.name != dotted(plain)
             ]

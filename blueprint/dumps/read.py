@@ -89,8 +89,8 @@ def naming(path: Path) -> Iterator[None]:
         raise MinibatchError(f"{path}: {error}") from error
 
 
-def minibatch_of(raw: Raw, found: Recognised, named: Mentioned, path: str) -> Minibatch:
-    """Makes a minibatch of a file whose names are recognised.
+def minibatch_of(raw: Raw, found: Recognised, named: Mentioned, path: str, critic: bool = True) -> Minibatch:
+    """Makes a minibatch of a file whose names are recognised; critic: whether one is expected in it.
 
     Raises:
         MinibatchError: as `read_dump`, without the path.
@@ -102,7 +102,7 @@ def minibatch_of(raw: Raw, found: Recognised, named: Mentioned, path: str) -> Mi
         path=path,
         library=found.library,
         preset=found.preset,
-        notes=(*found.notes, *shaped.notes, *without_critic(shaped.tensors), *named.notes),
+        notes=(*found.notes, *shaped.notes, *(without_critic(shaped.tensors) if critic else ()), *named.notes),
         old_from=forward_option(raw.metadata, "logprobs_old_from"),
         forward_dtype=forward_option(raw.metadata, "forward_dtype"),
         share=share_of(raw.metadata),

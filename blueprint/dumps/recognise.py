@@ -1,12 +1,13 @@
 """Which tensor of a file is which: neutral names for the file's, or a sentence where two readings are possible."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from blueprint.dumps.formats import MinibatchError, Raw, require, same_numbers
 from blueprint.dumps.metadata import FORWARD_OPTIONS, INFO, PLACE_KEYS, SHARE_KEYS
 from blueprint.dumps.names import AID, NAMES, TENSOR, UNUSED, Names, nearest
+from blueprint.inputs.catalogue import Catalogue
 from blueprint.inputs.errors import NumbersError
 from blueprint.quoting import unquoted
 from blueprint.workbooks.common.conventions.data import rlhf
@@ -25,6 +26,7 @@ class Recognised:
     called: by neutral name, what the file calls it.
     unused: names that are known and not needed; unknown: others, each with the nearest known name, if any.
     library: what metadata say, else the library whose own names these are; preset: what does what it does.
+    names: the table by which it was found.
     """
 
     called: Mapping[str, str]
@@ -33,35 +35,36 @@ class Recognised:
     library: str | None
     preset: str | None
     notes: list[str] = field(default_factory=list)
+    names: Names = NAMES
 
 
-def recognise(raw: Raw) -> Recognised:
-    """Gives the tensors of a file their neutral names.
+def recognise(raw: Raw, names: Names = NAMES, presets: Callable[[], Catalogue] = rlhf) -> Recognised:
+    """Gives the tensors of a file their neutral names, by a table; presets: those that metadata may name.
 
     Raises:
         MinibatchError: two tensors that could be the same quantity; metadata that name none of the file's tensors.
     """
-    library, preset, notes = _library(raw)
-    named = names_in_metadata(raw, NAMES, "no neutral name")
+    library, preset, notes = _library(raw, names, presets)
+    named = names_in_metadata(raw, names, "no neutral name")
     candidates: dict[str, list[str]] = {}
     unused, unknown = [], {}
     for name in [*raw.tensors, *raw.texts]:
-        second, others = NAMES.second_meanings.get(name, (None, frozenset()))
+        second, others = names.second_meanings.get(name, (None, frozenset()))
         # the second meaning of a name, where another tensor of the file has the first one
         second = second if others & raw.tensors.keys() and second not in raw.tensors else None
-        neutral = named.get(name) or second or NAMES.first_meanings.get(name)
+        neutral = named.get(name) or second or names.first_meanings.get(name)
         if neutral is None:
-            unknown[name] = nearest(name, NAMES.spelled(TENSOR, AID)) if name in raw.tensors else None
+            unknown[name] = nearest(name, names.spelled(TENSOR, AID)) if name in raw.tensors else None
         elif neutral == UNUSED or name in raw.texts:
             unused.append(name)
         else:
             candidates.setdefault(_scores_or(neutral, name, raw), []).append(name)
     called = {
         row.name: _one(row.name, candidates[row.name], raw, preset, set(named), notes)
-        for row in NAMES.rows
+        for row in names.rows
         if row.kind in (TENSOR, AID) and row.name in candidates
     }
-    return Recognised(called, tuple(unused), unknown, library, preset, notes)
+    return Recognised(called, tuple(unused), unknown, library, preset, notes, names)
 
 
 def _scores_or(neutral: str, name: str, raw: Raw) -> str:
@@ -104,29 +107,29 @@ def _one(neutral: str, names: list[str], raw: Raw, preset: str | None, named: se
     return chosen[0]
 
 
-def _library(raw: Raw) -> tuple[str | None, str | None, list[str]]:
+def _library(raw: Raw, names: Names, presets: Callable[[], Catalogue]) -> tuple[str | None, str | None, list[str]]:
     """Returns library and preset as metadata say; else as the names show, if they show one."""
     library, version, preset = (_word(raw.metadata, key) for key in ("library", "version", "preset"))
     if preset:
         try:
-            rlhf().preset(preset)
+            presets().preset(preset)
         except NumbersError as error:
             raise MinibatchError(f"metadata, {error}") from error
-    own = {each: NAMES.own_to(each) & raw.tensors.keys() for each in NAMES.libraries}
-    showing = [each for each, names in own.items() if names]
+    own = {each: names.own_to(each) & raw.tensors.keys() for each in names.libraries}
+    showing = [each for each, some in own.items() if some]
     if library:
         of_names = next((each for each in showing if len(showing) == 1 and each.startswith(library.lower())), None)
-        return library, preset or preset_of(library, version) or of_names, []
+        return library, preset or preset_of(library, version, names) or of_names, []
     if len(showing) != 1:
         return None, preset, []
     note = f"taken for {showing[0]}, because only it has {_listed(sorted(own[showing[0]]))}"
     return showing[0], preset or showing[0], [note]
 
 
-def preset_of(library: str, version: str | None) -> str | None:
+def preset_of(library: str, version: str | None, names: Names = NAMES) -> str | None:
     """Returns the preset of a library by what metadata call it: "TRL" 0.11.4, "NeMo-RL", "verl" …"""
     plain = library.lower().replace("-", "_").replace(" ", "_")
-    if plain in NAMES.libraries:
+    if plain in names.libraries:
         return plain
     if plain == "trl" and version:
         numbers = [int(part) for part in version.lstrip("v").split(".")[:2] if part.isdecimal() and len(part) < 5]

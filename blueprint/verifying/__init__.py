@@ -1,13 +1,25 @@
 """Dumps of real training runs, computed again: their losses, and which of the numbers that were logged went wrong."""
 
 from blueprint.verifying.compare import Axes, Compared, compare_number, distance, first_spot
-from blueprint.verifying.lines import DIFFERS, Line, first_line, first_of, following, lines_of, settled, step_lines
+from blueprint.verifying.first import First, before_first_update
+from blueprint.verifying.lines import (
+    DIFFERS,
+    NEEDS_OTHERS,
+    Line,
+    first_line,
+    first_of,
+    following,
+    lines_of,
+    settled,
+    step_lines,
+)
 from blueprint.verifying.recompute import Replay, replay
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose, known_device, shown
 from blueprint.verifying.step import read_dumps, verify_dumps, verify_one, verify_step
 from blueprint.verifying.tiled_passes import Watch
-from blueprint.verifying.tolerances import TOLERANCES, coarsest, last_digit
+from blueprint.verifying.tolerances import SUMS, TOLERANCES, coarsest, held_in, last_digit
+from blueprint.verifying.trials import Judged, Trial, judged
 from blueprint.verifying.verdict import (
     NOTHING,
     Agreement,
@@ -25,13 +37,17 @@ from blueprint.verifying.verify import verify
 
 __all__ = [
     "DIFFERS",
+    "NEEDS_OTHERS",
     "NOTHING",
+    "SUMS",
     "TOLERANCES",
     "Agreement",
     "Axes",
     "Causes",
     "Chosen",
     "Compared",
+    "First",
+    "Judged",
     "Line",
     "Match",
     "Part",
@@ -39,11 +55,13 @@ __all__ = [
     "Settings",
     "Shown",
     "StepVerdict",
+    "Trial",
     "Verdict",
     "Verifier",
     "VerifyOptions",
     "ViewOptions",
     "Watch",
+    "before_first_update",
     "choose",
     "coarsest",
     "compare_number",
@@ -54,6 +72,8 @@ __all__ = [
     "first_of",
     "first_spot",
     "following",
+    "held_in",
+    "judged",
     "known_device",
     "last_digit",
     "lines_of",

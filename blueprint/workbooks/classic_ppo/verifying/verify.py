@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from blueprint.dumps import require
 from blueprint.verifying import (
-    DIFFERS,
-    NOTHING,
-    Causes,
-    Match,
+    Compared,
     Part,
     Settings,
     StepVerdict,
@@ -18,18 +16,15 @@ from blueprint.verifying import (
     Watch,
     choose,
     first_line,
-    first_of,
-    following,
-    lines_of,
-    settled,
+    judged,
     step_lines,
 )
 from blueprint.workbooks.classic_ppo.dumps.rollout import Rollout
 from blueprint.workbooks.classic_ppo.verifying.causes import Try, tries
 from blueprint.workbooks.classic_ppo.verifying.export import shown
-from blueprint.workbooks.classic_ppo.verifying.judge import ALL, FIRST, Judge, given_of
+from blueprint.workbooks.classic_ppo.verifying.judge import ALL, FIRST, Judge, Quantity, given_of
 from blueprint.workbooks.classic_ppo.verifying.recompute import recompute
-from blueprint.workbooks.classic_ppo.verifying.replayed import Given
+from blueprint.workbooks.classic_ppo.verifying.replayed import PLAIN, Given
 
 SIGNAL = ("rewards", "advantages", "returns")
 UNSAID = (
@@ -62,45 +57,39 @@ def verify_rollouts(
     return StepVerdict(rollouts[0].step, tuple(parts), unread, tuple(lines), first, causes)
 
 
+class RolloutTrial(NamedTuple):
+    """A rollout, and how it is computed again and compared."""
+
+    judge: Judge
+    settings: Settings
+    given: Given
+    quantities: Mapping[str, Quantity] = ALL
+
+    def called(self, name: str) -> str:
+        """Returns what the file calls a quantity."""
+        return self.judge.called(name)
+
+    def compared(self, each: Try | None = None, given: Given | None = None, until: str = "") -> dict[str, Compared]:
+        """Compares what the file logged with what comes out; what must hold before the first update needs no computation."""
+        rollout, settings, ways = (
+            (each.rollout, each.settings, each.ways) if each else (self.judge.rollout, self.settings, PLAIN)
+        )
+        if until and ALL[until] in FIRST:
+            return {until: self.judge.first_with(ALL[until], rollout)}
+        return self.judge.compared(recompute(rollout, settings, ways, given or {}, until))
+
+
 def verify(rollout: Rollout, settings: Settings, preset: str = "", factor: float = 1.0) -> Verdict:
     """Computes a rollout again under the values of a preset and compares it with everything that the file logged.
 
     factor: multiplies every tolerance.
     """
     found = recompute(rollout, settings)
-    judge, given = Judge(rollout, found, factor), given_of(rollout)
-    straight, own = judge.compared(found), judge.compared(recompute(rollout, settings, given=given))
-    lines = lines_of(ALL, judge.called, straight, own)
-    first, causes = first_of(lines), NOTHING
-    if first is not None and first.says == DIFFERS:
-        causes = causes_of(judge, settings, given, first.compared.name)
-        if causes.matches and causes.matches[0].rest:
-            lines = [line if settled(line) or line == first else following(line) for line in lines]
+    trial = RolloutTrial(Judge(rollout, found, factor), settings, given_of(rollout))
+    lines, first, causes = judged(trial, lambda name: [list(tries(rollout, settings, name in SIGNAL))])
     known = rollout.place is not None and rollout.place.before_first_update is not None
     notes = rollout.notes if known else (*rollout.notes, UNSAID)
-    return Verdict(preset, found, tuple(lines), judge.uncompared(), first, causes.matches, notes, causes)
-
-
-def causes_of(judge: Judge, settings: Settings, given: Given, name: str) -> Causes:
-    """Returns what explains a deviation: tried on that quantity alone, from the file's own rows before it, then on the rest."""
-    tried = list(tries(judge.rollout, settings, name in SIGNAL))
-    found = [_match(judge, each, name) for each in tried if _explains(judge, each, given, name)]
-    best = [each for each in found if each.rest] or sorted(found, key=lambda match: len(match.still))
-    return Causes(tuple(best), len(tried), len(tried), "None of the known mistakes that were tried explains it.")
-
-
-def _explains(judge: Judge, each: Try, given: Given, name: str) -> bool:
-    if ALL[name] in FIRST:
-        return judge.first_with(ALL[name], each.rollout).agrees
-    before = {key: value for key, value in given.items() if key in ALL[name].after}
-    return judge.compared(recompute(each.rollout, each.settings, each.ways, before, name))[name].agrees
-
-
-def _match(judge: Judge, each: Try, name: str) -> Match:
-    """Returns a cause with what deviates although everything was done so."""
-    compared = judge.compared(recompute(each.rollout, each.settings, each.ways))
-    still = tuple((one.name, one.largest) for one in compared.values() if not one.agrees)
-    return Match(each.label, compared[name].largest, still)
+    return Verdict(preset, found, tuple(lines), trial.judge.uncompared(), first, causes.matches, notes, causes)
 
 
 VERIFIER = Verifier(check_device, verify_rollouts, shown, lambda verdict: verdict.replayed.batch)

@@ -4,9 +4,9 @@ and nothing else."""
 from blueprint.witness import KindWitness
 from blueprint.workbooks.grpo.witness.advantages import Signal, signal
 from blueprint.workbooks.grpo.witness.compute import compute, group_key
-from blueprint.workbooks.grpo.witness.losses import Losses, losses
+from blueprint.workbooks.grpo.witness.losses import Losses, average, losses
 from blueprint.workbooks.grpo.witness.options import Asked, Responses
 
 WITNESS = KindWitness(("group.response",), ("rollout.draw", "mask"), compute, group_key)
 
-__all__ = ["WITNESS", "Asked", "Losses", "Responses", "Signal", "losses", "signal"]
+__all__ = ["WITNESS", "Asked", "Losses", "Responses", "Signal", "average", "losses", "signal"]

@@ -1,0 +1,52 @@
+"""What a library's own hyperparameters say of its conventions where a table of names cannot: numbers that depend on each other."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+ALGORITHM = "algorithm"
+ESTIMATORS = ("adv_estimator", "advantage_estimator")
+SIZES = ("num_generations", "num_generations_per_prompt", "n_samples_per_prompt", "rollout.n", "group_size")
+"""What libraries call the number of responses to a prompt."""
+WEIGHTS = "reward_weights"
+LENGTH, PARTS = "max_completion_length", ("top_entropy_quantile",)
+DROPPED = (*SIZES, *ESTIMATORS, WEIGHTS, LENGTH, "multi_objective_aggregation")
+OF_PPO = ("gae", "ppo")
+
+
+def hyperparameter(metadata: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """Returns the first of some hyperparameters that a file says, by its name or the end of a dotted one; None if none."""
+    said = metadata.get("hyperparameters")
+    flat = {str(key): value for key, value in said.items()} if isinstance(said, dict) else {}
+    found = (flat[key] for name in names for key in flat if key == name or key.endswith(f".{name}"))
+    return next((each for each in found if each is not None), None)
+
+
+def algorithm_of(metadata: Mapping[str, Any]) -> str:
+    """Returns the algorithm that a file says, "" where it says none or PPO's."""
+    word = metadata.get(ALGORITHM) or hyperparameter(metadata, ESTIMATORS) or ""
+    plain = str(word).lower().replace("-", "_")
+    return "" if plain in OF_PPO else plain
+
+
+def settings_said(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the hyperparameters, with those that follow from several of them under our own keys.
+
+    TRL 1.16.0: `dr_grpo` divides by max_completion_length; CISPO's cap is epsilon_high itself, not 1 + ε, and has no floor.
+    """
+    said = metadata.get("hyperparameters")
+    if not isinstance(said, dict):
+        return {} if said is None else said
+    found = {key: value for key, value in said.items() if key not in DROPPED}
+    if said.get("loss_type") == "dr_grpo":
+        constant = metadata.get("loss_scale_factor") or said.get(LENGTH)
+        found |= {"loss.constant": float(constant)} if constant else {}
+    if said.get("loss_type") == "cispo":
+        cap: Any = next((said[name] for name in ("epsilon_high", "epsilon") if said.get(name) is not None), 0.2)
+        for name in ("epsilon", "epsilon_low", "epsilon_high"):
+            found.pop(name, None)
+        found |= {"loss.clip_low": "off", "loss.clip_high": float(cap) - 1}
+    if found.get("top_entropy_quantile") in (1, 1.0, None):
+        found.pop("top_entropy_quantile", None)
+    if str(said.get("loss_agg_mode", "")).endswith("-norm") and metadata.get("loss_scale_factor"):
+        found["loss.constant"] = float(metadata["loss_scale_factor"])
+    return found

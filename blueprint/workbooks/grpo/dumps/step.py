@@ -1,0 +1,63 @@
+"""What a dump of a step of GRPO is to us: responses in their groups, and what the library said about them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from blueprint.dumps import Array, Minibatch
+
+
+@dataclass(frozen=True)
+class GroupedStep(Minibatch):
+    """A dump of a step of GRPO, or of a part of one: rows are responses, those to a prompt are a group.
+
+    tensors: those of a `Minibatch`, and as far as the file has them `group` (whole numbers, [B], the same for the responses to a
+        prompt), `greedy` ([B]), `truncated` ([B], 1 or 0), `ratio`, `token_loss` and `kl_new` ([B, T]).
+    each: how many responses a prompt has, as the file says, else None. by: how the groups were told, in words.
+    """
+
+    each: int | None = None
+    by: str = ""
+
+    kind = "grpo"
+
+    @property
+    def groups(self) -> Array | None:
+        """Which group each response is of, [B], from 0 in the order in which they appear; None where nothing tells."""
+        if "group" not in self.tensors:
+            return None
+        _, first, inverse = np.unique(self.tensors["group"], return_index=True, return_inverse=True)
+        return np.asarray(first.argsort().argsort()[inverse])
+
+    @property
+    def sizes(self) -> Array:
+        """How many responses of each group are here."""
+        groups = self.groups
+        return np.bincount(groups) if groups is not None else np.empty(0, np.int64)
+
+    @property
+    def lacks(self) -> str:
+        """Says what keeps groups from being compared: "" where they are whole."""
+        sizes = self.sizes
+        if not len(sizes):
+            return "group (which prompt each response answers)"
+        whole = self.each or int(sizes.max())
+        if (sizes < whole).any() or (self.each is None and whole == 1):
+            return f"the other responses of {int((sizes < max(whole, 2)).sum())} of {len(sizes)} groups"
+        return ""
+
+    @property
+    def head(self) -> str:
+        """Says how many responses and groups there are."""
+        sizes = self.sizes
+        if not len(sizes):
+            return f"A step of GRPO: {len(self.mask)} responses, in groups that nothing tells."
+        many = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
+        return f"A step of GRPO: {len(self.mask)} responses to {len(sizes)} prompts, {many} to each; groups {self.by}."
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """Says how many responses and groups there are."""
+        return {"responses": len(self.mask), "groups": len(self.sizes), "group_sizes": sorted(set(self.sizes.tolist()))}

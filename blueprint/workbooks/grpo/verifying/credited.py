@@ -1,0 +1,82 @@
+"""Advantages of a whole step, computed again over its groups; and how far rounding of the rewards may move them."""
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from blueprint.dumps import Array
+from blueprint.verifying import coarsest, held_in
+from blueprint.workbooks.grpo.dumps import GroupedStep
+from blueprint.workbooks.grpo.verifying.feeding import Fed, fed
+from blueprint.workbooks.grpo.verifying.replayed import Ways
+from blueprint.workbooks.grpo.witness import Asked, Signal, signal
+
+UNIT = {"float64": 2.0**-50, "float32": 2.0**-21, "float16": 2.0**-9, "bfloat16": 2.0**-6}
+"""By dtype, by how much of the largest reward the mean of a group may be off: eight units in the last place."""
+FROM_MOMENTS = ("moments", "others")
+"""Spreads that are taken as a difference of squares: where all are alike, float32 leaves the root of its rounding."""
+
+
+class Credited(NamedTuple):
+    """Advantages [B, T], those before a whitening, room for rounding [B, 1] and which responses are left [B],
+    in the order of the dump; and numbers."""
+
+    advantages: Array
+    raw: Array
+    room: Array
+    left: Array
+    numbers: dict[str, float]
+
+
+def credited(step: GroupedStep, use: Asked, ways: Ways, device: str, sized: bool) -> Credited:
+    """Computes the advantages of every token; those of several sizes are computed each by itself.
+
+    sized: with room for rounding.
+    """
+    of = fed(step, ways, device)
+    made = [signal(of.of, use)] if of.even else [signal(each, use) for each in of.by_group()]
+    advantages = torch.cat([each.advantages for each in made])
+    raw = torch.cat([each.of_response.flatten() for each in made])
+    room = _room(step, of, made, use) if sized else torch.zeros_like(raw)
+    back = of.back
+    return Credited(
+        advantages[back].cpu().numpy(),
+        (raw[:, None] * of.of.mask)[back].cpu().numpy(),
+        room[back].cpu().numpy()[:, None],
+        torch.cat([each.left.flatten() for each in made])[back].cpu().numpy(),
+        _numbers(of, use),
+    )
+
+
+def _room(step: GroupedStep, of: Fed, made: list[Signal], use: Asked) -> Tensor:
+    """Returns how far rounding of the rewards may move the advantage of each response, [B]."""
+    unit = UNIT[coarsest(held_in(step), ("scores", "advantages"))]
+    rewards = torch.cat([each.rewards for each in made])
+    off = unit * rewards.abs().max().clamp(min=1e-300)
+    if use.word("group.std") == "none":
+        return torch.full_like(rewards, float(off))
+    divisor = torch.cat([each.divisor.flatten() for each in made]) + use.number("group.eps")
+    room = torch.where(divisor > 0, off / divisor.clamp(min=1e-300), torch.full_like(divisor, torch.inf))
+    if use.word("group.zero_std") == "skip":
+        room = torch.where(divisor <= use.number("group.eps"), off, room)
+    if use.word("group.std") in FROM_MOMENTS:
+        alike = divisor.square() <= 64 * off * rewards.abs().max()
+        room = torch.where(alike & (off > 0) & (rewards.abs().max() > 0), torch.inf, room)
+    return room
+
+
+def _numbers(of: Fed, use: Asked) -> dict[str, float]:
+    """Returns what is logged of the rewards: their mean, the mean spread of the groups, and the share of groups without one."""
+    ends = np.cumsum((0, *of.sizes)).tolist()
+    groups = [of.of.score[a:b] for a, b in pairwise(ends)]
+    spreads = torch.stack([each.std() if len(each) > 1 else each.new_zeros(()) for each in groups])
+    if use.word("group.std") == "batch":
+        spreads = of.of.score.std().expand_as(spreads)
+    return {
+        "mean.reward": float(of.of.score.mean()),
+        "mean.spread": float(spreads.mean()),
+        "group.share_same": float((spreads.abs() < 1e-8).double().mean()),
+    }

@@ -1,0 +1,44 @@
+"""The files of a step, one below the other: groups are looked for over all of them, since libraries shuffle and divide rows."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from blueprint.dumps import MinibatchError, joined, key_of
+from blueprint.workbooks.grpo.dumps import GroupedStep
+from blueprint.workbooks.grpo.verifying.replayed import Whole
+
+
+def whole_of(batch: GroupedStep, steps: Sequence[GroupedStep]) -> Whole | None:
+    """Returns the files of the same pass over the rollout as one step; None where the file is alone, or its own groups are whole
+    and nothing is shared with other files."""
+    same = [each for each in steps if each is batch or _of_one_pass(each, batch)]
+    if len(same) < 2:
+        return None
+    try:
+        together = joined(same, batch.path)
+    except MinibatchError:
+        return None
+    assert isinstance(together, GroupedStep)
+    at = next(place for place, each in enumerate(same) if each is batch)
+    before = sum(len(each.mask) for each in same[:at])
+    step = replace(together, tensors=dict(together.tensors) | _apart(same))
+    return Whole(step, slice(before, before + len(batch.mask)))
+
+
+def _of_one_pass(one: GroupedStep, other: GroupedStep) -> bool:
+    return one.place is not None and other.place is not None and key_of(one)[1] == key_of(other)[1]
+
+
+def _apart(steps: Sequence[GroupedStep]) -> dict[str, np.ndarray]:
+    """Returns groups of which those that are told by rows side by side are of their own file."""
+    if any("group" not in each.tensors for each in steps):
+        return {}
+    moved = 1 << 40
+    found = [
+        np.asarray(each.tensors["group"])
+        + (at * moved if "side by side" in each.by and "row_index" not in each.by else 0)
+        for at, each in enumerate(steps)
+    ]
+    return {"group": np.concatenate(found)}

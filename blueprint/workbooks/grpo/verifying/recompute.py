@@ -1,0 +1,196 @@
+"""A step of GRPO computed again in torch, in float64: advantages over whole groups, then ratios, KL and losses of its rows.
+
+The formulas are those of the kind's witness; here is what they are fed with, and what becomes of shares and parts.
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from blueprint.dumps import Array
+from blueprint.verifying import Settings
+from blueprint.workbooks.grpo.dumps import GroupedStep
+from blueprint.workbooks.grpo.verifying.credited import Credited, credited
+from blueprint.workbooks.grpo.verifying.feeding import Fed, asked, fed
+from blueprint.workbooks.grpo.verifying.needs import WHOLE_STEP, lacking
+from blueprint.workbooks.grpo.verifying.replayed import NOTHING, PLAIN, Given, Replayed, Ways, Whole
+from blueprint.workbooks.grpo.witness import Asked, Losses, Responses, average, losses
+
+PARTS = ("policy_loss", "kl_loss", "entropy", "total_loss")
+
+
+def recompute(
+    batch: GroupedStep,
+    settings: Settings,
+    ways: Ways = PLAIN,
+    given: Given = NOTHING,
+    until: str = "",
+    whole: Whole | None = None,
+    device: str = "cpu",
+    sized: bool = True,
+) -> Replayed:
+    """Computes a step again under the values of a preset.
+
+    given: results of the file that stand in place of computed ones. until: the last quantity that is needed; "": all.
+    whole: the step of which the file is a part, if its other files are there. sized: whether it is asked how far rounding may move
+    what comes out.
+    """
+    use, found = asked(settings), Replayed(batch, settings, np.ones(len(batch.mask)))
+    step, rows = (whole.step, whole.rows) if whole else (batch, slice(None))
+    with torch.no_grad():
+        found.lacks = lacking(batch, step, use)
+        # where nothing reads how advantages arose, that need not be computed again
+        later = (
+            "advantages" in given and until not in ("", "advantages", *WHOLE_STEP) and use.word("group.filter") == "off"
+        )
+        made = None if later or "advantages" in found.lacks else credited(step, use, ways, device, sized)
+        if made is not None:
+            _take(found, made, rows)
+        if "advantages" in found.lacks and "advantages" in batch.tensors:
+            found.started = ("advantages",)
+        A = _used(found, given, ways)
+        if A is not None and until != "advantages":
+            _losses(found, fed(batch, ways, device), torch.from_numpy(A).to(device), use, ways, sized)
+    return found
+
+
+def _take(found: Replayed, made: Credited, rows: slice) -> None:
+    """Takes the advantages of the file's rows, and what is said of the whole step."""
+    found.rows["advantages"], found.room["advantages"] = made.advantages[rows], made.room[rows]
+    found.rows["advantages.raw"], found.left = made.raw[rows], made.left[rows]
+    found.numbers |= made.numbers
+    found.sizes |= {name: 1.0 + abs(number) for name, number in made.numbers.items()}
+
+
+def _used(found: Replayed, given: Given, ways: Ways) -> Array | None:
+    """Returns the advantages that the losses are made of: the file's where they stand in for ours, or are all there is."""
+    own, turned = found.rows.get("advantages"), ways.get("factor", {})
+    if own is not None:
+        found.rows["advantages"] = own = own * float(turned.get("advantages", 1.0))
+    if "advantages" in found.started or "advantages" in given:
+        own = np.nan_to_num(np.asarray(found.batch.tensors["advantages"], np.float64)) * found.batch.mask
+    return None if own is None else own * float(turned.get("in_loss", 1.0))
+
+
+def _losses(found: Replayed, of: Fed, A: Tensor, use: Asked, ways: Ways, sized: bool) -> None:
+    """Adds ratio, KL and losses; of what the file lacks something for, nothing is compared."""
+    left = torch.from_numpy(found.left).to(A)
+    signal = _Advantages(A[of.order], left[of.order])
+    responses = _turned(of.of) if ways.get("inverted") else of.of
+    made = losses(responses, signal, use)  # type: ignore[arg-type]  # of the signal only the advantages are read
+    weighed = made.tokens * made.weight
+    coef = use.number("kl.coef") if use.word("kl.place") == "loss" else 0.0
+    rows = {
+        "ratio": made.ratio, "token_loss": made.tokens, "token_loss.weighed": weighed,
+        "token_loss.all": weighed + coef * made.kl, "kl_new": made.kl,
+    }  # fmt: skip
+    found.rows |= {name: each[of.back].cpu().numpy() for name, each in rows.items()}
+    steep = 1 + (responses.new - responses.old).abs()[of.back].cpu().numpy()
+    found.room |= dict.fromkeys(rows, steep)
+    parts = int(ways.get("parts", 1))
+    made = _in_parts(of, (A, left), use, parts, made)
+    factors: Any = ways.get("factor", {})
+    scale = shares(found.batch, use)
+    numbers = {name: float(number) * scale.get(name, 1.0) for name, number in zip(PARTS, _parts(made), strict=True)}
+    bonus = use.number("loss.ent_coef")
+    numbers["total_loss"] = (
+        factors.get("policy_loss", 1.0) * numbers["policy_loss"]
+        + factors.get("kl_loss", 1.0) * coef * numbers["kl_loss"]
+        - factors.get("entropy", 1.0) * bonus * numbers["entropy"] * (scale["policy_loss"] if "entropy" in scale else 1)
+    )
+    numbers = {name: number * factors.get(name, 1.0) for name, number in numbers.items()}
+    numbers["adds.kl_loss"] = coef * numbers["kl_loss"]
+    found.numbers |= numbers | watched(responses, made, A[of.order], use)
+    if not sized:
+        return
+    size = _sizes(responses, made, left[of.order], coef, use)
+    found.sizes |= {name: size.get(name, size["policy_loss"]) * abs(scale.get(name, 1.0)) for name in numbers}
+    found.sizes |= {name: 1.0 + abs(found.numbers[name]) for name in found.numbers if name not in found.sizes}
+
+
+class _Advantages:
+    """The part of a signal that losses read."""
+
+    def __init__(self, advantages: Tensor, left: Tensor) -> None:
+        self.advantages, self.left = advantages, left
+
+
+def _turned(of: Responses) -> Responses:
+    """Returns responses with new and old log-probs exchanged."""
+    return Responses(
+        of.score, of.truncated, of.greedy, of.mask, of.old, of.new, of.reference, of.rollout, of.entropy, of.size
+    )
+
+
+def _parts(made: Losses) -> tuple[Tensor, ...]:
+    return made.policy_loss, made.kl_loss, made.entropy, made.total
+
+
+def _in_parts(of: Fed, signal: tuple[Tensor, Tensor], use: Asked, parts: int, made: Losses) -> Losses:
+    """Returns the losses as means over parts of the rows, those that stand one below the other in the file."""
+    if parts == 1:
+        return made
+    A, left = signal
+    some = [losses(of.some(of.back[each], 1), _Advantages(A[each], left[each]), use) for each in _chunks(len(A), parts)]  # type: ignore[arg-type]
+    means = [torch.stack(each).mean() for each in zip(*(_parts(each) for each in some), strict=True)]
+    return made._replace(policy_loss=means[0], kl_loss=means[1], entropy=means[2], total=means[3])
+
+
+def _chunks(count: int, parts: int) -> list[Tensor]:
+    return list(torch.arange(count).chunk(parts))
+
+
+def shares(batch: GroupedStep, use: Asked) -> dict[str, float]:
+    """Returns what means over this file are multiplied by to be its share of those over a larger batch, as metadata say it."""
+    share, lengths = batch.share, float(batch.mask.sum())
+    if share is None:
+        return {}
+    of = {
+        "token_mean": lengths / share.tokens * share.ranks if share.tokens else 1.0,
+        "seq_mean_token_mean": len(batch.mask) / share.responses * share.ranks if share.responses else 1.0,
+        "seq_mean_token_sum": len(batch.mask) / share.responses * share.ranks if share.responses else 1.0,
+    }
+    policy = of.get(use.word("loss.aggregation"), 1.0)
+    kl = use.word("kl.aggregation")
+    return {"policy_loss": policy, "kl_loss": policy if kl == "as_policy" else of.get(kl, 1.0)}
+
+
+def watched(of: Responses, made: Losses, A: Tensor, use: Asked) -> dict[str, float]:
+    """Returns what is logged beside the losses: means over tokens, of the ratio, of clipped tokens, of entropy and KL."""
+    low, high = use.limit("loss.clip_low"), use.limit("loss.clip_high")
+    m, r, nothing = of.mask, made.ratio, torch.zeros_like(made.ratio)
+    below = nothing if low is None else ((r < 1 - low) & (A < 0)).to(m)
+    above = nothing if high is None else ((r > 1 + high) & (A > 0)).to(m)
+    x = {
+        "clip.fraction_low": below, "clip.fraction_high": above, "clip.fraction": below + above, "mean.ratio": r,
+        "entropy.mean": of.entropy, "kl.mean_new": made.kl, "approx_kl": of.old - of.new,
+    }  # fmt: skip
+    count, per = m.sum().clamp(min=1), m.sum(1).clamp(min=1)
+    found = {name: float((each * m).sum() / count) for name, each in x.items()}
+    rows = {f"{name}.rows": float(((each * m).sum(1) / per).mean()) for name, each in x.items() if "fraction" in name}
+    return found | rows
+
+
+def _sizes(of: Responses, made: Losses, left: Tensor, coef: float, use: Asked) -> dict[str, float]:
+    """Returns the mean size of what each part of the loss averages."""
+    ones = of.mask
+
+    def mean(x: Tensor, setting: str) -> float:
+        mode = use.word(setting)
+        mode = use.word("loss.aggregation") if mode == "as_policy" else mode
+        if mode == "prompt_mean":
+            return float((x.abs() * ones).sum() / ones.sum().clamp(min=1))
+        return float(average(x.abs(), ones, left, of, use, setting))
+
+    policy = mean(made.tokens * made.weight, "loss.aggregation") * abs(use.number("loss.factor"))
+    kl, entropy = mean(made.kl, "kl.aggregation"), mean(of.entropy, "loss.entropy_aggregation")
+    total = policy + abs(coef) * kl + abs(use.number("loss.ent_coef")) * entropy
+    return {
+        "policy_loss": policy,
+        "kl_loss": kl,
+        "entropy": entropy,
+        "total_loss": total,
+        "adds.kl_loss": abs(coef) * kl,
+    }
