@@ -103,8 +103,11 @@ class SheetSetup:
         start = grid.start_column(group, members)
         for column in range(start, start + members + 3):
             self.page.write_blank(grid.BANNER_ROW, column, None, self.look("banner", styles.label_style("banner")))
-        title = f"{outer.meaning} {group + outer.start}" if len(self.sizes) > 1 else time.meaning
-        self.label(grid.BANNER_ROW, start, title.capitalize(), "banner")
+        heads = self.layout.blueprint.heads.get(outer)
+        title = (
+            heads[group] if heads else f"{outer.meaning} {group + outer.start}" if len(self.sizes) > 1 else time.meaning
+        )
+        self.label(grid.BANNER_ROW, start, title[:1].upper() + title[1:], "banner")
         for column, head in enumerate(
             (columns.SIDES[-1], *range(time.start, time.start + members), columns.SIDES[1], "Σ"), start
         ):

@@ -62,7 +62,7 @@ class Sheet:
 
     def headings(self) -> list[str]:
         """Returns what stands above each section: its title, after its number if it has one."""
-        number = count() if self.first is None else count(self.first)
+        number = count(self.first or 0)
         return [
             section.title if self.first is None or not section.numbered else f"{next(number)}  {section.title}"
             for section in self.sections
@@ -79,8 +79,7 @@ class Sheet:
 class Choice:
     """A column that the reader picks.
 
-    across, numbers: the axes, and for each the typed number of the member that is picked.
-    decimals: the typed number of decimals with which equations show their numbers.
+    across, numbers: the axes, and for each the typed number of the member that is picked. decimals: typed, those of equations.
     """
 
     across: tuple[Axis, ...]
@@ -112,14 +111,15 @@ class Blueprint:
     """A workbook to be: its sheets, how many members each axis has, and the typed numbers.
 
     names:   words for the members of an axis: a block of text over it, or a letter to put before the number.
+    heads:   for an axis of groups of columns, what stands above each of them, if not what it is and its number.
     facts:   what a copy of the file should still say about itself, name by name.
-    result:  the number that everything leads to, which a build reports; `parts` add up to it.
+    result, parts: the number that everything leads to, which a build reports, and what adds up to it.
     choices: for a typed block, the words that may be typed there (a list, or a block that holds it).
     ranges:  for a typed block, the lowest and highest number that may be typed there.
     notes:   what a reader may want to know of a block besides its meaning, by the block's name.
-    chosen:  the column whose quantities are shown one below the other.
+    chosen:  the column that is shown from top to bottom.
     whole:   what all members of the axes that run to the right are together.
-    blanks:  cells that are left to the reader. left_out: what is not there because of them, each with the reason.
+    blanks, left_out: cells that are left to the reader; what is not there because of them, each with the reason.
     """
 
     title: str
@@ -129,6 +129,7 @@ class Blueprint:
     names: Mapping[Axis, Block | str] = field(default_factory=dict)
     choices: Mapping[Block, Block] = field(default_factory=dict)
     ranges: Mapping[Block, tuple[float, float]] = field(default_factory=dict)
+    heads: Mapping[Axis, Sequence[str]] = field(default_factory=dict)
     facts: Mapping[str, str] = field(default_factory=dict)
     result: Block | None = None
     parts: tuple[Block, ...] = ()
@@ -155,7 +156,7 @@ class Blueprint:
     def with_typed(self, more: Mapping[str, object]) -> Blueprint:
         """Returns the blueprint with more typed numbers, given by the names of their blocks."""
         named = {block.name: block for block in self.blocks()}
-        if stray := next((name for name in more if name not in named), None):
+        for stray in (name for name in more if name not in named):
             raise NotationError(f"there is no block {stray} to type numbers into")
         return replace(self, typed=dict(self.typed) | {named[name]: value for name, value in more.items()})
 
@@ -191,9 +192,8 @@ def on_one_sheet(title: str, blocks: Sequence[Block], across: Axis, numbers: Map
     sizes: dict[Axis, int] = {}
     for block, given in numbers.items():
         shape = np.asarray(given, dtype=object).shape
-        require(
-            len(shape) == len(block.axes), f"{block.name} has {len(block.axes)} axes, but its numbers have {len(shape)}"
-        )
+        fits = len(shape) == len(block.axes)
+        require(fits, f"{block.name} has {len(block.axes)} axes, but its numbers have {len(shape)}")
         for axis, cells in zip(block.axes, shape, strict=True):
             sizes.setdefault(axis.extent, cells - sum(edge in block.edges for edge in ((axis, -1), (axis, 1))))
     sheet = Sheet(title, "", (Section(title, tuple(blocks)),), (across,), first=None)

@@ -50,7 +50,7 @@ def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
     judged, rows = _rewards(head, rows, chosen)
     low, high = given["rollout.draw.low"], given["rollout.draw.high"]
     length = (given["max_new_tokens"], given["max_new_tokens.low"], given["max_new_tokens.high"])
-    most = numbers["sizes.max_new_tokens"]
+    most, questions = numbers["sizes.max_new_tokens"], len(numbers["text.prompts"])
     start = Start(
         numbers=numbers,
         chosen=chosen,
@@ -69,6 +69,7 @@ def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
         ranges={"max_new_tokens": (1, most), "rollout.draw": (LOWEST_DRAW, HIGHEST_DRAW)},
         words=("given", "answer"),
         placed=several(rows, "answer.id", "answer.placed"),
+        first=(1 + len(numbers["rollout.draws"]) * (questions - 1) // questions, len(numbers["text.prompts"][-1])),
     )
     return whole(start, witnessed)
 

@@ -1,7 +1,7 @@
 """The whole workbook: what stands before and after the steps, the same for every level at which one begins."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from blueprint.inputs import Catalogue, Numbers
 from blueprint.language import Axis, Block
@@ -25,13 +25,16 @@ from blueprint.workbooks.common import (
     presets_sheet,
     rows_on,
     start_sheet,
+    walk,
 )
 from blueprint.workbooks.common.conventions.data import Conventions
 from blueprint.workbooks.grpo import first
-from blueprint.workbooks.grpo.definitions.axes import i, n, q, t
-from blueprint.workbooks.grpo.definitions.steps import FIXED, LABELS
+from blueprint.workbooks.grpo.definitions.axes import i, n, o, q, t
+from blueprint.workbooks.grpo.definitions.seen import BACK, DOTS, SHARE, seen
+from blueprint.workbooks.grpo.definitions.steps import FIXED, LABELS, Steps
 from blueprint.workbooks.grpo.inputs import MODELS
 from blueprint.workbooks.grpo.libraries import compared, offered
+from blueprint.workbooks.grpo.sheets import charts_of, walk_of
 from blueprint.workbooks.grpo.steps import Derived, derived
 
 SHEETS = {
@@ -39,22 +42,22 @@ SHEETS = {
                 ("The reward of a response", FIXED, "The KL to the reference, paid as reward")),
     "Groups": ("each response is compared with the others to its prompt: a column per response, prompts side by side", (q, i),
                ("The rewards of each group", "What is subtracted: the baseline", "What is divided by: the spread",
-                "The advantage of each response", "Which responses are left", "Tokens that count, by prompt")),
-    "Advantages": ("from the advantage of a response to that of each of its tokens", (n, t), ("The advantage of each token",)),
+                "The advantage of each response", "Which responses are left", DOTS, "Tokens that count, by prompt")),
+    "Advantages": ("from the advantage of a response to that of each of its tokens", (n, t), (BACK, "The advantage of each token")),
     "Ratio": ("how the policy in training compares with the one that wrote, and what becomes of the advantage", (n, t),
               ("The ratio", "Ratio times advantage, clipped", "Other objectives")),
     "Rollout": ("how much a token counts whose probability differs between trainer and generation engine", (n, t),
                 ("Rollout correction",)),
     "Loss": ("which tokens count, with which weight, and what the loss is made of", (n, t),
              ("What the policy loss leaves out", "What counts", "How tokens are averaged", "The KL to the reference, in the loss",
-              "The loss")),
+              "The loss", SHARE)),
     "Diagnostics": ("what one watches while training; none of it enters the loss", (n, t), ("What one watches",)),
 }  # fmt: skip
 """Title, lead, columns and sections of each sheet of steps."""
 LOOKED_FOR = (
     "reward.shaped", "kl_old.used", "reward", "group.reward", "group.baseline_used", "group.spread_used", "group.advantage",
     "advantages", "log_ratio", "ratio", "surrogate", "policy.token_loss", "rollout.counts", "loss.counted", "weight.policy.row",
-    "kl_new.counts", "policy_loss", "adds.kl_loss", "adds.entropy", "total_loss", "group.share_same",
+    "kl_new.counts", "share", "policy_loss", "adds.kl_loss", "adds.entropy", "total_loss", "group.share_same",
 )  # fmt: skip
 """Rows that one looks for; they are marked."""
 PLAIN = ("group.mean", "group.deviation", "group.less_baseline", "surrogate.unclipped", "surrogate.clipped", "ratio.clipped",
@@ -70,7 +73,7 @@ class Start:
 
     sheets: those of inputs and models. names: what stands at the heads of columns. checked: what must be 0 besides what always
     must. By the names of blocks, typed: what stands in them; ranges: what may be typed there; words: those that hold tokens.
-    placed: what else says, in the columns of groups, which response stands where.
+    placed: what else says, in the columns of groups, which response stands where. first: response and position shown on Walk.
     """
 
     numbers: Numbers
@@ -85,6 +88,7 @@ class Start:
     ranges: Mapping[str, tuple[float, float]]
     words: tuple[str, ...]
     placed: tuple[Block, ...] = ()
+    first: tuple[int, int] = (1, 1)
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -96,29 +100,29 @@ def chosen_in(numbers: Numbers, of: Catalogue) -> Chosen:
 def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
     """Outlines the workbook; with a witness's numbers, which stand beside the workbook's own on Checks, if there are any."""
     numbers, chosen, given, head = start.numbers, start.chosen, start.given, start.head
-    made = derived(given, Choices(chosen.settings.used, chosen.settings.switch, labels=LABELS.labels))
-    sheets = [*start.sheets, *_steps(made, start)]
+    use = Choices(chosen.settings.used, chosen.settings.switch, labels=LABELS.labels)
+    made = derived(given, use)
+    more = seen({**given, **made.rows}, Steps(use, made.steps.count, made.steps.places))
+    sheets = [*start.sheets, *_steps({**made.steps.sections, **more}, start)]
     every = {**given, **rows_on(*sheets)}
-    parts, pieces = first.pieces(first.PARTS, every), first.pieces(first.PIECES, every)
-    shown = [piece.shown for piece in (*parts, *pieces)]
-    residuals = [*start.checked, *_residuals(every, made, chosen)]
-    checked, verdict, tolerances = checks_sheet(head.on("checks").rows, residuals, [], witnessed, shown)
-    facts = facts_of(numbers.name, numbers.level) | {"preset": numbers["preset"], "conventions": "live"}
-    told = Made(numbers.title, numbers.about, facts | dict(start.facts), first.SAYS)
-    opening = start_sheet(told, parts, pieces, first.flow(every), verdict, first.choices_made(chosen))
+    walked, picked, first_token = walk_of(every, head, every["seen.counts"], start.first)
+    pictures, drawn = charts_of(every, head.on("charts").rows, use)
+    opening, checked, tolerances = _judged(start, every, [*start.checked, *_residuals(every, made, chosen)], witnessed)
     inputs, *others = sheets
     side_by_side, like = _libraries(start) if numbers["compare"] else ((), None)
     outline = Blueprint(
         title=numbers.title,
-        sheets=(opening, conventions_sheet(chosen, ()), presets_sheet(chosen), inputs, *others, *side_by_side, checked),
+        sheets=(opening, walked, *_conventions(chosen), inputs, *others, *side_by_side, checked, pictures),
         sizes={**start.sizes, PRESET: len(chosen.catalogue.presets)},
-        typed=chosen.settings.typed | tolerances,
+        typed=chosen.settings.typed | tolerances | first_token | dict(drawn),
+        heads=_heads(start.sizes),
         names={**start.names, PRESET: chosen.table.names},
         choices={**chosen.settings.choices, **{given[name]: given["vocabulary"] for name in start.words}},
-        ranges={**chosen.settings.ranges, **{given[name]: ends for name, ends in start.ranges.items()}},
-        facts=told.facts,
+        ranges={**chosen.settings.ranges, **walk.ranges(picked), **_by_block(start.ranges, given)},
+        facts=_facts(start),
         result=made.total.total.block,
         parts=tuple(part.block for part in made.total.parts),
+        chosen=picked,
         whole="batch",
     ).with_typed(start.typed)
     return outline if like is None else naming(outline, like, chosen, numbers["compare"])
@@ -130,15 +134,48 @@ def _libraries(start: Start) -> tuple[tuple[Sheet, ...], Preferred]:
     return compared(start.given, start.chosen, start.head, words)
 
 
-def _steps(made: Derived, start: Start) -> list[Sheet]:
+def _by_block(some: Mapping[str, tuple[float, float]], given: Rows) -> dict[Block, tuple[float, float]]:
+    return {given[name]: ends for name, ends in some.items()}
+
+
+def _conventions(chosen: Chosen) -> tuple[Sheet, Sheet]:
+    return conventions_sheet(chosen, ()), presets_sheet(chosen)
+
+
+def _judged(
+    start: Start, rows: Rows, residuals: list[Block | Identity], witnessed: Witnessed | None
+) -> tuple[Sheet, Sheet, dict[Block, object]]:
+    """Outlines Start and Checks; returns them, and the tolerances that are typed."""
+    numbers, parts, pieces = start.numbers, *(first.pieces(some, rows) for some in (first.PARTS, first.PIECES))
+    shown = [piece.shown for piece in (*parts, *pieces)]
+    checked, verdict, tolerances = checks_sheet(start.head.on("checks").rows, residuals, [], witnessed, shown)
+    told = Made(numbers.title, numbers.about, _facts(start), first.SAYS)
+    opening = start_sheet(told, parts, pieces, first.flow(rows), verdict, first.choices_made(start.chosen))
+    return opening, checked, tolerances
+
+
+def _facts(start: Start) -> dict[str, str]:
+    """Returns what the workbook says of its own making."""
+    known = facts_of(start.numbers.name, start.numbers.level)
+    return known | {"preset": start.numbers["preset"], "conventions": "live"} | dict(start.facts)
+
+
+def _heads(sizes: Mapping[Axis, int]) -> dict[Axis, list[str]]:
+    """Says above the columns of each response which it is: its number, the prompt that it answers, and which of its responses."""
+    of = [(group, place) for group in range(sizes[q]) for place in range(sizes[i])]
+    return {n: [f"{number}: prompt {1 + group}, response {1 + place}" for number, (group, place) in enumerate(of, 1)]}
+
+
+def _steps(made: Mapping[str, Sequence[Block]], start: Start) -> list[Sheet]:
     """Outlines the sheets of steps: rows that one looks for are marked, the others folded."""
     given, sheets = start.given, []
     for title, (lead, across, titles) in SHEETS.items():
-        sections = tuple(Section(each, tuple(_row(row) for row in made.steps.sections[each])) for each in titles)
+        sections = tuple(Section(each, tuple(_row(row) for row in made[each] if row.axes != (o,))) for each in titles)
         if title == "Groups":
-            below = (given["response.left"], given["response.is"], *start.placed)
-            where = (Row(given["group.response"]), *map(minor, below))
-            sections = (Section("Which response stands where", where), *sections)
+            columns = [row for each in titles for row in made[each] if row.axes == (o,)]
+            below = (given["response.left"], given["response.is"], *start.placed, *columns)
+            first_of_all = replace(sections[0], items=(Row(given["group.response"]), *sections[0].items))
+            sections = (first_of_all, *sections[1:], Section("Which response stands where", tuple(map(minor, below))))
         here = start.head.on(f"on_{title.lower()}") if across == (n, t) else None
         sheets.append(Sheet(title, lead, sections, across, here.rows if here else (), here.mask if here else None))
     return sheets
@@ -155,6 +192,7 @@ def _residuals(rows: Rows, made: Derived, chosen: Chosen) -> list[Block | Identi
     return [
         *(checks.sums_to_one(name, rows[f"{name}.p"], LABELS) for name in MODELS if f"{name}.p" in rows),
         *(checks.not_positive(name, rows[f"{name}.logprobs"], LABELS) for name in MODELS),
+        checks.shares_add_up(rows["response.tokens"], rows["share"], made.total.total.block, LABELS),
         checks.parts_add_up([part.block for part in made.total.parts], made.total.total.block),
         checks.all_in_range(chosen.settings),
     ]

@@ -52,10 +52,10 @@ READING = Note(
 )
 
 
-def choice(episode: int, decision: int) -> tuple[Choice, dict[Block, object]]:
-    """Makes the two cells by which one picks a column, and what stands in them at first."""
+def choice(episode: int, decision: int, text: str = "episode") -> tuple[Choice, dict[Block, object]]:
+    """Makes the two cells by which one picks a column, and what stands in them at first; text: what an episode is called."""
     numbers = (
-        typed("walk.episode", (), "n", "episode to walk through", decimals=0),
+        typed("walk.episode", (), "n", f"{text} to walk through", decimals=0),
         typed("walk.decision", (), "t", "position to walk through", decimals=0),
     )
     decimals = typed("walk.decimals", (), "dec", "fewest decimals of numbers in equations", decimals=0)
@@ -69,14 +69,14 @@ def ranges(chosen: Choice) -> dict[Block, tuple[float, float]]:
     return {chosen.decimals: (0, 9)}
 
 
-def walk_sheet(chosen: Choice, words: tuple[Block, ...], sections: list[Section]) -> Sheet:
+def walk_sheet(chosen: Choice, words: tuple[Block, ...], sections: list[Section], lead: str = LEAD) -> Sheet:
     """Outlines the sheet: the choice and its words stay in view, the sections scroll."""
     lines: tuple[Item, ...] = (*map(Line, zip(chosen.numbers, strict=True)), *map(Step, words))
     found = Note("Every line reads this place of its row.")
     last = Section(
         "How this page is made", (Line((chosen.decimals,), "line"), found, Finder()), printed=False, numbered=False
     )
-    return Sheet("Walk", LEAD, (*sections, last), pinned=lines, widths=WIDTHS, aside=3, tight=True)
+    return Sheet("Walk", lead, (*sections, last), pinned=lines, widths=WIDTHS, aside=3, tight=True)
 
 
 def titled_sections(*titled: Titled) -> list[Section]:

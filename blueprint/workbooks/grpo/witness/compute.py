@@ -29,6 +29,7 @@ from blueprint.workbooks.grpo.witness.places import Places
 from blueprint.workbooks.grpo.witness.ratios import objective_rows, ratio_rows
 from blueprint.workbooks.grpo.witness.rewards import kl_rows, reward_rows
 from blueprint.workbooks.grpo.witness.rollouts import rollout_rows
+from blueprint.workbooks.grpo.witness.seen import add_words, chart_rows, off_total, seen_rows
 from blueprint.workbooks.grpo.witness.start import MODELS, from_logits, from_prompts
 from blueprint.workbooks.grpo.witness.totals import average_rows, keep_rows, kl_loss_rows, total_rows, watched_rows
 
@@ -51,7 +52,10 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
         found |= slope_rows(batch, found | typed, places, use)
         if start.policy:
             found |= weight_rows(batch, rows["rollout.read"].long(), found["policy.logits.grad"], start.policy)
+    found |= seen_rows(found | typed, places, use)
+    found |= chart_rows(batch, found | typed, use)
     rows.add({name: each[None].to(batch.dtype) for name, each in found.items()}, whole=True)
+    add_words(batch, rows, start.written, typed["mask"], found["loss.counted"] * found["keep"])
     add_verdicts(batch, rows, distances(batch, rows))
     return start.ties
 
@@ -114,6 +118,7 @@ def distances(batch: Batch, rows: Rows) -> Named:
         **typed_distances(batch, rows),
         **{f"check.sum_{name}": (rows[f"{name}.p"].sum(-1) - 1).abs() for name in MODELS if f"{name}.p" in rows},
         **{f"check.log_{name}": rows[f"{name}.logprobs"].clamp(min=0) for name in MODELS},
+        "check.total": off_total({name: rows[name][0] for name in ("share", "total_loss", "check.shares_size")})[None],
         "check.parts": apart,
         "check.settings": batch.outside_all,
     }
