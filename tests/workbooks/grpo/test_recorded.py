@@ -1,5 +1,7 @@
 """GRPO and its family against the libraries' own code: the definitions, all runs side by side, and the witness, run by run."""
 
+from collections import Counter
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -39,21 +41,47 @@ def test_every_recorded_run_is_one_of_ours_or_says_why_not() -> None:
 
 @pytest.mark.parametrize("place", range(len(PLAIN)), ids=[f"{run.library}-{run.variant}" for run in PLAIN])
 def test_the_definitions_give_what_a_library_computed(place: int) -> None:
-    rows, values, run = beside().steps.rows, every(), PLAIN[place]
-    ours: dict[str, Array] = {
-        name: values[rows[name]][place] for name in ("advantages", "ratio", "total_loss", "gmpo.ratio")
-    }
-    seen = {"advantages": ours["advantages"], "ratio": _ratio(run, ours), "loss": ours["total_loss"]}
+    run = PLAIN[place]
+    seen = _seen(run, lambda name: np.asarray(every()[beside().steps.rows[name]][place], float))
     compared = {name: off(each, run.out[name], batch().mask) for name, each in seen.items() if name in run.out}
     assert compared, "a run without a number that is compared"
     assert max(compared.values()) <= run.tolerance, compared
 
 
-def _ratio(run: Run, ours: dict[str, Array]) -> Array:
-    """Returns what a library calls its ratio: by REINFORCE NeMo-RL logs the log-prob, by GMPO verl the geometric mean."""
+def _seen(run: Run, row: Callable[[str], Array]) -> dict[str, Array]:
+    """Returns rows by what the record calls them."""
+    place, beta, weighed = run.conventions["kl.place"], float(run.conventions["kl.coef"]), row("policy.counts")
+    ratio = row("ratio")
     match run.conventions["loss.objective"]:
-        case "reinforce":
-            return batch().logprobs("new")
-        case "gmpo":
-            return np.repeat(ours["gmpo.ratio"][:, None], 6, axis=1)
-    return ours["ratio"]
+        case "reinforce":  # NeMo-RL logs the log-prob
+            ratio = batch().logprobs("new")
+        case "gmpo":  # verl logs the geometric mean
+            ratio = np.repeat(row("gmpo.ratio")[:, None], 6, axis=1)
+    token_loss = weighed + beta * row("kl_loss.counts") * row("kl_new.counts")
+    if run.library.startswith(("verl", "open_instruct", "oat")):  # before the KL
+        token_loss = weighed
+    elif run.library.startswith("nemo_rl"):  # and before the weight
+        token_loss = row("policy.token_loss")
+    paid, shaped, last = row("kl_old.paid"), row("reward.shaped"), row("advantage.last")
+    rewards = shaped[:, None] * last - paid if run.library.startswith("verl") else row("advantage.placed")
+    found = {
+        "advantages": row("advantages"), "ratio": ratio, "loss": row("total_loss"), "per_token_loss": token_loss,
+        "per_sequence_loss": weighed, "sequence_ratio": row("ratio"), "is_weight": row("rollout.counts"),
+        "is_coef": row("rollout.counts"), "pg_loss": row("policy_loss"), "kl_loss": row("kl_loss"),
+        "kl_term": row("adds.kl_loss"), "loss_mask": row("loss.counted"), "token_level_rewards": rewards,
+        "baseline": row("group.baseline_used").ravel(), "baselines": row("group.baseline_used").ravel(),
+        "kl_per_sequence": row("kl_old.used").sum(1), "shaped_rewards": shaped, "rewards_after_length_penalty": shaped,
+        "rewards_after_kl": row("reward"),
+    }  # fmt: skip
+    # The KL that is paid: in the loss, or in the reward; without any, a library logs what it likes.
+    return (
+        found
+        if place == "none"
+        else found | {"kl_per_token": row("kl_new.counts" if place == "loss" else "kl_old.used")}
+    )
+
+
+def test_what_is_compared_is_what_the_issue_names() -> None:
+    keys = Counter(key for run in PLAIN for key in run.out.keys() & _seen(run, lambda _: np.zeros((12, 6))).keys())
+    fewest = {"advantages": 275, "loss": 270, "ratio": 210, "per_token_loss": 170, "is_weight": 36, "kl_per_token": 37}
+    assert {name: keys[name] for name, count in fewest.items() if keys[name] < count} == {}

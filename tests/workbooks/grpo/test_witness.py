@@ -1,5 +1,7 @@
 """The core of the witness against the libraries' own code, run by run: advantages, ratios, weights, losses, and gradients."""
 
+from math import isinf
+
 import numpy as np
 import pytest
 
@@ -22,6 +24,15 @@ def computed(run: Run) -> dict[str, Array]:
         "is_weight": lost.weight, "kl_per_token": lost.kl, "loss": lost.total,
         "grad_logits": z.grad, "grad_logp": of.new.grad,
     }  # fmt: skip
+    if not isinf(use.number("loss.off_policy")) or not isinf(use.number("loss.entropy_least")):
+        kept = None  # what TRL leaves out is no part of what the core shows
+    elif run.library.startswith("nemo_rl"):
+        kept = lost.tokens
+    else:
+        kept = use.number("loss.factor") * lost.tokens * lost.weight
+        if use.word("kl.place") == "loss" and not run.library.startswith(("verl", "open_instruct", "oat")):
+            kept = kept + use.number("kl.coef") * lost.kl
+    found["per_token_loss"] = kept
     # A library logs the KL that it pays: in the loss, or in the reward, where β is already in it; without any, what it likes.
     match use.word("kl.place"):
         case "reward":
