@@ -7,6 +7,7 @@ from blueprint.inputs.load import given, load, origins, read_as_off
 from blueprint.inputs.numbers import LONGEST, ROWS, Array, Numbers, Part, Settings
 from blueprint.inputs.read import Source, names, read, source_of, tables_of
 from blueprint.inputs.setting import OFF, STORED_OFF, Setting, dotted, in_groups, says_off, shown_value
+from blueprint.inputs.words import check_known, check_vocabulary
 from blueprint.inputs.write import SCHEMA_FILE, schema_of, toml_of
 
 __all__ = [
@@ -29,6 +30,8 @@ __all__ = [
     "Source",
     "Values",
     "catalogue",
+    "check_known",
+    "check_vocabulary",
     "counted",
     "data_in",
     "dotted",

@@ -115,6 +115,10 @@ Prompt = Annotated[
 Response = Annotated[list[Text], BeforeValidator(_split), WithJsonSchema({"anyOf": [_SENTENCE, _WORDS]})]
 
 
+FEW = 4
+"""So many numbers are named one by one."""
+
+
 def of_setting(setting: Setting) -> Any:
     """Return the kind of values that a setting may have; a limit may be off."""
     if setting.words:
@@ -122,7 +126,12 @@ def of_setting(setting: Setting) -> Any:
         return Annotated[Text, BeforeValidator(_checked(words, lambda value: value in setting.words))]
     if setting.whole:
         allowed = range(int(setting.low), int(setting.high) + 1)
-        return Annotated[Number, must_be(" or ".join(map(str, allowed)), lambda number: number in allowed)]
+        said = (
+            " or ".join(map(str, allowed))
+            if len(allowed) <= FEW
+            else f"a whole number from {allowed[0]} to {allowed[-1]}"
+        )
+        return Annotated[Number, must_be(said, lambda number: number in allowed)]
     if not setting.limit:
         return Annotated[Number, between(setting.low, setting.high)]
     limit = between(setting.low, setting.largest, '"off", or a number')

@@ -190,12 +190,12 @@ def test_every_engine_comes_to_the_same_and_nothing_is_clipped(tmp_path: Path) -
         ("draws.uniform=[0.5, 1]", "draws.uniform, item 2: found 1, expected a number from 0.01 to 0.99."),
         (
             'text.vocabulary=["a", "A", "b", "c"]',
-            "text.vocabulary: found a twice, expected each token once, capitals apart.",
+            'text.vocabulary: found "a" and "A", expected tokens that differ by more than case.',
         ),
         ("reinforce.baseline=mean", 'reinforce.baseline: found "mean", expected "leave_one_out" or "batch" or'),
         (
             "preset=verl",
-            "preset: not at this level; numbers that begin at weights, logits, classic or responses have it.",
+            "preset: not at this level; numbers that begin at weights, logits, classic, prompts or responses have it.",
         ),
     ],
 )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blueprint.inputs import LONGEST, ROWS, Draft, Level, Numbers, Part, refusal
+from blueprint.inputs import LONGEST, ROWS, Draft, Level, Numbers, Part, check_vocabulary, refusal
 from blueprint.inputs.entries import Draw, Number, Positive, Prompt, Word
 from blueprint.workbooks.common.rollout import block_name
 from blueprint.workbooks.grpo.schema import GRPO, PRESETS, TABLES, grpo_presets, preferred, presets_in
@@ -62,9 +62,8 @@ def _numbers(draft: Draft) -> Numbers:
 
 def _check_words(parts: dict[str, Any]) -> None:
     """Check that prompts and answers are made of tokens of the vocabulary; the first one ends a text, and is in no prompt."""
+    check_vocabulary(parts["text.vocabulary"])
     known = [each.casefold() for each in parts["text.vocabulary"]]
-    if len(set(known)) < len(known):
-        raise refusal("text.vocabulary", "the same token twice", "tokens that differ by more than case")
     for place, prompt in enumerate(parts["text.prompts"], start=1):
         if stray := next((word for word in prompt if word.casefold() not in known[1:]), ""):
             raise refusal(f"text.prompts, row {place}", stray, "a token of text.vocabulary that does not end a text")

@@ -17,6 +17,7 @@ from blueprint.inputs import (
     Numbers,
     Part,
     catalogue,
+    check_vocabulary,
     refusal,
     settings_in,
 )
@@ -114,6 +115,7 @@ def _numbers(draft: Draft) -> Numbers:
     """
     parts = preferred(draft.fitted())
     responses, prompts, known = parts["text.responses"], parts["text.prompts"], parts["text.vocabulary"]
+    check_vocabulary(known)
     if len(responses) % len(prompts):
         raise refusal(
             "text.responses", f"{len(responses)} responses", f"as many for each of the {len(prompts)} prompts"

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blueprint.inputs import LONGEST, Draft, Level, Numbers, Part, refusal, settings_in
+from blueprint.inputs import LONGEST, Draft, Level, Numbers, Part, check_vocabulary, settings_in
 from blueprint.inputs.entries import Draw, Number, Text, Word
 
 if TYPE_CHECKING:
@@ -28,9 +28,7 @@ def numbers_in(file: "Saved") -> Numbers:
 def _numbers(draft: Draft) -> Numbers:
     """Make the numbers of a checked file. Raises NumbersError if two tokens are one."""
     parts = draft.fitted()
-    words = [word.casefold() for word in parts["text.vocabulary"]]
-    if twin := next((word for place, word in enumerate(words) if word in words[:place]), ""):
-        raise refusal("text.vocabulary", f"{twin} twice", "each token once, capitals apart")
+    check_vocabulary(parts["text.vocabulary"])
     return draft.numbers(parts)
 
 

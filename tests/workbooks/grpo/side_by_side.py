@@ -50,6 +50,11 @@ class SideBySide:
         blocks = list(dict.fromkeys(each for made in wanted for each in _behind(made)))
         return compute(blocks, self.sizes, {block: known[block] for block in blocks if block.typed}, beyond=True)
 
+    def row(self, values: Values, name: str, place: int) -> Array:
+        """Returns a row of one of them; one that no convention moves stands there once for all."""
+        block = self.steps.rows[name]
+        return np.asarray(values[block][place] if RUN in block.axes else values[block], float)
+
     def gradient(self) -> Gradient:
         """Differentiates the total of each by the log-probs."""
         known = {**self.given, **self.steps.rows}

@@ -117,7 +117,7 @@ def far(place: int, run: Run, name: str, value: float) -> bool:
     shown = (
         run.conventions["kl.coef"]
         if row == "kl.coef"
-        else float(every()[beside().steps.rows[row.removeprefix("1 − ")]][place])
+        else float(beside().row(every(), row.removeprefix("1 − "), place))
     )
     ours = 1 - float(shown) if row.startswith("1 − ") else float(shown)
     near = (by for start, by in TOLERANCE.items() if run.library.startswith(start) or name.startswith(start))

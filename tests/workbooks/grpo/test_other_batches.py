@@ -63,13 +63,7 @@ BATCHES: dict[str, Callable[[], Batch]] = {
     "an empty group": partial(drawn, 3, 4, 5, lengths=[0, 0, 0, 0, 1, 2, 3, 4, 5, 5, 5, 5]),
     "no token at all": partial(drawn, 1, 2, 5, lengths=[0, 0]),
 }
-NO_NUMBER = {
-    "an empty group": {"verl_opo": "the mean weighted by lengths divides by the lengths of the group, 0"},
-    "no token at all": {
-        "verl_opo": "the mean weighted by lengths divides by the lengths of the group, 0",
-        "rfpp_paper": "the mean over all tokens divides by their number, 0; verl adds 1e-8",
-    },
-}  # fmt: skip
+NO_NUMBER = {"no token at all": {"rfpp_paper": "the mean over all tokens divides by their number, 0; verl adds 1e-8"}}
 """Where the loss is no number, and why."""
 ROWS = ("reward", "group.advantage", "advantages", "ratio", "policy.token_loss", "rollout.counts", "policy_loss", "kl_loss",
         "entropy", "total_loss")  # fmt: skip

@@ -42,7 +42,7 @@ def test_every_recorded_run_is_one_of_ours_or_says_why_not() -> None:
 @pytest.mark.parametrize("place", range(len(PLAIN)), ids=[f"{run.library}-{run.variant}" for run in PLAIN])
 def test_the_definitions_give_what_a_library_computed(place: int) -> None:
     run = PLAIN[place]
-    seen = _seen(run, lambda name: np.asarray(every()[beside().steps.rows[name]][place], float))
+    seen = _seen(run, lambda name: beside().row(every(), name, place))
     compared = {name: off(each, run.out[name], batch().mask) for name, each in seen.items() if name in run.out}
     assert compared, "a run without a number that is compared"
     assert max(compared.values()) <= run.tolerance, compared

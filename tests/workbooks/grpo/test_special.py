@@ -36,7 +36,7 @@ def rows(name: str, *wanted: str) -> list[Array]:
     """Returns rows by the definitions, of each response [12] or of its tokens."""
     beside, values = computed()
     place = list(ASKED).index(name)
-    return [np.asarray(values[beside.steps.rows[row]][place], float) for row in wanted]
+    return [beside.row(values, row, place) for row in wanted]
 
 
 @cache

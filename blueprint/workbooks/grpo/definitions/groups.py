@@ -47,7 +47,8 @@ def _baselines(r: Given, lengths: Given, greedy: Given, many: Given, s: Steps) -
     mean = s.prompt("group.mean", total[q] / s.count.group)
     others = s.table("group.others", (total[q] - r[q, i]) / maximum(s.count.group - 1, 1))
     batch = s.one("group.batch_mean", Sum(q, mean[q]) / s.count.prompts)
-    by_length = s.prompt("group.by_length", Sum(i, lengths[q, i] * r[q, i]) / Sum(i, lengths[q, i]))
+    tokens = s.prompt("group.tokens", maximum(Sum(i, lengths[q, i]), 1))
+    by_length = s.prompt("group.by_length", Sum(i, lengths[q, i] * r[q, i]) / tokens[q])
     best = s.prompt("group.best", Max(i, r[q, i]))
     is_best = s.table("group.is_best", equal(r[q, i], best[q]))
     # Where the best stood a number stands that no reward is below, so that the largest of these is the second best.

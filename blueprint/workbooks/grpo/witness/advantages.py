@@ -111,7 +111,7 @@ def baselines(of: Responses, table: Table, use: Asked) -> Table:
         "mean": lambda: table.mean(1, keepdim=True),
         "greedy": lambda: of.greedy[:, None],
         "batch": lambda: table.mean(),
-        "length": lambda: (table * lengths).sum(1, keepdim=True) / lengths.sum(1, keepdim=True),
+        "length": lambda: (table * lengths).sum(1, keepdim=True) / lengths.sum(1, keepdim=True).clamp(min=1),
     }
     return means[word]().expand_as(table)
 

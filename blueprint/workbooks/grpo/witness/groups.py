@@ -24,7 +24,8 @@ def baseline_rows(rows: Held, places: Places, use: Asked) -> Named:
     found = {
         "many": r.new_tensor(float(size if use.word("group.of") == "prompt" else 1)),
         "total": total, "mean": mean, "others": (total[:, None] - r) / max(size - 1, 1), "batch_mean": r.mean(),
-        "by_length": (lengths * r).sum(1) / lengths.sum(1), "best": best, "is_best": is_best.to(r), "rest": rest,
+        "tokens": lengths.sum(1).clamp(min=1), "by_length": (lengths * r).sum(1) / lengths.sum(1).clamp(min=1),
+        "best": best, "is_best": is_best.to(r), "rest": rest,
         "tied": is_best.sum(1).to(r), "second": second, "only_best": torch.where(is_best, second[:, None], r),
     }  # fmt: skip
     ways = {

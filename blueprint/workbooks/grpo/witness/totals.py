@@ -81,13 +81,12 @@ def kl_loss_rows(rows: Held, places: Places, use: Asked) -> Named:
     moves = {"own": value, "k2": r["kl_new.moving"], "k2_is": r["kl_new.moves.k2_is"]}[use.word("kl.gradient")]
     r["kl_new.moves"] = moves
     r["kl_new.value"] = moves - moves.detach() + value.detach()
-    r["kl_new.log_weight.ratio"] = rows["ratio.level_of"]
     others = {"own": new.detach(), "rollout": rows["engine.logprobs"]}
     for name, other in others.items():
         r[f"kl_new.log_weight.{name}"] = new - other
-    weight = use.word("kl.weight")
     still = torch.zeros_like(m, requires_grad=new.requires_grad)
-    r["kl_new.log_weight"] = still if weight == "none" else r[f"kl_new.log_weight.{weight}"]
+    ways = {"none": still, "ratio": rows["ratio.level_of"], **{name: r[f"kl_new.log_weight.{name}"] for name in others}}
+    r["kl_new.log_weight"] = ways[use.word("kl.weight")]
     r["kl_new.counts"] = m * (m * r["kl_new.log_weight"]).exp() * r["kl_new.value"]
     return r.written
 

@@ -1,9 +1,9 @@
 """Check that every given part has the shape the sizes ask for, and drop built-in parts that no longer have it."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from blueprint.inputs.errors import NumbersError, counted, nearest, refusal, shown, suggestion
+from blueprint.inputs import NumbersError, check_known, check_vocabulary, counted, refusal, shown
 from blueprint.workbooks.rlhf_ppo.inputs import draw
 from blueprint.workbooks.rlhf_ppo.inputs.sizes import SHAPES, Claim, Sizes, claims_of, sizes_in
 
@@ -55,16 +55,6 @@ def _check_words(key: str, value: Any, sizes: Sizes, vocabulary: list[str]) -> N
             _check_responses(value, vocabulary, sizes)
 
 
-def check_vocabulary(words: Sequence[str]) -> None:
-    """Check that a sheet can tell the words of a vocabulary apart."""
-    seen: dict[str, str] = {}
-    for word in words:
-        twin = seen.setdefault(word.casefold(), word)
-        if twin is not word:
-            # MATCH does not tell capitals from small letters, so it would find the first for both.
-            raise refusal("text.vocabulary", f"{shown(twin)} and {shown(word)}", "tokens that differ by more than case")
-
-
 def _check_prompts(prompts: list[list[str]], vocabulary: list[str]) -> None:
     for row, prompt in enumerate(prompts, start=1):
         for item, word in enumerate(prompt, start=1):
@@ -72,13 +62,6 @@ def _check_prompts(prompts: list[list[str]], vocabulary: list[str]) -> None:
             if word == vocabulary[0]:
                 raise refusal(where, shown(word), "a token that does not end the text")
             check_known(where, word, vocabulary[1:])
-
-
-def check_known(where: str, word: str, words: Sequence[str]) -> None:
-    """Check that a word is one of the vocabulary."""
-    if word not in words:
-        hint = suggestion(nearest(word, words), words)
-        raise NumbersError(f"{where}: found {shown(word)}, not in the vocabulary, {hint}")
 
 
 def _check_responses(responses: list[list[str]], vocabulary: list[str], sizes: Sizes) -> None:

@@ -7,10 +7,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from blueprint.inputs import LONGEST, ROWS, Draft, Level, Numbers, NumbersError, Part, refusal
+from blueprint.inputs import (
+    LONGEST,
+    ROWS,
+    Draft,
+    Level,
+    Numbers,
+    NumbersError,
+    Part,
+    check_known,
+    check_vocabulary,
+    refusal,
+)
 from blueprint.inputs.entries import Flag, LogProb, Number, Ratio, Token, Word
 from blueprint.workbooks.common.conventions.data import LIVE, PRESET_DEFAULT, rlhf
-from blueprint.workbooks.rlhf_ppo.inputs.fit import check_known, check_vocabulary
 from blueprint.workbooks.rlhf_ppo.inputs.result import (
     PARTS,
     TABLES,
