@@ -25,7 +25,7 @@ COMMANDS = {
     "rebuild": Command("workbooks:rebuild", "Write a fresh workbook from what is typed in an edited one."),
     "verify": Command("verify:verify", "Compute a real minibatch again, and say what went wrong first."),
     "worksheet": Command("worksheet:worksheet_", "Write a worksheet: a workbook with blanks for a student to fill in."),
-    "which": Command("presets:which", "Print what each library's PPO computes of the same batch."),
+    "which": Command("presets:which", "Print what each library computes of the same batch."),
 }
 """By name where a command lies, and what it does."""
 

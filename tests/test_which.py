@@ -13,16 +13,18 @@ from click.testing import CliRunner, Result
 from blueprint.book import Book
 from blueprint.cli import main
 from blueprint.language import NoNumber, NotationError
-from blueprint.which import Answer, Batch, answers, measure, page
-from blueprint.which.measure import OF_THE_BATCH, differences
-from blueprint.which.page import number, phrase_of
+from blueprint.which import Answer, Batch, answers, measure, page, told_of
+from blueprint.which.measure import differences
+from blueprint.which.page import Telling, number
 from blueprint.which.turned import turn
 from blueprint.workbooks.common.conventions.data import rlhf
 from tests.page.workshop import made
 from tests.witness.stage import arrays
 
-PAGE = Path(__file__).parent.parent / "docs" / "which-ppo.md"
+PAGES = [Path(__file__).parent.parent / "docs" / f"which-{kind}.md" for kind in ("ppo", "grpo")]
 PRESETS = rlhf().presets
+COMPARISON = told_of("weights")[1]
+phrase_of = Telling(COMPARISON, rlhf().settings).phrase
 DEFAULT = PRESETS["default"].values
 LIBRARIES = [name for name in PRESETS if name != "default"]
 BATCHES = ("default", "ten-libraries")
@@ -61,8 +63,9 @@ def value(book: Book, name: str) -> float:
     return float(book.values.cell(book.blocks[name]))
 
 
-def test_the_page_is_what_the_command_in_it_prints() -> None:
-    page = PAGE.read_text(encoding="utf-8")
+@pytest.mark.parametrize("path", PAGES, ids=[path.stem for path in PAGES])
+def test_a_page_is_what_the_command_in_it_prints(path: Path) -> None:
+    page = path.read_text(encoding="utf-8")
     (command,) = [line.split() for line in page.splitlines() if line.startswith("    blueprint which")]
     assert page == printed(*command[2:])
 
@@ -149,8 +152,8 @@ def test_what_makes_the_batch_is_not_a_setting_of_ones_own(setting: str) -> None
 
 def test_every_difference_has_words_of_its_own() -> None:
     for preset in PRESETS.values():
-        for key in differences(preset.values, DEFAULT):
-            assert key not in OF_THE_BATCH
+        for key in differences(preset.values, DEFAULT, rlhf(), COMPARISON):
+            assert key not in COMPARISON.of_the_batch
             assert key not in phrase_of(key, preset.values), (preset.name, key)
 
 
@@ -164,7 +167,7 @@ def test_words() -> None:
 
 
 def test_a_rule_and_its_parts_count_once() -> None:
-    differing = differences(PRESETS["torchtune"].values, DEFAULT)
+    differing = differences(PRESETS["torchtune"].values, DEFAULT, rlhf(), COMPARISON)
     assert [key for key in differing if key.startswith("reward.missing_eos")] == ["reward.missing_eos"]
 
 
@@ -235,6 +238,7 @@ REFUSED = [
     ("--numbers classic", "classic: libraries can be compared only from weights or logits on, as in ten-libraries"),
     ("--numbers kl-controller", "kl-controller: libraries can be compared only from weights or logits on, as in"),
     ("--numbers default --numbers no.toml", "no.toml: there is no such file; write the path of a TOML file."),
+    ("--numbers default --numbers grpo", "--numbers: a page is of one kind of workbook; write a command for each kind"),
     ("--set ppo.gama=1", "ppo.gama: unknown key, did you mean ppo.gamma?"),
 ]
 

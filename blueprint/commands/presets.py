@@ -1,6 +1,7 @@
 """The commands `list`, `presets` and `which`: what can be built, and how libraries differ in what they do. No maths."""
 
 import shlex
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -10,7 +11,7 @@ from blueprint.book import Book
 from blueprint.commands import console, door
 from blueprint.inputs import Level, Preset, load, names, shown_value
 from blueprint.quoting import table
-from blueprint.which import Batch, answers, page
+from blueprint.which import Batch, answers, changed, page, told_of
 from blueprint.workbooks.kind import Kind
 from blueprint.workbooks.registry import blueprint_of, kinds, level_of
 
@@ -26,6 +27,7 @@ Examples:
   blueprint which
   blueprint which --compare trl_1.12,openrlhf,verl
   blueprint which --numbers default --numbers ten-libraries
+  blueprint which --numbers grpo-batch --compare trl_dr_grpo,verl_gspo
   blueprint which --set ppo.gamma=1 --set ppo.gae_lambda=1
 """
 
@@ -98,12 +100,14 @@ def _tell(level: Level, preset: Preset) -> None:
 @click.option("--compare", metavar="A,B,…", help="The presets that stand beside the default  [default: all]")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key, as in `build`.")
 def which(numbers: tuple[str, ...], compare: str | None, overrides: tuple[str, ...]) -> None:
-    """Print what each library's PPO computes of the same batch, and why they differ: a page in Markdown.
+    """Print what each library computes of the same batch, and why they differ: a page in Markdown.
 
     Settings of your own, such as --set ppo.gamma=1, stand in the table as a row "yours".
     """
     options = {"--numbers": numbers, "--compare": (compare,) if compare else (), "--set": overrides}
     arguments = [word for option, values in options.items() for value in values for word in (option, value)]
+    kinds_asked = {level_of(load(each)).kind for each in numbers}
+    door.require(len(kinds_asked) < 2, "--numbers: a page is of one kind of workbook; write a command for each kind")
     batches = [_batch(each, compare, overrides) for each in numbers or ("default",)]
     click.echo(page(batches, shlex.join(["blueprint", "which", *arguments])))
 
@@ -114,6 +118,10 @@ def _batch(numbers: str, compare: str | None, overrides: tuple[str, ...]) -> Bat
         "compare" in level_of(load(numbers)).keys,
         f"{numbers}: libraries can be compared only from weights or logits on, as in ten-libraries",
     )
-    loaded = load(numbers, [*overrides, "conventions=live", "gradients=on"])
-    found = answers(Book(blueprint_of(loaded), beyond=True), compare.split(",") if compare else ())
-    return Batch(loaded.name, loaded.about, found, loaded.level)
+    _, of = told_of(level_of(load(numbers)).word)
+    loaded = load(numbers, [*overrides, *of.asked, "gradients=on"])
+    if of.parts:
+        loaded = replace(loaded, parts={**loaded.parts, **of.parts})
+    book = Book(blueprint_of(loaded), beyond=True)
+    found, alone = answers(book, compare.split(",") if compare else ()), changed(book, [*of.changes, *of.defects])
+    return Batch(loaded.name, loaded.about, found, loaded.level, alone)

@@ -1,38 +1,22 @@
 """What the page says of gradients: a table for each batch, where loss and gradient part, and what turns or stretches them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
 from typing import NamedTuple
 
-from blueprint.which.measure import SIDES, Answer, Effect
+from blueprint.which.measure import Answer, Effect
 from blueprint.which.turned import Turn
 
-EXPLAINED = """\
-A loss is one number; what trains is its gradient. The policy's is that of the total loss over what the policy's optimiser
-moves, the critic's that of what its own optimiser makes smaller: the value loss, times vf_coef where one optimiser has both.
-Angles are those to the default's gradient on the same batch: at 0° both pull the same way, at 90° they have nothing in common,
-beyond it they pull against each other. Adam divides a constant factor out; no optimiser turns a gradient back.
-
-- *A factor* before a whole loss, such as vf_coef or no ½, and a variance by N in place of N − 1, stretch its gradient and do
-  not turn it; so would a mean over tokens in place of their sum. A mean of each response first gives short responses more
-  weight, and turns it: `--set loss.aggregation=seq-mean-token-mean` adds such a row.
-- *What is taken off all advantages alike*, by whitening, or by whitening over pads, moves the loss itself; the gradient
-  moves by a multiple of Σ∇ρ, which is 0 on average over what the old policy writes (a baseline: Williams 1992, REINFORCE,
-  theorem 1), though not on one small batch.
-- *A clip* keeps a token's loss as a constant and takes its gradient away: the loss keeps the token, the gradient loses it.
-- *Another reward, γ or λ* weighs each token anew, and so does a KL in the loss instead of the reward, which hardly
-  moves the loss (`--set reward.kl_in=loss`): they turn the gradient."""
-OVER = {
-    "weights": "the policy's weights alone, and over the critic's",
-    "logits": "the policy's logits and the critic's values, with which this batch begins",
-}
-"""What is differentiated by, by the level at which a batch begins."""
+RANKED = 4
+"""How many are named that stand elsewhere."""
 NOWHERE = 0.05
 """Degrees below which a gradient is said not to be turned: the page shows one decimal."""
 
 
 NO_LONGER = 0.005
 """Part of a length below which a gradient is not said to be stretched: the page shows two decimals."""
+ALONE = ("norm", "times as long", "angle")
+"""What is told of a gradient beside which no other stands."""
 TINY = 1e-12
 """Below it a gradient is the default's own, but for rounding."""
 
@@ -45,15 +29,21 @@ class Named(NamedTuple):
     turn: Turn
 
 
-def table(answers: Sequence[Answer], level: str) -> str:
-    """Lays norms and angles out, a row per library. level: where the batch begins."""
-    heads = [f"{side}: {what}" for side in SIDES for what in ("norm", "angle")]
+def table(answers: Sequence[Answer], over: str) -> str:
+    """Lays norms and angles out, a row per library. over: what gradients are taken over."""
+    sides = tuple(answers[0].norms)
+    heads = [f"{side}: {what}" for side in sides for what in ("norm", "angle")] if sides[1:] else [*ALONE]
     lines = [["library", *heads], ["---", *["---:"] * len(heads)]]
     for answer in answers:
-        found = ((f"{answer.norms[side]:.4f}", degrees(answer.turns[side])) for side in answer.norms)
-        lines.append([answer.preset.name, *(each for pair in found for each in pair)])
+        lines.append([answer.preset.name, *(each for side in sides for each in _shown(answer, side, len(sides) > 1))])
     rows = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return f"The gradients, over {OVER[level]}, and their angles to the default's:\n\n{rows}"
+    return f"The gradients, over {over}, and their angles to the default's:\n\n{rows}"
+
+
+def _shown(answer: Answer, side: str, several: bool) -> list[str]:
+    """Spells how long a gradient is and where it points; where there is one alone, also how much longer than the default's."""
+    turn = answer.turns[side]
+    return [f"{answer.norms[side]:.4f}", *([] if several else [f"{turn.longer:.2f}"]), degrees(turn)]
 
 
 def degrees(turn: Turn) -> str:
@@ -61,29 +51,33 @@ def degrees(turn: Turn) -> str:
     return f"{turn.degrees:.1f}°" if isfinite(turn.degrees) else "–"
 
 
-def parted(answers: Sequence[Answer], phrase: Callable[[str, Effect], str]) -> str:
-    """Says where loss and gradient part most, and which conventions stretch and which turn. phrase: says what an effect is of."""
-    default, *others = answers
+def parted(answers: Sequence[Answer], phrase: Callable[[str, Effect], str], main: str) -> str:
+    """Says where loss and gradient part most, and which conventions stretch and which turn. phrase: says what an effect is of.
+
+    main: what the number is called that is explained.
+    """
+    default, *every = answers
+    others = [each for each in every if not each.turns["policy"].distance < TINY] or every
     moved = sorted(others, key=lambda each: _moved(each, default) / max(each.turns["policy"].distance, TINY))
     told = [
-        f"For what the gradient does, the loss moves most in {_answer(moved[-1], default)}, "
-        f"and least in {_answer(moved[0], default)}."
+        f"For what the gradient does, the loss moves most in {_answer(moved[-1], default, main)}, "
+        f"and least in {_answer(moved[0], default, main)}."
     ]
-    for side in SIDES:
+    for side in default.norms:
         found = [Named(each.preset.name, effect, effect.turns[side]) for each in others for effect in each.effects]
         told.append(_of_side(side, [each for each in found if isfinite(each.turn.degrees)], phrase))
     return " ".join(told)
 
 
 def _moved(answer: Answer, default: Answer) -> float:
-    return abs(answer.numbers["policy loss"] - default.numbers["policy loss"])
+    return abs(answer.loss - default.loss)
 
 
-def _answer(answer: Answer, default: Answer) -> str:
+def _answer(answer: Answer, default: Answer, main: str) -> str:
     """Tells of a library's loss and gradient."""
-    losses = (f"{each.numbers['policy loss']:.4f}".replace("-", "−") for each in (answer, default))
+    losses = (f"{each.loss:.4f}".replace("-", "−") for each in (answer, default))
     turn = answer.turns["policy"]
-    return f"{answer.preset.name} (policy loss {' for '.join(losses)}; turned by {degrees(turn)}, {_longer(turn)})"
+    return f"{answer.preset.name} ({main} {' for '.join(losses)}; turned by {degrees(turn)}, {_longer(turn)})"
 
 
 def _of_side(side: str, found: Sequence[Named], phrase: Callable[[str, Effect], str]) -> str:
@@ -120,3 +114,24 @@ def strongest(effects: Iterable[Effect], phrase: Callable[[Effect], str]) -> str
     if turning[0] == stretching[0]:
         return f"{told}, {_longer(turning[1])}."
     return f"{told}; stretched most by {phrase(stretching[0])}: {_longer(stretching[1])}."
+
+
+def ranked(found: Mapping[str, tuple[float, Turn]], of: str) -> str:
+    """Says what stands elsewhere when ranked by how far the loss moves than by how far the gradient does.
+
+    found: by name, by how much the loss is moved, and how the gradient lies to the default's. of: what these are, in words.
+    """
+    known = {name: each for name, each in found.items() if isfinite(each[0]) and isfinite(each[1].distance)}
+    by_loss = sorted(known, key=lambda name: -abs(known[name][0]))
+    by_gradient = sorted(known, key=lambda name: -known[name][1].distance)
+    places = {name: (by_loss.index(name) + 1, by_gradient.index(name) + 1) for name in known}
+    apart = sorted(places.items(), key=lambda item: -abs(item[1][0] - item[1][1]))[:RANKED]
+    told = "; ".join(
+        f"“{name}” is {_place(loss)} by loss and {_place(slope)} by gradient" for name, (loss, slope) in apart
+    )
+    return f"Of {len(known)} {of}, ranked by how far they are from the default: {told}."
+
+
+def _place(number: int) -> str:
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"

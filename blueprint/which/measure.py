@@ -1,4 +1,4 @@
-"""Compute one batch by several libraries' conventions, and how far each single convention moves the policy loss.
+"""Compute one batch by several libraries' conventions, and how far each single convention moves the loss.
 
 All of it comes from the blocks `library.*` of a workbook whose conventions are live. Its table of presets is typed, so it
 can hold any variant of a library: here, each library with one convention set back to what the default does.
@@ -13,24 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from blueprint.book import Book
-from blueprint.inputs import Preset
+from blueprint.inputs import Catalogue, Preset
 from blueprint.which.turned import Row, Turn, turn
-from blueprint.workbooks.common.conventions.data import LIVE, rlhf
-
-COLUMNS = {
-    "policy loss": "library.policy_loss",
-    "value loss": "library.value_loss",
-    "total loss": "library.total_loss",
-    "approximate KL": "library.approx_kl.used",
-    "clip fraction": "library.clip_fraction.used",
-}
-"""What is told of each library, and the block that holds it."""
-
-OF_THE_BATCH = ("update_step", "batch.temperature", "batch.temperature_eps")
-"""Settings that make the batch, the same for every library: they are no difference between libraries."""
-
-OF_KL_LOSS = "loss.kl_"
-"""How conventions begin that say nothing where no KL is paid in the loss."""
+from blueprint.workbooks.common.conventions.comparison import Change, Comparison
+from blueprint.workbooks.registry import kind_of_level
 
 SIDES = ("policy", "critic")
 """Each has a gradient of its own: the policy's of the total loss, the critic's of what its optimiser makes smaller."""
@@ -41,7 +27,7 @@ _Values = Mapping[str, float | str]
 
 
 class Effect(NamedTuple):
-    """A convention in which a library differs from the default: what it adds to the policy loss, and what it does to gradients.
+    """A convention in which a library differs from the default: what it adds to the loss, and what it does to gradients.
 
     turns: by `policy` and `critic`, the gradient with it beside the one without it.
     """
@@ -52,7 +38,7 @@ class Effect(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a library computes: the numbers by the titles of their columns, and its differences, the largest first.
+    """What a library computes: the numbers by the titles of their columns, the loss first, and its differences by size.
 
     norms, turns: by `policy` and `critic`, how long its gradient is, and how it lies to the default's; empty where the book has
     no gradients.
@@ -64,12 +50,30 @@ class Answer(NamedTuple):
     norms: Mapping[str, float] = MappingProxyType({})
     turns: Mapping[str, Turn] = MappingProxyType({})
 
+    @property
+    def loss(self) -> float:
+        """The number whose differences are explained."""
+        return next(iter(self.numbers.values()))
+
+
+class Changed(NamedTuple):
+    """A change of the default: what it adds to the loss, and how its gradients lie to the default's."""
+
+    change: Change
+    adds: float
+    turns: Mapping[str, Turn]
+
 
 class Found(NamedTuple):
     """What a variant comes to: numbers by the titles of their columns, and gradients, each as one row."""
 
     numbers: Mapping[str, float]
     slopes: Mapping[str, Row]
+
+    @property
+    def loss(self) -> float:
+        """The number whose differences are explained."""
+        return next(iter(self.numbers.values()))
 
     def beside(self, other: "Found") -> dict[str, Turn]:
         """Lays its gradients beside another's."""
@@ -81,26 +85,50 @@ def answers(book: Book, names: Sequence[str] = ()) -> list[Answer]:
 
     The book's own settings come as a library "yours" if they are not the default's. The book's conventions must be live.
     """
-    found = rlhf()
+    found, of = told_of(book.blueprint.facts["level"])
     default = next(iter(found.presets.values()))
     named = [found.preset(name) for name in dict.fromkeys(names)] or found.presets.values()
-    presets = [default, *(preset for preset in named if preset is not default), *_yours(book, default)]
-    differ = {preset.name: differences(preset.values, default.values) for preset in presets}
+    presets = [default, *(preset for preset in named if preset is not default), *_yours(book, default, found, of)]
+    differ = {preset.name: differences(preset.values, default.values, found, of) for preset in presets}
     variants: list[_Values] = []
     for preset in presets:
-        variants += [preset.values, *({**preset.values, key: default.values[key]} for key in differ[preset.name])]
-    rows = _computed(book, variants)
+        variants += [
+            preset.values,
+            *(_without(key, preset.values, default.values, found) for key in differ[preset.name]),
+        ]
+    rows = _computed(book, variants, of.columns)
     own = {preset.name: (next(rows), [(key, next(rows)) for key in differ[preset.name]]) for preset in presets}
     first, _ = own[default.name]
     return [_answer(preset, *own[preset.name], first) for preset in presets]
 
 
-def differences(values: _Values, default: _Values) -> list[str]:
+def differences(values: _Values, default: _Values, among: Catalogue, of: Comparison) -> list[str]:
     """Lists the conventions that are not as the default's, a rule and its parts once."""
-    found = [key for key, value in values.items() if value != default[key] and key not in OF_THE_BATCH]
-    if values["reward.kl_in"] not in ("loss", "both"):
-        found = [key for key in found if not key.startswith(OF_KL_LOSS)]
-    return [key for key in found if LIVE[key].part_of not in found]
+    nothing = {*of.of_the_batch, *of.silent(values)}
+    found = [key for key, value in values.items() if value != default[key] and key not in nothing]
+    return [key for key in found if among.settings[key].part_of not in found]
+
+
+def _without(key: str, values: _Values, default: _Values, among: Catalogue) -> _Values:
+    """Sets a convention back to what the default does, with all that is part of it."""
+    back = (each for each, setting in among.settings.items() if key in (each, setting.part_of))
+    return {**values, **{each: default[each] for each in back}}
+
+
+def changed(book: Book, changes: Sequence[Change]) -> list[Changed]:
+    """Returns what each change of the default does, by itself. The book's conventions must be live."""
+    libraries, of = told_of(book.blueprint.facts["level"])
+    default = next(iter(libraries.presets.values())).values
+    first, *others = _computed(book, [default, *({**default, **each.values} for each in changes)], of.columns)
+    found = zip(changes, others, strict=True)
+    return [Changed(each, made.loss - first.loss, made.beside(first)) for each, made in found]
+
+
+def told_of(level: str) -> tuple[Catalogue, Comparison]:
+    """Returns the libraries of the kind of a level, and how they are compared."""
+    kind = kind_of_level(level)
+    assert kind is not None, level
+    return kind.part("presets")(), kind.part("comparison")
 
 
 def _answer(preset: Preset, own: Found, without: list[tuple[str, Found]], default: Found) -> Answer:
@@ -113,25 +141,31 @@ def _answer(preset: Preset, own: Found, without: list[tuple[str, Found]], defaul
 
 def _effect(key: str, own: Found, without: Found) -> Effect:
     """Says what a convention adds: the loss with it, less the loss without it, which may be endless."""
-    return Effect(key, own.numbers["policy loss"] - without.numbers["policy loss"], own.beside(without))
+    return Effect(key, own.loss - without.loss, own.beside(without))
 
 
-def _yours(book: Book, default: Preset) -> list[Preset]:
+def _yours(book: Book, default: Preset, among: Catalogue, of: Comparison) -> list[Preset]:
     """Returns the settings in use as a preset, if they are not the default's."""
     used = {key: book.values.arrays[book.blocks[key]].item() for key in default.values if key in book.blocks}
     values = {**default.values, **{key: each if isinstance(each, str) else float(each) for key, each in used.items()}}
     why = "The settings of these numbers, or those set for this page."
-    return [Preset("yours", "your settings", "–", "", why, values)] if differences(values, default.values) else []
+    return (
+        [Preset("yours", "your settings", "–", "", why, values)]
+        if differences(values, default.values, among, of)
+        else []
+    )
 
 
-def _computed(book: Book, variants: Sequence[_Values]) -> Iterator[Found]:
+def _computed(book: Book, variants: Sequence[_Values], columns: Mapping[str, str]) -> Iterator[Found]:
     """Computes the batch by each variant: as many at once as the memory of a small machine can hold."""
-    at_once = max(1, _MOST_CELLS // book.values[book.blocks["library.share"]][0].size)
+    arrays, names = book.values.arrays, book.blocks["library.names"]
+    largest = max(arrays[each].size for each in book.blocks.values() if each.axes[:1] == names.axes)
+    at_once = max(1, _MOST_CELLS * arrays[names].size // largest)
     for start in range(0, len(variants), at_once):
-        yield from _at_once(book, variants[start : start + at_once])
+        yield from _at_once(book, variants[start : start + at_once], columns)
 
 
-def _at_once(book: Book, variants: Sequence[_Values]) -> list[Found]:
+def _at_once(book: Book, variants: Sequence[_Values], columns: Mapping[str, str]) -> list[Found]:
     """Types the variants as presets and as libraries, and reads what comes of each."""
     blocks, names, lists = (
         book.blocks,
@@ -143,11 +177,11 @@ def _at_once(book: Book, variants: Sequence[_Values]) -> list[Found]:
     typed |= {f"presets.{key}": [values[key] for values in variants] for key in keys}
     sizes = {**book.blueprint.sizes, **{axis: len(variants) for name in lists for axis in blocks[name].axes}}
     made = Book(replace(book.blueprint.with_typed(typed), sizes=sizes), beyond=True)
-    columns = {title: made.values[blocks[name]] for title, name in COLUMNS.items()}
+    told = {title: made.values[blocks[name]] for title, name in columns.items()}
     slopes = {side: _side_by_side(made, leaves) for side in SIDES if (leaves := _leaves(made, side))}
     return [
         Found(
-            {title: float(column[at]) for title, column in columns.items()},
+            {title: float(column[at]) for title, column in told.items()},
             {side: rows[at] for side, rows in slopes.items()},
         )
         for at in range(len(variants))

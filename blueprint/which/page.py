@@ -1,60 +1,60 @@
-"""The page "Which PPO is it?": what each library computes of a batch, and what makes the difference, in Markdown."""
+"""The page "Which PPO is it?", and those of other kinds: what each library computes of a batch, and why, in Markdown."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from typing import NamedTuple
 
-from blueprint.inputs import OFF, counted, dotted, shown_value
+from blueprint.inputs import OFF, Setting, counted, dotted, shown_value
 from blueprint.which import gradients
-from blueprint.which.measure import COLUMNS, Answer, Effect
-from blueprint.workbooks.common.conventions.data import LIVE
+from blueprint.which.measure import Answer, Changed, Effect, told_of
+from blueprint.workbooks.common.conventions.comparison import Comparison
 
-INTRODUCTION = """\
-They are all called PPO, and each computes another loss from the same batch: the same tokens, log-probs, values and scores
-(the temperature is the batch's own, too). Every row below follows what one library does when nothing is set, read in its
-source at the version named; `blueprint presets` says where. The total is what the policy's optimiser makes smaller: where
-the critic has an optimiser of its own, the value loss is no part of it. No row is the right one, but whoever compares two
-runs should know which row each of them is."""
 ENDLESS = """\
 inf, nan: what the library itself gets, where a number beyond 1.8e308 entered. No cell holds such a number: `blueprint build`
 says where it arises."""
 EFFECTS = """\
-Behind each convention stands what it adds to the policy loss: it alone is set back to what the default does, everything
+Behind each convention stands what it adds to the {main}: it alone is set back to what the default does, everything
 is computed anew, and the new loss is taken off the old one. +0.1 means: the convention makes the loss 0.1 larger. The
 effects do not add up to the whole difference, because one convention hides or magnifies another. The three largest are
-named; what is smaller than 0.00005 counts as not moving it. *Settings* are γ, λ, clips and coefficients, which users tune
+named; what is smaller than 0.00005 counts as not moving it. *Settings* are {tuned}, which users tune
 anyway; all else is a *rule* of the library's code."""
+CHANGES = """\
+One thing is done otherwise than by default, everything else stays: what that adds to the {main}, how many times as long the
+gradient then is, and how far it is turned. Where the first number is small and the others are not, the loss hides it."""
+DEFECTS = "What versions do that their users did not ask for; each as a change of the default, so that its own effect is seen."
 MOST, VISIBLE = 3, 0.00005
-TUNED = frozenset(key for key, setting in LIVE.items() if setting.tuned)
-"""What every user of any library sets anew: γ, λ and the coefficients. All else is a rule of the library's code."""
 
 
 class Batch(NamedTuple):
-    """A batch: its name, what it is, what each library computes of it, and the level at which it begins."""
+    """A batch: its name, what it is, what each library computes of it, its level, and what changes of the default do."""
 
     name: str
     about: str
     answers: Sequence[Answer]
     level: str = "weights"
+    changed: Sequence[Changed] = ()
 
 
 def page(batches: Sequence[Batch], command: str) -> str:
-    """Writes the page: a table for each batch, then each library with what moves its number."""
-    parts = ["# Which PPO is it?", INTRODUCTION, "This page is what this command prints:", f"    {command}"]
+    """Writes the page: a table for each batch, then each library with what moves its number. All batches are of one kind."""
+    libraries, of = told_of(batches[0].level)
+    telling = Telling(of, libraries.settings)
+    parts = [f"# {of.title}", of.introduction, "This page is what this command prints:", f"    {command}"]
     for batch in batches:
-        parts += [f"## The batch `{batch.name}`", *filter(None, [batch.about]), _table(batch.answers)]
+        parts += [f"## The batch `{batch.name}`", *filter(None, [batch.about]), _table(batch.answers, of)]
         if any(answer.preset.unlogged for answer in batch.answers):
             parts.append("A dash: the library does not log it.")
         if not all(isfinite(number) for answer in batch.answers for number in answer.numbers.values()):
             parts.append(ENDLESS)
         if _pulls(batch):
-            parts.append(gradients.table(batch.answers, batch.level))
+            parts.append(gradients.table(batch.answers, of.over[batch.level]))
     if any(map(_pulls, batches)):
-        parts += ["## What the loss does not say: the gradients", gradients.EXPLAINED]
-        parts += [f"On `{batch.name}`: {_parted(batch)}" for batch in batches if _pulls(batch) and batch.answers[1:]]
-    parts += ["## Why they differ", EFFECTS]
+        parts += ["## What the loss does not say: the gradients", of.gradients]
+        pulling = [batch for batch in batches if _pulls(batch) and batch.answers[1:]]
+        parts += [f"On `{batch.name}`: {telling.parted(batch)}" for batch in pulling]
+    parts += [*_alone(batches, of), "## Why they differ", EFFECTS.format(main=of.main, tuned=of.tuned)]
     names = dict.fromkeys(answer.preset.name for batch in batches for answer in batch.answers)
-    parts += [_library(name, batches) for name in names]
+    parts += [telling.library(name, batches) for name in names]
     return "\n\n".join(parts)
 
 
@@ -63,67 +63,111 @@ def _pulls(batch: Batch) -> bool:
     return bool(batch.answers[0].norms) and all(map(isfinite, batch.answers[0].norms.values()))
 
 
-def _parted(batch: Batch) -> str:
-    """Says where loss and gradient part, in the words of the conventions."""
-    values = {answer.preset.name: answer.preset.values for answer in batch.answers}
-    return gradients.parted(batch.answers, lambda library, effect: phrase_of(effect.key, values[library]))
+def _alone(batches: Sequence[Batch], of: Comparison) -> Iterator[str]:
+    """Tells of changes of the default, each by itself: a table for each batch, then the defects, with what is known of them."""
+    if not of.changes:
+        return
+    yield "## One change at a time"
+    yield CHANGES.format(main=of.main)
+    for batch in batches:
+        heads = [["change", of.main, "gradient: length", "angle"], ["---", "---:", "---:", "---:"]]
+        rows = [_row(each) for each in batch.changed if each.change in of.changes]
+        yield f"On `{batch.name}`:"
+        yield "\n".join(f"| {' | '.join(line)} |" for line in heads + rows)
+        found = {
+            each.change.title: (each.adds, each.turns["policy"]) for each in batch.changed if each.change in of.changes
+        }
+        yield gradients.ranked(found, "changes")
+    yield "## Known defects, reproduced"
+    yield DEFECTS
+    for defect in of.defects:
+        seen = [
+            f"`{batch.name}`: {_seen(each)}" for batch in batches for each in batch.changed if each.change == defect
+        ]
+        yield f"**{defect.title}.** {defect.says} {'; '.join(seen)}."
 
 
-def _table(answers: Sequence[Answer]) -> str:
+def _ranked(batch: Batch) -> str:
+    default, *others = batch.answers
+    found = {each.preset.name: (each.loss - default.loss, each.turns["policy"]) for each in others}
+    return gradients.ranked(found, "libraries and papers")
+
+
+def _row(each: Changed) -> list[str]:
+    turn = each.turns["policy"]
+    return [each.change.title, number(each.adds, "+"), f"{turn.longer:.2f}", gradients.degrees(turn)]
+
+
+def _seen(each: Changed) -> str:
+    """Says what a change does to the loss and to the gradient."""
+    turn = each.turns["policy"]
+    return (
+        f"{number(each.adds, '+')}, the gradient {turn.longer:.2f} times as long, turned by {gradients.degrees(turn)}"
+    )
+
+
+def _table(answers: Sequence[Answer], of: Comparison) -> str:
     """Lays the numbers out, a row per library."""
-    lines = [["library", "version", *COLUMNS], ["---", "---", *["---:"] * len(COLUMNS)]]
+    lines = [["library", "version", *of.columns], ["---", "---", *["---:"] * len(of.columns)]]
     for preset, numbers, *_ in answers:
-        shown = ["–" if title in preset.unlogged else number(numbers[title]) for title in COLUMNS]
+        shown = ["–" if title in preset.unlogged else number(numbers[title]) for title in of.columns]
         lines.append([preset.name, preset.version, *shown])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _library(name: str, batches: Sequence[Batch]) -> str:
-    """Tells of one library: why it is apart, and for each batch which conventions move the policy loss."""
-    of = {batch.name: answer for batch in batches for answer in batch.answers if answer.preset.name == name}
-    first = next(iter(of.values()))
-    head = f"**{name}**, {first.preset.title}. {first.preset.why}"
-    keys = [effect.key for effect in first.effects]
-    if not keys:
-        return head
-    tuned = sum(key in TUNED for key in keys)
-    rules = f"It differs from the default in {counted(tuned, 'setting')} and {counted(len(keys) - tuned, 'rule')}."
-    return "\n".join(
-        [f"{head} {rules}", "", *(f"- `{batch}`: {_moved(answer)}{_turned(answer)}" for batch, answer in of.items())]
-    )
+class Telling(NamedTuple):
+    """Tells of libraries in the words of their kind: how they are compared, and their settings by key."""
 
+    of: Comparison
+    settings: Mapping[str, Setting]
 
-def _turned(answer: Answer) -> str:
-    return gradients.strongest(answer.effects, lambda effect: phrase_of(effect.key, answer.preset.values))
+    def parted(self, batch: Batch) -> str:
+        """Says where loss and gradient part, in the words of the conventions."""
+        values = {answer.preset.name: answer.preset.values for answer in batch.answers}
+        told = gradients.parted(batch.answers, lambda name, effect: self.phrase(effect.key, values[name]), self.of.main)
+        return f"{told} {_ranked(batch)}" if self.of.changes and batch.answers[2:] else told
 
+    def library(self, name: str, batches: Sequence[Batch]) -> str:
+        """Tells of one library: why it is apart, and for each batch which conventions move the loss."""
+        of = {batch.name: answer for batch in batches for answer in batch.answers if answer.preset.name == name}
+        first = next(iter(of.values()))
+        head = f"**{name}**, {first.preset.title}. {first.preset.why}"
+        keys = [effect.key for effect in first.effects]
+        if not keys:
+            return head
+        tuned = sum(self.settings[key].tuned for key in keys)
+        rules = f"It differs from the default in {counted(tuned, 'setting')} and {counted(len(keys) - tuned, 'rule')}."
+        lines = (f"- `{batch}`: {self._moved(answer)}{self._turned(answer)}" for batch, answer in of.items())
+        return "\n".join([f"{head} {rules}", "", *lines])
 
-def _moved(answer: Answer) -> str:
-    """Names the conventions that move the policy loss most, and the rule that does if none of these is one."""
-    if not isfinite(answer.numbers["policy loss"]):
-        return "the policy loss is no number, so nothing can be said to move it."
-    moving = [effect for effect in answer.effects if not abs(effect.adds) < VISIBLE]  # one that is no number, too
-    if not moving:
-        return "no single one moves the policy loss."
-    largest, rules = moving[:MOST], [effect for effect in moving if effect.key not in TUNED]
-    told = "; ".join(_effect(effect, answer) for effect in largest)
-    if not rules:
-        told += "; no rule moves it"
-    elif rules[0] not in largest:
-        told += f"; of the rules most, {_effect(rules[0], answer)}"
-    still = len(answer.effects) - len(moving)
-    return f"{told}. {still} of {len(answer.effects)} do not move it." if still else f"{told}."
+    def _turned(self, answer: Answer) -> str:
+        return gradients.strongest(answer.effects, lambda effect: self.phrase(effect.key, answer.preset.values))
 
+    def _moved(self, answer: Answer) -> str:
+        """Names the conventions that move the loss most, and the rule that does if none of these is one."""
+        if not isfinite(answer.loss):
+            return f"the {self.of.main} is no number, so nothing can be said to move it."
+        moving = [effect for effect in answer.effects if not abs(effect.adds) < VISIBLE]  # one that is no number, too
+        if not moving:
+            return f"no single one moves the {self.of.main}."
+        largest, rules = moving[:MOST], [effect for effect in moving if not self.settings[effect.key].tuned]
+        told = "; ".join(self._effect(effect, answer) for effect in largest)
+        if not rules:
+            told += "; no rule moves it"
+        elif rules[0] not in largest:
+            told += f"; of the rules most, {self._effect(rules[0], answer)}"
+        still = len(answer.effects) - len(moving)
+        return f"{told}. {still} of {len(answer.effects)} do not move it." if still else f"{told}."
 
-def _effect(effect: Effect, answer: Answer) -> str:
-    return f"{phrase_of(effect.key, answer.preset.values)}: {number(effect.adds, '+')}"
+    def _effect(self, effect: Effect, answer: Answer) -> str:
+        return f"{self.phrase(effect.key, answer.preset.values)}: {number(effect.adds, '+')}"
 
-
-def phrase_of(key: str, values: Mapping[str, float | str]) -> str:
-    """Says what a convention does; one that has no words of its own is given as a numbers file has it."""
-    setting, shown = LIVE[key], {each: shown_value(value) for each, value in values.items()}
-    phrase = setting.phrases.get(shown[key]) or (setting.phrase if values[key] != OFF else "")
-    others = {each.rpartition(".")[2]: LIVE[each].phrases.get(what, what) for each, what in shown.items()}
-    return (phrase or f"{dotted(key)} = {{}}").format(shown[key], **others)
+    def phrase(self, key: str, values: Mapping[str, float | str]) -> str:
+        """Says what a convention does; one that has no words of its own is given as a numbers file has it."""
+        setting, shown = self.settings[key], {each: shown_value(value) for each, value in values.items()}
+        phrase = setting.phrases.get(shown[key]) or (setting.phrase if values[key] != OFF else "")
+        others = {each.rpartition(".")[2]: self.settings[each].phrases.get(what, what) for each, what in shown.items()}
+        return (phrase or f"{dotted(key)} = {{}}").format(shown[key], **others)
 
 
 def number(value: float, sign: str = "") -> str:

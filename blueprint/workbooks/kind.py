@@ -48,6 +48,7 @@ class Kind:
         measured: whether numbers are those in which the changes that First hour proposes were measured.
         misconceptions: mistakes that are often made in a row, as changes of its equation, or as what it then
             shows (`blueprint.misconceptions`).
+        comparison: how libraries are compared on one batch (`common.conventions.comparison.Comparison`).
         gradient: adds the gradients of its loss to a blueprint.
         former: how files of older versions differ.
         dumps, verifier: how dumps of real runs are read (`dumps.DumpKind`), and how they are verified and made into numbers
@@ -69,6 +70,7 @@ class Kind:
     verifier: Any | Address | None = None
     witness: Any = None
     misconceptions: tuple[Any, ...] | Address = ()
+    comparison: Any | Address | None = None
     gradient: Callable[[Blueprint], Blueprint] | Address | None = None
     whole: Mapping[str, tuple[int | str, str]] | Address | None = None
     former: Former = Former()

@@ -25,6 +25,7 @@ KIND = Kind(
     dumps="blueprint.workbooks.grpo.dumps.read:DUMPS",
     verifier="blueprint.workbooks.grpo.verifying:VERIFIER",
     models=HERE / "models.toml",
+    comparison="blueprint.workbooks.grpo.comparison:COMPARISON",
     gradient="blueprint.workbooks.grpo.backward:with_gradients",
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},
 )

@@ -36,6 +36,7 @@ KIND = Kind(
     models=HERE.parent / "common" / "guides" / "models.toml",
     measured="blueprint.workbooks.rlhf_ppo.inputs.result:is_default",
     witness="blueprint.workbooks.rlhf_ppo.witness:WITNESS",
+    comparison="blueprint.workbooks.rlhf_ppo.comparison:COMPARISON",
     gradient="blueprint.workbooks.rlhf_ppo.backward:with_gradients",
     whole="blueprint.workbooks.common.conventions.data:RESPONSE",
     former=Former(renamed={"value.residual_mean": "value.residual.mean", **_EXPLAINED}),

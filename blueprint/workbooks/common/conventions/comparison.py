@@ -1,0 +1,52 @@
+"""What a page that sets libraries side by side says of a kind of workbook: its columns, its words, and what is no difference."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+Values = Mapping[str, float | str]
+
+
+@dataclass(frozen=True)
+class Change:
+    """Conventions that are not as the default's, together; what they are called, and what is to be said of them."""
+
+    title: str
+    values: Values
+    says: str = ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How the libraries of a kind are compared on one batch.
+
+    Attributes:
+        title: what is asked.
+        introduction: what the table shows.
+        columns: by its title the block that holds what is told of each library; the first one's differences are explained.
+        over: by level, what gradients are taken over, in words.
+        gradients: what is to be known of gradients.
+        of_the_batch: settings that make the batch, the same for every library: they are no difference between libraries.
+        silent: of a library's settings, the keys that say nothing there.
+        parts: of numbers, what is to be laid over them before libraries are set side by side.
+        asked: what is asked of numbers so that libraries stand side by side.
+        tuned: what users of any library set anew.
+        changes, defects: changes of the default, each computed by itself; of a defect its version and place are said.
+    """
+
+    title: str
+    introduction: str
+    columns: Mapping[str, str]
+    over: Mapping[str, str]
+    gradients: str
+    of_the_batch: tuple[str, ...] = ()
+    silent: Callable[[Values], tuple[str, ...]] = lambda values: ()
+    parts: Mapping[str, object] = field(default_factory=dict)
+    asked: tuple[str, ...] = ("conventions=live",)
+    tuned: str = "γ, λ, clips and coefficients"
+    changes: tuple[Change, ...] = ()
+    defects: tuple[Change, ...] = ()
+
+    @property
+    def main(self) -> str:
+        """The title of the number whose differences are explained."""
+        return next(iter(self.columns))

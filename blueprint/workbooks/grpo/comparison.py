@@ -1,0 +1,109 @@
+"""What the page "Which GRPO is it?" says."""
+
+from blueprint.inputs import OFF
+from blueprint.workbooks.common.conventions.comparison import Change, Comparison, Values
+from blueprint.workbooks.grpo.schema import GRPO, ONLY_RUN
+from blueprint.workbooks.grpo.whole import EVERY_WORD
+
+INTRODUCTION = """\
+They are called GRPO, or are named after what they change of it, and each computes another loss from the same batch: the same
+responses, scores and log-probs of four models. Every row below follows what one library does when nothing is set, read in its
+source at the version named, or what a paper writes; `blueprint presets` says where. The loss is what the optimiser makes
+smaller. All rows are a later step of a batch, at which new and old policy differ, unless a row says otherwise: on the first
+step every ratio is 1. No row is the right one, but whoever compares two runs should know which row each of them is."""
+GRADIENTS = """\
+A loss is one number; what trains is its gradient, that of the loss over what the optimiser moves. Angles are those to the
+default's gradient on the same batch: at 0° both pull the same way, at 90° they have nothing in common, beyond it they pull
+against each other. Adam divides a constant factor out; no optimiser turns a gradient back.
+
+- *A factor* before the whole loss, such as the constant of Dr. GRPO in place of the number of tokens, stretches the gradient
+  and does not turn it. A mean of each response first gives the tokens of short responses more weight, and turns it.
+- *What is subtracted from all rewards of a group alike* moves the loss itself, and the gradient by a multiple of Σ∇log π, which
+  is 0 on average over what the old policy writes (a baseline: Williams 1992, REINFORCE, theorem 1), though not on one batch.
+- *A spread* weighs each group anew: whoever divides by it makes prompts count more to which nearly all responses are right, or
+  nearly all wrong. In a group of equal rewards nothing is left to divide.
+- *A clip* keeps a token's loss as a constant and takes its gradient away. A narrow one at the level of the response, as GSPO's,
+  may hardly move the loss, and yet take most of the gradient: compare both columns of the table of single changes.
+- *−A·log π* and *CISPO* have a loss whose value says nothing, for log π is added up in place of a ratio. On the first step
+  their gradient is that of the ratio; later on they keep the tokens that a clip leaves out."""
+OVER = {
+    "prompts": "the policy's weights",
+    "responses": "the policy's logits, with which this batch begins",
+}
+COLUMNS = {
+    "loss": "library.total_loss",
+    "policy loss": "library.policy_loss",
+    "KL adds": "library.adds.kl_loss",
+    "clipped below": "library.clip.fraction_low",
+    "clipped above": "library.clip.fraction_high",
+}
+LEVEL, OBJECTIVE, PLACE = "ratio.level", "loss.objective", "kl.place"
+SAYS_NOTHING = {
+    PLACE: ("none",), "group.std": ("none",), "advantage.whiten": ("none",), "rollout.level": ("none",), "rollout.reject": ("off",),
+    "reward.overlong": ("off",),
+}  # fmt: skip
+"""Settings with the words by which their parts say nothing."""
+CLIPPED = ("clip", "cispo", "gmpo")
+"""Objectives that clip the ratio."""
+NARROW: Values = {LEVEL: "response", "loss.clip_low": 3e-4, "loss.clip_high": 4e-4}
+CHANGES = (
+    Change("the first step: old is new", {"ratio.old": "new"}),
+    Change("the mean over responses of the mean over their tokens", {"loss.aggregation": "seq_mean_token_mean"}),
+    Change("the sum over all tokens", {"loss.aggregation": "token_sum"}),
+    Change("sums over a constant: responses times 8", {"loss.aggregation": "seq_mean_token_sum", "loss.constant": 8.0}),
+    Change("no spread", {"group.std": "none"}),
+    Change("no baseline and no spread", {"group.baseline": "none", "group.std": "none"}),
+    Change("the mean of the others, no spread (RLOO)", {"group.baseline": "others", "group.std": "none"}),
+    Change("advantages whitened over tokens, no group (REINFORCE++)",
+           {"group.baseline": "none", "group.std": "none", "advantage.whiten": "tokens"}),
+    Change("one ratio for a response, ε = 0.2", {LEVEL: "response"}),
+    Change("one ratio for a response, ε = 3e-4 and 4e-4 (GSPO)", NARROW),
+    Change("ε_high = 0.28 (DAPO)", {"loss.clip_high": 0.28}),
+    Change("dual clip 3", {"loss.dual_clip": 3.0}),
+    Change("−A·log π, without a ratio", {OBJECTIVE: "reinforce"}),
+    Change("CISPO, ratios up to 5", {OBJECTIVE: "cispo", "loss.clip_low": OFF, "loss.clip_high": 4.0}),
+    Change("k3 in the loss, β = 0.04", {PLACE: "loss", "kl.coef": 0.04}),
+    Change("k3 in the loss times the ratio, β = 0.04", {PLACE: "loss", "kl.coef": 0.04, "kl.weight": "ratio"}),
+    Change("long responses cost (DAPO, eq. 13)", {"reward.overlong": "linear"}),
+)  # fmt: skip
+DEFECTS = (
+    Change("CISPO's cap of 0.2 where none is set", {OBJECTIVE: "cispo", "loss.clip_low": OFF, "loss.clip_high": -0.8},
+           "TRL 1.16.0, grpo_trainer.py, _compute_loss, takes epsilon_high for the cap itself; unset it is epsilon, 0.2, so that "
+           "every ratio above a fifth counts a fifth. The paper's cap is set by epsilon_high=5."),
+    Change("Dr. GRPO with the spread kept", {"loss.aggregation": "seq_mean_token_sum", "loss.constant": 8.0},
+           "TRL 1.16.0, loss_type=dr_grpo, changes the average alone; the paper's other half is scale_rewards=none "
+           "(2503.20783, section 3), without which easy and hard prompts weigh more, as before."),
+    Change("The spread of the others", {"group.baseline": "others", "group.std": "others", "group.zero_std": "skip",
+                                        "group.eps": 1e-6},
+           "NeMo-RL 7ea279a, grpo/utils, calculate_baseline_and_std_per_prompt, with leave-one-out, its default: a response that "
+           "alone is right is compared with others that are all alike, and is not divided, while each of the others is; with the "
+           "filter for constant groups it is lost."),
+    Change("KL in the reward before the spread, β = 0.001", {PLACE: "reward_token", "kl.coef": 0.001, "kl.estimator": "k1"},
+           "verl 0.9.1, ray_trainer.py, apply_kl_penalty with use_kl_in_reward, runs before the group is compared: where all "
+           "rewards are equal the KL alone is left, is divided by its own spread, and becomes noise, however small β is."),
+    Change("One ratio for the whole batch", {LEVEL: "batch", "loss.aggregation": "seq_mean_token_mean"},
+           "torchtune bd2a0fc, dev/grpo/loss.py, GRPOCompletionLoss, sums log-ratios over all responses before it takes e^d: one "
+           "product stands for every token of the batch."),
+    Change("A constant of the padded width", {"group.std": "none", "loss.aggregation": "seq_mean_token_sum", "loss.constant": 6.0},
+           "verl 0.9.1, core_algos.py, agg_loss, seq-mean-token-sum-norm without a scale factor divides by the width of the "
+           "padded batch (verl#3741), so that the loss depends on the longest response that happens to be beside."),
+)  # fmt: skip
+"""Each as a recorded run of the library has it, on top of this workbook's default."""
+
+
+def silent(values: Values) -> tuple[str, ...]:
+    """Lists the conventions that say nothing: parts of what is not done, ratios and clips of a loss that has none."""
+    found = [key for key, each in GRPO.items() if values.get(each.part_of) in SAYS_NOTHING.get(each.part_of, ())]
+    if values[OBJECTIVE] != "clip":
+        found += ["loss.dual_clip", "loss.delta"]
+    if values[OBJECTIVE] not in CLIPPED:
+        found += ["loss.clip_low", "loss.clip_high"]
+    if values[OBJECTIVE] == "reinforce":
+        found += ["ratio.clamp", "ratio.level", "ratio.length_eps"]
+    return tuple(found)
+
+
+COMPARISON = Comparison(
+    "Which GRPO is it?", INTRODUCTION, COLUMNS, OVER, GRADIENTS, ONLY_RUN, silent, {EVERY_WORD: True}, ("compare=default",),
+    "γ, clips and coefficients", CHANGES, DEFECTS,
+)  # fmt: skip

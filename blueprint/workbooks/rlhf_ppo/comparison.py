@@ -1,0 +1,47 @@
+"""What the page "Which PPO is it?" says."""
+
+from blueprint.workbooks.common.conventions.comparison import Comparison, Values
+from blueprint.workbooks.common.conventions.data import LIVE
+
+INTRODUCTION = """\
+They are all called PPO, and each computes another loss from the same batch: the same tokens, log-probs, values and scores
+(the temperature is the batch's own, too). Every row below follows what one library does when nothing is set, read in its
+source at the version named; `blueprint presets` says where. The total is what the policy's optimiser makes smaller: where
+the critic has an optimiser of its own, the value loss is no part of it. No row is the right one, but whoever compares two
+runs should know which row each of them is."""
+GRADIENTS = """\
+A loss is one number; what trains is its gradient. The policy's is that of the total loss over what the policy's optimiser
+moves, the critic's that of what its own optimiser makes smaller: the value loss, times vf_coef where one optimiser has both.
+Angles are those to the default's gradient on the same batch: at 0° both pull the same way, at 90° they have nothing in common,
+beyond it they pull against each other. Adam divides a constant factor out; no optimiser turns a gradient back.
+
+- *A factor* before a whole loss, such as vf_coef or no ½, and a variance by N in place of N − 1, stretch its gradient and do
+  not turn it; so would a mean over tokens in place of their sum. A mean of each response first gives short responses more
+  weight, and turns it: `--set loss.aggregation=seq-mean-token-mean` adds such a row.
+- *What is taken off all advantages alike*, by whitening, or by whitening over pads, moves the loss itself; the gradient
+  moves by a multiple of Σ∇ρ, which is 0 on average over what the old policy writes (a baseline: Williams 1992, REINFORCE,
+  theorem 1), though not on one small batch.
+- *A clip* keeps a token's loss as a constant and takes its gradient away: the loss keeps the token, the gradient loses it.
+- *Another reward, γ or λ* weighs each token anew, and so does a KL in the loss instead of the reward, which hardly
+  moves the loss (`--set reward.kl_in=loss`): they turn the gradient."""
+OVER = {
+    "weights": "the policy's weights alone, and over the critic's",
+    "logits": "the policy's logits and the critic's values, with which this batch begins",
+}
+COLUMNS = {
+    "policy loss": "library.policy_loss",
+    "value loss": "library.value_loss",
+    "total loss": "library.total_loss",
+    "approximate KL": "library.approx_kl.used",
+    "clip fraction": "library.clip_fraction.used",
+}
+OF_THE_BATCH = ("update_step", "batch.temperature", "batch.temperature_eps")
+KL_LOSS = tuple(key for key in LIVE if key.startswith("loss.kl_"))
+
+
+def silent(values: Values) -> tuple[str, ...]:
+    """Lists the conventions that say nothing: those of the KL in the loss, where none is paid there."""
+    return () if values["reward.kl_in"] in ("loss", "both") else KL_LOSS
+
+
+COMPARISON = Comparison("Which PPO is it?", INTRODUCTION, COLUMNS, OVER, GRADIENTS, OF_THE_BATCH, silent)
