@@ -24,7 +24,7 @@ from blueprint.workbooks.common.sheets.critics import reward_model
 from blueprint.workbooks.common.sheets.policies import new_policy, old_policy, reference
 from blueprint.workbooks.grpo.definitions.axes import i, n, q, t, v
 from blueprint.workbooks.grpo.definitions.steps import LABELS
-from blueprint.workbooks.grpo.definitions.verifiable import answers, rules, scores
+from blueprint.workbooks.grpo.definitions.verifiable import answers, rules, same_prompt, scores
 from blueprint.workbooks.grpo.inputs import places
 from blueprint.workbooks.grpo.prompts import WEIGHTS
 from blueprint.workbooks.grpo.schema import grpo_presets
@@ -48,6 +48,7 @@ def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
     models, head, rows = _models(given, chosen)
     engine, rows = _engine(head, rows)
     judged, rows = _rewards(head, rows, chosen)
+    codes, apart = same_prompt(given)
     low, high = given["rollout.draw.low"], given["rollout.draw.high"]
     length = (given["max_new_tokens"], given["max_new_tokens.low"], given["max_new_tokens.high"])
     most, questions = numbers["sizes.max_new_tokens"], len(numbers["text.prompts"])
@@ -56,7 +57,7 @@ def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
         chosen=chosen,
         given=rows,
         head=head,
-        sheets=(_inputs(given, length), *models, engine, judged),
+        sheets=(_inputs({**given, **codes}, length), *models, engine, judged),
         sizes=_sizes(numbers),
         names={k: "x{}", j: "h{}", one: "1", v: given["vocabulary"]},
         checked=(
@@ -64,11 +65,15 @@ def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
             checks.not_empty(given["is_given"]),
             checks.in_range("draws", rows["rollout.draw"], low, high),
             checks.in_range("length", *length),
+            apart,
         ),
         typed=_typed(numbers),
         ranges={"max_new_tokens": (1, most), "rollout.draw": (LOWEST_DRAW, HIGHEST_DRAW)},
         words=("given", "answer"),
-        placed=several(rows, "answer.id", "answer.placed"),
+        placed=(
+            *several(rows, "answer.id", "answer.placed"),
+            *several(codes, "prompt.column", "prompt.group", "prompt.largest", "prompt.apart"),
+        ),
         first=(1 + len(numbers["rollout.draws"]) * (questions - 1) // questions, len(numbers["text.prompts"][-1])),
     )
     return whole(start, witnessed)
@@ -131,7 +136,8 @@ def _inputs(given: Rows, length: tuple[Block, ...]) -> Sheet:
     columns = ("response.number", "response.apart", "response.same")
     sections = (
         Section("Prompts: the tokens that are given",
-                (Note(SAME), Row(given["given"], "text"), given["is_given"], given["given_id"])),
+                (Note(SAME), Row(given["given"], "text"), given["is_given"], given["given_id"],
+                 *map(minor, several(given, "prompt.place", "prompt.total")))),
         Section("Length", (Line(length), Line((given["decisions"],))), ("used", "from", "to")),
         Section("Groups", (*counts, Table(given["greedy"]))),
         Section("Vocabulary", (Note(FIRST_WORD), Table(given["vocabulary"], role="text"))),

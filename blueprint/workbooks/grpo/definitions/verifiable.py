@@ -4,9 +4,9 @@ Sources: GRPO, 2402.03300, section 4.1 (a score for each response); DeepSeek-R1,
 the length penalty, score − 0.01·max(0, tokens − limit), is the textbook's.
 """
 
-from blueprint.language import Block, Max, Sum, equal, match, maximum
+from blueprint.language import Block, Max, Sum, equal, match, maximum, number
 from blueprint.workbooks.common import Rows, Settings, named
-from blueprint.workbooks.grpo.definitions.axes import i, n, q, t, v
+from blueprint.workbooks.grpo.definitions.axes import i, n, o, q, t, v
 from blueprint.workbooks.grpo.definitions.steps import LABELS
 
 
@@ -43,3 +43,19 @@ def scores(given: Rows, chosen: Settings) -> Block:
     switch = chosen.switch["reward.from"]
     rows = {of: given[f"score.{of}"][n] for of in ("rules", "typed", "model")}
     return LABELS.each("score", switch.choose(**rows))
+
+
+def same_prompt(given: Rows) -> tuple[Rows, Block]:
+    """Adds up the tokens of each prompt, weighed by their places squared, so that another token or order gives another sum.
+
+    Returns the rows on the way, (n, t), (o), (q, i), and how far that of each response is from the largest of its group.
+    """
+    ids, is_given, same, is_ = (given[name] for name in ("given_id", "is_given", "response.same", "response.is"))
+    place = LABELS.row("prompt.place", number(t) * (ids[n, t] + is_given[n, t]) * number(t))
+    total = LABELS.each("prompt.total", ids[n, t.first - 1] + Sum(t, place[n, t]))
+    down = LABELS.along("prompt.column", (o,), Sum(n, same[o, n] * total[n]))
+    groups = LABELS.along("prompt.group", (q, i), Sum(o, is_[q, i, o] * down[o]))
+    largest = LABELS.along("prompt.largest", (q,), Max(i, groups[q, i]))
+    apart = LABELS.along("prompt.apart", (q, i), largest[q] - groups[q, i])
+    found = LABELS.each("check.same_prompt", Sum((q, i), apart[q, i] * is_[q, i, n]))
+    return named(place, total, down, groups, largest, apart), found

@@ -130,11 +130,14 @@ def typed_distances(batch: Batch, rows: Rows) -> Named:
         mask = batch.typed("mask")
         return {"check.mask": (mask * (1 - mask)).abs()}
     given = rows["is_given"]
+    at = batch.typed("group.response")[0].flatten().argsort()
+    order = at[batch.typed("response.number")[0].long() - 1]
     return {
         "check.prompt": given[..., 1:] * (1 - given[..., :-1]),
         "check.empty": 1 - given[..., 0],
         "check.draws": range_distance(batch, "rollout.draw", fill=0.5),
         "check.length": range_distance(batch, "max_new_tokens"),
+        "check.same_prompt": rows["prompt.apart"].flatten(1)[:, order],
     }
 
 

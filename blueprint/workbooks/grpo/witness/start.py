@@ -100,7 +100,7 @@ def from_prompts(batch: Batch, rows: Rows) -> Start:
     given = placed(batch) | {"mask": mask[0], "truncated": 1 - rows["rollout.ends"][0, :, 1:].sum(-1)}
     found |= judged(batch, found, given, rows, read)
     given["score"] = found["score"]
-    found |= counted(given) | {"truncated": given["truncated"]}
+    found |= counted(given) | {"truncated": given["truncated"]} | codes(prompts, given)
     return Start(given, found, found["policy.logits"], written[0], ties, moved)
 
 
@@ -175,4 +175,18 @@ def ruled(batch: Batch, given: Named, rows: Held) -> Named:
         "rule.right.at_end": found[1], "rule.right": right, "rule.form": form, "rule.beyond": beyond,
         "rule.cost": number["token_cost"] * beyond, "rule.earned": earned,
         "score.rules": earned - number["token_cost"] * beyond,
+    }  # fmt: skip
+
+
+def codes(prompts: Held, given: Named) -> Named:
+    """Returns one number for each prompt, made of its tokens and their places; and the same by group."""
+    ids, there = prompts["given_id"][0].to(given["mask"]), prompts["is_given"][0]
+    places = torch.arange(ids.shape[1]).to(ids)[1:]
+    each = places**2 * (ids + there)[:, 1:]
+    total = ids[:, 0] + each.sum(1)
+    by_number = total[given["response.number"].argsort()]
+    groups = by_number[given["group.response"].long() - 1]
+    return {
+        "prompt.place": each, "prompt.total": total, "prompt.column": by_number, "prompt.group": groups,
+        "prompt.largest": groups.amax(1), "prompt.apart": groups.amax(1, keepdim=True) - groups,
     }  # fmt: skip
