@@ -6,6 +6,7 @@ from blueprint.verifying.lines import (
     DIFFERS,
     NEEDS_OTHERS,
     Line,
+    StepLine,
     first_line,
     first_of,
     following,
@@ -19,7 +20,7 @@ from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose
 from blueprint.verifying.step import read_dumps, verify_dumps, verify_one, verify_step
 from blueprint.verifying.tiled_passes import Watch
 from blueprint.verifying.tolerances import SUMS, TOLERANCES, coarsest, held_in, last_digit
-from blueprint.verifying.trials import Judged, Trial, judged
+from blueprint.verifying.trials import Judged, Trial, causes_of, judged
 from blueprint.verifying.verdict import (
     NOTHING,
     Agreement,
@@ -54,6 +55,7 @@ __all__ = [
     "Replay",
     "Settings",
     "Shown",
+    "StepLine",
     "StepVerdict",
     "Trial",
     "Verdict",
@@ -62,6 +64,7 @@ __all__ = [
     "ViewOptions",
     "Watch",
     "before_first_update",
+    "causes_of",
     "choose",
     "coarsest",
     "compare_number",

@@ -67,9 +67,13 @@ def judged(
     everything, no later one is tried. left: of what was compared, what only others could judge. most: how many of the tries there
     is time for.
     """
-    straight = trial.compared()
-    lines = lines_of(trial.quantities, trial.called, straight, trial.compared(given=trial.given))
+    straight, own = trial.compared(), trial.compared(given=trial.given)
     open_ = left(straight)
+    # what is made of something that is left open is judged by the file's own rows before it
+    judged_by = {
+        name: own[name] if set(trial.quantities[name].after) & set(open_) else each for name, each in straight.items()
+    }
+    lines = lines_of(trial.quantities, trial.called, judged_by, own)
     lines = [replace(line, says=NEEDS_OTHERS, within={}) if line.compared.name in open_ else line for line in lines]
     first, causes = first_of(lines), NOTHING
     if first is not None and first.says == DIFFERS:

@@ -67,7 +67,7 @@ def step_of(raw: Raw, path: Path) -> GroupedStep:
         notes = not_understood(
             read, [each for each in found.unknown if each not in GROUP], named, (*METADATA, ALGORITHM), NAMES, GRPO
         )
-        return _grouped(read, found, replace(batch, preset=preset, notes=(*batch.notes, *notes)))
+        return _grouped(raw, found, replace(batch, preset=preset, notes=(*batch.notes, *notes)))
 
 
 def _preset(metadata: dict[str, Any]) -> str | None:
@@ -129,13 +129,17 @@ def _words(raw: Raw, keep: Array) -> tuple[str, ...] | None:
 
 
 def _weighted(functions: Array, weights: Any) -> Array:
-    """Returns Σ weight·reward of each response, [B]; a function that does not judge a response, NaN, counts 0 (TRL: nansum)."""
+    """Returns Σ weight·reward of each response, [B], as TRL has it (nansum): where a function does not judge, NaN, it counts 0.
+
+    A response that none of them judges has no score, NaN.
+    """
     each = np.ones(functions.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64).reshape(-1)
     require(
         len(each) == functions.shape[1],
         f"reward_weights: found {len(each)} weights, expected {functions.shape[1]}, one for each column of rewards_per_func.",
     )
-    return np.asarray(np.nansum(functions * each, axis=1))
+    none = np.isnan(functions).all(axis=1)
+    return np.where(none, np.nan, np.nansum(functions * each, axis=1))
 
 
 DUMPS = DumpKind("a step of GRPO", grpo_presets, step_of, is_grouped)

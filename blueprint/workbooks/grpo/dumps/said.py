@@ -11,6 +11,8 @@ WEIGHTS = "reward_weights"
 LENGTH, PARTS = "max_completion_length", ("top_entropy_quantile",)
 DROPPED = (*SIZES, *ESTIMATORS, WEIGHTS, LENGTH, "multi_objective_aggregation")
 OF_PPO = ("gae", "ppo")
+BY_STD, DIVIDED = "norm_adv_by_std_in_grpo", ("", "grpo", "grpo_vectorized", "grpo_passk")
+"""A switch of verl, and the only algorithms that read it."""
 
 
 def hyperparameter(metadata: Mapping[str, Any], names: Sequence[str]) -> Any:
@@ -45,6 +47,8 @@ def settings_said(metadata: Mapping[str, Any]) -> dict[str, Any]:
         for name in ("epsilon", "epsilon_low", "epsilon_high"):
             found.pop(name, None)
         found |= {"loss.clip_low": "off", "loss.clip_high": float(cap) - 1}
+    if algorithm_of(metadata) not in DIVIDED:
+        found = {key: value for key, value in found.items() if not key.endswith(BY_STD)}
     if found.get("top_entropy_quantile") in (1, 1.0, None):
         found.pop("top_entropy_quantile", None)
     if str(said.get("loss_agg_mode", "")).endswith("-norm") and metadata.get("loss_scale_factor"):

@@ -1,7 +1,9 @@
 """What a dump of a step of GRPO is to us: responses in their groups, and what the library said about them."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,12 @@ class GroupedStep(Minibatch):
             return None
         _, first, inverse = np.unique(self.tensors["group"], return_index=True, return_inverse=True)
         return np.asarray(first.argsort().argsort()[inverse])
+
+    def some(self, rows: Array) -> GroupedStep:
+        """Returns some of the responses, those where rows, [B], is true."""
+        every = np.arange(len(self.mask)) if self.rows is None else np.asarray(self.rows)
+        tensors = {name: array[rows] for name, array in self.tensors.items()}
+        return replace(self, tensors=tensors, slots=self.slots[rows], first=self.first[rows], rows=every[rows])
 
     @property
     def sizes(self) -> Array:

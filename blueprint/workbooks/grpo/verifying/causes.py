@@ -45,12 +45,14 @@ def tries(batch: GroupedStep, settings: Settings, name: str) -> Iterator[list[Tr
     yield list(_pairs(settings, signal))
 
 
-def _values(batch: GroupedStep, key: str, record: Setting) -> tuple[float | str, ...]:
+def _values(batch: GroupedStep, key: str, used: float | str, record: Setting) -> tuple[float | str, ...]:
+    """Returns what a setting may be: every word, numbers that people use, and of CISPO's cap also 1 + ε."""
     if record.words:
         return tuple(record.words)
     lengths = (batch.mask.shape[1], int(batch.mask.sum(axis=1).max()), 1)
     own = tuple(float(each) for each in lengths) if key == "loss.constant" else ()
-    return (*NUMBERS.get(key, ()), *own)
+    cap = (float(used) + 1,) if key == "loss.clip_high" and used != OFF else ()
+    return (*NUMBERS.get(key, ()), *own, *cap)
 
 
 def _conventions(batch: GroupedStep, settings: Settings, signal: bool) -> Iterator[Try]:
@@ -58,7 +60,7 @@ def _conventions(batch: GroupedStep, settings: Settings, signal: bool) -> Iterat
     for key, record in GRPO.items():
         if signal and not key.startswith(SIGNAL):
             continue
-        for value in _values(batch, key, record):
+        for value in _values(batch, key, settings[key], record):
             if value != settings[key]:
                 yield Try(f"{dotted(key)} = {shown(value)}", {**settings, key: value})
 
@@ -93,6 +95,8 @@ SLIPS: Mapping[str, tuple[tuple[str, Ways], ...]] = {
         ("the opposite sign of the advantages in the loss", {"factor": {"in_loss": -1.0}}),
         ("the KL taken off the loss, not added", {"factor": {"kl_loss": -1.0}}),
         ("the entropy added to the loss, not taken off", {"factor": {"entropy": -1.0}}),
+        ("the better of both surrogates, not the worse", {"factor": {"in_loss": -1.0, "policy_loss": -1.0}}),
+        ("the token behind each response counted, too", {"mask": "one_more"}),
         ("pads counted as tokens", {"mask": "all"}),
         ("the last token of each response left out", {"mask": "no_last"}),
     ),
@@ -108,6 +112,8 @@ def _slips(batch: GroupedStep, settings: Settings, name: str) -> Iterator[Try]:
     yield from (Try(label, settings, ways) for of in found for label, ways in SLIPS[of])
     if name in ("advantages", "ratio", "kl_new", "token_loss"):
         return
+    if batch.share is not None:
+        yield Try("a mean over this file alone, not its share of the larger batch's", settings, {"share": False})
     yield Try(f"the opposite sign of {name}", settings, {"factor": {name: -1.0}})
     rows = len(batch.mask)
     for count in (each for each in range(2, min(rows, 64) + 1) if rows % each == 0 or each <= MOST_PARTS):

@@ -36,6 +36,9 @@ def credited(step: GroupedStep, use: Asked, ways: Ways, device: str, sized: bool
 
     sized: with room for rounding.
     """
+    scored = _scored(step)
+    if not scored.all():
+        return _apart(credited(step.some(scored), use, ways, device, sized), scored)
     of = fed(step, ways, device)
     made = [signal(of.of, use)] if of.even else [signal(each, use) for each in of.by_group()]
     advantages = torch.cat([each.advantages for each in made])
@@ -49,6 +52,25 @@ def credited(step: GroupedStep, use: Asked, ways: Ways, device: str, sized: bool
         torch.cat([each.left.flatten() for each in made])[back].cpu().numpy(),
         _numbers(of, use),
     )
+
+
+def _scored(step: GroupedStep) -> Array:
+    """Returns which responses have a score at all, [B]; those of which nobody judged enter no mean and no spread."""
+    scores = np.asarray(step.tensors["scores"])
+    return np.isfinite(scores) if scores.ndim == 1 else np.ones(len(scores), np.bool_)
+
+
+def _apart(made: Credited, scored: Array) -> Credited:
+    """Returns the same for all responses: the others have the advantage 0."""
+
+    def spread(each: Array) -> Array:
+        wide = np.zeros((len(scored), *each.shape[1:]))
+        wide[scored] = each
+        return wide
+
+    left = np.ones(len(scored))
+    left[scored] = made.left
+    return Credited(spread(made.advantages), spread(made.raw), spread(made.room), left, made.numbers)
 
 
 def _room(step: GroupedStep, of: Fed, made: list[Signal], use: Asked) -> Tensor:

@@ -93,6 +93,8 @@ def _mask(mask: Array, ways: Ways) -> Array:
     if ways.get("mask") == "no_last":
         behind = np.flip(np.cumsum(np.flip(mask, 1), axis=1), 1)
         return mask & (behind > 1)
+    if ways.get("mask") == "one_more":
+        return np.asarray(mask | np.pad(mask, ((0, 0), (1, 0)))[:, :-1])
     return mask
 
 

@@ -25,6 +25,10 @@ LOGPROBS = ("logprobs_old", "logprobs_new")
 SIGNAL = ("scores", "advantages")
 
 
+OF_ADVANTAGES = 2e-6
+"""Sixteen units in the last place of float32: so far off a difference over a spread may be, besides what rewards are rounded to."""
+
+
 class Quantity(NamedTuple):
     """A result. after: results that it is made of; made_of: tensors whose rounding it carries.
 
@@ -129,6 +133,8 @@ class Judge:
         theirs = np.asarray(self.batch.tensors[quantity.name], np.float64)
         theirs = np.broadcast_to(theirs[:, None] if theirs.ndim == 1 else theirs, mask.shape)
         ours, base = found.rows[row], self.tolerance(quantity)
+        if row == "advantages" and self._in_one_go():
+            base = min(base, self.factor * OF_ADVANTAGES)
         room = self.straight.room.get(row, np.zeros((len(mask), 1)))
         scale = room * (1 + np.abs(usual)) if row != "advantages" else 1 + np.abs(usual)
         allowed = base * scale + (self.factor * room if row == "advantages" else 0)
@@ -155,6 +161,13 @@ class Judge:
         both = compare_number(name, row, means, (logged, found.numbers[row]), allowed)
         arithmetic = self.factor * SUMS[self._dtype(quantity)] * size
         return replace(both, size=size, extra=extra, dtype=self._dtype(quantity), arithmetic=arithmetic)
+
+    def _in_one_go(self) -> bool:
+        """Whether advantages are a few operations on rewards of float32, without a sum over tokens."""
+        used = self.straight.settings
+        plain = used["advantage.whiten"] != "tokens" and used["advantage.credit"] == "outcome"
+        paid = used["kl.place"] in ("none", "loss") or not float(used["kl.coef"])
+        return plain and paid and coarsest(self._dtypes, SIGNAL) == "float32"
 
     def _near_the_clip(self, tolerance: float) -> float:
         """Returns the share of tokens whose clip rounding decides; where a mean is over responses, they may weigh more."""

@@ -1,5 +1,7 @@
 """What each quantity of a step takes under the conventions in force, and what a file lacks of it."""
 
+import numpy as np
+
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.witness import Asked
 
@@ -49,13 +51,21 @@ def _for_advantages(step: GroupedStep, use: Asked) -> list[str]:
         found.append(step.lacks)
     elif (
         compares
-        and len(set(step.sizes.tolist())) > 1
+        and _uneven(step)
         and not (baseline in ALONE and spread in SPREADS and use.word("advantage.whiten") == "none")
     ):
         found.append("groups of one size")
     if use.word("kl.place") in ("reward", "reward_token", "after", "advantage") and use.number("kl.coef"):
         found += _without(has, "logprobs_ref")
     return found + (_without(has, "greedy") if baseline == "greedy" else [])
+
+
+def _uneven(step: GroupedStep) -> bool:
+    """Whether groups have different numbers of responses with a score."""
+    scores, groups = np.asarray(step.tensors.get("scores", ())), step.groups
+    if groups is None or scores.ndim != 1 or len(scores) != len(groups):
+        return len(set(step.sizes.tolist())) > 1
+    return len(set(np.bincount(groups[np.isfinite(scores)], minlength=len(step.sizes)).tolist())) > 1
 
 
 def _without(has: object, *names: str) -> list[str]:

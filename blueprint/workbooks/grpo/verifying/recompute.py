@@ -71,6 +71,10 @@ def _used(found: Replayed, given: Given, ways: Ways) -> Array | None:
         found.rows["advantages"] = own = own * float(turned.get("advantages", 1.0))
     if "advantages" in found.started or "advantages" in given:
         own = np.nan_to_num(np.asarray(found.batch.tensors["advantages"], np.float64)) * found.batch.mask
+    if own is not None and "mask" in ways:  # the advantage of a response counts for tokens that are none of it
+        own = np.broadcast_to(
+            own.sum(axis=1, keepdims=True) / np.maximum(1, found.batch.mask.sum(axis=1, keepdims=True)), own.shape
+        )
     return None if own is None else own * float(turned.get("in_loss", 1.0))
 
 
@@ -92,7 +96,7 @@ def _losses(found: Replayed, of: Fed, A: Tensor, use: Asked, ways: Ways, sized: 
     parts = int(ways.get("parts", 1))
     made = _in_parts(of, (A, left), use, parts, made)
     factors: Any = ways.get("factor", {})
-    scale = shares(found.batch, use)
+    scale = shares(found.batch, use) if ways.get("share", True) else {}
     numbers = {name: float(number) * scale.get(name, 1.0) for name, number in zip(PARTS, _parts(made), strict=True)}
     bonus = use.number("loss.ent_coef")
     numbers["total_loss"] = (

@@ -1,21 +1,28 @@
 """Which number of a step of GRPO went wrong first: everything that its files logged, compared with them computed again."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from blueprint.dumps import MinibatchError, in_order, key_of, missing_in, rows_twice
 from blueprint.verifying import (
+    DIFFERS,
+    Chosen,
     Compared,
+    Match,
     Part,
     Settings,
+    StepLine,
     StepVerdict,
     Verdict,
     VerifyOptions,
     Watch,
     before_first_update,
+    causes_of,
     choose,
     first_line,
+    following,
     judged,
     step_lines,
 )
@@ -30,6 +37,8 @@ from blueprint.workbooks.grpo.verifying.replayed import PLAIN, Given, Replayed, 
 TOKENS = 1 << 22
 """So many tokens are gone through for causes at most: all of them on a small step, the likeliest on a large one."""
 OVERHEAD, FEWEST = 1 << 12, 24
+ELSEWHERE = 3
+"""So many other files that deviate a cause is tried on."""
 
 
 class StepTrial(NamedTuple):
@@ -43,6 +52,11 @@ class StepTrial(NamedTuple):
     device: str = "cpu"
     quantities: Mapping[str, Quantity] = ALL
 
+    @property
+    def most(self) -> int:
+        """How many causes there is time for."""
+        return max(FEWEST, TOKENS // max(OVERHEAD, self.batch.mask.size))
+
     def called(self, name: str) -> str:
         """Returns what the file calls a quantity."""
         return self.judge.called(name)
@@ -55,29 +69,29 @@ class StepTrial(NamedTuple):
         )
 
 
-def verify(
-    batch: GroupedStep,
-    settings: Settings,
-    preset: str = "",
-    factor: float = 1.0,
-    whole: Whole | None = None,
-    device: str = "cpu",
-) -> Verdict:
-    """Computes a step again under the values of a preset and compares it with everything that the file logged.
+def trial_of(batch: GroupedStep, settings: Settings, options: VerifyOptions, whole: Whole | None) -> StepTrial:
+    """Computes a step again under settings, to be compared with what its file logged.
 
-    factor: multiplies every tolerance. whole: the step of which it is a part, where its other files are there.
+    whole: the step of which it is a part, where its other files are there.
     """
     settings = told(batch, settings)
-    found = recompute(batch, settings, whole=whole, device=device)
-    trial = StepTrial(batch, settings, Judge(batch, found, factor), given_of(batch), whole, device)
-    open_: dict[str, Straight] = {}
+    found = recompute(batch, settings, whole=whole, device=options.device)
+    judge = Judge(batch, found, options.tolerance)
+    return StepTrial(batch, settings, judge, given_of(batch), whole, options.device)
+
+
+def verdict_of(trial: StepTrial, preset: str, explain: bool) -> Verdict:
+    """Compares a step computed again with everything that its file logged; explain: whether to look for a cause."""
+    batch, found, open_ = trial.batch, trial.judge.straight, dict[str, Straight]()
 
     def left(straight: Mapping[str, Compared]) -> Mapping[str, Straight]:
-        open_.update(left_open(trial.judge, found, straight, settings, whole))
+        open_.update(left_open(trial.judge, found, straight, trial.settings, trial.whole))
         return open_
 
-    count = max(FEWEST, TOKENS // max(OVERHEAD, batch.mask.size))
-    lines, first, causes = judged(trial, lambda name: tries(batch, settings, name), left, count)
+    def likely(name: str) -> Iterator[list[Try]]:
+        return tries(batch, trial.settings, name) if explain else iter(())
+
+    lines, first, causes = judged(trial, likely, left, trial.most)
     early = before_first_update(batch)
     notes = (*batch.notes, *early.notes, *_notes(batch, found))
     every = (*early.lines, *lines)
@@ -114,35 +128,47 @@ def _notes(batch: GroupedStep, found: Replayed) -> Iterator[str]:
 def verify_steps(
     batches: Sequence[GroupedStep], options: VerifyOptions, watch: Watch, not_read: Mapping[Path, str]
 ) -> StepVerdict:
-    """Verifies the files of one step: each with its own losses, and advantages over the groups of all of them."""
-    unread, parts = dict(not_read), list[Part]()
+    """Verifies the files of one step: each with its own losses, and advantages over the groups of all of them.
+
+    A cause is looked for once, in the file that deviates first, and holds where it holds in others that deviate, too.
+    """
+    unread, trials = dict(not_read), list[tuple[Chosen, StepTrial]]()
     ordered, notes = in_order(batches)
     steps = [each for each in ordered if isinstance(each, GroupedStep)]
     progress = watch("recomputing", sum(each.size for each in steps))
     for each in steps:
         chosen = choose(each, options)
         try:
-            whole = whole_of(each, steps)
-            verdict = verify(each, chosen.values, chosen.preset.name, options.tolerance, whole, options.device)
-            parts.append(Part(Path(each.path), chosen, verdict))
+            trials.append((chosen, trial_of(each, chosen.values, options, whole_of(each, steps))))
         except MinibatchError as error:
             unread[Path(each.path)] = str(error)
         progress(each.size)
+    alone = len(trials) == 1
+    parts = [Part(Path(of.batch.path), chosen, verdict_of(of, chosen.preset.name, alone)) for chosen, of in trials]
     lines = step_lines([part.verdict for part in parts], ALL)
     first = first_line(lines)
-    where = first.first[1] if first and first.first else None
-    causes = next((part.verdict.causes for part in parts if part.verdict.replayed.batch is where), ())
-    twice = rows_twice(steps)
-    return StepVerdict(
-        steps[0].step,
-        tuple(parts),
-        unread,
-        tuple(lines),
-        first,
-        causes,
-        _lacking(steps),
-        (*notes, *filter(None, [twice])),
-    )
+    causes = parts[0].verdict.causes if alone else causes_in([of for _, of in trials], first)
+    if any(each.rest for each in causes) and first:
+        lines = [
+            replace(each, line=following(each.line)) if each.deviating and each != first else each for each in lines
+        ]
+    more = (*notes, *filter(None, [rows_twice(steps)]))
+    return StepVerdict(steps[0].step, tuple(parts), unread, tuple(lines), first, causes, _lacking(steps), more)
+
+
+def causes_in(trials: Sequence[StepTrial], first: StepLine | None) -> tuple[Match, ...]:
+    """Returns what explains the first deviation of several files: in the first of them, and in the others if it does so there."""
+    if first is None or first.early or first.first is None or first.line.says != DIFFERS:
+        return ()
+    name, where = first.name, [next(of for of in trials if of.batch is batch) for batch in first.deviating]
+    here = next(of for of in where if of.batch is first.first[1])
+    found = causes_of(here, tries(here.batch, here.settings, name), name, here.most).matches
+    for other in [each for each in where if each is not here][:ELSEWHERE]:
+        said = {each.said for each in found}
+        again = [[each for stage in tries(other.batch, other.settings, name) for each in stage if each.label in said]]
+        also = {each.said for each in causes_of(other, again, name).matches}
+        found = tuple(each for each in found if each.said in also) or found
+    return found
 
 
 def _lacking(steps: Sequence[GroupedStep]) -> tuple[str, ...]:
