@@ -14,10 +14,12 @@ import pytest
 
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
+import torch
+
 from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
 from tests.workbooks.grpo.apart import distance
 from tests.workbooks.grpo.recorded import Array, Batch
-from tests.workbooks.grpo.side_by_side import SideBySide, array, witnessed
+from tests.workbooks.grpo.side_by_side import Asking, SideBySide, array, witnessed
 
 PRESETS = {name: preset.values for name, preset in grpo_presets().presets.items()}
 # Both compute in double precision, in an order of their own; relative to the largest number of a row.
@@ -70,40 +72,74 @@ ROWS = ("reward", "group.advantage", "advantages", "ratio", "policy.token_loss",
 SLOPE = "the slope of the loss by each log-prob"
 
 
-def by_definitions(batch: Batch) -> dict[str, Array]:
-    """Returns the rows that are compared, for all presets at once."""
-    beside = SideBySide(batch, list(PRESETS.values()))
+def by_definitions(batch: Batch, asked: Sequence[Asking]) -> list[dict[str, Array]]:
+    """Returns the rows that are compared, for each set of conventions."""
+    beside = SideBySide(batch, asked)
     way_back = beside.gradient()
-    rows = {name: beside.steps.rows[name] for name in ROWS} | {SLOPE: way_back[beside.given["policy.logprobs"]]}
-    values = beside.computed([*rows.values(), *way_back.blocks])
-    return {name: np.asarray(values[block], float) for name, block in rows.items()}
+    slope = way_back[beside.given["policy.logprobs"]]
+    values = beside.computed([*(beside.steps.rows[name] for name in ROWS), *way_back.blocks])
+    return [
+        {name: beside.row(values, name, place) for name in ROWS} | {SLOPE: np.asarray(values[slope][place], float)}
+        for place in range(len(asked))
+    ]
 
 
-def by_witness(batch: Batch, preset: str) -> dict[str, Array]:
-    """Returns the same of one preset, from the witness; the entropy has a gradient of its own."""
-    of, _, made, lost = witnessed(batch, PRESETS[preset])
-    lost.total.backward()  # type: ignore[no-untyped-call]
+def by_witness(batch: Batch, asked: Asking) -> dict[str, Array]:
+    """Returns the same of one set, from the witness; the entropy has a gradient of its own."""
+    of, _, made, lost = witnessed(batch, asked)
+    slope = torch.autograd.grad(lost.total, of.new, allow_unused=True, materialize_grads=True)[0]
     found = (
         made.rewards, made.of_response, made.advantages, lost.ratio, lost.tokens, lost.weight, lost.policy_loss, lost.kl_loss,
         lost.entropy, lost.total,
     )  # fmt: skip
-    return dict(zip(ROWS, map(array, found), strict=True)) | {SLOPE: np.asarray(of.new.grad)}
+    return dict(zip(ROWS, map(array, found), strict=True)) | {SLOPE: array(slope)}
+
+
+def far(ours: dict[str, Array], theirs: dict[str, Array], allowed: float) -> dict[str, float]:
+    """Returns the rows in which two part, and by how much."""
+    found = {row: distance(theirs[row], ours[row]) for row in ours}
+    return {row: each for row, each in found.items() if not each <= allowed}
 
 
 @pytest.mark.parametrize("name", BATCHES)
 def test_definitions_and_witness_agree_for_every_preset(name: str) -> None:
-    batch = BATCHES[name]()
-    ours, lost = by_definitions(batch), NO_NUMBER.get(name, {})
-    for place, preset in enumerate(PRESETS):
-        theirs = by_witness(batch, preset)
-        if preset in lost:
-            assert not np.isfinite(ours["total_loss"][place]), (preset, lost[preset])
-            assert not np.isfinite(theirs["total_loss"]), (preset, lost[preset])
-            continue
-        allowed = NOISE if name in ("one response", "one token each", "one position") else TOLERANCE
-        far = {row: distance(theirs[row], ours[row][place]) for row in ours}
-        assert {row: each for row, each in far.items() if not each <= allowed} == {}, preset
-        assert np.isfinite(theirs["total_loss"]), preset
+    batch, lost = BATCHES[name](), NO_NUMBER.get(name, {})
+    for (preset, asked), ours in zip(PRESETS.items(), by_definitions(batch, [*PRESETS.values()]), strict=True):
+        theirs = by_witness(batch, asked)
+        finite = bool(np.isfinite(ours["total_loss"])), bool(np.isfinite(theirs["total_loss"]))
+        assert finite == (preset not in lost, preset not in lost), (preset, lost.get(preset))
+        if preset not in lost:
+            allowed = NOISE if name in ("one response", "one token each", "one position") else TOLERANCE
+            assert far(ours, theirs, allowed) == {}, preset
+
+
+def mixed(seed: int) -> Asking:
+    """Draws any word and number for every convention; limits are off half of the time."""
+    rng, found = np.random.default_rng(seed), dict[str, float | str]()
+    for key, setting in GRPO.items():
+        if setting.words:
+            found[key] = str(rng.choice(setting.words))
+        elif setting.limit:
+            on = {"reward.clip_low": -1.0, "reward.clip_high": 0.75}.get(key, float(rng.choice([0.1, 0.3, 1, 2])))
+            found[key] = on if rng.random() < 0.5 else np.inf
+        elif setting.whole:
+            found[key] = float(rng.integers(int(setting.low), min(int(setting.high), 6) + 1))
+        elif rng.random() < 0.5:
+            found[key] = float(np.clip(rng.choice([0.01, 0.1, 0.5, 0.9, 1, 2]), setting.low, setting.high))
+    return found
+
+
+@pytest.mark.parametrize("name", ["plain", "an empty response"])
+def test_definitions_and_witness_agree_however_conventions_are_mixed(name: str) -> None:
+    batch, asked = BATCHES[name](), [*map(mixed, range(60))]
+    ended = 0
+    for seed, ours in enumerate(by_definitions(batch, asked)):
+        theirs = by_witness(batch, asked[seed])
+        finite = bool(np.isfinite(ours["total_loss"])), bool(np.isfinite(theirs["total_loss"]))
+        assert finite[0] == finite[1], seed
+        assert not finite[0] or far(ours, theirs, NOISE) == {}, seed
+        ended += not finite[0]
+    assert ended <= 6  # where rewards are divided by a mean that is 0
 
 
 def test_no_large_number_stands_for_off() -> None:

@@ -41,12 +41,22 @@ def rollout(of: Ratios, logp_old: Given, logp_rollout: Given, m: Given, s: Steps
         "rollout.chosen", (n, t), "rollout.mode", truncate=held[n, t], mask=inside[n, t] * w[n, t],
         filter=inside[n, t] * token[n, t],
     )  # fmt: skip
-    tokens = Sum((n, t), m[n, t]) + s.use.used["rollout.mean_eps"]
-    average = s.one("rollout.mean", Sum((n, t), m[n, t] * chosen[n, t]) / tokens)
-    normed = s.pick("rollout.normed", (n, t), "rollout.normalise", off=chosen[n, t], on=chosen[n, t] / average)
+    average = _average(chosen, m, s)
+    divided = where(less(0, average), chosen[n, t] / average, chosen[n, t])
+    normed = s.pick("rollout.normed", (n, t), "rollout.normalise", off=chosen[n, t], on=divided)
     x = normed[n, t]
     used = s.pick("rollout.picked", (n, t), "rollout.level", none=1, token=x, product=x, mean=x)
     return Rollout(s.held("rollout.counts", used), _accepted(free, mean, m, s))
+
+
+def _average(w: Row, m: Given, s: Steps) -> Row:
+    """Averages the weights over all tokens, or, of weights that are of responses, over the responses that have a token."""
+    eps = s.use.used["rollout.mean_eps"]
+    tokens = s.one("rollout.mean_of_tokens", Sum((n, t), m[n, t] * w[n, t]) / (Sum((n, t), m[n, t]) + eps))
+    each = s.each("rollout.of_response", Sum(t, m[n, t] * w[n, t]) / (maximum(Sum(t, m[n, t]), 1) + eps))
+    wrote = s.each("rollout.wrote", minimum(Sum(t, m[n, t]), 1))
+    responses = s.one("rollout.mean_of_responses", Sum(n, each[n]) / maximum(Sum(n, wrote[n]), 1))
+    return s.pick("rollout.mean", (), "rollout.level", none=tokens, token=tokens, product=responses, mean=responses)
 
 
 def _judged(top: Given, logp_rollout: Given, w: Given, length: Given, m: Given, s: Steps) -> Row:

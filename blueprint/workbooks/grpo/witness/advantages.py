@@ -49,7 +49,7 @@ def signal(of: Responses, use: Asked) -> Signal:
     if use.word("reward.clip_at") == "after":
         result = use.between(result, "reward.clip_low", "reward.clip_high")
     if use.word("advantage.whiten") == "responses":
-        result = (result - result.mean()) / (result.std() + use.number("advantage.whiten_eps"))
+        result = (result - result.mean()) / (spread(result.flatten(), 0, 1) + use.number("advantage.whiten_eps"))
     tokens = credited(of, shaped, result.flatten(), baseline.flatten(), paid, use) * of.mask
     if place == "advantage":
         tokens = tokens - paid

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from blueprint.workbooks.grpo.witness.advantages import Signal, kl_of
 from blueprint.workbooks.grpo.witness.options import Asked, Responses, either, mean_of_rows, wide
+from blueprint.workbooks.grpo.witness.rollouts import weight_means
 
 
 class Losses(NamedTuple):
@@ -125,9 +126,9 @@ def rollout_weights(of: Responses, top: Tensor, use: Asked) -> tuple[Tensor, Ten
     made = {"truncate": use.between(w, "rollout.low", "rollout.high"), "mask": good * w, "filter": good * token}[
         use.word("rollout.mode")
     ]
-    if use.word("rollout.normalise") == "on":
-        made = made / ((made * of.mask).sum() / (of.mask.sum() + use.number("rollout.mean_eps")))
-    return made, accepted
+    means = weight_means(made, of.mask, use.number("rollout.mean_eps"))
+    mean = means["tokens" if level == "token" else "responses"]
+    return (made / mean if use.word("rollout.normalise") == "on" and mean > 0 else made), accepted
 
 
 def judged(of: Responses, top: Tensor, w: Tensor, level: str, use: Asked) -> Tensor:

@@ -58,13 +58,24 @@ def chosen_rows(found: Held, w: Tensor, m: Tensor, use: Asked) -> Named:
     held = held_rows("held", w, use, "rollout.low", "rollout.high")
     ways = {"truncate": held["held"], "mask": found["inside"] * w, "filter": found["inside"] * found["token"]}
     chosen = ways[use.word("rollout.mode")]
-    mean = (m * chosen).sum() / (m.sum() + use.number("rollout.mean_eps"))
-    normed = chosen / mean if use.word("rollout.normalise") == "on" else chosen
+    eps = use.number("rollout.mean_eps")
+    means = weight_means(chosen, m, eps)
+    each = (m * chosen).sum(1) / (m.sum(1).clamp(min=1) + eps)
+    mean = means["responses" if use.word("rollout.level") in ("product", "mean") else "tokens"]
+    divided = chosen / mean if mean > 0 else chosen
+    normed = divided if use.word("rollout.normalise") == "on" else chosen
     return held | {
         "chosen.mask": ways["mask"], "chosen.filter": ways["filter"], "chosen": chosen, "mean": mean,
-        "normed.on": chosen / mean, "normed": normed,
+        "mean_of_tokens": means["tokens"], "mean_of_responses": means["responses"], "of_response": each,
+        "wrote": m.sum(1).clamp(max=1), "normed.on": divided, "normed": normed,
         "picked": torch.ones_like(m) if use.word("rollout.level") == "none" else normed,
     }  # fmt: skip
+
+
+def weight_means(w: Tensor, m: Tensor, eps: float) -> Named:
+    """Returns the mean of weights over tokens and over responses (verl 0.9.0, compute_rollout_correction_weights)."""
+    each = (m * w).sum(1) / (m.sum(1).clamp(min=1) + eps)
+    return {"tokens": (m * w).sum() / (m.sum() + eps), "responses": each.sum() / (m.sum(1) > 0).sum().clamp(min=1)}
 
 
 def rejected_rows(free: Tensor, mean: Tensor, m: Tensor, use: Asked) -> Named:
