@@ -6,6 +6,7 @@ computation of which every kind of workbook has its options.
 
 from blueprint.witness.batch import UPPER, Batch, Rows, add_settings, add_verdicts
 from blueprint.witness.checks import add_clip_curve, add_dots, shown_words
+from blueprint.witness.libraries import LIBRARY, NAMES, Stated, add_preferred
 from blueprint.witness.losses import between, lowest_ratio, surrogates
 from blueprint.witness.metrics import explained
 from blueprint.witness.options import NUMBERS, WORDS, Options, Texts, picked
@@ -72,6 +73,8 @@ from blueprint.witness.witness import (
 
 __all__ = [
     "GRAD",
+    "LIBRARY",
+    "NAMES",
     "NUMBERS",
     "TABLE",
     "TIE",
@@ -89,6 +92,7 @@ __all__ = [
     "Rows",
     "Setting",
     "Spread",
+    "Stated",
     "Sums",
     "Texts",
     "Tie",
@@ -99,6 +103,7 @@ __all__ = [
     "add_clip_curve",
     "add_dots",
     "add_pictures",
+    "add_preferred",
     "add_settings",
     "add_verdicts",
     "alternative",

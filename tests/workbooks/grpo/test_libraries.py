@@ -13,6 +13,8 @@ from blueprint.which import answers, changed, told_of
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.grpo.schema import grpo_presets
 from tests.page.workshop import made
+from tests.witness.stage import arrays
+from tests.workbooks.grpo.apart import distance
 from tests.workbooks.grpo.recorded import Run, runs
 
 TRL, VERL, NEMO = "trl_1.16.0_GRPOTrainer", "verl_0.9.1", "nemo_rl_7ea279a"
@@ -143,3 +145,18 @@ def test_what_stands_side_by_side_is_chosen() -> None:
     assert "library.names" not in made(numbers="grpo-batch").blocks
     with pytest.raises(NumbersError, match="preset verl: unknown, "):
         load("grpo-batch", ["compare=verl"])
+
+
+@pytest.mark.parametrize("numbers", ["grpo-batch", "grpo"])
+def test_torch_has_the_numbers_of_every_library(numbers: str) -> None:
+    pytest.importorskip("torch", reason="the outside witness needs torch")
+    from blueprint.workbooks.registry import witness_of
+
+    beside = made("compare=verl_rfpp,verl_gspo,openrlhf,nemo_rl", "gradients=on", numbers=numbers)
+    ours = arrays(beside)
+    (theirs,) = witness_of([ours], device="cpu")
+    known = {name for name in theirs if name.startswith("library.")}
+    repeated = {"ratio.kept", "ratio.mean_kept", "cispo.weight", "kl_new.moves_held", "kl_new.used_held"}
+    computed = {block.name for block in beside.blocks.values() if not block.typed and block.name.startswith("library.")}
+    assert computed - known == {f"library.{name}" for name in repeated}
+    assert {name: far for name in known if not (far := distance(ours[name], theirs[name])) <= 1e-12} == {}
