@@ -32,7 +32,8 @@ def test_the_sentences_quote_what_was_printed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong"), [("/ 47 = 0.1754", "/ 47 = 0.1755"), ("becomes 0.3093", "becomes 0.3094"), ("−0.4140,", "0.4141,")]
+    ("right", "wrong"),
+    [("/ 47 = 0.1754", "/ 47 = 0.1755"), ("becomes 0.3093", "becomes 0.3094"), ("−0.4140,", "0.4141,")],
 )
 def test_rot_in_the_sentences_is_seen(right: str, wrong: str) -> None:
     assert right in PUZZLES

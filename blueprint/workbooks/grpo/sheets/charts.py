@@ -18,7 +18,7 @@ def charts_of(rows: Rows, head: tuple[Block, ...], use: Choices) -> tuple[Sheet,
     """Outlines the gallery, and returns it with what is typed there."""
     named = block("bar.word", (n, t), "token", "token of the response, below its bars")
     named[n, t] = where(equal(rows["mask"][n, t], 1), rows["word_written"][n, t], "")
-    drawn = [_odds(rows, use), _groups(rows), _lengths(rows), _whitening(rows, named), _clip(rows, use)]
+    drawn = [_clip(rows, use), _odds(rows, use), _groups(rows), _lengths(rows), _whitening(rows, named)]
     return charts.charts_sheet(drawn, head)
 
 

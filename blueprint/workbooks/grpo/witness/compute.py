@@ -20,7 +20,7 @@ from blueprint.workbooks.grpo.witness.libraries import add_libraries
 from blueprint.workbooks.grpo.witness.once import once
 from blueprint.workbooks.grpo.witness.options import Asked
 from blueprint.workbooks.grpo.witness.places import Places
-from blueprint.workbooks.grpo.witness.seen import add_words, chart_rows, off_total, seen_rows
+from blueprint.workbooks.grpo.witness.seen import add_words, chart_rows, gradient_charts, off_total, seen_rows
 from blueprint.workbooks.grpo.witness.start import MODELS, from_logits, from_prompts
 
 
@@ -36,6 +36,7 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
     found |= once(batch, start, places, use, read)
     found |= seen_rows(found | typed, places, use)
     found |= chart_rows(batch, found | typed, use)
+    found |= gradient_charts(batch, found)
     rows.add({name: each[None].to(batch.dtype) for name, each in found.items()}, whole=True)
     add_libraries(batch, rows, start, places, read)
     add_words(batch, rows, start.written, typed["mask"], found["loss.counted"] * found["keep"])

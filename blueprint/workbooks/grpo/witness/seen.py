@@ -52,6 +52,24 @@ def chart_rows(batch: Batch, rows: Held, use: Asked) -> Named:
     }  # fmt: skip
 
 
+def gradient_charts(batch: Batch, rows: Held) -> Named:
+    """Returns the curves of the pull with a dot for each token, and the bars of the norms, where a file has them."""
+    found: Named = {}
+    for name in ("curve.grad.good", "curve.grad.bad"):
+        if f"{name}.corner" in batch.files[0]:
+            corner, times = (batch.typed(f"{name}.{each}")[0] for each in ("corner", "times"))
+            ratio = rows["curve.ratio"][corner.long()]
+            found |= {f"{name}.ratio": ratio, f"{name}.pull": ratio * times}
+    if "dot.grad.pull" in batch.files[0]:
+        A, tiny = rows["advantages"], batch.typed("loss.grad.tiny")[0]
+        felt = (rows["ratio.grad"] != 0) & ((A * rows["surrogate.grad"]).abs() > tiny)
+        found["dot.grad.pull"] = torch.where(felt, A.sign() * rows["ratio"], 0.0)
+    if "norms.grad.names" in batch.files[0]:
+        names = (str(word).replace(" ", ".") for word in block(batch.files[0], "norms.grad.names"))
+        found["norms.grad.bars"] = torch.stack([rows[f"{name}.grad.norm"] for name in names])
+    return found
+
+
 def clip_curve(batch: Batch, use: Asked) -> Named:
     """Returns the corners of the surrogate for advantages 1 and −1; where a clip is off they are at the ends of the picture."""
     by, begin, end = (batch.typed(f"curve.{name}")[0] for name in ("by", "from", "end"))
