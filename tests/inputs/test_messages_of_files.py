@@ -38,7 +38,7 @@ def test_level_missing(tmp_path: Path) -> None:
     assert (
         refused(path)
         == 'level: found nothing, expected "weights" or "logits" or "per-token" or "classic" or "prompts" or '
-        '"responses" or "controller" or '
+        '"responses" or "rollouts" or "controller" or '
         '"bandit".'
     )
 

@@ -26,9 +26,7 @@ CONSTANT = ("loss.advantages", "returns", "loss.logp_old", "loss.V_old", "loss.r
 
 def of_actor_critic(rows: Rows) -> list[Declared]:
     """Lists the derivatives that a textbook writes in one line: of the policy, of the value loss and of the surrogate."""
-    found = []
-    if "policy.logits" in rows:
-        found += of_policy(rows)
+    found = of_policy(rows)
     if "value.word_loss" in rows and not {"value.larger", "value.size"} & rows.keys():
         names = ("value.word_loss", "value.error", "value.square", "value.square_clipped", "critic.values", "loss.mask")
         found.append(derivatives.of_value_loss(*(rows[name] for name in names)))
@@ -38,7 +36,12 @@ def of_actor_critic(rows: Rows) -> list[Declared]:
 
 
 def of_policy(rows: Rows) -> list[Declared]:
-    """Lists those of a policy: of the log-prob of the token written, of the entropy, and of exact KLs where there are any."""
+    """Lists those of a policy: of the log-prob of the token written, of the entropy, and of exact KLs where there are any.
+
+    Where numbers begin at log-probs, there are none.
+    """
+    if "policy.logits" not in rows:
+        return []
     z = rows.get("policy.tempered", rows["policy.logits"])
     policy = Distribution(
         z, *(rows[f"policy.{step}"] for step in ("top", "exponentials", "logsumexp", "log_p", "p", "p_log_p"))

@@ -7,7 +7,8 @@ from blueprint.page.outline import Blueprint
 from blueprint.workbooks.common import Backward, of_policy, with_library_gradients
 from blueprint.workbooks.grpo.libraries import WHICH_TITLE
 
-GIVEN = ("advantages", "old.logprobs", "reference.logprobs", "engine.logprobs")
+GIVEN = ("advantages", "old.logprobs", "reference.logprobs", "engine.logprobs", "old.as_policy", "reference.as_policy",
+         "engine.as_old")  # fmt: skip
 """Numbers of the rollout, and what other models say: whatever made them, no gradient flows there."""
 HELD = (
     "ratio.kept", "ratio.mean_kept", "cispo.weight", "vespo.weight", "rollout.counts", "kl_new.reach", "kl_new.moves_held",
@@ -16,7 +17,10 @@ HELD = (
 """Rows that the steps repeat as numbers (`Steps.held`)."""
 CONSTANT = (*GIVEN, *HELD)
 MOVED = Backward(
-    policy=(("policy.E", "policy.W", "policy.Y"), ("policy.logits",)), critic=(), constant=CONSTANT, declared=of_policy
+    policy=(("policy.E", "policy.W", "policy.Y"), ("policy.logits",), ("policy.logprobs", "policy.entropy")),
+    critic=(),
+    constant=CONSTANT,
+    declared=of_policy,
 )
 
 

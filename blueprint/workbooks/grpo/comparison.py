@@ -2,8 +2,8 @@
 
 from blueprint.inputs import OFF
 from blueprint.workbooks.common.conventions.comparison import Change, Comparison, Values
+from blueprint.workbooks.grpo.libraries import EVERY_WORD
 from blueprint.workbooks.grpo.schema import GRPO, ONLY_RUN
-from blueprint.workbooks.grpo.whole import EVERY_WORD
 
 INTRODUCTION = """\
 They are called GRPO, or are named after what they change of it, and each computes another loss from the same batch: the same

@@ -1,5 +1,7 @@
 """The first sheet: the loss and its parts, the pieces with their numbers, the conventions in use, and the map."""
 
+from collections.abc import Collection
+
 from blueprint.page.outline import Box, Flow, Piece
 from blueprint.workbooks.common import DOWN, ON, Chosen, Rows, Says
 
@@ -23,21 +25,25 @@ PIECES = {
 }
 """The pieces under their usual names: the number that is shown, and the row to which its link leads."""
 
+CHOICES = {
+    "baseline": "group.baseline", "spread": "group.std", "ratio of": "ratio.level", "objective": "loss.objective", "KL": "kl.place",
+    "tokens are averaged": "loss.aggregation",
+}  # fmt: skip
+"""The conventions that the first sheet shows, where they can be chosen, by what it calls them."""
 
-def pieces(some: dict[str, tuple[str, str]], rows: Rows) -> list[Piece]:
-    """Lists pieces that the first sheet shows."""
-    return [Piece(title, rows[shown], rows[row]) for title, (shown, row) in some.items()]
+
+def pieces(some: dict[str, tuple[str, str]], rows: Rows, without: Collection[str] = ()) -> list[Piece]:
+    """Lists pieces that the first sheet shows. without: numbers that are not known."""
+    return [Piece(title, rows[shown], rows[row]) for title, (shown, row) in some.items() if shown not in without]
 
 
 def choices_made(chosen: Chosen) -> tuple[Piece, ...]:
     """Lists which conventions are in use, for the first sheet."""
-    used = {
-        "preset in use": chosen.table.chosen, "baseline": chosen.settings.used["group.baseline"],
-        "spread": chosen.settings.used["group.std"], "ratio of": chosen.settings.used["ratio.level"],
-        "objective": chosen.settings.used["loss.objective"], "KL": chosen.settings.used["kl.place"],
-        "tokens are averaged": chosen.settings.used["loss.aggregation"],
-    }  # fmt: skip
-    return tuple(Piece(title, block, block, equation=False) for title, block in used.items())
+    used, table = chosen.settings.used, chosen.table
+    asked = {title: used[key] for title, key in CHOICES.items() if key in used}
+    return tuple(
+        Piece(title, block, block, equation=False) for title, block in {"preset in use": table.chosen, **asked}.items()
+    )
 
 
 def flow(rows: Rows) -> Flow:

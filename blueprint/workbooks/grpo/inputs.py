@@ -28,20 +28,25 @@ MODELS = {
 
 
 def texts() -> Rows:
-    """Makes what is typed of prompts and responses, and what follows from it, by name."""
-    vocabulary = typed("vocabulary", (v,), "vocab", "tokens", text=True)
+    """Makes what is typed of prompts and responses, and what follows from it, by name; tokens are those of a vocabulary."""
+    given, vocabulary = responses(), typed("vocabulary", (v,), "vocab", "tokens", text=True)
+    ids = defined(LABELS.row("rollout.written"), match(v, vocabulary[v], given["word_written"][n, t]))
+    return {**named(vocabulary, ids), **given}
+
+
+def responses() -> dict[str, Block]:
+    """Makes what is typed of prompts and responses, and what follows from it, by name; a token is a text."""
     prompt = typed("prompt", (q,), "prompt", "text of the prompt", text=True)
     written = typed("word_written", (n, t), "writes", "token at the position", text=True)
     mask = typed("mask", (n, t), "mask", "1 on the response", unit="0 or 1", decimals=0)
     truncated = typed("truncated", (n,), "cut", "1 where the response was cut off", unit="0 or 1", decimals=0)
     score = typed("score", (n,), "score", "score of the response", decimals=2)
     greedy = typed("greedy", (q,), "score_g", "score of the greedy response to the prompt", decimals=2)
-    ids = defined(LABELS.row("rollout.written"), match(v, vocabulary[v], written[n, t]))
     m = LABELS.row("response.tokens")
     m[n, t.last + 1] = 0
     m[n, t] = mask[n, t]
     length = per_response("response.length", m, ROWS)
-    return named(vocabulary, prompt, written, mask, truncated, score, greedy, ids, m, length) | places()
+    return {**named(prompt, written, mask, truncated, score, greedy, m, length), **places()}
 
 
 def places() -> dict[str, Block]:
@@ -62,15 +67,16 @@ def places() -> dict[str, Block]:
 
 
 def inputs_sheet(given: Rows) -> Sheet:
-    """Outlines vocabulary, prompts and responses."""
+    """Outlines prompts and responses, and the vocabulary where there is one."""
     texts = ("word_written", "mask", "truncated", "score", "rollout.written", "response.tokens", "response.length")
     columns = ("response.number", "response.apart", "response.same")
+    words = tuple(Table(given[name], role="text") for name in ("vocabulary",) if name in given)
     counts = (Line((given[f"count.{of}"],), "line") for of in ("prompts", "group", "responses"))
     sections = (
-        Section("Vocabulary and prompts", (*counts, Table(given["vocabulary"], role="text"), Table(given["prompt"], role="text"),
-                                           Table(given["greedy"]))),
+        Section("Vocabulary and prompts" if words else "Prompts",
+                (*counts, *words, Table(given["prompt"], role="text"), Table(given["greedy"]))),
         Section("The responses, those to a prompt side by side",
-                tuple(Row(given[name], "text" if name == "word_written" else "") for name in texts)),
+                tuple(Row(given[name], "text" if name == "word_written" else "") for name in texts if name in given)),
         Section("Which column is that of which response", tuple(minor(given[name]) for name in columns)),
     )  # fmt: skip
     return Sheet("Inputs", LEAD, sections, (n, t))

@@ -8,14 +8,20 @@ HERE = Path(__file__).parent
 KIND = Kind(
     "grpo",
     "GRPO",
-    {"prompts": "blueprint.workbooks.grpo.prompts:LEVEL", "responses": "blueprint.workbooks.grpo.schema:LEVEL"},
+    {
+        "prompts": "blueprint.workbooks.grpo.prompts:LEVEL",
+        "responses": "blueprint.workbooks.grpo.schema:LEVEL",
+        "rollouts": "blueprint.workbooks.grpo.rollouts:LEVEL",
+    },
     {
         "responses": "blueprint.workbooks.grpo.logits_level:logits_level",
         "prompts": "blueprint.workbooks.grpo.weights_level:weights_level",
+        "rollouts": "blueprint.workbooks.grpo.rollouts_level:rollouts_level",
     },
     presets="blueprint.workbooks.grpo.schema:grpo_presets",
     settings="blueprint.workbooks.grpo.schema:GRPO",
     saved={
+        "rollouts": ("policy.logprobs", "blueprint.workbooks.grpo.rollouts:numbers_in"),
         "responses": ("greedy", "blueprint.workbooks.grpo.schema:numbers_in"),
         "prompts": ("answer", "blueprint.workbooks.grpo.prompts:numbers_in"),
     },

@@ -20,6 +20,7 @@ from blueprint.workbooks.common import (
 from blueprint.workbooks.grpo.definitions.axes import i, q
 from blueprint.workbooks.grpo.definitions.steps import LABELS
 from blueprint.workbooks.grpo.steps import Derived, derived
+from blueprint.workbooks.grpo.unasked import completed
 
 LEAD = "the same responses, log-probs and scores by the conventions of several libraries: find the row where they part"
 IN_GROUPS = (
@@ -49,6 +50,8 @@ RESULTS = (
 """What comes of it: the loss and its parts, and what is watched."""
 OPEN = ("group.advantage", "advantages", "ratio", "policy.token_loss", "kl_new.counts", *RESULTS)
 """Rows that one looks for."""
+EVERY_WORD = "every word"
+"""Part of numbers that no file has: words that no library has are offered, too, for conventions of one's own beside them."""
 
 
 def offered(of: Catalogue) -> dict[str, tuple[str, ...]]:
@@ -67,7 +70,7 @@ def compared(
     words: by key those that libraries have; steps that only others would take are not repeated for each of them.
     """
     like = preferred(chosen, words)
-    use = like.choices(chosen.settings.switch, LABELS.labels)
+    use = completed(like.choices(chosen.settings.switch, LABELS.labels))
     start = {name: link(f"libraries.{again}", given[name]) for name, again in START.items()}
     made = derived({**given, **start}, use)
     results = tuple(made.rows[name] for name in RESULTS)

@@ -33,9 +33,10 @@ from blueprint.workbooks.grpo.definitions.axes import i, n, o, q, t
 from blueprint.workbooks.grpo.definitions.seen import BACK, DOTS, SHARE, seen
 from blueprint.workbooks.grpo.definitions.steps import FIXED, LABELS, Steps
 from blueprint.workbooks.grpo.inputs import MODELS
-from blueprint.workbooks.grpo.libraries import compared, offered
+from blueprint.workbooks.grpo.libraries import EVERY_WORD, compared, offered
 from blueprint.workbooks.grpo.sheets import charts_of, walk_of
 from blueprint.workbooks.grpo.steps import Derived, derived
+from blueprint.workbooks.grpo.unasked import completed
 
 SHEETS = {
     "Rewards": ("from the score of a response to the reward that its group sees", (n, t),
@@ -63,8 +64,6 @@ LOOKED_FOR = (
 PLAIN = ("group.mean", "group.deviation", "group.less_baseline", "surrogate.unclipped", "surrogate.clipped", "ratio.clipped",
          "advantage.response", "policy.counts", "average.length", "clip.low", "clip.high")  # fmt: skip
 """Rows on the way that are not folded."""
-EVERY_WORD = "every word"
-"""Part of numbers that no file has: words that no library has are offered, too, for conventions of one's own beside them."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +73,7 @@ class Start:
     sheets: those of inputs and models. names: what stands at the heads of columns. checked: what must be 0 besides what always
     must. By the names of blocks, typed: what stands in them; ranges: what may be typed there; words: those that hold tokens.
     placed: what else says, in the columns of groups, which response stands where. first: response and position shown on Walk.
+    unseen: rows that Start does not show.
     """
 
     numbers: Numbers
@@ -89,18 +89,19 @@ class Start:
     words: tuple[str, ...]
     placed: tuple[Block, ...] = ()
     first: tuple[int, int] = (1, 1)
+    unseen: tuple[str, ...] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
 def chosen_in(numbers: Numbers, of: Catalogue) -> Chosen:
-    """Makes the settings of a workbook, with the table of presets from which one picks."""
+    """Makes the settings of a workbook, with the table of presets."""
     return chosen_of(numbers.ppo, Conventions(True, numbers["preset"]), of=of)
 
 
 def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
     """Outlines the workbook; with a witness's numbers, which stand beside the workbook's own on Checks, if there are any."""
     numbers, chosen, given, head = start.numbers, start.chosen, start.given, start.head
-    use = Choices(chosen.settings.used, chosen.settings.switch, labels=LABELS.labels)
+    use = completed(Choices(chosen.settings.used, chosen.settings.switch, labels=LABELS.labels))
     made = derived(given, use)
     more = seen({**given, **made.rows}, Steps(use, made.steps.count, made.steps.places))
     sheets = [*start.sheets, *_steps({**made.steps.sections, **more}, start)]
@@ -146,7 +147,8 @@ def _judged(
     start: Start, rows: Rows, residuals: list[Block | Identity], witnessed: Witnessed | None
 ) -> tuple[Sheet, Sheet, dict[Block, object]]:
     """Outlines Start and Checks; returns them, and the tolerances that are typed."""
-    numbers, parts, pieces = start.numbers, *(first.pieces(some, rows) for some in (first.PARTS, first.PIECES))
+    numbers, parts = start.numbers, first.pieces(first.PARTS, rows)
+    pieces = first.pieces(first.PIECES, rows, start.unseen)
     shown = [piece.shown for piece in (*parts, *pieces)]
     checked, verdict, tolerances = checks_sheet(start.head.on("checks").rows, residuals, [], witnessed, shown)
     told = Made(numbers.title, numbers.about, _facts(start), first.SAYS)

@@ -148,6 +148,7 @@ BEGINS = {
     "responses": "logits and scores of several responses to each prompt",
     "bandit": "rewards of single tokens and uniform draws",
     "prompts": "weights, draws and rules; several responses to each prompt",
+    "rollouts": "rewards, and log-probs where there are any, of several responses to each prompt",
 }
 """Where the numbers of a workbook begin, by its level."""
 

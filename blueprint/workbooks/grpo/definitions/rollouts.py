@@ -62,9 +62,12 @@ def _average(w: Row, m: Given, s: Steps) -> Row:
 def _judged(top: Given, logp_rollout: Given, w: Given, length: Given, m: Given, s: Steps) -> Row:
     """Makes what is compared with the bounds: the ratio, the KL of writing this token or another, the difference of both p."""
     p, r = s.row("rollout.p_old", exp(top[n, t])), s.row("rollout.p", exp(logp_rollout[n, t]))
-    written = r[n, t] * (logp_rollout[n, t] - top[n, t])
-    other = (1 - r[n, t]) * (log(1 - r[n, t]) - log(1 - p[n, t]))
-    kl = s.row("rollout.binary_kl", where(less(0, m[n, t]), written + other, 0))
+    # A token with p = 1 in the trainer alone makes it infinite: it is computed only where it is asked for.
+    asked = s.row("rollout.judges", m[n, t] * s.use.switch["rollout.statistic"].says("binary_kl"))
+    rest = s.row("rollout.rest", asked[n, t] * (1 - r[n, t]))
+    other = s.row("rollout.other", where(less(0, rest[n, t]), rest[n, t] * (log(1 - r[n, t]) - log(1 - p[n, t])), 0))
+    written = asked[n, t] * r[n, t] * (logp_rollout[n, t] - top[n, t])
+    kl = s.row("rollout.binary_kl", written + other[n, t])
     mean = s.each("rollout.binary_kl_mean", Sum(t, kl[n, t]) / length[n])
     of_level = s.pick("rollout.kl", (n, t), "rollout.level", none=0, token=kl[n, t], product=mean[n], mean=mean[n])
     far = abs(p[n, t] - r[n, t])

@@ -16,19 +16,20 @@ from blueprint.witness import (
     alternative,
 )
 from blueprint.witness.checks import range_distance
+from blueprint.workbooks.grpo.witness.given import UNSET, from_logprobs
 from blueprint.workbooks.grpo.witness.libraries import add_libraries
 from blueprint.workbooks.grpo.witness.once import once
 from blueprint.workbooks.grpo.witness.options import Asked
 from blueprint.workbooks.grpo.witness.places import Places
 from blueprint.workbooks.grpo.witness.seen import add_words, chart_rows, gradient_charts, off_total, seen_rows
-from blueprint.workbooks.grpo.witness.start import MODELS, from_logits, from_prompts
+from blueprint.workbooks.grpo.witness.start import MODELS, Start, from_logits, from_prompts
 
 
 def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
     """Adds every quantity of a file. Raises WitnessError for a token that there is not, or places that are not each once."""
     add_settings(batch, rows)
     use = asked(batch)
-    start = from_prompts(batch, rows) if "old.W" in batch.files[0] else from_logits(batch)
+    start = begun(batch, rows)
     typed, found = start.given, dict(start.rows)
     places = Places.of(typed["group.response"], typed["response.number"])
     found |= places.rows()
@@ -44,11 +45,18 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
     return start.ties
 
 
+def begun(batch: Batch, rows: Rows) -> Start:
+    """Returns what is known before the steps: from weights, from logits, or from log-probs."""
+    if "old.W" in batch.files[0]:
+        return from_prompts(batch, rows)
+    return from_logits(batch) if "policy.logits" in batch.files[0] else from_logprobs(batch, rows)
+
+
 def asked(batch: Batch) -> Asked:
     """Returns the conventions in use, and by the key `….words.token_mean` where that stands among those of the averages."""
     found = {key: each.lower() if isinstance(each, str) else each for key, each in batch.settings[0].items()}
     place = alternative(batch.files[0], "loss.aggregation", "token_mean")
-    return Asked(found | {"loss.aggregation.token_mean": float(place)})
+    return Asked(UNSET | found | {"loss.aggregation.token_mean": float(place)})
 
 
 def distances(batch: Batch, rows: Rows) -> Named:

@@ -19,6 +19,7 @@ from blueprint.witness import (
     alternative,
     place_of,
 )
+from blueprint.workbooks.grpo.witness.given import UNSET
 from blueprint.workbooks.grpo.witness.once import once
 from blueprint.workbooks.grpo.witness.options import Asked
 from blueprint.workbooks.grpo.witness.places import Places
@@ -26,6 +27,7 @@ from blueprint.workbooks.grpo.witness.start import Start
 
 OFFERED = ".offered"
 LOGITS = f"policy.logits{GRAD}"
+LOGPROBS = f"policy.logprobs{GRAD}"
 WEIGHTS: tuple[str, ...] = tuple(f"policy.{part}{GRAD}" for part in ("E", "W", "Y"))
 
 
@@ -56,7 +58,7 @@ def _asked(batch: Batch, stated: Stated, numbers: Named) -> Iterator[Asked]:
     for number, mode in enumerate(numbers[average][0].tolist()):
         said = {name: each[0][number] for name, each in stated.items()}
         words = {name: each.lower() if isinstance(each, str) else each for name, each in said.items()}
-        yield Asked(words | {f"{average}.token_mean": place, f"{average}.number": mode})
+        yield Asked(UNSET | words | {f"{average}.token_mean": place, f"{average}.number": mode})
 
 
 def _together(name: str, found: list[Named], shown: Array) -> Tensor:
@@ -78,7 +80,7 @@ def _add_offered(batch: Batch, rows: Rows, stated: Stated) -> None:
 def _measured(batch: Batch, found: list[Named], rows: Rows) -> Named:
     """Returns the norms of libraries' gradients, and how they lie to the one in use, each [1, L]."""
     weights: list[str] = [name for name in WEIGHTS if name in found[0]]
-    moved = weights or [LOGITS]
+    moved = weights or [LOGITS if LOGITS in found[0] else LOGPROBS]
     theirs = torch.stack([torch.cat([each[name].flatten() for name in moved]) for each in found])
     ours = torch.cat([rows[name].flatten() for name in moved])
     norms, used = torch.linalg.vector_norm(theirs, dim=-1), torch.linalg.vector_norm(ours)

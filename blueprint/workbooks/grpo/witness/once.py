@@ -27,12 +27,12 @@ def once(batch: Batch, start: Start, places: Places, use: Asked, read: Tensor | 
     read: the tokens that the policy reads, [1, B, T], where it is run.
     """
     typed, known = start.given, start.rows
-    of = responses(typed, known, places)
+    of = responses(typed, known | typed, places)
     made = signal(of, use)
     found = steps(typed, known, places, use) | core_rows(made, losses(of, made, use), places)
-    if "policy.logits.grad" in batch.files[0]:
+    if "policy.logprobs.grad" in batch.files[0]:
         every = known | found | typed
-        found |= gradient_rows(start.logits, start.written, of, places, use)
+        found |= gradient_rows(start, of, places, use)
         found |= slope_rows(batch, every | found, places, use)
         if start.policy and read is not None:
             found |= weight_rows(batch, read, found["policy.logits.grad"], start.policy)

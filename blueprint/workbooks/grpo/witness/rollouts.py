@@ -34,16 +34,19 @@ def rollout_rows(rows: Held, places: Places, use: Asked) -> Named:
 
 def judged_rows(top: Tensor, engine: Tensor, w: Tensor, length: Tensor, m: Tensor, use: Asked) -> Named:
     """Returns what is compared with the bounds of the weights: the ratio, a KL of two outcomes, or the difference of both p."""
-    p, r = top.exp(), engine.exp()
-    inside = m > 0
-    other = torch.where(inside, 1 - r, 0.5), torch.where(inside, 1 - p, 0.5)
-    kl = torch.where(inside, r * (engine - top) + other[0] * (other[0].log() - other[1].log()), 0.0)
+    p, r, judges = top.exp(), engine.exp(), m * float(use.word("rollout.statistic") == "binary_kl")
+    rest = judges * (1 - r)
+    there = rest > 0
+    safe = [torch.where(there, 1 - each, torch.full_like(each, 1 / 2)).log() for each in (r, p)]
+    other = torch.where(there, rest * (safe[0] - safe[1]), torch.zeros_like(m))
+    kl = other + torch.where(judges > 0, r * (engine - top), torch.zeros_like(m))
     mean = kl.sum(1) / length
     ways = {"none": torch.zeros_like(m), "token": kl, "product": wide(mean, m), "mean": wide(mean, m)}
     of_level, far = ways[use.word("rollout.level")], (p - r).abs()
     judged = {"ratio": w, "binary_kl": of_level, "difference": far}[use.word("rollout.statistic")]
     return {
-        "p_old": p, "p": r, "binary_kl": kl, "binary_kl_mean": mean, "kl": of_level, "judged.difference": far, "judged": judged,
+        "p_old": p, "p": r, "judges": judges, "rest": rest, "other": other, "binary_kl": kl, "binary_kl_mean": mean,
+        "kl": of_level, "judged.difference": far, "judged": judged,
     }  # fmt: skip
 
 

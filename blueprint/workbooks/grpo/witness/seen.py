@@ -96,8 +96,14 @@ def dots(batch: Batch, rows: Held) -> Named:
     }  # fmt: skip
 
 
-def add_words(batch: Batch, rows: Rows, written: Tensor, mask: Tensor, counted: Tensor) -> None:
-    """Adds the words below bars, and whether each token counts. written: ids of the tokens; counted: 1 where one does; [B, T]."""
-    words = np.asarray(block(batch.files[0], "vocabulary"), dtype=object)[written.cpu().numpy()]
+def add_words(batch: Batch, rows: Rows, written: Tensor | None, mask: Tensor, counted: Tensor) -> None:
+    """Adds the words below bars, and whether each token counts. written: ids of the tokens, where they are of a vocabulary;
+    counted: 1 where one does; [B, T].
+    """
+    file = batch.files[0]
+    if written is None:
+        words = block(file, "word_written")
+    else:
+        words = np.asarray(block(file, "vocabulary"), dtype=object)[written.cpu().numpy()]
     rows.add_words("bar.word", [np.where(mask.cpu().numpy() > 0, words, "")])
     rows.add_words("seen.counts", [np.asarray(SAYS, dtype=object)[counted.long().cpu().numpy()]])

@@ -30,13 +30,14 @@ POLICY, SCORED = ("E", "W", "Y"), ("E", "W", "head.w", "head.b")
 class Start(NamedTuple):
     """What is known of responses, by name, [B] and [B, T], every row up to the log-probs, and draws that are ties.
 
-    logits, written: the policy's logits [B, T, V], and the tokens [B, T]. policy: its weights, where it is run.
+    logits, written: the policy's logits [B, T, V], and the tokens [B, T], where they are known. policy: its weights, where it
+    is run.
     """
 
     given: Named
     rows: Named
-    logits: Tensor
-    written: Tensor
+    logits: Tensor | None
+    written: Tensor | None
     ties: Sequence[Tie] = ()
     policy: Held | None = None
 
