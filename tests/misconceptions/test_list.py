@@ -57,6 +57,9 @@ GROUPS: dict[str, dict[str, Any]] = {
 """Conventions that are far from the default and from each other, so that each row is read somewhere."""
 
 
+RULES = {"reward.form": 0.5, "reward.free_tokens": 3}
+
+
 def grouped(name: str) -> Callable[[], Book]:
     return lambda: Book(blueprint_of(load("grpo-batch", GROUPS[name])))
 
@@ -74,6 +77,7 @@ BOOKS: dict[str, tuple[str, Callable[[], Book]]] = {
     ),
     **{name: ("grpo", grouped(name)) for name in GROUPS},
     "reinforce": ("reinforce", lambda: Book(blueprint_of(load("reinforce", {"reinforce.baseline": "leave_one_out"})))),
+    "grpo by rules": ("grpo", lambda: Book(blueprint_of(load("grpo", RULES)))),
     "a minibatch": ("minibatch", lambda: window_book(batch=with_everything_logged())),
 }
 FEWEST_ROWS = {"rlhf_ppo": 115, "classic_ppo": 60, "kl_controller": 8, "minibatch": 45, "grpo": 60, "reinforce": 13}

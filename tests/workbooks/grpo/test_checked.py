@@ -16,14 +16,14 @@ from blueprint.cli import main
 from blueprint.inputs import load
 from blueprint.reopening import back_from
 from blueprint.workbooks import blueprint_of
-from tests.checking.cells import change
-from tests.checking.running import judged, run
+from tests.checking.cells import Edits, change, change_sheets
+from tests.checking.running import judged
 from tests.checking.test_check_live import cell_of
 from tests.page.workshop import located, made, save_made
 from tests.reopening.alike import fields_that_differ
 from tests.workbooks.grpo.apart import apart
 
-TYPED = {"score": ((4,), 0.25), "group.std.yours": ((), "others")}
+TYPED: dict[str, tuple[tuple[int, ...], float | str]] = {"score": ((4,), 0.25), "group.std.yours": ((), "others")}
 """What is typed by hand: the place in a block, and what stands there then."""
 
 
@@ -38,7 +38,6 @@ def test_every_quantity_of_the_default_agrees(plain: Path) -> None:
     computed = {each for each, found in located(plain).items() if found.kind != "typed"}
     assert {line.name for line in verdict.lines} == computed
     assert verdict.agrees
-    assert run(plain)[0] == 0
 
 
 OTHERS: tuple[tuple[str, ...], ...] = (
@@ -82,40 +81,36 @@ def test_a_number_typed_over_a_formula_is_named_first(
     assert (first.name, first.cell, first.sheet, first.cause) == (block, f"{found.sheet}!{cell}", 0.3751, Cause.FORMULA)
 
 
-def typed_into(plain: Path, path: Path, block: str) -> Path:
+@pytest.fixture(scope="module")
+def typed_into(plain: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Types something into a saved workbook; what its formulas came to stays as it was."""
-    at, value = TYPED[block]
-    found = located(plain)[block]
-    row, column = next((r, c) for index, r, c in found.cells() if index == at)
-    cell = f"{openpyxl.utils.get_column_letter(column)}{row}"
-    change(plain, path, found.sheet, {cell: (None, value)})  # type: ignore[dict-item]
+    path, edits = tmp_path_factory.mktemp("typed") / "a.xlsx", dict[str, Edits]()
+    for block, (at, value) in TYPED.items():
+        found = located(plain)[block]
+        row, column = next((r, c) for index, r, c in found.cells() if index == at)
+        edits[found.sheet] = {f"{openpyxl.utils.get_column_letter(column)}{row}": (None, value)}
+    change_sheets(plain, path, edits)
     return path
 
 
-@pytest.mark.parametrize("block", TYPED)
-def test_what_was_typed_by_hand_is_stale_and_builds_a_workbook_that_agrees(
-    plain: Path, tmp_path: Path, block: str
-) -> None:
-    changed = typed_into(plain, tmp_path / "a.xlsx", block)
-    assert judged(changed).firsts[0].cause is Cause.STALE
-    back = back_from(changed)
+def test_what_was_typed_by_hand_is_stale_and_builds_a_workbook_that_agrees(typed_into: Path) -> None:
+    assert judged(typed_into).firsts[0].cause is Cause.STALE
+    back = back_from(typed_into)
     assert (back.unheld, back.remarks) == ([], [])
-    assert fields_that_differ(load("grpo-batch"), back.numbers) != []
+    assert len(fields_that_differ(load("grpo-batch"), back.numbers)) == len(TYPED)
     assert apart(Book(blueprint_of(back.numbers))) == {}
 
 
-@pytest.mark.parametrize("overrides", [(), ("preset=verl_grpo", "kl.coef=0.07", "loss.clip_high=off")])
-def test_the_numbers_come_back(tmp_path: Path, overrides: tuple[str, ...]) -> None:
-    path = tmp_path / "a.xlsx"
+def test_the_numbers_come_back(tmp_path: Path) -> None:
+    path, overrides = tmp_path / "a.xlsx", ("preset=verl_grpo", "kl.coef=0.07", "loss.clip_high=off")
     made(*overrides, numbers="grpo-batch").save(path)
     back = back_from(path)
     assert fields_that_differ(load("grpo-batch", overrides), back.numbers) == []
     assert (back.unheld, back.remarks) == ([], [])
 
 
-def test_explain_and_diff_take_a_workbook_of_the_kind(plain: Path, tmp_path: Path) -> None:
+def test_explain_and_diff_take_a_workbook_of_the_kind(plain: Path, typed_into: Path) -> None:
     explained = CliRunner().invoke(main, ["explain", str(plain), "total_loss"])
     assert (explained.exit_code, "adds.kl_loss" in explained.output) == (0, True)
-    other = typed_into(plain, tmp_path / "a.xlsx", "score")
-    told = CliRunner().invoke(main, ["diff", str(plain), str(other)])
+    told = CliRunner().invoke(main, ["diff", str(plain), str(typed_into)])
     assert (told.exit_code, "score" in told.output) == (1, True)

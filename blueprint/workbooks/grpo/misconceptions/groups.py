@@ -22,6 +22,22 @@ def over_length(expr: Expr, b: Names) -> Expr:
 
 
 # fmt: off
+RULES = (
+    *of("rule.form",
+        ("cut-is-rewarded", "It is 1 where the response was cut off: the form is kept where it came to its end.",
+         row("truncated"))),
+    *of("rule.beyond",
+        ("short-is-rewarded", "A short response has a number below 0: only tokens beyond the limit cost.", operand("maximum", 1)),
+        ("limit-forgotten", "Every token costs: only those beyond the limit do.", zero("reward.free_tokens"))),
+    *of("rule.cost",
+        ("price-forgotten", "The price of a token is forgotten.", without("reward.token_cost"))),
+    *of("rule.earned",
+        ("form-forgotten", "What the form earns is left out.", zero("rule.form")),
+        ("answer-forgotten", "What the right answer earns is left out.", zero("rule.right"))),
+    *of("score.rules",
+        ("length-rewarded", "The cost of the length is added: it is subtracted.", turned("rule.cost")),
+        ("length-is-free", "The cost of the length is left out.", zero("rule.cost"))),
+)
 REWARD = (
     *of("overlong.beyond",
         ("begins-at-the-limit", "The penalty begins at L_max: it begins L_cache tokens before.",
@@ -115,5 +131,5 @@ SPREAD = (
     *of("group.advantage",
         ("reward-for-advantage", "This is the reward: an advantage is what is left of it in comparison.", row("group.reward"))),
 )
-GROUPS = (*REWARD, *BASELINE, *SPREAD)
+GROUPS = (*RULES, *REWARD, *BASELINE, *SPREAD)
 # fmt: on
