@@ -22,6 +22,7 @@ Examples:
   blueprint build --numbers very-very-sleepy
   blueprint build --preset verl --set loss.aggregation=seq-mean-token-mean
   blueprint build --numbers ten-libraries --compare trl_1.12,openrlhf,verl
+  blueprint build --numbers grpo-batch --compare all
   blueprint build --gradients
   blueprint build --numbers epochs --epochs 2 --minibatches 2
   blueprint build --numbers mine.toml

@@ -22,7 +22,7 @@ OPTIONS = (
     click.option(
         "--preset", metavar="NAME", help="What a library does (see `blueprint presets`); conventions become live."
     ),
-    click.option("--compare", metavar="A,B,…", help="The presets that stand side by side  [default: all]"),
+    click.option("--compare", metavar="A,B,…", help="The presets that stand side by side."),
     click.option("--conventions", type=click.Choice(["plain", "live"]), help="Whether every convention is a switch."),
     click.option("--epochs", metavar="N", help="Passes over the rollout, where an optimiser takes the steps."),
     click.option("--minibatches", metavar="M", help="Steps of an epoch, each on as many whole responses."),

@@ -48,7 +48,10 @@ RESULTS = (
     "kl.mean_new",
 )  # fmt: skip
 """What comes of it: the loss and its parts, and what is watched."""
-OPEN = ("group.advantage", "advantages", "ratio", "policy.token_loss", "kl_new.counts", *RESULTS)
+OPEN = (
+    "group.reward", "group.baseline_used", "group.spread_used", "group.advantage", "advantages", "ratio", "policy.token_loss",
+    "kl_new.counts", *RESULTS,
+)  # fmt: skip
 """Rows that one looks for."""
 EVERY_WORD = "every word"
 """Part of numbers that no file has: words that no library has are offered, too, for conventions of one's own beside them."""
