@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from blueprint.verifying import verify_step
 from tests.hooks.real.libraries import RUNS as RUNS_OF
 from tests.hooks.trl_formulas import TRL as FORMULAS
 from tests.hooks.trl_formulas import Written, of_pass, read
@@ -17,6 +18,7 @@ from tests.hooks.trl_formulas import Written, of_pass, read
 REAL = Path(__file__).parents[1] / "data" / "real"
 RUNS = [run for name, each in RUNS_OF.items() if each.groups for run in sorted((REAL / name).iterdir()) if run.is_dir()]
 TRL = [run for run in RUNS if run.parent.name.startswith("trl")]
+FINE = ("agrees", "too coarse")
 
 
 def named(run: Path) -> str:
@@ -32,6 +34,22 @@ def test_every_file_says_what_it_is_and_its_place_once(run: Path) -> None:
     places = [(each.said["algorithm"], each.said["step"], each.said.get("epoch"), each.said.get("minibatch"),
                each.said.get("microbatch")) for each in read(run)]  # fmt: skip
     assert len(set(places)) == len(places) == (2 if run.name == "first" else 1 if run.parent.name == "verl_grpo" else 8)
+
+
+@pytest.mark.parametrize("run", RUNS, ids=named)
+def test_a_clean_step_agrees_in_all_its_files(run: Path) -> None:
+    found = verify_step(sorted(run.iterdir()))
+    assert {line.name: line.line.says for line in found.lines if line.line.says not in FINE} == {}
+    assert found.agrees
+    assert not found.unread
+
+
+@pytest.mark.parametrize("run", TRL, ids=named)
+def test_one_file_of_a_clean_step_is_not_accused(run: Path) -> None:
+    """A microbatch has two of the four responses to a prompt: advantages need the others."""
+    found = verify_step([sorted(run.iterdir())[-1]])
+    assert found.first is None
+    assert len(found.lines) >= 3
 
 
 @pytest.mark.parametrize("run", TRL, ids=named)
