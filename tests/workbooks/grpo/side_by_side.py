@@ -58,7 +58,7 @@ class SideBySide:
     def gradient(self) -> Gradient:
         """Differentiates the total of each by the log-probs."""
         known = {**self.given, **self.steps.rows}
-        constant = [known[name] for name in CONSTANT]
+        constant = [known[name] for name in CONSTANT if name in known]
         return gradient(self.steps.total.total.block, [known["policy.logprobs"]], constant, along=(RUN,))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from blueprint.language import Values
 from blueprint.language.gradient import Gradient
-from blueprint.workbooks.grpo.backward import CONSTANT
+from blueprint.workbooks.grpo.backward import HELD
 from blueprint.workbooks.grpo.schema import GRPO
 from tests.workbooks.grpo.recorded import APART, Array, Run, batch, off, recorded_file
 from tests.workbooks.grpo.test_recorded import PLAIN, RUNS, beside
@@ -31,8 +31,7 @@ def slopes() -> Array:
 
 
 def test_what_is_held_is_what_the_steps_hold() -> None:
-    held = {block.name for block in beside().steps.steps.constant}
-    assert {*CONSTANT} - {*beside().given} - {"advantages"} == held
+    assert {*HELD} == {block.name for block in beside().steps.steps.constant}
 
 
 def test_no_recorded_gradient_is_left_out_but_one_that_stands_apart() -> None:

@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("torch", reason="the outside witness needs torch")
+
 from blueprint.book import Book
 from blueprint.inputs import NumbersError, load
 from blueprint.language import NoNumber
 from blueprint.workbooks import blueprint_of
+from tests.workbooks.grpo.apart import apart
 
 BASE = load("grpo-batch")
 RESPONSES, MASK = (
@@ -74,6 +77,7 @@ def first(responses: int, prompts: int, positions: int = 6) -> dict[str, Any]:
 TAKEN = {
     "one response to each prompt": first(12, 12), "one response in all": first(1, 1), "groups of two": first(12, 6),
     "one position": first(12, 3, 1), "an empty group": {"text.mask": [[0] * 6] * 4 + MASK[4:]},
+    "one reward that differs": {"reward.scores": [0.7, 0.7, 0.7, 1, 0.9, 0, 0.9, 0.9, *[0.1] * 4], "preset": "nemo_rl"},
 }  # fmt: skip
 
 
@@ -81,6 +85,7 @@ TAKEN = {
 def test_what_is_small_or_empty_is_taken(name: str) -> None:
     book = Book(blueprint_of(load("grpo-batch", TAKEN[name])))
     assert np.isfinite(float(book.values.cell(book.blocks["total_loss"])))
+    assert apart(book) == {}
 
 
 def test_rewards_that_add_up_beyond_the_largest_number_are_a_sentence() -> None:

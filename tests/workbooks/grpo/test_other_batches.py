@@ -142,6 +142,15 @@ def test_definitions_and_witness_agree_however_conventions_are_mixed(name: str) 
     assert ended <= 6  # where rewards are divided by a mean that is 0
 
 
+@pytest.mark.parametrize("same", [0.1, 0.7, 0.9])
+def test_rewards_of_the_others_that_are_equal_have_no_spread(same: float) -> None:
+    """NeMo-RL divides where the deviation of the others is not 0: rounding of 1e-17 would make an advantage of 300,000."""
+    batch = drawn(1, 4, 3)._replace(rewards=np.array([same, same, same, 0.5]))
+    ours, theirs = by_definitions(batch, [PRESETS["nemo_rl"]])[0], by_witness(batch, PRESETS["nemo_rl"])
+    assert far(ours, theirs, TOLERANCE) == {}
+    assert ours["group.advantage"][0, 3] == pytest.approx(0.5 - same, abs=1e-12)
+
+
 def test_no_large_number_stands_for_off() -> None:
     """What is off is infinite, so that nothing is large enough to be held; any other limit is one that somebody would set."""
     for key, setting in GRPO.items():

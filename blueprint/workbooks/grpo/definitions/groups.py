@@ -79,7 +79,7 @@ def _spread(r: Given, mean: Given, others: Given, batch: Given, left: Given, man
     own = s.along("group.own", (q, i, j))  # counts down to 0 at the response itself
     own[q, i, j.first - 1] = number(i)
     own[q, i, j] = own[q, i, j - 1] - 1
-    away = s.along("group.away", (q, i, j), where(equal(own[q, i, j], 0), 0, r[q, j] - others[q, i]))
+    away = _around_others(r, own, s)
     root = sqrt(Sum(j, away[q, i, j] * away[q, i, j]) / maximum(s.count.group - 2, 1))
     # Of two responses the other is one alone: that it has no spread is not left to rounding.
     of_others = s.table("group.std_of_others", where(less(2, s.count.group), root, 0))
@@ -99,6 +99,18 @@ def _spread(r: Given, mean: Given, others: Given, batch: Given, left: Given, man
         not_zero=share,
     )  # fmt: skip
     return s.table("group.spread_used", where(less(1, many), picked[q, i], 1))
+
+
+def _around_others(r: Given, own: Row, s: Steps) -> Row:
+    """Takes the others' rewards around their mean, (q, i, j), first less the largest of them: where all are equal, each is 0.
+
+    Without that rounding would be left, and NeMo-RL, which divides wherever the deviation is not 0, would divide by it.
+    """
+    best = where(less(0, s.known("group.is_best")[q, i]), s.known("group.second")[q], s.known("group.best")[q])
+    top = s.table("group.best_of_others", best)
+    below = s.along("group.below", (q, i, j), where(equal(own[q, i, j], 0), 0, r[q, j] - top[q, i]))
+    mean = s.table("group.below_mean", Sum(j, below[q, i, j]) / maximum(s.count.group - 1, 1))
+    return s.along("group.away", (q, i, j), where(equal(own[q, i, j], 0), 0, below[q, i, j] - mean[q, i]))
 
 
 def _of_what_is_left(x: Given, s: Steps) -> tuple[Row, Row]:

@@ -127,7 +127,7 @@ def divisors(table: Table, left: Table, use: Asked) -> Table:
         "moments": lambda: ((table.square().mean(1) - table.mean(1).square()).clamp(min=0) * size / (size - 1)).sqrt()[
             :, None
         ],
-        "others": lambda: spread(others, 2, 1)[..., 0],
+        "others": lambda: spread(others - others.amax(2, keepdim=True), 2, 1)[..., 0],
         "batch": lambda: spread(table.flatten(), 0, ddof),
         "residual": lambda: ((table - table.mean(1, keepdim=True)).square().sum() / (table.numel() - 1)).sqrt(),
         "group_of_advantages": lambda: spread(left, 1, ddof),

@@ -39,16 +39,20 @@ def baseline_rows(rows: Held, places: Places, use: Asked) -> Named:
 
 def spread_rows(rows: Held, places: Places, use: Asked) -> Named:
     """Returns every number that rewards less their baselines are divided by, and the one in use, [Q, I]."""
-    r, mean, others = rows["group.reward"], rows["group.mean"], rows["group.others"]
+    r, mean = rows["group.reward"], rows["group.mean"]
     ddof, size = int(use.number("group.ddof")), places.size
     centred, square = r - mean[:, None], r.square().mean(1) - mean.square()
     own = torch.arange(1, size + 1)[:, None] - torch.arange(size + 1)
-    away = torch.where(own[:, 1:] == 0, 0.0, r[:, None, :] - others[..., None])
+    itself = own[:, 1:] == 0
+    top = r[:, None, :].expand(-1, size, -1).masked_fill(itself, -torch.inf).amax(-1) if size > 1 else r
+    below = torch.where(itself, 0.0, r[:, None, :] - top[..., None])
+    below_mean = below.sum(-1) / max(size - 1, 1)
+    away = torch.where(itself, 0.0, below - below_mean[..., None])
     residual = (centred.square().sum() / max(r.numel() - 1, 1)).sqrt()
     found = {
         "centred": centred, "deviation": spread(r, 1, ddof)[:, 0], "square": square,
         "moments": (square.clamp(min=0) * size / max(size - 1, 1)).sqrt(),
-        "own": own.to(r).expand(len(r), -1, -1), "away": away,
+        "own": own.to(r).expand(len(r), -1, -1), "away": away, "best_of_others": top, "below": below, "below_mean": below_mean,
         "std_of_others": (away.square().sum(-1) / max(size - 2, 1)).sqrt() * (size > 2), "off_batch": r - r.mean(),
         "batch_std": spread(r.flatten(), 0, ddof)[0], "residual_std": residual,
         **left_rows(rows["group.less_baseline"], ddof), "not_zero": (r != 0).to(r), "share_not_zero": share_not_zero(r),
