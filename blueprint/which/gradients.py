@@ -15,6 +15,7 @@ NOWHERE = 0.05
 
 NO_LONGER = 0.005
 """Part of a length below which a gradient is not said to be stretched: the page shows two decimals."""
+NO_LENGTH = "The default's gradient is 0, so that no other has an angle to it."
 ALONE = ("norm", "times as long", "angle")
 """What is told of a gradient beside which no other stands."""
 TINY = 1e-12
@@ -43,7 +44,12 @@ def table(answers: Sequence[Answer], over: str) -> str:
 def _shown(answer: Answer, side: str, several: bool) -> list[str]:
     """Spells how long a gradient is and where it points; where there is one alone, also how much longer than the default's."""
     turn = answer.turns[side]
-    return [f"{answer.norms[side]:.4f}", *([] if several else [f"{turn.longer:.2f}"]), degrees(turn)]
+    return [f"{answer.norms[side]:.4f}", *([] if several else [times(turn)]), degrees(turn)]
+
+
+def times(turn: Turn) -> str:
+    """Spells how many times as long a gradient is; beside one of length 0 nothing can be said."""
+    return f"{turn.longer:.2f}" if isfinite(turn.longer) else "–"
 
 
 def degrees(turn: Turn) -> str:
@@ -56,6 +62,8 @@ def parted(answers: Sequence[Answer], phrase: Callable[[str, Effect], str], main
 
     main: what the number is called that is explained.
     """
+    if not answers[0].norms["policy"]:
+        return NO_LENGTH
     default, *every = answers
     others = [each for each in every if not each.turns["policy"].distance < TINY] or every
     moved = sorted(others, key=lambda each: _moved(each, default) / max(each.turns["policy"].distance, TINY))
@@ -98,7 +106,7 @@ def _named(each: Named, phrase: Callable[[str, Effect], str]) -> str:
 
 
 def _longer(turn: Turn) -> str:
-    return f"{turn.longer:.2f} times as long"
+    return f"{times(turn)} times as long"
 
 
 def strongest(effects: Iterable[Effect], phrase: Callable[[Effect], str]) -> str:
@@ -121,7 +129,9 @@ def ranked(found: Mapping[str, tuple[float, Turn]], of: str) -> str:
 
     found: by name, by how much the loss is moved, and how the gradient lies to the default's. of: what these are, in words.
     """
-    known = {name: each for name, each in found.items() if isfinite(each[0]) and isfinite(each[1].distance)}
+    known = {name: each for name, each in found.items() if isfinite(each[0]) and isfinite(each[1].longer)}
+    if len(known) < 2:
+        return ""
     by_loss = sorted(known, key=lambda name: -abs(known[name][0]))
     by_gradient = sorted(known, key=lambda name: -known[name][1].distance)
     places = {name: (by_loss.index(name) + 1, by_gradient.index(name) + 1) for name in known}

@@ -77,7 +77,8 @@ def _alone(batches: Sequence[Batch], of: Comparison) -> Iterator[str]:
         found = {
             each.change.title: (each.adds, each.turns["policy"]) for each in batch.changed if each.change in of.changes
         }
-        yield gradients.ranked(found, "changes")
+        if told := gradients.ranked(found, "changes"):
+            yield told
     yield "## Known defects, reproduced"
     yield DEFECTS
     for defect in of.defects:
@@ -95,15 +96,15 @@ def _ranked(batch: Batch) -> str:
 
 def _row(each: Changed) -> list[str]:
     turn = each.turns["policy"]
-    return [each.change.title, number(each.adds, "+"), f"{turn.longer:.2f}", gradients.degrees(turn)]
+    return [each.change.title, number(each.adds, "+"), gradients.times(turn), gradients.degrees(turn)]
 
 
 def _seen(each: Changed) -> str:
-    """Says what a change does to the loss and to the gradient."""
-    turn = each.turns["policy"]
-    return (
-        f"{number(each.adds, '+')}, the gradient {turn.longer:.2f} times as long, turned by {gradients.degrees(turn)}"
-    )
+    """Says what a change does to the loss and, beside a gradient that is not 0, to the gradient."""
+    turn, adds = each.turns["policy"], number(each.adds, "+")
+    if not isfinite(turn.degrees):
+        return adds
+    return f"{adds}, the gradient {gradients.times(turn)} times as long, turned by {gradients.degrees(turn)}"
 
 
 def _table(answers: Sequence[Answer], of: Comparison) -> str:
@@ -125,7 +126,7 @@ class Telling(NamedTuple):
         """Says where loss and gradient part, in the words of the conventions."""
         values = {answer.preset.name: answer.preset.values for answer in batch.answers}
         told = gradients.parted(batch.answers, lambda name, effect: self.phrase(effect.key, values[name]), self.of.main)
-        return f"{told} {_ranked(batch)}" if self.of.changes and batch.answers[2:] else told
+        return f"{told} {_ranked(batch)}".rstrip() if self.of.changes and batch.answers[2:] else told
 
     def library(self, name: str, batches: Sequence[Batch]) -> str:
         """Tells of one library: why it is apart, and for each batch which conventions move the loss."""

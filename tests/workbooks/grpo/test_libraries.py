@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from blueprint.book import Book
+from blueprint.cli import main
 from blueprint.inputs import NumbersError, load
 from blueprint.which import answers, changed, told_of
 from blueprint.workbooks import blueprint_of
@@ -134,6 +136,14 @@ def test_a_word_that_no_library_has_stands_as_a_row_of_ones_own() -> None:
     assert yours.preset.name == "yours"
     assert [effect.key for effect in yours.effects] == ["loss.objective"]
     assert yours.loss == pytest.approx(float(wide.values.cell(wide.blocks["total_loss"])), abs=1e-14)
+
+
+def test_where_all_rewards_are_equal_no_gradient_has_an_angle_to_nothing() -> None:
+    equal = ["--set", f"reward.scores={[1] * 12}", "--compare", "trl_grpo,trl_0.14,openrlhf"]
+    printed = CliRunner().invoke(main, ["which", "--numbers", "grpo-batch", *equal], catch_exceptions=False).stdout
+    assert "The default's gradient is 0, so that no other has an angle to it." in printed
+    assert "| no spread | +0.0000 | – | – |" in printed
+    assert "nan" not in printed
 
 
 def test_what_stands_side_by_side_is_chosen() -> None:
