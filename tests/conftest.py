@@ -19,7 +19,9 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     config.option.benchmark_disable = not config.option.benchmark_only
     if not config.option.benchmark_only:
-        gc.set_threshold(50_000, 20, 100)  # more often, openpyxl spends four tenths of its time in it
+        # Some hundred MB at most wait for it. At Python's 700 objects openpyxl spends four tenths of its time in it; at
+        # 50,000 it is a tenth of a test file's, as books that are kept for all its tests are gone through again.
+        gc.set_threshold(2_000_000, 10, 100)
     for package in ("torch", "ray", "matplotlib"):
         if os.environ.get(f"BLUEPRINT_NEEDS_{package.upper()}") and find_spec(package) is None:
             pytest.exit(f"{package} is not installed, but BLUEPRINT_NEEDS_{package.upper()} is set", returncode=3)
