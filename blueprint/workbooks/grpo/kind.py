@@ -30,6 +30,7 @@ KIND = Kind(
     numbers=HERE / "numbers",
     dumps="blueprint.workbooks.grpo.dumps.read:DUMPS",
     verifier="blueprint.workbooks.grpo.verifying:VERIFIER",
+    notes=(HERE / "notes.toml",),
     models=HERE / "models.toml",
     comparison="blueprint.workbooks.grpo.comparison:COMPARISON",
     gradient="blueprint.workbooks.grpo.backward:with_gradients",

@@ -1,11 +1,11 @@
 """The whole workbook: what stands before and after the steps, the same for every level at which one begins."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from blueprint.inputs import Catalogue, Numbers
 from blueprint.language import Axis, Block
-from blueprint.page.outline import Blueprint, Row, Section, Sheet, key, minor
+from blueprint.page.outline import Blueprint, Sheet
 from blueprint.workbooks.common import (
     PRESET,
     Choices,
@@ -29,41 +29,14 @@ from blueprint.workbooks.common import (
 )
 from blueprint.workbooks.common.conventions.data import Conventions
 from blueprint.workbooks.grpo import first
-from blueprint.workbooks.grpo.definitions.axes import i, n, o, q, t
-from blueprint.workbooks.grpo.definitions.seen import BACK, DOTS, SHARE, seen
-from blueprint.workbooks.grpo.definitions.steps import FIXED, LABELS, Steps
+from blueprint.workbooks.grpo.definitions.axes import i, n, q
+from blueprint.workbooks.grpo.definitions.seen import seen
+from blueprint.workbooks.grpo.definitions.steps import LABELS, Steps
 from blueprint.workbooks.grpo.inputs import MODELS
 from blueprint.workbooks.grpo.libraries import EVERY_WORD, compared, offered
-from blueprint.workbooks.grpo.sheets import charts_of, walk_of
+from blueprint.workbooks.grpo.sheets import charts_of, step_sheets, walk_of
 from blueprint.workbooks.grpo.steps import Derived, derived
 from blueprint.workbooks.grpo.unasked import completed
-
-SHEETS = {
-    "Rewards": ("from the score of a response to the reward that its group sees", (n, t),
-                ("The reward of a response", FIXED, "The KL to the reference, paid as reward")),
-    "Groups": ("each response is compared with the others to its prompt: a column per response, prompts side by side", (q, i),
-               ("The rewards of each group", "What is subtracted: the baseline", "What is divided by: the spread",
-                "The advantage of each response", "Which responses are left", DOTS, "Tokens that count, by prompt")),
-    "Advantages": ("from the advantage of a response to that of each of its tokens", (n, t), (BACK, "The advantage of each token")),
-    "Ratio": ("how the policy in training compares with the one that wrote, and what becomes of the advantage", (n, t),
-              ("The ratio", "Ratio times advantage, clipped", "Other objectives")),
-    "Rollout": ("how much a token counts whose probability differs between trainer and generation engine", (n, t),
-                ("Rollout correction",)),
-    "Loss": ("which tokens count, with which weight, and what the loss is made of", (n, t),
-             ("What the policy loss leaves out", "What counts", "How tokens are averaged", "The KL to the reference, in the loss",
-              "The loss", SHARE)),
-    "Diagnostics": ("what one watches while training; none of it enters the loss", (n, t), ("What one watches",)),
-}  # fmt: skip
-"""Title, lead, columns and sections of each sheet of steps."""
-LOOKED_FOR = (
-    "reward.shaped", "kl_old.used", "reward", "group.reward", "group.baseline_used", "group.spread_used", "group.advantage",
-    "advantages", "log_ratio", "ratio", "surrogate", "policy.token_loss", "rollout.counts", "loss.counted", "weight.policy.row",
-    "kl_new.counts", "share", "policy_loss", "adds.kl_loss", "adds.entropy", "total_loss", "group.share_same",
-)  # fmt: skip
-"""Rows that one looks for; they are marked."""
-PLAIN = ("group.mean", "group.deviation", "group.less_baseline", "surrogate.unclipped", "surrogate.clipped", "ratio.clipped",
-         "advantage.response", "policy.counts", "average.length", "clip.low", "clip.high")  # fmt: skip
-"""Rows on the way that are not folded."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +77,7 @@ def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
     use = completed(Choices(chosen.settings.used, chosen.settings.switch, labels=LABELS.labels))
     made = derived(given, use)
     more = seen({**given, **made.rows}, Steps(use, made.steps.count, made.steps.places))
-    sheets = [*start.sheets, *_steps({**made.steps.sections, **more}, start)]
+    sheets = [*start.sheets, *step_sheets({**made.steps.sections, **more}, given, head, start.placed)]
     every = {**given, **rows_on(*sheets)}
     walked, picked, first_token = walk_of(every, head, every["seen.counts"], start.first)
     pictures, drawn = charts_of(every, head.on("charts").rows, use)
@@ -166,27 +139,6 @@ def _heads(sizes: Mapping[Axis, int]) -> dict[Axis, list[str]]:
     """Says above the columns of each response which it is: its number, the prompt that it answers, and which of its responses."""
     of = [(group, place) for group in range(sizes[q]) for place in range(sizes[i])]
     return {n: [f"{number}: prompt {1 + group}, response {1 + place}" for number, (group, place) in enumerate(of, 1)]}
-
-
-def _steps(made: Mapping[str, Sequence[Block]], start: Start) -> list[Sheet]:
-    """Outlines the sheets of steps: rows that one looks for are marked, the others folded."""
-    given, sheets = start.given, []
-    for title, (lead, across, titles) in SHEETS.items():
-        sections = tuple(Section(each, tuple(_row(row) for row in made[each] if row.axes != (o,))) for each in titles)
-        if title == "Groups":
-            columns = [row for each in titles for row in made[each] if row.axes == (o,)]
-            below = (given["response.left"], given["response.is"], *start.placed, *columns)
-            first_of_all = replace(sections[0], items=(Row(given["group.response"]), *sections[0].items))
-            sections = (first_of_all, *sections[1:], Section("Which response stands where", tuple(map(minor, below))))
-        here = start.head.on(f"on_{title.lower()}") if across == (n, t) else None
-        sheets.append(Sheet(title, lead, sections, across, here.rows if here else (), here.mask if here else None))
-    return sheets
-
-
-def _row(row: Block) -> Row:
-    if row.name in LOOKED_FOR:
-        return key(row)
-    return Row(row) if row.name in PLAIN or not row.axes else minor(row)
 
 
 def _residuals(rows: Rows, made: Derived, chosen: Chosen) -> list[Block | Identity]:
