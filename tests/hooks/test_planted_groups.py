@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.verifying import NOTHING, trials, verify_step
+from blueprint.verifying import NOTHING, verify_step
 from tests.hooks.planted_groups import GRPO, MISTAKES
 from tests.hooks.trl_formulas import TRL, Formulas, Written, read
 
@@ -38,8 +38,9 @@ def test_the_formulas_themselves_are_not_accused(run: str, tmp_path: Path) -> No
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_is_found_where_it_is_made(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mistake = MISTAKES[name]
-    if not mistake.cause:  # nothing is asserted of what explains it: half a second saved
-        monkeypatch.setattr(trials, "causes_of", lambda *_, **__: NOTHING)
+    if not mistake.cause:  # nothing is asserted of what explains it: seconds saved
+        for module in ("blueprint.verifying.trials", "blueprint.workbooks.grpo.verifying.verify"):
+            monkeypatch.setattr(f"{module}.causes_of", lambda *_, **__: NOTHING)
     found = verify_step(dumped(mistake.run, mistake.trainer, tmp_path, last=mistake.first != "advantages"))
     assert found.first is not None
     assert found.first.name == mistake.first
