@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from blueprint.verifying import NOTHING, verify_step
 from tests.hooks.planted_groups import GRPO, MISTAKES
-from tests.hooks.trl_formulas import TRL, Formulas, Written, read
+from tests.hooks.trl_formulas import TRL, Formulas, Tensors, Written, read
 
 REAL = Path(__file__).parents[1] / "data" / "real"
 
@@ -78,3 +80,42 @@ def test_advantages_that_are_not_detached_change_no_value() -> None:
     """In a dump there is nothing to be seen of it: advantages are numbers of the rewards, which no policy moves."""
     for each in second_pass(GRPO):
         assert TRL.logged(each)["loss"] == pytest.approx(each.logged["loss"], rel=1e-6, abs=1e-6)
+
+
+def less_likely(t: Tensors, name: str, by: float) -> Tensors:
+    """Takes so much off the log-prob of every first token."""
+    found = t[name].copy()
+    found[:, 0] -= by
+    return {**t, name: found}
+
+
+def empty(t: Tensors, rows: slice) -> Tensors:
+    mask = t["completion_mask"].copy()
+    mask[rows] = 0
+    return {**t, "completion_mask": mask}
+
+
+EXTREMES: dict[str, tuple[dict[str, int], Callable[[Tensors], Tensors]]] = {
+    "log-ratios of 20": ({}, lambda t: less_likely(t, "old_per_token_logps", 20)),
+    "log-ratios of 80": ({}, lambda t: less_likely(t, "old_per_token_logps", 80)),
+    "log-ratios of -700": ({}, lambda t: less_likely(t, "per_token_logps", 700)),
+    "groups of two": ({"num_generations": 2}, lambda t: t),
+    "equal rewards": ({}, lambda t: {**t, "rewards_per_func": np.ones_like(t["rewards_per_func"])}),
+    "one token": ({}, lambda t: {**t, "completion_mask": t["completion_mask"] * (np.arange(10) < 1)}),
+    "an empty response": ({}, lambda t: empty(t, slice(0, 1))),
+    "a microbatch of empty responses": ({}, lambda t: empty(t, slice(None)) if t["row_index"][0] == 1 else t),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("run", [GRPO, "trl_grpo/dapo"])
+@pytest.mark.parametrize("name", EXTREMES)
+def test_a_clean_run_is_not_accused_where_its_numbers_are_extreme(run: str, name: str, tmp_path: Path) -> None:
+    settings, change = EXTREMES[name]
+    files = [
+        each._replace(tensors=change(each.tensors), settings={**each.settings, **settings}) for each in second_pass(run)
+    ]
+    for number, each in enumerate(TRL.written(files)):
+        each.save(tmp_path / f"{number}.safetensors")
+    found = verify_step(sorted(tmp_path.iterdir()))
+    assert found.first is None
+    assert "total_loss" in {line.name for line in found.lines if line.line.says == "agrees"}

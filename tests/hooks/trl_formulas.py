@@ -18,12 +18,13 @@ from safetensors.numpy import save_file
 
 Array = npt.NDArray[np.float64]
 Use = Mapping[str, Any]
+Tensors = Mapping[str, Array]
 
 
 class Written(NamedTuple):
     """What a hook wrote: tensors, hyperparameters, what was logged, and all metadata."""
 
-    tensors: Mapping[str, Array]
+    tensors: Tensors
     settings: Use
     logged: Mapping[str, float]
     said: Mapping[str, str]
@@ -112,7 +113,7 @@ def averaged(loss: Array, mask: Array, file: Written) -> float:
     return float(sums.sum() / float(file.said.get("batch_num_tokens", mask.sum())))
 
 
-def unchanged(tensors: Mapping[str, Array]) -> Mapping[str, Array]:
+def unchanged(tensors: Tensors) -> Tensors:
     return tensors
 
 
@@ -122,7 +123,7 @@ class Formulas:
 
     weighted: Callable[[Array, Use], Array] = weighted
     advantages: Callable[[Array, Use], Array] = advantages
-    given: Callable[[Mapping[str, Array]], Mapping[str, Array]] = unchanged
+    given: Callable[[Tensors], Tensors] = unchanged
     ratio: Callable[[Array, Array, Use], Array] = ratio
     objective: Callable[[Array, Array, Array, Use], Array] = objective
     kl: Callable[[Array, Array, Use], Array] = kl
@@ -146,7 +147,7 @@ class Formulas:
         if use["beta"] and not is_rloo(use):
             to_reference = self.kl(t["ref_per_token_logps"] - new, r, use)
             loss = loss + use["beta"] * to_reference
-            more["kl"] = float((to_reference * mask).sum() / mask.sum())
+            more["kl"] = float((to_reference * mask).sum() / max(mask.sum(), 1))
         return {"loss": self.averaged(loss, mask, file), **more}
 
     def written(self, files: Sequence[Written]) -> list[Written]:
