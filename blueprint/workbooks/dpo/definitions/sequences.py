@@ -1,0 +1,76 @@
+"""From the log-prob of each token to that of a whole response: a sum, or one of several means.
+
+Sources: DPO, 2305.18290, eq. 7 (the sum); SimPO, 2405.14734, eq. 3 (the mean); LD-DPO, 2409.06411, eq. 8 (tokens beyond the length
+of the shorter response count less); AlphaPO, 2501.03884.
+"""
+
+from typing import NamedTuple
+
+from blueprint.language import Sum, at_most, equal, exp, less, minimum, number, where
+from blueprint.workbooks.common import limited
+from blueprint.workbooks.dpo.definitions.axes import n, p, t
+from blueprint.workbooks.dpo.definitions.steps import Given, Row, Sides, Steps
+
+
+class Sequences(NamedTuple):
+    """Of each pair: the log-prob of both responses under the policy and under the reference; and their lengths."""
+
+    policy: Sides
+    reference: Sides
+    length: Row
+
+
+def sequences(logp: Given, logp_ref: Given, m: Given, text: Given, s: Steps) -> Sequences:
+    """Adds up log-probs of tokens, (n, t). m: 1 on the response; text: 1 on prompt and response, 1 before the first column."""
+    s.under("Which tokens count")
+    length = s.each("logp.length", Sum(t, m[n, t]))
+    after = s.row("logp.after", text[n, t - 1] * (1 - text[n, t]))
+    by_policy, by_reference = _weights(length, m, s)
+    s.under("The log-prob of a whole response")
+    policy = _summed("policy", logp, _counted("policy", logp, after, m, s), by_policy, s)
+    reference = _summed("reference", logp_ref, _counted("reference", logp_ref, after, m, s), by_reference, s)
+    curved = s.each(
+        "policy.curved",
+        limited(s.use.used["logp.alpha"], policy[n], lambda a: (1 - exp(-(a * policy[n]))) / a),
+    )
+    s.under("Side by side")
+    return Sequences(s.sides("logp", curved), s.sides("logp_ref", reference), length)
+
+
+def _counted(name: str, logp: Given, after: Row, m: Given, s: Steps) -> Row:
+    """Marks the tokens that count: HALOs leaves out those of probability 1, the first ORPO counts the pad behind a text."""
+    return s.pick(
+        f"{name}.counted", (n, t), "logp.of", sum=m[n, t], mean=m[n, t],
+        mean_nonzero=where(equal(logp[n, t], 0), 0, m[n, t]), mean_with_pad=m[n, t] + after[n, t],
+    )  # fmt: skip
+
+
+def _weights(length: Row, m: Given, s: Steps) -> tuple[Row, Row]:
+    """Weighs the tokens beyond the length of the shorter response of the pair: of the policy, and of the reference."""
+    both = s.sides("length", length)
+    shorter = s.pair("logp.shorter", minimum(both.chosen[p], both.rejected[p]))
+    shared = s.of_responses("logp.shared", shorter)
+    place = s.row("logp.place")
+    place[n, t.first - 1] = 0
+    place[n, t] = place[n, t - 1] + m[n, t]
+    alpha = s.use.used["logp.ld_alpha"]
+    beyond = s.row("logp.beyond", where(at_most(place[n, t], shared[n]), 1, alpha))
+    at = s.row("logp.column", number(t))
+    cut = s.row("logp.cut", where(less(at[n, t], length[n]), alpha, 0))
+    from_row = s.row("logp.from_row", where(less(at[n, t], shared[n]), 1, cut[n, t]))
+    far = s.pick("logp.far", (n, t), "logp.ld_from", response=beyond[n, t], row=from_row[n, t])
+    x = far[n, t]
+    return (
+        s.pick("policy.ld", (n, t), "logp.ld", off=1, policy=x, both=x),
+        s.pick("reference.ld", (n, t), "logp.ld", off=1, policy=1, both=x),
+    )
+
+
+def _summed(name: str, logp: Given, counted: Row, by: Row, s: Steps) -> Row:
+    """Adds up, and divides by the tokens that count where a mean is asked for."""
+    weighed = s.row(f"{name}.weighed", counted[n, t] * by[n, t])
+    total = s.each(f"{name}.sum", Sum(t, weighed[n, t] * logp[n, t]))
+    count = s.each(f"{name}.count", Sum(t, counted[n, t]))
+    mean = s.each(f"{name}.mean", where(less(0, count[n]), total[n] / count[n], 0))
+    x = mean[n]
+    return s.pick(f"{name}.logp", (n,), "logp.of", sum=total[n], mean=x, mean_nonzero=x, mean_with_pad=x)

@@ -1,0 +1,54 @@
+"""The whole way from the log-probs of two responses to the loss of a batch of pairs, for one set of conventions."""
+
+from typing import NamedTuple
+
+from blueprint.language import Block, Sum
+from blueprint.workbooks.common import Choices, Rows
+from blueprint.workbooks.dpo.definitions.axes import n, t
+from blueprint.workbooks.dpo.definitions.forms import forms
+from blueprint.workbooks.dpo.definitions.losses import Total, likelihood, total, weights
+from blueprint.workbooks.dpo.definitions.margins import Margins, margins
+from blueprint.workbooks.dpo.definitions.sequences import Sequences, sequences
+from blueprint.workbooks.dpo.definitions.steps import Places, Row, Steps
+from blueprint.workbooks.dpo.definitions.unpaired import unpaired
+from blueprint.workbooks.dpo.definitions.watched import watched
+
+
+class Derived(NamedTuple):
+    """Every row in order, and those that one looks for."""
+
+    steps: Steps
+    sequences: Sequences
+    margins: Margins
+    pairs: Row
+    total: Total
+
+    @property
+    def rows(self) -> dict[str, Block]:
+        """The rows by the names that they have without a library."""
+        return self.steps.rows
+
+
+def derived(given: Rows, use: Choices) -> Derived:
+    """Runs the definitions, one after the other. given: by name, what the responses are and what models say of them."""
+    places = Places(*(given[f"pair.{of}"] for of in ("chosen", "rejected", "either")))
+    s = Steps(use, given["count.pairs"], places, given["pair.same"], given["pair.before"])
+    logp, logp_ref, m, text, good = (
+        given[name]
+        for name in ("policy.logprobs", "reference.logprobs", "response.tokens", "text.tokens", "response.chosen")
+    )
+    seen = sequences(logp, logp_ref, m, text, s)
+    compared = margins(seen, s)
+    meant = s.sides("true", given["true.reward"])
+    each = forms(compared, seen, logp, m, meant, s)
+    other = (given["mismatched.policy.logprobs"], given["mismatched.reference.logprobs"], given["mismatched.tokens"])
+    kto = unpaired(logp, logp_ref, m, *other, good, s)
+    by = weights(logp, given["policy.square"], m, seen.length, s)
+    nll = likelihood(logp, m, text, good, s)
+    whole = total(each.used, kto, each.binary, by, nll, s)
+    sums = (
+        s.each("watch.policy_sum", Sum(t, m[n, t] * logp[n, t])),
+        s.each("watch.reference_sum", Sum(t, m[n, t] * logp_ref[n, t])),
+    )
+    watched(compared, seen, sums, s)
+    return Derived(s, seen, compared, each.used, whole)
