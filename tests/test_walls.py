@@ -65,7 +65,7 @@ MAY_READ = {
     "moved": (),
     "workbooks": ("workbooks.kind", "workbooks.registry"),
 }  # fmt: skip
-KINDS = ("rlhf_ppo", "minibatch", "classic_ppo", "kl_controller", "grpo", "reinforce")
+KINDS = ("rlhf_ppo", "minibatch", "classic_ppo", "kl_controller", "grpo", "dpo", "reinforce")
 # Kinds meet in common alone; a kind's witness knows nothing of its definitions.
 MAY_READ |= {
     f"workbooks.{kind}": (f"workbooks.{kind}", *MAY_READ["workbooks.common"], "reopening.saved", "workbooks.kind")
@@ -75,7 +75,7 @@ MAY_READ |= {f"workbooks.{kind}.witness": (f"workbooks.{kind}.witness", "witness
 # A kind reads its own dumps, and has them verified, through the rooms that do so for all kinds.
 MAY_READ |= {
     f"workbooks.{kind}.{part}": (*MAY_READ[f"workbooks.{kind}"], "dumps", *more)
-    for kind in ("minibatch", "classic_ppo", "grpo")
+    for kind in ("minibatch", "classic_ppo", "grpo", "dpo")
     for part, more in (("kind", ("verifying.verdict",)), ("dumps", ()), ("verifying", ("verifying", "witness")))
 }
 # Who alone may import a package.

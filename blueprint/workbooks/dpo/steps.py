@@ -31,8 +31,7 @@ class Derived(NamedTuple):
 
 def derived(given: Rows, use: Choices) -> Derived:
     """Runs the definitions, one after the other. given: by name, what the responses are and what models say of them."""
-    places = Places(*(given[f"pair.{of}"] for of in ("chosen", "rejected", "either")))
-    s = Steps(use, given["count.pairs"], places, given["pair.same"], given["pair.before"])
+    s = Steps(use, given["count.pairs"], Places(*(given[f"pair.{of}"] for of in Places._fields)))
     logp, logp_ref, m, text, good = (
         given[name]
         for name in ("policy.logprobs", "reference.logprobs", "response.tokens", "text.tokens", "response.chosen")

@@ -1,5 +1,6 @@
-"""DPO and its relatives against the libraries' own code: the definitions, all runs side by side."""
+"""DPO and its relatives against the libraries' own code: losses and gradients by the definitions, all runs side by side."""
 
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -10,17 +11,20 @@ import pytest
 
 from blueprint.inputs import settings_in
 from blueprint.language import Axis, Block, Values, compute, needs, typed
+from blueprint.language.gradient import gradient
 from blueprint.workbooks.common import Choices, Switch
+from blueprint.workbooks.dpo.backward import GIVEN, HELD
 from blueprint.workbooks.dpo.definitions.axes import n, o, p, t
 from blueprint.workbooks.dpo.definitions.steps import LABELS
 from blueprint.workbooks.dpo.steps import Derived, derived
-from tests.workbooks.dpo.recorded import Array, batch, log_softmax, runs
+from tests.workbooks.dpo.recorded import ORDER, Array, batch, log_softmax, runs
 
 DPO = settings_in(Path(str(files("blueprint.workbooks.dpo")))).settings
 RUN = Axis("l", "run", start=1)
 RUNS = list(runs())
 
 
+@cache
 def given() -> tuple[dict[str, Block], dict[Block, object]]:
     """Makes what every run starts from, typed, and its numbers."""
     known, others = batch(), batch("kto_mismatched")
@@ -30,8 +34,8 @@ def given() -> tuple[dict[str, Block], dict[Block, object]]:
     either = np.repeat(np.eye(pairs), 2, axis=1)
     numbers: dict[str, tuple[tuple[Axis, ...], object]] = {
         "count.pairs": ((), pairs),
-        "pair.chosen": ((p, n), either * is_chosen), "pair.rejected": ((p, n), either * (1 - is_chosen)),
-        "pair.either": ((p, n), either), "pair.same": ((o, p), np.eye(pairs)),
+        "pair.chosen": ((o, n), either * is_chosen), "pair.rejected": ((o, n), either * (1 - is_chosen)),
+        "pair.either": ((o, n), either), "pair.same": ((o, p), np.eye(pairs)),
         "pair.before": ((o, p), np.triu(np.ones((pairs, pairs)), 1)),
         "response.chosen": ((n,), is_chosen), "true.reward": ((n,), known.true_rewards),
         "policy.logprobs": ((n, t), known.logprobs("policy")), "reference.logprobs": ((n, t), known.logprobs("reference")),
@@ -46,9 +50,10 @@ def given() -> tuple[dict[str, Block], dict[Block, object]]:
 
 
 @cache
-def side_by_side() -> tuple[Derived, Values]:
-    """Computes all runs on the batch at once, a member of an axis for each."""
+def outlined() -> tuple[Derived, dict[Block, object]]:
+    """Outlines all runs on the batch at once, a member of an axis for each."""
     rows, numbers = given()
+    numbers = dict(numbers)
     used: dict[str, Any] = {}
     switch: dict[str, Any] = {}
     for key, setting in DPO.items():
@@ -58,10 +63,22 @@ def side_by_side() -> tuple[Derived, Values]:
         used[key] = made[RUN]
         if setting.words:
             switch[key] = Switch(setting.words, made[RUN])
-    steps = derived(rows, Choices(used, switch, (RUN,), labels=LABELS.labels, n=n))
-    blocks = list(dict.fromkeys(each for made in steps.rows.values() for each in _behind(made)))
+    return derived(rows, Choices(used, switch, (RUN,), labels=LABELS.labels)), numbers
+
+
+def computed(wanted: Iterable[Block]) -> Values:
+    """Computes blocks and all that they are made of."""
+    blocks = list(dict.fromkeys(each for made in wanted for each in _behind(made)))
+    _, numbers = outlined()
     sizes = {RUN: len(RUNS), n: 8, t: 8, p: 4}
-    return steps, compute(blocks, sizes, {block: numbers[block] for block in blocks if block.typed}, beyond=True)
+    return compute(blocks, sizes, {block: numbers[block] for block in blocks if block.typed}, beyond=True)
+
+
+@cache
+def side_by_side() -> tuple[Derived, Values]:
+    """Computes them."""
+    steps, _ = outlined()
+    return steps, computed(steps.rows.values())
 
 
 @cache
@@ -77,3 +94,27 @@ def test_the_definitions_give_what_a_library_computed(place: int) -> None:
     (steps, values), run = side_by_side(), RUNS[place]
     loss: Array = values[steps.rows["total_loss"]][place]
     assert abs(float(loss) - run.out["loss"]) <= 1e-12 * max(1.0, abs(run.out["loss"]))
+
+
+GRADIENTS = [place for place, run in enumerate(RUNS) if "grad_taken" in run.out]
+
+
+@cache
+def slopes() -> Array:
+    """The slope of each run's loss by the log-prob of each token, [run, response, position]."""
+    rows, _ = given()
+    steps, _ = outlined()
+    held = [steps.rows[name] for name in HELD]
+    constant = [rows[name] for name in GIVEN if name in rows] + held
+    made = gradient(steps.rows["total_loss"], [rows["policy.logprobs"]], constant=constant, along=(RUN,))
+    return np.asarray(computed(made.blocks)[made[rows["policy.logprobs"]]], float)
+
+
+@pytest.mark.parametrize(
+    "place", GRADIENTS, ids=[f"{RUNS[place].library}-{RUNS[place].variant}" for place in GRADIENTS]
+)
+def test_the_gradient_is_that_of_the_library(place: int) -> None:
+    """Recorded is the slope by the logit of the token written: times 1 − p of that by its log-prob."""
+    meant = np.array(RUNS[place].out["grad_taken"], float)[ORDER]
+    found = slopes()[place] * (1 - np.exp(batch().logprobs("policy")))
+    assert np.abs(found[:, : meant.shape[1]] - meant).max() <= 1e-11

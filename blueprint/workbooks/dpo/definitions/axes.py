@@ -1,9 +1,8 @@
 """Along what rows lie: pairs, the responses of all pairs, their positions; and tokens of the vocabulary."""
 
 from blueprint.language import Axis
-from blueprint.workbooks.common import t, v
+from blueprint.workbooks.common import n, t, v
 
-n = Axis("n", "response", start=1)
 p = Axis("p", "pair", start=1)
 o = p.alias("o")
 

@@ -8,7 +8,7 @@ DiscoPOP, 2406.08414; AOT, 2406.05882; ORPO, 2403.07691, eq. 4 and 7; RPO of NeM
 
 from typing import NamedTuple
 
-from blueprint.language import Operand, Sum, exp, log, maximum
+from blueprint.language import Operand, Sum, exp, less, log, maximum, where
 from blueprint.workbooks.dpo.definitions.axes import n, p, t
 from blueprint.workbooks.dpo.definitions.margins import Margins
 from blueprint.workbooks.dpo.definitions.sequences import Sequences
@@ -48,8 +48,8 @@ def _of_margin(of: Margins, s: Steps) -> dict[str, Operand]:
     used, u, right, wrong = s.use.used, of.argument, of.right, of.wrong
     smooth = used["loss.label_smoothing"]
     plain = s.pair("loss.sigmoid", -((1 - smooth) * right[p]) - smooth * wrong[p])
-    less = s.pair("loss.turned", smooth * wrong[p] - (1 - smooth) * right[p])
-    robust = s.pair("loss.robust", less[p] / (1 - 2 * smooth))
+    inverse = s.pair("loss.turned", smooth * wrong[p] - (1 - smooth) * right[p])
+    robust = s.pair("loss.robust", inverse[p] / (1 - 2 * smooth))
     half = s.one("loss.ipo_target", 1 / (2 * used["beta"]))
     off = s.pair("loss.ipo_off", of.difference[p] - half)
     sure = s.sigmoid("loss.sure", u)
@@ -134,7 +134,7 @@ def _odds(seen: Sequences, logp: Given, m: Given, s: Steps) -> dict[str, Operand
     s.under("Odds")
     odds = Sides(
         *(
-            s.pair(f"{side}.log_odds", x[p] - log(1 - exp(x[p])))
+            s.pair(f"{side}.log_odds", where(less(x[p], 0), x[p] - log(1 - exp(x[p])), 0))
             for side, x in zip(Sides._fields, seen.policy, strict=True)
         )
     )

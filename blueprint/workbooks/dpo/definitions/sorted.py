@@ -33,14 +33,14 @@ def _compared(name: str, x: Row, y: Row, s: Steps) -> Row:
 
 def _in_order(name: str, x: Row, s: Steps) -> Row:
     """Sorts a row, (p), upwards: each goes to the place that says how many are smaller, or equal and before it."""
-    down = s.along(f"{name}.down", (o,), x[o])
+    down = s.down(f"{name}.down", x)
     smaller = s.along(f"{name}.smaller", (o, p), less(down[o], x[p]))
     same = s.along(f"{name}.same", (o, p), equal(down[o], x[p]))
-    before = s.along(f"{name}.before", (o, p), same[o, p] * s.before[o, p])
+    before = s.along(f"{name}.before", (o, p), same[o, p] * s.places.before[o, p])
     rank = s.pair(f"{name}.rank", 1 + Sum(o, smaller[o, p]) + Sum(o, before[o, p]))
     left = s.along(f"{name}.left", (o, p))
     left[o.first - 1, p] = rank[p]
     left[o, p] = left[o - 1, p] - 1
     here = s.along(f"{name}.here", (o, p), equal(left[o, p], 0))
     placed = s.along(f"{name}.placed", (o,), Sum(p, here[o, p] * x[p]))
-    return s.pair(f"{name}.sorted", Sum(o, placed[o] * s.same[o, p]))
+    return s.across(f"{name}.sorted", placed)

@@ -1,0 +1,20 @@
+"""The record of DPO and its relatives."""
+
+from pathlib import Path
+
+from blueprint.workbooks.kind import Kind
+
+HERE = Path(__file__).parent
+KIND = Kind(
+    "dpo",
+    "DPO",
+    {"pairs": "blueprint.workbooks.dpo.schema:LEVEL"},
+    "blueprint.workbooks.dpo.whole:pairs_level",
+    presets="blueprint.workbooks.dpo.schema:dpo_presets",
+    settings="blueprint.workbooks.dpo.schema:DPO",
+    saved={"pairs": ("pair.number", "blueprint.workbooks.dpo.schema:numbers_in")},
+    numbers=HERE / "numbers",
+    models=HERE / "models.toml",
+    gradient="blueprint.workbooks.dpo.backward:MOVED",
+    whole={"mask": (1, "1 for a token of the response or 0 for any other")},
+)

@@ -1,0 +1,99 @@
+"""Level "pairs": two responses to each prompt, one chosen and one rejected; logits under two models are given; its presets."""
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blueprint.inputs import LONGEST, ROWS, Catalogue, Draft, Level, Numbers, Part, catalogue, refusal, settings_in
+from blueprint.inputs.entries import Flag, Number, Positive, Text, Word
+
+if TYPE_CHECKING:
+    from blueprint.reopening.saved import Saved
+
+FOLDER = Path(__file__).parent
+RECORDS = settings_in(FOLDER)
+DPO = RECORDS.settings
+"""The settings, their records being `conventions.toml`."""
+SETTINGS = "settings; one that is left out is as in the preset"
+_SLOTS = ("response", "position")
+MODELS = {"policy": "the policy in training", "reference": "the reference"}
+TYPED = {
+    "text.vocabulary": "vocabulary", "text.texts": "word_written", "text.response": "mask", "text.there": "text.mask",
+    "text.pair": "pair.number", "text.chosen": "response.chosen", "rewards.true": "true.reward",
+    "mismatched.texts": "mismatched.word_written", "mismatched.response": "mismatched.tokens",
+    **{f"{name}.logits": f"{name}.logits" for name in MODELS},
+    **{f"mismatched.{name}": f"mismatched.{name}.logits" for name in MODELS},
+}  # fmt: skip
+"""By key in a numbers file the block in which it is typed."""
+WORDS = ("text.texts", "mismatched.texts")
+
+
+@cache
+def dpo_presets() -> Catalogue:
+    """Read the presets of DPO and its relatives: the default and the libraries, by version."""
+    return catalogue(FOLDER, RECORDS)
+
+
+def numbers_in(file: "Saved") -> Numbers:
+    """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
+    parts: dict[str, Any] = {key: file.array(name) for key, name in TYPED.items()}
+    parts["text.vocabulary"] = tuple(map(str, parts["text.vocabulary"]))
+    for key in WORDS:
+        parts[key] = tuple(tuple(map(str, row)) for row in parts[key])
+    head = {"kind": "dpo", "level": "pairs", **file.head()}
+    return Numbers(**head, ppo=file.settings(), parts=parts | {"preset": file.preset(dpo_presets())})
+
+
+def _numbers(draft: Draft) -> Numbers:
+    """Make the numbers of a checked file.
+
+    Raises:
+        NumbersError: if there is no such preset, tables differ in shape, a token is unknown, or a pair is not one chosen and
+            one rejected response.
+    """
+    dpo_presets().preset(draft.parts["preset"])
+    parts = draft.fitted()
+    known = {each.casefold() for each in parts["text.vocabulary"]}
+    for key in WORDS:
+        for place, row in enumerate(parts[key], start=1):
+            if stray := next((word for word in row if word.casefold() not in known), ""):
+                raise refusal(f"{key}, row {place}", stray, "a token of text.vocabulary")
+    found = sorted(zip(parts["text.pair"], parts["text.chosen"], strict=True))
+    pairs = [(number, chosen) for number in range(1, len(found) // 2 + 1) for chosen in (0, 1)]
+    if not np.array_equal(np.array(found, dtype=float), np.array(pairs, dtype=float)):
+        raise refusal("text.pair", "pairs that are not one chosen and one rejected response each", "1, 1, 2, 2, …")
+    return draft.numbers(parts)
+
+
+LEVEL = Level(
+    "dpo",
+    "pairs",
+    "logits of pairs of responses, one chosen and one rejected, are given",
+    parts=(
+        Part("preset", Text, (), "the library or paper whose settings are used where none is given", "default"),
+        Part("text.vocabulary", Word, ("token",), "tokens differ by more than capitals", noun="token"),
+        Part("text.texts", Word, ("response", "token of the text"), "a text per row, its prompt first, pads last", noun="token"),
+        Part("text.response", Flag, _SLOTS, "1 on the tokens of the response; the first token of a text has no entry"),
+        Part("text.there", Flag, _SLOTS, "1 on prompt and response, 0 on pads; the first token of a text has no entry"),
+        Part("text.pair", Positive, ("response",), "the number of the pair"),
+        Part("text.chosen", Flag, ("response",), "1 on the chosen response of the pair"),
+        Part("rewards.true", Number, ("response",), "the true reward of each response, which RPO alone reads"),
+        Part("mismatched.texts", Word, _SLOTS, "for KTO: each prompt with the response to another one", noun="token"),
+        Part("mismatched.response", Flag, _SLOTS, "1 on the tokens of the mismatched response"),
+        *(Part(f"{name}.logits", Number, (*_SLOTS, "token"), f"{says}: a list per response, a row per position")
+          for name, says in MODELS.items()),
+        *(Part(f"mismatched.{name}", Number, (*_SLOTS, "token"), f"{says} on the mismatched texts")
+          for name, says in MODELS.items()),
+    ),
+    tables={
+        **dict.fromkeys(RECORDS.titles, SETTINGS), "text": "what was asked, chosen and rejected", "rewards": "what was meant",
+        "mismatched": "each prompt with another response", **MODELS, "reference": "logits, and settings",
+    },
+    settings=DPO,
+    of_settings="dpo",
+    presets=dpo_presets,
+    limits={"response": ROWS, "position": (1, LONGEST), "token": (2, 64), "token of the text": (2, LONGEST + 1)},
+    make=_numbers,
+)  # fmt: skip
