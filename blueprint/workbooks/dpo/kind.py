@@ -8,11 +8,11 @@ HERE = Path(__file__).parent
 KIND = Kind(
     "dpo",
     "DPO",
-    {"pairs": "blueprint.workbooks.dpo.schema:LEVEL"},
+    {"preferences": "blueprint.workbooks.dpo.schema:LEVEL"},
     "blueprint.workbooks.dpo.whole:pairs_level",
     presets="blueprint.workbooks.dpo.schema:dpo_presets",
     settings="blueprint.workbooks.dpo.schema:DPO",
-    saved={"pairs": ("pair.number", "blueprint.workbooks.dpo.schema:numbers_in")},
+    saved={"preferences": ("pair.number", "blueprint.workbooks.dpo.schema:numbers_in")},
     numbers=HERE / "numbers",
     models=HERE / "models.toml",
     gradient="blueprint.workbooks.dpo.backward:MOVED",

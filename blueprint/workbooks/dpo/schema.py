@@ -1,4 +1,4 @@
-"""Level "pairs": two responses to each prompt, one chosen and one rejected; logits under two models are given; its presets."""
+"""Level "preferences": two responses to each prompt, one chosen and one rejected; logits under two models are given; its presets."""
 
 from functools import cache
 from pathlib import Path
@@ -42,7 +42,7 @@ def numbers_in(file: "Saved") -> Numbers:
     parts["text.vocabulary"] = tuple(map(str, parts["text.vocabulary"]))
     for key in WORDS:
         parts[key] = tuple(tuple(map(str, row)) for row in parts[key])
-    head = {"kind": "dpo", "level": "pairs", **file.head()}
+    head = {"kind": "dpo", "level": "preferences", **file.head()}
     return Numbers(**head, ppo=file.settings(), parts=parts | {"preset": file.preset(dpo_presets())})
 
 
@@ -69,7 +69,7 @@ def _numbers(draft: Draft) -> Numbers:
 
 LEVEL = Level(
     "dpo",
-    "pairs",
+    "preferences",
     "logits of pairs of responses, one chosen and one rejected, are given",
     parts=(
         Part("preset", Text, (), "the library or paper whose settings are used where none is given", "default"),
