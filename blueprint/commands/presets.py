@@ -66,7 +66,7 @@ def _head(kind: Kind) -> None:
 def _tell_named(name: str, offered: list[tuple[Kind, Any]]) -> None:
     """Prints the presets of a name: of each kind that has one, since a library may do PPO and GRPO."""
     named = [(kind, level) for kind, level in offered if name in level.presets().presets]
-    near = [level for _, level in offered if get_close_matches(name, level.presets().presets)]
+    near = get_close_matches(name, [each for _, level in offered for each in level.presets().presets], n=1)
     for kind, level in named:
         if len(named) > 1:
             _head(kind)
@@ -74,7 +74,8 @@ def _tell_named(name: str, offered: list[tuple[Kind, Any]]) -> None:
         if len(named) > 1:
             click.echo()
     if not named:
-        next(iter(near), offered[0][1]).presets().preset(name)
+        levels = [level for _, level in offered if {*near} <= {*level.presets().presets}]
+        levels[0].presets().preset(name)
 
 
 def _tell_keys(level: Level) -> None:

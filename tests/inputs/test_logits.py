@@ -102,7 +102,8 @@ REFUSED = [
     ("old.logits=[[[0, nan, 1]]]", "old.logits, row 1, item 1: found nan, expected a finite number."),
     ("critic.values=[[1, 2, 3]]", "critic.values: found 1 row, expected 2, one per response, as text.responses has."),
     ("reward_model.scores=[1]", "reward_model.scores: found 1 number, expected 2, one per response, as text.responses has."),
-    ("rollout.draws=[]", "rollout: not at this level; numbers that begin at weights, classic, prompts or responses have it."),
+    ("rollout.draws=[]", "rollout: not at this level; numbers that begin at "
+     "weights, classic, prompts, responses or rollouts have it."),
     ("policy.Y=[]", "policy.Y: unknown key, "),
 ]  # fmt: skip
 

@@ -25,6 +25,7 @@ def test_every_part_of_every_record_is_where_it_says() -> None:
     assert [kind.name for kind in kinds()] == [
         "rlhf_ppo",
         "classic_ppo",
+        "dpo",
         "grpo",
         "kl_controller",
         "minibatch",

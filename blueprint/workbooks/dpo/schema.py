@@ -1,4 +1,4 @@
-"""Level "preferences": two responses to each prompt, one chosen and one rejected; logits under two models are given; its presets."""
+"""Level "preferences": two responses to each prompt, one chosen and one rejected; logits under two models are given."""
 
 from functools import cache
 from pathlib import Path
