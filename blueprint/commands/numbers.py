@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from blueprint.commands import console, door
+from blueprint.commands.own_data import Rows, of_rows, require_kind, source_in
 from blueprint.inputs import SCHEMA_FILE, Source, load, origins, read, read_as_off, schema_of, source_of, toml_of
 from blueprint.quoting import printable, table
 from blueprint.saving import refuse_existing, saved_whole
@@ -18,6 +19,7 @@ Examples:
   blueprint numbers --preset verl --set sizes.hidden=8 -o mine.toml
   blueprint numbers mine.toml --show
   blueprint numbers mine.xlsx -o mine.toml
+  blueprint numbers rollouts.jsonl --kind grpo -o mine.toml
   blueprint numbers --schema -o blueprint-numbers.schema.json
 """
 ZIP = b"PK\x03\x04"
@@ -34,6 +36,7 @@ ZIP = b"PK\x03\x04"
 @click.option("--conventions", type=click.Choice(["plain", "live"]), help="Whether every convention is a switch.")
 @click.option("--show", is_flag=True, help="List every key with its value, and where that comes from.")
 @click.option("--schema", is_flag=True, help="Write the JSON Schema of numbers files, for editors.")
+@of_rows
 @click.option("--force", is_flag=True, help="Replace a file that is there already.")
 def numbers(
     source: str,
@@ -42,12 +45,18 @@ def numbers(
     show: bool,
     schema: bool,
     force: bool,
+    kind: str | None,
+    columns: tuple[str, ...],
+    prompts: str | None,
+    most_tokens: int | None,
     **chosen: str | None,
 ) -> None:
     """Write all numbers of a workbook as a TOML file, each key with a comment.
 
-    They are those of a built-in set (see `blueprint list`), of a file.toml, or typed in a file.xlsx.
+    They are those of a built-in set (see `blueprint list`), of a file.toml, or typed in a file.xlsx; with --kind, rows of your own.
     """
+    rows = Rows(kind, columns, prompts, most_tokens)
+    require_kind(rows)
     options = [(f"--{name}", f"{name}={value}") for name, value in chosen.items() if value is not None]
     options += [("--set", each) for each in overrides]
     door.require(
@@ -61,14 +70,16 @@ def numbers(
     if schema:
         _deliver(_schema(), output, force)
     elif show:
-        for line in table([list(each) for each in origins(_source(source), options)]):
+        for line in table([list(each) for each in origins(_source(source, rows), options)]):
             console.say(line)
     else:
-        _write(_source(source), [each for _, each in options], output, force)
+        _write(_source(source, rows), [each for _, each in options], output, force)
 
 
-def _source(name: str) -> Source:
-    """Reads the tables of a built-in set, of a file, or of what is typed in a workbook."""
+def _source(name: str, rows: Rows) -> Source:
+    """Reads the tables of a built-in set, of a file, of what is typed in a workbook, or makes them of rows of one's own."""
+    if rows.kind is not None:
+        return source_in(Path(name), rows)
     if not _is_workbook(name):
         return read(name)
     from blueprint.reopening import back_from

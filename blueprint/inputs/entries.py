@@ -20,7 +20,7 @@ _LARGEST = 9.99e307  # about the largest number that can be typed into a cell
 DRAW_LOW, DRAW_HIGH = 0.01, 0.99
 _LARGEST_SEED = 2**32 - 1
 _PATTERN_SIGNS = "*?~"  # MATCH, which finds a word's id, reads these as patterns
-_ERRORS = ("#N/A", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NULL!")
+ERRORS = ("#N/A", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NULL!")
 _NOT_IN_XML = "\ufffe\uffff"
 
 
@@ -97,13 +97,15 @@ Ratio = Annotated[
 ]
 Title, About = _line(100), _line(255)
 Token: Any = Annotated[_line(_LONGEST_WORD, minLength=1), must_be("a word of at least one character", bool)]
+_NO_ERROR = must_be("a word that a spreadsheet does not take for an error", lambda text: text.upper() not in ERRORS)
+Written: Any = Annotated[Token, _NO_ERROR]
 Word: Any = Annotated[
     Token,
     must_be("a word without blanks", lambda text: text.split() == [text]),
     must_be(
         "a word without * ? ~, which a spreadsheet reads as patterns", lambda text: not set(text) & set(_PATTERN_SIGNS)
     ),
-    must_be("a word that a spreadsheet does not take for an error", lambda text: text.upper() not in _ERRORS),
+    _NO_ERROR,
     WithJsonSchema({"type": "string", "maxLength": _LONGEST_WORD, "pattern": r"^[^\s*?~]+$"}),
 ]
 Prompt = Annotated[

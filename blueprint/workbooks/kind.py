@@ -50,6 +50,8 @@ class Kind:
             shows (`blueprint.misconceptions`).
         comparison: how libraries are compared on one batch (`common.conventions.comparison.Comparison`).
         gradient: adds the gradients of its loss to a blueprint.
+        rows: makes the tables of a numbers file of rows of one's own (`own_data` of GRPO shows its arguments), and says, a line
+            each, what there is to know of the way.
         former: how files of older versions differ.
         dumps, verifier: how dumps of real runs are read (`dumps.DumpKind`), and how they are verified and made into numbers
             of such a workbook (`verifying.Verifier`).
@@ -68,6 +70,7 @@ class Kind:
     measured: Callable[[Any], bool] | Address | None = None
     dumps: Any | Address | None = None
     verifier: Any | Address | None = None
+    rows: Callable[..., Any] | Address | None = None
     witness: Any = None
     misconceptions: tuple[Any, ...] | Address = ()
     comparison: Any | Address | None = None

@@ -25,6 +25,7 @@ KIND = Kind(
         "responses": ("greedy", "blueprint.workbooks.grpo.schema:numbers_in"),
         "prompts": ("answer", "blueprint.workbooks.grpo.prompts:numbers_in"),
     },
+    rows="blueprint.workbooks.grpo.own_data:tables_from",
     witness="blueprint.workbooks.grpo.witness:WITNESS",
     misconceptions="blueprint.workbooks.grpo.misconceptions:MISCONCEPTIONS",
     numbers=HERE / "numbers",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blueprint.inputs import LONGEST, ROWS, Catalogue, Draft, Level, Numbers, Part, Setting, refusal
-from blueprint.inputs.entries import About, Flag, LogProb, Number, Token
+from blueprint.inputs.entries import About, Flag, LogProb, Number, Written
 from blueprint.workbooks.grpo.schema import GIVEN, PRESETS, TABLES, grpo_presets, preferred, presets_in
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ LEVEL = Level(
     parts=(
         *PRESETS,
         Part("text.prompts", About, ("prompt",), "a line for each prompt; the responses to one stand side by side", noun="prompt"),
-        Part("text.responses", Token, _TOKENS, "a response per row, its tokens; ? for one that is not known", noun="token"),
+        Part("text.responses", Written, _TOKENS, "a response per row, its tokens; ? for one that is not known", noun="token"),
         Part("text.truncated", Flag, ("response",), "1 where the response was cut off before its end; without it, 0", None),
         Part("reward.scores", Number, ("response",), "a number per response"),
         Part("reward.greedy", Number, ("prompt",), "that of the greedy response, which ReMax subtracts; without it, 0", None),

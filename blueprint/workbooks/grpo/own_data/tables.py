@@ -1,0 +1,191 @@
+"""From a file of one's own to the tables of a numbers file, and what there is to say of the way."""
+
+from collections.abc import Mapping, Sequence
+from math import isnan
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from blueprint.inputs import LONGEST, NumbersError, counted, name_of, refusal
+from blueprint.quoting import printable, unquoted
+from blueprint.workbooks.grpo.own_data.cells import flag_of, listed, number_of, numbers_of, tokens_of
+from blueprint.workbooks.grpo.own_data.columns import Columns, columns_of
+from blueprint.workbooks.grpo.own_data.grouped import Group, chosen, groups_in, heading, some_cells
+from blueprint.workbooks.grpo.own_data.records import Record, records_in
+
+MODELS = ("policy", "old", "reference", "engine")
+UNKNOWN = "?"
+MOST_COLUMNS = 16_000
+"""Cells in a row, all responses side by side: a sheet has 16,384 columns."""
+
+
+class Written(NamedTuple):
+    """A response: its tokens, its reward, whether it was cut off, and by model the numbers of its tokens."""
+
+    where: str
+    tokens: list[str]
+    reward: float
+    truncated: float
+    numbers: dict[str, list[float]]
+    aligned: bool
+
+
+def tables_from(
+    path: Path, told: Sequence[str] = (), prompts: str | None = None, most_tokens: int | None = None
+) -> tuple[dict[str, Any], list[str]]:
+    """Returns the tables of a numbers file of responses and rewards, and a line for everything one should know of them.
+
+    told: which column is which, `what=column`. prompts: those to be taken, such as 1-3,7. most_tokens: of each response those
+    that are kept. Raises NumbersError, with file and line, for what cannot be read so.
+    """
+    name, records = printable(path.name), records_in(path)
+    columns = columns_of(some_cells(records), told, name)
+    every = groups_in(records, columns)
+    groups = chosen(every, prompts, name)
+    written = [_written(row, columns) for group in groups for row in group.rows]
+    said = [*columns.said, *_taken(groups, every, written)]
+    written, cut = _within(written, most_tokens)
+    said += cut
+    logs, spoken = _of_models(written)
+    titles = [heading(group.prompt) for group in groups]
+    said += spoken + (
+        [f"prompts longer than {len(titles[0][0])} letters are cut"] if any(cut for _, cut in titles) else []
+    )
+    size = len(groups[0].rows)
+    about = f"{counted(size, 'response')} to each of {counted(len(groups), 'prompt')}, read from {name}."
+    reward = {"scores": [each.reward for each in written], **_greedy(groups, columns)}
+    text = {
+        "prompts": [title for title, _ in titles],
+        "responses": [each.tokens for each in written],
+        "truncated": [each.truncated for each in written],
+    }
+    head = {"level": "rollouts", "title": name_of(path), "about": about[:255]}
+    return {**head, "text": text, "reward": reward, **logs}, said
+
+
+def _written(row: Record, columns: Columns) -> Written:
+    """Reads what stands in a row of one response."""
+    cells = {what: row.cells.get(name) for what, name in columns.names.items()}
+    numbers = {}
+    for what in (*MODELS, "entropy"):
+        if cells.get(what) not in (None, "", []):
+            where = f"{row.where}, {unquoted(columns.names[what])}"
+            numbers[what] = numbers_of(cells[what], where, None if what == "entropy" else 0.0)
+    tokens = tokens_of(listed(cells["tokens"] if cells.get("tokens") else cells.get("response")))
+    counts = {len(each) for each in numbers.values()}
+    if len(counts) > 1:
+        raise refusal(
+            row.where, f"lists of {' and '.join(map(str, sorted(counts)))} numbers", "one for each token in all"
+        )
+    aligned = not counts or len(tokens) in counts
+    if not aligned:
+        if cells.get("tokens"):
+            raise refusal(
+                row.where, f"{len(tokens)} tokens and {max(counts)} log-probs", "as many of the one as of the other"
+            )
+        tokens = _spelled(cells, max(counts)) or [UNKNOWN] * max(counts)
+    cut = (
+        flag_of(cells["truncated"], f"{row.where}, {unquoted(columns.names['truncated'])}")
+        if "truncated" in cells
+        else 0.0
+    )
+    return Written(row.where, tokens, _reward(row, columns), cut, numbers, aligned)
+
+
+def _spelled(cells: Mapping[str, Any], count: int) -> list[str]:
+    """Returns the tokens that stand beside the log-probs, as OpenAI's servers write them."""
+    for what in MODELS:
+        found = listed(cells.get(what))
+        each = found.get("content") if isinstance(found, dict) else found
+        if (
+            isinstance(each, list)
+            and len(each) == count
+            and all(isinstance(one, dict) and "token" in one for one in each)
+        ):
+            return tokens_of([one["token"] for one in each])
+    return []
+
+
+def _reward(row: Record, columns: Columns) -> float:
+    """Adds up the rewards of a response; one of several that is missing was not given, and adds nothing."""
+    found = {}
+    for name, weight in columns.weights.items():
+        cell, where = listed(row.cells.get(name)), f"{row.where}, {unquoted(name)}"
+        parts = list(cell.values()) if isinstance(cell, dict) else [cell]
+        found[name] = [weight * number_of(each, where) for each in parts]
+    numbers = [each for several in found.values() for each in several if not isnan(each)]
+    if not numbers:
+        names = unquoted(" + ".join(columns.weights))
+        raise refusal(
+            f"{row.where}, {names}",
+            "no number",
+            "the reward of the response; leave out the rows of its prompt, or write it",
+        )
+    return sum(numbers)
+
+
+def _taken(groups: Sequence[Group], every: Sequence[Group], written: Sequence[Written]) -> list[str]:
+    """Says what was taken, and how texts became tokens."""
+    said = [
+        f"groups: {counted(len(groups), 'prompt')} of {len(every)}, {counted(len(groups[0].rows), 'response')} to each"
+    ]
+    if len(groups[0].rows) == 1:
+        said.append("one response to each prompt: a group of one has no other to be compared with")
+    if not all(each.aligned for each in written):
+        said.append(
+            "tokens: log-probs are of other tokens than what stands between blanks, which are written ? where unknown"
+        )
+    return said
+
+
+def _within(written: Sequence[Written], most: int | None) -> tuple[list[Written], list[str]]:
+    """Keeps the first tokens of each response, where that is asked for. Raises NumbersError for what fits no workbook."""
+    longest = max(written, key=lambda each: len(each.tokens))
+    room = min(LONGEST, MOST_COLUMNS // len(written) - 2)
+    if most is None and len(longest.tokens) > room:
+        raise NumbersError(
+            f"{longest.where}: {len(longest.tokens):,} tokens, but there is room for {room} of each response; "
+            f"--most-tokens 40 keeps the first 40 of each, or choose fewer prompts with --prompts."
+        )
+    if most is None or len(longest.tokens) <= most:
+        return list(written), []
+    if not 1 <= most <= room:
+        raise NumbersError(f"--most-tokens {most}: write a number from 1 to {room}.")
+    kept = [
+        each._replace(tokens=each.tokens[:most], numbers={name: row[:most] for name, row in each.numbers.items()})
+        for each in written
+    ]
+    cut = sum(len(each.tokens) > most for each in written)
+    return kept, [
+        f"--most-tokens: {counted(cut, 'response')} cut to the first {most} tokens; lengths and loss are of these"
+    ]
+
+
+def _of_models(written: Sequence[Written]) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Returns log-probs and entropies by table, and what stands for what. Raises NumbersError where only some rows have them."""
+    tables: dict[str, dict[str, Any]] = {}
+    for what in (*MODELS, "entropy"):
+        there = [what in each.numbers for each in written]
+        if any(there):
+            if not all(there):
+                lacking = written[there.index(False)]
+                raise refusal(f"{lacking.where}, {what}", "no log-probs", "some in every row that is taken, or in none")
+            table, key = ("policy", "entropy") if what == "entropy" else (what, "logprobs")
+            tables.setdefault(table, {})[key] = [each.numbers[what] for each in written]
+    if "logprobs" in tables.get("policy", {}) or not tables:
+        return tables, [] if tables else ["no log-probs: a first step, on which every ratio is 1"]
+    stands = next((name for name in ("old", "engine", "reference") if name in tables), "")
+    if not stands:
+        return {}, ["entropy is left out: without log-probs nothing is compared with it"]
+    tables["policy"] = {**tables.pop(stands), **tables.get("policy", {})}
+    return tables, [f"log-probs of the policy in training: those of {stands} stand there, a first step"]
+
+
+def _greedy(groups: Sequence[Group], columns: Columns) -> dict[str, list[float]]:
+    """Returns the reward of the greedy response to each prompt, where there is a column of it."""
+    if (name := columns.names.get("greedy")) is None:
+        return {}
+    rows = [group.rows[0] for group in groups]
+    found = [number_of(row.cells.get(name), f"{row.where}, {unquoted(name)}") for row in rows]
+    if any(map(isnan, found)):
+        raise refusal(f"{rows[[*map(isnan, found)].index(True)].where}, {unquoted(name)}", "nothing", "a number")
+    return {"greedy": found}
