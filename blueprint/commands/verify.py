@@ -25,6 +25,7 @@ Examples:
   blueprint import run.safetensors --preset verl -o step_120.xlsx
   blueprint import run.npz --worst 4 --by kl --tokens 32
   blueprint import run.npz --rows 0,3 -o two.xlsx
+  blueprint import grpo_000003_*.safetensors -o step_3.xlsx
 \b
 Exit codes: 0 written; 1 written, but the library's numbers deviate, or not every formula was proved; 2 wrong use;
 3 the file cannot be read, or not be replayed.
@@ -109,7 +110,7 @@ def _rows(context: click.Context, option: click.Parameter, value: str | None) ->
 
 
 @click.command("import", epilog=IMPORT_EXAMPLES)
-@click.argument("path", type=click.Path(path_type=Path), metavar="FILE")
+@click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FILE...")
 @click.option("--preset", metavar="NAME", help="What the library does  [default: as the file says]")
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key; may be repeated."
@@ -140,7 +141,7 @@ def _rows(context: click.Context, option: click.Parameter, value: str | None) ->
 @click.option("--no-proof", is_flag=True, help="Do not have the file recalculated by an independent engine.")
 @click.option("--force", is_flag=True, help="Replace the file if it is there already.")
 def import_(
-    path: Path,
+    files: tuple[Path, ...],
     output: Path | None,
     preset: str | None,
     overrides: tuple[str, ...],
@@ -150,13 +151,15 @@ def import_(
 ) -> None:
     """Make a workbook of a few words of a training minibatch; the rest of the batch stands in it as typed numbers.
 
-    The whole minibatch is computed again first, and compared with what the library logged.
+    The whole minibatch is computed again first, and compared with what the library logged. Of a step of GRPO name all files:
+    whole groups are shown.
     """
     door.need_torch("import")
     from blueprint.commands.verify_files import book_of
     from blueprint.verifying import VerifyOptions, ViewOptions
 
-    target = output or path.with_suffix(".xlsx")
-    refuse_target(target, force, path)
-    book, agrees = book_of(path, VerifyOptions(preset, overrides), ViewOptions(**view), name_of(path))
+    target = output or files[0].with_suffix(".xlsx")
+    for path in files:
+        refuse_target(target, force, path)
+    book, agrees = book_of(files, VerifyOptions(preset, overrides), ViewOptions(**view), name_of(files[0]))
     sys.exit(0 if console.saved(book, target, not no_proof) and agrees else door.DIFFERENCE)

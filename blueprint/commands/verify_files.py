@@ -16,6 +16,7 @@ from blueprint.commands import console, door
 from blueprint.dumps import Dump, MinibatchError, metadata_of, read_dump
 from blueprint.language import NotationError
 from blueprint.verifying import (
+    Part,
     Shown,
     StepVerdict,
     VerifyOptions,
@@ -79,21 +80,32 @@ def verified(dumps: Sequence[Dump], options: VerifyOptions, unread: Mapping[Path
     return found
 
 
-def book_of(path: Path, options: VerifyOptions, view: ViewOptions, name: str) -> tuple[Book, bool]:
-    """Verifies a dump, prints what it comes to, and makes a workbook; also returns whether everything agreed.
+def book_of(paths: Sequence[Path], options: VerifyOptions, view: ViewOptions, name: str) -> tuple[Book, bool]:
+    """Verifies a dump, or those of a step, prints what they come to, and makes a workbook; also returns whether everything agreed.
 
     A part of a larger batch is whitened as that was.
     """
-    dump = read_dump(path)
-    part, verifier = step.alone(verified([dump], options, {})), verifier_of(dump)
-    console.say(f"{part.chosen}\n\n{text_of(part.verdict)}\n")
+    dumps = [read_dump(path) for path in paths]
+    verifier, whole = verifier_of(dumps[0]), verified(dumps, options, {})
+    part, agrees = (step.alone(whole) if len(dumps) == 1 else _together(dumps, whole, options)), whole.agrees
+    console.say(f"{text_of_step(whole)}\n" if len(dumps) > 1 else f"{part.chosen}\n\n{text_of(part.verdict)}\n")
     fitted = "; ".join(f"{name} with {line}" for name, line in part.verdict.left_open.items() if line)
     if fitted:
         console.say(f"The workbook whitens as the larger batch was, by what was fitted: {fitted}.")
         part = step.alone(verified([verifier.whitened_alike(part.verdict)], options, {}))
     with door.ending_in(door.Refused, MinibatchError):
         shown = verifier.shown(part.verdict, part.chosen, view)
-    return _book(shown, name, view.gradients), part.verdict.agrees
+    return _book(shown, name, view.gradients), agrees
+
+
+def _together(dumps: Sequence[Dump], found: StepVerdict, options: VerifyOptions) -> Part:
+    """Returns the files of a step as one dump, verified. Refuses kinds whose files are shown one by one."""
+    together = verifier_of(dumps[0]).together
+    if together is None:
+        raise door.Refused(f"{len(dumps)} files are named, of dumps that are shown one by one: import each by itself")
+    with door.ending_in(door.Refused, MinibatchError):
+        one = together([part.verdict.replayed.batch for part in found.parts])
+    return step.alone(verified([one], options, {}))
 
 
 def _book(shown: Shown, name: str, gradients: bool) -> Book:

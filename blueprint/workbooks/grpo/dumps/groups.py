@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from blueprint.dumps import Array, require
+from blueprint.workbooks.grpo.dumps.step import TOLD
 
 NO_GROUP = -1
 
@@ -27,7 +28,7 @@ def groups_of(
     """
     if told is not None:
         require(len(told) == count, f"group: found {len(told)} entries, expected {count}, one for each response.")
-        return Groups(_numbered(told), "as the file says")
+        return Groups(_numbered(told), TOLD)
     if index is not None and each:
         return Groups(index // each, f"by row_index, {each} side by side")
     same = None if prompts is None else _of_prompts(prompts)

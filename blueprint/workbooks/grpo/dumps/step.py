@@ -10,6 +10,9 @@ import numpy as np
 
 from blueprint.dumps import Array, Minibatch
 
+TOLD = "as the file says"
+"""How groups were told that the file itself names."""
+
 
 @dataclass(frozen=True)
 class GroupedStep(Minibatch):
@@ -34,7 +37,7 @@ class GroupedStep(Minibatch):
         return np.asarray(first.argsort().argsort()[inverse])
 
     def some(self, rows: Array) -> GroupedStep:
-        """Returns some of the responses, those where rows, [B], is true."""
+        """Returns some of the responses, by their places, or where rows, [B], is true."""
         every = np.arange(len(self.mask)) if self.rows is None else np.asarray(self.rows)
         tensors = {name: array[rows] for name, array in self.tensors.items()}
         return replace(self, tensors=tensors, slots=self.slots[rows], first=self.first[rows], rows=every[rows])
@@ -51,10 +54,16 @@ class GroupedStep(Minibatch):
         sizes = self.sizes
         if not len(sizes):
             return "group (which prompt each response answers)"
-        whole = self.each or int(sizes.max())
-        if (sizes < whole).any() or (self.each is None and whole == 1):
-            return f"the other responses of {int((sizes < max(whole, 2)).sum())} of {len(sizes)} groups"
-        return ""
+        uneven = self.each is None and self.by == TOLD and not self._divided  # the file itself says which are a group
+        whole = self.each or (2 if uneven else max(2, int(sizes.max())))
+        few = int((sizes < whole).sum())
+        return f"the other responses of {few} of {len(sizes)} group{'s' * (len(sizes) > 1)}" if few else ""
+
+    @property
+    def _divided(self) -> bool:
+        """Whether the file says that it is a part of its step."""
+        counts = () if self.place is None else (self.place.world_size, self.place.minibatches, self.place.microbatches)
+        return any((each or 1) > 1 for each in counts)
 
     @property
     def head(self) -> str:
@@ -62,8 +71,11 @@ class GroupedStep(Minibatch):
         sizes = self.sizes
         if not len(sizes):
             return f"A step of GRPO: {len(self.mask)} responses, in groups that nothing tells."
+        s = "s" * (len(sizes) > 1)
         many = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
-        return f"A step of GRPO: {len(self.mask)} responses to {len(sizes)} prompts, {many} to each; groups {self.by}."
+        return (
+            f"A step of GRPO: {len(self.mask)} responses to {len(sizes)} prompt{s}, {many} to each; groups {self.by}."
+        )
 
     @property
     def facts(self) -> Mapping[str, Any]:

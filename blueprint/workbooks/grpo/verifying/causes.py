@@ -97,7 +97,8 @@ SLIPS: Mapping[str, tuple[tuple[str, Ways], ...]] = {
         ("the entropy added to the loss, not taken off", {"factor": {"entropy": -1.0}}),
         ("the better of both surrogates, not the worse", {"factor": {"in_loss": -1.0, "policy_loss": -1.0}}),
         ("the token behind each response counted, too", {"mask": "one_more"}),
-        ("pads counted as tokens", {"mask": "all"}),
+        ("pads counted as tokens, of loss 0", {"padded": True}),
+        ("pads counted as tokens, with a loss of their own", {"mask": "all"}),
         ("the last token of each response left out", {"mask": "no_last"}),
     ),
 }  # fmt: skip

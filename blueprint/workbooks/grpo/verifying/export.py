@@ -1,11 +1,190 @@
-"""From a step of GRPO that was computed again to the numbers of a workbook: some of its groups."""
+"""From a step of GRPO that was computed again to the numbers of a workbook: some of its groups, whole, as they are."""
 
-from blueprint.dumps import MinibatchError
-from blueprint.verifying import Chosen, Shown, Verdict, ViewOptions
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from blueprint.dumps import Array, MinibatchError, require
+from blueprint.inputs import LONGEST, ROWS, Numbers
+from blueprint.verifying import Agreement, Chosen, Settings, Shown, Verdict, ViewOptions
+from blueprint.workbooks.grpo.dumps import GroupedStep
+from blueprint.workbooks.grpo.rollouts import without
+from blueprint.workbooks.grpo.schema import grpo_presets
+from blueprint.workbooks.grpo.verifying.feeding import scores
+from blueprint.workbooks.grpo.verifying.picking import picked
+from blueprint.workbooks.grpo.verifying.recompute import recompute
+from blueprint.workbooks.grpo.verifying.replayed import Replayed
+
+NEAR = 1e-12
+"""How far |a − b| may be, over 1 + the largest of a row, and over the smallest spread: both are float64, a cell has 15 digits."""
+GIVEN = {
+    "policy.logprobs": "logprobs_new", "old.logprobs": "logprobs_old", "reference.logprobs": "logprobs_ref",
+    "engine.logprobs": "logprobs_rollout", "policy.entropy": "entropy",
+}  # fmt: skip
+"""By key of a numbers file, the tensor that is typed there."""
+COMPARED = {"advantages": "advantages", "ratio": "ratio", "policy.token_loss": "token_loss", "kl_new.counts": "kl_new"}
+LOSSES = ("policy_loss", "total_loss")
+
+
+@dataclass(frozen=True)
+class View:
+    """Some groups of a step. step: their responses, group by group; settings: the conventions in force."""
+
+    step: GroupedStep
+    settings: Settings
+    preset: str
+    all: bool
+
+    @property
+    def label(self) -> str:
+        """Says what is shown."""
+        groups = self.step.groups
+        count = 0 if groups is None else len(np.unique(groups))
+        rows = ", ".join(map(str, self.step.rows if self.step.rows is not None else range(len(self.step.mask))))
+        every = "all" if self.all else "some"
+        return f"{every} groups of the step, {count} with {len(self.step.mask)} responses: rows {rows}"
 
 
 def shown(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> Shown:
-    """Shows whole groups of a step. Raises MinibatchError."""
-    raise MinibatchError(
-        f"{verdict.replayed.batch.path} is a step of GRPO, of which no workbook is made yet: verify says what it comes to"
+    """Shows whole groups of a step. Raises MinibatchError for rows that are not there, or groups that are not whole."""
+    found: Replayed = verdict.replayed
+    view = _view(verdict, chosen, options)
+    again = recompute(replace(view.step, share=None), view.settings, device="cpu")
+    remarks = (
+        () if view.all else ("The losses are those of the groups shown; of the whole step they are what verify says.",)
     )
+    return Shown(
+        view.label,
+        (*remarks, *_stand_ins(found.batch)),
+        lambda name: numbers_of(view, name),
+        lambda arrays: agreement(arrays, again, view),
+    )
+
+
+def _view(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> View:
+    found: Replayed = verdict.replayed
+    batch, settings = found.batch, found.settings
+    lacks = found.lacks.get("advantages")
+    require(
+        not lacks,
+        f"{batch.path} is shown group by group, and lacks {lacks}: name all files of the step, with their scores",
+    )
+    rows = picked(verdict, options)
+    every = len(rows) == len(batch.mask)
+    over = settings["advantage.whiten"] != "none" or settings["group.std"] in (
+        "batch",
+        "residual",
+        "batch_of_advantages",
+    )
+    require(
+        every or not (over or settings["group.baseline"] == "batch"),
+        f"{batch.path} is whitened, or compared, over all {len(batch.mask)} responses: a workbook shows up to {ROWS[1]}, "
+        "all of them or none",
+    )
+    step = replace(batch.some(rows), share=None)
+    longest = int(step.mask.sum(axis=1).max())
+    require(
+        longest <= LONGEST,
+        f"{batch.path} has a response of {longest} tokens there: a workbook shows {LONGEST}; --rows others",
+    )
+    return View(step, settings, chosen.preset.name, every)
+
+
+def numbers_of(view: View, name: str) -> Numbers:
+    """Makes the numbers of a workbook that begins at log-probs, 15 digits of each."""
+    step, groups = view.step, view.step.groups
+    assert groups is not None
+    given = _given(step)
+    parts: dict[str, object] = {
+        "preset": view.preset,
+        "compare": (),
+        "text.prompts": tuple(f"prompt {each + 1}" for each in range(int(groups.max()) + 1)),
+        "text.responses": _words(step),
+        "text.truncated": _truncated(step),
+        "reward.scores": _digits(scores(step)),
+        "reward.greedy": _digits(_first_of(step, groups)),
+        **{key: _ragged(step, tensor) for key, tensor in given.items()},
+    }
+    usual, asked = grpo_presets().preset(view.preset).values, without(given)
+    ppo = {key: view.settings[key] for key in asked if view.settings[key] != usual[key]}
+    title = name if step.step is None else f"{name}, step {step.step}"
+    about = f"{len(step.mask)} responses of a step of {step.library or 'GRPO'}, whole groups, by preset {view.preset}"
+    return Numbers(kind="grpo", level="rollouts", name=name, title=title, about=about, ppo=ppo, parts=parts)
+
+
+def _given(step: GroupedStep) -> dict[str, str]:
+    """Returns by key the tensors that are typed: where the file has but one of old and new log-probs, those of the policy."""
+    found = {key: tensor for key, tensor in GIVEN.items() if tensor in step.tensors}
+    if "logprobs_new" not in step.tensors:
+        found["policy.logprobs"] = "logprobs_old"
+    if found["policy.logprobs"] == "logprobs_old" or step.called.get("logprobs_old") == step.called.get("logprobs_new"):
+        del found["old.logprobs"]
+    return found
+
+
+def _words(step: GroupedStep) -> tuple[tuple[str, ...], ...]:
+    """Returns what stands for each token: its id, or its number within the response."""
+    ids = step.tensors.get("response_ids")
+    rows = (np.flatnonzero(mask) for mask in step.mask)
+    if ids is None:
+        return tuple(tuple(f"token {at + 1}" for at, _ in enumerate(each)) for each in rows)
+    return tuple(tuple(f"#{int(ids[row, at])}" for at in each) for row, each in enumerate(rows))
+
+
+def _ragged(step: GroupedStep, tensor: str) -> tuple[tuple[float, ...], ...]:
+    """Returns a number of each token, response by response; rounding may have lifted a log-prob above 0, which it is not."""
+    array = np.asarray(step.tensors[tensor], np.float64)
+    array = np.minimum(array, 0.0) if tensor.startswith("logprobs") else array
+    return tuple(tuple(_digits(row[mask]).tolist()) for row, mask in zip(array, step.mask, strict=True))
+
+
+def _truncated(step: GroupedStep) -> Array:
+    if "truncated" in step.tensors:
+        return np.asarray(step.tensors["truncated"] == 1, np.float64)
+    return 1.0 - np.asarray(step.tensors.get("ended", np.ones(len(step.mask))), np.float64)
+
+
+def _first_of(step: GroupedStep, groups: Array) -> Array:
+    """Returns the score of the greedy response to each prompt, 0 where the file has none."""
+    each = np.asarray(step.tensors.get("greedy", np.zeros(len(groups))), np.float64)
+    return np.asarray(each[np.unique(groups, return_index=True)[1]])
+
+
+def _digits(values: Array) -> Array:
+    clean = np.nan_to_num(np.asarray(values, np.float64))
+    return np.array([float(f"{value:.15g}") for value in clean.ravel()]).reshape(clean.shape)
+
+
+def _stand_ins(step: GroupedStep) -> tuple[str, ...]:
+    return tuple(f"The dump has no {tensor}: {STANDS[tensor]}." for tensor in STANDS if tensor not in step.tensors)
+
+
+STANDS = {
+    "logprobs_new": "those of the old policy stand there, as on a first step, so that every ratio is 1",
+    "logprobs_ref": "the workbook has no KL", "entropy": "the workbook has no entropy",
+}  # fmt: skip
+
+
+def agreement(arrays: Mapping[str, Array], ours: Replayed, view: View) -> Agreement:
+    """Compares rows and losses of a workbook with the groups computed again."""
+    here = np.asarray(arrays["mask"], float) == 1
+    lacks = ours.lacks
+    found = {}
+    for block, row in COMPARED.items():
+        if block in arrays and row in ours.rows and row not in lacks:
+            theirs = np.asarray(arrays[block], float)[:, : here.shape[1]][here]
+            found[block] = _apart(theirs, ours.rows[row][view.step.mask])
+    for name in LOSSES:
+        if name in arrays and name in ours.numbers and name not in lacks:
+            found[name] = _apart(np.asarray(arrays[name], float), np.asarray(ours.numbers[name]))
+    if not found:
+        raise MinibatchError(f"{view.step.path} has nothing that a workbook and verify both compute")
+    room = float(
+        np.max(ours.room.get("advantages", np.zeros(1)), initial=0.0, where=np.isfinite(ours.room["advantages"]))
+    )
+    return Agreement(found, NEAR * max(1.0, room / 1e-15) if room else NEAR)
+
+
+def _apart(theirs: Array, ours: Array) -> float:
+    return float(np.abs(theirs - ours).max(initial=0.0) / (1 + np.abs(ours).max(initial=0.0)))

@@ -17,14 +17,22 @@ def whole_of(batch: GroupedStep, steps: Sequence[GroupedStep]) -> Whole | None:
     if len(same) < 2:
         return None
     try:
-        together = joined(same, batch.path)
+        step = together(same)
     except MinibatchError:
         return None
-    assert isinstance(together, GroupedStep)
     at = next(place for place, each in enumerate(same) if each is batch)
     before = sum(len(each.mask) for each in same[:at])
-    step = replace(together, tensors=dict(together.tensors) | _apart(same))
     return Whole(step, slice(before, before + len(batch.mask)))
+
+
+def together(steps: Sequence[GroupedStep]) -> GroupedStep:
+    """Returns the files of the first pass over a rollout as one step. Raises MinibatchError where they cannot be joined."""
+    first = [each for each in steps if each is steps[0] or _of_one_pass(each, steps[0])]
+    if len(first) == 1:
+        return first[0]
+    found = joined(first, first[0].path)
+    assert isinstance(found, GroupedStep)
+    return replace(found, tensors=dict(found.tensors) | _apart(first))
 
 
 def _of_one_pass(one: GroupedStep, other: GroupedStep) -> bool:

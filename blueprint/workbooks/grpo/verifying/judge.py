@@ -169,6 +169,14 @@ class Judge:
         paid = used["kl.place"] in ("none", "loss") or not float(used["kl.coef"])
         return plain and paid and coarsest(self._dtypes, SIGNAL) == "float32"
 
+    @property
+    def rounding_rules(self) -> bool:
+        """Whether rounding of the rewards may move some advantage by more than advantages are rounded to."""
+        room, rows = self.straight.room.get("advantages"), self.straight.rows
+        return room is not None and bool(
+            room.max() > self.tolerance(ALL["advantages"]) * (1 + np.abs(rows["advantages"]).max())
+        )
+
     def _near_the_clip(self, tolerance: float) -> float:
         """Returns the share of tokens whose clip rounding decides; where a mean is over responses, they may weigh more."""
         ratio, mask = self.straight.rows.get("ratio"), self.batch.mask

@@ -16,7 +16,8 @@ from blueprint.workbooks.grpo.verifying.credited import Credited, credited
 from blueprint.workbooks.grpo.verifying.feeding import Fed, asked, fed
 from blueprint.workbooks.grpo.verifying.needs import WHOLE_STEP, lacking
 from blueprint.workbooks.grpo.verifying.replayed import NOTHING, PLAIN, Given, Replayed, Ways, Whole
-from blueprint.workbooks.grpo.witness import Asked, Losses, Responses, average, losses
+from blueprint.workbooks.grpo.verifying.watching import sizes, watched
+from blueprint.workbooks.grpo.witness import Asked, Losses, Responses, losses
 
 PARTS = ("policy_loss", "kl_loss", "entropy", "total_loss")
 
@@ -96,8 +97,11 @@ def _losses(found: Replayed, of: Fed, A: Tensor, use: Asked, ways: Ways, sized: 
     parts = int(ways.get("parts", 1))
     made = _in_parts(of, (A, left), use, parts, made)
     factors: Any = ways.get("factor", {})
+    thinner = float(found.batch.mask.mean()) if ways.get("padded") else 1.0  # of a mean over all slots
     scale = shares(found.batch, use) if ways.get("share", True) else {}
-    numbers = {name: float(number) * scale.get(name, 1.0) for name, number in zip(PARTS, _parts(made), strict=True)}
+    numbers = {
+        name: float(number) * thinner * scale.get(name, 1.0) for name, number in zip(PARTS, _parts(made), strict=True)
+    }
     bonus = use.number("loss.ent_coef")
     numbers["total_loss"] = (
         factors.get("policy_loss", 1.0) * numbers["policy_loss"]
@@ -109,7 +113,7 @@ def _losses(found: Replayed, of: Fed, A: Tensor, use: Asked, ways: Ways, sized: 
     found.numbers |= numbers | watched(responses, made, A[of.order], use)
     if not sized:
         return
-    size = _sizes(responses, made, left[of.order], coef, use)
+    size = sizes(responses, made, left[of.order], coef, use)
     found.sizes |= {name: size.get(name, size["policy_loss"]) * abs(scale.get(name, 1.0)) for name in numbers}
     found.sizes |= {name: 1.0 + abs(found.numbers[name]) for name in found.numbers if name not in found.sizes}
 
@@ -159,42 +163,3 @@ def shares(batch: GroupedStep, use: Asked) -> dict[str, float]:
     policy = of.get(use.word("loss.aggregation"), 1.0)
     kl = use.word("kl.aggregation")
     return {"policy_loss": policy, "kl_loss": policy if kl == "as_policy" else of.get(kl, 1.0)}
-
-
-def watched(of: Responses, made: Losses, A: Tensor, use: Asked) -> dict[str, float]:
-    """Returns what is logged beside the losses: means over tokens, of the ratio, of clipped tokens, of entropy and KL."""
-    low, high = use.limit("loss.clip_low"), use.limit("loss.clip_high")
-    m, r, nothing = of.mask, made.ratio, torch.zeros_like(made.ratio)
-    below = nothing if low is None else ((r < 1 - low) & (A < 0)).to(m)
-    above = nothing if high is None else ((r > 1 + high) & (A > 0)).to(m)
-    x = {
-        "clip.fraction_low": below, "clip.fraction_high": above, "clip.fraction": below + above, "mean.ratio": r,
-        "entropy.mean": of.entropy, "kl.mean_new": made.kl, "approx_kl": of.old - of.new,
-    }  # fmt: skip
-    count, per = m.sum().clamp(min=1), m.sum(1).clamp(min=1)
-    found = {name: float((each * m).sum() / count) for name, each in x.items()}
-    rows = {f"{name}.rows": float(((each * m).sum(1) / per).mean()) for name, each in x.items() if "fraction" in name}
-    return found | rows
-
-
-def _sizes(of: Responses, made: Losses, left: Tensor, coef: float, use: Asked) -> dict[str, float]:
-    """Returns the mean size of what each part of the loss averages."""
-    ones = of.mask
-
-    def mean(x: Tensor, setting: str) -> float:
-        mode = use.word(setting)
-        mode = use.word("loss.aggregation") if mode == "as_policy" else mode
-        if mode == "prompt_mean":
-            return float((x.abs() * ones).sum() / ones.sum().clamp(min=1))
-        return float(average(x.abs(), ones, left, of, use, setting))
-
-    policy = mean(made.tokens * made.weight, "loss.aggregation") * abs(use.number("loss.factor"))
-    kl, entropy = mean(made.kl, "kl.aggregation"), mean(of.entropy, "loss.entropy_aggregation")
-    total = policy + abs(coef) * kl + abs(use.number("loss.ent_coef")) * entropy
-    return {
-        "policy_loss": policy,
-        "kl_loss": kl,
-        "entropy": entropy,
-        "total_loss": total,
-        "adds.kl_loss": abs(coef) * kl,
-    }

@@ -14,12 +14,13 @@ NOTHING: Given = MappingProxyType({})
 Ways = Mapping[str, Any]
 """What is done otherwise than in every library: known mistakes, and conventions that no setting names.
 
-factor: by quantity, what it is multiplied by: −1 for the other sign. parts: losses are means over so many parts of the rows, one
-below the other. swap: by tensor, which one stands in its place. moved: tensors whose columns stand one later (1) or earlier (−1).
+factor: by quantity, what it is multiplied by, −1 for the other sign; in_loss is that of the advantages in the loss alone.
+parts: losses are means over so many parts of the rows, one below the other. share: False where losses are means over the file,
+not its share of those over a larger batch. padded: losses are means over all slots, those behind a response with the loss 0.
+swap: by tensor, which one stands in its place. moved: tensors whose columns stand one later (1) or earlier (−1).
 groups: "interleaved" where row i answers prompt i modulo the number of prompts; "rows" where groups are rows side by side.
-mask: "all" where pads count, too; "no_last" without the last
-token of each response, "one_more" with the one behind. inverted: the ratio is old over new.
-share: False where losses are means over the file, not its share of those over a larger batch.
+mask: "all" where pads count, too; "no_last" without the last token of each response; "one_more" with the one behind.
+inverted: the ratio is old over new.
 """
 PLAIN: Ways = MappingProxyType({})
 

@@ -63,10 +63,21 @@ class StepTrial(NamedTuple):
 
     def compared(self, each: Try | None = None, given: Given | None = None, until: str = "") -> dict[str, Compared]:
         """Compares what the file logged with what comes out, as the settings say or with something done otherwise."""
+        if each is None and given is None:
+            return self._straight()
         settings, ways = (each.settings, each.ways) if each else (self.settings, PLAIN)
         return self.judge.compared(
             recompute(self.batch, settings, ways, given or {}, until, self.whole, self.device, sized=False), until
         )
+
+    def _straight(self) -> dict[str, Compared]:
+        """Compares with what was computed from the inputs alone; where rounding of rewards that are alike makes advantages of it,
+        and these agree, the losses are made of the file's own."""
+        found = self.judge.compared(self.judge.straight)
+        first = found.get("advantages")
+        if first is None or not first.agrees or not self.judge.rounding_rules:
+            return found
+        return {**self.compared(given=self.given), "advantages": first}
 
 
 def trial_of(batch: GroupedStep, settings: Settings, options: VerifyOptions, whole: Whole | None) -> StepTrial:
