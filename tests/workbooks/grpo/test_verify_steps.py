@@ -15,7 +15,7 @@ Array = npt.NDArray[np.float64]
 SETTINGS = {"group.std": "group", "group.eps": 1e-4, "loss.aggregation": "token_mean", "kl.place": "none"}
 
 
-def advantages(scores: Array, groups: Array, eps: float = 1e-4) -> Array:
+def advantages(scores: Array, groups: npt.NDArray[Any], eps: float = 1e-4) -> Array:
     """(r − mean)/(std + ε) of each group."""
     found = np.zeros_like(scores)
     for group in np.unique(groups):
