@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,12 @@ from tests.page.finished import finished
 from tests.workbooks import glossary_page
 from tests.workbooks.test_labels import BOOKS
 from tests.workbooks.tried import DEFAULT, FIRST, SAYS, typed_in
+
+
+@cache
+def groups() -> Book:
+    """Makes the workbook of groups of responses."""
+    return Book(blueprint_of(load("grpo")))
 
 
 def sheet_of(book: Book, title: str) -> Sheet | None:
@@ -63,9 +71,10 @@ def test_measured_numbers_stand_beside_the_numbers_for_which_they_were_measured_
 
 
 def test_every_change_can_be_tried_in_some_workbook_and_every_cell_of_it_may_be_typed_into() -> None:
-    found = {each.do for book in BOOKS.values() for each in tries(book.blocks)}
+    books = (*BOOKS.values(), groups())
+    found = {each.do for book in books for each in tries(book.blocks)}
     assert found == {each.do for each in all_tries()}
-    for book in BOOKS.values():
+    for book in books:
         assert all(book.blocks[name].typed for each in tries(book.blocks) for name in each.type)
 
 
@@ -107,7 +116,7 @@ def test_page_and_sheet_are_made_of_one_table() -> None:
     assert glossary_page.PAGE.read_text(encoding="utf-8") == glossary_page.page()
     assert glossary_page.CONTRIBUTING.read_text(encoding="utf-8") == glossary_page.contributing()
     assert len({term.term for term in terms()}) == len(terms()) > 45
-    everywhere = {name for book in (*BOOKS.values(), Book(blueprint_of(load("grpo")))) for name in book.blocks}
+    everywhere = {name for book in (*BOOKS.values(), groups()) for name in book.blocks}
     assert [name for term in terms() for name in term.rows if name not in everywhere] == []
 
 

@@ -34,10 +34,11 @@ LOOKED_FOR = (
 )  # fmt: skip
 """Rows that one looks for; they are marked."""
 PLAIN = ("seen.left", "seen.over", "advantage.baseline", "group.length", "group.divided_by", "kl_new.k1", "kl_new.k3",
-         "rollout.token", "seen.counts", "kl_loss", "entropy", "share.policy", "share.kl", "share.entropy", "weight.policy",
+         "rollout.token", "seen.counts", "seen.mean", "advantage.token", "advantage.whitened", "kl_loss",
+         "entropy", "share.policy", "share.kl", "share.entropy", "weight.policy",
          "group.mean", "group.deviation", "group.less_baseline", "surrogate.unclipped", "surrogate.clipped", "ratio.clipped",
          "advantage.response", "policy.counts", "average.length")  # fmt: skip
-"""Rows on the way that are not folded."""
+"""Rows on the way that are not folded; a folded row would not be drawn on Charts either."""
 
 
 def step_sheets(
