@@ -16,9 +16,11 @@ from difflib import get_close_matches
 from enum import Enum
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
 from blueprint.page import digits, parse_cell
+from blueprint.page.lean import lean
 
 Value: TypeAlias = float | str | bool | None
 Cells: TypeAlias = dict[tuple[str, str], Value]
@@ -88,8 +90,8 @@ def with_ironcalc(path: Path) -> Cells:
         import ironcalc
     except ImportError as error:
         raise EngineMissing("The engine ironcalc is not installed; get it with `pip install ironcalc`.") from error
-    with reading(path), _silently():
-        model = ironcalc.load_from_xlsx(str(path))
+    with reading(path), TemporaryDirectory() as folder, _silently():
+        model = ironcalc.load_from_xlsx(str(lean(path, Path(folder) / "lean.xlsx")))
         model.evaluate()
     sheets = [sheet["name"] for sheet in model.get_worksheets_properties()]
     letters = cache(ironcalc.column_name_from_number)
