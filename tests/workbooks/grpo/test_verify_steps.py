@@ -153,6 +153,7 @@ def test_a_mean_over_each_file_in_place_of_its_share_is_named() -> None:
 
 PLANTED: dict[str, Any] = {
     "the opposite sign": lambda t: {"advantages": -t["advantages"]},
+    "group.eps = 0.033": lambda t: {"advantages": advantages(t["scores"], t["group"], 0.033)},
     "groups that are interleaved": lambda t: {"advantages": advantages(t["scores"], np.arange(12) % 3)},
     "group.std = none": lambda t: {"advantages": t["scores"] - np.repeat(t["scores"].reshape(3, 4).mean(1), 4)},
     "group.ddof = 0": lambda t: {"advantages": np.concatenate(
@@ -190,6 +191,18 @@ def test_mistakes_in_the_loss_are_named(cause: str) -> None:
     assert found.first is not None
     assert found.first.compared.name == "total_loss"
     assert any(each.said.startswith(cause) for each in found.causes)
+
+
+def test_a_kl_coefficient_that_nobody_uses_is_fitted() -> None:
+    tensors = step(GROUPS)
+    mask, draw = tensors["response_mask"] > 0, np.random.default_rng(5)
+    tensors["logprobs_ref"] = np.where(
+        mask, np.minimum(tensors["logprobs_new"] + draw.normal(0, 0.2, mask.shape), 0), 0
+    )
+    x = tensors["logprobs_new"] - tensors["logprobs_ref"]
+    total = loss(tensors) + 0.0123 * float((np.exp(-x) - 1 + x)[mask].mean())
+    found = verify_one(dump(tensors, total, hyperparameters={"kl.place": "loss", "kl.coef": 0.04})).verdict
+    assert [each.said for each in found.causes] == ["kl.coef = 0.0123"]
 
 
 def test_advantages_whitened_over_more_than_the_file_holds_are_left_open_and_a_turned_sign_is_not() -> None:

@@ -8,7 +8,8 @@ from blueprint.inputs.setting import OFF, Setting
 from blueprint.verifying import Settings, shown
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
-from blueprint.workbooks.grpo.verifying.replayed import PLAIN, Ways
+from blueprint.workbooks.grpo.verifying.fitted import fitted
+from blueprint.workbooks.grpo.verifying.replayed import NOTHING, PLAIN, Given, Ways, Whole
 
 NUMBERS: Mapping[str, tuple[float, ...]] = {
     "group.eps": (0.0, 1e-9, 1e-8, 1e-6, 1e-5, 1e-4), "group.ddof": (0.0, 1.0), 
@@ -37,10 +38,18 @@ class Try(NamedTuple):
     ways: Ways = PLAIN
 
 
-def tries(batch: GroupedStep, settings: Settings, name: str) -> Iterator[list[Try]]:
-    """Yields what may have been done otherwise where a quantity deviates, in stages, the likelier first."""
+def tries(
+    batch: GroupedStep, settings: Settings, name: str, given: Given = NOTHING, whole: Whole | None = None
+) -> Iterator[list[Try]]:
+    """Yields what may have been done otherwise where a quantity deviates, in stages, the likelier first.
+
+    given, whole: as `recompute` takes them, for numbers that the file itself gives away.
+    """
     signal = name == "advantages"
-    yield [*_conventions(batch, settings, signal), *_slips(batch, settings, name)]
+    few, many = _slips(batch, settings, name)
+    yield [*few, *_conventions(batch, settings, signal), *many]
+    own = fitted(batch, settings, name, given, whole)
+    yield [Try(f"{dotted(key)} = {shown(value)}", {**settings, key: value}) for key, value in own]
     yield list(_presets(settings))
     yield list(_pairs(settings, signal))
 
@@ -105,23 +114,24 @@ SLIPS: Mapping[str, tuple[tuple[str, Ways], ...]] = {
 """Mistakes, by the quantity in which they show first."""
 
 
-def _slips(batch: GroupedStep, settings: Settings, name: str) -> Iterator[Try]:
-    """Yields mistakes, then a loss that was multiplied, divided, or averaged in parts."""
-    found = {"advantages": ("advantages",), "ratio": ("ratio",), "kl_new": ("kl_new",)}.get(
-        name, ("ratio", "loss", "kl_new")
+def _slips(batch: GroupedStep, settings: Settings, name: str) -> tuple[list[Try], list[Try]]:
+    """Returns mistakes, signs first; and a loss that was averaged in parts, multiplied or divided."""
+    of = {"advantages": ("advantages",), "ratio": ("ratio",), "kl_new": ("kl_new",)}.get(
+        name, ("loss", "ratio", "kl_new")
     )
-    yield from (Try(label, settings, ways) for of in found for label, ways in SLIPS[of])
+    few = [Try(label, settings, ways) for each in of for label, ways in SLIPS[each]]
     if name in ("advantages", "ratio", "kl_new", "token_loss"):
-        return
+        return few, []
+    own = [Try(f"the opposite sign of {name}", settings, {"factor": {name: -1.0}})]
     if batch.share is not None:
-        yield Try("a mean over this file alone, not its share of the larger batch's", settings, {"share": False})
-    yield Try(f"the opposite sign of {name}", settings, {"factor": {name: -1.0}})
-    rows = len(batch.mask)
+        own.append(Try("a mean over this file alone, not its share of the larger batch's", settings, {"share": False}))
+    rows, many = len(batch.mask), list[Try]()
     for count in (each for each in range(2, min(rows, 64) + 1) if rows % each == 0 or each <= MOST_PARTS):
         if rows % count == 0:
-            yield Try(f"a mean over {count} microbatches, each averaged by itself", settings, {"parts": count})
-        yield Try(f"everything multiplied by {count}", settings, {"factor": {name: float(count)}})
-        yield Try(f"everything divided by {count}", settings, {"factor": {name: 1.0 / count}})
+            many.append(Try(f"a mean over {count} microbatches, each averaged by itself", settings, {"parts": count}))
+        many.append(Try(f"everything multiplied by {count}", settings, {"factor": {name: float(count)}}))
+        many.append(Try(f"everything divided by {count}", settings, {"factor": {name: 1.0 / count}}))
+    return [*own, *few], many
 
 
 def _presets(settings: Settings) -> Iterator[Try]:

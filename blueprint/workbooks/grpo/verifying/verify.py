@@ -36,7 +36,7 @@ from blueprint.workbooks.grpo.verifying.replayed import PLAIN, Given, Replayed, 
 
 TOKENS = 1 << 22
 """So many tokens are gone through for causes at most: all of them on a small step, the likeliest on a large one."""
-OVERHEAD, FEWEST = 1 << 12, 24
+OVERHEAD, FEWEST = 1 << 12, 32
 ELSEWHERE = 3
 """So many other files that deviate a cause is tried on."""
 
@@ -70,6 +70,11 @@ class StepTrial(NamedTuple):
             recompute(self.batch, settings, ways, given or {}, until, self.whole, self.device, sized=False), until
         )
 
+    def tries(self, name: str) -> Iterator[list[Try]]:
+        """Yields what may have been done otherwise where a quantity deviates."""
+        before = {key: value for key, value in self.given.items() if key in ALL[name].after}
+        return tries(self.batch, self.settings, name, before, self.whole)
+
     def _straight(self) -> dict[str, Compared]:
         """Compares with what was computed from the inputs alone; where rounding of rewards that are alike makes advantages of it,
         and these agree, the losses are made of the file's own."""
@@ -100,7 +105,7 @@ def verdict_of(trial: StepTrial, preset: str, explain: bool) -> Verdict:
         return open_
 
     def likely(name: str) -> Iterator[list[Try]]:
-        return tries(batch, trial.settings, name) if explain else iter(())
+        return trial.tries(name) if explain else iter(())
 
     lines, first, causes = judged(trial, likely, left, trial.most)
     early = before_first_update(batch)
@@ -173,10 +178,10 @@ def causes_in(trials: Sequence[StepTrial], first: StepLine | None) -> tuple[Matc
         return ()
     name, where = first.name, [next(of for of in trials if of.batch is batch) for batch in first.deviating]
     here = next(of for of in where if of.batch is first.first[1])
-    found = causes_of(here, tries(here.batch, here.settings, name), name, here.most).matches
+    found = causes_of(here, here.tries(name), name, here.most).matches
     for other in [each for each in where if each is not here][:ELSEWHERE]:
         said = {each.said for each in found}
-        again = [[each for stage in tries(other.batch, other.settings, name) for each in stage if each.label in said]]
+        again = [[each for stage in other.tries(name) for each in stage if each.label in said]]
         also = {each.said for each in causes_of(other, again, name).matches}
         found = tuple(each for each in found if each.said in also) or found
     return found
