@@ -17,7 +17,7 @@ from blueprint.workbooks.common import (
 from blueprint.workbooks.grpo.definitions.axes import i, n, o, q, t, v
 from blueprint.workbooks.grpo.definitions.steps import LABELS
 
-LEAD = "the prompts, the responses to each side by side, and how each was scored; logits stand on the sheets of their models"
+LEAD = "the prompts, the responses to each side by side, and how each was scored; {} stand on {}"
 MODELS = {
     "engine": ("Engine", "what the generation engine, which wrote the tokens, says of them"),
     "old": ("Old policy", "π_old, the policy at the start of the step, reads the same tokens"),
@@ -79,7 +79,8 @@ def inputs_sheet(given: Rows) -> Sheet:
                 tuple(Row(given[name], "text" if name == "word_written" else "") for name in texts if name in given)),
         Section("Which column is that of which response", tuple(minor(given[name]) for name in columns)),
     )  # fmt: skip
-    return Sheet("Inputs", LEAD, sections, (n, t))
+    where = ("logits", "the sheets of their models") if words else ("log-probs", "a sheet of their own")
+    return Sheet("Inputs", LEAD.format(*where), sections, (n, t))
 
 
 def model_sheet(name: str, given: Rows, head: InView) -> tuple[Sheet, Rows]:

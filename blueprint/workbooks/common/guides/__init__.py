@@ -117,7 +117,7 @@ def loop_section(blocks: Mapping[str, Block], texts: Mapping[str, str]) -> list[
             (
                 Flow((outer, down, back)),
                 Note(texts.get("stored", LOOP)),
-                Note(STEPS if OPTIMISER in blocks else ONE_STEP),
+                Note(STEPS if OPTIMISER in blocks else texts.get("once", ONE_STEP)),
             ),
         )
     ]

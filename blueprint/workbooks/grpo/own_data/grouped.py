@@ -13,7 +13,7 @@ from blueprint.workbooks.grpo.own_data.records import Record
 
 PER_RESPONSE = ("response", "tokens", "truncated", "policy", "old", "reference", "engine", "entropy")
 """What a row of a prompt has a list of, with an entry for each response."""
-SHOWN = 60
+SHOWN = 72
 """Letters of a prompt that stand above its responses."""
 
 
