@@ -90,7 +90,8 @@ SAYS = Says(
         "Type into cream cells; everything else follows. The sheet Walk derives one token; Charts has the pictures.",
         "Steps on the way, and what other conventions would do, are folded: + in the margin opens them, 2 above it all.",
     ),
-    "Beside each value stands what it is a mean of; its link leads to the row.",
+    "Beside each value stands what it is a mean of; its link leads to the row. A loss of 0 may learn all the same: a workbook "
+    "built with --gradients says above how many tokens a step makes likelier, and how long the gradient is.",
     "Pick a library or a paper on Conventions, and everything follows. blueprint which --numbers grpo-batch ranks them.",
     heading="GRPO by hand",
     which="Which GRPO this is",
