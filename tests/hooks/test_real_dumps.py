@@ -90,3 +90,16 @@ def test_a_change_in_one_file_of_a_step_is_found_there(run: str, name: str, tmp_
     assert found.first is not None
     assert found.first.name == PLANTED[run, name]
     assert changed.name in {Path(each.path).name for each in found.first.deviating}
+
+
+def test_what_no_convention_expresses_is_said_and_not_compared(tmp_path: Path) -> None:
+    """verl's GSPO with a critic."""
+    path = REAL / "verl_0_9" / "token-mean-verl-ppo" / "verl-ppo_000000_0_1_1_0.safetensors"
+    with safe_open(path, "np") as file:
+        tensors, metadata = {key: file.get_tensor(key) for key in file.keys()}, file.metadata()  # noqa: SIM118
+    said = json.loads(metadata["hyperparameters"]) | {"loss_mode": "gspo"}
+    save_file(tensors, tmp_path / path.name, metadata | {"hyperparameters": json.dumps(said)})
+    batch = read_minibatch(tmp_path / path.name)
+    assert not {"policy_loss", "total_loss", "clip_fraction.used"} & set(batch.logged)
+    (note,) = [note for note in batch.notes if note.startswith("not compared")]
+    assert note.endswith("no convention says loss_mode = gspo (a loss that is not clipped as in PPO)")
