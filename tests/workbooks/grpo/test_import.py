@@ -32,6 +32,7 @@ def test_the_files_of_a_real_step_of_trl_become_a_workbook_of_all_its_groups(tmp
     assert "all groups of the step, 2 with 8 responses" in out
     found, here = read(tmp_path / "a.xlsx"), [each for each in written(files[0].parent) if each.said["epoch"] == "0"]
     assert found["preset"] == "trl_dapo"
+    assert str(found["word_written"][0][0]) == f"#{int(here[0].tensors['completion_ids'][0][0])}"
     theirs = np.sort(of_pass(here, "advantages"))
     np.testing.assert_allclose(np.sort(found["group.advantage"].ravel()), theirs, atol=4e-7)  # TRL's are float32
     assert float(found["total_loss"]) == pytest.approx(np.mean([each.logged["loss"] for each in here]), abs=1e-6)

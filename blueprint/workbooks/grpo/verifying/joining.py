@@ -32,7 +32,15 @@ def together(steps: Sequence[GroupedStep]) -> GroupedStep:
         return first[0]
     found = joined(first, first[0].path)
     assert isinstance(found, GroupedStep)
-    return replace(found, tensors=dict(found.tensors) | _apart(first))
+    return replace(found, tensors=dict(found.tensors) | _apart(first) | _written(first, found.mask.shape[1]))
+
+
+def _written(steps: Sequence[GroupedStep], width: int) -> dict[str, np.ndarray]:
+    """Returns the tokens of the responses, which stand in workbooks; shorter rows are padded at the right."""
+    if any("response_ids" not in each.tensors for each in steps):
+        return {}
+    ids = [np.asarray(each.tensors["response_ids"])[:, :width] for each in steps]
+    return {"response_ids": np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in ids])}
 
 
 def _of_one_pass(one: GroupedStep, other: GroupedStep) -> bool:
