@@ -19,12 +19,13 @@ A4_WIDTH = 11.69
 
 @dataclass(frozen=True)
 class Picture:
-    """What to show: a sheet, the range of it, and how high the picture is in inches (landscape A4 is 11.69 wide)."""
+    """What to show: a sheet, the range of it, how high it is in inches (landscape A4 is 11.69 wide), and the workbook."""
 
     name: str
     sheet: str
     cells: str
     inches: float
+    book: str = "rlhf_ppo.xlsx"
 
 
 PICTURES = (
@@ -32,6 +33,8 @@ PICTURES = (
     Picture("old-policy", "Old policy", "A1:Z75", 7.6),
     Picture("reward-and-advantage", "Reward & advantage", "A1:Z34", 4.6),
     Picture("walk", "Walk", "A1:G49", 5.6),
+    Picture("grpo-groups", "Groups", "A1:Z88", 5.2, "grpo.xlsx"),
+    Picture("grpo-rules", "Rules", "A1:Z37", 4.6, "grpo.xlsx"),
 )
 
 
@@ -39,7 +42,7 @@ def main() -> None:
     """Renders every picture into the folder `pictures`."""
     for picture in PICTURES:
         with tempfile.TemporaryDirectory() as room:
-            render(HERE / "rlhf_ppo.xlsx", picture, Path(room), HERE / "pictures" / picture.name)
+            render(HERE / picture.book, picture, Path(room), HERE / "pictures" / picture.name)
 
 
 def render(source: Path, picture: Picture, room: Path, target: Path) -> None:

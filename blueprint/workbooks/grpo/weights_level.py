@@ -59,7 +59,7 @@ def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
         head=head,
         sheets=(_inputs({**given, **codes}, length), *models, engine, judged),
         sizes=_sizes(numbers),
-        names={k: "x{}", j: "h{}", one: "1", v: given["vocabulary"]},
+        names={k: "x{}", j: "h{}", one: "1", v: given["vocabulary"], q: "prompt {}"},
         checked=(
             checks.no_gap(given["is_given"]),
             checks.not_empty(given["is_given"]),
