@@ -16,7 +16,10 @@ from blueprint.workbooks import blueprint_of
 WORKBOOKS = Path(__file__).parent.parent / "workbooks"
 NUMBERS = {
     "rlhf_ppo.xlsx": "default",
-    **{f"{name}.xlsx": name for name in ("very-very-sleepy", "ten-libraries", "classic", "kl-controller", "epochs", "grpo", "reinforce")},
+    **{
+        f"{name}.xlsx": name
+        for name in ("very-very-sleepy", "ten-libraries", "classic", "kl-controller", "epochs", "grpo", "reinforce")
+    },
 }
 CACHED = re.compile(r"(?<=</f><v>)[^<]*(?=</v>)")
 
