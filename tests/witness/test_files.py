@@ -161,7 +161,7 @@ def test_a_device_that_is_not_here_is_refused(device: str) -> None:
     [
         (
             lambda: {"a": np.array(1.0)},
-            "of no kind of workbook that torch computes: it has none of the blocks old.W or",
+            "of no kind of workbook that torch computes: it has none of the blocks old_critic.W or",
         ),
         (lambda: with_cell("given", (0, 1), "cat"), "the token 'cat', which is not in the vocabulary: add it there"),
         (lambda: changed(kl_estimator_yours="k4"), "kl_estimator is 'k4': write one of k1, k2, k3"),
