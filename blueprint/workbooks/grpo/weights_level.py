@@ -92,7 +92,7 @@ def _models(given: Rows, chosen: Chosen) -> tuple[list[Sheet], InView, Rows]:
     old = old_policy(given)
     rows = {**given, **rows_on(old)}
     head = InView(rows["word_written"], rows["mask"], rows["word_read"])
-    read = [reference(head, rows, None), reward_model(head, rows)]
+    read = [reference(head, rows, None), reward_model(head, rows, "judge.score")]
     rows |= rows_on(*read)
     new = new_policy(head, rows, chosen.settings.used["update_step"], None)
     return [old, *read, new], head, {**rows, **rows_on(new)}
@@ -115,7 +115,7 @@ def _rewards(head: InView, rows: Rows, chosen: Chosen) -> tuple[Sheet, Rows]:
     written, ends, length = (link(f"rules.{name}", rows[row]) for name, row in
                              (("written", "rollout.written"), ("ends", "rollout.ends"), ("length", "response.length")))  # fmt: skip
     cut = LABELS.each("truncated", 1 - Sum(t, ends[n, t]))
-    model = LABELS.each("score.model", Sum(t, rows["reward.score"][n, t]))
+    model = LABELS.each("score.model", Sum(t, rows["judge.score"][n, t]))
     found = {**rows, **answers(rows), **named(cut, model)}
     found |= rules(found, written, here.mask, ends, length, chosen.settings)
     found |= named(scores(found, chosen.settings)) | {"response.tokens": rows["mask"]}

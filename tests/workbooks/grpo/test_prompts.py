@@ -72,7 +72,7 @@ def test_anywhere_pays_for_a_response_that_says_more_than_the_answer() -> None:
 def test_typed_scores_and_the_reward_model_take_the_place_of_the_rules() -> None:
     assert row("score", ("reward.from", "typed")).tolist() == row("score.typed").tolist()
     judged = row("score", ("reward.from", "model"))
-    np.testing.assert_array_equal(judged, row("reward.score").sum(-1))
+    np.testing.assert_array_equal(judged, row("judge.score").sum(-1))
     assert len(set(judged.round(6))) > 3
 
 

@@ -38,13 +38,13 @@ class Rewards(NamedTuple):
     used: Block
 
 
-def score_of(m: Block, head: Block) -> Block:
+def score_of(m: Block, head: Block, name: str = "reward.score") -> Block:
     """Takes the reward model's number where the last word was *read* to the column that *wrote* it.
 
     A response that was cut is scored at its last word, like one that ended.
     """
     n, t = m.axes
-    score = block("reward.score", (n, t), "score", "reward model's score, on the last token", source=source_of("SCORE"))
+    score = block(name, (n, t), "score", "reward model's score, on the last token", source=source_of("SCORE"))
     return defined(score, m[n, t] * (1 - m[n, t + 1]) * head[n, t + 1])
 
 

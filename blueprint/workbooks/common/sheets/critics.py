@@ -84,15 +84,18 @@ def _critic(
     return sheet_of(title, lead, (*above, *sections, last), head, first=0 if above else 1)
 
 
-def reward_model(head: InView, rows: Rows) -> Sheet:
-    """Outlines the reward model, taken as trained: one number after every token, of which the last one counts."""
+def reward_model(head: InView, rows: Rows, score: str = "reward.score") -> Sheet:
+    """Outlines the reward model, taken as trained: one number after every token, of which the last one counts.
+
+    score: the name of its row.
+    """
     lead = (
         "reads the whole text; its number after the last token is the score, given to the column that wrote that token"
     )
     weights = (memory_weights("reward_model"), head_weights("reward_model"))
     here = head.on("reward_model")
     out, sections = _number("reward_model", ("RM", "number after the token just read"), weights, rows)
-    last = _last_section(weights[1], (out, key(score_of(here.mask, out))))
+    last = _last_section(weights[1], (out, key(score_of(here.mask, out, score))))
     return sheet_of("Reward model", lead, (*sections, last), here)
 
 

@@ -145,7 +145,7 @@ def judged(batch: Batch, found: Named, given: Named, rows: Held, read: Tensor) -
     out = with_end(batch.exists * models.score(model, memory))[0]
     mask = given["mask"]
     score = mask * (1 - with_end(mask)[:, 1:]) * out[:, 1:]
-    made = {"reward_model.out": out, "reward.score": score, "score.model": score.sum(-1)}
+    made = {"reward_model.out": out, "judge.score": score, "score.model": score.sum(-1)}
     made |= {"reward_model.inputs": models.inputs(model, read, memory)[0], "reward_model.memory": memory[0]}
     made |= ruled(batch, given, rows)
     words = ("rules", "typed", "model")

@@ -28,5 +28,5 @@ def _sizes(file: File) -> object:
 
 
 WITNESS = KindWitness(
-    ("old_critic.W", "reward_model.score", "mean.reward.score"), ("rollout.draw", "mask"), compute, group_key
+    ("old_critic.W", "reward_model.score", "reward.score"), ("rollout.draw", "mask"), compute, group_key
 )
