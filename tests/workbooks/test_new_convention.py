@@ -37,9 +37,9 @@ import json
 from blueprint.book import Book
 from blueprint.dumps.mentioned import mentioned
 from blueprint.inputs import load, schema_of, toml_of
-from blueprint.which.page import phrase_of
+from blueprint.which.page import Telling
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.common.conventions.data import LIVE, rlhf
 from tests.dumps.pages import SETTING, names
 
 once, twice = (Book(blueprint_of(load("default", ["conventions=live", f"value.scale={scale}"]))) for scale in (1, 2))
@@ -52,7 +52,7 @@ print(json.dumps({
     "file": [line for line in toml_of(load("default", ["value.scale=2"])).splitlines() if line.startswith("scale")],
     "schema": schema_of()["$defs"]["weights"]["properties"]["value"]["properties"]["scale"],
     "mentioned": mentioned({"hyperparameters": {"critic.loss_scale": 3}}, "verl").settings["value.scale"],
-    "said": phrase_of("value.scale", values),
+    "said": Telling(None, LIVE).phrase("value.scale", values),
 }))
 """
 

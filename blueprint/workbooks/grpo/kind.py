@@ -21,9 +21,9 @@ KIND = Kind(
     presets="blueprint.workbooks.grpo.schema:grpo_presets",
     settings="blueprint.workbooks.grpo.schema:GRPO",
     saved={
-        "rollouts": ("policy.logprobs", "blueprint.workbooks.grpo.rollouts:numbers_in"),
-        "responses": ("greedy", "blueprint.workbooks.grpo.schema:numbers_in"),
         "prompts": ("answer", "blueprint.workbooks.grpo.prompts:numbers_in"),
+        "responses": ("engine.logits", "blueprint.workbooks.grpo.schema:numbers_in"),
+        "rollouts": ("greedy", "blueprint.workbooks.grpo.rollouts:numbers_in"),
     },
     rows="blueprint.workbooks.grpo.own_data:tables_from",
     witness="blueprint.workbooks.grpo.witness:WITNESS",

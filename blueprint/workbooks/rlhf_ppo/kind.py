@@ -28,7 +28,7 @@ KIND = Kind(
     settings="blueprint.workbooks.common.conventions.data:LIVE",
     saved={
         "logits": ("end_word", "blueprint.workbooks.rlhf_ppo.saved:of_logits"),
-        "weights": ("old.E", "blueprint.workbooks.rlhf_ppo.saved:of_weights"),
+        "weights": ("old_critic.E", "blueprint.workbooks.rlhf_ppo.saved:of_weights"),
         "tokens": ("reward.score", "blueprint.workbooks.rlhf_ppo.saved:of_tokens"),
     },
     numbers=HERE / "numbers",
