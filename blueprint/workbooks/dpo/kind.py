@@ -9,7 +9,7 @@ KIND = Kind(
     "dpo",
     "DPO",
     {"preferences": "blueprint.workbooks.dpo.schema:LEVEL"},
-    "blueprint.workbooks.dpo.whole:pairs_level",
+    {"preferences": "blueprint.workbooks.dpo.logits_level:logits_level"},
     presets="blueprint.workbooks.dpo.schema:dpo_presets",
     settings="blueprint.workbooks.dpo.schema:DPO",
     saved={"preferences": ("pair.number", "blueprint.workbooks.dpo.schema:numbers_in")},

@@ -1,10 +1,9 @@
-"""The blueprint of DPO and its relatives, from the logits of pairs to the loss."""
+"""The whole workbook: what stands before and after the steps, the same for every level at which one begins."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-import numpy as np
-
-from blueprint.inputs import Numbers
+from blueprint.inputs import Catalogue, Numbers
 from blueprint.language import Axis, Block, needs
 from blueprint.page.outline import Blueprint, Row, Section, Sheet, key, minor
 from blueprint.workbooks.common import (
@@ -27,10 +26,9 @@ from blueprint.workbooks.common import (
 )
 from blueprint.workbooks.common.conventions.data import Conventions
 from blueprint.workbooks.dpo import first
-from blueprint.workbooks.dpo.definitions.axes import n, o, p, t, v
+from blueprint.workbooks.dpo.definitions.axes import n, o, p, t
 from blueprint.workbooks.dpo.definitions.steps import LABELS
-from blueprint.workbooks.dpo.inputs import MODELS, inputs_sheet, model_sheet, texts
-from blueprint.workbooks.dpo.schema import TYPED, dpo_presets
+from blueprint.workbooks.dpo.inputs import MODELS
 from blueprint.workbooks.dpo.steps import Derived, derived
 
 LOOKED_FOR = (
@@ -42,10 +40,6 @@ LOOKED_FOR = (
 PLAIN = ("policy.sum", "policy.count", "policy.mean", "chosen.logp_ref", "rejected.logp_ref", "margin.scaled", "loss.sigmoid",
          "loss.hinge", "loss.ipo", "loss.weighed", "watch.right", "chosen.logged", "rejected.logged")  # fmt: skip
 """Rows on the way that are not folded."""
-
-
-WRITTEN, MASKS = ("word_written", "mismatched.word_written"), ("mask", "text.mask", "mismatched.tokens")
-"""Typed rows: of tokens, and of 0 and 1."""
 
 
 @dataclass(frozen=True)
@@ -64,64 +58,79 @@ SHEETS = (
 )
 
 
-def pairs_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
-    """Makes the blueprint; witnessed: numbers of an outside witness, to stand beside the workbook's own on Checks."""
-    chosen = chosen_of(numbers.ppo, Conventions(True, numbers["preset"]), of=dpo_presets())
-    given = dict(texts())
-    inputs, head = inputs_sheet(given), InView(given["word_written"], given["response.tokens"])
-    models = {name: model_sheet(name, given, head) for name in MODELS}
-    for _, rows in models.values():
-        given |= rows
+@dataclass(frozen=True)
+class Start:
+    """Where a workbook begins: its numbers and conventions, what is given by name, and the sheets that come before the steps.
+
+    sheets: those of inputs and models. names: what stands at the heads of columns. checked: what must be 0 besides what always
+    must. By the names of blocks, typed: what stands in them; ranges: what may be typed there; words: those that hold tokens.
+    """
+
+    numbers: Numbers
+    chosen: Chosen
+    given: Rows
+    head: InView
+    sheets: tuple[Sheet, ...]
+    sizes: Mapping[Axis, int]
+    names: Mapping[Axis, Block | str]
+    checked: tuple[Block, ...]
+    typed: Mapping[str, object]
+    ranges: Mapping[str, tuple[float, float]]
+    words: tuple[str, ...]
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+def chosen_in(numbers: Numbers, of: Catalogue) -> Chosen:
+    """Makes the settings of a workbook, with the table of presets."""
+    return chosen_of(numbers.ppo, Conventions(True, numbers["preset"]), of=of)
+
+
+def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
+    """Outlines the workbook; with a witness's numbers, which stand beside the workbook's own on Checks, if there are any."""
+    numbers, chosen, given, head = start.numbers, start.chosen, start.given, start.head
     made = derived(given, Choices(chosen.settings.used, chosen.settings.switch, labels=LABELS.labels))
-    sheets = [*(sheet for sheet, _ in models.values()), *_steps(made, given, head)]
+    sheets = [*start.sheets, *_steps(made, given, head)]
     every = {**given, **rows_on(*sheets)}
-    parts, pieces = first.pieces(first.PARTS, every), first.pieces(first.PIECES, every)
-    shown = [piece.shown for piece in (*parts, *pieces)]
-    checked, verdict, tolerances = checks_sheet(
-        head.on("checks").rows, _residuals(every, made, chosen), [], witnessed, shown
-    )
-    facts = facts_of(numbers.name, numbers.level) | {"preset": numbers["preset"], "conventions": "live"}
-    told = Made(numbers.title, numbers.about, facts, first.SAYS)
-    opening = start_sheet(told, parts, pieces, first.flow(every), verdict, first.choices_made(chosen))
+    opening, checked, tolerances = _judged(start, every, [*start.checked, *_residuals(every, made, chosen)], witnessed)
     return Blueprint(
         title=numbers.title,
-        sheets=(opening, conventions_sheet(chosen, ()), presets_sheet(chosen), inputs, *sheets, checked),
-        sizes=_sizes(numbers),
+        sheets=(opening, conventions_sheet(chosen, ()), presets_sheet(chosen), *sheets, checked),
+        sizes={**start.sizes, PRESET: len(chosen.catalogue.presets)},
         typed=chosen.settings.typed | tolerances,
-        names={v: given["vocabulary"], PRESET: chosen.table.names},
-        choices={**chosen.settings.choices, **{given[name]: given["vocabulary"] for name in WRITTEN}},
-        ranges={**chosen.settings.ranges, **{given[name]: (0, 1) for name in (*MASKS, "response.chosen")}},
-        facts=facts,
+        names={**start.names, PRESET: chosen.table.names},
+        choices={**chosen.settings.choices, **{given[name]: given["vocabulary"] for name in start.words}},
+        ranges={**chosen.settings.ranges, **{given[name]: ends for name, ends in start.ranges.items()}},
+        facts=_facts(start),
         result=made.total.total.block,
         parts=tuple(part.block for part in made.total.parts),
         whole="batch",
-        heads={n: _heads(numbers)},
-    ).with_typed(_typed(numbers))
+        heads={n: _heads(start.typed)},
+    ).with_typed(start.typed)
 
 
-def _sizes(numbers: Numbers) -> dict[Axis, int]:
-    """Counts the members of every axis."""
-    responses, positions, tokens = np.shape(numbers["policy.logits"])
-    return {n: responses, p: responses // 2, t: positions, v: tokens, PRESET: len(dpo_presets().presets)}
+def _judged(
+    start: Start, rows: Rows, residuals: list[Block | Identity], witnessed: Witnessed | None
+) -> tuple[Sheet, Sheet, dict[Block, object]]:
+    """Outlines Start and Checks; returns them, and the tolerances that are typed."""
+    numbers, parts, pieces = start.numbers, first.pieces(first.PARTS, rows), first.pieces(first.PIECES, rows)
+    shown = [piece.shown for piece in (*parts, *pieces)]
+    checked, verdict, tolerances = checks_sheet(start.head.on("checks").rows, residuals, [], witnessed, shown)
+    told = Made(numbers.title, numbers.about, _facts(start), first.SAYS)
+    opening = start_sheet(told, parts, pieces, first.flow(rows), verdict, first.choices_made(start.chosen))
+    return opening, checked, tolerances
 
 
-def _heads(numbers: Numbers) -> list[str]:
+def _facts(start: Start) -> dict[str, str]:
+    """Returns what the workbook says of its own making."""
+    known = facts_of(start.numbers.name, start.numbers.level)
+    return known | {"preset": start.numbers["preset"], "conventions": "live"} | dict(start.facts)
+
+
+def _heads(given: Mapping[str, object]) -> list[str]:
     """Says above the columns of each response which one of which pair it is."""
     words = ("rejected", "chosen")
-    return [
-        f"pair {pair}, {words[int(good)]}"
-        for pair, good in zip(numbers["text.pair"], numbers["text.chosen"], strict=True)
-    ]
-
-
-def _typed(numbers: Numbers) -> dict[str, object]:
-    """Lists what is typed by the names of its blocks; a column of Pairs is the pair of its number."""
-    given = {name: _array(numbers[key]) for key, name in TYPED.items()}
-    return {**given, "pair.column": np.arange(1.0, 1 + len(numbers["text.pair"]) // 2)}
-
-
-def _array(value: object) -> object:
-    return np.array(value, dtype=object) if isinstance(value, tuple) else value
+    numbers, good = (list(given[name]) for name in ("pair.number", "response.chosen"))  # type: ignore[call-overload]
+    return [f"pair {pair:.0f}, {words[int(is_chosen)]}" for pair, is_chosen in zip(numbers, good, strict=True)]
 
 
 def _steps(made: Derived, given: Rows, head: InView) -> list[Sheet]:
@@ -158,10 +167,9 @@ def _row(row: Block) -> Row:
 
 
 def _residuals(rows: Rows, made: Derived, chosen: Chosen) -> list[Block | Identity]:
-    """Lists what must be 0."""
+    """Lists what must be 0 in every workbook."""
     return [
-        checks.is_0_or_1("mask", *(rows[name] for name in MASKS), use=LABELS),
-        *(checks.sums_to_one(name, rows[f"{name}.p"], LABELS) for name in MODELS),
+        *(checks.sums_to_one(name, rows[f"{name}.p"], LABELS) for name in MODELS if f"{name}.p" in rows),
         *(checks.not_positive(name, rows[f"{name}.logprobs"], LABELS) for name in MODELS),
         checks.parts_add_up([part.block for part in made.total.parts], made.total.total.block),
         checks.all_in_range(chosen.settings),
