@@ -9,6 +9,7 @@ from blueprint.witness.checks import add_clip_curve, add_dots, shown_words
 from blueprint.witness.libraries import LIBRARY, NAMES, Stated, add_preferred
 from blueprint.witness.losses import between, lowest_ratio, surrogates
 from blueprint.witness.metrics import explained
+from blueprint.witness.optimiser import Stepper
 from blueprint.witness.options import NUMBERS, WORDS, Options, Texts, picked
 from blueprint.witness.rewards import estimates, within
 from blueprint.witness.settings import (
@@ -93,6 +94,7 @@ __all__ = [
     "Setting",
     "Spread",
     "Stated",
+    "Stepper",
     "Sums",
     "Texts",
     "Tie",

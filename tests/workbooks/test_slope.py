@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -73,7 +74,7 @@ def test_a_wrong_gradient_breaks_the_promise(mistake: str, monkeypatch: pytest.M
         block.definitions[block.definitions.index(body)] = Definition(body.target, wrap(wrong(blocks)))
         return made
 
-    monkeypatch.setattr(epochs, "backward", planted)
+    monkeypatch.setattr(epochs, "EPOCHS", replace(epochs.EPOCHS, backward=planted))
     rows = built("update.by=sgd", "update.lr=0.00001", "update.epochs=2")
     assert rows["slope.verdict"].tolist() == ["OK" if mistake in UNSEEN else "LOOK"], rows["slope.off"]
 

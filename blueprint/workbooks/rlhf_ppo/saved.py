@@ -10,6 +10,7 @@ import numpy as np
 from blueprint.inputs import Array, Numbers
 from blueprint.reopening.saved import Saved
 from blueprint.workbooks.common.conventions.data import FOLLOWS, PLAIN, Conventions, rlhf
+from blueprint.workbooks.common.epochs import update_in
 from blueprint.workbooks.common.rollout import block_name
 from blueprint.workbooks.rlhf_ppo.inputs.draw import WEIGHTS, uniforms
 from blueprint.workbooks.rlhf_ppo.inputs.given import CRITICS, POLICIES
@@ -53,14 +54,11 @@ def of_weights(file: Saved) -> WeightNumbers:
 
 def _update(file: Saved) -> Update:
     """Return how the new weights come about: by the optimiser that the file says, with the rates that are typed in it."""
-    said = file.file.noted
-    if "update" not in said:
-        return Update()
-    epochs, number = int(said["epochs"]), int(said.get("minibatches", 1))
-    rates = {name: float(file.array(name, 0)) for name in RATES if name in file}
-    places = [file.array(f"minibatch.place{epoch}", 1) for epoch in range(1, epochs + 1) if number > 1]
+    made, said = update_in(file, RATES), file.file.noted
+    number = int(said.get("minibatches", 1))
+    places = [file.array(f"minibatch.place{epoch}", 1) for epoch in range(1, made.epochs + 1) if number > 1]
     order = tuple(tuple(int(each) + 1 for each in np.argsort(row, kind="stable")) for row in places)
-    return Update(said["update"], epochs, rates, number, order, said.get("whiten", BATCH))
+    return Update(made.by, made.epochs, made.rates, number, order, said.get("whiten", BATCH))
 
 
 def _with_texts(made: WeightNumbers, file: Saved) -> WeightNumbers:

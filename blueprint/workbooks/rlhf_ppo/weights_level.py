@@ -21,11 +21,12 @@ from blueprint.workbooks.common import (
     t,
     v,
 )
+from blueprint.workbooks.common.epochs import TYPED
 from blueprint.workbooks.common.rollout import RESPONSE, block_name, padded, prompts
 from blueprint.workbooks.common.sheets.critics import new_critic, old_critic, reward_model
 from blueprint.workbooks.common.sheets.policies import new_policy, old_policy, reference
 from blueprint.workbooks.rlhf_ppo.epochs import with_epochs
-from blueprint.workbooks.rlhf_ppo.inputs.result import TYPED, WeightNumbers
+from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
 from blueprint.workbooks.rlhf_ppo.minibatches import first, places_differ, places_of, ranges_of, steps_of
 from blueprint.workbooks.rlhf_ppo.slope import explained
 from blueprint.workbooks.rlhf_ppo.steps import Models

@@ -1,7 +1,6 @@
 """Define what numbers of RLHF PPO are besides what all numbers are: conventions, plain or live ones, and what is drawn."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Literal
@@ -9,6 +8,7 @@ from typing import Literal
 from blueprint.inputs import DEFAULT, Array, Draft, Numbers, NumbersError, Part, Settings, given, refusal, shown
 from blueprint.inputs.entries import Text
 from blueprint.workbooks.common.conventions.data import LIVE, PLAIN, PRESET_DEFAULT, Conventions, followed, rlhf
+from blueprint.workbooks.common.epochs import Update as Steps
 
 _GROUPS = dict.fromkeys(("ppo", *(key.partition(".")[0] for key in LIVE if "." in key)))
 TABLES = MappingProxyType(dict.fromkeys(_GROUPS, "settings; one that is left out is as in the preset"))
@@ -25,32 +25,29 @@ PARTS = (
 )  # fmt: skip
 DEFAULT_NUMBERS = "0caa17c935e28402"
 """How the digest of the default numbers begins, for which the changes on First hour were measured."""
-
-TYPED = "typed"
-"""Word of an update whose Δ is given."""
 BATCH, MINIBATCH = "batch", "minibatch"
 """Words for what advantages are whitened over."""
 
 
 @dataclass(frozen=True)
-class Update:
+class Update(Steps):
     """Hold how the new weights come about.
 
     Attributes:
-        by: typed, where Δ is given; sgd, adam or adamw, where it is a step along the gradient.
-        epochs: how often the rollout is gone through.
-        rates: the numbers of the optimiser, by the names under which they stand in a file.
         minibatches: steps of an epoch, each on as many responses.
         order: for each epoch the numbers of the responses in the order in which they are taken; of one minibatch, none.
         whiten: whether advantages are whitened over the whole batch, or over each minibatch anew.
     """
 
-    by: str = TYPED
-    epochs: int = 1
-    rates: Mapping[str, float] = field(default_factory=dict)
     minibatches: int = 1
     order: tuple[tuple[int, ...], ...] = ()
     whiten: str = BATCH
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What a file says of it among its properties."""
+        taken = {"minibatches": str(self.minibatches), "whiten": self.whiten} if self.order else {}
+        return {**super().facts, **taken}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -7,10 +7,11 @@ import numpy as np
 from blueprint.inputs import Draft, Level, Part, Values
 from blueprint.inputs.entries import DRAW_HIGH, DRAW_LOW, Draw, Number, Prompt, Response, Seed, Whole, Word
 from blueprint.workbooks.common.conventions.data import LIVE, PRESET_DEFAULT, rlhf
+from blueprint.workbooks.common.epochs import ABOUT, TYPED
 from blueprint.workbooks.rlhf_ppo.inputs import draw, update
 from blueprint.workbooks.rlhf_ppo.inputs.draw import WEIGHTS, base_of, is_drawn
 from blueprint.workbooks.rlhf_ppo.inputs.fit import fitting
-from blueprint.workbooks.rlhf_ppo.inputs.result import PARTS, TABLES, TYPED, WeightNumbers, conventions_of, values_of
+from blueprint.workbooks.rlhf_ppo.inputs.result import PARTS, TABLES, WeightNumbers, conventions_of, values_of
 from blueprint.workbooks.rlhf_ppo.inputs.sizes import LIMITS, SHAPES, Sizes, claims_of, resolved
 
 _SIZES = {
@@ -163,7 +164,7 @@ LEVEL = Level(
         "text": "what is given of each text",
         "rollout": "how the response tokens come about",
         **TABLES,
-        "update": update.ABOUT,
+        "update": ABOUT,
         **_MODELS,
     },
     settings=LIVE,

@@ -6,71 +6,15 @@ from itertools import count
 import torch
 from torch import Tensor
 
-from blueprint.witness import TABLE, Batch, File, Held, Named, Rows, block, single, trains_apart
+from blueprint.witness import TABLE, Batch, Held, Named, Rows, Stepper, single, trains_apart
 from blueprint.workbooks.rlhf_ppo.witness.backward import GRAD, MODELS, add_critic_loss, gradients_of
 from blueprint.workbooks.rlhf_ppo.witness.metrics import add_metrics
 from blueprint.workbooks.rlhf_ppo.witness.minibatches import A_GRADIENT, pieces_of, step_rows, taken
 from blueprint.workbooks.rlhf_ppo.witness.start import POLICY, Start, add_critic, add_policy, add_update, texts_of
 
 WEIGHTS = tuple(f"{name}.{part}" for name, parts in MODELS.items() for part in parts)
-NUMBERS = {
-    f"optimiser.{name}"
-    for name in ("lr", "beta1", "beta2", "eps", "weight_decay", "max_norm", "critic_lr", "critic_max_norm")
-}
-OPTIMISERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
-
-
-class Stepper:
-    """The optimiser of one file and its weights, step by step; two optimisers, where the critic has one of its own."""
-
-    def __init__(self, file: File, weights: list[Tensor], apart: bool):
-        """Sets out from weights, with the rates that the file has."""
-        rates = {name.removeprefix("optimiser."): float(single(file, name)) for name in file if name in NUMBERS}
-        self.kind, self.eps, self.number = str(block(file, "optimiser.by")), rates["eps"], 0
-        self.betas = rates["beta1"], rates["beta2"]
-        self.weights = [each.detach().clone().requires_grad_() for each in weights]
-        policy = len(POLICY)
-        parts = [self.weights[:policy], self.weights[policy:]] if apart else [self.weights]
-        own = ("critic_", rates) if apart else ("", rates)
-        self.most = [rates["max_norm"], rates[f"{own[0]}max_norm"]][: len(parts)]
-        more = {} if self.kind == "sgd" else {"betas": self.betas, "eps": self.eps}
-        self.optimisers = [
-            OPTIMISERS[self.kind](part, lr=lr, weight_decay=rates["weight_decay"], **more)
-            for part, lr in zip(parts, (rates["lr"], rates[f"{own[0]}lr"]), strict=False)
-        ]
-
-    def step(self, gradients: list[Tensor]) -> dict[str, Tensor]:
-        """Takes a step, and returns what it shows, by name; the weights after it stand in `weights`."""
-        self.number += 1
-        found: Named = {}
-        held = []
-        for weight, gradient in zip(self.weights, gradients, strict=True):
-            weight.grad = gradient.clone()
-        for optimiser, most in zip(self.optimisers, self.most, strict=True):
-            part = optimiser.param_groups[0]["params"]
-            before = torch.stack([each.grad.norm() for each in part]).norm()
-            norm = torch.nn.utils.clip_grad_norm_(part, most)
-            left = torch.stack([each.grad.norm() for each in part]).norm()
-            held.append((norm, torch.where(before > 0, left / before, 1.0)))
-        scaled = [torch.zeros_like(each) if each.grad is None else each.grad.clone() for each in self.weights]
-        for optimiser in self.optimisers:
-            optimiser.step()
-        for whose, (norm, scale) in zip(("policy", "critic"), (held[0], held[-1]), strict=True):
-            found |= {f"norm.{whose}": norm, f"scale.{whose}": scale, "norm": norm, "scale": scale}
-        for name, weight, gradient in zip(WEIGHTS, self.weights, scaled, strict=True):
-            found |= {f"gradient.{name}": gradient, name: weight.detach().clone()} | self._state(name, weight)
-        return found
-
-    def _state(self, name: str, weight: Tensor) -> Named:
-        """Returns the moments of a weight, and the direction in which it went."""
-        if self.kind == "sgd":
-            return {}
-        state = next(each.state[weight] for each in self.optimisers if weight in each.state)
-        m, v = (state[each].clone() for each in ("exp_avg", "exp_avg_sq"))
-        left1, left2 = (beta**self.number for beta in self.betas)
-        direction = m / (1 - left1) / ((v / (1 - left2)).sqrt() + self.eps)
-        powers = {"power1": m.new_tensor(left1), "power2": m.new_tensor(left2)}
-        return powers | {f"m.{name}": m, f"v.{name}": v, f"direction.{name}": direction}
+JOINT, APART = ((".policy", "", 0),), ((".policy", "", len(POLICY)), (".critic", "critic_", 0))
+"""The groups of weights that share a rate and a norm: all, or those of each model."""
 
 
 def add_epochs(batch: Batch, rows: Rows, start: Start) -> None:
@@ -78,7 +22,10 @@ def add_epochs(batch: Batch, rows: Rows, start: Start) -> None:
     if "optimiser.lr" not in batch.files[0]:
         return
     apart = trains_apart(batch.options).tolist()
-    steppers = [Stepper(file, [rows[name][f] for name in WEIGHTS], apart[f]) for f, file in enumerate(batch.files)]
+    steppers = [
+        Stepper(file, {name: rows[name][f] for name in WEIGHTS}, APART if apart[f] else JOINT)
+        for f, file in enumerate(batch.files)
+    ]
     add_critic_rates(batch, rows, apart)
     here = rows
     side_by_side: list[Named] = []
@@ -86,7 +33,7 @@ def add_epochs(batch: Batch, rows: Rows, start: Start) -> None:
         if side_by_side:
             here = epoch_rows(batch, rows, start, seen | {name: _stacked(steppers, name) for name in WEIGHTS})
             _show(batch, rows, here, f"epoch{number}.")
-        shown = [each.step([here[f"{name}{GRAD}"][f] for name in WEIGHTS]) for f, each in enumerate(steppers)]
+        shown = [_step(each, {name: here[f"{name}{GRAD}"][f] for name in WEIGHTS}) for f, each in enumerate(steppers)]
         found = {f"update{number}.{name}": torch.stack([each[name] for each in shown]) for name in shown[0]}
         norms = {f"norm{each}": found[f"update{number}.norm{each}"] for each in ("", ".policy", ".critic")}
         found |= {
@@ -103,6 +50,15 @@ def add_epochs(batch: Batch, rows: Rows, start: Start) -> None:
         {f"epochs.{name}": torch.stack([each[name] for each in side_by_side], dim=-1) for name in seen_by_all},
         whole=True,
     )
+
+
+def _step(stepper: Stepper, gradients: Named) -> Named:
+    """Takes a step. A critic that has no optimiser of its own has the norm of all, and the last norm is that of all steps."""
+    found = stepper.step(gradients)
+    for name in ("norm", "scale"):
+        critic = found.get(f"{name}.critic", found[f"{name}.policy"])
+        found |= {f"{name}.critic": critic, name: critic}
+    return found
 
 
 def add_critic_rates(batch: Batch, rows: Rows, apart: list[bool]) -> None:
@@ -162,4 +118,4 @@ def _show(batch: Batch, rows: Rows, here: Rows, prefix: str) -> None:
 
 
 def _stacked(steppers: list[Stepper], name: str) -> Tensor:
-    return torch.stack([each.weights[WEIGHTS.index(name)].detach() for each in steppers])
+    return torch.stack([each.weights[name].detach() for each in steppers])
