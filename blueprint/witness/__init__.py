@@ -4,6 +4,7 @@ It shares no code with the definitions from which the workbook is written. Needs
 computation of which every kind of workbook has its options.
 """
 
+from blueprint.witness.asked import Asked, Nodes
 from blueprint.witness.batch import UPPER, Batch, Rows, add_settings, add_verdicts
 from blueprint.witness.checks import add_clip_curve, add_dots, shown_words
 from blueprint.witness.libraries import LIBRARY, NAMES, Stated, add_preferred
@@ -83,11 +84,13 @@ __all__ = [
     "WHOLE",
     "WORDS",
     "Array",
+    "Asked",
     "Batch",
     "File",
     "Held",
     "KindWitness",
     "Named",
+    "Nodes",
     "Options",
     "Record",
     "Rows",

@@ -14,6 +14,7 @@ KIND = Kind(
     settings="blueprint.workbooks.dpo.schema:DPO",
     saved={"preferences": ("pair.number", "blueprint.workbooks.dpo.schema:numbers_in")},
     numbers=HERE / "numbers",
+    witness="blueprint.workbooks.dpo.witness:WITNESS",
     models=HERE / "models.toml",
     gradient="blueprint.workbooks.dpo.backward:MOVED",
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from blueprint.workbooks.grpo.witness.options import Asked, Responses, wide
+from blueprint.witness import Asked
+from blueprint.workbooks.grpo.witness.options import Responses, wide
 
 Table = Tensor
 """A number for each response of each prompt, [prompts, size]."""

@@ -6,11 +6,11 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from blueprint.witness import GRAD, Batch, Held, Named, pull_rows, shown_slopes
+from blueprint.witness import GRAD, Asked, Batch, Held, Named, pull_rows, shown_slopes
 from blueprint.witness import networks as models
 from blueprint.workbooks.grpo.witness.advantages import signal
 from blueprint.workbooks.grpo.witness.losses import losses
-from blueprint.workbooks.grpo.witness.options import Asked, Responses
+from blueprint.workbooks.grpo.witness.options import Responses
 from blueprint.workbooks.grpo.witness.places import Places
 from blueprint.workbooks.grpo.witness.ratios import objective_rows, ratio_rows
 from blueprint.workbooks.grpo.witness.start import Start

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import torch
 
 from blueprint.witness import (
+    Asked,
     Batch,
     File,
     Named,
@@ -19,7 +20,6 @@ from blueprint.witness.checks import range_distance
 from blueprint.workbooks.grpo.witness.given import UNSET, from_logprobs
 from blueprint.workbooks.grpo.witness.libraries import add_libraries
 from blueprint.workbooks.grpo.witness.once import once
-from blueprint.workbooks.grpo.witness.options import Asked
 from blueprint.workbooks.grpo.witness.places import Places
 from blueprint.workbooks.grpo.witness.seen import add_words, chart_rows, gradient_charts, off_total, seen_rows
 from blueprint.workbooks.grpo.witness.start import MODELS, Start, from_logits, from_prompts

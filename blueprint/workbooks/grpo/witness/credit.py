@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from blueprint.witness import Held, Named, sums_from, with_end
-from blueprint.workbooks.grpo.witness.options import Asked, wide
+from blueprint.witness import Asked, Held, Named, sums_from, with_end
+from blueprint.workbooks.grpo.witness.options import wide
 from blueprint.workbooks.grpo.witness.places import Places
 from blueprint.workbooks.grpo.witness.rewards import named
 

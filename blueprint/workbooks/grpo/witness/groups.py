@@ -6,9 +6,8 @@ Sources: DeepSeekMath (2402.03300) on outcome supervision; RLOO, 2402.14740, eq.
 import torch
 from torch import Tensor
 
-from blueprint.witness import Held, Named
+from blueprint.witness import Asked, Held, Named
 from blueprint.workbooks.grpo.witness.advantages import share_not_zero, spread
-from blueprint.workbooks.grpo.witness.options import Asked
 from blueprint.workbooks.grpo.witness.places import Places
 from blueprint.workbooks.grpo.witness.rewards import held_rows, named
 

@@ -11,6 +11,7 @@ from blueprint.witness import (
     LIBRARY,
     NAMES,
     Array,
+    Asked,
     Batch,
     Named,
     Rows,
@@ -21,7 +22,6 @@ from blueprint.witness import (
 )
 from blueprint.workbooks.grpo.witness.given import UNSET
 from blueprint.workbooks.grpo.witness.once import once
-from blueprint.workbooks.grpo.witness.options import Asked
 from blueprint.workbooks.grpo.witness.places import Places
 from blueprint.workbooks.grpo.witness.start import Start
 

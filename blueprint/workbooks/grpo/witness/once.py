@@ -6,13 +6,13 @@ them are written out in `groups`, `credit`, `ratios`, `rollouts` and `totals`.
 
 from torch import Tensor
 
-from blueprint.witness import Batch, Named
+from blueprint.witness import Asked, Batch, Named
 from blueprint.workbooks.grpo.witness.advantages import Signal, signal
 from blueprint.workbooks.grpo.witness.backward import gradient_rows, slope_rows, weight_rows
 from blueprint.workbooks.grpo.witness.credit import credit_rows
 from blueprint.workbooks.grpo.witness.groups import advantage_rows, baseline_rows, spread_rows
 from blueprint.workbooks.grpo.witness.losses import Losses, losses
-from blueprint.workbooks.grpo.witness.options import Asked, Responses
+from blueprint.workbooks.grpo.witness.options import Responses
 from blueprint.workbooks.grpo.witness.places import Places
 from blueprint.workbooks.grpo.witness.ratios import objective_rows, ratio_rows
 from blueprint.workbooks.grpo.witness.rewards import kl_rows, reward_rows

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from blueprint.witness import Held, Named
-from blueprint.workbooks.grpo.witness.options import Asked, Nodes, either, wide
+from blueprint.witness import Asked, Held, Named, Nodes
+from blueprint.workbooks.grpo.witness.options import either, wide
 from blueprint.workbooks.grpo.witness.places import Places
 from blueprint.workbooks.grpo.witness.rewards import held_rows
 

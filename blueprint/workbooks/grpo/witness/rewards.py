@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor
 
-from blueprint.witness import Held, Named
-from blueprint.workbooks.grpo.witness.options import Asked, Nodes
+from blueprint.witness import Asked, Held, Named, Nodes
 
 
 def reward_rows(rows: Held, use: Asked) -> Named:

@@ -7,8 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blueprint.witness import Batch, Held, Named, Rows, block, surrogates
-from blueprint.workbooks.grpo.witness.options import Asked
+from blueprint.witness import Asked, Batch, Held, Named, Rows, block, surrogates
 from blueprint.workbooks.grpo.witness.places import Places
 
 SAYS = ("does not count", "counts")

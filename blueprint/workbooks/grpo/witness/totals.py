@@ -2,8 +2,8 @@
 
 import torch
 
-from blueprint.witness import Held, Named
-from blueprint.workbooks.grpo.witness.options import Asked, Nodes, wide
+from blueprint.witness import Asked, Held, Named, Nodes
+from blueprint.workbooks.grpo.witness.options import wide
 from blueprint.workbooks.grpo.witness.places import Places
 from blueprint.workbooks.grpo.witness.rewards import kl_rows, named
 
