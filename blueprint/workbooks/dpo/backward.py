@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from blueprint.language import Block
+from blueprint.language import Block, needs
 from blueprint.language.gradient import Declared
 from blueprint.workbooks.common import EVERYWHERE, Backward, Distribution
 from blueprint.workbooks.common.definitions import derivatives
@@ -14,8 +14,29 @@ HELD = ("loss.bco_held", "kto.held", "weight.used")
 STEPS = ("top", "exponentials", "logsumexp", "log_p", "p", "p_log_p")
 
 
+LOG_SIGMOIDS = (
+    "margin.right", "margin.wrong", "own.right", "own.wrong", "chosen.log_sigmoid", "rejected.log_sigmoid", "chosen.good",
+    "chosen.not_good", "rejected.not_good", "loss.bco_chosen", "loss.bco_rejected", "aot.right", "aot.wrong",
+    "aot_unpaired.right", "aot_unpaired.wrong", "odds.right", "odds.batch_right",
+)  # fmt: skip
+SIGMOIDS = ("loss.sure", "loss.discopop_weight", "chosen.likely", "rejected.likely", "margin.likely", "own.likely",
+            "kto.against.likely", "kto.zero.likely")  # fmt: skip
+"""Rows that are log σ, or σ, of the one row that they read, and through which the loss flows back."""
+
+
 def of_policy(rows: Mapping[str, Block]) -> list[Declared]:
-    """Lists the derivative that a textbook writes in one line: of the log-prob of the token written, 1 − p or −p."""
+    """Lists the derivatives that a textbook writes in one line: of log σ and σ, and of the log-prob of the token written, where the
+    logits below it are known."""
+    found = [
+        declare(rows[name], next(needs(rows[name])).read)
+        for declare, names in ((derivatives.of_log_sigmoid, LOG_SIGMOIDS), (derivatives.of_sigmoid, SIGMOIDS))
+        for name in names
+        if name in rows
+    ]
+    return [*found, *_of_logits(rows)] if "policy.logits" in rows else found
+
+
+def _of_logits(rows: Mapping[str, Block]) -> list[Declared]:
     policy = Distribution(rows["policy.logits"], *(rows[f"policy.{step}"] for step in STEPS))
     return [derivatives.of_chosen_logprobs(rows["policy.logprobs"], policy, rows["policy.written"], EVERYWHERE)]
 

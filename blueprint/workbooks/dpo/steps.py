@@ -2,9 +2,8 @@
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Sum
+from blueprint.language import Block
 from blueprint.workbooks.common import Choices, Rows
-from blueprint.workbooks.dpo.definitions.axes import n, t
 from blueprint.workbooks.dpo.definitions.forms import forms
 from blueprint.workbooks.dpo.definitions.losses import Total, likelihood, total, weights
 from blueprint.workbooks.dpo.definitions.margins import Margins, margins
@@ -45,9 +44,6 @@ def derived(given: Rows, use: Choices) -> Derived:
     by = weights(logp, given["policy.square"], m, seen.length, s)
     nll = likelihood(logp, m, text, good, s)
     whole = total(each.used, kto, each.binary, by, nll, s)
-    sums = (
-        s.each("watch.policy_sum", Sum(t, m[n, t] * logp[n, t])),
-        s.each("watch.reference_sum", Sum(t, m[n, t] * logp_ref[n, t])),
-    )
+    sums = s.known("policy.sum"), s.known("reference.sum")
     watched(compared, seen, sums, s)
     return Derived(s, seen, compared, each.used, whole)

@@ -13,7 +13,7 @@ from blueprint.inputs import settings_in
 from blueprint.language import Axis, Block, Values, compute, needs, typed
 from blueprint.language.gradient import gradient
 from blueprint.workbooks.common import Choices, Switch
-from blueprint.workbooks.dpo.backward import GIVEN, HELD
+from blueprint.workbooks.dpo.backward import GIVEN, HELD, of_policy
 from blueprint.workbooks.dpo.definitions.axes import n, o, p, t
 from blueprint.workbooks.dpo.definitions.steps import LABELS
 from blueprint.workbooks.dpo.steps import Derived, derived
@@ -106,7 +106,9 @@ def slopes() -> Array:
     steps, _ = outlined()
     held = [steps.rows[name] for name in HELD]
     constant = [rows[name] for name in GIVEN if name in rows] + held
-    made = gradient(steps.rows["total_loss"], [rows["policy.logprobs"]], constant=constant, along=(RUN,))
+    made = gradient(
+        steps.rows["total_loss"], [rows["policy.logprobs"]], constant, declared=of_policy(steps.rows), along=(RUN,)
+    )
     return np.asarray(computed(made.blocks)[made[rows["policy.logprobs"]]], float)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from blueprint.language import Block, Expr, Sum, at_most
+from blueprint.language import Block, Expr, Sum, at_most, exp, minimum
 from blueprint.language.gradient import Adjoint, Declared, OneHot
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Row
 from blueprint.workbooks.common.definitions.distribution import Distribution
@@ -45,6 +45,22 @@ def of_exact_kl_of_new(exact: Block, new: Distribution, log_q: Block, cross: Blo
         return g[*at] * m[*at] * new.p[*at, v] * apart
 
     return Declared(exact, {new.logits: back})
+
+
+def of_log_sigmoid(made: Block, x: Block) -> Declared:
+    """∂L/∂x = ∂L/∂log σ·σ(−x). Source: DPO, 2305.18290, section 4, the gradient's weight σ(r̂_l − r̂_w).
+
+    The steps that keep e^x in range, max(0, −x) and |x|, have a kink at 0 that log σ has not: one by one they would give 1 there
+    instead of ½, and there a first step stands, policy and reference being the same.
+    """
+    at = x.axes
+    return Declared(made, {x: lambda g, _: g[at] * (exp(minimum(0, -x[at])) / (1 + exp(-abs(x[at]))))})
+
+
+def of_sigmoid(made: Block, x: Block) -> Declared:
+    """∂L/∂x = ∂L/∂σ·σ·(1 − σ); at 0, too, where the steps have a kink. Source: Rumelhart, Hinton, Williams 1986, equation 4."""
+    at = x.axes
+    return Declared(made, {x: lambda g, _: g[at] * made[at] * (1 - made[at])})
 
 
 def of_surrogate(smaller: Block, free: Block, clipped: Block, ratio: Block, A: Block) -> Declared:

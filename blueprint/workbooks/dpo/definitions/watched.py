@@ -8,7 +8,7 @@ from blueprint.workbooks.dpo.definitions.steps import Given, Row, Sides, Steps
 
 
 def watched(of: Margins, seen: Sequences, sums: tuple[Given, Given], s: Steps) -> None:
-    """Adds what one watches. sums: the log-probs of responses, summed, under policy and reference, (n)."""
+    """Adds what one watches. sums: log-probs of responses, weighed sums, of policy and reference, (n)."""
     s.under("What one watches")
     beta = s.use.used["beta"]
     mine, theirs = s.sides("sum", sums[0]), s.sides("sum_ref", sums[1])

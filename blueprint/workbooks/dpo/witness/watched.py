@@ -7,8 +7,7 @@ from blueprint.workbooks.dpo.witness.places import SIDES, Places
 def watched_rows(r: Nodes, places: Places, use: Asked) -> None:
     """Adds the rewards that are logged, [P], and their means; two that are equal are no success."""
     for model, name in (("policy", "sum"), ("reference", "sum_ref")):
-        r[f"watch.{model}_sum"] = (r["response.tokens"] * r[f"{model}.logprobs"]).sum(1)
-        places.sides(r, name, r[f"watch.{model}_sum"])
+        places.sides(r, name, r[f"{model}.sum"])
     for side in SIDES:
         logged_rows(side, r, use)
     r["watch.margin"] = r["chosen.logged"] - r["rejected.logged"]

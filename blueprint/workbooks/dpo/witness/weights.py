@@ -1,4 +1,4 @@
-"""The weight of each pair by how likely the policy writes such responses: WPO, 2406.11827, eq. 2; it is a number to the gradient."""
+"""The weight of a pair by how likely the policy writes its responses: WPO, 2406.11827, eq. 2; it is a number to the gradient."""
 
 import torch
 

@@ -1,7 +1,7 @@
 """From log-probs and advantages to the loss, in torch; its gradients are those of autograd.
 
 Sources: GRPO, 2402.03300, eq. 3; DAPO, 2503.14476, eq. 8 to 12; dual clip, 1912.09729; GSPO, 2507.18071, eq. 7 and 14; CISPO,
-2506.13585, eq. 4; SAPO, 2511.20347; GMPO, 2507.20673; code: TRL 1.16.0 grpo_trainer.py, verl 0.9.1 core_algos.py, rollout_corr_helper.py.
+2506.13585, eq. 4; SAPO, 2511.20347; GMPO, 2507.20673; TRL 1.16.0 grpo_trainer.py, verl 0.9.1 core_algos.py, rollout_corr_helper.py.
 """
 
 from typing import NamedTuple
