@@ -168,8 +168,14 @@ def whole_of(listed: outline.Listed, time: Axis) -> Ref:
 
 
 def takes_numbers(expr: Expr | None, axes: tuple[Axis, ...]) -> bool:
-    """Tells whether numbers can be put in: every one stands in the chosen column, or is a single number."""
+    """Tells whether numbers can be put in: every one stands in the chosen column, or is a single number.
+
+    What lies along the column below other members (a row for each) is none of its numbers.
+    """
     match expr:
+        case Ref(block):
+            along = [axis in axes for axis in block.axes]
+            return along == sorted(along, reverse=True)
         case Op(_, args):
             return all(takes_numbers(arg, axes) for arg in args)
         case Reduce(_, over):

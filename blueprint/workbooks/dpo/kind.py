@@ -15,6 +15,7 @@ KIND = Kind(
     saved={"preferences": ("pair.number", "blueprint.workbooks.dpo.schema:numbers_in")},
     numbers=HERE / "numbers",
     witness="blueprint.workbooks.dpo.witness:WITNESS",
+    notes=(HERE / "notes.toml",),
     models=HERE / "models.toml",
     gradient="blueprint.workbooks.dpo.backward:MOVED",
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},

@@ -23,12 +23,14 @@ from blueprint.workbooks.common import (
     presets_sheet,
     rows_on,
     start_sheet,
+    walk,
 )
 from blueprint.workbooks.common.conventions.data import Conventions
 from blueprint.workbooks.dpo import first
 from blueprint.workbooks.dpo.definitions.axes import n, o, p, t
 from blueprint.workbooks.dpo.definitions.steps import LABELS
 from blueprint.workbooks.dpo.inputs import MODELS
+from blueprint.workbooks.dpo.sheets import walk_of
 from blueprint.workbooks.dpo.steps import Derived, derived
 
 LOOKED_FOR = (
@@ -91,18 +93,24 @@ def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
     made = derived(given, Choices(chosen.settings.used, chosen.settings.switch, labels=LABELS.labels))
     sheets = [*start.sheets, *_steps(made, given, head)]
     every = {**given, **rows_on(*sheets)}
+    walked, picked, first_pair = walk_of(every)
     opening, checked, tolerances = _judged(start, every, [*start.checked, *_residuals(every, made, chosen)], witnessed)
     return Blueprint(
         title=numbers.title,
-        sheets=(opening, conventions_sheet(chosen, ()), presets_sheet(chosen), *sheets, checked),
+        sheets=(opening, walked, conventions_sheet(chosen, ()), presets_sheet(chosen), *sheets, checked),
         sizes={**start.sizes, PRESET: len(chosen.catalogue.presets)},
-        typed=chosen.settings.typed | tolerances,
+        typed=chosen.settings.typed | tolerances | first_pair,
         names={**start.names, PRESET: chosen.table.names},
         choices={**chosen.settings.choices, **{given[name]: given["vocabulary"] for name in start.words}},
-        ranges={**chosen.settings.ranges, **{given[name]: ends for name, ends in start.ranges.items()}},
+        ranges={
+            **chosen.settings.ranges,
+            **walk.ranges(picked),
+            **{given[name]: ends for name, ends in start.ranges.items()},
+        },
         facts=_facts(start),
         result=made.total.total.block,
         parts=tuple(part.block for part in made.total.parts),
+        chosen=picked,
         whole="batch",
         heads={n: _heads(start.typed)},
     ).with_typed(start.typed)

@@ -1,9 +1,10 @@
 """Walk: one position from top to bottom, with every equation and its numbers, the page for a class; and the rows that stay in
 view on every sheet: which words a column reads and writes, and whether it counts."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from blueprint.language import Block, link, typed
+from blueprint.language import Axis, Block, link, typed
 from blueprint.page.outline import Choice, Finder, Item, Line, Listed, Note, Section, Sheet, Step
 from blueprint.workbooks.common.definitions import n, t
 
@@ -58,10 +59,16 @@ def choice(episode: int, decision: int, text: str = "episode") -> tuple[Choice, 
         typed("walk.episode", (), "n", f"{text} to walk through", decimals=0),
         typed("walk.decision", (), "t", "position to walk through", decimals=0),
     )
+    return picking((n, t), dict(zip(numbers, (episode, decision), strict=True)))
+
+
+def picking(across: tuple[Axis, ...], first: Mapping[Block, int]) -> tuple[Choice, dict[Block, object]]:
+    """Makes the choice of a column; first: for each axis the cell by which one picks along it, and what stands there at first.
+
+    Returns it, and what is typed.
+    """
     decimals = typed("walk.decimals", (), "dec", "fewest decimals of numbers in equations", decimals=0)
-    return Choice((n, t), numbers, decimals), dict(
-        zip((*numbers, decimals), (episode, decision, DECIMALS), strict=True)
-    )
+    return Choice(across, tuple(first), decimals), {**first, decimals: DECIMALS}
 
 
 def ranges(chosen: Choice) -> dict[Block, tuple[float, float]]:
