@@ -20,6 +20,7 @@ BUILT_IN = [
     "grpo",
     "grpo-batch",
     "kl-controller",
+    "optimum",
     "reinforce",
     "ten-libraries",
     "very-very-sleepy",

@@ -128,6 +128,7 @@ def test_names_come_with_a_sentence_the_default_first() -> None:
         "grpo",
         "grpo-batch",
         "kl-controller",
+        "optimum",
         "reinforce",
         "ten-libraries",
         "very-very-sleepy",

@@ -33,6 +33,7 @@ OTHERS = {
     "classic": [["preset=sb3", "ppo.gamma=1"], ["ppo.value_clip_range=off", "rollout.next_values=[1e-7, 2]"]],
     "kl-controller": [["controller.horizon=50", "controller.kl_stat=token_mean"]],
     "reinforce": [["reinforce.baseline=typed", "reward.scores=[1e-7, 0, 2, -1]"]],
+    "optimum": [["optimum.beta=5", "reward.scores=[[1e-7, 0, 2], [1, 2, 3], [0, 0, -1]]"]],
     "ten-libraries": [["text.episodes=[3,1]"], ["preset=trl_1.12", "metrics.kl=k2"], ["text.end_word=happy"]],
     "very-very-sleepy": [["ppo.gamma=0.25"], ['per_token.words=[["two words", "b", "c"]]']],
 }
@@ -105,7 +106,7 @@ def test_an_emptied_draw_that_draws_nothing_is_no_obstacle(tmp_path: Path) -> No
 @pytest.mark.parametrize("name", BUILT_IN)
 @pytest.mark.parametrize("preset", [(), ("preset=default",)])
 def test_every_key_of_the_level_stands_there_once(name: str, preset: tuple[str, ...]) -> None:
-    numbers = load(name, preset if name not in ("very-very-sleepy", "kl-controller", "reinforce") else ())
+    numbers = load(name, preset if name not in ("very-very-sleepy", "kl-controller", "optimum", "reinforce") else ())
     text = toml_of(numbers)
     level = tomllib.loads(text)["level"]
     live = level == "logits" or (level == "weights" and bool(preset))

@@ -29,6 +29,7 @@ def test_every_part_of_every_record_is_where_it_says() -> None:
         "grpo",
         "kl_controller",
         "minibatch",
+        "optimum",
         "reinforce",
     ]
     for kind in kinds():

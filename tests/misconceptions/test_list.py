@@ -77,10 +77,19 @@ BOOKS: dict[str, tuple[str, Callable[[], Book]]] = {
     ),
     **{name: ("grpo", grouped(name)) for name in GROUPS},
     "reinforce": ("reinforce", lambda: Book(blueprint_of(load("reinforce", {"reinforce.baseline": "leave_one_out"})))),
+    "optimum": ("optimum", lambda: Book(blueprint_of(load("optimum")))),
     "grpo by rules": ("grpo", lambda: Book(blueprint_of(load("grpo", RULES)))),
     "a minibatch": ("minibatch", lambda: window_book(batch=with_everything_logged())),
 }
-FEWEST_ROWS = {"rlhf_ppo": 115, "classic_ppo": 60, "kl_controller": 8, "minibatch": 45, "grpo": 60, "reinforce": 13}
+FEWEST_ROWS = {
+    "rlhf_ppo": 115,
+    "classic_ppo": 60,
+    "kl_controller": 8,
+    "minibatch": 45,
+    "grpo": 60,
+    "reinforce": 13,
+    "optimum": 12,
+}
 """In how many rows of a kind's workbook at least one misconception is known."""
 
 
@@ -149,7 +158,9 @@ def test_no_two_misconceptions_of_a_row_are_one_function() -> None:
     assert [at for at, differ in apart.items() if not differ] == []
 
 
-@pytest.mark.parametrize("name", ["whitened", "classic", "controller", "reinforce", "a minibatch", "grpo by n"])
+@pytest.mark.parametrize(
+    "name", ["whitened", "classic", "controller", "reinforce", "optimum", "a minibatch", "grpo by n"]
+)
 def test_misconceptions_are_known_of_many_rows_of_every_kind(name: str) -> None:
     assert len(wrong(name)) >= FEWEST_ROWS[BOOKS[name][0]]
 

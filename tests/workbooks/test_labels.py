@@ -23,6 +23,7 @@ NUMBERS = {
     "classic": ("classic", ()),
     "kl-controller": ("kl-controller", ()),
     "reinforce": ("reinforce", ()),
+    "optimum": ("optimum", ()),
 }
 BOOKS = {name: Book(blueprint_of(load(*numbers))) for name, numbers in NUMBERS.items()}
 BOOKS["a minibatch"] = window_book(batch=with_everything_logged())

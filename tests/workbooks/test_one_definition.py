@@ -37,6 +37,7 @@ NUMBERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "smooth L1": ("classic", ("preset=torchrl",)),
     "kl-controller": ("kl-controller", ()),
     "reinforce": ("reinforce", ()),
+    "optimum": ("optimum", ()),
 }
 
 EXCEPTIONS = {

@@ -147,6 +147,7 @@ BEGINS = {
     "controller": "the KL of whole responses",
     "responses": "logits and scores of several responses to each prompt",
     "bandit": "rewards of single tokens and uniform draws",
+    "enumerated": "the logits and rewards of every response",
     "preferences": "logits of pairs, chosen and rejected",
     "prompts": "weights, draws and rules; several responses to each prompt",
     "rollouts": "rewards, and log-probs where there are any, of several responses to each prompt",

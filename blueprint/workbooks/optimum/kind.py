@@ -1,0 +1,19 @@
+"""The record of the optimum that PPO and DPO share."""
+
+from pathlib import Path
+
+from blueprint.workbooks.kind import Kind
+
+HERE = Path(__file__).parent
+KIND = Kind(
+    "optimum",
+    "the optimum of PPO and DPO",
+    {"enumerated": "blueprint.workbooks.optimum.schema:LEVEL"},
+    "blueprint.workbooks.optimum.build:optimum_of",
+    settings="blueprint.workbooks.optimum.schema:OPTIMUM",
+    numbers=HERE / "numbers",
+    saved={"enumerated": ("way.step", "blueprint.workbooks.optimum.schema:numbers_in")},
+    notes=(HERE / "notes.toml",),
+    witness="blueprint.workbooks.optimum.witness:WITNESS",
+    misconceptions="blueprint.workbooks.optimum.misconceptions:MISCONCEPTIONS",
+)

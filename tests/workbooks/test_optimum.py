@@ -1,0 +1,149 @@
+"""The optimum: both objectives climbed by an optimiser arrive at π*, the identities by plain loops, both engines, refusals."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from math import exp, log
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from blueprint.book import Book
+from blueprint.inputs import load
+from blueprint.inputs.errors import NumbersError
+from blueprint.page.recalculate import with_ironcalc
+from blueprint.reopening import back_from
+from tests.audit import spoil
+from tests.page.fits import clipped
+from tests.page.soffice import with_libreoffice
+from tests.page.workshop import Array, located, made
+from tests.reopening.alike import fields_that_differ
+
+EXACT = 1e-12
+BOOK = made(numbers="optimum")
+FIRST, SECOND = (0.4, 0.2, -0.3), ((0.5, -0.6, 0.0), (0.8, -1.2, 0.6), (1.2, -0.8, -0.2))
+REWARDS = (0.5, -1.0, 0.0, 0.2, -0.5, 0.1, 1.5, -0.8, -0.2)
+
+
+def row(book: Book, name: str) -> Array:
+    return np.asarray(book.values[book.blocks[name]], dtype=float)
+
+
+def soft(z: tuple[float, ...]) -> list[float]:
+    return [exp(each) / sum(map(exp, z)) for each in z]
+
+
+def test_the_reference_and_the_optimum_by_plain_loops() -> None:
+    reference = [soft(FIRST)[a] * soft(SECOND[a])[b] for a, b in product(range(3), repeat=2)]
+    tilted = [p * exp(r / 0.5) for p, r in zip(reference, REWARDS, strict=True)]
+    np.testing.assert_allclose(row(BOOK, "reference.p"), reference, rtol=0, atol=EXACT)
+    np.testing.assert_allclose(row(BOOK, "optimum.p"), [each / sum(tilted) for each in tilted], rtol=0, atol=EXACT)
+    assert float(row(BOOK, "objective.best")) == pytest.approx(0.5 * log(sum(tilted)), abs=EXACT)
+
+
+def objective(z: torch.Tensor, reference: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
+    logp = z.log_softmax(0)
+    return (logp.exp() * (r - 0.5 * (logp - reference))).sum()
+
+
+def preference(z: torch.Tensor, reference: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
+    """Sums the loss over labels of both kinds, each as often as Bradley and Terry say."""
+    b, loss = 0.5 * (z.log_softmax(0) - reference), torch.zeros((), dtype=z.dtype)
+    for one, other in combinations(range(len(r)), 2):
+        for w, l in ((one, other), (other, one)):  # noqa: E741
+            loss = loss - (r[w] - r[l]).sigmoid() * (b[w] - b[l]).sigmoid().log() / 36
+    return loss
+
+
+@pytest.mark.parametrize(("climbed", "sign", "name"), [(objective, -1, "objective"), (preference, 1, "dpo_loss")])
+def test_an_optimiser_that_knows_nothing_of_it_arrives_at_the_optimum(climbed, sign: int, name: str) -> None:  # type: ignore[no-untyped-def]
+    reference, r = torch.tensor(row(BOOK, "reference.logp")), torch.tensor(REWARDS, dtype=torch.float64)
+    z = reference.clone().requires_grad_()
+    search = torch.optim.LBFGS(
+        [z], max_iter=200, tolerance_grad=1e-12, tolerance_change=0, line_search_fn="strong_wolfe"
+    )
+
+    def closure() -> torch.Tensor:
+        search.zero_grad()
+        loss: torch.Tensor = sign * climbed(z, reference, r)
+        loss.backward()
+        return loss
+
+    search.step(closure)
+    # A search ends where the slope is about 1e-12; the policy is then off by that over the curvature, some hundredths.
+    np.testing.assert_allclose(z.detach().softmax(0), row(BOOK, "optimum.p"), rtol=0, atol=1e-9)
+    assert sign * float(closure().detach()) == pytest.approx(float(row(BOOK, f"{name}.best")), abs=1e-12)
+
+
+def test_both_gradients_are_slopes_and_end_at_the_optimum() -> None:
+    z, step = row(BOOK, "policy.logits"), 1e-5
+    reference, r = torch.tensor(row(BOOK, "reference.logp")), torch.tensor(REWARDS, dtype=torch.float64)
+    for of, name in ((objective, "objective.gradient"), (preference, "dpo.gradient")):
+        up, down = ([float(of(torch.tensor(z + sign * step * e), reference, r)) for e in np.eye(9)] for sign in (1, -1))
+        np.testing.assert_allclose(row(BOOK, name), (np.array(up) - down) / (2 * step), rtol=0, atol=1e-9)
+    there = made("optimum.way=1", "policy.beside=[[0,0,0],[0,0,0],[0,0,0]]", numbers="optimum")
+    for name in ("objective.gradient", "dpo.gradient", "objective.below", "dpo_loss.above", "kl.optimum"):
+        np.testing.assert_allclose(row(there, name), 0, rtol=0, atol=1e-15)
+    assert np.ptp(row(there, "implicit.left")) < 1e-15
+
+
+def test_a_constant_added_to_all_rewards_moves_only_z() -> None:
+    more = made(f"reward.scores={(np.reshape(REWARDS, (3, 3)) + 3).tolist()}", numbers="optimum")
+    for name in ("optimum.p", "prefers.p", "dpo_loss", "dpo.gradient", "objective.gradient"):
+        np.testing.assert_allclose(row(more, name), row(BOOK, name), rtol=0, atol=EXACT)
+    assert float(row(more, "objective.best") - row(BOOK, "objective.best")) == pytest.approx(3, abs=EXACT)
+
+
+def test_at_the_reference_the_loss_is_ln_2_whatever_the_rewards_are() -> None:
+    start = made("optimum.way=0", "policy.beside=[[0,0,0],[0,0,0],[0,0,0]]", numbers="optimum")
+    assert float(row(start, "dpo_loss")) == pytest.approx(log(2), abs=EXACT)
+    np.testing.assert_allclose(
+        row(BOOK, "way.above")[[0, 4]], [log(2) - float(row(BOOK, "dpo_loss.best")), 0], rtol=0, atol=EXACT
+    )
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "reward.scores=[[700,-700,0],[0,0,0],[0,0,0]]",
+        "optimum.beta=0.01",
+        "reference.first=[-700,0,0]",
+        "reward.scores=[[1,1,1],[1,1,1],[1,1,1]]",
+    ],
+)
+def test_extremes_hold_every_identity_and_torch_agrees(override: str) -> None:
+    book = made(override, numbers="optimum")
+    assert str(book.values.cell(book.blocks["check.master"])) == "OK"
+    assert (
+        max(float(np.max(np.abs(row(book, f"check.{name}")))) for name in ("below", "left", "odds", "slope"))
+        < 1e-12 * 700
+    )
+
+
+def test_a_saved_workbook_has_the_same_numbers_in_both_engines(needs_libreoffice: None, tmp_path: Path) -> None:
+    BOOK.save(tmp_path / "whole.xlsx")
+    assert list(clipped(tmp_path / "whole.xlsx")) == []
+    spoil(tmp_path / "whole.xlsx", tmp_path / "spoiled.xlsx")
+    for cells in (with_ironcalc(tmp_path / "spoiled.xlsx"), *with_libreoffice([tmp_path / "spoiled.xlsx"])):
+        for name in ("objective", "objective.best", "dpo_loss", "dpo_loss.best"):
+            place = located(tmp_path / "whole.xlsx")[name]
+            assert cells[place.sheet, place.cell(())] == pytest.approx(float(row(BOOK, name)), abs=EXACT)
+    assert fields_that_differ(load("optimum", []), back_from(tmp_path / "whole.xlsx").numbers) == []
+
+
+@pytest.mark.parametrize(
+    ("override", "sentence"),
+    [
+        ("reward.scores=[[1, 2], [3, 4]]", "reward.scores: found 2 rows, expected 3, one per first token"),
+        ("reference.first=[1]", "reference.first: found 1 number, expected 3, one per token, as text.vocabulary has."),
+        ('text.vocabulary=["a", "A", "b"]', 'text.vocabulary: found "a" and "A", expected tokens that differ by more than case.'),
+        ("way.steps=[1]", "way.steps: found 1 step, expected 2 to 32."),
+        ("optimum.beta=0", "optimum.beta: found 0, expected a number from 0.01 to 100"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(override: str, sentence: str) -> None:
+    with pytest.raises(NumbersError) as refused:
+        load("optimum", [override])
+    assert str(refused.value).startswith(sentence)
