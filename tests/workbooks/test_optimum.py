@@ -38,7 +38,7 @@ def soft(z: tuple[float, ...]) -> list[float]:
 def test_the_reference_and_the_optimum_by_plain_loops() -> None:
     reference = [soft(FIRST)[a] * soft(SECOND[a])[b] for a, b in product(range(3), repeat=2)]
     tilted = [p * exp(r / 0.5) for p, r in zip(reference, REWARDS, strict=True)]
-    np.testing.assert_allclose(row(BOOK, "reference.p"), reference, rtol=0, atol=EXACT)
+    np.testing.assert_allclose(row(BOOK, "response.p"), reference, rtol=0, atol=EXACT)
     np.testing.assert_allclose(row(BOOK, "optimum.p"), [each / sum(tilted) for each in tilted], rtol=0, atol=EXACT)
     assert float(row(BOOK, "objective.best")) == pytest.approx(0.5 * log(sum(tilted)), abs=EXACT)
 
@@ -78,7 +78,7 @@ def test_an_optimiser_that_knows_nothing_of_it_arrives_at_the_optimum(climbed, s
 
 
 def test_both_gradients_are_slopes_and_end_at_the_optimum() -> None:
-    z, step = row(BOOK, "policy.logits"), 1e-5
+    z, step = row(BOOK, "policy.theta"), 1e-5
     reference, r = torch.tensor(row(BOOK, "reference.logp")), torch.tensor(REWARDS, dtype=torch.float64)
     for of, name in ((objective, "objective.gradient"), (preference, "dpo.gradient")):
         up, down = ([float(of(torch.tensor(z + sign * step * e), reference, r)) for e in np.eye(9)] for sign in (1, -1))

@@ -118,7 +118,7 @@ def checks_of(of: Rows, chosen: Settings, use: Choices) -> list[Block]:
     beta, best = use.used["beta"], of["objective.best"]
     tilted = beta * (of["optimum.log_p"][y] - of["reference.logp"][y])
     return [
-        use.one("check.reference", abs(Sum(y, of["reference.p"][y]) - 1)),
+        use.one("check.reference", abs(Sum(y, of["response.p"][y]) - 1)),
         use.one("check.below", abs(of["objective.below"] - beta * of["kl.optimum"])),
         use.along("check.left", (y,), abs(of["reward.scores"][y] - tilted - best)),
         use.one("check.odds", Max(q, of["prefers.gap"][q])),

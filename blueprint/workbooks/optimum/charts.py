@@ -25,7 +25,7 @@ def _policies(of: Rows) -> Chart:
     words = of["response"]
     return Chart(
         "Every response under the reference, the policy and the optimum", "bars",
-        (Series("π_ref", of["reference.p"], words), Series("π", of["policy.p"], words), Series("π*", of["optimum.p"], words)),
+        (Series("π_ref", of["response.p"], words), Series("π", of["policy.p"], words), Series("π*", of["optimum.p"], words)),
         Scale("response"), Scale("probability"),
         "A good response gains as much as its reward is above the others; one the reference never gives stays at 0.",
         "0.00",

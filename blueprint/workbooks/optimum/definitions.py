@@ -25,13 +25,13 @@ def responses(of: Rows, use: Choices) -> Rows:
         use.along(f"id.{name}", (y,), match(v, words[v], each[y])) for name, each in (("first", one), ("second", two))
     )
     z = typed("reference.first", (v,), "z_1", "logit of the first token", decimals=2)
-    after = typed("reference.second", (u, v), "Z_2", "logit of the second token after each first one", decimals=2)
+    after = typed("reference.second", (u, v), "Z_2", "logit of the second token after each first", decimals=2)
     begins = softmax("first", z, use)
     goes_on = softmax("second", use.along("second.logits", (y, v), after[first[y], v]), use)
     log_first = use.along("first.logprobs", (y,), begins.logp[first[y]])
     log_second = use.along("second.logprobs", (y,), goes_on.logp[y, second[y]])
     logp = use.along("reference.logp", (y,), log_first[y] + log_second[y])
-    p = use.along("reference.p", (y,), exp(logp[y]))
+    p = use.along("response.p", (y,), exp(logp[y]))
     return named(words, one, two, first, second, z, after, *begins[1:-1], *goes_on[:-1], log_first, log_second, logp, p)
 
 
@@ -51,7 +51,7 @@ def policy(of: Rows, use: Choices) -> Rows:
     """Places the policy on the way from the reference (step 0) to the optimum (step 1), and beside it."""
     beside = typed("policy.beside", (y,), "δ", "what is added to its logit: beside the way", decimals=2)
     way = of["reward.scores"][y] / use.used["beta"]
-    z = use.along("policy.logits", (y,), of["reference.logp"][y] + use.used["way"] * way + beside[y])
+    z = use.along("policy.theta", (y,), of["reference.logp"][y] + use.used["way"] * way + beside[y])
     return named(beside, *softmax("policy", z, use)[:-1])
 
 
@@ -63,7 +63,7 @@ def objective(of: Rows, use: Choices) -> Rows:
     p, logp, r, beta = of["policy.p"], of["policy.log_p"], of["reward.scores"], use.used["beta"]
     drift = use.along("policy.log_ratio", (y,), logp[y] - of["reference.logp"][y])
     earns = use.along("reward.penalised", (y,), r[y] - beta * drift[y])
-    reward, kl = use.one("expected_reward", Sum(y, p[y] * r[y])), use.one("kl.reference", Sum(y, p[y] * drift[y]))
+    reward, kl = use.one("mean_reward", Sum(y, p[y] * r[y])), use.one("kl.reference", Sum(y, p[y] * drift[y]))
     J = use.one("objective", Sum(y, p[y] * earns[y]))
     gradient = use.along("objective.gradient", (y,), p[y] * (earns[y] - J))
     away = use.along("policy.away", (y,), logp[y] - of["optimum.log_p"][y])
@@ -151,7 +151,7 @@ def along_the_way(of: Rows, use: Choices) -> Rows:
 
     On the way the implicit reward is the step times the reward, and a constant.
     """
-    step = typed("way.step", (s,), "η", "step of this policy: 0 the reference, 1 the optimum", decimals=2)
+    step = typed("way.step", (s,), "η", "step: 0 is the reference, 1 the optimum", decimals=2)
     beta = use.used["beta"]
     logits = use.along(
         "way.logits", (s, o), of["reference.logp_down"][o] + step[s] * of["reward.scores_down"][o] / beta

@@ -22,7 +22,7 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
     r, logp = batch.typed("reward.scores"), rows["reference.logp"]
     rows.add(soft_rows("optimum", logp + r / beta), whole=True)
     z = logp + way * r / beta + batch.typed("policy.beside")
-    rows.add({"policy.logits": z} | soft_rows("policy", z), whole=True)
+    rows.add({"policy.theta": z} | soft_rows("policy", z), whole=True)
     rows.add(objective_rows(rows, r, beta), whole=True)
     rows.add(pair_rows(batch, rows, r, beta), whole=True)
     rows.add(way_rows(batch, rows, r, beta), whole=True)
@@ -51,7 +51,7 @@ def reference_rows(batch: Batch) -> Named:
     whole = first + second
     of_second = {"second.logits": after[:, ids[:, 0]]} | soft_rows("second", after[:, ids[:, 0]])
     return named | soft_rows("first", z) | of_second | {
-        "first.logprobs": first, "second.logprobs": second, "reference.logp": whole, "reference.p": whole.exp(),
+        "first.logprobs": first, "second.logprobs": second, "reference.logp": whole, "response.p": whole.exp(),
     }  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def divergence(p: Tensor, q: Tensor) -> Tensor:
 def objective_rows(rows: Rows, r: Tensor, beta: Tensor) -> Named:
     """Returns what PPO climbs, by its own definition, and its gradient by autograd."""
     reference, optimum = rows["reference.logp"], rows["optimum.log_p"]
-    z = rows["policy.logits"].detach().clone().requires_grad_()
+    z = rows["policy.theta"].detach().clone().requires_grad_()
     with torch.enable_grad():
         logp = torch.log_softmax(z, dim=-1)
         kl = divergence(logp, reference)
@@ -73,7 +73,7 @@ def objective_rows(rows: Rows, r: Tensor, beta: Tensor) -> Named:
     best, drift = beta[:, 0] * rows["optimum.logsumexp"], logp - reference
     return {
         "objective.best": best, "policy.log_ratio": drift, "reward.penalised": r - beta * drift,
-        "expected_reward": (logp.exp() * r).sum(dim=-1), "kl.reference": kl, "objective": J, "objective.gradient": slope,
+        "mean_reward": (logp.exp() * r).sum(dim=-1), "kl.reference": kl, "objective": J, "objective.gradient": slope,
         "policy.away": logp - optimum, "kl.optimum": divergence(logp, optimum), "objective.below": best - J,
     }  # fmt: skip
 
@@ -89,7 +89,7 @@ def signs(name: str, x: Tensor) -> Named:
 def pair_rows(batch: Batch, rows: Rows, r: Tensor, beta: Tensor) -> Named:
     """Returns every pair's preference and DPO loss, a cross-entropy, and the gradient of their mean by autograd."""
     left, right = (batch.typed(f"pair.{name}").long() - 1 for name in ("left", "right"))
-    z = rows["policy.logits"].detach().clone().requires_grad_()
+    z = rows["policy.theta"].detach().clone().requires_grad_()
     with torch.enable_grad():
         b = beta * (torch.log_softmax(z, dim=-1) - rows["reference.logp"])
         h = b.gather(1, left) - b.gather(1, right)
@@ -136,7 +136,7 @@ def distances(batch: Batch, rows: Rows, r: Tensor, beta: Tensor) -> Named:
     """Returns how far from 0 is what must be 0."""
     best = rows["objective.best"]
     return {
-        "check.reference": (rows["reference.p"].sum(dim=-1) - 1).abs(),
+        "check.reference": (rows["response.p"].sum(dim=-1) - 1).abs(),
         "check.below": (rows["objective.below"] - beta[:, 0] * rows["kl.optimum"]).abs(),
         "check.left": (r - beta * (rows["optimum.log_p"] - rows["reference.logp"]) - best[:, None]).abs(),
         "check.odds": rows["prefers.gap"].amax(dim=-1),

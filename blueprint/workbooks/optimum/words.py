@@ -12,7 +12,7 @@ SHEETS = {
             "reference.second", "second.logits", "second.top", "second.exponentials", "second.logsumexp", "second.log_p",
             "second.p",
         ),
-        "The whole response: the sum of both log-probs": ("first.logprobs", "second.logprobs", "reference.logp", "reference.p"),
+        "The whole response: the sum of both log-probs": ("first.logprobs", "second.logprobs", "reference.logp", "response.p"),
     }),
     "Optimum": ("one column per response, all of them: the optimum, the policy, PPO’s objective, and the DPO loss", y,
                 ("response",), {
@@ -21,10 +21,10 @@ SHEETS = {
             "optimum.p", "objective.best",
         ),
         "A policy on the way there, or beside it": (
-            "policy.beside", "policy.logits", "policy.top", "policy.exponentials", "policy.logsumexp", "policy.log_p", "policy.p",
+            "policy.beside", "policy.theta", "policy.top", "policy.exponentials", "policy.logsumexp", "policy.log_p", "policy.p",
         ),
         "What PPO climbs: reward less β·KL to the reference": (
-            "policy.log_ratio", "reward.penalised", "expected_reward", "kl.reference", "objective", "objective.gradient",
+            "policy.log_ratio", "reward.penalised", "mean_reward", "kl.reference", "objective", "objective.gradient",
         ),
         "How far it is from the best: β·KL to the optimum": ("policy.away", "kl.optimum", "objective.below"),
         "What DPO makes small: its reward is β·log(π/π_ref)": (
@@ -56,7 +56,7 @@ SHEETS = {
 }  # fmt: skip
 """Title, lead, columns, rows that stay in view, and sections with the names of their rows."""
 LOOKED_FOR = (
-    "reference.p", "optimum.logsumexp", "optimum.p", "objective.best", "policy.p", "objective", "objective.gradient", "kl.optimum",
+    "response.p", "optimum.logsumexp", "optimum.p", "objective.best", "policy.p", "objective", "objective.gradient", "kl.optimum",
     "objective.below", "implicit.reward", "implicit.left", "dpo_loss", "dpo_loss.above", "dpo.gradient", "prefers.p",
     "prefers.log_odds", "pair.margin", "pair.loss", "way.below", "way.above",
 )  # fmt: skip
@@ -80,7 +80,7 @@ PIECES = {
     "DPO loss": ("dpo_loss", PAIRS),
     "the least it can be": ("dpo_loss.best", PAIRS),
     "above it": ("dpo_loss.above", PAIRS),
-    "expected reward": ("expected_reward", EXACT),
+    "expected reward": ("mean_reward", EXACT),
     "KL to the reference": ("kl.reference", EXACT),
     "KL to the optimum": ("kl.optimum", EXACT),
 }
