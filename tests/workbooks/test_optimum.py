@@ -68,10 +68,10 @@ def test_an_optimiser_that_knows_nothing_of_it_arrives_at_the_optimum(climbed, s
     def closure() -> torch.Tensor:
         search.zero_grad()
         loss: torch.Tensor = sign * climbed(z, reference, r)
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         return loss
 
-    search.step(closure)
+    search.step(closure)  # type: ignore[no-untyped-call]
     # A search ends where the slope is about 1e-12; the policy is then off by that over the curvature, some hundredths.
     np.testing.assert_allclose(z.detach().softmax(0), row(BOOK, "optimum.p"), rtol=0, atol=1e-9)
     assert sign * float(closure().detach()) == pytest.approx(float(row(BOOK, f"{name}.best")), abs=1e-12)
