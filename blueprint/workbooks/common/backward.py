@@ -65,7 +65,8 @@ class Backward:
 
     policy, critic: what their optimisers move: weights, or in their place what the numbers begin with.
     constant: what passes no derivative on. called: the names of blocks that have another one in this kind of workbook.
-    declared: from blocks by name, the derivatives that a textbook writes in one line.
+    declared: from blocks by name, the derivatives that a textbook writes in one line. keep: rows that stand there in full, however
+        short the way back through them is.
     """
 
     policy: Groups
@@ -73,6 +74,7 @@ class Backward:
     constant: tuple[str, ...] = CONSTANT
     called: Mapping[str, str] = field(default_factory=dict)
     declared: Callable[[Rows], list[Declared]] = of_actor_critic
+    keep: tuple[str, ...] = ("policy.logprobs",)
 
     def __call__(self, outline: Blueprint) -> Blueprint:
         """Adds the gradients to a blueprint, each below what it is of."""
@@ -85,7 +87,7 @@ class Backward:
         """
         known = self.known(rows)
         (policy, critic), declared = self.moves(known), self.declared(known)
-        constant, keep = [known[name] for name in self.constant if name in known], [known["policy.logprobs"]]
+        constant, keep = ([known[name] for name in names if name in known] for names in (self.constant, self.keep))
         differentiate = partial(gradient, constant=constant, declared=declared, along=along, prefix=prefix)
         if not critic or not {JOINT, "value_loss"} <= known.keys():
             return differentiate(known["total_loss"], [*policy, *critic], keep=keep)

@@ -1,8 +1,9 @@
 """What is given: pairs of responses, and what two models say of them, and of mismatched ones; a sheet for each model."""
 
-from blueprint.language import Block, Sum, equal, less, link, match, size, typed
+from blueprint.language import Block, Sum, equal, link, match, size, typed
 from blueprint.page.outline import Line, Note, Row, Section, Sheet, Table, key, minor
 from blueprint.workbooks.common import InView, Rows, chosen_logprobs, defined, named, several, sheet_of, softmax
+from blueprint.workbooks.common.pairs import columns
 from blueprint.workbooks.dpo.definitions.axes import n, o, p, t, v
 from blueprint.workbooks.dpo.definitions.steps import LABELS
 
@@ -53,13 +54,8 @@ def places(pair: Block, good: Block) -> dict[str, Block]:
     chosen = LABELS.along("pair.chosen", (o, n), either[o, n] * good[n])
     rejected = LABELS.along("pair.rejected", (o, n), either[o, n] - chosen[o, n])
     number = typed("pair.column", (p,), "pair", "number of the pair in this column", decimals=0)
-    left = LABELS.along("pair.left", (o, p))
-    left[o.first - 1, p] = number[p]
-    left[o, p] = left[o - 1, p] - 1
-    same = LABELS.along("pair.same", (o, p), equal(left[o, p], 0))
-    before = LABELS.along("pair.before", (o, p), less(0, left[o, p]))
-    found = named(count, apart, either, chosen, rejected, number, left, same, before)
-    return {**found, "pair.either": either}
+    found = named(count, apart, either, chosen, rejected, number)
+    return {**found, **columns(number, LABELS), "pair.either": either}
 
 
 def inputs_sheet(given: Rows) -> Sheet:

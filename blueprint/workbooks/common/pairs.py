@@ -1,0 +1,93 @@
+"""Pairs of a chosen and a rejected response: the way from responses to pairs, and log σ and σ of what sets the two apart.
+
+Responses lie side by side, (n), and so do pairs, (p). Only what lies alike can be added up, so the way from one to the other goes
+through a column, (o), with a row for each pair: 1 where a response, or a pair, is the one of that row, else 0.
+"""
+
+from typing import NamedTuple, Protocol
+
+from blueprint.language import Axis, Block, Operand, Sum, equal, exp, less, log, maximum, minimum
+from blueprint.workbooks.common.definitions import Choices, Given, Lined, Ordered, n
+from blueprint.workbooks.common.sheets import Rows, named
+
+p = Axis("p", "pair", start=1)
+o = p.alias("o")
+
+
+class Sides(NamedTuple):
+    """A number of the chosen response of each pair, and of the rejected one, (p)."""
+
+    chosen: Lined
+    rejected: Lined
+
+
+class Sorting(Protocol):
+    """Says which response belongs to which pair, 0 or 1: the chosen one, the rejected one, (o, n); same: itself, (o, p)."""
+
+    @property
+    def chosen(self) -> Block:
+        """1 for the chosen response of a pair, (o, n)."""
+
+    @property
+    def rejected(self) -> Block:
+        """1 for the rejected response of a pair, (o, n)."""
+
+    @property
+    def same(self) -> Block:
+        """1 where row and column are of one pair, (o, p)."""
+
+
+class PairSteps(Ordered):
+    """Writes rows by their names, along responses and pairs."""
+
+    def __init__(self, use: Choices, sorting: Sorting):
+        super().__init__(use)
+        self.sorting = sorting
+
+    def each(self, name: str, value: Operand) -> Lined:
+        """Writes a number for each response."""
+        return self.along(name, (n,), value)
+
+    def pair(self, name: str, value: Operand) -> Lined:
+        """Writes a number for each pair."""
+        return self.along(name, (p,), value)
+
+    def sides(self, name: str, of: Given) -> Sides:
+        """Sets a number of each response, (n), side by side: that of the chosen, and of the rejected response of each pair."""
+        return Sides(*(self._side(f"{side}.{name}", of, getattr(self.sorting, side)) for side in Sides._fields))
+
+    def _side(self, name: str, of: Given, place: Block) -> Lined:
+        """Looks up one side's number; on the way from responses to pairs it stands in a column, (o)."""
+        down = self.along(f"{name}.column", (o,), Sum(n, place[o, n] * of[n]))
+        return self.across(name, down)
+
+    def down(self, name: str, of: Given) -> Lined:
+        """Lays a number of each pair, (p), out in a column, (o)."""
+        return self.along(name, (o,), Sum(p, self.sorting.same[o, p] * of[p]))
+
+    def across(self, name: str, of: Given) -> Lined:
+        """Lays a column, (o), out across pairs, (p)."""
+        return self.pair(name, Sum(o, of[o] * self.sorting.same[o, p]))
+
+    def log_sigmoid(self, name: str, x: Lined) -> Lined:
+        """Takes log σ(x) so that no e^x overflows: −(max(0, −x) + log(1 + e^−|x|))."""
+        at = x.axes
+        return self.along(name, at, -(maximum(0, -x[at]) + log(1 + exp(-abs(x[at])))))
+
+    def sigmoid(self, name: str, x: Lined) -> Lined:
+        """Takes σ(x) so that no e^x overflows: e^min(x, 0) / (1 + e^−|x|)."""
+        at = x.axes
+        return self.along(name, at, exp(minimum(x[at], 0)) / (1 + exp(-abs(x[at]))))
+
+
+def columns(number: Block, use: Choices) -> Rows:
+    """Says which pair stands in which column, (o, p): pair.left how far on it is, pair.same that one, pair.before a later one.
+
+    number: the number of the pair in each column, (p).
+    """
+    left = use.along("pair.left", (o, p))
+    left[o.first - 1, p] = number[p]
+    left[o, p] = left[o - 1, p] - 1
+    same = use.along("pair.same", (o, p), equal(left[o, p], 0))
+    before = use.along("pair.before", (o, p), less(0, left[o, p]))
+    return named(left, same, before)
