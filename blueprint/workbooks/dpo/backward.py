@@ -1,4 +1,4 @@
-"""The gradient of the loss: to the log-prob of every token, and on to the policy's logits."""
+"""The gradient of the loss: to the log-prob of every token, and on to the policy's logits where they are known."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,13 @@ from blueprint.language.gradient import Declared
 from blueprint.workbooks.common import EVERYWHERE, Backward, Distribution
 from blueprint.workbooks.common.definitions import derivatives
 
-GIVEN = ("reference.logprobs", "mismatched.policy.logprobs", "mismatched.reference.logprobs", "policy.square")
+GIVEN = (
+    "reference.logprobs",
+    "reference.as_policy",
+    "mismatched.policy.logprobs",
+    "mismatched.reference.logprobs",
+    "policy.square",
+)
 """What other models say, and what only weighs: no gradient flows there."""
 HELD = ("loss.bco_held", "kto.held", "weight.used")
 """Rows that the steps repeat as numbers (`Ordered.held`)."""
@@ -41,4 +47,6 @@ def _of_logits(rows: Mapping[str, Block]) -> list[Declared]:
     return [derivatives.of_chosen_logprobs(rows["policy.logprobs"], policy, rows["policy.written"], EVERYWHERE)]
 
 
-MOVED = Backward(policy=(("policy.logits",),), critic=(), constant=(*GIVEN, *HELD), declared=of_policy)
+MOVED = Backward(
+    policy=(("policy.logits",), ("policy.logprobs",)), critic=(), constant=(*GIVEN, *HELD), declared=of_policy
+)

@@ -49,7 +49,10 @@ def pieces(some: dict[str, tuple[str, str]], rows: Rows) -> list[Piece]:
 
 def choices_made(chosen: Chosen) -> tuple[Piece, ...]:
     """Lists which conventions are in use, for the first sheet."""
-    used = {"preset in use": chosen.table.chosen, **{title: chosen.settings.used[key] for title, key in SHOWN.items()}}
+    used = {
+        "preset in use": chosen.table.chosen,
+        **{title: chosen.settings.used[key] for title, key in SHOWN.items() if key in chosen.settings.used},
+    }
     return tuple(Piece(title, block, block, equation=False) for title, block in used.items())
 
 

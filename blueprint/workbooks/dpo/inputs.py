@@ -29,9 +29,6 @@ def texts() -> Rows:
     written = typed("word_written", (n, t), "writes", "token at the position", text=True, edges=(t.first - 1,))
     mask = typed("mask", (n, t), "mask", "1 on the response", unit="0 or 1", decimals=0)
     there = typed("text.mask", (n, t), "text_mask", "1 on prompt and response, 0 on pads", unit="0 or 1", decimals=0)
-    pair = typed("pair.number", (n,), "no", "number of the pair", decimals=0)
-    good = typed("response.chosen", (n,), "chosen", "1 on the chosen response", unit="0 or 1", decimals=0)
-    true = typed("true.reward", (n,), "r*", "true reward, which RPO alone reads", decimals=2)
     other = typed("mismatched.word_written", (n, t), "writes'", "token of the mismatched text", text=True)
     other_mask = typed("mismatched.tokens", (n, t), "m'", "1 on the mismatched response", unit="0 or 1", decimals=0)
     ids = defined(LABELS.row("rollout.written"), match(v, vocabulary[v], written[n, t]))
@@ -39,9 +36,20 @@ def texts() -> Rows:
     m, text = LABELS.row("response.tokens", mask[n, t]), LABELS.row("text.tokens")
     text[n, t.first - 1] = 1
     text[n, t] = there[n, t]
-    return named(vocabulary, written, mask, there, pair, good, true, other, other_mask, ids, others, m, text) | places(
-        pair, good
-    )
+    return {**named(vocabulary, written, mask, there, other, other_mask, ids, others, m, text), **belonging()}
+
+
+def belonging() -> Rows:
+    """Makes what is typed of each response: its pair, whether it was chosen, its true reward; and what follows from it."""
+    pair = typed("pair.number", (n,), "no", "number of the pair", decimals=0)
+    good = typed("response.chosen", (n,), "chosen", "1 on the chosen response", unit="0 or 1", decimals=0)
+    true = typed("true.reward", (n,), "r*", "true reward, which RPO alone reads", decimals=2)
+    return {**named(pair, good, true), **places(pair, good)}
+
+
+def selecting() -> tuple[str, ...]:
+    """Names the rows that say which response is which of which pair."""
+    return ("pair.apart", "pair.of_row", "pair.chosen", "pair.rejected")
 
 
 def places(pair: Block, good: Block) -> dict[str, Block]:
@@ -62,13 +70,12 @@ def inputs_sheet(given: Rows) -> Sheet:
     """Outlines vocabulary and pairs."""
     texts_ = ("word_written", "mask", "text.mask", "rollout.written", "response.tokens", "text.tokens")
     others = ("mismatched.word_written", "mismatched.tokens", "mismatched.written")
-    selecting = ("pair.apart", "pair.of_row", "pair.chosen", "pair.rejected")
     sections = (
         Section("Vocabulary", (Line((given["count.pairs"],), "line"), Table(given["vocabulary"], role="text"))),
         Section("The pairs", (Note(PAIRS), given["pair.number"], given["response.chosen"],
                               *(Row(given[name], "text" if name == "word_written" else "") for name in texts_),
                               given["true.reward"])),
-        Section("Which response is which", tuple(minor(given[name]) for name in selecting)),
+        Section("Which response is which", tuple(minor(given[name]) for name in selecting())),
         Section("Mismatched texts",
                 (Note(WHY_MISMATCHED), Row(given[others[0]], "text"), *map(minor, several(given, *others[1:])))),
     )  # fmt: skip

@@ -8,11 +8,17 @@ HERE = Path(__file__).parent
 KIND = Kind(
     "dpo",
     "DPO",
-    {"preferences": "blueprint.workbooks.dpo.schema:LEVEL"},
-    {"preferences": "blueprint.workbooks.dpo.logits_level:logits_level"},
+    {"preferences": "blueprint.workbooks.dpo.schema:LEVEL", "pair-logprobs": "blueprint.workbooks.dpo.logprobs:LEVEL"},
+    {
+        "preferences": "blueprint.workbooks.dpo.logits_level:logits_level",
+        "pair-logprobs": "blueprint.workbooks.dpo.logprobs_level:logprobs_level",
+    },
     presets="blueprint.workbooks.dpo.schema:dpo_presets",
     settings="blueprint.workbooks.dpo.schema:DPO",
-    saved={"preferences": ("pair.number", "blueprint.workbooks.dpo.schema:numbers_in")},
+    saved={
+        "preferences": ("mismatched.policy.logits", "blueprint.workbooks.dpo.schema:numbers_in"),
+        "pair-logprobs": ("mismatched.ratio", "blueprint.workbooks.dpo.logprobs:numbers_in"),
+    },
     numbers=HERE / "numbers",
     witness="blueprint.workbooks.dpo.witness:WITNESS",
     notes=(HERE / "notes.toml",),

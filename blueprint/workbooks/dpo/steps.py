@@ -8,8 +8,8 @@ from blueprint.workbooks.dpo.definitions.forms import forms
 from blueprint.workbooks.dpo.definitions.losses import Total, likelihood, total, weights
 from blueprint.workbooks.dpo.definitions.margins import Margins, margins
 from blueprint.workbooks.dpo.definitions.sequences import Sequences, sequences
-from blueprint.workbooks.dpo.definitions.steps import Places, Row, Steps
-from blueprint.workbooks.dpo.definitions.unpaired import unpaired
+from blueprint.workbooks.dpo.definitions.steps import Given, Places, Row, Steps
+from blueprint.workbooks.dpo.definitions.unpaired import elsewhere, unpaired
 from blueprint.workbooks.dpo.definitions.watched import watched
 
 
@@ -39,11 +39,18 @@ def derived(given: Rows, use: Choices) -> Derived:
     compared = margins(seen, s)
     meant = s.sides("true", given["true.reward"])
     each = forms(compared, seen, logp, m, meant, s)
-    other = (given["mismatched.policy.logprobs"], given["mismatched.reference.logprobs"], given["mismatched.tokens"])
-    kto = unpaired(logp, logp_ref, m, *other, good, s)
-    by = weights(logp, given["policy.square"], m, seen.length, s)
+    kto = unpaired(logp, logp_ref, m, _elsewhere(given, s), good, s)
+    by = weights(logp, given["policy.square"], m, seen.length, s) if "policy.square" in given else None
     nll = likelihood(logp, m, text, good, s)
     whole = total(each.used, kto, each.binary, by, nll, s)
     sums = s.known("policy.sum"), s.known("reference.sum")
     watched(compared, seen, sums, s)
     return Derived(s, seen, compared, each.used, whole)
+
+
+def _elsewhere(given: Rows, s: Steps) -> Given:
+    """Returns the log-ratio of each mismatched response, (n): given, or that of the models' log-probs of its tokens."""
+    if "mismatched.ratio" in given:
+        return given["mismatched.ratio"]
+    other, other_ref = (given[f"mismatched.{model}.logprobs"] for model in ("policy", "reference"))
+    return elsewhere(other, other_ref, given["mismatched.tokens"], s)

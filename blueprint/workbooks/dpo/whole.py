@@ -15,6 +15,7 @@ from blueprint.workbooks.common import (
     Made,
     Rows,
     Witnessed,
+    behind,
     checks,
     checks_sheet,
     chosen_of,
@@ -29,7 +30,9 @@ from blueprint.workbooks.common.conventions.data import Conventions
 from blueprint.workbooks.dpo import first
 from blueprint.workbooks.dpo.definitions.axes import n, o, p, t
 from blueprint.workbooks.dpo.definitions.steps import LABELS
+from blueprint.workbooks.dpo.definitions.watched import UNDER as WATCHED
 from blueprint.workbooks.dpo.inputs import MODELS
+from blueprint.workbooks.dpo.offered import completed
 from blueprint.workbooks.dpo.sheets import walk_of
 from blueprint.workbooks.dpo.steps import Derived, derived
 
@@ -66,6 +69,7 @@ class Start:
 
     sheets: those of inputs and models. names: what stands at the heads of columns. checked: what must be 0 besides what always
     must. By the names of blocks, typed: what stands in them; ranges: what may be typed there; words: those that hold tokens.
+    per: what a log-prob is of, where log-probs are all that is known of the models.
     """
 
     numbers: Numbers
@@ -79,6 +83,7 @@ class Start:
     typed: Mapping[str, object]
     ranges: Mapping[str, tuple[float, float]]
     words: tuple[str, ...]
+    per: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -90,7 +95,8 @@ def chosen_in(numbers: Numbers, of: Catalogue) -> Chosen:
 def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
     """Outlines the workbook; with a witness's numbers, which stand beside the workbook's own on Checks, if there are any."""
     numbers, chosen, given, head = start.numbers, start.chosen, start.given, start.head
-    made = derived(given, Choices(chosen.settings.used, chosen.settings.switch, labels=LABELS.labels))
+    use = Choices(chosen.settings.used, chosen.settings.switch, labels=LABELS.labels)
+    made = derived(given, completed(use, start.per) if start.per else use)
     sheets = [*start.sheets, *_steps(made, given, head)]
     every = {**given, **rows_on(*sheets)}
     walked, picked, first_pair = walk_of(every)
@@ -142,13 +148,15 @@ def _heads(given: Mapping[str, object]) -> list[str]:
 
 
 def _steps(made: Derived, given: Rows, head: InView) -> list[Sheet]:
-    """Outlines the sheets of steps: rows that one looks for are marked, the others folded."""
+    """Outlines the sheets of steps: rows that one looks for are marked, the others folded, and those that none reads left out."""
+    watched = made.steps.sections[WATCHED]
+    needed = behind([*watched, *(row for name, row in made.rows.items() if name in LOOKED_FOR)])
     sheets = []
     for each in SHEETS:
         sections = [
             Section(title, tuple(map(_row, found)))
             for title, rows in made.steps.sections.items()
-            if (found := [row for row in rows if _of_pairs(row, rows) == each.of_pairs])
+            if (found := [row for row in rows if row in needed and _of_pairs(row, rows) == each.of_pairs])
         ]
         if each.of_pairs:
             where = (Row(given["pair.column"]), *(minor(given[f"pair.{name}"]) for name in ("left", "same", "before")))
@@ -178,7 +186,7 @@ def _residuals(rows: Rows, made: Derived, chosen: Chosen) -> list[Block | Identi
     """Lists what must be 0 in every workbook."""
     return [
         *(checks.sums_to_one(name, rows[f"{name}.p"], LABELS) for name in MODELS if f"{name}.p" in rows),
-        *(checks.not_positive(name, rows[f"{name}.logprobs"], LABELS) for name in MODELS),
+        *(checks.not_positive(name, rows[f"{name}.logprobs"], LABELS) for name in MODELS if f"{name}.logprobs" in rows),
         checks.parts_add_up([part.block for part in made.total.parts], made.total.total.block),
         checks.all_in_range(chosen.settings),
     ]

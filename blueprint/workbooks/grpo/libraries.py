@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from blueprint.inputs import Catalogue
-from blueprint.language import Block, link, needs
+from blueprint.language import Block, link
 from blueprint.page.outline import Item, Note, Row, Section, Sheet, key, minor
 from blueprint.workbooks.common import (
     LIBRARY,
@@ -12,6 +12,7 @@ from blueprint.workbooks.common import (
     InView,
     Preferred,
     Rows,
+    behind,
     preferred,
     sheet_of,
     turned,
@@ -77,23 +78,12 @@ def compared(
     start = {name: link(f"libraries.{again}", given[name]) for name, again in START.items()}
     made = derived({**given, **start}, use)
     results = tuple(made.rows[name] for name in RESULTS)
-    needed = _behind((*results, made.total.total.block))
+    needed = behind((*results, made.total.total.block))
     tokens, groups = _sections(made, needed)
     first = Section("What all start from", (Note(FIXED), Note(ONCE), Note(WHERE), *map(minor, start.values())))
     shown = replace(sheet_of("Libraries", LEAD, (first, *tokens), head.on("libraries"), first=0), closed=True)
     which = which_sheet(WHICH_TITLE, WHICH, like, _told(results), chosen, "the loss and what is watched")
     return (Sheet("Library groups", IN_GROUPS, groups, (q, i), closed=True), shown, which), like
-
-
-def _behind(results: Iterable[Block]) -> set[Block]:
-    """Finds every block that these are made of."""
-    found, ahead = set(), list(results)
-    while ahead:
-        block = ahead.pop()
-        if block not in found:
-            found.add(block)
-            ahead += [need.read for need in needs(block)]
-    return found
 
 
 def _sections(made: Derived, needed: set[Block]) -> tuple[tuple[Section, ...], tuple[Section, ...]]:

@@ -89,11 +89,16 @@ class Ordered:
         return Lined(made, lead)
 
     def pick(self, name: str, at: Axes, setting: str, **alternatives: Operand) -> Lined:
-        """Writes each alternative as a row of its own, `name.word`, and takes the one that the setting says."""
+        """Writes each alternative as a row of its own, `name.word`, and takes the one that the setting says.
+
+        Those of words that this workbook does not offer are left out.
+        """
         switch = self.use.switch[setting]
         if len(switch.words) == 1:
             return self.along(name, at, alternatives[switch.words[0]])
-        rows = {word: self._seen(f"{name}.{word}", at, each) for word, each in alternatives.items()}
+        rows = {
+            word: self._seen(f"{name}.{word}", at, each) for word, each in alternatives.items() if word in switch.words
+        }
         return self.along(name, at, switch.choose(**rows))
 
     def _seen(self, name: str, at: Axes, value: Operand) -> Expr:

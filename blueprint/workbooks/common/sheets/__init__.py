@@ -1,7 +1,7 @@
 """The sheets that every workbook has: the first one, the derivation of one number, checks and charts."""
 
 from blueprint.workbooks.common.sheets.checks import Witnessed, checks_sheet
-from blueprint.workbooks.common.sheets.rows import Rows, named, repeated, rows_on, several, sheet_of
+from blueprint.workbooks.common.sheets.rows import Rows, behind, named, repeated, rows_on, several, sheet_of
 from blueprint.workbooks.common.sheets.start import (
     CHECKING,
     COLUMNS,
@@ -24,6 +24,6 @@ from blueprint.workbooks.common.sheets.walk import InView, Titled, titled_sectio
 
 __all__ = [
     "CHECKING", "COLUMNS", "DASH", "DOWN", "LEGEND", "LINE", "ON", "TOTAL", "UP", "WIDTHS", "InView", "Made", "Rows",
-    "Says", "Titled", "Witnessed", "checks_sheet", "facts_of", "made_by", "named", "repeated", "rows_on", "several",
+    "Says", "Titled", "Witnessed", "behind", "checks_sheet", "facts_of", "made_by", "named", "repeated", "rows_on", "several",
     "sheet_of", "start_sheet", "titled_sections", "with_",
 ]  # fmt: skip

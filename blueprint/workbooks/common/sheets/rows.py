@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from blueprint.language import Block, link
+from blueprint.language import Block, link, needs
 from blueprint.page.outline import Section, Sheet, blocks_on
 from blueprint.workbooks.common.definitions import n, t
 from blueprint.workbooks.common.sheets.walk import InView
@@ -23,6 +23,17 @@ def rows_on(*sheets: Sheet) -> dict[str, Block]:
 def several(rows: Rows, *names: str) -> tuple[Block, ...]:
     """Returns the blocks of some names, in that order."""
     return tuple(rows[name] for name in names)
+
+
+def behind(results: Iterable[Block]) -> set[Block]:
+    """Finds every block that these are made of, and these themselves."""
+    found, ahead = set(), list(results)
+    while ahead:
+        block = ahead.pop()
+        if block not in found:
+            found.add(block)
+            ahead += [need.read for need in needs(block)]
+    return found
 
 
 def repeated(rows: Rows, sheet: str, names: Mapping[str, str]) -> dict[str, Block]:

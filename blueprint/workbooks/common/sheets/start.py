@@ -149,6 +149,7 @@ BEGINS = {
     "bandit": "rewards of single tokens and uniform draws",
     "enumerated": "the logits and rewards of every response",
     "preferences": "logits of pairs, chosen and rejected",
+    "pair-logprobs": "pairs of one's own, with log-probs where there are any",
     "prompts": "weights, draws and rules; several responses to each prompt",
     "rollouts": "rewards, and log-probs where there are any, of several responses to each prompt",
 }

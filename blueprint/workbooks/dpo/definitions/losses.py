@@ -18,11 +18,14 @@ class Total(NamedTuple):
     total: Row
 
 
-def total(pairs: Row, kto: tuple[Row, Row], bco: Row, weight: Row, nll: Row, s: Steps) -> Total:
-    """Takes the mean over pairs, or over all responses where each counts by itself, and adds the NLL of chosen ones."""
+def total(pairs: Row, kto: tuple[Row, Row], bco: Row, weight: Row | None, nll: Row, s: Steps) -> Total:
+    """Takes the mean over pairs, or over all responses where each counts by itself, and adds the NLL of chosen ones.
+
+    weight: of each pair, (p), or None where every one counts 1.
+    """
     s.under("The loss")
     used = s.use.used
-    weighed = s.pair("loss.weighed", weight[p] * pairs[p])
+    weighed = s.pair("loss.weighed", pairs[p] if weight is None else weight[p] * pairs[p])
     over = s.one("loss.over", s.pairs + used["loss.mean_eps"])
     mean = s.one("loss.paired", Sum(p, weighed[p]) / over)
     responses = s.one("loss.responses", 2 * s.pairs + used["loss.mean_eps"])

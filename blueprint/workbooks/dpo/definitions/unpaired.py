@@ -8,20 +8,25 @@ from blueprint.language import Sum, equal, maximum, where
 from blueprint.workbooks.dpo.definitions.axes import n, t
 from blueprint.workbooks.dpo.definitions.steps import Given, Row, Steps
 
+UNDER = "Each response by itself: KTO"
 
-def unpaired(
-    logp: Given, logp_ref: Given, m: Given, other: Given, other_ref: Given, m_other: Given, good: Given, s: Steps
-) -> tuple[Row, Row]:
-    """Makes the loss of each response, (n). other: log-probs of the mismatched responses. good: 1 on chosen ones.
+
+def elsewhere(other: Given, other_ref: Given, m_other: Given, s: Steps) -> Row:
+    """Makes the log-ratio of each mismatched response, (n), of log-probs of its tokens, (n, t)."""
+    s.under(UNDER)
+    away = s.row("kto.away", m_other[n, t] * (other[n, t] - other_ref[n, t]))
+    return s.each("kto.elsewhere", Sum(t, away[n, t]))
+
+
+def unpaired(logp: Given, logp_ref: Given, m: Given, other: Given, good: Given, s: Steps) -> tuple[Row, Row]:
+    """Makes the loss of each response, (n). other: log-ratio of the mismatched responses. good: 1 on chosen ones.
 
     Returns that of KTO, and that of APO-zero, which takes 0 for z.
     """
-    s.under("Each response by itself: KTO")
+    s.under(UNDER)
     ratio = s.each("kto.ratio", Sum(t, m[n, t] * s.row("kto.log_ratio", logp[n, t] - logp_ref[n, t])[n, t]))
-    away = s.row("kto.away", m_other[n, t] * (other[n, t] - other_ref[n, t]))
-    elsewhere = s.each("kto.elsewhere", Sum(t, away[n, t]))
     responses = 2 * s.pairs
-    z = s.held("kto.held", s.one("kto.z", maximum(0, Sum(n, elsewhere[n]) / responses)))
+    z = s.held("kto.held", s.one("kto.z", maximum(0, Sum(n, other[n]) / responses)))
     sign = s.each("kto.sign", 2 * good[n] - 1)
     beta, used = s.use.used["beta"], s.use.used
     weight = s.each("kto.weight", where(equal(good[n], 1), used["loss.desirable"], used["loss.undesirable"]))

@@ -6,10 +6,12 @@ from blueprint.workbooks.dpo.definitions.margins import Margins
 from blueprint.workbooks.dpo.definitions.sequences import Sequences
 from blueprint.workbooks.dpo.definitions.steps import Given, Row, Sides, Steps
 
+UNDER = "What one watches"
+
 
 def watched(of: Margins, seen: Sequences, sums: tuple[Given, Given], s: Steps) -> None:
     """Adds what one watches. sums: log-probs of responses, weighed sums, of policy and reference, (n)."""
-    s.under("What one watches")
+    s.under(UNDER)
     beta = s.use.used["beta"]
     mine, theirs = s.sides("sum", sums[0]), s.sides("sum_ref", sums[1])
     logged = Sides(*(_logged(side, of, seen, mine, theirs, beta, s) for side in Sides._fields))
