@@ -23,7 +23,7 @@ STEPS = ("top", "exponentials", "logsumexp", "log_p", "p", "p_log_p")
 LOG_SIGMOIDS = (
     "margin.right", "margin.wrong", "own.right", "own.wrong", "chosen.log_sigmoid", "rejected.log_sigmoid", "chosen.good",
     "chosen.not_good", "rejected.not_good", "loss.bco_chosen", "loss.bco_rejected", "aot.right", "aot.wrong",
-    "aot_unpaired.right", "aot_unpaired.wrong", "odds.right", "odds.batch_right",
+    "aot_unpaired.right", "aot_unpaired.wrong", "odds.right", "odds.batch_right", "loss.discopop_log",
 )  # fmt: skip
 SIGMOIDS = ("loss.sure", "loss.discopop_weight", "chosen.likely", "rejected.likely", "margin.likely", "own.likely",
             "kto.against.likely", "kto.zero.likely")  # fmt: skip

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,12 +12,12 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 
 import torch
 
-from blueprint.inputs import settings_in
 from blueprint.workbooks.dpo.witness import derived
 from tests.workbooks.dpo.recorded import ORDER, Array, Run, batch, runs
+from tests.workbooks.dpo.side_by_side import DPO, started
 
 RUNS = list(runs())
-DEFAULTS = {key: each.value for key, each in settings_in(Path(str(files("blueprint.workbooks.dpo")))).settings.items()}
+NUMBERS = torch.arange(1.0, 5, dtype=torch.float64).repeat_interleave(2)
 LOGGED = {
     "rewards/chosen": "rewards.chosen", "rewards/rejected": "rewards.rejected", "rewards/margins": "rewards.margins",
     "rewards/accuracies": "rewards.accuracies",
@@ -28,26 +26,14 @@ PAIRS = {"chosen_rewards": "chosen.logged", "rejected_rewards": "rejected.logged
 
 
 @cache
-def given() -> dict[str, torch.Tensor]:
-    """Returns what every run starts from."""
-    known, others = batch(), batch("kto_mismatched")
-    arrays = {
-        "reference.logprobs": known.logprobs("reference"), "response.tokens": known.tokens,
-        "text.tokens": np.column_stack([np.ones(8), known.text]), "pair.number": np.repeat(np.arange(1.0, 5), 2),
-        "response.chosen": np.tile([1.0, 0.0], 4), "true.reward": known.true_rewards, "mismatched.tokens": others.tokens,
-        **{f"mismatched.{of}.logprobs": others.logprobs(of) for of in ("policy", "reference")},
-    }  # fmt: skip
-    return {name: torch.tensor(each) for name, each in arrays.items()}
-
-
-@cache
 def computed(place: int) -> tuple[dict[str, Array], Array]:
     """Returns the rows of a run, and the slope of its loss by the policy's logits, [response, position, token]."""
     logits = torch.tensor(batch().logits["policy"]).requires_grad_()
     log_p = logits.log_softmax(-1)
     new = log_p.gather(-1, torch.tensor(batch().ids)[..., None])[..., 0]
-    known = given() | {"policy.logprobs": new, "policy.square": log_p.exp().square().sum(-1)}
-    rows = derived(known, DEFAULTS | RUNS[place].conventions)
+    known = {name: torch.tensor(each) for name, each in started(batch(), batch("kto_mismatched")).items()}
+    known |= {"policy.logprobs": new, "policy.square": log_p.exp().square().sum(-1), "pair.number": NUMBERS}
+    rows = derived(known, {key: each.value for key, each in DPO.items()} | RUNS[place].conventions)
     (slope,) = torch.autograd.grad(rows["total_loss"], logits)
     return {name: each.detach().numpy() for name, each in rows.items()}, slope.numpy()
 

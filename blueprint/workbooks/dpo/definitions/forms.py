@@ -56,7 +56,8 @@ def _of_margin(of: Margins, s: Steps) -> dict[str, Operand]:
     unsure = s.pair("loss.unsure", 1 - sure[p])
     eps = used["loss.exo_eps"]
     exo = sure[p] * (right[p] - log(1 - eps)) + unsure[p] * (wrong[p] - log(eps))
-    w = s.sigmoid("loss.discopop_weight", s.pair("loss.discopop_at", u[p] / used["loss.discopop_tau"]))
+    at = s.pair("loss.discopop_at", u[p] / used["loss.discopop_tau"])
+    w, log_w = s.sigmoid("loss.discopop_weight", at), s.log_sigmoid("loss.discopop_log", at)
     return {
         "sigmoid": plain[p],
         "robust": robust[p],
@@ -64,7 +65,7 @@ def _of_margin(of: Margins, s: Steps) -> dict[str, Operand]:
         "slic": s.pair("loss.slic", maximum(0, used["beta"] - of.difference[p]))[p],
         "ipo": s.pair("loss.ipo", off[p] * off[p])[p],
         "exo": s.pair("loss.exo", exo)[p],
-        "discopop": s.pair("loss.discopop", w[p] * exp(-u[p]) - (1 - w[p]) * right[p])[p],
+        "discopop": s.pair("loss.discopop", exp(log_w[p] - u[p]) - (1 - w[p]) * right[p])[p],
     }
 
 

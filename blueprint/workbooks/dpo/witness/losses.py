@@ -26,8 +26,8 @@ def pair_rows(r: Nodes, places: Places, use: Asked) -> None:
     sorted_rows("aot_unpaired", r["chosen.ratio"], r["rejected.ratio"], r, places, use)
     odds_forms(r, use)
     token_odds(r, places, use)
-    form = use.word("loss.form")
-    r["loss.pair"] = torch.zeros_like(r["margin"]) if form in (*OF_ITS_OWN, "none") else r[f"loss.{form}"]
+    form, nothing = use.word("loss.form"), torch.zeros_like(r["margin"], requires_grad=r["margin"].requires_grad)
+    r["loss.pair"] = nothing if form in (*OF_ITS_OWN, "none") else r[f"loss.{form}"]
 
 
 def margin_forms(r: Nodes, use: Asked) -> None:
@@ -47,8 +47,9 @@ def margin_forms(r: Nodes, use: Asked) -> None:
     few = use.number("loss.exo_eps")
     r["loss.exo"] = r["loss.sure"] * (right - log(1 - few)) + r["loss.unsure"] * (wrong - log(few))
     r["loss.discopop_at"] = u / use.number("loss.discopop_tau")
-    w = r["loss.discopop_weight"] = r["loss.discopop_at"].sigmoid()
-    r["loss.discopop"] = w * (-u).exp() - (1 - w) * right
+    r["loss.discopop_weight"] = r["loss.discopop_at"].sigmoid()
+    r["loss.discopop_log"] = logsigmoid(r["loss.discopop_at"])
+    r["loss.discopop"] = (r["loss.discopop_log"] - u).exp() - (1 - r["loss.discopop_weight"]) * right
 
 
 def target_forms(r: Nodes, use: Asked) -> None:

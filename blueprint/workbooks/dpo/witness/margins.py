@@ -2,6 +2,7 @@
 
 from math import log
 
+import torch
 from torch.nn.functional import logsigmoid
 
 from blueprint.witness import Asked, Nodes
@@ -25,9 +26,11 @@ def margin_rows(r: Nodes, use: Asked) -> None:
 def ratio_rows(side: str, r: Nodes, use: Asked) -> None:
     """Adds the log-ratio to the reference, or the log-prob where there is none, and f of it."""
     r[f"{side}.against"] = r[f"{side}.logp"] - r[f"{side}.logp_ref"]
-    x = r[f"{side}.ratio"] = r[f"{side}.against" if use.word("reference.used") == "on" else f"{side}.logp"]
-    r[f"{side}.forward"] = -(-x).expm1()
+    r[f"{side}.ratio"] = r[f"{side}.against" if use.word("reference.used") == "on" else f"{side}.logp"]
+    x = r[f"{side}.ratio"]
+    asked = use.word("margin.divergence")
+    r[f"{side}.forward"] = -(-x).expm1() if asked == "forward_kl" else torch.zeros_like(x)
     r[f"{side}.log_sigmoid"] = logsigmoid(x)
     r[f"{side}.mixed"] = log(2) + r[f"{side}.log_sigmoid"]
-    shape = {"reverse_kl": "ratio", "forward_kl": "forward", "js": "mixed"}[use.word("margin.divergence")]
+    shape = {"reverse_kl": "ratio", "forward_kl": "forward", "js": "mixed"}[asked]
     r[f"{side}.shaped"] = r[f"{side}.{shape}"]

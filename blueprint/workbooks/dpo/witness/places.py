@@ -12,6 +12,11 @@ from blueprint.witness import Named, Nodes, WitnessError
 SIDES = ("chosen", "rejected")
 
 
+def per_token(total: Tensor, count: Tensor) -> Tensor:
+    """Divides sums of responses by how many tokens they have; without any it is 0, and does not move."""
+    return torch.where(count > 0, total / count.clamp(min=1), 0)
+
+
 @dataclass(frozen=True)
 class Places:
     """Of each response its pair and whether it was chosen, [B]; of each column the number of its pair, [P].

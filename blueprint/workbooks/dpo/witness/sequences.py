@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from blueprint.witness import Asked, Nodes
-from blueprint.workbooks.dpo.witness.places import Places
+from blueprint.workbooks.dpo.witness.places import Places, per_token
 
 MODELS = ("policy", "reference")
 
@@ -39,7 +39,7 @@ def far_rows(r: Nodes, m: Tensor, use: Asked) -> None:
     r["logp.place"] = torch.nn.functional.pad(m.cumsum(1), (1, 0))
     r["logp.column"] = one.cumsum(1)
     r["logp.beyond"] = torch.where(r["logp.place"][:, 1:] <= shared, one, alpha * one)
-    r["logp.cut"] = alpha * (r["logp.column"] < length)
+    r["logp.cut"] = alpha * (r["logp.column"] < length).to(m)
     r["logp.from_row"] = torch.where(r["logp.column"] < shared, one, r["logp.cut"])
     r["logp.far"] = r["logp.beyond" if use.word("logp.ld_from") == "response" else "logp.from_row"]
     who = use.word("logp.ld")
@@ -56,5 +56,5 @@ def model_rows(name: str, r: Nodes, m: Tensor, use: Asked) -> None:
     r[f"{name}.weighed"] = r[f"{name}.counted"] * r[f"{name}.ld"]
     r[f"{name}.sum"] = (r[f"{name}.weighed"] * x).sum(1)
     r[f"{name}.count"] = r[f"{name}.counted"].sum(1)
-    r[f"{name}.mean"] = r[f"{name}.sum"] / r[f"{name}.count"].clamp(min=1)
+    r[f"{name}.mean"] = per_token(r[f"{name}.sum"], r[f"{name}.count"])
     r[f"{name}.logp"] = r[f"{name}.sum" if of == "sum" else f"{name}.mean"]

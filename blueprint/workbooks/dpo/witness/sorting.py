@@ -22,7 +22,8 @@ def sorted_rows(name: str, x: Tensor, y: Tensor, r: Nodes, places: Places, use: 
 
 def order_rows(name: str, x: Tensor, r: Nodes, places: Places) -> None:
     """Adds the numbers in order, [P], and how a column finds its place among the others, [P, P]: of equals the first."""
-    down = r[f"{name}.down"] = places.down(x)
+    r[f"{name}.down"] = places.down(x)
+    down = r[f"{name}.down"]
     r[f"{name}.smaller"] = (down[:, None] < x).to(x)
     r[f"{name}.same"] = (down[:, None] == x).to(x)
     r[f"{name}.before"] = r[f"{name}.same"] * r["pair.before"]

@@ -5,6 +5,7 @@ from torch import Tensor
 
 from blueprint.witness import Asked, Nodes
 from blueprint.workbooks.dpo.witness.losses import OF_ITS_OWN
+from blueprint.workbooks.dpo.witness.places import per_token
 
 
 def likelihood_rows(r: Nodes, use: Asked) -> None:
@@ -15,7 +16,7 @@ def likelihood_rows(r: Nodes, use: Asked) -> None:
     r["nll.counted"] = r["response.chosen"][:, None] * r["nll.region"]
     r["nll.of_token"] = -r["nll.counted"] * r["policy.logprobs"]
     r["nll.sum"], r["nll.length"] = r["nll.of_token"].sum(1), r["nll.counted"].sum(1)
-    r["nll.row_mean"] = r["nll.sum"] / r["nll.length"].clamp(min=1)
+    r["nll.row_mean"] = per_token(r["nll.sum"], r["nll.length"])
     r["nll.over"] = r["count.pairs"] + use.number("loss.mean_eps")
     r["nll.columns"] = m.new_tensor(float(m.shape[1]))
     r["nll.all_cells"] = r["count.pairs"] * r["nll.columns"]

@@ -3,7 +3,7 @@
 import torch
 
 from blueprint.witness import Asked, Nodes
-from blueprint.workbooks.dpo.witness.places import Places
+from blueprint.workbooks.dpo.witness.places import Places, per_token
 
 
 def weight_rows(r: Nodes, places: Places, use: Asked) -> None:
@@ -15,7 +15,7 @@ def weight_rows(r: Nodes, places: Places, use: Asked) -> None:
     r["weight.shifted"] = m * (r["weight.late"][:, :-1] - r["weight.away"])
     r["weight.right"] = m * (x - r["weight.away"])
     for name, of in (("wpo", "right"), ("wpo_shifted", "shifted")):
-        r[f"weight.{name}_mean"] = r[f"weight.{of}"].sum(1) / r["logp.length"].clamp(min=1)
+        r[f"weight.{name}_mean"] = per_token(r[f"weight.{of}"].sum(1), r["logp.length"])
         places.sides(r, f"{name}_mean", r[f"weight.{name}_mean"])
         r[f"weight.{name}"] = (r[f"chosen.{name}_mean"] + r[f"rejected.{name}_mean"]).exp()
     r["weight.held"] = r["weight.wpo_shifted"].clamp(max=1)

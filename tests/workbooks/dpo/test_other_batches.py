@@ -1,0 +1,136 @@
+"""Every preset and every form on pairs that no library was run on: far log-probs, equal pairs, one token, none, certain tokens.
+
+Definitions and witness give the same log-ratios, margins, losses and gradients; where a library divides by 0, both have no number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="the outside witness needs torch")
+
+import torch
+
+from blueprint.workbooks.dpo.schema import dpo_presets
+from blueprint.workbooks.dpo.witness import derived
+from tests.workbooks.dpo.recorded import Array, Batch
+from tests.workbooks.dpo.side_by_side import DPO, GRAD, Asking, SideBySide, started
+from tests.workbooks.grpo.apart import distance
+
+# Both compute in double precision, in an order of their own; relative to the largest number of a row.
+TOLERANCE = 1e-12
+TOKENS, POSITIONS, PAIRS = 6, 7, 4
+PRESETS: dict[str, Asking] = {name: preset.values for name, preset in dpo_presets().presets.items()}
+FORMS: dict[str, Asking] = {
+    word: {"loss.form": word, "loss.label_smoothing": 0.1, "loss.gamma": 0.3, "beta": 0.2, "loss.nll_coef": 0.1,
+           "logp.of": "mean" if word == "orpo" else "sum", "reference.used": "off" if word == "orpo" else "on",
+           "loss.weight": "wpo" if word in ("hinge", "robust") else "off"}
+    for word in DPO["loss.form"].words
+}  # fmt: skip
+ASKED = PRESETS | FORMS
+ROWS = (
+    "policy.logp", "reference.logp", "chosen.ratio", "rejected.ratio", "margin", "margin.right", "margin.wrong", "loss.pair",
+    "weight.used", "kto.z", "nll", "preference_loss", "total_loss", "rewards.chosen", "rewards.margins", "rewards.accuracies",
+)  # fmt: skip
+
+
+def drawn(
+    *,
+    lengths: Sequence[int] = (),
+    prompt: int = 2,
+    same: int = 0,
+    far: float = 0,
+    sure: float = 1,
+    start: bool = False,
+    seed: int = 0,
+) -> Batch:
+    """Draws pairs of responses to prompts of equal length.
+
+    same: how many tokens of the response are those of the other one, with the same logits. far: by how much log-probs of the
+    policy, and of the reference, fall, in turn. sure: what logits are multiplied by. start: policy and reference are the same.
+    """
+    rng, rows = np.random.default_rng(seed), 2 * PAIRS
+    n = np.array(lengths) if lengths else rng.integers(1, POSITIONS - prompt + 1, rows)
+    ids, z = rng.integers(0, TOKENS, (rows, POSITIONS)), rng.normal(size=(rows, POSITIONS, TOKENS))
+    shared = prompt + same
+    ids[1::2, :shared], z[1::2, :shared] = ids[::2, :shared], z[::2, :shared]
+    moved = 0.0 if start else 0.5 * rng.normal(size=z.shape)
+    logits = {"policy": sure * z, "reference": sure * (z + moved)}
+    for row, at in np.ndindex(rows, POSITIONS):
+        logits["policy" if (row + at) % 2 else "reference"][row, at, ids[row, at]] -= far
+    place = np.arange(POSITIONS)
+    tokens = ((place >= prompt) & (place < prompt + n[:, None])).astype(float)
+    text = (place < prompt + n[:, None]).astype(float)
+    return Batch(ids, tokens, text, logits, rng.normal(size=rows))
+
+
+BATCHES: dict[str, Callable[[], Batch]] = {
+    "log-ratios of 20": partial(drawn, far=20),
+    "log-ratios of 700": partial(drawn, far=700, lengths=[1] * 8, prompt=0),
+    "policy and reference the same": partial(drawn, start=True),
+    "equal pairs, identical prefixes": partial(drawn, same=2, lengths=[2, 2, 1, 1, 5, 3, 4, 5]),
+    "one token each, or none": partial(drawn, lengths=[0, 1, 1, 0, 1, 1, 0, 0]),
+    "certain tokens": partial(drawn, sure=1000),
+}
+
+
+def by_definitions(known: Batch, asked: Sequence[Asking]) -> list[dict[str, Array]]:
+    """Returns the rows that are compared, for each set of conventions."""
+    beside = SideBySide(known, drawn(seed=9), asked)
+    values, slopes = beside.computed(beside.steps.rows[name] for name in ROWS), beside.slopes()
+    return [
+        {name: beside.row(values, name, at) for name in ROWS}
+        | {f"{name}{GRAD}": each[at] for name, each in slopes.items()}
+        for at in range(len(asked))
+    ]
+
+
+def by_witness(known: Batch, asked: Asking, slopes: Sequence[str]) -> dict[str, Array]:
+    """Returns the same of one set, from the witness. slopes: by which rows the loss is differentiated."""
+    given = {name: torch.tensor(each) for name, each in started(known, drawn(seed=9)).items()}
+    given["pair.number"] = torch.arange(1.0, PAIRS + 1, dtype=torch.float64).repeat_interleave(2)
+    given["policy.logprobs"].requires_grad_()
+    rows = derived(given, {key: each.value for key, each in DPO.items()} | dict(asked))
+    made = [{**given, **rows}[name] for name in slopes]
+    moving = [each for each in made if each.requires_grad]
+    found = torch.autograd.grad(rows["total_loss"], moving, allow_unused=True, materialize_grads=True)
+    known_slopes = dict(zip(map(id, moving), found, strict=True))
+    return {name: rows[name].detach().numpy() for name in ROWS} | {
+        f"{name}{GRAD}": known_slopes.get(id(each), torch.zeros_like(each)).numpy()
+        for name, each in zip(slopes, made, strict=True)
+    }
+
+
+def agree(known: Batch, of: dict[str, Asking]) -> None:
+    """Asserts that both give finite losses, and the same of every row."""
+    for (which, asked), ours in zip(of.items(), by_definitions(known, [*of.values()]), strict=True):
+        theirs = by_witness(known, asked, [name.removesuffix(GRAD) for name in ours if name.endswith(GRAD)])
+        assert np.isfinite(ours["total_loss"]), which
+        assert np.isfinite(theirs["total_loss"]), which
+        apart = {row: distance(theirs[row], ours[row]) for row in ours}
+        assert {row: each for row, each in apart.items() if not each <= TOLERANCE} == {}, which
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_definitions_and_witness_agree_for_every_preset_and_form(name: str) -> None:
+    agree(BATCHES[name](), ASKED)
+
+
+def mixed(seed: int) -> Asking:
+    """Draws any word for every convention, and a number near its default."""
+    rng, found = np.random.default_rng(seed), dict[str, float | str]()
+    for key, setting in DPO.items():
+        if setting.words:
+            found[key] = str(rng.choice(setting.words))
+        else:
+            usual = float(setting.value) if np.isfinite(float(setting.value)) else 0.02
+            found[key] = max(setting.low or 0, usual or 0.2) * (1 + 0.5 * rng.random())
+    return found
+
+
+def test_definitions_and_witness_agree_for_mixed_conventions() -> None:
+    agree(drawn(seed=3), {f"mixed {seed}": mixed(seed) for seed in range(40)})
