@@ -33,7 +33,7 @@ from blueprint.workbooks.dpo.definitions.steps import LABELS
 from blueprint.workbooks.dpo.definitions.watched import UNDER as WATCHED
 from blueprint.workbooks.dpo.inputs import MODELS
 from blueprint.workbooks.dpo.offered import completed
-from blueprint.workbooks.dpo.sheets import walk_of
+from blueprint.workbooks.dpo.sheets import charts_of, walk_of
 from blueprint.workbooks.dpo.steps import Derived, derived
 
 LOOKED_FOR = (
@@ -43,7 +43,8 @@ LOOKED_FOR = (
 )  # fmt: skip
 """Rows that one looks for; they are marked."""
 PLAIN = ("policy.sum", "policy.count", "policy.mean", "chosen.logp_ref", "rejected.logp_ref", "margin.scaled", "loss.sigmoid",
-         "loss.hinge", "loss.ipo", "loss.weighed", "watch.right", "chosen.logged", "rejected.logged")  # fmt: skip
+         "loss.hinge", "loss.ipo", "loss.weighed", "loss.sure", "loss.unsure", "watch.right", "chosen.logged",
+         "rejected.logged")  # fmt: skip
 """Rows on the way that are not folded."""
 
 
@@ -96,16 +97,18 @@ def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
     """Outlines the workbook; with a witness's numbers, which stand beside the workbook's own on Checks, if there are any."""
     numbers, chosen, given, head = start.numbers, start.chosen, start.given, start.head
     use = Choices(chosen.settings.used, chosen.settings.switch, labels=LABELS.labels)
-    made = derived(given, completed(use, start.per) if start.per else use)
+    use = completed(use, start.per) if start.per else use
+    made = derived(given, use)
     sheets = [*start.sheets, *_steps(made, given, head)]
     every = {**given, **rows_on(*sheets)}
     walked, picked, first_pair = walk_of(every)
+    pictures, drawn = charts_of(every, use)
     opening, checked, tolerances = _judged(start, every, [*start.checked, *_residuals(every, made, chosen)], witnessed)
     return Blueprint(
         title=numbers.title,
-        sheets=(opening, walked, conventions_sheet(chosen, ()), presets_sheet(chosen), *sheets, checked),
+        sheets=(opening, walked, conventions_sheet(chosen, ()), presets_sheet(chosen), *sheets, checked, pictures),
         sizes={**start.sizes, PRESET: len(chosen.catalogue.presets)},
-        typed=chosen.settings.typed | tolerances | first_pair,
+        typed=chosen.settings.typed | tolerances | first_pair | dict(drawn),
         names={**start.names, PRESET: chosen.table.names},
         choices={**chosen.settings.choices, **{given[name]: given["vocabulary"] for name in start.words}},
         ranges={
@@ -163,7 +166,9 @@ def _steps(made: Derived, given: Rows, head: InView) -> list[Sheet]:
             sections = [Section("Which pair stands where", where), *sections]
         here = None if each.of_pairs else head.on(f"on_{each.title.lower()}")
         rows = here.rows if here else ()
-        sheets.append(Sheet(each.title, each.lead, tuple(sections), each.across, rows, here.mask if here else None))
+        sheets.append(
+            Sheet(each.title, each.lead, tuple(sections), each.across, rows, here.mask if here else None, closed=True)
+        )
     return sheets
 
 

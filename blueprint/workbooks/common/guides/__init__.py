@@ -103,13 +103,14 @@ def loop_section(blocks: Mapping[str, Block], texts: Mapping[str, str]) -> list[
     outer = (
         box(texts["begin"], "given", "actions"), ON, box(texts["rollout"], "word_written", "old.logprobs"), ON,
         box(texts["rewards"], "rewards", "reward"), ON,
-        box(texts.get("advantages", "GAE, whitening"), "advantages_used", "group.advantage"), ON,
+        box(texts.get("advantages", "GAE, whitening"), "advantages_used", "group.advantage", "chosen.ratio"), ON,
         box("for each epoch"), ON, box("for each minibatch"),
     )  # fmt: skip
     down = (UP, "", "", "", "", AGAIN, LINE, DASH, "next minibatch ↑", "", DOWN)
     back = (
         box(texts.get("again", "π_old becomes π_θ, V_old becomes V")), BACK, box("all epochs are over"), BACK, step, BACK,
-        box("loss", "total_loss"), BACK, box(texts.get("losses", "clip, value loss …"), "surrogate"), BACK, box("ratio", "ratio"),
+        box("loss", "total_loss"), BACK, box(texts.get("losses", "clip, value loss …"), "surrogate", "margin.right"), BACK,
+        box(texts.get("ratio", "ratio"), "ratio", "margin"),
     )  # fmt: skip
     return [
         Section(

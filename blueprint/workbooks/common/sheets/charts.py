@@ -61,12 +61,14 @@ class Points(NamedTuple):
     mask: Block | None = None
 
 
-def charts_sheet(drawn: list[Drawn], head: tuple[Block, ...]) -> tuple[Sheet, dict[Block, object]]:
-    """Outlines the gallery: the pictures above, their rows below."""
+def charts_sheet(
+    drawn: list[Drawn], head: tuple[Block, ...], across: tuple[Axis, ...] = (n, t)
+) -> tuple[Sheet, dict[Block, object]]:
+    """Outlines the gallery: the pictures above, their rows below. head: rows that stay in view, the mask last."""
     gallery = Section("The pictures", tuple(each.chart for each in drawn), numbered=False)
     given = {block: value for each in drawn for block, value in each.typed.items()}
     below = (replace(each.rows, items=(Note(each.chart.tells), *each.rows.items)) for each in drawn)
-    return Sheet("Charts", LEAD, (gallery, *below), (n, t), head, head[-1]), given
+    return Sheet("Charts", LEAD, (gallery, *below), across, head, head[-1] if head else None), given
 
 
 def clip_picture(points: Points, use: Choices) -> Drawn:

@@ -1,0 +1,66 @@
+"""Sheets of DPO: Walk follows the pair that is picked, charts draw rows that are in view, curves go through the pairs' dots."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from blueprint import Book
+from blueprint.page.outline import Chart, Row, Sheet
+from tests.page.workshop import made
+
+
+@pytest.fixture(scope="module")
+def book() -> Book:
+    """Makes the workbook of one batch."""
+    return made(numbers="dpo-batch")
+
+
+def folded(sheet: Sheet) -> set[str]:
+    """Returns the rows of a sheet that are hidden when the file is opened."""
+    return {item.block.name for item in sheet.items() if isinstance(item, Row) and item.fold and sheet.closed}
+
+
+def test_no_chart_draws_a_folded_row(book: Book) -> None:
+    drawn = {
+        block.name
+        for sheet in book.blueprint.sheets
+        for item in sheet.items()
+        if isinstance(item, Chart)
+        for series in item.series
+        for block in (series.values, series.over)
+    }
+    hidden = set[str]().union(*map(folded, book.blueprint.sheets))
+    assert len(drawn) > 15
+    assert len(hidden) > 100
+    assert drawn & hidden == set()
+
+
+def test_the_curves_are_the_losses_of_pairs_with_those_margins() -> None:
+    book = made("dpo.beta=1", "loss.label_smoothing=0.1", numbers="dpo-batch")
+
+    def row(name: str) -> np.ndarray:
+        return np.asarray(book.values[book.blocks[name]])
+
+    margin, grid = row("margin.argument"), row("curve.u")
+    assert np.abs(margin).max() * 2 == pytest.approx(grid.max(), rel=1e-12)
+    right = np.logaddexp(0, -grid)
+    assert row("curve.sigmoid") == pytest.approx(right, rel=1e-12)
+    assert row("curve.smoothed") == pytest.approx(0.9 * right + 0.1 * np.logaddexp(0, grid), rel=1e-12)
+    assert row("loss.sigmoid") == pytest.approx(np.interp(margin, grid, row("curve.smoothed")), abs=0.02)
+    assert row("loss.unsure") == pytest.approx(np.interp(margin, grid, row("pull.sigmoid")), abs=0.02)
+    assert row("loss.hinge") == pytest.approx(np.maximum(0, 1 - margin), rel=1e-12)
+    # (h − 1/2β)² · 4β², what the curve of IPO draws
+    assert (4 * row("loss.ipo")) == pytest.approx((1 - 2 * margin) ** 2, rel=1e-12)
+    assert row("curve.ipo") == pytest.approx((1 - 2 * grid) ** 2, rel=1e-12)
+
+
+def test_the_slope_of_a_curve_is_minus_its_pull() -> None:
+    book = made("loss.label_smoothing=0.1", numbers="dpo-batch")
+    grid, loss, pull = (book.values[book.blocks[name]] for name in ("curve.u", "curve.smoothed", "pull.smoothed"))
+    assert np.gradient(loss, grid)[1:-1] == pytest.approx(-pull[1:-1], abs=0.003)
+
+
+def test_the_heads_say_which_response_of_which_pair_it_is(book: Book) -> None:
+    ((_, heads),) = book.blueprint.heads.items()
+    assert heads == [f"pair {pair}, {side}" for pair in (1, 2, 3, 4) for side in ("chosen", "rejected")]
