@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("torch", reason="the outside witness needs torch")
+
 from blueprint import Book
 from blueprint.inputs import NumbersError, load, tables_of
 from blueprint.language import Block, compute
@@ -21,6 +23,7 @@ from blueprint.workbooks.dpo.offered import WITHOUT, lost, presets_of
 from blueprint.workbooks.dpo.schema import dpo_presets
 from tests.reopening.alike import fields_that_differ
 from tests.workbooks.dpo.recorded import batch, runs
+from tests.workbooks.grpo.apart import apart
 
 SIDES = ("chosen", "rejected")
 WRITTEN = {"chosen": [["it", "is", "=1+1"], ["three"]], "rejected": [["five"], ["a", "🙂", "*", "four"]]}
@@ -43,6 +46,13 @@ def built(tables: dict[str, Any], *overrides: str) -> Blueprint:
 def rows(tables: dict[str, Any], *overrides: str) -> dict[str, Any]:
     book = Book(built(tables, *overrides))
     return {block.name: array for block, array in book.values.arrays.items()}
+
+
+def by_response() -> dict[str, Any]:
+    """Returns the same pairs with one number for each response: the sum of those of its tokens."""
+    text = {"prompts": ["a", "b"], **{side: [[" ".join(row)] for row in each] for side, each in WRITTEN.items()}}
+    sums = {name: {side: [[sum(row)] for row in each] for side, each in of.items()} for name, of in LOGPROBS.items()}
+    return {"level": "pair-logprobs", "per": "response", "text": text, **sums}
 
 
 @cache
@@ -117,9 +127,7 @@ def test_without_log_probs_a_first_step_has_a_loss_of_ln_2_and_no_right_pair() -
 
 def test_numbers_of_whole_responses_are_taken_as_they_are() -> None:
     """The same numbers, a sum for each response: the same loss; and no setting that would ask for tokens."""
-    text = {"prompts": ["a", "b"], **{side: [[" ".join(row)] for row in each] for side, each in WRITTEN.items()}}
-    sums = {name: {side: [[sum(row)] for row in each] for side, each in of.items()} for name, of in LOGPROBS.items()}
-    tables = {"level": "pair-logprobs", "per": "response", "text": text, **sums}
+    tables = by_response()
     found, by_token = rows(tables), rows(given("policy", "reference"))
     for name in ("total_loss", "rewards.chosen", "rewards.margins", "margin"):
         assert np.asarray(found[name]) == pytest.approx(np.asarray(by_token[name]), rel=1e-14)
@@ -139,6 +147,30 @@ def test_a_saved_workbook_comes_back(models: tuple[str, ...], per: str, tmp_path
     assert (back.unheld, back.remarks) == ([], [])
     overrides = ["gradients=on" if models else "dpo.beta=0.5"]
     assert fields_that_differ(load(tables_of(tables), overrides), back.numbers) == []
+
+
+@pytest.mark.parametrize(
+    ("models", "overrides"),
+    [
+        ((), ("gradients=on",)),
+        (("policy",), ("preset=simpo", "gradients=on")),
+        (("policy", "reference"), ("loss.form=ipo", "logp.of=mean")),
+        (
+            ("policy", "reference"),
+            ("loss.form=kto", "gradients=on", "mismatched.chosen=[0.5, 1]", "mismatched.rejected=[0, 2]"),
+        ),
+        (
+            ("policy", "reference"),
+            ("loss.form=bco", "logp.ld=both", "logp.ld_alpha=0.5", "loss.nll_coef=1", "gradients=on"),
+        ),
+    ],
+)
+def test_torch_agrees_whatever_is_given(models: tuple[str, ...], overrides: tuple[str, ...]) -> None:
+    assert apart(Book(built(given(*models), *overrides)), rows=300) == {}
+
+
+def test_torch_agrees_on_numbers_of_whole_responses() -> None:
+    assert apart(Book(built(by_response(), "gradients=on")), rows=250) == {}
 
 
 def other(table: str, **sides: Any) -> dict[str, Any]:

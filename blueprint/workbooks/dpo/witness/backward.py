@@ -11,14 +11,31 @@ from blueprint.workbooks.dpo.witness.start import Start
 def gradient_rows(batch: Batch, start: Start, places: Places, use: Asked) -> Named:
     """Returns ∂L/∂x by `x.grad` for every row x of which the file shows one, and which way each token is pulled."""
     with torch.enable_grad():
-        logits = start.logits.detach().requires_grad_()
-        new = logits.log_softmax(-1).gather(-1, start.written[..., None])[..., 0]
-        made = steps(start.known | {"policy.logprobs": new}, places, use)
-        slopes = shown_slopes(batch, {**made, "policy.logprobs": new, "policy.logits": logits})
-    tokens = torch.arange(start.logits.shape[-1]).to(logits)
-    one_hot = (start.written[..., None] == tokens).to(logits)
+        moved = _moved(start)
+        made = steps(start.known | moved, places, use)
+        slopes = shown_slopes(batch, {**made, **moved})
     pulled = pull_rows(batch, slopes[f"policy.logprobs{GRAD}"][None], start.given["mask"])
-    return slopes | {name: each[0] for name, each in pulled.items()} | {
-        "rollout.written.grad.id": tokens, "rollout.written.grad.is": one_hot,
-        "pair.same.grad.transposed": made["pair.same"].T,
-    }  # fmt: skip
+    turned = {"pair.same.grad.transposed": made["pair.same"].T}
+    return slopes | {name: each[0] for name, each in pulled.items()} | turned | _tokens(start)
+
+
+def _moved(start: Start) -> Named:
+    """Returns what the loss moves, as a leaf: the policy's logits, with the log-probs that follow; or log-probs."""
+    if start.logits is None or start.written is None:
+        return {"policy.logprobs": start.known["policy.logprobs"].detach().requires_grad_()}
+    logits = start.logits.detach().requires_grad_()
+    return {
+        "policy.logprobs": logits.log_softmax(-1).gather(-1, start.written[..., None])[..., 0],
+        "policy.logits": logits,
+    }
+
+
+def _tokens(start: Start) -> Named:
+    """Returns the ids of all tokens, [V], and 1 on that which was written, [B, T, V]; nothing without a vocabulary."""
+    if start.logits is None or start.written is None:
+        return {}
+    tokens = torch.arange(start.logits.shape[-1]).to(start.logits)
+    return {
+        "rollout.written.grad.id": tokens,
+        "rollout.written.grad.is": (start.written[..., None] == tokens).to(start.logits),
+    }

@@ -7,6 +7,7 @@ import torch
 
 from blueprint.witness import GRAD, Asked, Batch, File, Named, Rows, Tie, add_settings, add_verdicts
 from blueprint.workbooks.dpo.witness.backward import gradient_rows
+from blueprint.workbooks.dpo.witness.given import RATIO, UNSET, from_logprobs
 from blueprint.workbooks.dpo.witness.once import steps
 from blueprint.workbooks.dpo.witness.places import Places
 from blueprint.workbooks.dpo.witness.start import TEXTS, from_logits
@@ -18,7 +19,7 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
     """Adds every quantity of a file. Raises WitnessError for a token that there is not, or a pair that is none."""
     add_settings(batch, rows)
     use = asked(batch)
-    start = from_logits(batch)
+    start = from_logprobs(batch, rows) if RATIO in batch.files[0] else from_logits(batch)
     typed = start.given
     places = Places.of(typed["pair.number"], typed["response.chosen"], typed["pair.column"])
     found = start.rows | steps(start.known, places, use)
@@ -30,19 +31,20 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
 
 
 def asked(batch: Batch) -> Asked:
-    """Returns the conventions in use; capitals of a word do not matter."""
-    return Asked({key: each.lower() if isinstance(each, str) else each for key, each in batch.settings[0].items()})
+    """Returns the conventions in use; capitals of a word do not matter. What a file cannot choose stands where nothing is done."""
+    typed = {key: each.lower() if isinstance(each, str) else each for key, each in batch.settings[0].items()}
+    return Asked(UNSET | typed)
 
 
 def distances(batch: Batch, rows: Rows) -> Named:
     """Returns how far masks, probabilities, log-probs, the sum of the parts and the settings are from what they must be."""
     parts = torch.stack([rows["preference_loss"], rows["adds.nll"]])
     rows.add({"check.parts_size": parts.abs().sum(0)})
-    masks = [batch.typed(name) for name in MASKS]
+    masks = [batch.typed(name) for name in MASKS if name in batch.files[0]]
     return {
         "check.mask": sum(((each * (1 - each)).abs() for each in masks), torch.zeros_like(masks[0])),
-        **{f"check.sum_{name}": (rows[f"{name}.p"].sum(-1) - 1).abs() for name in TEXTS},
-        **{f"check.log_{name}": rows[f"{name}.logprobs"].clamp(min=0) for name in TEXTS},
+        **{f"check.sum_{name}": (rows[f"{name}.p"].sum(-1) - 1).abs() for name in TEXTS if f"{name}.p" in rows},
+        **{f"check.log_{name}": rows[f"{name}.logprobs"].clamp(min=0) for name in TEXTS if f"{name}.logprobs" in rows},
         "check.parts": (parts.sum(0) - rows["total_loss"]).abs() / rows["check.parts_size"].clamp(min=1),
         "check.settings": batch.outside_all,
     }

@@ -20,8 +20,9 @@ def derived(given: Held, use: Mapping[str, float | str]) -> Named:
     """Returns every row that follows from log-probs, by name; autograd knows each as one of its own.
 
     given: policy.logprobs, reference.logprobs and response.tokens, [B, T]; text.tokens, [B, T + 1], with 1 in front; pair.number,
-    response.chosen and true.reward, [B]. For KTO mismatched.tokens and the log-probs of both models there, [B, T]; for WPO
-    policy.square, [B, T]: without them no row of theirs is made. use: every convention by its key, a limit that is off infinite.
+    response.chosen and true.reward, [B]. For KTO mismatched.tokens and the log-probs of both models there, [B, T], or
+    mismatched.ratio, [B]; for WPO policy.square, [B, T]: without them no row of theirs is made. use: every convention by its key,
+    a limit that is off infinite.
 
     Raises:
         WitnessError: if a pair has not one chosen and one rejected response.
@@ -37,7 +38,7 @@ def steps(given: Held, places: Places, use: Asked) -> Named:
     sequence_rows(r, places, use)
     margin_rows(r, use)
     pair_rows(r, places, use)
-    if "mismatched.tokens" in given:
+    if "mismatched.tokens" in given or "mismatched.ratio" in given:
         unpaired_rows(r, use)
     if "policy.square" in given:
         weight_rows(r, places, use)

@@ -15,12 +15,13 @@ TEXTS = {"policy": "rollout.written", "reference": "rollout.written"} | {
 
 
 class Start(NamedTuple):
-    """What is typed, by name; every row up to the log-probs; the policy's logits [B, T, V], and the tokens written [B, T]."""
+    """What is typed, by name; every row up to the log-probs; where they are known, the policy's logits [B, T, V], and the tokens
+    written [B, T]."""
 
     given: Named
     rows: Named
-    logits: Tensor
-    written: Tensor
+    logits: Tensor | None
+    written: Tensor | None
 
     @property
     def known(self) -> Named:

@@ -10,9 +10,12 @@ def unpaired_rows(r: Nodes, use: Asked) -> None:
     good, beta = r["response.chosen"], use.number("beta")
     r["kto.log_ratio"] = r["policy.logprobs"] - r["reference.logprobs"]
     r["kto.ratio"] = (r["response.tokens"] * r["kto.log_ratio"]).sum(1)
-    r["kto.away"] = r["mismatched.tokens"] * (r["mismatched.policy.logprobs"] - r["mismatched.reference.logprobs"])
-    r["kto.elsewhere"] = r["kto.away"].sum(1)
-    r["kto.z"] = r["kto.elsewhere"].mean().clamp(min=0)
+    if "mismatched.ratio" in r:
+        elsewhere = r["mismatched.ratio"]
+    else:
+        r["kto.away"] = r["mismatched.tokens"] * (r["mismatched.policy.logprobs"] - r["mismatched.reference.logprobs"])
+        elsewhere = r["kto.elsewhere"] = r["kto.away"].sum(1)
+    r["kto.z"] = elsewhere.mean().clamp(min=0)
     r["kto.held"] = r["kto.z"].detach()
     r["kto.sign"] = torch.where(good == 1, good, -torch.ones_like(good))
     wanted, unwanted = (good.new_tensor(use.number(f"loss.{name}")) for name in ("desirable", "undesirable"))
