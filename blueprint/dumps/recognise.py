@@ -151,20 +151,15 @@ def _listed(names: list[str]) -> str:
 
 
 def refuse_pairs(found: Recognised) -> None:
-    """Refuses a file of preference pairs, which has no step of PPO in it.
+    """Refuses a file of preference pairs that has neither log-probs nor scores of them, and no step of PPO in it.
 
     Raises:
-        MinibatchError: a tensor is called "chosen" whose counterpart is "rejected"; says DPO where both are log-probs.
+        MinibatchError: a tensor is called "chosen" whose counterpart is "rejected".
     """
     names = [*found.called.values(), *found.unused, *found.unknown]
     pairs = [(name, name.replace("chosen", "rejected")) for name in names if "chosen" in name]
-    for one, other in sorted((pair for pair in pairs if pair[1] in names), key=_not_logprobs):
-        kind = "a reward model or DPO" if _not_logprobs((one, other)) else "DPO or a relative of it"
+    for one, other in (pair for pair in pairs if pair[1] in names):
         raise MinibatchError(
-            f"{unquoted(one)} and {unquoted(other)} are pairs of a preferred and another answer ({kind}), not a step of "
-            "PPO: verify cannot compute them again."
+            f"{unquoted(one)} and {unquoted(other)} are pairs of a preferred and another answer (a reward model or DPO), not a "
+            "step of PPO: log-probs or scores of both are missing, as docs/dump-hooks.md writes them."
         )
-
-
-def _not_logprobs(pair: tuple[str, str]) -> bool:
-    return "logp" not in pair[0].lower().replace("_", "")

@@ -2,29 +2,31 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
-from blueprint.dumps.batch import Minibatch
+from blueprint.dumps.batch import Dump, Minibatch
 from blueprint.dumps.formats import Array, MinibatchError, require, same_numbers
 from blueprint.dumps.metadata import COUNTED_IN, Place
 
+AnyDump = TypeVar("AnyDump", bound=Dump)
 Key = tuple[int, int, int, int]
 """Rank, epoch, minibatch and microbatch; 0 where a file does not say it."""
 
 
-def place_in(batch: Minibatch) -> Place:
+def place_in(batch: Dump) -> Place:
     """Returns where in its step a file belongs, as far as it says it."""
     return batch.place or Place()
 
 
-def key_of(batch: Minibatch) -> Key:
+def key_of(batch: Dump) -> Key:
     """Returns where in its step a file belongs."""
     place = place_in(batch)
     return place.rank or 0, place.epoch or 0, place.minibatch or 0, place.microbatch or 0
 
 
-def in_order(batches: Sequence[Minibatch]) -> tuple[list[Minibatch], list[str]]:
+def in_order(batches: Sequence[AnyDump]) -> tuple[list[AnyDump], list[str]]:
     """Returns files by rank, epoch, minibatch and microbatch, and notes on those that repeat another one and are left out.
 
     Raises:
@@ -32,8 +34,8 @@ def in_order(batches: Sequence[Minibatch]) -> tuple[list[Minibatch], list[str]]:
             same place and different numbers.
     """
     _check_counts(batches)
-    found: dict[Key, Minibatch] = {}
-    unplaced, notes = list[Minibatch](), list[str]()
+    found: dict[Key, AnyDump] = {}
+    unplaced, notes = list[AnyDump](), list[str]()
     for batch in sorted(batches, key=lambda each: (key_of(each), each.path)):
         before = found.get(key_of(batch))
         if batch.place is None or len(batches) == 1:
@@ -49,7 +51,7 @@ def in_order(batches: Sequence[Minibatch]) -> tuple[list[Minibatch], list[str]]:
     return [*found.values(), *unplaced], notes
 
 
-def _check_counts(batches: Sequence[Minibatch]) -> None:
+def _check_counts(batches: Sequence[Dump]) -> None:
     """Refuses files of different steps or runs; microbatches may differ, since their number follows the lengths when packed."""
     for what in ("step", "world_size", "epochs", "minibatches"):
         known = [(each.path, each.step if what == "step" else getattr(place_in(each), what)) for each in batches]
@@ -61,14 +63,14 @@ def _check_counts(batches: Sequence[Minibatch]) -> None:
             )
 
 
-def _twice(one: Minibatch, other: Minibatch) -> str:
+def _twice(one: Dump, other: Dump) -> str:
     place = place_in(one)
     unsaid = [name for name in COUNTED_IN if getattr(place, name) is None]
     advice = f"write {', '.join(unsaid)} into the metadata" if unsaid else "keep the one that belongs there"
     return f"{one.path} and {other.path} both say {str(place) or 'nothing of their place'}, and hold different numbers: {advice}."
 
 
-def missing_in(batches: Sequence[Minibatch], ranks: bool, only: int | None = None) -> Iterator[str]:
+def missing_in(batches: Sequence[Dump], ranks: bool, only: int | None = None) -> Iterator[str]:
     """Yields what is not there of one epoch, or of one rank of it, in sentences' parts.
 
     ranks: whether all ranks belong together. only: a single minibatch that is asked for.
@@ -96,7 +98,7 @@ def _missing_parts(mine: Mapping[Key, Place], minibatch: int, minibatches: int |
     yield from (f"microbatch {each} of {count}{of_minibatch}" for each in range(count) if each not in parts)
 
 
-def unsaid(batches: Sequence[Minibatch], ranks: bool) -> tuple[str, ...]:
+def unsaid(batches: Sequence[Dump], ranks: bool) -> tuple[str, ...]:
     """Returns which metadata would tell whether all files of a step are there, and are not in all of these.
 
     ranks: whether all ranks belong together.
@@ -105,7 +107,7 @@ def unsaid(batches: Sequence[Minibatch], ranks: bool) -> tuple[str, ...]:
     return tuple(key for key in keys if any(getattr(place_in(each), key) is None for each in batches))
 
 
-def rows_twice(batches: Sequence[Minibatch]) -> str | None:
+def rows_twice(batches: Sequence[Dump]) -> str | None:
     """Says which row of the rollout stands in two places of the same epoch and rank; None where none does."""
     seen: dict[tuple[int, int, int], str] = {}
     for batch in batches:

@@ -1,5 +1,6 @@
 """Dumps of real training runs, computed again: their losses, and which of the numbers that were logged went wrong."""
 
+from blueprint.verifying.alike import Again, Judge, Quantity, given_of
 from blueprint.verifying.compare import Axes, Compared, compare_number, distance, first_spot
 from blueprint.verifying.first import First, before_first_update
 from blueprint.verifying.lines import (
@@ -18,7 +19,8 @@ from blueprint.verifying.recompute import Replay, replay
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose, known_device, shown
 from blueprint.verifying.step import read_dumps, verify_dumps, verify_one, verify_step
-from blueprint.verifying.tiled_passes import Watch
+from blueprint.verifying.step_of_trials import Way, verify_parts
+from blueprint.verifying.tiled_passes import Watch, one_thread
 from blueprint.verifying.tolerances import SUMS, TOLERANCES, coarsest, held_in, last_digit
 from blueprint.verifying.trials import Judged, Trial, causes_of, judged
 from blueprint.verifying.verdict import (
@@ -42,16 +44,19 @@ __all__ = [
     "NOTHING",
     "SUMS",
     "TOLERANCES",
+    "Again",
     "Agreement",
     "Axes",
     "Causes",
     "Chosen",
     "Compared",
     "First",
+    "Judge",
     "Judged",
     "Line",
     "Match",
     "Part",
+    "Quantity",
     "Replay",
     "Settings",
     "Shown",
@@ -63,6 +68,7 @@ __all__ = [
     "VerifyOptions",
     "ViewOptions",
     "Watch",
+    "Way",
     "before_first_update",
     "causes_of",
     "choose",
@@ -75,11 +81,13 @@ __all__ = [
     "first_of",
     "first_spot",
     "following",
+    "given_of",
     "held_in",
     "judged",
     "known_device",
     "last_digit",
     "lines_of",
+    "one_thread",
     "read_dumps",
     "replay",
     "settled",
@@ -91,5 +99,6 @@ __all__ = [
     "verify",
     "verify_dumps",
     "verify_one",
+    "verify_parts",
     "verify_step",
 ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from blueprint.dumps import Dump, MinibatchError, catalogue_of, require
-from blueprint.inputs import OFF, Catalogue, NumbersError, Preset, dotted, nearest, says_off, suggestion
+from blueprint.inputs import OFF, Catalogue, NumbersError, Preset, nearest, says_off, suggestion
 from blueprint.inputs import Setting as Known
 from blueprint.quoting import unquoted
 from blueprint.witness import NUMBERS, WORDS, Options
@@ -118,7 +118,7 @@ def choose(dump: Dump, options: VerifyOptions = DEFAULT) -> Chosen:
     values = laid_over(found.values, said, yours)
     why = "as asked" if options.preset else f"because the file says {dump.library or named}"
     differs = [
-        f"{dotted(key)} = {shown(values[key])} ({'as asked' if key in yours else 'the file says so'}; "
+        f"{_written(known, key)} = {shown(values[key])} ({'as asked' if key in yours else 'the file says so'}; "
         f"{found.name}: {shown(found.values[key])})"
         for key in {**said, **yours}
         if _number(values[key]) != _number(found.values[key])
@@ -153,10 +153,21 @@ def _preset(known: Catalogue, name: str) -> Preset:
 
 def _override(known: Catalogue, text: str) -> tuple[str, Setting]:
     key, equals, value = text.partition("=")
-    name, keys = plain(key.strip()), [dotted(each) for each in known.settings]
+    keys = [_written(known, each) for each in known.settings]
+    name = plain(key.strip().removeprefix(f"{_table(known)}."))
     require(equals != "", f"--set {unquoted(text)}: expected a key, an equals sign and a value, as in ppo.gamma=0.99")
     require(name in known.settings, f"--set {unquoted(key)}: unknown, {suggestion(nearest(key, keys), keys)}")
-    return name, _value(dotted(name), known.settings[name], value.strip())
+    return name, _value(_written(known, name), known.settings[name], value.strip())
+
+
+def _table(known: Catalogue) -> str:
+    """Returns the table of a numbers file in which settings stand whose key has no dot: the first group of the records."""
+    return next(iter(known.titles), "ppo")
+
+
+def _written(known: Catalogue, key: str) -> str:
+    """Returns a key of a preset as numbers files of its kind have it."""
+    return key if "." in key else f"{_table(known)}.{key}"
 
 
 def _value(key: str, setting: Known, text: str) -> Setting:

@@ -13,21 +13,25 @@ from tests.dumps.batches import LIBRARY, batch, raw_npz, reread
 CRITIC = ("values_old", "values_new", "returns", "rewards", "scores")
 
 
-@pytest.mark.parametrize(
-    ("names", "said"),
-    [
-        (("chosen_logps", "rejected_logps", "ref_chosen_logps", "ref_rejected_logps"), "DPO or a relative of it"),
-        (("input_ids_chosen", "input_ids_rejected"), "a reward model or DPO"),
-        (("prompt_input_ids", "chosen_input_ids", "rejected_input_ids", "policy_chosen_logps", "policy_rejected_logps"), "DPO or"),
-    ],
-)  # fmt: skip
-def test_preference_pairs_are_told_as_such(tmp_path: Path, names: tuple[str, ...], said: str) -> None:
-    path = raw_npz(tmp_path, {name: np.zeros((2, 3)) for name in names})
+def test_preference_pairs_without_log_probs_are_told_as_such(tmp_path: Path) -> None:
+    path = raw_npz(tmp_path, {name: np.zeros((2, 3)) for name in ("input_ids_chosen", "input_ids_rejected")})
     with pytest.raises(MinibatchError) as error:
         read_minibatch(path)
-    assert said in str(error.value)
-    assert "are pairs of a preferred and another answer" in str(error.value)
+    assert "are pairs of a preferred and another answer (a reward model or DPO)" in str(error.value)
     assert "logprobs_old is missing" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("chosen_logps", "rejected_logps", "ref_chosen_logps", "ref_rejected_logps"),
+        ("prompt_input_ids", "chosen_input_ids", "rejected_input_ids", "policy_chosen_logps", "policy_rejected_logps"),
+    ],
+)
+def test_preference_pairs_with_log_probs_are_a_step_of_dpo(tmp_path: Path, names: tuple[str, ...]) -> None:
+    path = raw_npz(tmp_path, {name: np.zeros((2, 3)) for name in names})
+    with pytest.raises(MinibatchError, match="a step of DPO, which is verified by itself"):
+        read_minibatch(path)
 
 
 def test_a_chosen_tensor_alone_is_no_pair(tmp_path: Path) -> None:

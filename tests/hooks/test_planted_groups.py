@@ -41,7 +41,7 @@ def test_the_formulas_themselves_are_not_accused(run: str, tmp_path: Path) -> No
 def test_a_mistake_is_found_where_it_is_made(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mistake = MISTAKES[name]
     if not mistake.cause:  # nothing is asserted of what explains it: seconds saved
-        for module in ("blueprint.verifying.trials", "blueprint.workbooks.grpo.verifying.verify"):
+        for module in ("blueprint.verifying.trials", "blueprint.verifying.step_of_trials"):
             monkeypatch.setattr(f"{module}.causes_of", lambda *_, **__: NOTHING)
     found = verify_step(dumped(mistake.run, mistake.trainer, tmp_path, last=mistake.first != "advantages"))
     assert found.first is not None

@@ -17,7 +17,8 @@ from tests.hooks.real.libraries import RUNS as RUNS_OF
 
 REAL = Path(__file__).parents[1] / "data" / "real"
 FOLDERS = sorted(folder for folder in REAL.iterdir() if folder.is_dir())
-STEPS = [folder for folder in FOLDERS if not (RUNS_OF[folder.name].rollouts or RUNS_OF[folder.name].groups)]
+OTHERS = {name for name, run in RUNS_OF.items() if run.rollouts or run.groups or run.pairs}
+STEPS = [folder for folder in FOLDERS if folder.name not in OTHERS]
 RUNS = [run for folder in STEPS for run in sorted(folder.iterdir()) if run.is_dir()]
 FINE = ("agrees", "too coarse")
 

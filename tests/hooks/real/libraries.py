@@ -10,7 +10,8 @@ class Run:
     """A run of a library. package: its folder in site-packages; needs: for pip; hooks: of the page; arguments: of the
     script, one call for each; alone: the library itself without what it asks for (DeepSpeed, vLLM, gigabytes of them); source:
     a git repository that has the folder, at the commit that `library` ends with, where pip has none; rollouts: whether the
-    files are rollouts of classic PPO, which are verified one by one; groups: whether they are steps of GRPO and its family."""
+    files are rollouts of classic PPO, which are verified one by one; groups: whether they are steps of GRPO and its family; pairs:
+    whether they are pairs of a chosen and a rejected response."""
 
     package: str
     library: str
@@ -21,6 +22,7 @@ class Run:
     source: str = ""
     rollouts: bool = False
     groups: bool = False
+    pairs: bool = False
 
 
 _TORCH = ("torch==2.13.0", "safetensors")
@@ -40,6 +42,11 @@ RUNS = {
     "trl_rloo": Run(
         "trl", "trl==1.16.0", _TORCH, ("TRL RLOO, rewards", "TRL RLOO"), ("kl", "normalized"), groups=True,
     ),
+    "trl_dpo": Run(
+        "trl", "trl==1.16.0", _TORCH, ("TRL DPO",),
+        ("sigmoid", "bfloat16", "ipo", "norm", "robust", "sft", "shared", "weighted", "precomputed", "alike"), pairs=True,
+    ),
+    "trl_reward": Run("trl", "trl==1.16.0", _TORCH, ("TRL reward",), ("plain", "margin", "pad_eos"), pairs=True),
     "trl_0_11": Run(
         "trl", "trl==0.11.4", (*_TORCH, "transformers==4.45.2", "rich"), ("TRL 0.11",), ("float32", "bfloat16")
     ),

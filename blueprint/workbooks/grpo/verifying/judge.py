@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from blueprint.verifying import (
     SUMS,
     TOLERANCES,
     Compared,
+    Quantity,
     coarsest,
     compare_number,
     distance,
@@ -27,23 +27,6 @@ SIGNAL = ("scores", "advantages")
 
 OF_ADVANTAGES = 2e-6
 """Sixteen units in the last place of float32: so far off a difference over a spread may be, besides what rewards are rounded to."""
-
-
-class Quantity(NamedTuple):
-    """A result. after: results that it is made of; made_of: tensors whose rounding it carries.
-
-    means: the rows or numbers that may stand under the name, the usual one first, and what that means, in words.
-    """
-
-    name: str
-    after: tuple[str, ...] = ()
-    made_of: tuple[str, ...] = ()
-    means: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def rows(self) -> tuple[tuple[str, str], ...]:
-        """What may stand under the name."""
-        return ((self.name, ""), *self.means)
 
 
 KL = ("logprobs_new", "logprobs_ref")

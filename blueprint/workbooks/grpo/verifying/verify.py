@@ -1,44 +1,33 @@
 """Which number of a step of GRPO went wrong first: everything that its files logged, compared with them computed again."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from blueprint.dumps import MinibatchError, in_order, key_of, missing_in, rows_twice
 from blueprint.verifying import (
-    DIFFERS,
-    Chosen,
     Compared,
-    Match,
-    Part,
+    Quantity,
     Settings,
-    StepLine,
     StepVerdict,
     Verdict,
     VerifyOptions,
     Watch,
+    Way,
     before_first_update,
-    causes_of,
-    choose,
-    first_line,
-    following,
     judged,
-    step_lines,
+    verify_parts,
 )
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.verifying.beyond import Straight, left_open
 from blueprint.workbooks.grpo.verifying.causes import Try, tries
 from blueprint.workbooks.grpo.verifying.joining import whole_of
-from blueprint.workbooks.grpo.verifying.judge import ALL, Judge, Quantity, given_of
+from blueprint.workbooks.grpo.verifying.judge import ALL, Judge, given_of
 from blueprint.workbooks.grpo.verifying.recompute import recompute
 from blueprint.workbooks.grpo.verifying.replayed import PLAIN, Given, Replayed, Whole
 
 TOKENS = 1 << 22
 """So many tokens are gone through for causes at most: all of them on a small step, the likeliest on a large one."""
 OVERHEAD, FEWEST = 1 << 12, 32
-ELSEWHERE = 3
-"""So many other files that deviate a cause is tried on."""
 
 
 class StepTrial(NamedTuple):
@@ -144,54 +133,11 @@ def _notes(batch: GroupedStep, found: Replayed) -> Iterator[str]:
 def verify_steps(
     batches: Sequence[GroupedStep], options: VerifyOptions, watch: Watch, not_read: Mapping[Path, str]
 ) -> StepVerdict:
-    """Verifies the files of one step: each with its own losses, and advantages over the groups of all of them.
-
-    A cause is looked for once, in the file that deviates first, and holds where it holds in others that deviate, too.
-    """
-    unread, trials = dict(not_read), list[tuple[Chosen, StepTrial]]()
-    ordered, notes = in_order(batches)
-    steps = [each for each in ordered if isinstance(each, GroupedStep)]
-    progress = watch("recomputing", sum(each.size for each in steps))
-    for each in steps:
-        chosen = choose(each, options)
-        try:
-            trials.append((chosen, trial_of(each, chosen.values, options, whole_of(each, steps))))
-        except MinibatchError as error:
-            unread[Path(each.path)] = str(error)
-        progress(each.size)
-    alone = len(trials) == 1
-    parts = [Part(Path(of.batch.path), chosen, verdict_of(of, chosen.preset.name, alone)) for chosen, of in trials]
-    lines = step_lines([part.verdict for part in parts], ALL)
-    first = first_line(lines)
-    causes = parts[0].verdict.causes if alone else causes_in([of for _, of in trials], first)
-    if any(each.rest for each in causes) and first:
-        lines = [
-            replace(each, line=following(each.line)) if each.deviating and each != first else each for each in lines
-        ]
-    more = (*notes, *filter(None, [rows_twice(steps)]))
-    return StepVerdict(steps[0].step, tuple(parts), unread, tuple(lines), first, causes, _lacking(steps), more)
+    """Verifies the files of one step: each with its own losses, and advantages over the groups of all of them."""
+    return verify_parts(Way(ALL, _trial_in, verdict_of), batches, options, watch, not_read)
 
 
-def causes_in(trials: Sequence[StepTrial], first: StepLine | None) -> tuple[Match, ...]:
-    """Returns what explains the first deviation of several files: in the first of them, and in the others if it does so there."""
-    if first is None or first.early or first.first is None or first.line.says != DIFFERS:
-        return ()
-    name, where = first.name, [next(of for of in trials if of.batch is batch) for batch in first.deviating]
-    here = next(of for of in where if of.batch is first.first[1])
-    found = causes_of(here, here.tries(name), name, here.most).matches
-    for other in [each for each in where if each is not here][:ELSEWHERE]:
-        said = {each.said for each in found}
-        again = [[each for stage in other.tries(name) for each in stage if each.label in said]]
-        also = {each.said for each in causes_of(other, again, name).matches}
-        found = tuple(each for each in found if each.said in also) or found
-    return found
-
-
-def _lacking(steps: Sequence[GroupedStep]) -> tuple[str, ...]:
-    """Returns what is not there of the step, as far as its files say it."""
-    placed = [each for each in steps if each.place is not None]
-    epochs = {key_of(each)[1] for each in placed}
-    gaps = [
-        part for epoch in epochs for part in missing_in([each for each in placed if key_of(each)[1] == epoch], True)
-    ]
-    return tuple(dict.fromkeys(gaps))
+def _trial_in(
+    batch: GroupedStep, settings: Settings, options: VerifyOptions, steps: Sequence[GroupedStep]
+) -> StepTrial:
+    return trial_of(batch, settings, options, whole_of(batch, steps))

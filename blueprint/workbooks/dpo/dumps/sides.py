@@ -1,0 +1,127 @@
+"""The tensors of a file of pairs, side by side: those that hold all chosen responses and then all rejected ones are laid apart."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from blueprint.dumps import Array, MinibatchError, require, rounding
+from blueprint.workbooks.dpo.dumps.step import SIDES
+
+STACKED = {
+    "tokens": "tokens", "mask": "mask", "text": "text", "logprobs": "logprobs", "logprobs_ref": "logprobs_ref",
+    "log_squares": "log_squares",
+}  # fmt: skip
+OF_TOKENS = {"logp": "logprobs", "logp_ref": "logprobs_ref"}
+"""What is one number of a response, or one of each token; and what it is then."""
+BOTH = ("margin", "loss.pair", "row_index")
+
+
+def laid_apart(
+    arrays: Mapping[str, Array], lengths: Mapping[str, Array], called: Mapping[str, str]
+) -> tuple[dict[str, Array], dict[str, str]]:
+    """Returns tensors of each side, [P] and [P, T], and what the file calls them.
+
+    lengths: [P], of arrays that were lists of different lengths.
+    Raises MinibatchError where sides are uneven or shapes disagree, a mask is missing, or log-probs cannot be.
+    """
+    found, names = dict[str, Array](), dict[str, str]()
+    for name, array in arrays.items():
+        if name in STACKED:
+            _halves(name, array, called[name], found, names)
+        elif name in BOTH:
+            found[name], names[name] = array.reshape(-1), called[name]
+        else:
+            _one_side(name, array, lengths, called, found, names)
+    _even(found, names)
+    _masked(found, names)
+    _check(found, names)
+    return found, names
+
+
+def _halves(name: str, array: Array, called: str, found: dict[str, Array], names: dict[str, str]) -> None:
+    """Takes the first half of the rows for the chosen ones and the second for the rejected ones, as TRL stacks them."""
+    require(
+        len(array) % 2 == 0 and len(array) > 0,
+        f"{called} has {len(array)} rows, expected an even number: all chosen responses, then all rejected ones.",
+    )
+    half = len(array) // 2
+    for side, part in zip(SIDES, (array[:half], array[half:]), strict=True):
+        found[f"{side}.{STACKED[name]}"], names[f"{side}.{STACKED[name]}"] = part, called
+
+
+def _one_side(
+    name: str,
+    array: Array,
+    lengths: Mapping[str, Array],
+    called: Mapping[str, str],
+    found: dict[str, Array],
+    names: dict[str, str],
+) -> None:
+    """Takes what is of one side; log-probs of each token bring their mask along where they are lists of different lengths."""
+    side, _, what = name.partition(".")
+    if what in OF_TOKENS and array.ndim == 2 and array.shape[1:] != (1,):
+        if name in lengths:
+            found.setdefault(f"{side}.mask", np.arange(array.shape[1]) < lengths[name][:, None])
+        found[f"{side}.{OF_TOKENS[what]}"], names[f"{side}.{OF_TOKENS[what]}"] = np.nan_to_num(array), called[name]
+        return
+    found[name] = array if what in ("mask", "text") else array.reshape(-1)
+    names[name] = called[name]
+
+
+def _even(found: Mapping[str, Array], names: Mapping[str, str]) -> None:
+    """Refuses one side without the other, and different numbers of pairs."""
+    counts = {name: len(each) for name, each in found.items()}
+    for name in found:
+        side, _, what = name.partition(".")
+        if side in SIDES:
+            other = f"{SIDES[side == SIDES[0]]}.{what}"
+            require(other in found, f"{names.get(name, name)} is there, and nothing of the kind of the other side.")
+    first = next(iter(counts), "")
+    for name, count in counts.items():
+        require(
+            count == counts[first],
+            f"{names.get(name, name)} has {count} pairs and {names.get(first, first)} {counts[first]}; they need the same.",
+        )
+    require(
+        "chosen.logp" in found or "chosen.logprobs" in found,
+        "log-probs of chosen and rejected responses are missing: chosen_logps and rejected_logps, or per_token_logps.",
+    )
+
+
+def _masked(found: dict[str, Array], names: Mapping[str, str]) -> None:
+    """Makes masks true and false, in the columns of the log-probs: of whole texts, the first token has none."""
+    if "chosen.logprobs" not in found:
+        for name in [f"{side}.{what}" for side in SIDES for what in ("mask", "text")]:
+            found.pop(name, None)
+        return
+    require(
+        "chosen.mask" in found,
+        "log-probs of tokens are there, and no mask: write completion_mask, 1 on the tokens of the responses.",
+    )
+    for side in SIDES:
+        width = found[f"{side}.logprobs"].shape[1]
+        for what in ("mask", "text"):
+            name = f"{side}.{what}"
+            if name in found:
+                array = found[name][:, 1:] if found[name].shape[1] == width + 1 else found[name]
+                require(
+                    array.shape[1] == width,
+                    f"{names.get(name, name)} has {array.shape[1]} columns and {names[f'{side}.logprobs']} {width}: "
+                    "they need the same, or one more.",
+                )
+                found[name] = array == 1
+
+
+def _check(found: Mapping[str, Array], names: Mapping[str, str]) -> None:
+    """Refuses log-probs above 0 by more than rounding, and what is no number, inside the mask."""
+    for name, array in found.items():
+        side, _, what = name.partition(".")
+        if not what.startswith("logp"):
+            continue
+        inside = found[f"{side}.mask"] if array.ndim == 2 else np.ones(array.shape, np.bool_)
+        bad = inside & ~(np.nan_to_num(array, nan=1.0, posinf=1.0) <= rounding("float32") * max(1, array.shape[-1]))
+        if bad.any():
+            at = tuple(np.argwhere(bad)[0].tolist())
+            raise MinibatchError(
+                f"{names.get(name, name)}, pair {at[0]}: found {array[at]:.6g}, expected a log-prob, at most 0."
+            )

@@ -1,0 +1,49 @@
+"""What a dump of a step of DPO is to us: pairs of a chosen and a rejected response, and what the library said about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from blueprint.dumps import Array, Dump
+
+SIDES = ("chosen", "rejected")
+
+
+@dataclass(frozen=True)
+class PairStep(Dump):
+    """A dump of a step of DPO or a relative, or of a part of one: rows are pairs.
+
+    tensors: as far as the file has them, of each of SIDES `chosen.mask`, `chosen.text` (bool), `chosen.logprobs`,
+        `chosen.logprobs_ref`, `chosen.log_squares` ([P, T]), `chosen.tokens` (whole numbers, [P, S]), `chosen.logp`,
+        `chosen.logp_ref`, `chosen.reward` ([P]); `margin`, `loss.pair` ([P]). Both sides of a name are there, or none; and
+        log-probs of tokens, with their mask, or of whole responses. Outside the mask anything may stand.
+    """
+
+    kind: ClassVar[str] = "dpo"
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs there are."""
+        return len(self.tensors["chosen.logprobs" if "chosen.logprobs" in self.tensors else "chosen.logp"])
+
+    @property
+    def mask(self) -> Array:
+        """1 on the tokens of the responses, chosen ones first, [2P, T]; one token each where only whole responses are known."""
+        if "chosen.mask" not in self.tensors:
+            return np.ones((2 * self.pairs, 1), np.bool_)
+        return np.concatenate([self.tensors[f"{side}.mask"] for side in SIDES])
+
+    @property
+    def head(self) -> str:
+        """Says how many pairs and tokens there are."""
+        known = "" if "chosen.mask" in self.tensors else ", of which log-probs of whole responses alone are known"
+        return f"A step of DPO: {self.pairs} pair{'s' * (self.pairs > 1)} of a chosen and a rejected response{known}."
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """Says the same for programs."""
+        return {"pairs": self.pairs}

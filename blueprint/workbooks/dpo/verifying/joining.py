@@ -1,0 +1,31 @@
+"""The files of a step as one: their pairs below each other, columns as wide as the widest of them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from blueprint.dumps import Array, key_of
+from blueprint.workbooks.dpo.dumps import PairStep
+
+
+def together(steps: Sequence[PairStep]) -> PairStep:
+    """Returns the pairs of several files, with the tensors that all of them have; what was logged of each is left out."""
+    if len(steps) == 1:
+        return steps[0]
+    common = [name for name in steps[0].tensors if all(name in each.tensors for each in steps)]
+    tensors = {name: _stacked([each.tensors[name] for each in steps]) for name in common}
+    return replace(steps[0], tensors=tensors, logged={}, notes=(), place=None)
+
+
+def whole_of(batch: PairStep, steps: Sequence[PairStep]) -> PairStep | None:
+    """Returns the files of the step as one; None where the file is alone."""
+    same = [each for each in steps if key_of(each)[1] == key_of(batch)[1]]
+    return together(same) if len(same) > 1 else None
+
+
+def _stacked(arrays: Sequence[Array]) -> Array:
+    if arrays[0].ndim == 1:
+        return np.concatenate(arrays)
+    width = max(each.shape[1] for each in arrays)
+    return np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in arrays])

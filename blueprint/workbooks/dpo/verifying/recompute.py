@@ -1,0 +1,163 @@
+"""A step of DPO computed again in torch, in float64, from the log-probs that its file has.
+
+The formulas are those of the kind's witness; here is what they are fed with, what is logged of them, and how far rounding may
+move it.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from blueprint.dumps import Array
+from blueprint.verifying import Settings
+from blueprint.workbooks.dpo.dumps import SIDES, PairStep
+from blueprint.workbooks.dpo.verifying.feeding import MODELS, WHOLE, Fed, exchanged, fed, given_sums, put
+from blueprint.workbooks.dpo.verifying.needs import lacking
+from blueprint.workbooks.dpo.verifying.replayed import NOTHING, PLAIN, Given, Replayed, Ways
+from blueprint.workbooks.dpo.verifying.room import add_room
+from blueprint.workbooks.dpo.witness import derived
+
+Rows = Mapping[str, Tensor]
+EXCHANGE = frozenset({"sides", "reference", "inverted"})
+"""Ways in which models or sides stand in the place of others."""
+LOSSES = ("preference_loss", "nll", "total_loss")
+
+
+def recompute(
+    batch: PairStep,
+    settings: Settings,
+    ways: Ways = PLAIN,
+    given: Given = NOTHING,
+    sized: bool = False,
+    device: str = "cpu",
+) -> Replayed:
+    """Computes a step again under the values of a preset.
+
+    given: results of the file that stand in place of computed ones. sized: whether it is asked how far rounding may move what
+    comes out.
+    """
+    found = Replayed(batch, settings, lacks=lacking(batch, settings))
+    with torch.no_grad():
+        of = fed(batch, ways, device)
+        plain = derived(exchanged(of, ways), settings)
+        _sequences(found, plain, ways)
+        known = _with_given(of, plain if EXCHANGE.isdisjoint(ways) else derived(of, settings), given, settings)
+        used = exchanged(known, ways)
+        rows = plain if known is of else derived(used, settings)
+        _watched(found, rows, ways, given)
+        _losses(found, losses(used, rows, plain, settings, ways), ways)
+        if sized:
+            add_room(found, used, lambda moved: losses(moved, derived(moved, settings), plain, settings, ways))
+    return found
+
+
+def _sequences(found: Replayed, rows: Rows, ways: Ways) -> None:
+    """Takes the log-probs of whole responses where those of tokens are there: as the loss has them, and their sums."""
+    names = {"": "sum"} | ({".mean": "mean"} if found.settings["logp.of"] != "sum" else {})
+    for model, name in MODELS.items():
+        if f"chosen.{name}" not in found.batch.tensors:
+            continue
+        for more, row in names.items():
+            both = rows[f"{model}.{row}"].chunk(2)
+            for side, each in zip(SIDES, both, strict=True):
+                found.rows[f"{side}.{WHOLE[model]}{more}"] = _numbers(each) * _factor(ways, f"{side}.{WHOLE[model]}")
+
+
+def _with_given(of: Fed, rows: Rows, given: Given, settings: Settings) -> Fed:
+    """Returns what is fed, with the file's own log-probs of responses in place of the sums of its tokens.
+
+    Where the loss takes means, the file may have these: then each counts as its own sum.
+    """
+    known = {model: given_sums(given, model) for model in MODELS}
+    if all(each is None for each in known.values()):
+        return of
+    used = dict(of)
+    for model, theirs in known.items():
+        if theirs is None:
+            continue
+        sums, wanted = rows[f"{model}.sum"], torch.from_numpy(theirs).to(rows[f"{model}.sum"])
+        if settings["logp.of"] != "sum" and (wanted - rows[f"{model}.mean"]).abs().sum() < (wanted - sums).abs().sum():
+            wanted = wanted * rows[f"{model}.count"]
+        put(used, model, sums, wanted)
+    return used
+
+
+def _watched(found: Replayed, rows: Rows, ways: Ways, given: Given) -> None:
+    """Takes rewards, margins and the means that are logged of them; two rewards that are equal are no success."""
+    both = [_numbers(rows[f"{side}.logged"]) * _factor(ways, f"{side}.reward") for side in SIDES]
+    for side, each in zip(SIDES, both, strict=True):
+        found.rows[f"{side}.reward"] = each
+    used = [np.asarray(given.get(f"{side}.reward", each)) for side, each in zip(SIDES, both, strict=True)]
+    margin = found.rows["margin"] = (used[0] - used[1]) * _factor(ways, "margin")
+    ahead = _numbers(rows["margin.argument"]) if ways.get("accuracy_of") == "margin" else margin
+    right = (ahead > 0) + ways.get("ties", 0.0) * (ahead == 0)
+    margin = np.asarray(given.get("margin", margin))
+    means = {
+        "rewards.chosen": used[0],
+        "rewards.rejected": used[1],
+        "rewards.margins": margin,
+        "rewards.accuracies": right,
+    }
+    for side in SIDES:
+        row = given.get(f"{side}.logp", found.rows.get(f"{side}.logp", found.batch.tensors.get(f"{side}.logp")))
+        means |= {} if row is None else {f"logps.{side}": np.asarray(row)}
+    for name, row in means.items():
+        found.numbers[name] = float(_averaged(torch.from_numpy(np.asarray(row, np.float64)), ways)) * _factor(
+            ways, name
+        )
+        found.sizes[name] = float(np.abs(row[np.isfinite(row)]).mean()) if np.isfinite(row).any() else 1.0
+
+
+def losses(of: Fed, rows: Rows, plain: Rows, settings: Settings, ways: Ways) -> dict[str, Tensor]:
+    """Returns the loss of each pair, [P], and the numbers that are made of them; plain: rows of the file's own tokens.
+
+    The NLL is that of tokens, whatever log-probs of whole responses the file has.
+    """
+    pairs, nll = rows["loss.pair"], plain["nll"]
+    if ways.get("likely"):
+        pairs = -torch.expm1(-pairs)
+    if ways.get("summed"):
+        preference = pairs.sum()
+    elif ways.get("likely"):
+        preference = pairs.mean()
+    elif "parts" in ways:
+        preference, nll = _in_parts(of, settings, ways["parts"])
+    else:
+        preference = rows["preference_loss"]
+    total = preference + float(settings["loss.nll_coef"]) * nll
+    return {"loss.pair": pairs, "preference_loss": preference, "nll": nll, "total_loss": total}
+
+
+def _in_parts(of: Fed, settings: Settings, parts: int) -> tuple[Tensor, Tensor]:
+    """Returns means over parts of the pairs, each averaged by itself."""
+    count = len(of["pair.number"]) // 2
+    found = []
+    for rows in torch.arange(count).chunk(parts):
+        both = torch.cat([rows, rows + count])
+        some = {name: each[both] for name, each in of.items()}
+        some["pair.number"] = (torch.arange(len(rows)) + 1.0).repeat(2).to(of["pair.number"])
+        found.append(derived(some, settings))
+    return tuple(torch.stack([each[name] for each in found]).mean() for name in ("preference_loss", "nll"))  # type: ignore[return-value]
+
+
+def _losses(found: Replayed, made: Mapping[str, Tensor], ways: Ways) -> None:
+    found.rows["loss.pair"] = _numbers(made["loss.pair"]) * _factor(ways, "loss.pair")
+    for name in LOSSES:
+        found.numbers[name] = float(made[name]) * _factor(ways, name)
+        found.sizes[name] = abs(found.numbers[name])
+
+
+def _averaged(terms: Tensor, ways: Ways) -> Tensor:
+    if "parts" in ways:
+        return torch.stack([each.mean() for each in terms.chunk(ways["parts"])]).mean()
+    return terms.mean()
+
+
+def _factor(ways: Ways, name: str) -> float:
+    return float(ways.get("factor", {}).get(name, 1.0))
+
+
+def _numbers(row: Tensor) -> Array:
+    return np.asarray(row.cpu().numpy(), np.float64)
