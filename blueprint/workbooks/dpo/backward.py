@@ -48,5 +48,8 @@ def _of_logits(rows: Mapping[str, Block]) -> list[Declared]:
 
 
 MOVED = Backward(
-    policy=(("policy.logits",), ("policy.logprobs",)), critic=(), constant=(*GIVEN, *HELD), declared=of_policy
+    policy=(("policy.E", "policy.W", "policy.Y"), ("policy.logits",), ("policy.logprobs",)),
+    critic=(),
+    constant=(*GIVEN, *HELD),
+    declared=of_policy,
 )

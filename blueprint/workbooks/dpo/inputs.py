@@ -82,11 +82,17 @@ def inputs_sheet(given: Rows) -> Sheet:
     return Sheet("Inputs", LEAD, sections, (n, t))
 
 
-def model_sheet(name: str, given: Rows, head: InView) -> tuple[Sheet, Rows]:
-    """Outlines what a model says of every token: soft-max of its logits, and the log-prob of the token written."""
+def model_sheet(
+    name: str, given: Rows, head: InView, logits: tuple[Block, ...] = (), above: tuple[Section, ...] = (), first: int = 1
+) -> tuple[Sheet, Rows]:
+    """Outlines what a model says of every token: soft-max of its logits, and the log-prob of the token written.
+
+    logits: what a network made of the tokens read, in the sections `above`, of which the first has the number `first`; without
+    them they are typed.
+    """
     title, lead = MODELS[name]
-    logits = typed(f"{name}.logits", (n, t, v), "z", "logit of every next token", decimals=2)
-    words = softmax(name, logits, LABELS)
+    z = logits or (typed(f"{name}.logits", (n, t, v), "z", "logit of every next token", decimals=2),)
+    words = softmax(name, z[-1], LABELS)
     here = head.on(name)
     written = link(f"{name}.written", given["mismatched.written" if "." in name else "rollout.written"])
     logprobs = chosen_logprobs(name, words.logp, written, use=LABELS)
@@ -95,7 +101,8 @@ def model_sheet(name: str, given: Rows, head: InView) -> tuple[Sheet, Rows]:
     if name == "policy":
         made.append(LABELS.row("policy.square", Sum(v, words.p[n, t, v] * words.p[n, t, v])))
     sections = [
-        Section("Probability of every next token: soft-max", (logits, *steps, Row(words.p, "probability"))),
+        *above,
+        Section("Probability of every next token: soft-max", (*z, *steps, Row(words.p, "probability"))),
         Section("The token that was written", (written, words.p_log_p, key(logprobs), *map(minor, made[1:]))),
     ]
-    return sheet_of(title, lead, sections, here), named(*made)
+    return sheet_of(title, lead, sections, here, first), named(*made)

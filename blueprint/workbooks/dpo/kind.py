@@ -8,14 +8,20 @@ HERE = Path(__file__).parent
 KIND = Kind(
     "dpo",
     "DPO",
-    {"preferences": "blueprint.workbooks.dpo.schema:LEVEL", "pair-logprobs": "blueprint.workbooks.dpo.logprobs:LEVEL"},
     {
+        "choices": "blueprint.workbooks.dpo.choices:LEVEL",
+        "preferences": "blueprint.workbooks.dpo.schema:LEVEL",
+        "pair-logprobs": "blueprint.workbooks.dpo.logprobs:LEVEL",
+    },
+    {
+        "choices": "blueprint.workbooks.dpo.weights_level:weights_level",
         "preferences": "blueprint.workbooks.dpo.logits_level:logits_level",
         "pair-logprobs": "blueprint.workbooks.dpo.logprobs_level:logprobs_level",
     },
     presets="blueprint.workbooks.dpo.schema:dpo_presets",
     settings="blueprint.workbooks.dpo.schema:DPO",
     saved={
+        "choices": ("mismatched.response", "blueprint.workbooks.dpo.choices:numbers_in"),
         "preferences": ("mismatched.policy.logits", "blueprint.workbooks.dpo.schema:numbers_in"),
         "pair-logprobs": ("mismatched.ratio", "blueprint.workbooks.dpo.logprobs:numbers_in"),
     },

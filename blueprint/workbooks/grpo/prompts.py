@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blueprint.inputs import LONGEST, ROWS, Draft, Level, Numbers, Part, check_vocabulary, refusal
+from blueprint.inputs import LONGEST, ROWS, Draft, Level, Numbers, Part, refusal
 from blueprint.inputs.entries import Draw, Number, Positive, Prompt, Word
+from blueprint.workbooks.common import weights
 from blueprint.workbooks.common.rollout import block_name
 from blueprint.workbooks.grpo.schema import GRPO, PRESETS, TABLES, grpo_presets, preferred, presets_in
 
@@ -20,23 +21,9 @@ MODELS = {
     "policy": ("policy = old + update_step · delta", ("delta_E", "delta_W", "delta_Y")),
     "reward_model": ("reads the whole text and scores it at its last token", ("E", "W", "w", "b")),
 }
-SHAPES = {"E": ("token", "embedding"), "W": ("input", "hidden"), "Y": ("hidden", "token"), "w": ("hidden",), "b": ()}
-ABOUT = {
-    "E": "a row per token, a column per number of x",
-    "W": "rows: x, h, 1; a column per number of h; h = tanh([x, h before, 1] · W)",
-    "Y": "a row per number of h, a column per token; scores = h · Y",
-    "w": "a number per number of h; output = h · w + b",
-    "b": "the b of w",
-}
-WEIGHTS = tuple(f"{model}.{part}" for model, (_, parts) in MODELS.items() for part in parts)
+WEIGHTS = weights.keys_of(MODELS)
 """All weights by their keys in a numbers file."""
 _EACH = ("response", "token of the response")
-
-
-def _weight(key: str) -> Part:
-    name = key.partition(".")[2]
-    letter = name.removeprefix("delta_")
-    return Part(key, Number, SHAPES[letter], ABOUT[letter] if letter == name else f"what the update adds to {letter}")
 
 
 def _numbers(draft: Draft) -> Numbers:
@@ -54,19 +41,14 @@ def _numbers(draft: Draft) -> Numbers:
     most, columns = parts["sizes.max_new_tokens"], np.shape(parts["rollout.draws"])[1]
     if columns != most:
         raise refusal("rollout.draws", f"{columns} draws in a row", f"{most}, as sizes.max_new_tokens says")
-    inputs, expected = len(parts["old.W"]), np.shape(parts["old.E"])[1] + np.shape(parts["old.W"])[1] + 1
-    if inputs != expected:
-        raise refusal("old.W", f"{inputs} rows", f"{expected}: one for each of x and h, and one for the 1")
+    weights.check_inputs(parts, "old")
     return draft.numbers(parts)
 
 
 def _check_words(parts: dict[str, Any]) -> None:
     """Check that prompts and answers are made of tokens of the vocabulary; the first one ends a text, and is in no prompt."""
-    check_vocabulary(parts["text.vocabulary"])
+    weights.check_texts(parts)
     known = [each.casefold() for each in parts["text.vocabulary"]]
-    for place, prompt in enumerate(parts["text.prompts"], start=1):
-        if stray := next((word for word in prompt if word.casefold() not in known[1:]), ""):
-            raise refusal(f"text.prompts, row {place}", stray, "a token of text.vocabulary that does not end a text")
     for place, answer in enumerate(parts["text.answers"], start=1):
         if answer.casefold() not in known:
             raise refusal(f"text.answers, item {place}", answer, "a token of text.vocabulary")
@@ -115,7 +97,7 @@ LEVEL = Level(
         Part("engine.off", Number, _EACH, "how far the log-prob of the generation engine is from the old policy's"),
         Part("reward.scores", Number, ("response",), "typed scores, which count where reward.from is typed"),
         Part("reward.greedy", Number, ("prompt",), "the score of the greedy response to each prompt, which ReMax subtracts"),
-        *map(_weight, WEIGHTS),
+        *map(weights.weight, WEIGHTS),
     ),
     tables={
         **TABLES, "sizes": "how long a response may be", "text": "what is asked, and what is right",
@@ -124,7 +106,6 @@ LEVEL = Level(
     },
     settings=GRPO,
     presets=grpo_presets,
-    limits={"response": ROWS, "token of the response": (1, LONGEST), "token": (2, 64), "prompt": ROWS, "hidden": (1, 32),
-            "embedding": (1, 31), "input": (3, 64)},
+    limits={"response": ROWS, "token of the response": (1, LONGEST), "prompt": ROWS, **weights.LIMITS},
     make=_numbers,
 )  # fmt: skip

@@ -61,7 +61,7 @@ def old_policy(given: Rows, temperature: Operand | None = None) -> Sheet:
     """Outlines the policy that writes the response; with a temperature, log-probs are taken behind its end too."""
     here = {**given, **{name: link(f"old.{name}", given[name]) for name in ("is_given", "given_id")}}
     s, a, m = ROWS.rows("rollout.read", "rollout.written", "mask")
-    z, sections = _run("old", s, memory_weights("old"), word_weights("old"), temperature)
+    z, sections = run("old", s, memory_weights("old"), word_weights("old"), temperature)
     words = softmax("old", z[-1])
     rows = here | rollout(here, s, a, m, words.p)
     slots = slots_of(here) if temperature is not None else ()
@@ -71,7 +71,7 @@ def old_policy(given: Rows, temperature: Operand | None = None) -> Sheet:
     return sheet_of("Old policy", LEAD, (*sections, *word_sections(z, words), *_writing_sections(rows), kept), head)
 
 
-def _run(
+def run(
     name: str, read: Block, memory: Memory, Y: Block, temperature: Operand | None
 ) -> tuple[tuple[Block, ...], tuple[Section, ...]]:
     """Runs a policy's network over the tokens read: its logits, and the outline of its memory."""
@@ -108,14 +108,14 @@ def _writing_sections(rows: Rows) -> tuple[Section, Section]:
 def reference(head: InView, rows: Rows, temperature: Operand | None) -> Sheet:
     """Outlines the frozen reference, which says how likely it finds the tokens; and the exact KL to it."""
     read = link("reference.read", rows["rollout.read"])
-    z, sections = _run("reference", read, memory_weights("reference"), word_weights("reference"), temperature)
+    z, sections = run("reference", read, memory_weights("reference"), word_weights("reference"), temperature)
     return policy_that_reads(REFERENCE, head, rows, z, sections)
 
 
 def new_policy(head: InView, rows: Rows, update_step: Block | None, temperature: Operand | None) -> Sheet:
     """Outlines the policy after the simulated update θ = θ_old + step · Δ; its entropy and how far it has moved."""
     (E, W, Y), update = moved("policy", [rows[f"old.{weight}"] for weight in "EWY"], update_step)
-    z, sections = _run("policy", link("policy.read", rows["rollout.read"]), Memory(E, W), Y, temperature)
+    z, sections = run("policy", link("policy.read", rows["rollout.read"]), Memory(E, W), Y, temperature)
     return policy_that_reads(NEW, head, rows, z, (*update, *sections), first=0 if update else 1)
 
 

@@ -148,6 +148,7 @@ BEGINS = {
     "responses": "logits and scores of several responses to each prompt",
     "bandit": "rewards of single tokens and uniform draws",
     "enumerated": "the logits and rewards of every response",
+    "choices": "weights; a chosen and a rejected response to each prompt",
     "preferences": "logits of pairs, chosen and rejected",
     "pair-logprobs": "pairs of one's own, with log-probs where there are any",
     "prompts": "weights, draws and rules; several responses to each prompt",
