@@ -28,7 +28,7 @@ from blueprint.workbooks.common.sheets.policies import run
 from blueprint.workbooks.dpo.choices import DELTAS, STEP, WEIGHTS, each_response, in_turn
 from blueprint.workbooks.dpo.definitions.axes import n, p, t, v
 from blueprint.workbooks.dpo.definitions.steps import LABELS
-from blueprint.workbooks.dpo.inputs import PAIRS, WHY_MISMATCHED, belonging, model_sheet
+from blueprint.workbooks.dpo.inputs import PAIRS, WHY_MISMATCHED, belonging, model_sheet, selecting
 from blueprint.workbooks.dpo.schema import dpo_presets
 from blueprint.workbooks.dpo.whole import Start, chosen_in, whole
 
@@ -98,7 +98,7 @@ def _inputs(given: Rows) -> Sheet:
     """Outlines texts, vocabulary, and which response is which."""
     ids = several(given, "is_given", "given_id", "text.response_id", "rollout.read", "rollout.written", "text.tokens")
     others = several(given, "mismatched.tokens", "mismatched.response_id", "mismatched.read", "mismatched.written")
-    selecting = several(given, "pair.apart", "pair.of_row", "pair.chosen", "pair.rejected")
+    which = several(given, *selecting())
     sections = (
         Section("The pairs",
                 (Note(SAME), Note(PAIRS), given["pair.number"], given["response.chosen"], Row(given["given"], "text"),
@@ -106,7 +106,7 @@ def _inputs(given: Rows) -> Sheet:
                  *map(minor, ids), given["true.reward"])),
         Section("Vocabulary",
                 (Note(FIRST_WORD), Line((given["count.pairs"],), "line"), Table(given["vocabulary"], role="text"))),
-        Section("Which response is which", tuple(map(minor, selecting))),
+        Section("Which response is which", tuple(map(minor, which))),
         Section("Mismatched texts", (Note(WHY_MISMATCHED), Row(given["mismatched.response"], "text"), *map(minor, others))),
     )  # fmt: skip
     return Sheet("Inputs", LEAD, sections, (n, t))

@@ -36,7 +36,7 @@ def _sections(blueprint: Blueprint, made: Gradient, rows: Mapping[str, Block]) -
     of_logits = [each for each in own if logits is not None and each in reads(logits) and made.home[each].name != PULLS]
     of_policy = _behind(made[rows[PULLS]], {*made.blocks}) if PULLS in rows else set()
     yield Section(POLICY, tuple(Step(each) for each in own if each in of_policy))
-    if logits is not None and WRITTEN in rows:
+    if logits is not None and WRITTEN in rows and {*rows[WRITTEN].axes} <= {*across}:
         chosen = Step(logits, member=rows[WRITTEN]), Step(logits, member=0)
         yield Section(SOFTMAX, (*map(Step, of_logits), *chosen, Listed(logits)))
     of_value = [each for each in own if each not in {*of_policy, *of_logits}]

@@ -38,7 +38,7 @@ class Watched(NamedTuple):
     """What there is to watch: which tokens pull, how many, the norms by sheet, and the norm of all of them.
 
     pulls, counts, norms, total: missing where the numbers have no such row. at: the title of the sheet on which pulls stand.
-    diagnosed: whether there is a sheet of diagnostics, on which counts stand; else they stand below the rows that they count.
+    diagnosed: whether there is a sheet of diagnostics, on which counts and the total stand; else they stand below the pulls.
     """
 
     pulls: slopes.Pulls | None
@@ -114,7 +114,7 @@ def _extended(sheet: Sheet, seen: Watched) -> Sheet:
 
 def _with_pulls(sheet: Sheet, seen: Watched, pulls: slopes.Pulls) -> Sheet:
     """Adds which tokens pull, below the adjoint of the log-prob."""
-    counts = () if seen.diagnosed else seen.counts
+    counts = () if seen.diagnosed else (*seen.counts, *map(key, seen.total))
     rows: tuple[Item, ...] = (*pulls.rows, *counts, Note(ROUNDING), Line((pulls.tiny,), "fixed"))
     longer = (replace(each, items=(*each.items, *rows)) if _goes_back(each) else each for each in sheet.sections)
     return replace(sheet, sections=tuple(longer))
