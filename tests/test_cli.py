@@ -15,6 +15,7 @@ from blueprint.page.read import read
 BUILT_IN = [
     "default",
     "classic",
+    "dpo",
     "dpo-batch",
     "epochs",
     "grpo",

@@ -123,6 +123,7 @@ def test_names_come_with_a_sentence_the_default_first() -> None:
     assert [name for name, _ in names()] == [
         "default",
         "classic",
+        "dpo",
         "dpo-batch",
         "epochs",
         "grpo",

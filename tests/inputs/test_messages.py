@@ -165,7 +165,7 @@ def test_file_of_level_weights(tmp_path: Path, lines: str, sentence: str) -> Non
         ("seed=1", "seed: not at this level; numbers that begin at weights have it."),
         (
             "level=wights",
-            'level: found "wights", expected "weights" or "logits" or "per-token" or "classic" or "preferences" or '
+            'level: found "wights", expected "weights" or "logits" or "per-token" or "classic" or "choices" or "preferences" or '
             '"pair-logprobs" or "prompts" or "responses" or "rollouts" or "controller" or '
             '"enumerated" or "bandit".',
         ),

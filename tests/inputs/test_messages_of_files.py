@@ -37,7 +37,7 @@ def test_level_missing(tmp_path: Path) -> None:
     path.write_text("seed = 1", encoding="utf-8")
     assert (
         refused(path)
-        == 'level: found nothing, expected "weights" or "logits" or "per-token" or "classic" or "preferences" or '
+        == 'level: found nothing, expected "weights" or "logits" or "per-token" or "classic" or "choices" or "preferences" or '
         '"pair-logprobs" or "prompts" or "responses" or "rollouts" or "controller" or '
         '"enumerated" or "bandit".'
     )

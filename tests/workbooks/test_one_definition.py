@@ -38,16 +38,20 @@ NUMBERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "kl-controller": ("kl-controller", ()),
     "reinforce": ("reinforce", ()),
     "optimum": ("optimum", ()),
+    "choices": ("dpo", ()),
 }
 
 EXCEPTIONS = {
     "check.length": "two checks: of tokens that may be written, and of a response's tokens in the KL controller",
+    "count.pairs": "the pairs that are given, or all pairs of a language that is small enough",
     "curve.ratio": "the corners of the clip's curve: two where the clip is one number, more where its sides differ",
+    "reference.logp": "of a given response, or of every response of such a language",
     "rollout.written": "what is drawn in a rollout, or the token that stands in a given text",
     "share": "one sum where all parts weigh a token alike, else a row for each weight and their sum",
     "slots": "the positions that a prompt leaves free, or every column of a given text",
     "slots (t.last + 1)": "the same",
     "surrogate": "the smaller of two, or that and the floor of a dual clip",
+    "total_loss": "what the parts of each kind of workbook add up to: its parts differ",
     "value.distance": "the norm of the value loss, the square or smooth L1, is laid out when a file is built",
     "value.clipped.distance": "the same",
     **dict.fromkeys(WEIGHTS, "the old weight moved by a typed Δ, or as it is, where an optimiser sets out"),

@@ -39,11 +39,8 @@ def prompts(with_responses: bool = False) -> dict[str, Block]:
     """
     vocabulary = typed("vocabulary", (v,), "vocab", "tokens; the first one (id 0) ends a text", text=True)
     given = typed("given", (n, t), "prompt", "given token; blank: the policy writes", text=True, edges=(t.first - 1,))
-    is_given, given_id = ROWS.rows("is_given", "given_id")
+    is_given, given_id = prompt_ids(given, vocabulary)
     decisions = block("decisions", (), "T", "positions: longest prompt + tokens allowed", decimals=0)
-    for at in ((n, t.first - 1), (n, t)):
-        is_given[at] = filled(given[at])
-        given_id[at] = where(filled(given[at]), match(v, vocabulary[v], given[at]), 0)
     decisions[()] = size(t)
     blank = "token that is written; blank: the draw decides"
     return named(
@@ -61,6 +58,15 @@ def prompts(with_responses: bool = False) -> dict[str, Block]:
     )
 
 
+def prompt_ids(given: Block, vocabulary: Block) -> tuple[Block, ...]:
+    """Says where a token of a prompt is typed, 0 or 1, and its id there, else 0."""
+    is_given, given_id = ROWS.rows("is_given", "given_id")
+    for at in ((n, t.first - 1), (n, t)):
+        is_given[at] = filled(given[at])
+        given_id[at] = where(filled(given[at]), match(v, vocabulary[v], given[at]), 0)
+    return is_given, given_id
+
+
 def rollout(given: Rows, s: Block, a: Block, m: Block, p: Block) -> dict[str, Block]:
     """Writes the response, one drawn (or typed) token after the other; returns all rows that lead to it, by name.
 
@@ -68,12 +74,17 @@ def rollout(given: Rows, s: Block, a: Block, m: Block, p: Block) -> dict[str, Bl
     """
     drawn = draw(p)
     forced = typed_or_drawn(given, drawn[-1])
-    a[n, t.first - 1] = given["given_id"][n, t.first - 1]
-    s[n, t] = a[n, t - 1]
+    read_one_by_one(given, s, a)
     a[n, t] = given["given_id"][n, t] + m[n, t] * (*drawn, *forced)[-1][n, t]
     turn, words = whose_turn(given, a, m), as_words(given, a, m)
     length, total = per_response("response.length", m, ROWS), count("response.words", m, ROWS)
     return named(s, a, m, *drawn, *forced, *turn, *words, length, total)
+
+
+def read_one_by_one(given: Rows, s: Block, a: Block) -> None:
+    """Lets each column read the id that the one before it writes; the start column writes the first token of the prompt."""
+    a[n, t.first - 1] = given["given_id"][n, t.first - 1]
+    s[n, t] = a[n, t - 1]
 
 
 def typed_or_drawn(given: Rows, drawn: Block) -> tuple[Block, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from blueprint.inputs import Array
 from blueprint.language import Block, Sum, filled, less, match, typed, where
 from blueprint.workbooks.common.definitions import ROWS, Choices, n, t, v
-from blueprint.workbooks.common.rollout import as_words, padded
+from blueprint.workbooks.common.rollout import as_words, padded, prompt_ids, read_one_by_one
 from blueprint.workbooks.common.sheets.rows import Rows, named
 
 RESPONSE = "text.response"
@@ -22,10 +22,7 @@ def texts() -> dict[str, Block]:
     1 on the response, and `text.tokens`, 1 on prompt and response, and on the first token."""
     vocabulary = typed("vocabulary", (v,), "vocab", "tokens; the first one (id 0) ends a text", text=True)
     given = typed("given", (n, t), "prompt", "token of the prompt", text=True, edges=(t.first - 1,))
-    is_given, given_id = ROWS.rows("is_given", "given_id")
-    for at in ((n, t.first - 1), (n, t)):
-        is_given[at] = filled(given[at])
-        given_id[at] = where(filled(given[at]), match(v, vocabulary[v], given[at]), 0)
+    is_given, given_id = prompt_ids(given, vocabulary)
     prompts = named(vocabulary, given, is_given, given_id)
     response = typed(RESPONSE, (n, t), "response", "token of the response", text=True)
     made = prompts | answered(prompts, response, "text", "rollout", ROWS)
@@ -44,9 +41,8 @@ def answered(prompts: Rows, response: Block, whose: str, ids: str, use: Choices)
     token = match(v, prompts["vocabulary"][v], response[n, t])
     own = use.row(f"{whose}.response_id", where(filled(response[n, t]), token, 0))
     a, s = use.row(f"{ids}.written"), use.row(f"{ids}.read")
-    a[n, t.first - 1] = prompts["given_id"][n, t.first - 1]
+    read_one_by_one(prompts, s, a)
     a[n, t] = prompts["given_id"][n, t] + own[n, t]
-    s[n, t] = a[n, t - 1]
     return named(response, m, own, a, s)
 
 
@@ -62,9 +58,7 @@ def in_order(rows: Rows, use: Choices = ROWS) -> tuple[Block, ...]:
 
 def laid_out(prompts: Sequence[Sequence[str]], responses: Sequence[Sequence[str]], columns: int) -> tuple[Array, Array]:
     """Lays prompts, (n, 1 + columns), and responses, (n, columns), out in cells; a response begins behind its prompt."""
-    behind = [
-        [""] * (len(prompt) - 1) + list(response) for prompt, response in zip(prompts, responses, strict=True)
-    ]
+    behind = [[""] * (len(prompt) - 1) + list(response) for prompt, response in zip(prompts, responses, strict=True)]
     return padded(prompts, columns + 1), padded(behind, columns)
 
 

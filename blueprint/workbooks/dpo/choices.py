@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blueprint.inputs import LONGEST, ROWS, Draft, Level, Numbers, Part, refusal
+from blueprint.inputs import ROWS, Draft, Level, Numbers, Part, refusal
 from blueprint.inputs.entries import Number, Prompt, Text, Word
 from blueprint.workbooks.common import epochs, weights
 from blueprint.workbooks.common.rollout import block_name

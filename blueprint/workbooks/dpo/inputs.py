@@ -83,7 +83,12 @@ def inputs_sheet(given: Rows) -> Sheet:
 
 
 def model_sheet(
-    name: str, given: Rows, head: InView, logits: tuple[Block, ...] = (), above: tuple[Section, ...] = (), first: int = 1
+    name: str,
+    given: Rows,
+    head: InView,
+    logits: tuple[Block, ...] = (),
+    above: tuple[Section, ...] = (),
+    first: int = 1,
 ) -> tuple[Sheet, Rows]:
     """Outlines what a model says of every token: soft-max of its logits, and the log-prob of the token written.
 

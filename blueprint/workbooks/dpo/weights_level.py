@@ -14,7 +14,6 @@ from blueprint.workbooks.common import (
     j,
     k,
     memory_weights,
-    named,
     one,
     rows_on,
     several,
@@ -77,7 +76,7 @@ def _models(given: Rows, head: InView, is_typed: bool) -> tuple[list[Sheet], Row
         read = link(f"{name}.read", rows["mismatched.read" if "." in name else "rollout.read"])
         logits, sections = run(name, read, Memory(E, W), Y, None)
         sheet, made = model_sheet(name, rows, head, logits, (*above, *sections), first=0 if above else 1)
-        rows |= rows_on(sheet) | made
+        rows |= {**rows_on(sheet), **made}
         sheets.append(sheet)
     return sheets, rows
 
@@ -134,7 +133,7 @@ def _typed(numbers: Numbers) -> dict[str, object]:
         "mismatched.response": texts.laid_out(prompts, others, columns)[1],
         "pair.number": np.repeat(pairs, 2),
         "pair.column": pairs,
-        "response.chosen": np.array(in_turn(*(np.full_like(pairs, each) for each in (1, 0)))),
+        "response.chosen": np.tile([1.0, 0.0], len(pairs)),
         "true.reward": np.array(in_turn(numbers["rewards.chosen"], numbers["rewards.rejected"])),
         **{f"reference.{letter}": numbers[f"reference.{letter}"] for letter in WEIGHTS},
         **({"update_step": numbers[STEP], **{block_name(key): numbers[key] for key in DELTAS}} if moves else {}),

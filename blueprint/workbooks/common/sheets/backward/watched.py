@@ -114,7 +114,7 @@ def _extended(sheet: Sheet, seen: Watched) -> Sheet:
 
 def _with_pulls(sheet: Sheet, seen: Watched, pulls: slopes.Pulls) -> Sheet:
     """Adds which tokens pull, below the adjoint of the log-prob."""
-    counts = () if seen.diagnosed else (*seen.counts, *map(key, seen.total))
+    counts: tuple[Item, ...] = () if seen.diagnosed else (*seen.counts, *map(key, seen.total))
     rows: tuple[Item, ...] = (*pulls.rows, *counts, Note(ROUNDING), Line((pulls.tiny,), "fixed"))
     longer = (replace(each, items=(*each.items, *rows)) if _goes_back(each) else each for each in sheet.sections)
     return replace(sheet, sections=tuple(longer))
