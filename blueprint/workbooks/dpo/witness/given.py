@@ -46,4 +46,5 @@ def from_logprobs(batch: Batch, rows: Rows) -> Start:
         given["reference.logprobs"] = batch.typed("reference.logprobs")[0]
     else:
         given["reference.logprobs"] = found["reference.as_policy"] = given["policy.logprobs"].detach()
+    rows.know({name: given[name][None] for name in ("policy.logprobs", "reference.logprobs")})
     return Start(given, found, None, None)

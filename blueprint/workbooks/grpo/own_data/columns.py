@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from blueprint.inputs import NumbersError, data_in, nearest
+from blueprint.inputs import NumbersError, data_in
 from blueprint.quoting import unquoted
+from blueprint.workbooks.common.own_data import check_needed, check_there, named_in, told_in
 
 CALLED = data_in(Path(__file__).parent / "columns.toml")
 """By what is looked for the names of its columns."""
@@ -41,35 +41,17 @@ def columns_of(found: Sequence[str], told: Sequence[str], name: str) -> Columns:
     Raises:
         NumbersError: if there is no such column, or what is needed is not among them.
     """
-    by_name = {_plain(each): each for each in reversed(found)}
-    names = {
-        what: by_name[called] for what, several in CALLED.items() for called in reversed(several) if called in by_name
-    }
+    names = named_in(found, CALLED)
     weights = {names["reward"]: 1.0} if "reward" in names else {}
     for each in told:
-        what, equals, column = (part.strip() for part in each.partition("="))
-        if not equals or what not in CALLED:
-            raise NumbersError(
-                f"--column {unquoted(each)}: write what=column, where what is one of {', '.join(CALLED)}."
-            )
+        what, column = told_in(each, CALLED)
         weighted = _weighted(column) if what == "reward" and column not in found else {column: 1.0}
         for one in weighted:
-            if one not in found:
-                meant = nearest(one, list(found))
-                there = f"did you mean {unquoted(meant)}?" if meant else f"there are {_listed(found)}."
-                raise NumbersError(f"--column {unquoted(each)}: {name} has no column {unquoted(one)}; {there}")
+            check_there(one, found, each, name)
         names[what] = next(iter(weighted))
         weights = weighted if what == "reward" else weights
-    for what, ways in NEEDED.items():
-        if not any(way in names for way in ways):
-            raise NumbersError(
-                f"{name}: no column is called as a {what} is ({_listed(found)}); say which one is: --column {what}=NAME."
-            )
+    check_needed(names, NEEDED, found, name)
     return Columns(names, weights)
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[\s.\-]+", "_", name.strip().casefold())
 
 
 def _weighted(text: str) -> dict[str, float]:
@@ -82,8 +64,3 @@ def _weighted(text: str) -> dict[str, float]:
         except ValueError:
             raise NumbersError(f"--column reward={unquoted(text)}: write it as right + 0.5*format.") from None
     return found
-
-
-def _listed(names: Sequence[str]) -> str:
-    some = [unquoted(each, 20) for each in names[:12]]
-    return ", ".join(some) + (", …" if len(names) > 12 else "")

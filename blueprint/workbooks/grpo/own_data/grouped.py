@@ -3,18 +3,15 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from blueprint.inputs import ROWS, NumbersError, counted
 from blueprint.quoting import unquoted
-from blueprint.workbooks.grpo.own_data.cells import listed, text_of
+from blueprint.workbooks.common.own_data import Record, asked_for, choose, listed, text_of
 from blueprint.workbooks.grpo.own_data.columns import Columns
-from blueprint.workbooks.grpo.own_data.records import Record
 
 PER_RESPONSE = ("response", "tokens", "truncated", "policy", "old", "reference", "engine", "entropy")
 """What a row of a prompt has a list of, with an entry for each response."""
-SHOWN = 72
-"""Letters of a prompt that stand above its responses."""
 
 
 class Group(NamedTuple):
@@ -78,49 +75,17 @@ def chosen(groups: Sequence[Group], asked: str | None, name: str) -> list[Group]
     Raises:
         NumbersError: if there is no such prompt, groups differ in size, or there are too many responses.
     """
-    wanted = [groups[number - 1] for number in _numbers(asked, len(groups))] if asked is not None else list(groups)
+    wanted = [groups[number - 1] for number in asked_for(asked, len(groups))] if asked is not None else list(groups)
     sizes = Counter(len(group.rows) for group in wanted)
     size = sizes.most_common(1)[0][0]
     if len(sizes) > 1:
         odd, usual = (next(group for group in wanted if (len(group.rows) == size) == same) for same in (False, True))
         raise NumbersError(
             f"{name}: {odd} has {counted(len(odd.rows), 'response')}, {usual} has {size}; a workbook has as many for each: "
-            f"{_choose(group.number for group in wanted if len(group.rows) == size)}."
+            f"{choose(group.number for group in wanted if len(group.rows) == size)}."
         )
     if size * len(wanted) > ROWS[1]:
         fitting = max(1, ROWS[1] // size)
-        how = _choose(group.number for group in wanted[:fitting]) if size <= ROWS[1] else "write fewer to each"
+        how = choose(group.number for group in wanted[:fitting]) if size <= ROWS[1] else "write fewer to each"
         raise NumbersError(f"{name}: {size * len(wanted):,} responses, but a workbook shows up to {ROWS[1]}: {how}.")
     return wanted
-
-
-def _choose(numbers: Iterable[int]) -> str:
-    some = list(numbers)[: ROWS[1]]
-    runs = f"{some[0]}-{some[-1]}" if len(some) > 2 and some == list(range(some[0], some[-1] + 1)) else ""
-    return f"choose them, such as --prompts {runs or ','.join(map(str, some[:12]))}"
-
-
-def _numbers(asked: str, last: int) -> list[int]:
-    """Reads 1-3,7. Raises NumbersError for what is none, and for prompts that there are not."""
-    found: list[int] = []
-    for part in asked.split(","):
-        begin, _, end = part.strip().partition("-")
-        ends = [each.strip() for each in (begin, end or begin)]
-        if not all(each.isdecimal() and len(each) < 7 and 1 <= int(each) <= last for each in ends):
-            raise NumbersError(f"--prompts {unquoted(asked)}: write numbers from 1 to {last}, such as 1-3 or 1,2.")
-        found += range(int(ends[0]), int(ends[1]) + 1)
-    if not found or len(set(found)) < len(found):
-        raise NumbersError(
-            f"--prompts {unquoted(asked)}: write each number once, the smaller one first, such as 1-3,7."
-        )
-    return found
-
-
-def heading(prompt: str) -> tuple[str, bool]:
-    """Returns a prompt as it stands above its responses, and whether it was cut."""
-    return (prompt, False) if len(prompt) <= SHOWN else (prompt[: SHOWN - 1] + "…", True)
-
-
-def some_cells(records: Sequence[Record]) -> list[Any]:
-    """Lists the names of all columns, in the order in which they appear."""
-    return list(dict.fromkeys(name for record in records for name in record.cells))

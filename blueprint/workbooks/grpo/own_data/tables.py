@@ -1,19 +1,31 @@
 """From a file of one's own to the tables of a numbers file, and what there is to say of the way."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from blueprint.inputs import LONGEST, NumbersError, counted, name_of, refusal
 from blueprint.quoting import printable, unquoted
-from blueprint.workbooks.grpo.own_data.cells import flag_of, listed, number_of, numbers_of, tokens_of
+from blueprint.workbooks.common.own_data import (
+    UNKNOWN,
+    Record,
+    Spoken,
+    flag_of,
+    heading,
+    listed,
+    number_of,
+    numbers_of,
+    records_in,
+    some_cells,
+    spelled,
+    tokens_of,
+)
 from blueprint.workbooks.grpo.own_data.columns import Columns, columns_of
-from blueprint.workbooks.grpo.own_data.grouped import Group, chosen, groups_in, heading, some_cells
-from blueprint.workbooks.grpo.own_data.records import Record, records_in
+from blueprint.workbooks.grpo.own_data.grouped import Group, chosen, groups_in
 
 MODELS = ("policy", "old", "reference", "engine")
-UNKNOWN = "?"
+ROLLOUTS = Spoken("rollouts", "one per response, with its prompt and its reward", "the rows of a few prompts")
 MOST_COLUMNS = 16_000
 """Cells in a row, all responses side by side: a sheet has 16,384 columns."""
 
@@ -37,7 +49,7 @@ def tables_from(
     told: which column is which, `what=column`. prompts: those to be taken, such as 1-3,7. most_tokens: of each response those
     that are kept. Raises NumbersError, with file and line, for what cannot be read so.
     """
-    name, records = printable(path.name), records_in(path)
+    name, records = printable(path.name), records_in(path, ROLLOUTS)
     columns = columns_of(some_cells(records), told, name)
     every = groups_in(records, columns)
     groups = chosen(every, prompts, name)
@@ -82,27 +94,13 @@ def _written(row: Record, columns: Columns) -> Written:
             raise refusal(
                 row.where, f"{len(tokens)} tokens and {max(counts)} log-probs", "as many of the one as of the other"
             )
-        tokens = _spelled(cells, max(counts)) or [UNKNOWN] * max(counts)
+        tokens = spelled([cells.get(what) for what in MODELS], max(counts)) or [UNKNOWN] * max(counts)
     cut = (
         flag_of(cells["truncated"], f"{row.where}, {unquoted(columns.names['truncated'])}")
         if "truncated" in cells
         else 0.0
     )
     return Written(row.where, tokens, _reward(row, columns), cut, numbers, aligned)
-
-
-def _spelled(cells: Mapping[str, Any], count: int) -> list[str]:
-    """Returns the tokens that stand beside the log-probs, as OpenAI's servers write them."""
-    for what in MODELS:
-        found = listed(cells.get(what))
-        each = found.get("content") if isinstance(found, dict) else found
-        if (
-            isinstance(each, list)
-            and len(each) == count
-            and all(isinstance(one, dict) and "token" in one for one in each)
-        ):
-            return tokens_of([one["token"] for one in each])
-    return []
 
 
 def _reward(row: Record, columns: Columns) -> float:

@@ -16,6 +16,14 @@ ENDINGS = (".csv", ".tsv", ".json", ".jsonl")
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
+class Spoken(NamedTuple):
+    """What sentences call such data: rollouts; what a row is written for; which rows are to be kept of too many."""
+
+    data: str
+    row: str
+    some: str
+
+
 class Record(NamedTuple):
     """A row: where it stands, as a sentence says it, and what stands in it by column."""
 
@@ -23,13 +31,13 @@ class Record(NamedTuple):
     cells: dict[str, Any]
 
 
-def records_in(path: Path) -> list[Record]:
-    """Returns the rows of a file.
+def records_in(path: Path, spoken: Spoken) -> list[Record]:
+    """Returns the rows of a file. spoken: what a refusal calls them.
 
     Raises:
         NumbersError: if it cannot be read, is too large, holds no row, or is not what its ending says.
     """
-    text, name, ending = _text(path), printable(path.name), path.suffix.lower()
+    text, name, ending = _text(path, spoken), printable(path.name), path.suffix.lower()
     ways = {".jsonl": _of_lines, ".json": _of_json}
     found: list[Record] = []
     for record in ways.get(ending, _of_csv)(text, name):
@@ -37,21 +45,21 @@ def records_in(path: Path) -> list[Record]:
             raise NumbersError(f"{name}: more than {MOST_ROWS:,} rows; write the ones that a workbook is to show.")
         found.append(record)
     if not found:
-        raise NumbersError(f"{name}: no row in it; write one per response, with its prompt and its reward.")
+        raise NumbersError(f"{name}: no row in it; write {spoken.row}.")
     return found
 
 
-def _text(path: Path) -> str:
+def _text(path: Path, spoken: Spoken) -> str:
     """Returns the text of a file. Raises NumbersError where there is none, or too much."""
     name = printable(path.name)
     if path.suffix.lower() not in ENDINGS:
-        raise NumbersError(f"{name}: rollouts are read from {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}; name it so.")
+        raise NumbersError(
+            f"{name}: {spoken.data} are read from {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}; name it so."
+        )
     try:
         size = path.stat().st_size
         if size > MOST_BYTES:
-            raise NumbersError(
-                f"{name}: {size:,} bytes, expected at most {MOST_BYTES:,}; keep the rows of a few prompts."
-            )
+            raise NumbersError(f"{name}: {size:,} bytes, expected at most {MOST_BYTES:,}; keep {spoken.some}.")
         data = path.read_bytes()
     except OSError as error:
         raise NumbersError(f"{name}: the file cannot be read ({error.strerror}); write the path of one.") from None

@@ -1,7 +1,7 @@
 """What stands in a cell: a text, a number, a list; a cell of a CSV file may hold a list as JSON."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import isfinite, nan
 from typing import Any
 from unicodedata import category
@@ -11,6 +11,8 @@ from blueprint.inputs.entries import ERRORS
 
 TRUE, FALSE = ("true", "yes", "length"), ("false", "no", "stop", "eos", "eos_token", "none", "null", "")
 """Words that stand for 1 and for 0; length and stop are why a response ended."""
+UNKNOWN = "?"
+"""A token of which nothing is known but its log-prob."""
 LONGEST = 40
 """Letters of a token that a cell shows."""
 
@@ -43,6 +45,19 @@ def tokens_of(value: Any) -> list[str]:
     if isinstance(value, list) and not any(isinstance(each, dict) for each in value):
         return [_token(str(each)) for each in value]
     return [_token(each) for each in text_of(value).split()]
+
+
+def spelled(cells: Iterable[Any], count: int) -> list[str]:
+    """Returns the tokens that stand beside so many log-probs in a cell, as OpenAI's servers write them; [] without any."""
+    for found in map(listed, cells):
+        each = found.get("content") if isinstance(found, dict) else found
+        if (
+            isinstance(each, list)
+            and len(each) == count
+            and all(isinstance(one, dict) and "token" in one for one in each)
+        ):
+            return tokens_of([one["token"] for one in each])
+    return []
 
 
 def _token(text: str) -> str:

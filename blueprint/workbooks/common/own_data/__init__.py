@@ -1,0 +1,37 @@
+"""One's own data, as CSV, JSON or JSONL: how files are read, whose columns have whichever names, and what stands in a cell."""
+
+from blueprint.workbooks.common.own_data.cells import (
+    UNKNOWN,
+    flag_of,
+    listed,
+    number_of,
+    numbers_of,
+    spelled,
+    text_of,
+    tokens_of,
+)
+from blueprint.workbooks.common.own_data.choosing import asked_for, choose, heading
+from blueprint.workbooks.common.own_data.columns import check_needed, check_there, named_in, some_cells, told_in
+from blueprint.workbooks.common.own_data.records import Record, Spoken, records_in
+
+__all__ = [
+    "UNKNOWN",
+    "Record",
+    "Spoken",
+    "asked_for",
+    "check_needed",
+    "check_there",
+    "choose",
+    "flag_of",
+    "heading",
+    "listed",
+    "named_in",
+    "number_of",
+    "numbers_of",
+    "records_in",
+    "some_cells",
+    "spelled",
+    "text_of",
+    "tokens_of",
+    "told_in",
+]  # fmt: skip
