@@ -37,7 +37,9 @@ def unit_formula(cell: str, at: Mapping[str, str]) -> str:
 
 
 def half_up(value: float, decimals: int) -> Decimal:
-    """Rounds as a sheet does: its numbers have 15 digits, and what is farther right is not there."""
+    """Rounds as a sheet does: its numbers have 15 digits, and what is farther right is not there. What is infinite is no number."""
+    if not isfinite(value):
+        return Decimal(nan)
     with localcontext(prec=400):
         rounded = Decimal(f"{value:.15g}").quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
         return rounded.normalize() if rounded else Decimal(0)
