@@ -81,6 +81,11 @@ def distribution_rows(logits: torch.Tensor) -> Named:
     }
 
 
+def log_sigmoid(x: torch.Tensor) -> torch.Tensor:
+    """Returns log σ(x), in range for every x; torch's own starts threads, which a few numbers are not worth."""
+    return -torch.logaddexp(torch.zeros_like(x), -x)
+
+
 def logprobs(log_p: torch.Tensor, written: torch.Tensor, mask: Number = 1.0) -> torch.Tensor:
     """Returns the log-prob of each written token [F, N, T], in nats, 0 outside the mask."""
     return mask * log_p.gather(-1, written[..., None]).squeeze(-1)

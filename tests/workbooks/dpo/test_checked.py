@@ -57,12 +57,15 @@ def test_a_number_typed_over_a_formula_is_named_first(
 @pytest.fixture(scope="module")
 def typed_into(plain: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Types something into a saved workbook; what its formulas came to stays as it was."""
-    path, edits = tmp_path_factory.mktemp("typed") / "a.xlsx", dict[str, Edits]()
+    path, edits = (
+        tmp_path_factory.mktemp("typed") / "a.xlsx",
+        dict[str, dict[str, tuple[str | None, float | str | None]]](),
+    )
     for block, (at, value) in TYPED.items():
         found = located(plain)[block]
         row, column = next((r, c) for index, r, c in found.cells() if index == at)
         edits.setdefault(found.sheet, {})[f"{openpyxl.utils.get_column_letter(column)}{row}"] = (None, value)
-    change_sheets(plain, path, edits)
+    change_sheets(plain, path, dict[str, Edits](edits))
     return path
 
 

@@ -3,9 +3,8 @@
 from math import log
 
 import torch
-from torch.nn.functional import logsigmoid
 
-from blueprint.witness import Asked, Nodes
+from blueprint.witness import Asked, Nodes, log_sigmoid
 from blueprint.workbooks.dpo.witness.places import SIDES, Places
 from blueprint.workbooks.dpo.witness.sorting import sorted_rows
 
@@ -48,7 +47,7 @@ def margin_forms(r: Nodes, use: Asked) -> None:
     r["loss.exo"] = r["loss.sure"] * (right - log(1 - few)) + r["loss.unsure"] * (wrong - log(few))
     r["loss.discopop_at"] = u / use.number("loss.discopop_tau")
     r["loss.discopop_weight"] = r["loss.discopop_at"].sigmoid()
-    r["loss.discopop_log"] = logsigmoid(r["loss.discopop_at"])
+    r["loss.discopop_log"] = log_sigmoid(r["loss.discopop_at"])
     r["loss.discopop"] = (r["loss.discopop_log"] - u).exp() - (1 - r["loss.discopop_weight"]) * right
 
 
@@ -66,10 +65,10 @@ def target_forms(r: Nodes, use: Asked) -> None:
 
 def reward_forms(r: Nodes, use: Asked) -> None:
     """NCA (2402.05369), APO-zero and APO-down (2408.06266): the implicit rewards by themselves."""
-    r["chosen.good"] = logsigmoid(r["chosen.reward"])
+    r["chosen.good"] = log_sigmoid(r["chosen.reward"])
     for side in SIDES:
         r[f"{side}.turned"] = -r[f"{side}.reward"]
-        r[f"{side}.not_good"] = logsigmoid(r[f"{side}.turned"])
+        r[f"{side}.not_good"] = log_sigmoid(r[f"{side}.turned"])
         r[f"{side}.likely"] = r[f"{side}.reward"].sigmoid()
     r["margin.likely"] = r["margin.scaled"].sigmoid()
     r["loss.nca"] = -r["chosen.good"] - 0.5 * (r["chosen.not_good"] + r["rejected.not_good"])
@@ -88,8 +87,8 @@ def threshold_forms(r: Nodes, use: Asked) -> None:
     r["loss.bco_held"] = delta.detach()
     r["loss.bco_above"] = r["chosen.reward"] - r["loss.bco_held"]
     r["loss.bco_below"] = r["loss.bco_held"] - r["rejected.reward"]
-    r["loss.bco_chosen"] = logsigmoid(r["loss.bco_above"])
-    r["loss.bco_rejected"] = logsigmoid(r["loss.bco_below"])
+    r["loss.bco_chosen"] = log_sigmoid(r["loss.bco_above"])
+    r["loss.bco_rejected"] = log_sigmoid(r["loss.bco_below"])
     r["loss.bco"] = -r["loss.bco_chosen"] - r["loss.bco_rejected"]
 
 
@@ -99,8 +98,8 @@ def true_forms(r: Nodes) -> None:
     r["loss.rpo_off"] = r["margin.scaled"] - r["true.margin"]
     for name, x in (("true", r["true.margin"]), ("own", r["margin.scaled"])):
         r[f"{name}.turned"] = -x
-        r[f"{name}.right"] = logsigmoid(x)
-        r[f"{name}.wrong"] = logsigmoid(r[f"{name}.turned"])
+        r[f"{name}.right"] = log_sigmoid(x)
+        r[f"{name}.wrong"] = log_sigmoid(r[f"{name}.turned"])
         r[f"{name}.likely"] = x.sigmoid()
     for way in ("right", "wrong"):
         r[f"loss.rpo_{way}"] = r[f"true.{way}"] - r[f"own.{way}"]
@@ -117,7 +116,7 @@ def odds_forms(r: Nodes, use: Asked) -> None:
         safe = torch.where(below, x, -torch.ones_like(x))
         r[f"{side}.log_odds"] = torch.where(below, safe - torch.log(-torch.expm1(safe)), 0)
     r["odds.difference"] = r["chosen.log_odds"] - r["rejected.log_odds"]
-    r["odds.right"] = logsigmoid(r["odds.difference"])
+    r["odds.right"] = log_sigmoid(r["odds.difference"])
     r["loss.orpo"] = -use.number("beta") * r["odds.right"]
 
 
@@ -131,5 +130,5 @@ def token_odds(r: Nodes, places: Places, use: Asked) -> None:
     for side in SIDES:
         r[f"odds.{side}"] = r[f"{side}.odds"].sum() / r[f"{side}.odds.length"].sum()
     r["odds.batch"] = (r["odds.chosen"] - r["odds.rejected"]).expand(len(places.columns))
-    r["odds.batch_right"] = logsigmoid(r["odds.batch"])
+    r["odds.batch_right"] = log_sigmoid(r["odds.batch"])
     r["loss.orpo_tokens"] = -r["odds.batch_right"]

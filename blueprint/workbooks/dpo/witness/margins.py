@@ -3,9 +3,8 @@
 from math import log
 
 import torch
-from torch.nn.functional import logsigmoid
 
-from blueprint.witness import Asked, Nodes
+from blueprint.witness import Asked, Nodes, log_sigmoid
 from blueprint.workbooks.dpo.witness.places import SIDES
 
 
@@ -17,8 +16,8 @@ def margin_rows(r: Nodes, use: Asked) -> None:
     r["margin.scaled"] = use.number("beta") * r["margin"]
     r["margin.argument"] = r["margin.scaled"] - use.number("loss.gamma")
     r["margin.turned"] = -r["margin.argument"]
-    r["margin.right"] = logsigmoid(r["margin.argument"])
-    r["margin.wrong"] = logsigmoid(r["margin.turned"])
+    r["margin.right"] = log_sigmoid(r["margin.argument"])
+    r["margin.wrong"] = log_sigmoid(r["margin.turned"])
     for side in SIDES:
         r[f"{side}.reward"] = use.number("beta") * r[f"{side}.ratio"]
 
@@ -30,7 +29,7 @@ def ratio_rows(side: str, r: Nodes, use: Asked) -> None:
     x = r[f"{side}.ratio"]
     asked = use.word("margin.divergence")
     r[f"{side}.forward"] = -(-x).expm1() if asked == "forward_kl" else torch.zeros_like(x)
-    r[f"{side}.log_sigmoid"] = logsigmoid(x)
+    r[f"{side}.log_sigmoid"] = log_sigmoid(x)
     r[f"{side}.mixed"] = log(2) + r[f"{side}.log_sigmoid"]
     shape = {"reverse_kl": "ratio", "forward_kl": "forward", "js": "mixed"}[asked]
     r[f"{side}.shaped"] = r[f"{side}.{shape}"]

@@ -2,9 +2,8 @@
 
 import torch
 from torch import Tensor
-from torch.nn.functional import logsigmoid
 
-from blueprint.witness import Asked, Nodes
+from blueprint.witness import Asked, Nodes, log_sigmoid
 from blueprint.workbooks.dpo.witness.places import Places
 
 
@@ -15,8 +14,8 @@ def sorted_rows(name: str, x: Tensor, y: Tensor, r: Nodes, places: Places, use: 
         order_rows(f"{name}.{which}", each, r, places)
     r[f"{name}.argument"] = use.number("beta") * (r[f"{name}.first.sorted"] - r[f"{name}.second.sorted"])
     r[f"{name}.turned"] = -r[f"{name}.argument"]
-    r[f"{name}.right"] = logsigmoid(r[f"{name}.argument"])
-    r[f"{name}.wrong"] = logsigmoid(r[f"{name}.turned"])
+    r[f"{name}.right"] = log_sigmoid(r[f"{name}.argument"])
+    r[f"{name}.wrong"] = log_sigmoid(r[f"{name}.turned"])
     r[f"loss.{name}"] = (eps - 1) * r[f"{name}.right"] - eps * r[f"{name}.wrong"]
 
 
