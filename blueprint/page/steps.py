@@ -74,7 +74,7 @@ def place_step(step: outline.Step, pen: cell_writer.SheetPen) -> None:
     across = pen.layout.blueprint.understood(pen.sheet)
     leaf, expr = step_of(step, across[-1])
     written = None if expr is None else written_out(expr, leaf, across, pen.values)
-    if not takes_numbers(written, leaf.block.axes):
+    if not takes_numbers(written, leaf.block.axes, across):
         expr = written = None
     missing = {name(read): read for read in leaves(written) if name(read) not in pen.layout.numbered}
     alone = [read for read in missing.values() if not is_member(read)]
@@ -167,20 +167,21 @@ def whole_of(listed: outline.Listed, time: Axis) -> Ref:
     return Ref(listed.block, (*(Position(each, listed.by * (each is time)) for each in others), Position(axis)))
 
 
-def takes_numbers(expr: Expr | None, axes: tuple[Axis, ...]) -> bool:
+def takes_numbers(expr: Expr | None, axes: tuple[Axis, ...], across: tuple[Axis, ...]) -> bool:
     """Tells whether numbers can be put in: every one stands in the chosen column, or is a single number.
 
-    What lies along the column below other members (a row for each) is none of its numbers.
+    What lies along the column below other members (a row for each), or stands in another one, is none of its numbers.
     """
     match expr:
-        case Ref(block):
-            along = [axis in axes for axis in block.axes]
-            return along == sorted(along, reverse=True)
+        case Ref(block, at):
+            along = [slot in across for slot in block.axes]
+            stays = all(not isinstance(index, Lookup) for index, here in zip(at, along, strict=True) if here)
+            return stays and along == sorted(along, reverse=True)
         case Op(_, args):
-            return all(takes_numbers(arg, axes) for arg in args)
+            return all(takes_numbers(arg, axes, across) for arg in args)
         case Reduce(_, over):
             return set(over) <= set(axes) or not axes
-    return isinstance(expr, Ref | Constant)
+    return isinstance(expr, Constant)
 
 
 def written_out(expr: Expr, leaf: Ref, across: tuple[Axis, ...], values: Values) -> Expr:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from blueprint import Book
-from blueprint.page.outline import Chart, Row, Sheet
+from blueprint.page.outline import Chart, Row, Sheet, Step
 from tests.page.workshop import made
 
 
@@ -64,3 +66,18 @@ def test_the_slope_of_a_curve_is_minus_its_pull() -> None:
 def test_the_heads_say_which_response_of_which_pair_it_is(book: Book) -> None:
     ((_, heads),) = book.blueprint.heads.items()
     assert heads == [f"pair {pair}, {side}" for pair in (1, 2, 3, 4) for side in ("chosen", "rejected")]
+
+
+def test_walk_goes_back_downhill_for_the_pair_and_every_number_of_it_is_recalculated(tmp_path: Path) -> None:
+    outline = made("gradients=on", numbers="dpo-batch").blueprint.with_typed({"walk.pair": 3})
+    (walk,) = (sheet for sheet in outline.sheets if sheet.title == "Walk")
+    back = {item.block.name: item.block for item in walk.sections[-2].items if isinstance(item, Step)}
+    assert walk.sections[-2].title == "Downhill: from the loss back"
+    book = Book(outline)
+    # 2305.18290, eq. 7: β σ(−βh) over the number of pairs, down for the chosen log-prob, up for the rejected one
+    pull = 0.1 / (1 + np.exp(book.values[book.blocks["margin.scaled"]])) / 4
+    assert book.values[back["chosen.logp.grad"]] == pytest.approx(-pull, rel=1e-12)
+    assert book.values[back["rejected.logp.grad"]] == pytest.approx(pull, rel=1e-12)
+    book.save(tmp_path / "a.xlsx")
+    proof = book.prove(tmp_path / "a.xlsx")
+    assert (proof.failures, proof.total > 15_000) == ([], True)

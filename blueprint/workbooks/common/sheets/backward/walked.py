@@ -1,8 +1,8 @@
-"""Walk goes on downhill: from a token's share of the loss back to what its logits and its value feel."""
+"""Walk goes on downhill: from a token's share of the loss back to what its logits and its value feel; or from that of a pair."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from blueprint.language import Block
@@ -13,6 +13,8 @@ from blueprint.workbooks.common.sheets.backward.sections import PULLS, reads
 WALK, WRITTEN = "Walk", "rollout.written"
 LOGITS = ("policy.tempered", "policy.logits")
 POLICY, VALUE = "Downhill: from the share back to the log-prob", "Downhill to the value"
+OTHERS = "Downhill: from the loss back"
+"""Where what is picked is no token, such as a pair."""
 SOFTMAX = "Downhill through the soft-max: what the logits feel"
 
 
@@ -25,16 +27,23 @@ def with_walk(blueprint: Blueprint, made: Gradient) -> Blueprint:
 
 def _extended(sheet: Sheet, blueprint: Blueprint, made: Gradient, rows: Mapping[str, Block]) -> Sheet:
     *sections, last = sheet.sections
-    return replace(sheet, sections=(*sections, *_sections(blueprint, made, rows), last))
+    shown = {item.block for item in sheet.items() if isinstance(item, Step)}
+    return replace(sheet, sections=(*sections, *_sections(blueprint, made, rows, shown), last))
 
 
-def _sections(blueprint: Blueprint, made: Gradient, rows: Mapping[str, Block]) -> Iterator[Section]:
-    """Outlines the way back of the chosen token, as far as it has rows of its own."""
+def _sections(
+    blueprint: Blueprint, made: Gradient, rows: Mapping[str, Block], shown: Collection[Block]
+) -> Iterator[Section]:
+    """Outlines the way back of the chosen token, as far as it has rows of its own; of what is no token, that of the rows shown."""
     across = blueprint.chosen.across if blueprint.chosen else ()
     own = [block for block in made.blocks if block.axes == across]
-    logits = next((made[rows[name]] for name in LOGITS if name in rows and rows[name] in made.found), None)
+    known = (made[rows[name]] for name in LOGITS if name in rows and rows[name] in made.found)
+    logits = next((each for each in known if each.axes[: len(across)] == across), None)
     of_logits = [each for each in own if logits is not None and each in reads(logits) and made.home[each].name != PULLS]
     of_policy = _behind(made[rows[PULLS]], {*made.blocks}) if PULLS in rows else set()
+    if PULLS in rows and rows[PULLS].axes != across:
+        yield Section(OTHERS, tuple(Step(each) for each in own if made.home[each] in shown))
+        return
     yield Section(POLICY, tuple(Step(each) for each in own if each in of_policy))
     if logits is not None and WRITTEN in rows and {*rows[WRITTEN].axes} <= {*across}:
         chosen = Step(logits, member=rows[WRITTEN]), Step(logits, member=0)
