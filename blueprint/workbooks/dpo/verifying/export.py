@@ -1,9 +1,188 @@
 """From a step of DPO that was computed again to the numbers of a workbook: some of its pairs, as they are."""
 
-from blueprint.dumps import MinibatchError
-from blueprint.verifying import Chosen, Shown, Verdict, ViewOptions
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from blueprint.dumps import Array, MinibatchError, require
+from blueprint.inputs import LONGEST, Numbers, NumbersError
+from blueprint.verifying import Agreement, Chosen, Settings, Shown, Verdict, ViewOptions
+from blueprint.workbooks.dpo.dumps import SIDES, PairStep
+from blueprint.workbooks.dpo.logprobs import LARGEST
+from blueprint.workbooks.dpo.offered import PER, WITHOUT, check_asked, presets_of
+from blueprint.workbooks.dpo.verifying.recompute import recompute
+from blueprint.workbooks.dpo.verifying.replayed import Replayed
+
+NEAR = 1e-10
+"""How far |a − b| may be, over 1 + the largest of a row: both are float64, a cell has 15 digits, and losses are steep."""
+FEW, ALL = 4, 8
+"""Pairs of a larger step that are shown unasked, and pairs of a step that is shown whole."""
+ROWS = {"chosen.logged": "chosen.reward", "rejected.logged": "rejected.reward", "loss.pair": "loss.pair"}
+NUMBERS = ("rewards.margins", "rewards.accuracies", "preference_loss", "total_loss")
+IDS_SHOWN = 30
+
+
+@dataclass(frozen=True)
+class View:
+    """Some pairs of a step. step: these alone; rows: which of the file they are; per: what has a log-prob, a word of `PER`."""
+
+    step: PairStep
+    rows: Array
+    settings: Settings
+    preset: str
+    all: bool
+    per: str
+
+    @property
+    def label(self) -> str:
+        """Says what is shown."""
+        every = "all" if self.all else "some"
+        return f"{every} pairs of the step, {len(self.rows)}: rows {', '.join(map(str, self.rows))}"
 
 
 def shown(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> Shown:
-    """Shows pairs of a step. Raises MinibatchError for rows that are not there."""
-    raise MinibatchError(f"{verdict.replayed.batch.path} cannot be made into a workbook yet")
+    """Shows pairs of a step. Raises MinibatchError for rows that are not there, more than fit, or conventions that read more."""
+    view = _view(verdict, chosen, options)
+    again = recompute(view.step, view.settings)
+    remarks = (
+        () if view.all else ("The losses are those of the pairs shown; of the whole step they are what verify says.",)
+    )
+    return Shown(
+        view.label, remarks, lambda name: numbers_of(view, name), lambda arrays: agreement(arrays, again, view)
+    )
+
+
+def _view(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> View:
+    found: Replayed = verdict.replayed
+    batch = found.batch
+    if lacks := found.lacks.get("total_loss"):
+        raise MinibatchError(f"{batch.path} cannot be made into a workbook: {lacks} missing")
+    rows = _picked(found, options)
+    names = {name: array[rows] for name, array in batch.tensors.items()}
+    step = replace(batch, tensors=names, logged={}, place=None)
+    per = PER[0] if all(f"chosen.{name}" in names for name in ("logprobs", "logprobs_ref")) else PER[1]
+    longest = int(step.mask.sum(axis=1).max())
+    require(
+        longest <= LONGEST or per == PER[1],
+        f"{batch.path} has a response of {longest} tokens there: a workbook shows {LONGEST}; --rows others",
+    )
+    view = View(step, rows, found.settings, chosen.preset.name, len(rows) == batch.pairs, per)
+    try:
+        check_asked(_parts(view), _asked(view))
+    except NumbersError as error:
+        raise MinibatchError(f"{batch.path} cannot be made into a workbook: {error}") from error
+    return view
+
+
+def _picked(found: Replayed, options: ViewOptions) -> Array:
+    """Returns which pairs are shown: those that are asked for, else all of a few, else those whose margin is the least."""
+    batch = found.batch
+    require(
+        options.rows is None or options.worst is None,
+        "--rows names the pairs, --worst finds them: use one of the two",
+    )
+    count = batch.pairs
+    if options.rows is not None:
+        stray = [row for row in options.rows if row >= count]
+        require(not stray, f"{batch.path} has no row {stray[0] if stray else ''}: it has pairs 0 … {count - 1}")
+        rows = np.array(list(dict.fromkeys(options.rows)))
+    elif options.worst is None and count <= ALL:
+        rows = np.arange(count)
+    else:
+        rows = np.sort(np.argsort(found.rows["margin"], kind="stable")[: options.worst or FEW])
+    require(len(rows) <= LARGEST[1], f"{len(rows)} pairs are asked for: a workbook shows up to {LARGEST[1]}")
+    return rows
+
+
+def _asked(view: View) -> dict[str, float | str]:
+    """Returns the settings that are not as the preset has them, of those that log-probs alone say."""
+    usual, offered = presets_of(view.per).presets.get(view.preset), presets_of(view.per).settings
+    alone = {key: words[0] for key, words in WITHOUT[view.per].items() if len(words) == 1 and key != "logp.of"}
+    odd = [key for key, word in alone.items() if view.settings[key] != word and _read(view, key)]
+    require(not odd, f"{view.step.path} cannot be made into a workbook: {''.join(odd[:1])} reads more than log-probs")
+    return {
+        key: view.settings[key]
+        for key in offered
+        if _read(view, key) and (usual is None or view.settings[key] != usual.values.get(key))
+    }
+
+
+def _read(view: View, key: str) -> bool:
+    """Whether a setting counts: those of the NLL do only where it has a weight, and those of LD-DPO where that is on."""
+    if key.startswith("loss.nll"):
+        return bool(float(view.settings["loss.nll_coef"]))
+    return not key.startswith("logp.ld_") or view.settings["logp.ld"] != "off"
+
+
+def numbers_of(view: View, name: str) -> Numbers:
+    """Makes the numbers of a workbook that begins at log-probs, 15 digits of each."""
+    step = view.step
+    title = name if step.step is None else f"{name}, step {step.step}"
+    about = f"{len(view.rows)} pairs of a step of {step.library or 'DPO'}, by preset {view.preset}"
+    return Numbers(
+        kind="dpo", level="pair-logprobs", name=name, title=title, about=about, ppo=_asked(view), parts=_parts(view)
+    )
+
+
+def _parts(view: View) -> dict[str, object]:
+    """Returns what is typed, by the keys of a numbers file."""
+    step = view.step
+    parts: dict[str, object] = {"preset": view.preset, "per": view.per, "text.prompts": _prompts(view)}
+    for at, side in enumerate(SIDES):
+        mask = step.mask[at * step.pairs :][: step.pairs]
+        parts[f"text.{side}"] = _words(step, side, mask) if view.per == PER[0] else tuple(
+            (f"{side} response {row}",) for row in view.rows)  # fmt: skip
+        for model, tokens, whole in (("policy", "logprobs", "logp"), ("reference", "logprobs_ref", "logp_ref")):
+            if view.per == PER[0]:
+                rows = [row[of] for row, of in zip(step.tensors[f"{side}.{tokens}"], mask, strict=True)]
+            else:
+                rows = [np.array([each]) for each in _whole(view, side, tokens, whole, mask)]
+            parts[f"{model}.{side}"] = tuple(tuple(_digits(np.minimum(row, 0.0)).tolist()) for row in rows)
+    return parts
+
+
+def _whole(view: View, side: str, tokens: str, whole: str, mask: Array) -> Array:
+    """Returns the log-prob of each response as the loss takes it, a sum or a mean; 0 where there is no reference."""
+    tensors = view.step.tensors
+    if f"{side}.{tokens}" in tensors:
+        found = (tensors[f"{side}.{tokens}"].astype(np.float64) * mask).sum(axis=1)
+    else:
+        found = tensors.get(f"{side}.{whole}", np.zeros(len(mask)))
+    return np.asarray(found / np.maximum(mask.sum(axis=1), 1) if view.settings["logp.of"] != "sum" else found, float)
+
+
+def _prompts(view: View) -> tuple[str, ...]:
+    """Returns the prompt of each pair, the ids of its tokens as far as they fit."""
+    ids, mask = view.step.tensors.get("chosen.tokens"), view.step.tensors.get("chosen.mask")
+    if ids is None or mask is None:
+        return tuple(f"prompt {row}" for row in view.rows)
+    ends = mask.argmax(axis=1) + ids.shape[1] - mask.shape[1]
+    return tuple(" ".join(f"#{each}" for each in row[:end][-IDS_SHOWN:]) for row, end in zip(ids, ends, strict=True))
+
+
+def _words(step: PairStep, side: str, mask: Array) -> tuple[tuple[str, ...], ...]:
+    """Returns what stands for each token: its id, or ? where that is not known."""
+    ids = step.tensors.get(f"{side}.tokens")
+    if ids is None:
+        return tuple(tuple("?" for _ in np.flatnonzero(row)) for row in mask)
+    later = ids.shape[1] - mask.shape[1]
+    return tuple(
+        tuple(f"#{int(row[at + later])}" for at in np.flatnonzero(of)) for row, of in zip(ids, mask, strict=True)
+    )
+
+
+def _digits(values: Array) -> Array:
+    return np.array([float(f"{value:.15g}") for value in np.asarray(values, np.float64)])
+
+
+def agreement(arrays: Mapping[str, Array], ours: Replayed, view: View) -> Agreement:
+    """Compares rows and losses of a workbook with the pairs computed again."""
+    found = {block: _apart(arrays[block], ours.rows[row]) for block, row in ROWS.items() if block in arrays}
+    found |= {name: _apart(arrays[name], np.asarray(ours.numbers[name])) for name in NUMBERS if name in arrays}
+    return Agreement(found, NEAR)
+
+
+def _apart(theirs: Array, ours: Array) -> float:
+    theirs = np.asarray(theirs, float)
+    return float(np.abs(theirs - ours).max(initial=0.0) / (1 + np.abs(ours).max(initial=0.0)))
