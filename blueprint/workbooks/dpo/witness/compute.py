@@ -10,6 +10,7 @@ from blueprint.workbooks.dpo.witness.backward import gradient_rows
 from blueprint.workbooks.dpo.witness.given import RATIO, UNSET, from_logprobs
 from blueprint.workbooks.dpo.witness.once import steps
 from blueprint.workbooks.dpo.witness.places import Places
+from blueprint.workbooks.dpo.witness.seen import chart_rows
 from blueprint.workbooks.dpo.witness.start import TEXTS, from_logits
 
 MASKS = ("mask", "text.mask", "mismatched.tokens")
@@ -25,6 +26,7 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
     found = start.rows | steps(start.known, places, use)
     if f"policy.logprobs{GRAD}" in batch.files[0]:
         found |= gradient_rows(batch, start, places, use)
+    found |= chart_rows(batch, found | typed, use)
     rows.add({name: each[None].to(batch.dtype) for name, each in found.items()}, whole=True)
     add_verdicts(batch, rows, distances(batch, rows))
     return ()
