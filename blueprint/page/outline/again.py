@@ -21,13 +21,13 @@ def _with(part: Part, copies: Mapping[Block, Block]) -> Part:
     if isinstance(part, Block):
         found = copies.get(part, part)
     elif isinstance(part, tuple):
-        found = tuple(_with(each, copies) for each in part if not _is_typed(each))
+        found = tuple(_with(each, copies) for each in part if not _is_typed(each, copies))
     elif is_dataclass(part) and not isinstance(part, Axis | type):
         found = replace(part, **{each.name: _with(getattr(part, each.name), copies) for each in fields(part)})
     return found  # type: ignore[no-any-return]
 
 
-def _is_typed(item: object) -> bool:
-    """Tells whether an item is nothing but typed blocks."""
+def _is_typed(item: object, copies: Mapping[Block, Block]) -> bool:
+    """Tells whether an item is nothing but typed blocks that have no copy."""
     blocks = blocks_of(item)
-    return bool(blocks) and all(block.typed for block in blocks)
+    return bool(blocks) and all(block.typed and block not in copies for block in blocks)

@@ -151,6 +151,8 @@ BEGINS = {
     "choices": "weights; a chosen and a rejected response to each prompt",
     "preferences": "logits of pairs, chosen and rejected",
     "pair-logprobs": "pairs of one's own, with log-probs where there are any",
+    "demonstrations": "demonstrations and weights",
+    "labelled": "demonstrations and logits",
     "prompts": "weights, draws and rules; several responses to each prompt",
     "rollouts": "rewards, and log-probs where there are any, of several responses to each prompt",
 }

@@ -1,0 +1,9 @@
+"""Along what rows lie: texts, their positions, tokens; microbatches, and texts laid out in a column."""
+
+from blueprint.language import Axis
+from blueprint.workbooks.common import n, t, v
+
+o = n.alias("o")
+b = Axis("b", "microbatch", start=1)
+
+__all__ = ["b", "n", "o", "t", "v"]

@@ -1,0 +1,58 @@
+"""The first sheet: the loss, the pieces with their numbers, the conventions in use, and the map."""
+
+from blueprint.page.outline import Box, Flow, Piece
+from blueprint.workbooks.common import DOWN, ON, Chosen, Rows, Says
+
+PARTS = {"loss": ("total_loss", "total_loss")}
+"""The loss; it is all there is."""
+PIECES = {
+    "labels that count": ("label.total", "label.counts"),
+    "mean NLL": ("nll", "watch.nll_of_token"),
+    "perplexity": ("perplexity", "perplexity"),
+    "token accuracy": ("token_accuracy", "watch.hit"),
+    "entropy": ("entropy", "watch.entropy_of_token"),
+    "loss": ("total_loss", "loss.of_token"),
+}
+"""The pieces under their usual names: the number that is shown, and the row to which its link leads."""
+SHOWN = {
+    "tokens that count": "region", "end token": "end_token", "divided by": "loss.normaliser", "microbatches": "microbatches",
+    "packing": "packing", "DFT": "loss.dft",
+}  # fmt: skip
+"""Conventions that the first sheet shows."""
+FLOW = (
+    (("texts", "word_written"), ("labels", "label.id"), ("which count", "label.counts"), ("share of each", "loss.share"),
+     ("weight", "loss.weight")),
+    (("policy", "policy.logits"), ("π", "policy.p"), ("log π of the label", "policy.logprobs"), ("cost of it", "loss.of_token"),
+     ("LOSS", "total_loss")),
+)  # fmt: skip
+"""From left to right, from what is given to the loss: the title of each box, and the row to which it leads."""
+SAYS = Says(
+    (
+        "Supervised fine-tuning: the policy reads what somebody wrote, and every token of the response becomes likelier.",
+        "A column is one position: it has read up to the token before it, and predicts the token that stands above it.",
+        "Type into cream cells; everything else follows. On Conventions one picks a library or a paper.",
+    ),
+    "Beside each value stands what it is a sum or mean of; its link leads to the row.",
+    heading="Supervised fine-tuning by hand",
+    which="Which fine-tuning this is",
+)
+
+
+def pieces(some: dict[str, tuple[str, str]], rows: Rows) -> list[Piece]:
+    """Lists pieces that the first sheet shows."""
+    return [Piece(title, rows[shown], rows[row]) for title, (shown, row) in some.items()]
+
+
+def choices_made(chosen: Chosen) -> tuple[Piece, ...]:
+    """Lists which conventions are in use, for the first sheet."""
+    used = {"preset in use": chosen.table.chosen, **{title: chosen.settings.used[key] for title, key in SHOWN.items()}}
+    return tuple(Piece(title, block, block, equation=False) for title, block in used.items())
+
+
+def flow(rows: Rows) -> Flow:
+    """Draws the way from what is given to the loss."""
+    lines = []
+    for line in FLOW:
+        boxes = [Box(title, rows[name]) for title, name in line]
+        lines.append(tuple(part for box in boxes for part in (ON, box))[1:])
+    return Flow((lines[0], ("",) * 8 + (DOWN,), lines[1]))

@@ -1,0 +1,29 @@
+"""The record of supervised fine-tuning."""
+
+from pathlib import Path
+
+from blueprint.workbooks.kind import Kind
+
+HERE = Path(__file__).parent
+KIND = Kind(
+    "sft",
+    "SFT",
+    {
+        "demonstrations": "blueprint.workbooks.sft.schema:DEMONSTRATIONS",
+        "labelled": "blueprint.workbooks.sft.schema:LABELLED",
+    },
+    {
+        "demonstrations": "blueprint.workbooks.sft.whole:demonstrations_level",
+        "labelled": "blueprint.workbooks.sft.whole:labelled_level",
+    },
+    presets="blueprint.workbooks.sft.schema:sft_presets",
+    settings="blueprint.workbooks.sft.schema:SFT",
+    saved={
+        "demonstrations": ("demonstrations.number", "blueprint.workbooks.sft.schema:of_demonstrations"),
+        "labelled": ("labelled.number", "blueprint.workbooks.sft.schema:of_labelled"),
+    },
+    numbers=HERE / "numbers",
+    models=HERE / "models.toml",
+    gradient="blueprint.workbooks.sft.backward:MOVED",
+    whole={"mask": (1, "1 for a token of the response or 0 for any other")},
+)

@@ -1,0 +1,1 @@
+"""Sheets of supervised fine-tuning that are no steps."""
