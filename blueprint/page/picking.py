@@ -72,7 +72,10 @@ class Picker:
     def formula(self, leaf: steps.Leaf) -> str:
         """Spells the formula that brings a number to its line."""
         if isinstance(leaf, Reduce):
-            of, ends = steps.blocks_of(leaf), self.time not in leaf.axes  # what has no place in time stands in a Σ column
+            of, ends = (
+                steps.blocks_of(leaf),
+                self.time not in leaf.axes,
+            )  # what has no place in time stands in a Σ column
             ranges = [self.rows(block, self.layout.places[block].row, ends=int(ends)) for block in of]
             return f"={'SUMPRODUCT' if len(ranges) > 1 else 'SUM'}({','.join(ranges)})"
         if not leaf.at:

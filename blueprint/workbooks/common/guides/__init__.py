@@ -75,7 +75,7 @@ def _pointed(sections: Sequence[Section], guides: list[str]) -> list[Section]:
 
 def models_section(blocks: Mapping[str, Block], texts: Mapping[str, Any]) -> Section:
     """Lists the models, frozen and trained, and says whether they run here."""
-    runs = "old.E" in blocks and "told_with_weights" in texts
+    runs = any(name.endswith(".E") for name in blocks) and "told_with_weights" in texts
     begun = "told_with_steps" if OPTIMISER in blocks else "told_with_weights"
     notes = Note(texts["told"]), Note(texts[begun] if runs else GIVEN)
     return Section(
@@ -118,7 +118,7 @@ def loop_section(blocks: Mapping[str, Block], texts: Mapping[str, str]) -> list[
             (
                 Flow((outer, down, back)),
                 Note(texts.get("stored", LOOP)),
-                Note(STEPS if OPTIMISER in blocks else texts.get("once", ONE_STEP)),
+                Note(texts.get("steps", STEPS) if OPTIMISER in blocks else texts.get("once", ONE_STEP)),
             ),
         )
     ]
