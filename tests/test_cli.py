@@ -23,6 +23,8 @@ BUILT_IN = [
     "kl-controller",
     "optimum",
     "reinforce",
+    "sft",
+    "sft-batch",
     "ten-libraries",
     "very-very-sleepy",
 ]

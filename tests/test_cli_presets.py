@@ -17,8 +17,11 @@ from blueprint.workbooks.classic_ppo.schema import classic_presets
 from blueprint.workbooks.common.conventions.data import rlhf
 from blueprint.workbooks.dpo.schema import dpo_presets
 from blueprint.workbooks.grpo.schema import grpo_presets
+from blueprint.workbooks.sft.schema import sft_presets
 
-CATALOGUES = (rlhf(), classic_presets(), dpo_presets(), grpo_presets())
+CATALOGUES = (rlhf(), classic_presets(), dpo_presets(), grpo_presets(), sft_presets())
+TABLES = ("ppo", "ppo", "dpo", "ppo", "sft")
+"""Where the settings of each stand that everybody knows."""
 
 
 def call(*arguments: str) -> Result:
@@ -57,6 +60,7 @@ def test_presets_of_a_name_that_two_kinds_have_tells_both() -> None:
         ("RLHF PPO", "", "OpenRLHF"),
         ("DPO", " --numbers dpo-batch", "OpenRLHF, nll_loss_coef 0.2"),
         ("GRPO", " --numbers grpo-batch", "OpenRLHF, group_norm"),
+        ("SFT", " --numbers sft-batch", "OpenRLHF"),
     ]
     assert "cleanrl" not in said
 
@@ -98,9 +102,7 @@ def test_live_conventions_of_the_default_preset_give_the_plain_builds_loss(tmp_p
 def test_keys_lists_every_convention_with_what_may_stand_there() -> None:
     said = call("presets", "--keys").stdout
     assert re.findall(r"^(\S+) = ", said, re.MULTILINE) == [
-        key if "." in key else f"{'dpo' if of is dpo_presets() else 'ppo'}.{key}"
-        for of in CATALOGUES
-        for key in of.settings
+        key if "." in key else f"{TABLES[CATALOGUES.index(of)]}.{key}" for of in CATALOGUES for key in of.settings
     ]
     assert "reward.score_slot = last  (or end, one_past, two_past)\n    where the score lands\n" in said
     assert "loss.dual_clip = off  (1 … off)\n" in said

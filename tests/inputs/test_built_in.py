@@ -131,6 +131,8 @@ def test_names_come_with_a_sentence_the_default_first() -> None:
         "kl-controller",
         "optimum",
         "reinforce",
+        "sft",
+        "sft-batch",
         "ten-libraries",
         "very-very-sleepy",
     ]

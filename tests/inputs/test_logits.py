@@ -104,7 +104,7 @@ REFUSED = [
     ("reward_model.scores=[1]", "reward_model.scores: found 1 number, expected 2, one per response, as text.responses has."),
     ("rollout.draws=[]", "rollout: not at this level; numbers that begin at "
      "weights, classic, prompts, responses or rollouts have it."),
-    ("policy.Y=[]", "policy.Y: unknown key, "),
+    ("policy.Y=[]", "policy.Y: not at this level; "),
 ]  # fmt: skip
 
 

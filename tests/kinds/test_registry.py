@@ -31,6 +31,7 @@ def test_every_part_of_every_record_is_where_it_says() -> None:
         "minibatch",
         "optimum",
         "reinforce",
+        "sft",
     ]
     for kind in kinds():
         parts = [getattr(kind, field.name) for field in fields(kind)[2:]]  # name and title are words

@@ -117,7 +117,7 @@ def test_its_keys_are_told_with_their_origins_and_described_to_editors() -> None
         (
             "preset=verl",
             "preset: not at this level; numbers that begin at "
-            "weights, logits, classic, preferences, prompts, responses or rollouts have it.",
+            "weights, logits, classic, preferences, prompts, responses, rollouts, demonstrations or labelled have it.",
         ),
     ],
 )

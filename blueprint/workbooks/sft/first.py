@@ -30,7 +30,7 @@ SAYS = Says(
     (
         "Supervised fine-tuning: the policy reads what somebody wrote, and every token of the response becomes likelier.",
         "A column is one position: it has read up to the token before it, and predicts the token that stands above it.",
-        "Type into cream cells; everything else follows. The sheet Walk derives one label, from the shift to its share of the loss.",
+        "Type into cream cells; everything else follows. The sheet Walk derives one label from the shift to what it costs.",
     ),
     "Beside each value stands what it is a sum or mean of; its link leads to the row.",
     "Pick a library or a paper on Conventions, and everything follows.",
