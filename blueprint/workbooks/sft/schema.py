@@ -8,7 +8,7 @@ import numpy as np
 
 from blueprint.inputs import LONGEST, ROWS, Catalogue, Draft, Level, Numbers, Part, catalogue, refusal, settings_in
 from blueprint.inputs.entries import Flag, Number, Text, Word
-from blueprint.workbooks.common import epochs
+from blueprint.workbooks.common import epochs, weights
 
 if TYPE_CHECKING:
     from blueprint.reopening.saved import Saved
@@ -60,17 +60,13 @@ def _labelled(draft: Draft) -> Numbers:
 
 
 def _demonstrations(draft: Draft) -> Numbers:
-    """Make the numbers of a checked file; W has a row for each number of x and of h, and one for 1.
+    """Make the numbers of a checked file.
 
     Raises:
-        NumbersError: as `_checked`, or if W is of another shape.
+        NumbersError: as `_checked`, or if W has not a row for each number of x and of h, and one for 1.
     """
     parts, update = _checked(draft), epochs.update_of(draft)
-    embedding, (rows, hidden) = np.shape(parts["policy.E"])[1], np.shape(parts["policy.W"])
-    if rows != embedding + hidden + 1:
-        raise refusal(
-            "policy.W", f"{rows} rows", f"{embedding + hidden + 1}: one for each number of x, of h, and for 1"
-        )
+    weights.check_inputs(parts, "policy")
     kept = {key: value for key, value in parts.items() if not key.startswith("update.")}
     return draft.numbers(kept | {UPDATE: update})
 
@@ -120,8 +116,8 @@ def _level(word: str, begins: str, policy: tuple[Part, ...], **more: Any) -> Lev
     tables = {**dict.fromkeys(RECORDS.titles, SETTINGS), "text": "what was demonstrated", **more.pop("tables")}
     return Level(
         "sft", word, begins, (*texts, *policy), tables, settings=SFT, of_settings="sft", presets=sft_presets,
-        limits={"text": ROWS, "position": (1, LONGEST), "token": (2, 64), "token of the text": (2, LONGEST + 1),
-                "number of x": (1, 64), "number of h": (1, 64), "input": (3, 129)}, **more,
+        limits={"text": ROWS, "position": (1, LONGEST), "token of the text": (2, LONGEST + 1),
+                **weights.LIMITS}, **more,
     )  # fmt: skip
 
 
@@ -137,14 +133,7 @@ DEMONSTRATIONS = _level(
     "a policy is run over demonstrations, whose tokens it reads",
     (
         *epochs.PARTS,
-        Part("policy.E", Number, ("token", "number of x"), "a row per token, a column per number of x"),
-        Part(
-            "policy.W",
-            Number,
-            ("input", "number of h"),
-            "rows: x, h, 1; h = tanh([x, h before, 1] · W)",
-        ),
-        Part("policy.Y", Number, ("number of h", "token"), "a row per number of h, a column per token; logits = h · Y"),
+        *map(weights.weight, WEIGHTS),
     ),
     tables={"update": epochs.ABOUT, "policy": "the policy in training"},
     make=_demonstrations,
