@@ -116,8 +116,8 @@ def test_its_keys_are_told_with_their_origins_and_described_to_editors() -> None
         ("preference.answer=max", 'preference.answer: found "max", expected "sum" or "mean".'),
         (
             "preset=verl",
-            "preset: not at this level; numbers that begin at "
-            "weights, logits, classic, preferences, prompts, responses, rollouts, demonstrations or labelled have it.",
+            "preset: not at this level; numbers that begin at weights, logits, classic, choices, preferences, pair-logprobs, "
+            "prompts, responses, rollouts, demonstrations or labelled have it.",
         ),
     ],
 )

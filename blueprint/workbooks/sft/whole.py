@@ -80,45 +80,42 @@ def _whole(
 ) -> Blueprint:
     """Outlines the workbook. policy: its logits, and how they come about. typed: what is typed of it, by key."""
     chosen = chosen_of(numbers.ppo, Conventions(True, numbers["preset"]), of=sft_presets())
-    head, sheets = in_view(given), list[Sheet]()
-
-    def says(of: Labels) -> Rows:
-        sheet, rows = policy_sheet(*policy, of.id, head)
-        sheets.append(sheet)
-        return rows
-
-    made = derived(given, says, Choices(chosen.settings.used, chosen.settings.switch, labels=LABELS.labels))
-    sheets = [
-        inputs_sheet(given),
-        _steps("Labels", made, head),
-        *sheets,
-        _steps("Loss", made, head),
-        _steps("Diagnostics", made, head),
-    ]
-    every = {**given, **rows_on(*sheets)}
+    made, sheets = _sheets(given, policy, chosen)
+    head, every = in_view(given), {**given, **rows_on(*sheets)}
     opening, checked, tolerances = _judged(numbers, every, chosen, head, witnessed)
     walked, picked, first_choice = walk_of(every, head, made.labels.counts.block, _shown_first(numbers))
+    tokens, flags = (
+        (given[name] for name in ("word_written", "end_word")),
+        (given[name] for name in ("mask", "text.mask")),
+    )
     return Blueprint(
         title=numbers.title,
         sheets=(opening, walked, conventions_sheet(chosen, ()), presets_sheet(chosen), *sheets, checked),
         sizes=_sizes(numbers, len(chosen.catalogue.presets)),
         typed=chosen.settings.typed | tolerances | first_choice,
         names={**NETWORK, v: given["vocabulary"], PRESET: chosen.table.names},
-        choices={
-            **chosen.settings.choices,
-            **{given[name]: given["vocabulary"] for name in ("word_written", "end_word")},
-        },
-        ranges={
-            **chosen.settings.ranges,
-            **walk.ranges(picked),
-            **{given[name]: (0, 1) for name in ("mask", "text.mask")},
-        },
+        choices={**chosen.settings.choices, **dict.fromkeys(tokens, given["vocabulary"])},
+        ranges={**chosen.settings.ranges, **walk.ranges(picked), **dict.fromkeys(flags, (0, 1))},
         facts=_facts(numbers),
         result=made.loss.total.block,
         chosen=picked,
         whole="batch",
         heads={n: [f"text {place}" for place in range(1, 1 + len(numbers["text.texts"]))]},
     ).with_typed(_typed(numbers, typed))
+
+
+def _sheets(given: Rows, policy: tuple[Block, tuple[Section, ...]], chosen: Chosen) -> tuple[Derived, list[Sheet]]:
+    """Runs the definitions, and outlines their sheets in reading order: the policy stands between labels and loss."""
+    head, said = in_view(given), list[Sheet]()
+
+    def says(of: Labels) -> Rows:
+        sheet, rows = policy_sheet(*policy, of.id, head)
+        said.append(sheet)
+        return rows
+
+    made = derived(given, says, Choices(chosen.settings.used, chosen.settings.switch, labels=LABELS.labels))
+    before, *after = (_steps(title, made, head) for title in LEADS)
+    return made, [inputs_sheet(given), before, *said, *after]
 
 
 def _judged(
