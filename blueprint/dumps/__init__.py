@@ -20,6 +20,7 @@ from blueprint.dumps.read import (
 )
 from blueprint.dumps.recognise import METADATA, Recognised, names_in_metadata, recognise
 from blueprint.dumps.step_files import in_order, joined, key_of, missing_in, rows_twice, unsaid
+from blueprint.dumps.together import together, whole_of
 
 __all__ = [
     "COUNTED_IN",
@@ -65,6 +66,8 @@ __all__ = [
     "rows_twice",
     "run_fields",
     "save",
+    "together",
     "unsaid",
     "whole_number",
+    "whole_of",
 ]

@@ -18,6 +18,8 @@ from blueprint.verifying.lines import (
 from blueprint.verifying.recompute import Replay, replay
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose, known_device, shown
+from blueprint.verifying.small import NOTHING as NO_RESULTS
+from blueprint.verifying.small import PLAIN, Given, SmallTrial, Try, Ways, verdict_of
 from blueprint.verifying.step import read_dumps, verify_dumps, verify_one, verify_step
 from blueprint.verifying.step_of_trials import Way, verify_parts
 from blueprint.verifying.tiled_passes import Watch, one_thread
@@ -42,6 +44,8 @@ __all__ = [
     "DIFFERS",
     "NEEDS_OTHERS",
     "NOTHING",
+    "NO_RESULTS",
+    "PLAIN",
     "SUMS",
     "TOLERANCES",
     "Again",
@@ -51,6 +55,7 @@ __all__ = [
     "Chosen",
     "Compared",
     "First",
+    "Given",
     "Judge",
     "Judged",
     "Line",
@@ -60,15 +65,18 @@ __all__ = [
     "Replay",
     "Settings",
     "Shown",
+    "SmallTrial",
     "StepLine",
     "StepVerdict",
     "Trial",
+    "Try",
     "Verdict",
     "Verifier",
     "VerifyOptions",
     "ViewOptions",
     "Watch",
     "Way",
+    "Ways",
     "before_first_update",
     "causes_of",
     "choose",
@@ -95,6 +103,7 @@ __all__ = [
     "step_lines",
     "text_of",
     "text_of_step",
+    "verdict_of",
     "verifier_of",
     "verify",
     "verify_dumps",

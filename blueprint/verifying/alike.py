@@ -1,8 +1,8 @@
 """Rows and numbers of a small dump compared with those that were computed again, each within the room that its kind gives it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,19 +31,22 @@ class Quantity(NamedTuple):
         return ((self.name, ""), *self.means)
 
 
-class Again(Protocol):
-    """A dump computed again. rows: [N]; numbers; both by name. sizes: by name of a number, the mean size of what it averages.
+@dataclass
+class Again:
+    """A dump computed again, and what came of it. All by name; `rows` [N], `numbers` of the whole.
 
-    room: by name, how far rounding alone may move it. extra: by name of a number, how far further, where rounding decides a share.
-    lacks: by quantity, what the file has not that it takes.
+    sizes: by number, the mean size of what it averages. room: how far rounding alone may move a row or number; extra: of a share,
+    how much more, where rounding decides. lacks: by quantity, what the file has not that it takes.
     """
 
-    rows: dict[str, Array]
-    numbers: dict[str, float]
-    sizes: dict[str, float]
-    room: dict[str, float]
-    extra: dict[str, float]
-    lacks: dict[str, str]
+    batch: Any
+    settings: Mapping[str, float | str]
+    rows: dict[str, Array] = field(default_factory=dict)
+    numbers: dict[str, float] = field(default_factory=dict)
+    sizes: dict[str, float] = field(default_factory=dict)
+    room: dict[str, float] = field(default_factory=dict)
+    extra: dict[str, float] = field(default_factory=dict)
+    lacks: dict[str, str] = field(default_factory=dict)
 
 
 class Judge:

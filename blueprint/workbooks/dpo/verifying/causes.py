@@ -1,15 +1,13 @@
 """Causes: what is done otherwise somewhere in this family, or known to go wrong, tried one after the other."""
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from blueprint.inputs.setting import OFF
-from blueprint.verifying import Settings, shown
+from blueprint.verifying import Given, Settings, Try, Ways, shown
 from blueprint.workbooks.dpo.dumps import PairStep
 from blueprint.workbooks.dpo.schema import DPO, dpo_presets
 from blueprint.workbooks.dpo.verifying.fitted import fitted
 from blueprint.workbooks.dpo.verifying.needs import TRUE
-from blueprint.workbooks.dpo.verifying.replayed import NOTHING, PLAIN, Given, Ways
 
 NUMBERS: Mapping[str, tuple[float, ...]] = {
     "beta": (0.01, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 2.5, 5.0, 10.0), "loss.gamma": (0.0, 0.5, 1.0, 1.5, 3.0),
@@ -30,15 +28,6 @@ TOGETHER: tuple[Mapping[str, float | str], ...] = (
 """Settings that mean something together alone."""
 LOSSES = ("loss.pair", "preference_loss", "total_loss")
 MOST_PARTS = 8
-
-
-class Try(NamedTuple):
-    """Something that may have been done otherwise: how a report puts it, and what is computed then; in_loss: in losses alone."""
-
-    label: str
-    settings: Settings
-    ways: Ways = PLAIN
-    in_loss: bool = False
 
 
 SLIPS: Mapping[str, tuple[tuple[str, Ways], ...]] = {
@@ -86,21 +75,11 @@ OF: Mapping[str, tuple[str, ...]] = {
 """By quantity the mistakes that may show in it; in all others those of rewards."""
 
 
-def tries(
-    batch: PairStep, settings: Settings, name: str, given: Given = NOTHING, whole: PairStep | None = None
-) -> Iterator[list[Try]]:
+def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: PairStep | None) -> Iterator[list[Try]]:
     """Yields what may have been done otherwise where a quantity deviates, in stages, the likelier first.
 
-    given: results of the file before it, for numbers that the file itself gives away.
+    given: results of the file before it, for numbers that the file itself gives away. whole: all files of the step.
     """
-    in_loss = name in LOSSES
-    for stage in _stages(batch, settings, name, given, whole):
-        yield [each._replace(in_loss=in_loss) for each in stage]
-
-
-def _stages(
-    batch: PairStep, settings: Settings, name: str, given: Given, whole: PairStep | None
-) -> Iterator[list[Try]]:
     yield [*_slips(batch, settings, name, whole), *_conventions(settings, name)]
     if "logp" not in name:
         yield [Try(_said(key, value), {**settings, key: value}) for key, value in fitted(batch, settings, name, given)]

@@ -7,12 +7,11 @@ import numpy as np
 
 from blueprint.dumps import Array, MinibatchError, require
 from blueprint.inputs import LONGEST, Numbers, NumbersError
-from blueprint.verifying import Agreement, Chosen, Settings, Shown, Verdict, ViewOptions
+from blueprint.verifying import Again, Agreement, Chosen, Settings, Shown, Verdict, ViewOptions
 from blueprint.workbooks.dpo.dumps import SIDES, PairStep
 from blueprint.workbooks.dpo.logprobs import LARGEST
 from blueprint.workbooks.dpo.offered import PER, WITHOUT, check_asked, presets_of
 from blueprint.workbooks.dpo.verifying.recompute import recompute
-from blueprint.workbooks.dpo.verifying.replayed import Replayed
 
 NEAR = 1e-10
 """How far |a − b| may be, over 1 + the largest of a row: both are float64, a cell has 15 digits, and losses are steep."""
@@ -54,7 +53,7 @@ def shown(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> Shown:
 
 
 def _view(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> View:
-    found: Replayed = verdict.replayed
+    found: Again = verdict.replayed
     batch = found.batch
     if lacks := found.lacks.get("total_loss"):
         raise MinibatchError(f"{batch.path} cannot be made into a workbook: {lacks} missing")
@@ -75,7 +74,7 @@ def _view(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> View:
     return view
 
 
-def _picked(found: Replayed, options: ViewOptions) -> Array:
+def _picked(found: Again, options: ViewOptions) -> Array:
     """Returns which pairs are shown: those that are asked for, else all of a few, else those whose margin is the least."""
     batch = found.batch
     require(
@@ -176,7 +175,7 @@ def _digits(values: Array) -> Array:
     return np.array([float(f"{value:.15g}") for value in np.asarray(values, np.float64)])
 
 
-def agreement(arrays: Mapping[str, Array], ours: Replayed, view: View) -> Agreement:
+def agreement(arrays: Mapping[str, Array], ours: Again, view: View) -> Agreement:
     """Compares rows and losses of a workbook with the pairs computed again."""
     found = {block: _apart(arrays[block], ours.rows[row]) for block, row in ROWS.items() if block in arrays}
     found |= {name: _apart(arrays[name], np.asarray(ours.numbers[name])) for name in NUMBERS if name in arrays}

@@ -5,8 +5,8 @@ import torch
 from torch import Tensor
 
 from blueprint.dumps import Array
+from blueprint.verifying import Given, Ways
 from blueprint.workbooks.dpo.dumps import SIDES, PairStep
-from blueprint.workbooks.dpo.verifying.replayed import Given, Ways
 
 Fed = dict[str, Tensor]
 MODELS = {"policy": "logprobs", "reference": "logprobs_ref"}

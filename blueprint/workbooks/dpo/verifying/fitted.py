@@ -6,10 +6,9 @@ from math import exp, isfinite, log
 
 import numpy as np
 
-from blueprint.verifying import Settings
+from blueprint.verifying import Given, Settings
 from blueprint.workbooks.dpo.dumps import PairStep
 from blueprint.workbooks.dpo.verifying.recompute import recompute
-from blueprint.workbooks.dpo.verifying.replayed import Given
 
 DIGITS = 3
 """So many digits somebody may have typed."""

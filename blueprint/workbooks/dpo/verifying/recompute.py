@@ -2,6 +2,16 @@
 
 The formulas are those of the kind's witness; here is what they are fed with, what is logged of them, and how far rounding may
 move it.
+
+What may be done otherwise, in `ways`: known mistakes, and conventions that no setting names.
+
+mask: of which tokens a response is: "no_last" without the last one, "one_more" with the one behind, "one_less" without the first,
+"text" with the prompt, "all" with prompt and pads. moved: log-probs that stand so many columns later (1) or earlier (−1).
+sides: models, "policy" or "reference", whose chosen and rejected responses are exchanged. reference: "none" where it is left out,
+"policy" where the policy stands for it; inverted: the log-ratio is reference over policy.
+factor: by quantity, what it is multiplied by. ties: how much of a success two equal rewards are.
+accuracy_of: "margin" for that in the loss. likely: losses are 1 − σ and no −log σ. summed: sums over pairs and no means.
+parts: losses are means over so many parts of the pairs, one below the other.
 """
 
 from collections.abc import Mapping
@@ -11,11 +21,10 @@ import torch
 from torch import Tensor
 
 from blueprint.dumps import Array
-from blueprint.verifying import Settings
+from blueprint.verifying import NO_RESULTS, PLAIN, Again, Given, Settings, Ways
 from blueprint.workbooks.dpo.dumps import SIDES, PairStep
 from blueprint.workbooks.dpo.verifying.feeding import MODELS, WHOLE, Fed, exchanged, fed, given_sums, put
 from blueprint.workbooks.dpo.verifying.needs import lacking
-from blueprint.workbooks.dpo.verifying.replayed import NOTHING, PLAIN, Given, Replayed, Ways
 from blueprint.workbooks.dpo.verifying.room import add_room
 from blueprint.workbooks.dpo.witness import derived
 
@@ -29,16 +38,16 @@ def recompute(
     batch: PairStep,
     settings: Settings,
     ways: Ways = PLAIN,
-    given: Given = NOTHING,
+    given: Given = NO_RESULTS,
     sized: bool = False,
     device: str = "cpu",
-) -> Replayed:
+) -> Again:
     """Computes a step again under the values of a preset.
 
     given: results of the file that stand in place of computed ones. sized: whether it is asked how far rounding may move what
     comes out.
     """
-    found = Replayed(batch, settings, lacks=lacking(batch, settings))
+    found = Again(batch, settings, lacks=lacking(batch, settings))
     with torch.no_grad():
         of = fed(batch, ways, device)
         plain = derived(exchanged(of, ways), settings)
@@ -53,7 +62,7 @@ def recompute(
     return found
 
 
-def _sequences(found: Replayed, rows: Rows, ways: Ways) -> None:
+def _sequences(found: Again, rows: Rows, ways: Ways) -> None:
     """Takes the log-probs of whole responses where those of tokens are there: as the loss has them, and their sums."""
     names = {"": "sum"} | ({".mean": "mean"} if found.settings["logp.of"] != "sum" else {})
     for model, name in MODELS.items():
@@ -84,7 +93,7 @@ def _with_given(of: Fed, rows: Rows, given: Given, settings: Settings) -> Fed:
     return used
 
 
-def _watched(found: Replayed, rows: Rows, ways: Ways, given: Given) -> None:
+def _watched(found: Again, rows: Rows, ways: Ways, given: Given) -> None:
     """Takes rewards, margins and the means that are logged of them; two rewards that are equal are no success."""
     both = [_numbers(rows[f"{side}.logged"]) * _factor(ways, f"{side}.reward") for side in SIDES]
     for side, each in zip(SIDES, both, strict=True):
@@ -142,7 +151,7 @@ def _in_parts(of: Fed, settings: Settings, parts: int) -> tuple[Tensor, Tensor]:
     return tuple(torch.stack([each[name] for each in found]).mean() for name in ("preference_loss", "nll"))  # type: ignore[return-value]
 
 
-def _losses(found: Replayed, made: Mapping[str, Tensor], ways: Ways) -> None:
+def _losses(found: Again, made: Mapping[str, Tensor], ways: Ways) -> None:
     found.rows["loss.pair"] = _numbers(made["loss.pair"]) * _factor(ways, "loss.pair")
     for name in LOSSES:
         found.numbers[name] = float(made[name]) * _factor(ways, name)

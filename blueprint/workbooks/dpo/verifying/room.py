@@ -5,10 +5,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from torch import Tensor
 
-from blueprint.verifying import coarsest
+from blueprint.verifying import Again, coarsest
 from blueprint.workbooks.dpo.dumps import SIDES
 from blueprint.workbooks.dpo.verifying.feeding import Fed
-from blueprint.workbooks.dpo.verifying.replayed import Replayed
 
 UNIT = {"float64": 1e-11, "float32": 1e-6, "float16": 2.0**-8, "bfloat16": 2.0**-6}
 """By dtype, what a log-prob of a response may be off, of 1 + its size: about 16 units in the last place. Pairwise sums
@@ -16,7 +15,7 @@ of thousands of tokens, and differences of two of them, stay below that."""
 OF_LOGPROBS = ("logprobs", "logprobs_ref", "logp", "logp_ref")
 
 
-def add_room(found: Replayed, of: Fed, losses: Callable[[Fed], Mapping[str, Tensor]]) -> None:
+def add_room(found: Again, of: Fed, losses: Callable[[Fed], Mapping[str, Tensor]]) -> None:
     """Adds the room of every row and number. of: what was fed; losses: makes them of something else that is fed."""
     unit = UNIT[coarsest(found.batch.dtypes, [f"{side}.{name}" for side in SIDES for name in OF_LOGPROBS])]
     sums = {name: (of[f"{name}.logprobs"] * of["response.tokens"]).sum(1).abs() for name in ("policy", "reference")}
@@ -29,7 +28,7 @@ def add_room(found: Replayed, of: Fed, losses: Callable[[Fed], Mapping[str, Tens
     _losses(found, of, off, unit, losses)
 
 
-def _rewards(found: Replayed, off: float) -> None:
+def _rewards(found: Again, off: float) -> None:
     """Of rewards that is the room of log-probs times β; of an accuracy the share of pairs that are nearer than that to a tie."""
     beta = 1.0 if found.settings["watch.rewards"] == "no_beta" else abs(float(found.settings["beta"]))
     for name in (*(f"{side}.reward" for side in SIDES), "margin"):
@@ -43,7 +42,7 @@ def _rewards(found: Replayed, off: float) -> None:
         found.room[f"logps.{side}"] = off
 
 
-def _losses(found: Replayed, of: Fed, off: float, unit: float, losses: Callable[[Fed], Mapping[str, Tensor]]) -> None:
+def _losses(found: Again, of: Fed, off: float, unit: float, losses: Callable[[Fed], Mapping[str, Tensor]]) -> None:
     """Of losses it is what comes of log-probs that are off by as much, either side at a time, up or down."""
     usual, mask = losses(of), of["response.tokens"]
     first = mask.new_zeros(mask.shape).scatter_(1, mask.argmax(1, keepdim=True), 1.0) * mask

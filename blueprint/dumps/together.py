@@ -1,16 +1,17 @@
-"""The files of a step as one: their pairs below each other, columns as wide as the widest of them."""
+"""Files of one step whose rows have nothing to do with each other, as one: below each other, columns as wide as the widest."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from blueprint.dumps import Array, key_of
-from blueprint.workbooks.dpo.dumps import PairStep
+from blueprint.dumps.batch import Dump
+from blueprint.dumps.formats import Array
+from blueprint.dumps.step_files import AnyDump, key_of
 
 
-def together(steps: Sequence[PairStep]) -> PairStep:
-    """Returns the pairs of several files, with the tensors that all of them have; what was logged of each is left out."""
+def together(steps: Sequence[AnyDump]) -> AnyDump:
+    """Returns the rows of several files, with the tensors that all of them have; what was logged of each is left out."""
     if len(steps) == 1:
         return steps[0]
     common = [name for name in steps[0].tensors if all(name in each.tensors for each in steps)]
@@ -18,9 +19,9 @@ def together(steps: Sequence[PairStep]) -> PairStep:
     return replace(steps[0], tensors=tensors, logged={}, notes=(), place=None)
 
 
-def whole_of(batch: PairStep, steps: Sequence[PairStep]) -> PairStep | None:
+def whole_of(dump: Dump, steps: Sequence[AnyDump]) -> AnyDump | None:
     """Returns the files of the step as one; None where the file is alone."""
-    same = [each for each in steps if key_of(each)[1] == key_of(batch)[1]]
+    same = [each for each in steps if key_of(each)[1] == key_of(dump)[1]]
     return together(same) if len(same) > 1 else None
 
 
