@@ -25,6 +25,7 @@ KIND = Kind(
         "preferences": ("mismatched.policy.logits", "blueprint.workbooks.dpo.schema:numbers_in"),
         "pair-logprobs": ("mismatched.ratio", "blueprint.workbooks.dpo.logprobs:numbers_in"),
     },
+    rows="blueprint.workbooks.dpo.own_data:tables_from",
     numbers=HERE / "numbers",
     witness="blueprint.workbooks.dpo.witness:WITNESS",
     notes=(HERE / "notes.toml",),

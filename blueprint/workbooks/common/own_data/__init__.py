@@ -12,26 +12,12 @@ from blueprint.workbooks.common.own_data.cells import (
 )
 from blueprint.workbooks.common.own_data.choosing import asked_for, choose, heading
 from blueprint.workbooks.common.own_data.columns import check_needed, check_there, named_in, some_cells, told_in
+from blueprint.workbooks.common.own_data.pairs import Pair, pair_of
 from blueprint.workbooks.common.own_data.records import Record, Spoken, records_in
+from blueprint.workbooks.common.own_data.written import UNALIGNED, Written, in_all, within, written_of
 
 __all__ = [
-    "UNKNOWN",
-    "Record",
-    "Spoken",
-    "asked_for",
-    "check_needed",
-    "check_there",
-    "choose",
-    "flag_of",
-    "heading",
-    "listed",
-    "named_in",
-    "number_of",
-    "numbers_of",
-    "records_in",
-    "some_cells",
-    "spelled",
-    "text_of",
-    "tokens_of",
-    "told_in",
+    "UNALIGNED", "UNKNOWN", "Pair", "Record", "Spoken", "Written", "asked_for", "check_needed", "check_there", "choose",
+    "flag_of", "heading", "in_all", "listed", "named_in", "number_of", "numbers_of", "pair_of", "records_in", "some_cells",
+    "spelled", "text_of", "tokens_of", "told_in", "within", "written_of",
 ]  # fmt: skip

@@ -5,40 +5,40 @@ from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from blueprint.inputs import LONGEST, NumbersError, counted, name_of, refusal
+from blueprint.inputs import counted, name_of, refusal
 from blueprint.quoting import printable, unquoted
 from blueprint.workbooks.common.own_data import (
-    UNKNOWN,
+    UNALIGNED,
     Record,
     Spoken,
+    Written,
     flag_of,
     heading,
+    in_all,
     listed,
     number_of,
-    numbers_of,
     records_in,
     some_cells,
-    spelled,
-    tokens_of,
+    within,
+    written_of,
 )
 from blueprint.workbooks.grpo.own_data.columns import Columns, columns_of
 from blueprint.workbooks.grpo.own_data.grouped import Group, chosen, groups_in
 
 MODELS = ("policy", "old", "reference", "engine")
 ROLLOUTS = Spoken("rollouts", "one per response, with its prompt and its reward", "the rows of a few prompts")
-MOST_COLUMNS = 16_000
-"""Cells in a row, all responses side by side: a sheet has 16,384 columns."""
 
 
-class Written(NamedTuple):
-    """A response: its tokens, its reward, whether it was cut off, and by model the numbers of its tokens."""
+NUMBERS = {**dict.fromkeys(MODELS, 0.0), "entropy": None}
+"""What a response has a number of for each token, and the most that one may be."""
 
-    where: str
-    tokens: list[str]
+
+class Response(NamedTuple):
+    """A response as it was written, its reward, and whether it was cut off."""
+
+    written: Written
     reward: float
     truncated: float
-    numbers: dict[str, list[float]]
-    aligned: bool
 
 
 def tables_from(
@@ -53,9 +53,9 @@ def tables_from(
     columns = columns_of(some_cells(records), told, name)
     every = groups_in(records, columns)
     groups = chosen(every, prompts, name)
-    written = [_written(row, columns) for group in groups for row in group.rows]
-    said = [*columns.said, *_taken(groups, every, written)]
-    written, cut = _within(written, most_tokens)
+    responses = [_response(row, columns) for group in groups for row in group.rows]
+    said = [*columns.said, *_taken(groups, every, responses)]
+    written, cut = within([each.written for each in responses], most_tokens)
     said += cut
     logs, spoken = _of_models(written)
     titles = [heading(group.prompt) for group in groups]
@@ -64,43 +64,26 @@ def tables_from(
     )
     size = len(groups[0].rows)
     about = f"{counted(size, 'response')} to each of {counted(len(groups), 'prompt')}, read from {name}."
-    reward = {"scores": [each.reward for each in written], **_greedy(groups, columns)}
+    reward = {"scores": [each.reward for each in responses], **_greedy(groups, columns)}
     text = {
         "prompts": [title for title, _ in titles],
         "responses": [each.tokens for each in written],
-        "truncated": [each.truncated for each in written],
+        "truncated": [each.truncated for each in responses],
     }
     head = {"level": "rollouts", "title": name_of(path), "about": about[:255]}
     return {**head, "text": text, "reward": reward, **logs}, said
 
 
-def _written(row: Record, columns: Columns) -> Written:
+def _response(row: Record, columns: Columns) -> Response:
     """Reads what stands in a row of one response."""
     cells = {what: row.cells.get(name) for what, name in columns.names.items()}
-    numbers = {}
-    for what in (*MODELS, "entropy"):
-        if cells.get(what) not in (None, "", []):
-            where = f"{row.where}, {unquoted(columns.names[what])}"
-            numbers[what] = numbers_of(cells[what], where, None if what == "entropy" else 0.0)
-    tokens = tokens_of(listed(cells["tokens"] if cells.get("tokens") else cells.get("response")))
-    counts = {len(each) for each in numbers.values()}
-    if len(counts) > 1:
-        raise refusal(
-            row.where, f"lists of {' and '.join(map(str, sorted(counts)))} numbers", "one for each token in all"
-        )
-    aligned = not counts or len(tokens) in counts
-    if not aligned:
-        if cells.get("tokens"):
-            raise refusal(
-                row.where, f"{len(tokens)} tokens and {max(counts)} log-probs", "as many of the one as of the other"
-            )
-        tokens = spelled([cells.get(what) for what in MODELS], max(counts)) or [UNKNOWN] * max(counts)
+    written = written_of(row.where, cells, columns.names, NUMBERS)
     cut = (
         flag_of(cells["truncated"], f"{row.where}, {unquoted(columns.names['truncated'])}")
         if "truncated" in cells
         else 0.0
     )
-    return Written(row.where, tokens, _reward(row, columns), cut, numbers, aligned)
+    return Response(written, _reward(row, columns), cut)
 
 
 def _reward(row: Record, columns: Columns) -> float:
@@ -121,52 +104,23 @@ def _reward(row: Record, columns: Columns) -> float:
     return sum(numbers)
 
 
-def _taken(groups: Sequence[Group], every: Sequence[Group], written: Sequence[Written]) -> list[str]:
+def _taken(groups: Sequence[Group], every: Sequence[Group], responses: Sequence[Response]) -> list[str]:
     """Says what was taken, and how texts became tokens."""
     said = [
         f"groups: {counted(len(groups), 'prompt')} of {len(every)}, {counted(len(groups[0].rows), 'response')} to each"
     ]
     if len(groups[0].rows) == 1:
         said.append("one response to each prompt: a group of one has no other to be compared with")
-    if not all(each.aligned for each in written):
-        said.append(
-            "tokens: log-probs are of other tokens than what stands between blanks, which are written ? where unknown"
-        )
+    if not all(each.written.aligned for each in responses):
+        said.append(UNALIGNED)
     return said
-
-
-def _within(written: Sequence[Written], most: int | None) -> tuple[list[Written], list[str]]:
-    """Keeps the first tokens of each response, where that is asked for. Raises NumbersError for what fits no workbook."""
-    longest = max(written, key=lambda each: len(each.tokens))
-    room = min(LONGEST, MOST_COLUMNS // len(written) - 2)
-    if most is None and len(longest.tokens) > room:
-        raise NumbersError(
-            f"{longest.where}: {len(longest.tokens):,} tokens, but there is room for {room} of each response; "
-            f"--most-tokens 40 keeps the first 40 of each, or choose fewer prompts with --prompts."
-        )
-    if most is None or len(longest.tokens) <= most:
-        return list(written), []
-    if not 1 <= most <= room:
-        raise NumbersError(f"--most-tokens {most}: write a number from 1 to {room}.")
-    kept = [
-        each._replace(tokens=each.tokens[:most], numbers={name: row[:most] for name, row in each.numbers.items()})
-        for each in written
-    ]
-    cut = sum(len(each.tokens) > most for each in written)
-    return kept, [
-        f"--most-tokens: {counted(cut, 'response')} cut to the first {most} tokens; lengths and loss are of these"
-    ]
 
 
 def _of_models(written: Sequence[Written]) -> tuple[dict[str, dict[str, Any]], list[str]]:
     """Returns log-probs and entropies by table, and what stands for what. Raises NumbersError where only some rows have them."""
     tables: dict[str, dict[str, Any]] = {}
-    for what in (*MODELS, "entropy"):
-        there = [what in each.numbers for each in written]
-        if any(there):
-            if not all(there):
-                lacking = written[there.index(False)]
-                raise refusal(f"{lacking.where}, {what}", "no log-probs", "some in every row that is taken, or in none")
+    for what in NUMBERS:
+        if in_all(written, what):
             table, key = ("policy", "entropy") if what == "entropy" else (what, "logprobs")
             tables.setdefault(table, {})[key] = [each.numbers[what] for each in written]
     if "logprobs" in tables.get("policy", {}) or not tables:
