@@ -79,6 +79,7 @@ def test_both_errors_and_the_traps_are_there() -> None:
         "2. A figure of GAE whose last advantage is not its last TD error",
         "3. Where no gradient flows",
         "4. How to check a sheet of your own",
+        "5. What is printed about preferences",
         "Known traps in libraries",
     ]
     assert len(re.findall(r"^- \*\*\w+ [\w.]+\*\*, `", ERRATA, flags=re.MULTILINE)) == 3
