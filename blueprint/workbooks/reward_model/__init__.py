@@ -1,0 +1,1 @@
+"""A reward model: scores of whole responses, learned from which of two was preferred."""

@@ -1,0 +1,19 @@
+"""The record of reward models."""
+
+from pathlib import Path
+
+from blueprint.workbooks.kind import Kind
+
+HERE = Path(__file__).parent
+KIND = Kind(
+    "reward_model",
+    "a reward model",
+    {"scores": "blueprint.workbooks.reward_model.scores_level:LEVEL"},
+    {"scores": "blueprint.workbooks.reward_model.scores_level:scores_level"},
+    presets="blueprint.workbooks.reward_model.schema:rm_presets",
+    settings="blueprint.workbooks.reward_model.schema:REWARD_MODEL",
+    saved={"scores": ("head.score", "blueprint.workbooks.reward_model.scores_level:numbers_in")},
+    numbers=HERE / "numbers",
+    models=HERE / "models.toml",
+    gradient="blueprint.workbooks.reward_model.backward:MOVED",
+)

@@ -1,0 +1,118 @@
+"""What both levels share: texts of responses, and the pairs that are compared, typed or made of rankings."""
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blueprint.inputs import Catalogue, Part, catalogue, check_vocabulary, refusal, settings_in
+from blueprint.inputs.entries import Flag, Number, Positive, Prompt, Text, Word
+
+if TYPE_CHECKING:
+    from blueprint.reopening.saved import Saved
+
+FOLDER = Path(__file__).parent
+RECORDS = settings_in(FOLDER)
+REWARD_MODEL = RECORDS.settings
+"""The settings, their records being `conventions.toml`."""
+SETTINGS = "settings; one that is left out is as in the preset"
+MOST_RESPONSES, MOST_PAIRS = 32, 48
+PAIRS = {
+    "chosen": "chosen.number", "rejected": "rejected.number", "margin": "pair.margin", "ranking": "pair.ranking",
+    "counts": "pair.counts",
+}  # fmt: skip
+"""By key the block in which it is typed, a column for each pair."""
+
+TEXTS = (
+    Part("preset", Text, (), "the library or paper whose settings are used where none is given", "default"),
+    Part("text.vocabulary", Word, ("token",), "a pad is read as the first one; tokens differ by more than capitals", noun="token"),
+    Part("text.end", Word, (), "the token that ends a text", noun="token"),
+    Part("text.texts", Prompt, ("response",), "prompt and response, a text for each response; pads are left out", noun="text"),
+)
+OF_PAIRS = (
+    Part("pairs.rankings", Positive, ("ranking", "place"), "numbers of responses, the best first; every two of a ranking are a pair",
+         None, [[2, 1, 3]], "none"),
+    Part("pairs.chosen", Positive, ("pair",), "number of the chosen response of each further pair", None, [1, 3]),
+    Part("pairs.rejected", Positive, ("pair",), "number of the rejected response of each further pair", None, [2, 4]),
+    Part("pairs.margin", Number, ("any pair",), "how far the two of each pair are meant to be apart, where loss.margin is typed; of all pairs",
+         None, [0.5, 1], "0"),
+    Part("pairs.ranking", Positive, ("any pair",), "number of the ranking of each pair, of all pairs", None, [1, 1], "by rankings, else its own"),
+    Part("pairs.counts", Flag, ("any pair",), "1 for a pair that counts, 0 for one that does not, of all pairs", None, [1, 0], "1"),
+)  # fmt: skip
+TABLES = {
+    **dict.fromkeys(RECORDS.titles, SETTINGS), "text": "prompts with their responses", "pairs": "which response is better",
+}  # fmt: skip
+RAGGED = ("place",)
+
+
+@cache
+def rm_presets() -> Catalogue:
+    """Read the presets of reward models: the default and the libraries, by version."""
+    return catalogue(FOLDER, RECORDS)
+
+
+def checked(parts: dict[str, Any]) -> dict[str, Any]:
+    """Return the parts of a file with its texts as tokens, and all pairs, those of rankings first.
+
+    Raises:
+        NumbersError: if there is no such preset, a token is unknown, or a pair names a response that there is not.
+    """
+    rm_presets().preset(parts["preset"])
+    _check_texts(parts)
+    return {key: each for key, each in {**parts, **_pairs(parts)}.items() if key != "pairs.rankings"}
+
+
+def _check_texts(parts: dict[str, Any]) -> None:
+    check_vocabulary(parts["text.vocabulary"])
+    known = {each.casefold() for each in parts["text.vocabulary"]}
+    if parts["text.end"].casefold() not in known:
+        raise refusal("text.end", parts["text.end"], "a token of text.vocabulary")
+    for place, text in enumerate(parts["text.texts"], start=1):
+        if stray := next((word for word in text if word.casefold() not in known), ""):
+            raise refusal(f"text.texts, row {place}", stray, "a token of text.vocabulary")
+
+
+def _pairs(parts: dict[str, Any]) -> dict[str, Any]:
+    """Return what is typed of every pair."""
+    rankings, given = [list(each) for each in parts.get("pairs.rankings", ())], [*zip(*_both(parts), strict=True)]
+    ranked = [(at, pair) for at, each in enumerate(rankings, start=1) for pair in combinations(each, 2)]
+    every = [*(pair for _, pair in ranked), *given]
+    if not 1 <= len(every) <= MOST_PAIRS:
+        raise refusal("pairs", f"{len(every)} pairs", f"1 to {MOST_PAIRS}")
+    responses = len(parts["text.texts"])
+    if stray := next((number for pair in every for number in pair if not 1 <= number <= responses), 0):
+        raise refusal("pairs", f"response {stray}", f"a number from 1 to {responses}, as text.texts has")
+    own = [at for at, _ in ranked] + [len(rankings) + 1 + at for at in range(len(given))]
+    made = {"pairs.chosen": [pair[0] for pair in every], "pairs.rejected": [pair[1] for pair in every]}
+    for key, otherwise in (("margin", np.zeros(len(every))), ("ranking", own), ("counts", np.ones(len(every)))):
+        made[f"pairs.{key}"] = _of_all(f"pairs.{key}", parts.get(f"pairs.{key}", ()), otherwise)
+    return {key: np.array(value, dtype=float) for key, value in made.items()}
+
+
+def _both(parts: dict[str, Any]) -> tuple[Sequence[int], Sequence[int]]:
+    chosen, rejected = ([int(each) for each in parts.get(f"pairs.{side}", ())] for side in ("chosen", "rejected"))
+    if len(chosen) != len(rejected):
+        raise refusal("pairs.rejected", f"{len(rejected)} numbers", f"{len(chosen)}, one per pair, as pairs.chosen has")
+    return chosen, rejected
+
+
+def _of_all(key: str, found: Any, otherwise: Any) -> Any:
+    """Return what is given for every pair, or what holds otherwise."""
+    if len(found) not in (0, len(otherwise)):
+        raise refusal(key, f"{len(found)} numbers", f"{len(otherwise)}, one for each pair, those of rankings first")
+    return found if len(found) else otherwise
+
+
+def parts_in(file: "Saved", words: str) -> dict[str, Any]:
+    """Return what is typed of texts and pairs in a saved workbook, or, of a blank one, parts of its sizes. words: of its texts."""
+    vocabulary = tuple(map(str, file.array("vocabulary")))
+    return {
+        "preset": file.preset(rm_presets()),
+        "text.vocabulary": vocabulary,
+        "text.end": str(file.array("text.end", 0)[()]),
+        "text.texts": tuple(tuple(filter(None, row)) for row in file.rows(words)),
+        **{f"pairs.{key}": file.array(name, 1) for key, name in PAIRS.items()},
+    }

@@ -1,0 +1,82 @@
+"""Reward models against the libraries' own code: losses, metrics and gradients by the definitions."""
+
+import numpy as np
+import pytest
+
+from tests.workbooks.dpo.recorded import ORDER, Array
+from tests.workbooks.reward_model.recorded import Run, pairs, rankings, runs
+from tests.workbooks.reward_model.side_by_side import beside
+
+PAIRS, RANKED = list(runs(False)), list(runs(True))
+ALL = [*PAIRS, *RANKED]
+METRICS = {
+    "accuracy": "accuracy", "acc": "accuracy", "margin": "rewards.margins", "min_reward": "rewards.min",
+    "max_reward": "rewards.max", "mean_reward": "rewards.mean", "rewards_chosen_mean": "rewards.chosen",
+    "rewards_rejected_mean": "rewards.rejected",
+}  # fmt: skip
+SIDES = {"chosen": "chosen", "rejected": "rejected", "chosen_rewards": "chosen", "rejected_rewards": "rejected",
+         "chosen_scores": "chosen", "rejected_scores": "rejected", "chosen_mean_scores": "chosen",
+         "rejected_mean_scores": "rejected"}  # fmt: skip
+
+
+def named(run: Run) -> str:
+    return f"{run.library}-{run.variant}"
+
+
+def test_there_are_so_many_runs() -> None:
+    assert (len(PAIRS), len(RANKED)) == (19, 5)
+
+
+@pytest.mark.parametrize("run", ALL, ids=named)
+def test_the_definitions_give_what_a_library_computed(run: Run) -> None:
+    loss = float(beside(run.ranked).row("total_loss", run))
+    assert abs(loss - run.out["loss"]) <= 1e-12 * max(1.0, abs(run.out["loss"]))
+
+
+@pytest.mark.parametrize("run", PAIRS, ids=named)
+def test_the_metrics_are_those_that_a_library_logs(run: Run) -> None:
+    """A library that reads one score for the loss logs that score; of DeepSpeed-Chat's positions it is the last real token's."""
+    logged = {**run.out, **run.out.get("metrics", {})}
+    for key in METRICS.keys() & logged.keys():
+        assert abs(float(beside(False).row(METRICS[key], run)) - logged[key]) <= 1e-12, key
+    for key in SIDES.keys() & logged.keys():
+        assert np.abs(beside(False).row(f"{SIDES[key]}.score", run) - np.array(logged[key])).max() <= 1e-12, key
+
+
+def taken(run: Run) -> Array | None:
+    """The recorded gradient by the score of each response; None where none is recorded."""
+    out = run.out
+    if "grad_chosen" in out:
+        return np.ravel(np.column_stack([out["grad_chosen"], out["grad_rejected"]]))
+    if "grad_interleaved" in out:
+        return np.array(out["grad_interleaved"])
+    return np.array(out["grad"])[ORDER] if "grad" in out and not run.ranked else None
+
+
+@pytest.mark.parametrize("run", [run for run in PAIRS if taken(run) is not None], ids=named)
+def test_the_gradient_by_the_scores_is_that_of_the_library(run: Run) -> None:
+    """Of normalised scores the recorded one is by the score that entered the loss: the slope by the raw one is a σ-th of it."""
+    each = beside(False)
+    found = each.slopes(tuple(run.counts))[each.place(run)].sum(axis=1)
+    meant = taken(run)
+    assert meant is not None
+    scaled = float(run.conventions["score.std"])
+    assert np.abs(found * scaled - meant).max() <= 1e-11
+
+
+def test_the_gradient_of_every_position_is_that_of_deepspeed_chat() -> None:
+    each = beside(False)
+    run = next(run for run in PAIRS if "grad_head" in run.out)
+    found, meant = each.slopes(tuple(run.counts))[each.place(run)], np.array(run.out["grad_head"])[ORDER]
+    text = pairs().text
+    assert np.abs((found - meant) * text).max() <= 1e-11
+    assert abs((found * (1 - text)).sum() - run.out["grad_pad_head_total"]) <= 1e-11
+
+
+@pytest.mark.parametrize("run", [run for run in RANKED if "grad" in run.out], ids=named)
+def test_the_gradient_of_a_ranking_is_that_of_the_library(run: Run) -> None:
+    each = beside(True)
+    found = each.slopes(tuple(run.counts))[each.place(run), :, 0]
+    counted = {at for pair, on in zip(zip(rankings().chosen, rankings().rejected, strict=True), run.counts, strict=True) if on for at in pair}
+    assert np.abs(found[sorted(counted)] - np.array(run.out["grad"])).max() <= 1e-11
+    assert np.abs(np.delete(found, sorted(counted))).sum() == 0
