@@ -23,6 +23,7 @@ BUILT_IN = [
     "kl-controller",
     "optimum",
     "reinforce",
+    "reward-batch",
     "sft",
     "sft-batch",
     "ten-libraries",

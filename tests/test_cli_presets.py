@@ -17,10 +17,11 @@ from blueprint.workbooks.classic_ppo.schema import classic_presets
 from blueprint.workbooks.common.conventions.data import rlhf
 from blueprint.workbooks.dpo.schema import dpo_presets
 from blueprint.workbooks.grpo.schema import grpo_presets
+from blueprint.workbooks.reward_model.schema import rm_presets
 from blueprint.workbooks.sft.schema import sft_presets
 
-CATALOGUES = (rlhf(), classic_presets(), dpo_presets(), grpo_presets(), sft_presets())
-TABLES = ("ppo", "ppo", "dpo", "ppo", "sft")
+CATALOGUES = (rlhf(), classic_presets(), dpo_presets(), grpo_presets(), rm_presets(), sft_presets())
+TABLES = ("ppo", "ppo", "dpo", "ppo", "reward", "sft")
 """Where the settings of each stand that everybody knows."""
 
 

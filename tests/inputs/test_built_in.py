@@ -131,6 +131,7 @@ def test_names_come_with_a_sentence_the_default_first() -> None:
         "kl-controller",
         "optimum",
         "reinforce",
+        "reward-batch",
         "sft",
         "sft-batch",
         "ten-libraries",

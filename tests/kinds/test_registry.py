@@ -31,6 +31,7 @@ def test_every_part_of_every_record_is_where_it_says() -> None:
         "minibatch",
         "optimum",
         "reinforce",
+        "reward_model",
         "sft",
     ]
     for kind in kinds():

@@ -39,6 +39,7 @@ NUMBERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "reinforce": ("reinforce", ()),
     "optimum": ("optimum", ()),
     "choices": ("dpo", ()),
+    "scores": ("reward-batch", ()),
 }
 
 EXCEPTIONS = {

@@ -9,7 +9,7 @@ from blueprint.workbooks.common.definitions import derivatives
 
 LOG_SIGMOIDS = ("argument.right", "position.right")
 """Rows that are log σ of the one row that they read."""
-WEIGHTS = tuple(f"reward_model.{part}" for part in ("E", "W", "head.w", "head.b"))
+WEIGHTS = ("reward_model.E", "reward_model.W", "reward_model.head.w", "reward_model.head.b")
 KEPT = ("score", "difference")
 """Rows whose slope one looks for: ∓σ(−x) over the number of pairs."""
 

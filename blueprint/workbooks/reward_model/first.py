@@ -34,9 +34,9 @@ FLOW = (
 """From left to right, from what is given to the loss: the title of each box, and the row to which it leads."""
 SAYS = Says(
     (
-        "A reward model by hand: one score for each response, learned from which of two was preferred. Nothing is written or drawn.",
+        "A reward model by hand: one score for each response, learned from which of two was preferred. Nothing is drawn.",
         "A column is one token on the sheets of texts, and one pair on Rankings, Positions and Pairs. A row is a quantity.",
-        "The probability that the chosen one is preferred is σ of the difference: the difference is its log-odds, not proportional to it.",
+        "The probability that the chosen one is preferred is σ of the difference: that is its log-odds, not proportional to it.",
         "Type into cream cells; everything else follows. On Conventions one picks a library or a paper.",
     ),
     "Beside each value stands what it is a mean of; its link leads to the row.",

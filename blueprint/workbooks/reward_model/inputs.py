@@ -17,7 +17,9 @@ from blueprint.workbooks.reward_model.schema import PAIRS
 LEAD = "the texts whose responses were compared: a column for each token, and the number of each response"
 LEAD_RANKINGS = "which response is better: a column for each pair; every two responses of a ranking are a pair"
 ONE = "A text is a prompt and its response, the end token with it. An empty cell behind it is a pad, which a model reads as id 0."
-COMPARED = "A pair is the number of the better and the number of the worse response; one response may stand in several pairs."
+COMPARED = (
+    "A pair is the number of the better and the number of the worse response; one response may stand in several pairs."
+)
 RANKED = "A ranking of K responses makes K(K − 1)/2 pairs. A pair that comes from none is a ranking of its own."
 COUNTS = "0 leaves a pair out, as NeMo-RL does with an invalid one."
 SHIFT, SCALE, SHEET, FLOAT32 = 10.0, 2.0, 708.0, 88.7
@@ -32,7 +34,7 @@ def texts(words: str) -> dict[str, Block]:
     number = typed("response.number", (n,), "no", "number of the response", decimals=0)
     end_id = LABELS.one("text.end_id", match(v, vocabulary[v], end))
     ids = LABELS.row("token.id", where(filled(word[n, t]), match(v, vocabulary[v], word[n, t]), 0))
-    text = LABELS.row("text.tokens", filled(word[n, t]))
+    text = LABELS.row("text.there", filled(word[n, t]))
     as_end = LABELS.row("token.as_end", equal(ids[n, t], end_id))
     is_end = LABELS.row("token.is_end", text[n, t] * as_end[n, t])
     count = LABELS.one("count.responses", size(n))
@@ -74,23 +76,21 @@ def _selected(number: Block, sides: Mapping[str, Block], same: Block) -> dict[st
     found: dict[str, Block] = {}
     for side, of in sides.items():
         down = LABELS.along(f"{side}.number.column", (o,), Sum(p, same[o, p] * of[p]))
-        found |= named(down, LABELS.along(f"pair.{side}", (o, n), equal(down[o], number[n])))
+        found |= named(down, LABELS.along(f"{side}.place", (o, n), equal(down[o], number[n])))
     return found
 
 
 def inputs_sheet(given: Rows, words: str, made: Steps) -> Sheet:
     """Outlines vocabulary, texts, and where positions stand in a column."""
-    ids = ("text.tokens", "token.as_end", "token.is_end")
+    ids = ("text.there", "token.as_end", "token.is_end")
     singles = ("count.responses", "text.end_id")
-    more = tuple(
-        Section(title, tuple(map(minor, made.sections[title]))) for title in made.sheets.get("Inputs", ())
-    )
+    more = tuple(Section(title, tuple(map(minor, made.sections[title]))) for title in made.sheets.get("Inputs", ()))
     sections = (
         Section("Vocabulary", (Table(given["vocabulary"], role="text"), Line((given["text.end"],), "text"),
                                *(Line((given[name],)) for name in singles))),
         Section("The texts", (Note(ONE), given["response.number"], Row(given[words], "text"), given["token.id"],
                               *map(minor, several(given, *ids)))),
-        Section("Which response is which of each pair", tuple(minor(given[f"pair.{side}"]) for side in ("chosen", "rejected"))),
+        Section("Which response is which of each pair", tuple(minor(given[f"{side}.place"]) for side in ("chosen", "rejected"))),
         *more,
     )  # fmt: skip
     return Sheet("Inputs", LEAD, sections, (n, t))
@@ -103,9 +103,14 @@ def rankings_sheet(given: Rows, made: Steps) -> Sheet:
     sections = (
         Section("The pairs", (*map(Note, (COMPARED, RANKED, COUNTS)), *typed_)),
         Section("Which pair stands where", tuple(minor(given[name]) for name in places)),
-        Section("Which pair is of which ranking", tuple(map(minor, several(given, "ranking.apart", "pair.of_ranking")))),
+        Section(
+            "Which pair is of which ranking", tuple(map(minor, several(given, "ranking.apart", "pair.of_ranking")))
+        ),
         *(Section(title, tuple(_row(row) for row in made.sections[title])) for title in made.sheets["Rankings"]),
-        Section("What Pairs tries: only differences count", (Line((given["shift"],), "line"), Line((given["scale"],), "line"))),
+        Section(
+            "What Pairs tries: only differences count",
+            (Line((given["shift"],), "line"), Line((given["scale"],), "line")),
+        ),
         Section(FIXED, tuple(map(Row, made.sections[FIXED]))),
     )
     return Sheet("Rankings", LEAD_RANKINGS, sections, (p,))

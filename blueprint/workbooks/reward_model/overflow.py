@@ -11,8 +11,9 @@ c = Axis("c", "case", start=1)
 CASES = (-710.0, -708.0, -88.8, -30.0, -4.5, 0.0, 4.5, 40.0, 710.0)
 LEAD = "why −log σ(x) is not written −LN(1/(1+EXP(−x))): what that gives for differences that a bad start may well have"
 WHY = (
-    "A sheet answers #NUM! to EXP(710), and the form one writes first needs it at x = −710, where the loss is simply 710. A library in",
-    "float32 has no e^89: there log(sigmoid(x)) is −inf, and its slope is no number. Where e^−x is held, the row says what is left.",
+    "A sheet answers #NUM! to EXP(710), and the form one writes first needs it at x = −710, where the loss is simply 710.",
+    "A library in float32 has no e^89: log(sigmoid(x)) is −inf there, and its slope is no number. e^−x is held here, so that a row",
+    "has numbers at all.",
     "For large x the naive form loses its digits instead: at x = 40 it says 0, and the loss is e^−40.",
 )
 

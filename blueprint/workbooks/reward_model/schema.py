@@ -28,18 +28,31 @@ PAIRS = {
 
 TEXTS = (
     Part("preset", Text, (), "the library or paper whose settings are used where none is given", "default"),
-    Part("text.vocabulary", Word, ("token",), "a pad is read as the first one; tokens differ by more than capitals", noun="token"),
+    Part(
+        "text.vocabulary",
+        Word,
+        ("token",),
+        "a pad is read as the first one; tokens differ by more than capitals",
+        noun="token",
+    ),
     Part("text.end", Word, (), "the token that ends a text", noun="token"),
-    Part("text.texts", Prompt, ("response",), "prompt and response, a text for each response; pads are left out", noun="text"),
+    Part(
+        "text.texts",
+        Prompt,
+        ("response",),
+        "prompt and response, a text for each response; pads are left out",
+        noun="text",
+    ),
 )
 OF_PAIRS = (
-    Part("pairs.rankings", Positive, ("ranking", "place"), "numbers of responses, the best first; every two of a ranking are a pair",
+    Part("pairs.rankings", Positive, ("ranking", "place"), "numbers of responses, the best first; every two are a pair",
          None, [[2, 1, 3]], "none"),
     Part("pairs.chosen", Positive, ("pair",), "number of the chosen response of each further pair", None, [1, 3]),
     Part("pairs.rejected", Positive, ("pair",), "number of the rejected response of each further pair", None, [2, 4]),
-    Part("pairs.margin", Number, ("any pair",), "how far the two of each pair are meant to be apart, where loss.margin is typed; of all pairs",
+    Part("pairs.margin", Number, ("any pair",), "how far the two of each pair are meant to be apart; of all pairs",
          None, [0.5, 1], "0"),
-    Part("pairs.ranking", Positive, ("any pair",), "number of the ranking of each pair, of all pairs", None, [1, 1], "by rankings, else its own"),
+    Part("pairs.ranking", Positive, ("any pair",), "number of the ranking of each pair, of all pairs", None, [1, 1],
+         "by rankings, else its own"),
     Part("pairs.counts", Flag, ("any pair",), "1 for a pair that counts, 0 for one that does not, of all pairs", None, [1, 0], "1"),
 )  # fmt: skip
 TABLES = {

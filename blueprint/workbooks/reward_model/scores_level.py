@@ -66,7 +66,11 @@ def _numbers(draft: Draft) -> Numbers:
         raise refusal("scores.head", counted(responses, "row"), f"{len(parts['text.texts'])}, one per response")
     for place, text in enumerate(parts["text.texts"], start=1):
         if len(text) > columns:
-            raise refusal(f"text.texts, row {place}", counted(len(text), "token"), f"at most {columns}, as scores.head has columns")
+            raise refusal(
+                f"text.texts, row {place}",
+                counted(len(text), "token"),
+                f"at most {columns}, as scores.head has columns",
+            )
     return draft.numbers(parts)
 
 
@@ -77,7 +81,12 @@ LEVEL = Level(
     parts=(
         *TEXTS,
         *OF_PAIRS,
-        Part("scores.head", Number, ("response", "position"), "the score after each token, and after pads: a row per response"),
+        Part(
+            "scores.head",
+            Number,
+            ("response", "position"),
+            "the score after each token, and after pads: a row per response",
+        ),
     ),
     tables={**TABLES, "scores": "what the head says after each token"},
     settings=REWARD_MODEL,

@@ -32,9 +32,11 @@ class Derived(NamedTuple):
 
 def derived(given: Rows, use: Choices) -> Derived:
     """Runs the definitions, one after the other. given: by name, texts, pairs, and under `head` a score after every token."""
-    s = Steps(use, Places(*(given[f"pair.{of}"] for of in ("chosen", "rejected", "same", "of_ranking"))))
+    s = Steps(
+        use, Places(*(given[name] for name in ("chosen.place", "rejected.place", "pair.same", "pair.of_ranking")))
+    )
     chosen, below, margin, ranking, counts = (given[name] for name in PAIRS)
-    head, text = given["head"], given["text.tokens"]
+    head, text = given["head"], given["text.there"]
     first, by = best(chosen, below, ranking, s), weights(counts, s)
     score = scores(head, text, given["token.is_end"], s)
     scaled(score, given["count.responses"], s)

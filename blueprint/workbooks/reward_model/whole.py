@@ -39,12 +39,12 @@ LOOKED_FOR = (
     "total_loss", "accuracy", "rewards.margins", "position.mean", "shifted.difference",
 )  # fmt: skip
 """Rows that one looks for; they are marked."""
-PLAIN = ("score.used", "score.centred", "score.standard", "loss.logsigmoid", "right", "margin.used", "center.square", "scaled.difference",
-         "scaled.probability", "ranking.mean", "position.counted", "position.loss")  # fmt: skip
+PLAIN = ("score.used", "score.centred", "score.standard", "loss.logsigmoid", "right", "margin.used", "center.square",
+         "scaled.difference", "scaled.probability", "ranking.mean", "position.counted", "position.loss")  # fmt: skip
 """Rows on the way that are not folded."""
 LEADS = {
     "Scores": "from the score after each token to the score of the response: where it is read",
-    "Positions": "DeepSpeed-Chat and trlX: both texts of a pair (a row each), position by position; other forms do not read this sheet",
+    "Positions": "DeepSpeed-Chat and trlX: both texts of a pair (a row each), position by position; no other form reads it",
     "Pairs": "from the scores of both responses of a pair to its loss: a column per pair",
 }
 
@@ -70,7 +70,7 @@ def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
     numbers, given = start.numbers, start.given
     chosen = chosen_of(numbers.ppo, Conventions(True, numbers["preset"]), of=rm_presets())
     made = derived(given, Choices(chosen.settings.used, chosen.settings.switch, labels=LABELS.labels))
-    head = InView(given[start.words], given["text.tokens"])
+    head = InView(given[start.words], given["text.there"])
     overflow, cases = overflow_sheet(given)
     inputs, pairs = inputs_sheet(given, start.words, made.steps), rankings_sheet(given, made.steps)
     sheets = [inputs, pairs, *start.models, *_steps(made, given, head), overflow]
@@ -114,7 +114,7 @@ def _judged(
     numbers, parts, pieces = start.numbers, first.pieces(first.PARTS, rows), first.pieces(first.PIECES, rows)
     shown = [piece.shown for piece in (*parts, *pieces)]
     residuals = _residuals(rows, made, chosen)
-    words = link("on_checks.word", rows[start.words]), link("on_checks.text", rows["text.tokens"])
+    words = link("on_checks.word", rows[start.words]), link("on_checks.text", rows["text.there"])
     checked, verdict, tolerances = checks_sheet(words, residuals, [], witnessed, shown)
     told = Made(numbers.title, numbers.about, _facts(start), first.SAYS)
     opening = start_sheet(told, parts, pieces, first.flow(rows), verdict, first.choices_made(chosen))
@@ -124,7 +124,7 @@ def _judged(
 def _residuals(rows: Rows, made: Derived, chosen: Chosen) -> list[Block | Identity]:
     """Lists what must be 0 in every workbook."""
     places = LABELS.along(
-        "check.places", (o,), sum((abs(Sum(n, rows[f"pair.{side}"][o, n]) - 1) for side in ("chosen", "rejected")), 0)
+        "check.places", (o,), sum((abs(Sum(n, rows[f"{side}.place"][o, n]) - 1) for side in ("chosen", "rejected")), 0)
     )
     apart, shifted = made.compared.difference, made.shifted
     off = abs(shifted[p] - apart[p]) / maximum(1, abs(apart[p]))
@@ -142,7 +142,8 @@ def _steps(made: Derived, given: Rows, head: InView) -> list[Sheet]:
     steps, here = made.steps, head.on("on_scores")
     column = link("on_pairs.column", given["pair.column"])
     sections = {
-        title: [Section(each, tuple(map(_row, steps.sections[each]))) for each in steps.sheets[title]] for title in LEADS
+        title: [Section(each, tuple(map(_row, steps.sections[each]))) for each in steps.sheets[title]]
+        for title in LEADS
     }
     if "head" in given and given["head"].typed:
         sections["Scores"].insert(0, Section("The score after each token", (given["head"],)))

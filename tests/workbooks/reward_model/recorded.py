@@ -35,7 +35,7 @@ class Run(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Responses: a score after every token, tokens, text (all [N, T]); of each pair both responses from 0, margin, ranking from 1."""
+    """Responses: a score after every token, tokens, text, all [N, T]; of each pair both responses, margin, ranking."""
 
     head: Array
     ids: Array
@@ -60,7 +60,11 @@ def rankings() -> Batch:
     given = recorded_file()["batch"]["rm_rankings"]
     scores = np.array([score for each in given for score in each])[:, None]
     first = np.cumsum([0, *map(len, given)])
-    both = [(at + 1, i + first[at], j + first[at]) for at, each in enumerate(given) for i, j in combinations(range(len(each)), 2)]
+    both = [
+        (at + 1, i + first[at], j + first[at])
+        for at, each in enumerate(given)
+        for i, j in combinations(range(len(each)), 2)
+    ]
     ranking, chosen, rejected = ([int(each[k]) for each in both] for k in range(3))
     one = np.ones_like(scores)
     return Batch(scores, 2 * one, one, chosen, rejected, np.zeros(len(both)), ranking)
@@ -92,6 +96,7 @@ def conventions_of(o: dict[str, Any]) -> dict[str, float | str]:
     """Returns the conventions of a run by our keys."""
     mean, std = o["normalise"] or (0.0, 1.0)
     return {
-        "score.read": o["read"].replace("before_eos", "before_end"), "score.mean": mean, "score.std": std, "loss.margin": "typed" if o["margin"] else "off",
+        "score.read": o["read"].replace("before_eos", "before_end"), "score.subtract": mean, "score.divide": std,
+        "loss.margin": "typed" if o["margin"] else "off",
         "center": o["center"], "l2": o.get("l2", 0.0), "loss.mean_eps": o["mean_eps"], **FORMS.get(o["form"], {}),
     }  # fmt: skip

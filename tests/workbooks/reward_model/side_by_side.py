@@ -30,12 +30,13 @@ def numbers_of(of: Batch) -> Numbers:
     ranking = np.array(of.ranking)
     return {
         "count.responses": ((), count), "overflow.sheet": ((), 708.0), "shift": ((), 10.0), "scale": ((), 2.0),
-        "head": ((n, t), of.head), "token.id": ((n, t), of.ids), "text.tokens": ((n, t), of.text),
+        "head": ((n, t), of.head), "token.id": ((n, t), of.ids), "text.there": ((n, t), of.text),
         "token.is_end": ((n, t), (of.ids == 1) * of.text),
         "chosen.number": ((p,), 1.0 + np.array(of.chosen)), "rejected.number.column": ((o,), 1.0 + np.array(of.rejected)),
         "pair.margin": ((p,), of.margin), "pair.ranking": ((p,), ranking),
-        "pair.chosen": ((o, n), np.eye(count)[of.chosen]), "pair.rejected": ((o, n), np.eye(count)[of.rejected]),
-        "pair.same": ((o, p), np.eye(many)), "pair.of_ranking": ((q, p), np.array([ranking == at for at in range(1, 1 + max(ranking))], float)),
+        "chosen.place": ((o, n), np.eye(count)[of.chosen]), "rejected.place": ((o, n), np.eye(count)[of.rejected]),
+        "pair.same": ((o, p), np.eye(many)),
+        "pair.of_ranking": ((q, p), np.array([ranking == at for at in range(1, 1 + max(ranking))], float)),
     }  # fmt: skip
 
 
@@ -66,7 +67,13 @@ class Beside:
         """Computes blocks and all that they are made of, with the pairs that count."""
         blocks = list(dict.fromkeys(each for made in wanted for each in _behind(made)))
         typed_ = {**self.numbers, self.given["pair.counts"]: counts}
-        sizes = {RUN: len(self.runs), n: len(self.of.head), t: self.of.head.shape[1], p: len(self.of.chosen), q: max(self.of.ranking)}
+        sizes = {
+            RUN: len(self.runs),
+            n: len(self.of.head),
+            t: self.of.head.shape[1],
+            p: len(self.of.chosen),
+            q: max(self.of.ranking),
+        }
         return compute(blocks, sizes, {block: typed_[block] for block in blocks if block.typed}, beyond=True)
 
     @cache  # noqa: B019
@@ -79,7 +86,11 @@ class Beside:
         """The slope of each run's loss by the score after each token, [run, response, position]."""
         rows = self.steps.rows
         made = gradient(
-            rows["total_loss"], [self.given["head"]], constant=[rows["softmax.held"]], along=(RUN,), declared=MOVED.declared(rows)
+            rows["total_loss"],
+            [self.given["head"]],
+            constant=[rows["softmax.held"]],
+            along=(RUN,),
+            declared=MOVED.declared(rows),
         )
         return np.asarray(self.computed(made.blocks, np.array(counts))[made[self.given["head"]]], float)
 

@@ -60,7 +60,7 @@ def test_the_gradient_by_the_scores_is_that_of_the_library(run: Run) -> None:
     found = each.slopes(tuple(run.counts))[each.place(run)].sum(axis=1)
     meant = taken(run)
     assert meant is not None
-    scaled = float(run.conventions["score.std"])
+    scaled = float(run.conventions["score.divide"])
     assert np.abs(found * scaled - meant).max() <= 1e-11
 
 
@@ -77,6 +77,11 @@ def test_the_gradient_of_every_position_is_that_of_deepspeed_chat() -> None:
 def test_the_gradient_of_a_ranking_is_that_of_the_library(run: Run) -> None:
     each = beside(True)
     found = each.slopes(tuple(run.counts))[each.place(run), :, 0]
-    counted = {at for pair, on in zip(zip(rankings().chosen, rankings().rejected, strict=True), run.counts, strict=True) if on for at in pair}
+    counted = {
+        at
+        for pair, on in zip(zip(rankings().chosen, rankings().rejected, strict=True), run.counts, strict=True)
+        if on
+        for at in pair
+    }
     assert np.abs(found[sorted(counted)] - np.array(run.out["grad"])).max() <= 1e-11
     assert np.abs(np.delete(found, sorted(counted))).sum() == 0

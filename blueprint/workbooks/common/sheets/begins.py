@@ -15,6 +15,8 @@ BEGINS = {
     "pair-logprobs": "pairs of one's own, with log-probs where there are any",
     "demonstrations": "demonstrations and weights",
     "labelled": "demonstrations and logits",
+    "scores": "a score after every token, and which response is better",
+    "rankings": "tokens and weights, and which response is better",
     "prompts": "weights, draws and rules; several responses to each prompt",
     "rollouts": "rewards, and log-probs where there are any, of several responses to each prompt",
 }

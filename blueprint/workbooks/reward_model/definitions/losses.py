@@ -60,7 +60,7 @@ def total(loss: Row, of: Compared, by: Weights, counts: Given, s: Steps) -> Tota
     """Adds up the losses of all pairs, each with its weight, and what scores cost that are far from 0."""
     s.on("Pairs", WHOLE)
     used, w = s.use.used, by.pair
-    kept = s.pair("loss.kept", counts[p] * loss[p])
+    kept = s.pair("pair.kept", counts[p] * loss[p])
     s.ranked("ranking.mean", Sum(p, s.places.ranking[q, p] * kept[p]) / maximum(1, by.sizes[q]))
     mean = s.one("preference_loss", Sum(p, w[p] * loss[p]))
     both = s.pair("center.sum", of.score.chosen[p] + of.score.rejected[p])

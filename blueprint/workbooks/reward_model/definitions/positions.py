@@ -1,8 +1,8 @@
 """Every position by itself: both responses of a pair compared from the first token in which they differ.
 
 Source: DeepSpeed-Chat 83757d9, reward_model.py, forward; trlX 3340c2f, examples/summarize_rlhf/reward_model/reward_model.py.
-Compared are the scores at the same positions, from the first difference to the end of the longer text: behind the end of the shorter
-one that is what the model says after pads.
+Compared are the scores at the same positions, from the first difference to the end of the longer text: behind the end
+of the shorter one that is what the model says after pads.
 """
 
 from blueprint.language import Max, Sum, at_most, equal, maximum, number, size, where
@@ -23,7 +23,7 @@ def positions(head: Given, ids: Given, text: Given, s: Steps) -> Row:
     place[u.first - 1] = 0
     place[u] = place[u - 1] + 1
     here = s.along("position.here", (u, n, t), equal(place[u], number(t)))
-    counted = _compared(_laid("id", ids, here, s), s.each("response.length", Sum(t, text[n, t])), place, s)
+    counted = _compared(_laid("id", ids, here, s), s.each("text.length", Sum(t, text[n, t])), place, s)
     s.on("Scores", PLACES.replace("Positions", "Scores"))
     column = s.along("position.score", (u, n), Sum(t, here[u, n, t] * head[n, t]))
     s.on("Positions", SCORED)

@@ -24,7 +24,7 @@ def scores(head: Given, text: Given, is_end: Given, s: Steps) -> Row:
     here = s.token("read.here", of[n, t] * (1 - after[n, t + 1]))
     score = s.each("score", Sum(t, here[n, t] * head[n, t]))
     used = s.use.used
-    return s.each("score.used", (score[n] - used["score.mean"]) / used["score.std"])
+    return s.each("score.used", (score[n] - used["score.subtract"]) / used["score.divide"])
 
 
 def scaled(score: Row, count: Given, s: Steps) -> None:

@@ -14,7 +14,10 @@ __all__ = ["LABELS", "Given", "Places", "Row", "Sides", "Steps"]
 
 
 class Places(NamedTuple):
-    """Which response is which of a pair, (o, n); which pair stands in which column, (o, p); of which ranking it is, (q, p): 0 or 1."""
+    """Which response is which of a pair, (o, n); which pair stands in which column, (o, p); of which ranking it is, (q, p).
+
+    Each holds 0 or 1.
+    """
 
     chosen: Block
     rejected: Block
