@@ -65,7 +65,18 @@ MAY_READ = {
     "moved": (),
     "workbooks": ("workbooks.kind", "workbooks.registry"),
 }  # fmt: skip
-KINDS = ("rlhf_ppo", "minibatch", "classic_ppo", "kl_controller", "grpo", "dpo", "optimum", "reinforce", "reward_model", "sft")
+KINDS = (
+    "rlhf_ppo",
+    "minibatch",
+    "classic_ppo",
+    "kl_controller",
+    "grpo",
+    "dpo",
+    "optimum",
+    "reinforce",
+    "reward_model",
+    "sft",
+)
 # Kinds meet in common alone; a kind's witness knows nothing of its definitions.
 MAY_READ |= {
     f"workbooks.{kind}": (f"workbooks.{kind}", *MAY_READ["workbooks.common"], "reopening.saved", "workbooks.kind")
