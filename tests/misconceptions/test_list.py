@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,33 @@ def grouped(name: str) -> Callable[[], Book]:
     return lambda: Book(blueprint_of(load("grpo-batch", GROUPS[name])))
 
 
+PAIRS: dict[str, dict[str, Any]] = {
+    "dpo by default": {
+        "loss.gamma": 0.3, "loss.label_smoothing": 0.1, "loss.nll_coef": 0.2, "loss.bco_mix": 0.3, "loss.weight": "wpo",
+        "loss.bco_threshold": "batch_mean", "loss.desirable": 1.3, "logp.ld": "both", "logp.ld_alpha": 0.5, "logp.alpha": 0.3,
+        "loss.mean_eps": 0.1, "watch.rewards": "sum", "dpo.beta": 0.3,
+    },
+    "dpo of means": {
+        "logp.of": "mean", "reference.used": "off", "loss.form": "kto", "loss.nll_mean": "sequence_mean",
+        "watch.rewards": "no_beta", "dpo.beta": 2, "loss.nll_region": "text", "loss.undesirable": 0.7, "loss.exo_eps": 0.2,
+    },
+}  # fmt: skip
+"""Conventions of pairs that are far from the default, so that each row is read somewhere."""
+MODELS = ("policy", "reference")
+
+
+def _paired(conventions: dict[str, Any]) -> Book:
+    return Book(blueprint_of(load("dpo-batch", conventions)))
+
+
+def at_the_start() -> Book:
+    """Makes pairs of a policy that is the reference still, so that all rewards are ties; elsewhere each has the other's logits."""
+    known = load("dpo-batch")
+    elsewhere = {f"mismatched.{one}": known[f"mismatched.{other}"] for one, other in (MODELS, MODELS[::-1])}
+    parts = {**known.parts, **elsewhere, "policy.logits": known["reference.logits"]}
+    return Book(blueprint_of(replace(known, parts=parts)))
+
+
 BOOKS: dict[str, tuple[str, Callable[[], Book]]] = {
     "whitened": ("rlhf_ppo", lambda: at_random(5, whiten_advantages="on", kl_estimator="k2")),
     "raw": ("rlhf_ppo", lambda: at_random(6, whiten_advantages="off", kl_estimator="k3")),
@@ -76,6 +104,8 @@ BOOKS: dict[str, tuple[str, Callable[[], Book]]] = {
         lambda: Book(blueprint_of(load("kl-controller", {"controller.kl_stat": "token_mean"}))),
     ),
     **{name: ("grpo", grouped(name)) for name in GROUPS},
+    **{name: ("dpo", partial(_paired, each)) for name, each in PAIRS.items()},
+    "dpo at the start": ("dpo", at_the_start),
     "reinforce": ("reinforce", lambda: Book(blueprint_of(load("reinforce", {"reinforce.baseline": "leave_one_out"})))),
     "optimum": ("optimum", lambda: Book(blueprint_of(load("optimum")))),
     "grpo by rules": ("grpo", lambda: Book(blueprint_of(load("grpo", RULES)))),

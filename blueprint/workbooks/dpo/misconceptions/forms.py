@@ -1,0 +1,83 @@
+"""Misconceptions of what the forms make of a pair, or of a response by itself."""
+
+from blueprint.language import less, log, maximum, where
+from blueprint.misconceptions import becomes, equation, instead, of, operand, row, swapped, turned, without, zero
+
+# fmt: off
+OF_MARGIN = (
+    *of("loss.sigmoid",
+        ("smoothing-on-the-wrong-side", "ε stands on the side of the chosen response: 1 − ε does, and ε on the other.",
+         swapped("margin.right", "margin.wrong")),
+        ("smoothing-forgotten", "Label smoothing is forgotten.", zero("loss.label_smoothing")),
+        ("sign-forgotten", "The minus is forgotten: a loss falls where the probability rises.", turned()),
+        ("probability-for-loss", "This is 1 − σ(u), which weighs the gradient: the loss is −log σ(u).", row("loss.unsure"))),
+    *of("loss.robust",
+        ("not-divided", "It is not divided by 1 − 2ε: without that the estimate is not free of bias.", operand("div")),
+        ("divided-by-one-minus-eps", "It is divided by 1 − ε: by 1 − 2ε it is.",
+         equation(lambda b: b("loss.turned") / (1 - b("loss.label_smoothing"))))),
+    *of("loss.turned",
+        ("smoothing-as-in-cdpo", "ε·log σ(−u) is subtracted, as in cDPO: the robust loss adds it.", turned("margin.wrong"))),
+    *of("loss.hinge",
+        ("not-cut-at-0", "It falls below 0: beyond a margin of 1 nothing is gained.", operand("maximum", 1)),
+        ("without-the-one", "The hinge begins at 0: it begins at a margin of 1.",
+         equation(lambda b: maximum(0, -b("margin.argument"))))),
+    *of("loss.slic",
+        ("one-for-beta", "1 stands where the margin δ, here β, should.", equation(lambda b: maximum(0, 1 - b("margin")))),
+        ("scaled-margin", "β·h stands where h should: SLiC's β is the margin itself.", instead("margin", "margin.scaled"))),
+    *of("loss.ipo_target|loss.sppo_target",
+        ("one-over-beta", "This is 1/β: half of it is asked for.", equation(lambda b: 1 / b("beta"))),
+        ("half-of-beta", "This is β/2: 1/(2β) is asked for.", equation(lambda b: b("beta") / 2))),
+    *of("loss.ipo_off",
+        ("scaled-margin", "β·h stands where h should: IPO's β is in the target alone.", instead("margin", "margin.scaled")),
+        ("target-forgotten", "The target 1/(2β) is not subtracted.", zero("loss.ipo_target"))),
+    *of("loss.ipo",
+        ("not-squared", "It is not squared.", row("loss.ipo_off"))),
+    *of("loss.exo",
+        ("eps-exchanged", "ε and 1 − ε are exchanged.", becomes("loss.exo_eps", lambda b: 1 - b("loss.exo_eps"))),
+        ("wrong-half-forgotten", "The half in which the rejected response is preferred is left out.", zero("loss.unsure"))),
+    *of("loss.discopop_at",
+        ("temperature-multiplies", "It is multiplied by τ: it is divided.",
+         equation(lambda b: b("margin.argument") * b("loss.discopop_tau")))),
+)
+OF_REWARDS = (
+    *of("loss.sppo_rejected",
+        ("target-subtracted", "1/(2β) is subtracted, as for the chosen response: the rejected one is to lie at −1/(2β).",
+         turned("loss.sppo_target"))),
+    *of("loss.nca",
+        ("rejected-forgotten", "The rejected response is left out.", zero("rejected.not_good")),
+        ("halves-forgotten", "Each half is taken whole.", equation(
+            lambda b: -b("chosen.good") - b("chosen.not_good") - b("rejected.not_good")))),
+    *of("loss.apo_zero",
+        ("sides-exchanged", "Chosen and rejected are exchanged.", swapped("chosen.likely", "rejected.likely"))),
+    *of("loss.apo_down",
+        ("chosen-pushed-up", "The chosen reward is pushed up: APO-down pushes both down, the rejected one more.",
+         turned("chosen.likely"))),
+    *of("loss.bco_mean",
+        ("divided-by-pairs", "It is divided by the number of pairs: each has two rewards.",
+         becomes("count.pairs", lambda b: b("count.pairs") / 2))),
+    *of("loss.bco_above|loss.bco_below",
+        ("threshold-forgotten", "The threshold δ is left out.", zero("loss.bco_held")),
+        ("difference-turned", "The difference is the wrong way round.", turned())),
+    *of("loss.bco", ("rejected-forgotten", "The rejected response is left out.", zero("loss.bco_rejected"))),
+    *of("true.margin", ("sides-exchanged", "Chosen and rejected are exchanged.", turned())),
+    *of("loss.rpo_off",
+        ("beta-forgotten", "h stands where β·h should: true rewards are compared with implicit ones.",
+         instead("margin.scaled", "margin"))),
+    *of("loss.rpo_backward|loss.rpo_forward",
+        ("one-half-of-the-kl", "Only the half in which the chosen response is preferred is taken: a KL is a sum over both.",
+         zero("loss.rpo_wrong"))),
+    *of("loss.rpo_backward",
+        ("other-kl", "It is weighed by the policy's preference: here the true one weighs.", instead("true.likely", "own.likely"))),
+)
+ODDS = (
+    *of("{side}.log_odds",
+        ("log-prob-for-odds", "This is log p: the log-odds are log p − log(1 − p).", row("{side}.logp")),
+        ("log-for-probability", "1 − log p stands where 1 − p should.",
+         equation(lambda b: where(less(b("{side}.logp"), 0), b("{side}.logp") - log(1 - b("{side}.logp")), 0)))),
+    *of("odds.difference", ("sides-exchanged", "Chosen and rejected are exchanged.", turned())),
+    *of("loss.orpo",
+        ("beta-forgotten", "β is forgotten: it weighs the odds beside the NLL.", without("beta"))),
+    *of("odds.batch", ("sides-exchanged", "Chosen and rejected are exchanged.", turned())),
+)
+FORMS = (*OF_MARGIN, *OF_REWARDS, *ODDS)
+# fmt: on
