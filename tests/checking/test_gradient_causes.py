@@ -43,6 +43,10 @@ NUMBERS = {
         "reward.max_tokens=5", "reward.buffer=2", "loss.clip_low=0.02", "loss.clip_high=0.03", "loss.dual_clip=3",
         "loss.mask=drop_truncated", "rollout.level=token", "rollout.high=2",
     ),
+    "dpo": (
+        "dpo-batch", "gradients=on", "loss.gamma=0.3", "loss.label_smoothing=0.1", "loss.nll_coef=0.2", "loss.desirable=1.3",
+        "logp.ld=both", "logp.ld_alpha=0.5", "loss.bco_threshold=batch_mean", "dpo.beta=0.3", "loss.bco_mix=0.3",
+    ),
     "whitened": ("epochs", "update.epochs=1", "update.minibatches=2", "update.whiten=minibatch"),
 }  # fmt: skip
 

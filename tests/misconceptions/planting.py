@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from blueprint.language import Block, Definition
 from blueprint.misconceptions import Rows
@@ -16,3 +17,13 @@ def plant(name: str, row: str, blocks: Mapping[str, Block], kind: Kind) -> None:
     if name not in known:
         raise LookupError(f"{row} has no misconception {name}: its are {', '.join(known)}")
     block.definitions = [Definition(d.target, known[name].instead.get(d, d.expr)) for d in block.definitions]
+
+
+@contextmanager
+def right_again(block: Block) -> Iterator[None]:
+    """Takes a planted mistake out when it was looked at: one blueprint serves all of them."""
+    kept = block.definitions
+    try:
+        yield
+    finally:
+        block.definitions = kept

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import pytest
 
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.book import Book
-from blueprint.language import Block, Definition, Operand, Sum, exp
+from blueprint.language import Definition, Operand, Sum, exp
 from blueprint.language.nodes import wrap
 from blueprint.misconceptions import misconceptions_of
 from blueprint.page.outline import Blueprint
 from blueprint.workbooks.grpo.definitions.axes import i, n, q, t
 from blueprint.workbooks.registry import kind_named
 from tests.checking.test_gradient_causes import Bench, outline, saved
-from tests.misconceptions.planting import plant
+from tests.misconceptions.planting import plant, right_again
 from tests.workbooks.test_backward import G
 
 KIND = kind_named("grpo")
@@ -50,16 +49,6 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 @pytest.fixture(scope="module")
 def fresh() -> Blueprint:
     return outline("grpo")
-
-
-@contextmanager
-def right_again(block: Block) -> Iterator[None]:
-    """Takes a planted mistake out when it was looked at: a blueprint of 900 rows serves all of them."""
-    kept = block.definitions
-    try:
-        yield
-    finally:
-        block.definitions = kept
 
 
 @pytest.mark.parametrize(("row", "name"), NAMED)
