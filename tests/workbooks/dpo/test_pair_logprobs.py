@@ -169,6 +169,22 @@ def test_torch_agrees_whatever_is_given(models: tuple[str, ...], overrides: tupl
     assert apart(Book(built(given(*models), *overrides)), rows=300) == {}
 
 
+def test_ratios_that_rounding_alone_sets_apart_are_equal() -> None:
+    """Log-ratios of 0.30000000000000004 and 0.3: a sheet compares 15 digits; the first comes first, for torch, too."""
+    logs = {
+        "policy": {"chosen": [[-0.1, -0.2], [-0.7]], "rejected": [[-1], [-2]]},
+        "reference": {"chosen": [[-0.3, -0.3], [-1.0]], "rejected": [[-1], [-2]]},
+    }
+    text = {"prompts": ["a", "b"], "chosen": [["c", "d"], ["e"]], "rejected": [["f"], ["g"]]}
+    book = Book(built({"level": "pair-logprobs", "text": text, **logs}, "loss.form=aot_unpaired", "gradients=on"))
+    found = {block.name: array for block, array in book.values.arrays.items()}
+    first, second = found["chosen.ratio"]
+    assert 0 < abs(first - second) < 1e-15
+    assert found["aot_unpaired.first.rank"].tolist() == [1, 2]
+    assert not found["aot_unpaired.first.smaller"].any()
+    assert apart(book, rows=300) == {}
+
+
 def test_torch_agrees_on_numbers_of_whole_responses() -> None:
     assert apart(Book(built(by_response(), "gradients=on")), rows=250) == {}
 

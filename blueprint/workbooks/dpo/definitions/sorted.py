@@ -3,7 +3,7 @@
 TRL 1.16.0, dpo_trainer.py, loss types aot and aot_unpaired.
 """
 
-from blueprint.language import Operand, Sum, equal, less
+from blueprint.language import Operand, Sum, at_most, equal, less
 from blueprint.workbooks.dpo.definitions.axes import o, p
 from blueprint.workbooks.dpo.definitions.margins import Margins
 from blueprint.workbooks.dpo.definitions.sequences import Sequences
@@ -32,10 +32,14 @@ def _compared(name: str, x: Row, y: Row, s: Steps) -> Row:
 
 
 def _in_order(name: str, x: Row, s: Steps) -> Row:
-    """Sorts a row, (p), upwards: each goes to the place that says how many are smaller, or equal and before it."""
+    """Sorts a row, (p), upwards: each goes to the place that says how many are smaller, or equal and before it.
+
+    Numbers that are apart by rounding alone count as equal: a sheet compares 15 digits, and a program all of them.
+    """
+    tie = s.use.used["loss.aot_tie"]
     down = s.down(f"{name}.down", x)
-    smaller = s.along(f"{name}.smaller", (o, p), less(down[o], x[p]))
-    same = s.along(f"{name}.same", (o, p), equal(down[o], x[p]))
+    smaller = s.along(f"{name}.smaller", (o, p), less(down[o] + tie, x[p]))
+    same = s.along(f"{name}.same", (o, p), at_most(abs(down[o] - x[p]), tie))
     before = s.along(f"{name}.before", (o, p), same[o, p] * s.places.before[o, p])
     rank = s.pair(f"{name}.rank", 1 + Sum(o, smaller[o, p]) + Sum(o, before[o, p]))
     left = s.along(f"{name}.left", (o, p))
