@@ -61,6 +61,7 @@ from blueprint.witness.tensors import (
     with_start,
 )
 from blueprint.witness.totals import summed_rows
+from blueprint.witness.weights import weight_rows
 from blueprint.witness.witness import (
     TIE,
     KindWitness,
@@ -148,6 +149,7 @@ __all__ = [
     "sums_from",
     "surrogates",
     "trains_apart",
+    "weight_rows",
     "wide",
     "with_end",
     "with_start",

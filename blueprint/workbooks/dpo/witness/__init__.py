@@ -5,6 +5,6 @@ from blueprint.witness import KindWitness
 from blueprint.workbooks.dpo.witness.compute import compute, group_key
 from blueprint.workbooks.dpo.witness.once import derived
 
-WITNESS = KindWitness(("pair.number",), ("mask",), compute, group_key)
+WITNESS = KindWitness(("pair.number",), ("mask", "text.response"), compute, group_key)
 
 __all__ = ["WITNESS", "derived"]

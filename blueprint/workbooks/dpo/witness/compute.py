@@ -4,14 +4,16 @@ by itself."""
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from blueprint.witness import GRAD, Asked, Batch, File, Named, Rows, Tie, add_settings, add_verdicts
 from blueprint.workbooks.dpo.witness.backward import gradient_rows
 from blueprint.workbooks.dpo.witness.given import RATIO, UNSET, from_logprobs
 from blueprint.workbooks.dpo.witness.once import steps
 from blueprint.workbooks.dpo.witness.places import Places
+from blueprint.workbooks.dpo.witness.reading import RESPONSE, from_texts, typed_distances
 from blueprint.workbooks.dpo.witness.seen import chart_rows
-from blueprint.workbooks.dpo.witness.start import TEXTS, from_logits
+from blueprint.workbooks.dpo.witness.start import TEXTS, Start, from_logits
 
 MASKS = ("mask", "text.mask", "mismatched.tokens")
 
@@ -20,7 +22,7 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
     """Adds every quantity of a file. Raises WitnessError for a token that there is not, or a pair that is none."""
     add_settings(batch, rows)
     use = asked(batch)
-    start = from_logprobs(batch, rows) if RATIO in batch.files[0] else from_logits(batch)
+    start = begun(batch, rows)
     typed = start.given
     places = Places.of(typed["pair.number"], typed["response.chosen"], typed["pair.column"])
     found = start.rows | steps(start.known, places, use)
@@ -30,6 +32,13 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
     rows.add({name: each[None].to(batch.dtype) for name, each in found.items()}, whole=True)
     add_verdicts(batch, rows, distances(batch, rows))
     return ()
+
+
+def begun(batch: Batch, rows: Rows) -> Start:
+    """Returns what is known before the steps: from weights, from log-probs, or from logits."""
+    if RESPONSE in batch.files[0]:
+        return from_texts(batch, rows)
+    return from_logprobs(batch, rows) if RATIO in batch.files[0] else from_logits(batch)
 
 
 def asked(batch: Batch) -> Asked:
@@ -42,14 +51,19 @@ def distances(batch: Batch, rows: Rows) -> Named:
     """Returns how far masks, probabilities, log-probs, the sum of the parts and the settings are from what they must be."""
     parts = torch.stack([rows["preference_loss"], rows["adds.nll"]])
     rows.add({"check.parts_size": parts.abs().sum(0)})
-    masks = [batch.typed(name) for name in MASKS if name in batch.files[0]]
     return {
-        "check.mask": sum(((each * (1 - each)).abs() for each in masks), torch.zeros_like(masks[0])),
+        **(typed_distances(rows) if RESPONSE in batch.files[0] else {"check.mask": off_masks(batch)}),
         **{f"check.sum_{name}": (rows[f"{name}.p"].sum(-1) - 1).abs() for name in TEXTS if f"{name}.p" in rows},
         **{f"check.log_{name}": rows[f"{name}.logprobs"].clamp(min=0) for name in TEXTS if f"{name}.logprobs" in rows},
         "check.parts": (parts.sum(0) - rows["total_loss"]).abs() / rows["check.parts_size"].clamp(min=1),
         "check.settings": batch.outside_all,
     }
+
+
+def off_masks(batch: Batch) -> Tensor:
+    """Returns how far typed masks are from both 0 and 1, all together."""
+    masks = [batch.typed(name) for name in MASKS if name in batch.files[0]]
+    return sum(((each * (1 - each)).abs() for each in masks), torch.zeros_like(masks[0]))
 
 
 def group_key(file: File) -> object:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from blueprint.witness import Batch, Named, block, distribution_rows, ids, logprobs
+from blueprint.witness import Batch, Held, Named, block, distribution_rows, ids, logprobs
 
 TEXTS = {"policy": "rollout.written", "reference": "rollout.written"} | {
     f"mismatched.{name}": "mismatched.written" for name in ("policy", "reference")
@@ -16,12 +16,14 @@ TEXTS = {"policy": "rollout.written", "reference": "rollout.written"} | {
 
 class Start(NamedTuple):
     """What is typed, by name; every row up to the log-probs; where they are known, the policy's logits [B, T, V], and the tokens
-    written [B, T]."""
+    written [B, T]; where it is run, its weights [1, …], and the tokens that it reads [1, B, T]."""
 
     given: Named
     rows: Named
     logits: Tensor | None
     written: Tensor | None
+    policy: Held | None = None
+    read: Tensor | None = None
 
     @property
     def known(self) -> Named:

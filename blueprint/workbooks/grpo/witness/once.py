@@ -6,9 +6,9 @@ them are written out in `groups`, `credit`, `ratios`, `rollouts` and `totals`.
 
 from torch import Tensor
 
-from blueprint.witness import Asked, Batch, Named
+from blueprint.witness import Asked, Batch, Named, weight_rows
 from blueprint.workbooks.grpo.witness.advantages import Signal, signal
-from blueprint.workbooks.grpo.witness.backward import gradient_rows, slope_rows, weight_rows
+from blueprint.workbooks.grpo.witness.backward import gradient_rows, slope_rows
 from blueprint.workbooks.grpo.witness.credit import credit_rows
 from blueprint.workbooks.grpo.witness.groups import advantage_rows, baseline_rows, spread_rows
 from blueprint.workbooks.grpo.witness.losses import Losses, losses
@@ -35,7 +35,7 @@ def once(batch: Batch, start: Start, places: Places, use: Asked, read: Tensor | 
         found |= gradient_rows(start, of, places, use)
         found |= slope_rows(batch, every | found, places, use)
         if start.policy and read is not None:
-            found |= weight_rows(batch, read, found["policy.logits.grad"], start.policy)
+            found |= weight_rows(read, found["policy.logits.grad"], start.policy)
     return found
 
 
