@@ -75,10 +75,17 @@ def add_pictures(batch: Batch, rows: Rows) -> None:
         for name in ("curve.grad.good", "curve.grad.bad"):
             ratio = rows["curve.ratio"].gather(1, batch.typed(f"{name}.corner").long())
             rows.add({f"{name}.ratio": ratio, f"{name}.pull": ratio * batch.typed(f"{name}.times")}, whole=True)
-    if "norms.grad.names" in file:
-        called = {_called(name): name for name in rows if name.endswith(".grad.norm")}
-        bars = [rows[called[str(word)]] for word in block(file, "norms.grad.names")]
-        rows.add({"norms.grad.bars": torch.stack(bars, dim=-1)}, whole=True)
+    rows.add(norm_bars(batch, rows), whole=True)
+
+
+def norm_bars(batch: Batch, rows: Held) -> Named:
+    """Returns the norms of gradients in the order of the words that stand below the bars, where files have such a picture."""
+    file = batch.files[0]
+    if "norms.grad.names" not in file:
+        return {}
+    called = {_called(name): name for name in rows if name.endswith(".grad.norm")}
+    bars = [rows[called[str(word)]] for word in block(file, "norms.grad.names")]
+    return {"norms.grad.bars": torch.stack(bars, dim=-1)}
 
 
 def _called(norm: str) -> str:

@@ -42,7 +42,7 @@ def answered(prompts: Rows, response: Block, whose: str, ids: str, use: Choices)
     own = use.row(f"{whose}.response_id", where(filled(response[n, t]), token, 0))
     a, s = use.row(f"{ids}.written"), use.row(f"{ids}.read")
     read_one_by_one(prompts, s, a)
-    a[n, t] = prompts["given_id"][n, t] + own[n, t]
+    a[n, t] = prompts["given_id"][n, t] + (1 - prompts["is_given"][n, t]) * own[n, t]
     return named(response, m, own, a, s)
 
 

@@ -50,15 +50,18 @@ def _numbers(draft: Draft) -> Numbers:
         raise refusal(OTHERS, f"{len(parts[OTHERS])} responses", f"{len(responses)}, two per prompt")
     for side in ("chosen", "rejected"):
         parts.setdefault(f"rewards.{side}", np.zeros(len(parts["text.prompts"])))
-    for key, letter in zip(DELTAS, WEIGHTS, strict=True):
-        parts.setdefault(key, np.zeros_like(parts[f"reference.{letter}"], dtype=float))
-    return draft.numbers(parts | {"update": epochs.update_of(draft)})
+    update = epochs.update_of(draft)
+    none = {key: np.zeros_like(parts[f"reference.{of}"], dtype=float) for key, of in zip(DELTAS, WEIGHTS, strict=True)}
+    if update.by != epochs.TYPED:  # Where an optimiser moves the policy, nothing else does.
+        parts |= none | {STEP: 1.0}
+    found = {key: each for key, each in (none | parts).items() if not key.startswith("update.")}
+    return draft.numbers(found | {"update": update})
 
 
 def values(numbers: Numbers) -> dict[str, Any]:
     """Return what a numbers file says."""
     steps = epochs.values_of(numbers["update"])
-    return {key: each for key, each in numbers.parts.items() if not key.startswith("update")} | steps
+    return {key: each for key, each in numbers.parts.items() if key != "update"} | steps
 
 
 def numbers_in(file: "Saved") -> Numbers:

@@ -27,6 +27,7 @@ from blueprint.workbooks.common.sheets.policies import run
 from blueprint.workbooks.dpo.choices import DELTAS, STEP, WEIGHTS, each_response, in_turn
 from blueprint.workbooks.dpo.definitions.axes import n, p, t, v
 from blueprint.workbooks.dpo.definitions.steps import LABELS
+from blueprint.workbooks.dpo.epochs import with_epochs
 from blueprint.workbooks.dpo.inputs import PAIRS, WHY_MISMATCHED, belonging, model_sheet, selecting
 from blueprint.workbooks.dpo.schema import dpo_presets
 from blueprint.workbooks.dpo.whole import Start, chosen_in, whole
@@ -58,7 +59,7 @@ def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
         ranges={"response.chosen": (0, 1)},
         words=("given", texts.RESPONSE, "mismatched.response"),
     )
-    return whole(start, witnessed)
+    return with_epochs(whole(start, witnessed), numbers)
 
 
 def _given() -> dict[str, Block]:

@@ -2,7 +2,7 @@
 
 import torch
 
-from blueprint.witness import GRAD, Asked, Batch, Named, pull_rows, shown_slopes, weight_rows
+from blueprint.witness import GRAD, Asked, Batch, Named, norm_bars, pull_rows, shown_slopes, weight_rows
 from blueprint.workbooks.dpo.witness.once import steps
 from blueprint.workbooks.dpo.witness.places import Places
 from blueprint.workbooks.dpo.witness.start import Start
@@ -18,6 +18,7 @@ def gradient_rows(batch: Batch, start: Start, places: Places, use: Asked) -> Nam
     turned = {"pair.same.grad.transposed": made["pair.same"].T}
     if start.policy is not None and start.read is not None:
         turned |= weight_rows(start.read, slopes[f"policy.logits{GRAD}"], start.policy)
+        turned |= norm_bars(batch, turned)
     return slopes | {name: each[0] for name, each in pulled.items()} | turned | _tokens(start)
 
 

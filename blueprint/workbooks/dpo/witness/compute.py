@@ -14,6 +14,7 @@ from blueprint.workbooks.dpo.witness.places import Places
 from blueprint.workbooks.dpo.witness.reading import RESPONSE, from_texts, typed_distances
 from blueprint.workbooks.dpo.witness.seen import chart_rows
 from blueprint.workbooks.dpo.witness.start import TEXTS, Start, from_logits
+from blueprint.workbooks.dpo.witness.stepping import stepped_rows
 
 MASKS = ("mask", "text.mask", "mismatched.tokens")
 
@@ -25,13 +26,18 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
     start = begun(batch, rows)
     typed = start.given
     places = Places.of(typed["pair.number"], typed["response.chosen"], typed["pair.column"])
-    found = start.rows | steps(start.known, places, use)
-    if f"policy.logprobs{GRAD}" in batch.files[0]:
-        found |= gradient_rows(batch, start, places, use)
+    found = once(batch, start, places, use)
+    found |= stepped_rows(batch, start, found, lambda begun: once(batch, begun, places, use))
     found |= chart_rows(batch, found | typed, use)
     rows.add({name: each[None].to(batch.dtype) for name, each in found.items()}, whole=True)
     add_verdicts(batch, rows, distances(batch, rows))
     return ()
+
+
+def once(batch: Batch, start: Start, places: Places, use: Asked) -> Named:
+    """Returns every row of one pass: from where it starts to the loss, and back where the file shows gradients."""
+    found = start.rows | steps(start.known, places, use)
+    return found | gradient_rows(batch, start, places, use) if f"policy.logprobs{GRAD}" in batch.files[0] else found
 
 
 def begun(batch: Batch, rows: Rows) -> Start:

@@ -1,5 +1,7 @@
 """Where a computation starts from weights: typed texts, which the policy and the reference read token after token."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -31,18 +33,29 @@ def from_texts(batch: Batch, rows: Rows) -> Start:
     found |= {"mismatched.tokens": others, "mismatched.response_id": texts["mismatched"]["ids"]}
     found["text.tokens"] = pad(prompts["is_given"][:, 1:] + mask, (1, 0), value=1)
     weights = weights_of(batch)
-    policy = weights["policy"]
-    found |= {f"policy.{part}": each[0] for part, each in policy.items()} | run(weights, texts)
     add_words(batch, rows, found)
-    read, written = (texts["rollout"][name].long() for name in ("read", "written"))
-    return Start({**given, "mask": mask}, found, found["policy.logits"], written[:, 1:], policy, read[None])
+    read_by = {name: weights[name.rpartition(".")[2]] for name in TEXTS}
+    return started({**given, "mask": mask}, found | run(read_by, found), weights["policy"])
+
+
+def started(given: Named, found: Named, policy: Held) -> Start:
+    """Returns a start from the rows that the models made of the texts. policy: the weights in training, [1, …]."""
+    read, written = (found[f"rollout.{name}"].long() for name in ("read", "written"))
+    made = found | {f"policy.{part}": each[0] for part, each in policy.items()}
+    return Start(given, made, found["policy.logits"], written[:, 1:], policy, read[None])
+
+
+def with_policy(start: Start, policy: Held) -> Start:
+    """Returns a start with other weights of the policy, [1, …]: it reads all texts once more."""
+    again = {name: policy for name in TEXTS if name.endswith("policy")}
+    return started(start.given, start.rows | run(again, start.rows), policy)
 
 
 def answered(batch: Batch, prompts: Held, name: str) -> Named:
     """Returns the typed response behind each prompt: where it is, its ids or 0, and the ids read and written, [B, T]."""
     found = torch.as_tensor(typed_ids(batch.files[0], name, "the response")).to(prompts["given_id"])
     there, ids = (found >= 0).to(found), found.clamp(min=0)
-    written = prompts["given_id"] + pad(ids, (1, 0))
+    written = torch.where(prompts["is_given"] > 0, prompts["given_id"], pad(ids, (1, 0)))
     return {"tokens": there, "ids": ids, "read": written[:, :-1], "written": written}
 
 
@@ -57,14 +70,14 @@ def weights_of(batch: Batch) -> dict[str, Named]:
     return {"reference": reference, "policy": policy}
 
 
-def run(weights: dict[str, Named], texts: dict[str, Named]) -> Named:
-    """Returns everything that the models compute on the texts that each of them reads."""
+def run(models_by_name: Mapping[str, Held], texts: Held) -> Named:
+    """Returns everything that models compute on the texts that each of them reads."""
     found: Named = {}
-    for name, which in TEXTS.items():
-        text, model = texts[which.partition(".")[0]], weights[name.rpartition(".")[2]]
-        found |= model_run(name, model, text["read"].long()[None], text["written"][:, 1:].long())
-    found["policy.square"] = found["policy.p"].square().sum(-1)
-    return found
+    for name, model in models_by_name.items():
+        which = TEXTS[name].partition(".")[0]
+        read, written = (texts[f"{which}.{row}"].long() for row in ("read", "written"))
+        found |= model_run(name, model, read[None], written[:, 1:])
+    return found | {"policy.square": found["policy.p"].square().sum(-1)}
 
 
 def model_run(name: str, model: Held, read: Tensor, written: Tensor) -> Named:

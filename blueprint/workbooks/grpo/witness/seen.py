@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blueprint.witness import Asked, Batch, Held, Named, Rows, block, surrogates
+from blueprint.witness import Asked, Batch, Held, Named, Rows, block, norm_bars, surrogates
 from blueprint.workbooks.grpo.witness.places import Places
 
 SAYS = ("does not count", "counts")
@@ -63,10 +63,7 @@ def gradient_charts(batch: Batch, rows: Held) -> Named:
         A, tiny = rows["advantages"], batch.typed("loss.grad.tiny")[0]
         felt = (rows["ratio.grad"] != 0) & ((A * rows["surrogate.grad"]).abs() > tiny)
         found["dot.grad.pull"] = torch.where(felt, A.sign() * rows["ratio"], 0.0)
-    if "norms.grad.names" in batch.files[0]:
-        names = (str(word).replace(" ", ".") for word in block(batch.files[0], "norms.grad.names"))
-        found["norms.grad.bars"] = torch.stack([rows[f"{name}.grad.norm"] for name in names])
-    return found
+    return found | norm_bars(batch, rows)
 
 
 def clip_curve(batch: Batch, use: Asked) -> Named:

@@ -1,0 +1,165 @@
+"""DPO from typed texts and weights: two networks read, the margin follows, its gradient goes to every weight, and steps follow."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+from math import log
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="the outside witness needs torch")
+
+from blueprint.book import Book
+from blueprint.inputs import NumbersError
+from blueprint.inputs.load import load
+from blueprint.reopening import back_from
+from blueprint.workbooks import blueprint_of
+from tests.page.workshop import Array
+from tests.reopening.alike import fields_that_differ
+from tests.workbooks.grpo.apart import apart
+
+STEPS = (("update.by", "adamw"), ("update.epochs", 3), ("update.lr", 0.1))
+NUMBERS = load("dpo")
+
+
+@cache
+def book(*overrides: tuple[str, object]) -> Book:
+    """Computes the default numbers with some of them changed."""
+    return Book(blueprint_of(load("dpo", dict(overrides))))
+
+
+def row(name: str, *overrides: tuple[str, object]) -> Array:
+    """Returns a row of such a workbook."""
+    made = book(*overrides)
+    return np.asarray(made.values[next(each for each in made.blueprint.blocks() if each.name == name)])
+
+
+def said_of(text: tuple[str, ...], response: tuple[str, ...], Y: Array) -> float:
+    """Adds up the log-probs of a response behind its prompt, as a class would on paper: a loop over tokens."""
+    E, W = (np.asarray(NUMBERS[f"reference.{part}"]) for part in "EW")
+    ids = [NUMBERS["text.vocabulary"].index(word) for word in (*text, *response)]
+    h, total = np.zeros(W.shape[1]), 0.0
+    for place, (read, written) in enumerate(pairwise(ids)):
+        h = np.tanh(np.concatenate([E[read], h, [1.0]]) @ W)
+        z = h @ Y
+        if place >= len(text) - 1:
+            total += z[written] - log(np.exp(z).sum())
+    return total
+
+
+def test_log_probs_of_responses_are_those_of_a_loop_over_their_tokens() -> None:
+    Y = np.asarray(NUMBERS["reference.Y"])
+    for name, weights in (("reference", Y), ("policy", Y + np.asarray(NUMBERS["policy.delta_Y"]))):
+        meant = [
+            said_of(prompt, response, weights)
+            for prompt, *both in zip(*(NUMBERS[f"text.{of}"] for of in ("prompts", "chosen", "rejected")), strict=True)
+            for response in both
+        ]
+        np.testing.assert_allclose(row(f"{name}.sum"), meant, rtol=0, atol=1e-13)
+
+
+def test_the_three_pairs_teach_what_their_file_says() -> None:
+    """Both rewards below 0 and yet right; wrong; all but a tie."""
+    chosen, rejected = row("chosen.reward"), row("rejected.reward")
+    assert max(chosen[0], rejected[0]) < 0 < chosen[0] - rejected[0]
+    assert chosen[1] - rejected[1] < -0.2
+    assert 0 < abs(chosen[2] - rejected[2]) < 0.01
+    assert float(row("rewards.accuracies")) == pytest.approx(1 / 3)
+    assert float(row("total_loss")) == pytest.approx(np.log1p(np.exp(rejected - chosen)).mean(), abs=1e-15)
+
+
+def test_without_an_update_the_policy_is_the_reference_and_every_pair_a_tie() -> None:
+    at_start = (("policy.update_step", 0.0), ("gradients", "on"))
+    assert float(row("total_loss", *at_start)) == pytest.approx(log(2), abs=1e-15)
+    assert float(row("rewards.accuracies", *at_start)) == 0, "a tie is wrong"
+    slope, m = row("policy.logprobs.grad", *at_start), row("response.tokens", *at_start)
+    signs = np.tile([-1.0, 1.0], 3)[:, None]
+    np.testing.assert_allclose(slope, signs * m * 0.1 / 2 / 3, rtol=0, atol=1e-16)
+
+
+def test_the_gradient_to_a_weight_is_the_slope_of_the_loss() -> None:
+    """A central difference of 1e-5 is off by its square: 1e-8 is allowed."""
+    for letter, places in {"E": ((6, 1),), "W": ((0, 2), (7, 3)), "Y": ((0, 5), (3, 0))}.items():
+        slopes, delta = row(f"policy.{letter}.grad", ("gradients", "on")), np.array(NUMBERS[f"policy.delta_{letter}"])
+        for at in places:
+            ends = []
+            for step in (1e-5, -1e-5):
+                moved = delta.copy()
+                moved[at] += step
+                ends.append(float(row("total_loss", (f"policy.delta_{letter}", tuple(map(tuple, moved.tolist()))))))
+            assert slopes[at] == pytest.approx((ends[0] - ends[1]) / 2e-5, abs=1e-8)
+
+
+def test_steps_begin_at_ln_2_and_put_the_chosen_ahead() -> None:
+    losses = row("epochs.preference_loss", *STEPS)
+    assert losses[0] == pytest.approx(log(2), abs=1e-15)
+    assert (np.diff(losses) < 0).all()
+    assert row("epochs.rewards.accuracies", *STEPS).tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        (("gradients", "on"),),
+        STEPS,
+        (("preset", "trl_1.16_ipo"),),
+        (("loss.form", "kto"), ("gradients", "on")),
+        (("text.rejected", ("sleepy <eos>", "happy", "<eos>")), ("text.chosen", ("sleepy <eos>", "<eos>", "very"))),
+        (("policy.update_step", 400.0), ("gradients", "on")),
+    ],
+    ids=["gradients", "steps", "ipo", "kto", "a tie and single tokens", "log-ratios of hundreds"],
+)
+def test_torch_finds_the_same_in_every_row(overrides: tuple[tuple[str, object], ...]) -> None:
+    assert apart(book(*overrides), rows=450, shown=True) == {}
+
+
+def test_equal_responses_have_a_margin_of_0_and_are_wrong() -> None:
+    same = (("text.chosen", ("happy <eos>",) * 3), ("text.rejected", ("happy <eos>",) * 3))
+    assert row("margin", *same).tolist() == [0, 0, 0]
+    assert float(row("rewards.accuracies", *same)) == 0
+
+
+def test_what_is_typed_comes_back(tmp_path: Path) -> None:
+    for overrides in ((("policy.update_step", 0.5), ("dpo.beta", 0.2)), (("update.by", "sgd"), ("update.epochs", 1))):
+        book(*overrides).save(tmp_path / "a.xlsx")
+        back = back_from(tmp_path / "a.xlsx")
+        assert fields_that_differ(load("dpo", dict(overrides)), back.numbers) == []
+        assert (back.unheld, back.remarks) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("override", "says"),
+    [
+        ({"text.chosen": ["very <eos>", "sleepy"]}, "text.chosen: found 2 texts, expected 3, one per pair"),
+        ({"text.chosen": ["very <eos> very", "sleepy", "is"]}, "text.chosen, row 1: found <eos>, expected a token"),
+        ({"text.rejected": ["cat", "sleepy", "is"]}, "text.rejected, row 1: found cat, expected a token"),
+        ({"text.prompts": ["the <eos>", "the", "the"]}, "text.prompts, row 1: found <eos>, expected a token"),
+        ({"mismatched.responses": ["happy"]}, "mismatched.responses: found 1 response, expected"),
+        ({"reference.W": [[0.1] * 4] * 7}, "reference.W: found 7 rows, expected 8"),
+        ({"update.lr": 0.1}, "update.lr: found 0.1, expected nothing"),
+    ],
+)
+def test_what_does_not_belong_together_is_refused(override: dict[str, object], says: str) -> None:
+    with pytest.raises(NumbersError, match=says):
+        load("dpo", override)
+
+
+@pytest.mark.parametrize(
+    ("block", "at", "word", "check"),
+    [
+        ("text.response", (0, 2), "very", "check.twice"),
+        ("text.response", (4, 4), "", "check.gap"),
+        ("given", (1, 1), "", "check.prompt"),
+    ],
+)
+def test_texts_that_are_typed_wrongly_are_found(block: str, at: tuple[int, int], word: str, check: str) -> None:
+    outline = blueprint_of(NUMBERS)
+    blocks = {each.name: each for each in outline.blocks()}
+    typed = np.array(outline.typed[blocks[block]], dtype=object)
+    typed[at] = word
+    changed = Book(outline.with_typed({block: typed}))
+    assert changed.values[blocks[check]].max() == 1
+    assert book().values[next(each for each in book().blueprint.blocks() if each.name == check)].max() == 0
