@@ -24,6 +24,7 @@ KIND = Kind(
     },
     numbers=HERE / "numbers",
     models=HERE / "models.toml",
+    witness="blueprint.workbooks.sft.witness:WITNESS",
     gradient="blueprint.workbooks.sft.backward:MOVED",
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},
 )
