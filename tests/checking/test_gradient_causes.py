@@ -48,6 +48,7 @@ NUMBERS = {
         "logp.ld=both", "logp.ld_alpha=0.5", "loss.bco_threshold=batch_mean", "dpo.beta=0.3", "loss.bco_mix=0.3",
     ),
     "whitened": ("epochs", "update.epochs=1", "update.minibatches=2", "update.whiten=minibatch"),
+    "sft": ("sft-batch", "gradients=on", "sft.microbatches=2"),
 }  # fmt: skip
 
 

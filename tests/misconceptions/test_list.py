@@ -58,6 +58,7 @@ GROUPS: dict[str, dict[str, Any]] = {
 """Conventions that are far from the default and from each other, so that each row is read somewhere."""
 
 
+TEXTS = {"sft.microbatches": 4, "sft.region": "text", "loss.normaliser": "labels"}
 RULES = {"reward.form": 0.5, "reward.free_tokens": 3}
 
 
@@ -108,6 +109,8 @@ BOOKS: dict[str, tuple[str, Callable[[], Book]]] = {
     "dpo at the start": ("dpo", at_the_start),
     "reinforce": ("reinforce", lambda: Book(blueprint_of(load("reinforce", {"reinforce.baseline": "leave_one_out"})))),
     "optimum": ("optimum", lambda: Book(blueprint_of(load("optimum")))),
+    "sft": ("sft", lambda: Book(blueprint_of(load("sft-batch", {"sft.microbatches": 2})))),
+    "sft of texts": ("sft", lambda: Book(blueprint_of(load("sft-batch", TEXTS)))),
     "grpo by rules": ("grpo", lambda: Book(blueprint_of(load("grpo", RULES)))),
     "a minibatch": ("minibatch", lambda: window_book(batch=with_everything_logged())),
 }
@@ -119,6 +122,7 @@ FEWEST_ROWS = {
     "grpo": 60,
     "reinforce": 13,
     "optimum": 12,
+    "sft": 14,
 }
 """In how many rows of a kind's workbook at least one misconception is known."""
 

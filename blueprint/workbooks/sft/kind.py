@@ -26,5 +26,6 @@ KIND = Kind(
     models=HERE / "models.toml",
     witness="blueprint.workbooks.sft.witness:WITNESS",
     gradient="blueprint.workbooks.sft.backward:MOVED",
+    misconceptions="blueprint.workbooks.sft.misconceptions:MISCONCEPTIONS",
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},
 )
