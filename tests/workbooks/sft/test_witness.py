@@ -16,8 +16,8 @@ from tests.workbooks.sft.side_by_side import built, compared
 from tests.workbooks.sft.test_recorded import NAMES, batch
 
 SURE = "policy.logits=" + str([[[0, 800, 0], [0, 0, 0]], [[-300, 0, 300], [40, 0, 0]]])
-"""A label of probability 1, labels as likely as any other, one of probability e^−600 (beyond e^−709 no cell holds a perplexity), and a
-likely one."""
+"""A label of probability 1, labels as likely as any other, one of probability e^−600, and a likely one: beyond e^−709 no cell holds
+a perplexity."""
 SMALL = (
     'text.vocabulary=["<eos>", "a", "b"]', 'text.texts=[["a", "a", "<eos>"], ["b", "<eos>", "<eos>"]]',
     "text.response=[[1, 1], [1, 0]]", "text.there=[[1, 1], [1, 0]]", SURE, "gradients=on",
