@@ -21,28 +21,33 @@ BEFORE, BEHIND = "<!-- words -->\n", "<!-- /words -->"
 """Between these the list of words stands in CONTRIBUTING.md."""
 HEAD = """# Glossary
 
-The words of RLHF PPO, with the symbol and the row by which each goes in the workbooks. Every workbook has this list as a sheet,
+The words of RLHF, with the symbol and the row by which each goes in the workbooks. Every workbook has this list as a sheet,
 *Glossary*, with links to its own rows; page and sheet are made of `blueprint/workbooks/common/guides/glossary.toml`.
 There is one word for one thing; the last column has words that mean the same elsewhere. The name of a row can be asked for:
 `blueprint explain td_errors --episode 1 --token 5`.
 """
 OF_LIVE = "*with live conventions*"
+OTHERS = ("grpo", "sft", "dpo-batch", "reward-batch", "optimum")
+"""Numbers of other kinds, in whose workbooks the terms stand that the default has not."""
+Where = Mapping[str, Mapping[str, Block]]
+"""By what is said of a workbook beside a row, its blocks by name."""
 
 
 def page() -> str:
     """Returns the page."""
     plain, live = (Book(blueprint_of(load("default", how))).blocks for how in ((), ("conventions=live",)))
-    groups = (_group(title, list(found), plain, live) for title, found in groupby(terms(), key=lambda term: term.group))
+    others = {f"*in* `{name}`": Book(blueprint_of(load(name))).blocks for name in OTHERS}
+    where = {"": plain, OF_LIVE: live, **others}
+    groups = (_group(title, list(found), where) for title, found in groupby(terms(), key=lambda term: term.group))
     return "\n".join((HEAD, *groups))
 
 
-def _group(title: str, listed: list[Term], plain: Mapping[str, Block], live: Mapping[str, Block]) -> str:
+def _group(title: str, listed: list[Term], where: Where) -> str:
     lines = [f"## {title}\n", "| symbol | term | meaning | row | not |", "|---|---|---|---|---|"]
     for term in listed:
-        block = term.found(plain)
-        blocks = plain if block is not None else live
-        symbol, found = term.symbol(blocks).replace("|", "\\|"), block if block is not None else term.found(live)
-        row = "" if found is None else f"`{found.name}`" + ("" if block is not None else f" {OF_LIVE}")
+        said = next((said for said, blocks in where.items() if term.found(blocks) is not None), "")
+        symbol, found = term.symbol(where[said]).replace("|", "\\|"), term.found(where[said])
+        row = "" if found is None else f"`{found.name}`" + (f" {said}" if said else "")
         lines.append(
             f"| {symbol} | {term.term} | {term.meaning.replace('|', chr(92) + '|')} | {row} | {', '.join(term.avoided)} |"
         )

@@ -23,9 +23,9 @@ from tests.workbooks.tried import DEFAULT, FIRST, SAYS, typed_in
 
 
 @cache
-def groups() -> Book:
-    """Makes the workbook of groups of responses."""
-    return Book(blueprint_of(load("grpo")))
+def others() -> tuple[Book, ...]:
+    """Makes workbooks of other kinds: of groups of responses, of demonstrations, and of pairs."""
+    return tuple(Book(blueprint_of(load(name))) for name in glossary_page.OTHERS)
 
 
 def sheet_of(book: Book, title: str) -> Sheet | None:
@@ -71,7 +71,7 @@ def test_measured_numbers_stand_beside_the_numbers_for_which_they_were_measured_
 
 
 def test_every_change_can_be_tried_in_some_workbook_and_every_cell_of_it_may_be_typed_into() -> None:
-    books = (*BOOKS.values(), groups())
+    books = (*BOOKS.values(), *others())
     found = {each.do for book in books for each in tries(book.blocks)}
     assert found == {each.do for each in all_tries()}
     for book in books:
@@ -116,7 +116,7 @@ def test_page_and_sheet_are_made_of_one_table() -> None:
     assert glossary_page.PAGE.read_text(encoding="utf-8") == glossary_page.page()
     assert glossary_page.CONTRIBUTING.read_text(encoding="utf-8") == glossary_page.contributing()
     assert len({term.term for term in terms()}) == len(terms()) > 45
-    everywhere = {name for book in (*BOOKS.values(), groups()) for name in book.blocks}
+    everywhere = {name for book in (*BOOKS.values(), *others()) for name in book.blocks}
     assert [name for term in terms() for name in term.rows if name not in everywhere] == []
 
 

@@ -81,3 +81,20 @@ def test_walk_goes_back_downhill_for_the_pair_and_every_number_of_it_is_recalcul
     book.save(tmp_path / "a.xlsx")
     proof = book.prove(tmp_path / "a.xlsx")
     assert (proof.failures, proof.total > 15_000) == ([], True)
+
+
+def test_what_the_first_hour_proposes_does_what_it_says(book: Book) -> None:
+    def row(name: str, *settings: str) -> np.ndarray:
+        changed = made(*settings, numbers="dpo-batch") if settings else book
+        return np.asarray(changed.values[changed.blocks[name]], dtype=float)
+
+    assert row("rewards.margins", "dpo.beta=1") == pytest.approx(10 * row("rewards.margins"), rel=1e-12)
+    assert row("preference_loss", "loss.form=hinge") == pytest.approx(np.mean(1 - row("margin.argument")), rel=1e-12)
+    assert row("preference_loss", "loss.form=ipo") == pytest.approx(np.mean((row("margin") - 5) ** 2), rel=1e-12)
+    means = row("margin", "logp.of=mean")
+    assert np.all(np.abs(means) < np.abs(row("margin")) / 2)
+    assert np.count_nonzero((means > 0) != (row("margin") > 0)) == 1
+    pull, grid = (row(name, "loss.label_smoothing=0.1", "dpo.beta=5") for name in ("pull.smoothed", "curve.u"))
+    assert np.array_equal(pull < 0, grid > np.log(9))
+    free = row("chosen.ratio", "reference.used=off")
+    assert free == pytest.approx(row("chosen.logp"), rel=1e-12)

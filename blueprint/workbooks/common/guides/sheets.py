@@ -85,7 +85,9 @@ def _this(each: Try) -> str:
 
 CODE = "The code"
 """The group of terms that stand in the code alone, and on no sheet."""
-WORDS = "the words of RLHF PPO: what each means, by which symbol it goes here, and where it stands"
+WORDS = "the words of RLHF{of}: what each means, by which symbol it goes here, and where it stands"
+BESIDE = ("Demonstrations", "Pairs of responses")
+"""Groups of the terms of what comes before reinforcement learning, or takes its place."""
 DIFFER = (
     "what each library does, by its own defaults and code: a row for each convention in which they are not all alike"
 )
@@ -138,7 +140,8 @@ def glossary_sheet(blocks: Mapping[str, Block]) -> list[Sheet]:
         Section(group, tuple(_term(term, blocks) for term in found), ("stands on", "meaning"))
         for group, found in groupby(known(blocks), key=lambda term: term.group)
     )
-    return [Sheet("Glossary", WORDS, sections, widths=(30, 112), first=None)] if sections else []
+    lead = WORDS.format(of="" if any(section.title in BESIDE for section in sections) else " PPO")
+    return [Sheet("Glossary", lead, sections, widths=(30, 112), first=None)] if sections else []
 
 
 def _term(term: Term, blocks: Mapping[str, Block]) -> Entry:
