@@ -68,12 +68,21 @@ def drawn(
     return Batch(ids, tokens, text, logits, rng.normal(size=rows))
 
 
+def almost_certain() -> Batch:
+    """Makes responses whose tokens the policy writes with a probability so near to 1 that e^A is 1, though A is below 0."""
+    known = drawn(sure=1000, lengths=[5, 1, 5, 5, 1, 5, 1, 1])
+    near = np.where(np.arange(POSITIONS) == 2, 37.5, 60.0)[None, :, None]
+    written = np.eye(TOKENS)[known.ids]
+    return known._replace(logits={**known.logits, "policy": near * (written - 1)})
+
+
 BATCHES: dict[str, Callable[[], Batch]] = {
     "log-ratios of 20 a token": partial(drawn, far=20),
     "log-ratios of 700": partial(drawn, far=700, lengths=[1] * 8, prompt=0),
     "policy and reference the same": partial(drawn, start=True),
     "equal pairs, identical prefixes, none": partial(drawn, same=2, lengths=[2, 2, 1, 1, 5, 3, 0, 4]),
     "certain tokens": partial(drawn, sure=1000),
+    "almost certain tokens": almost_certain,
 }
 
 

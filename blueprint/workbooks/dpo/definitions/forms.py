@@ -135,7 +135,7 @@ def _odds(seen: Sequences, logp: Given, m: Given, s: Steps) -> dict[str, Operand
     s.under("Odds")
     odds = Sides(
         *(
-            s.pair(f"{side}.log_odds", where(less(x[p], 0), x[p] - log(1 - exp(x[p])), 0))
+            s.pair(f"{side}.log_odds", where(less(exp(x[p]), 1), x[p] - log(1 - exp(x[p])), 0))
             for side, x in zip(Sides._fields, seen.policy, strict=True)
         )
     )

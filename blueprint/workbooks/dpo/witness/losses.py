@@ -112,9 +112,9 @@ def odds_forms(r: Nodes, use: Asked) -> None:
     """ORPO (2403.07691, eq. 4 and 7): odds of the mean log-prob; that of certainty, whose odds are without end, counts as 0."""
     for side in SIDES:
         x = r[f"{side}.logp"]
-        below = x < 0
+        below = x.exp() < 1
         safe = torch.where(below, x, -torch.ones_like(x))
-        r[f"{side}.log_odds"] = torch.where(below, safe - torch.log(-torch.expm1(safe)), 0)
+        r[f"{side}.log_odds"] = torch.where(below, safe - torch.log1p(-safe.exp()), 0)
     r["odds.difference"] = r["chosen.log_odds"] - r["rejected.log_odds"]
     r["odds.right"] = log_sigmoid(r["odds.difference"])
     r["loss.orpo"] = -use.number("beta") * r["odds.right"]
