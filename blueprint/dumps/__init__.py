@@ -19,6 +19,7 @@ from blueprint.dumps.read import (
     read_minibatch,
 )
 from blueprint.dumps.recognise import METADATA, Recognised, names_in_metadata, recognise
+from blueprint.dumps.sides import SIDES, check_even, halves
 from blueprint.dumps.step_files import in_order, joined, key_of, missing_in, rows_twice, unsaid
 from blueprint.dumps.together import together, whole_of
 
@@ -28,6 +29,7 @@ __all__ = [
     "METADATA",
     "PLACE_KEYS",
     "SCHEMA",
+    "SIDES",
     "TENSOR",
     "UNUSED",
     "Array",
@@ -44,7 +46,9 @@ __all__ = [
     "Recognised",
     "Share",
     "catalogue_of",
+    "check_even",
     "dump_kinds",
+    "halves",
     "in_order",
     "inspect",
     "joined",

@@ -6,6 +6,7 @@ from typing import Any
 
 from blueprint.dumps import (
     METADATA,
+    SIDES,
     DumpKind,
     MinibatchError,
     Names,
@@ -19,7 +20,7 @@ from blueprint.dumps import (
 from blueprint.inputs.errors import NumbersError
 from blueprint.workbooks.dpo.dumps.said import ALGORITHM, algorithm_of, is_old, settings_said
 from blueprint.workbooks.dpo.dumps.sides import laid_apart
-from blueprint.workbooks.dpo.dumps.step import SIDES, PairStep
+from blueprint.workbooks.dpo.dumps.step import PairStep
 from blueprint.workbooks.dpo.schema import DPO, dpo_presets
 
 NAMES = Names(Path(__file__).parent / "names.csv", DPO)

@@ -4,13 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from blueprint.dumps import Array, MinibatchError, require, rounding
-from blueprint.workbooks.dpo.dumps.step import SIDES
+from blueprint.dumps import SIDES, Array, MinibatchError, check_even, halves, require, rounding
 
-STACKED = {
-    "tokens": "tokens", "mask": "mask", "text": "text", "logprobs": "logprobs", "logprobs_ref": "logprobs_ref",
-    "log_squares": "log_squares",
-}  # fmt: skip
+STACKED = ("tokens", "mask", "text", "logprobs", "logprobs_ref", "log_squares")
 OF_TOKENS = {"logp": "logprobs", "logp_ref": "logprobs_ref"}
 """What is one number of a response, or one of each token; and what it is then."""
 BOTH = ("margin", "loss.pair", "row_index")
@@ -27,26 +23,18 @@ def laid_apart(
     found, names = dict[str, Array](), dict[str, str]()
     for name, array in arrays.items():
         if name in STACKED:
-            _halves(name, array, called[name], found, names)
+            both = halves(name, array, called[name])
+            found |= both
+            names |= dict.fromkeys(both, called[name])
         elif name in BOTH:
             found[name], names[name] = array.reshape(-1), called[name]
         else:
             _one_side(name, array, lengths, called, found, names)
-    _even(found, names)
+    check_even(found, names)
+    _enough(found)
     _masked(found, names)
     _check(found, names)
     return found, names
-
-
-def _halves(name: str, array: Array, called: str, found: dict[str, Array], names: dict[str, str]) -> None:
-    """Takes the first half of the rows for the chosen ones and the second for the rejected ones, as TRL stacks them."""
-    require(
-        len(array) % 2 == 0 and len(array) > 0,
-        f"{called} has {len(array)} rows, expected an even number: all chosen responses, then all rejected ones.",
-    )
-    half = len(array) // 2
-    for side, part in zip(SIDES, (array[:half], array[half:]), strict=True):
-        found[f"{side}.{STACKED[name]}"], names[f"{side}.{STACKED[name]}"] = part, called
 
 
 def _one_side(
@@ -68,20 +56,8 @@ def _one_side(
     names[name] = called[name]
 
 
-def _even(found: Mapping[str, Array], names: Mapping[str, str]) -> None:
-    """Refuses one side without the other, and different numbers of pairs."""
-    counts = {name: len(each) for name, each in found.items()}
-    for name in found:
-        side, _, what = name.partition(".")
-        if side in SIDES:
-            other = f"{SIDES[side == SIDES[0]]}.{what}"
-            require(other in found, f"{names.get(name, name)} is there, and nothing of the kind of the other side.")
-    first = next(iter(counts), "")
-    for name, count in counts.items():
-        require(
-            count == counts[first],
-            f"{names.get(name, name)} has {count} pairs and {names.get(first, first)} {counts[first]}; they need the same.",
-        )
+def _enough(found: Mapping[str, Array]) -> None:
+    """Refuses a file without log-probs."""
     require(
         "chosen.logp" in found or "chosen.logprobs" in found,
         "log-probs of chosen and rejected responses are missing: chosen_logps and rejected_logps, or per_token_logps.",

@@ -8,9 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from blueprint.dumps import Array, Dump
-
-SIDES = ("chosen", "rejected")
+from blueprint.dumps import SIDES, Array, Dump
 
 
 @dataclass(frozen=True)

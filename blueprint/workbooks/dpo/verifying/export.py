@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from blueprint.dumps import Array, MinibatchError, require
+from blueprint.dumps import SIDES, Array, MinibatchError, require
 from blueprint.inputs import LONGEST, Numbers, NumbersError
 from blueprint.verifying import Again, Agreement, Chosen, Settings, Shown, Verdict, ViewOptions
-from blueprint.workbooks.dpo.dumps import SIDES, PairStep
+from blueprint.workbooks.dpo.dumps import PairStep
 from blueprint.workbooks.dpo.logprobs import LARGEST
 from blueprint.workbooks.dpo.offered import PER, WITHOUT, check_asked, presets_of
 from blueprint.workbooks.dpo.verifying.recompute import recompute

@@ -4,9 +4,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blueprint.dumps import Array
+from blueprint.dumps import SIDES, Array
 from blueprint.verifying import Given, Ways
-from blueprint.workbooks.dpo.dumps import SIDES, PairStep
+from blueprint.workbooks.dpo.dumps import PairStep
 
 Fed = dict[str, Tensor]
 MODELS = {"policy": "logprobs", "reference": "logprobs_ref"}

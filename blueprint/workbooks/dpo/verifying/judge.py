@@ -1,7 +1,7 @@
 """Every quantity of a step of DPO that a file may have logged, in the order of derivation."""
 
+from blueprint.dumps import SIDES
 from blueprint.verifying import Axes, Quantity
-from blueprint.workbooks.dpo.dumps import SIDES
 from blueprint.workbooks.dpo.verifying.needs import OF_LOGITS
 
 PAIRS = Axes("pair", "", "pair")

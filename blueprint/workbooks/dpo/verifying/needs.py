@@ -1,7 +1,8 @@
 """What each quantity of a step takes under the conventions in force, and what a file lacks of it."""
 
+from blueprint.dumps import SIDES
 from blueprint.verifying import Settings
-from blueprint.workbooks.dpo.dumps import SIDES, PairStep
+from blueprint.workbooks.dpo.dumps import PairStep
 
 OF_LOGITS = ("logits.chosen", "logits.rejected", "entropy", "token_accuracy")
 TRUE = ("rpo_squared", "rpo_backward", "rpo_forward")

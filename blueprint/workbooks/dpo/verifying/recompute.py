@@ -20,9 +20,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blueprint.dumps import Array
+from blueprint.dumps import SIDES, Array
 from blueprint.verifying import NO_RESULTS, PLAIN, Again, Given, Settings, Ways
-from blueprint.workbooks.dpo.dumps import SIDES, PairStep
+from blueprint.workbooks.dpo.dumps import PairStep
 from blueprint.workbooks.dpo.verifying.feeding import MODELS, WHOLE, Fed, exchanged, fed, given_sums, put
 from blueprint.workbooks.dpo.verifying.needs import lacking
 from blueprint.workbooks.dpo.verifying.room import add_room

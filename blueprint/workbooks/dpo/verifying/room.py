@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from torch import Tensor
 
+from blueprint.dumps import SIDES
 from blueprint.verifying import Again, coarsest
-from blueprint.workbooks.dpo.dumps import SIDES
 from blueprint.workbooks.dpo.verifying.feeding import Fed
 
 UNIT = {"float64": 1e-11, "float32": 1e-6, "float16": 2.0**-8, "bfloat16": 2.0**-6}
