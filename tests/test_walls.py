@@ -86,7 +86,7 @@ MAY_READ |= {f"workbooks.{kind}.witness": (f"workbooks.{kind}.witness", "witness
 # A kind reads its own dumps, and has them verified, through the rooms that do so for all kinds.
 MAY_READ |= {
     f"workbooks.{kind}.{part}": (*MAY_READ[f"workbooks.{kind}"], "dumps", *more)
-    for kind in ("minibatch", "classic_ppo", "grpo", "dpo")
+    for kind in ("minibatch", "classic_ppo", "grpo", "dpo", "reward_model")
     for part, more in (("kind", ("verifying.verdict",)), ("dumps", ()), ("verifying", ("verifying", "witness")))
 }
 # Who alone may import a package.

@@ -5,7 +5,16 @@ from blueprint.dumps.formats import SCHEMA, Array, MinibatchError, Raw, metadata
 from blueprint.dumps.given import Given, rounding
 from blueprint.dumps.inspecting import Inspection, inspect
 from blueprint.dumps.mentioned import mentioned
-from blueprint.dumps.metadata import COUNTED_IN, ENGINE, PLACE_KEYS, Place, Share, run_fields, whole_number
+from blueprint.dumps.metadata import (
+    COUNTED_IN,
+    ENGINE,
+    PLACE_KEYS,
+    Place,
+    Share,
+    forward_option,
+    run_fields,
+    whole_number,
+)
 from blueprint.dumps.names import TENSOR, UNUSED, Names
 from blueprint.dumps.read import (
     DumpKind,
@@ -19,7 +28,7 @@ from blueprint.dumps.read import (
     read_minibatch,
 )
 from blueprint.dumps.recognise import METADATA, Recognised, names_in_metadata, recognise
-from blueprint.dumps.sides import SIDES, check_even, halves
+from blueprint.dumps.sides import SIDES, check_even, halves, pairs_in
 from blueprint.dumps.step_files import in_order, joined, key_of, missing_in, rows_twice, unsaid
 from blueprint.dumps.together import together, whole_of
 
@@ -48,6 +57,7 @@ __all__ = [
     "catalogue_of",
     "check_even",
     "dump_kinds",
+    "forward_option",
     "halves",
     "in_order",
     "inspect",
@@ -62,6 +72,7 @@ __all__ = [
     "naming",
     "not_understood",
     "open_raw",
+    "pairs_in",
     "read_dump",
     "read_minibatch",
     "recognise",

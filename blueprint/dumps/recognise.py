@@ -7,6 +7,7 @@ from typing import Any
 from blueprint.dumps.formats import MinibatchError, Raw, require, same_numbers
 from blueprint.dumps.metadata import FORWARD_OPTIONS, INFO, PLACE_KEYS, SHARE_KEYS
 from blueprint.dumps.names import AID, NAMES, TENSOR, UNUSED, Names, nearest
+from blueprint.dumps.sides import pairs_in
 from blueprint.inputs.catalogue import Catalogue
 from blueprint.inputs.errors import NumbersError
 from blueprint.quoting import unquoted
@@ -157,8 +158,7 @@ def refuse_pairs(found: Recognised) -> None:
         MinibatchError: a tensor is called "chosen" whose counterpart is "rejected".
     """
     names = [*found.called.values(), *found.unused, *found.unknown]
-    pairs = [(name, name.replace("chosen", "rejected")) for name in names if "chosen" in name]
-    for one, other in (pair for pair in pairs if pair[1] in names):
+    for one, other in pairs_in(names):
         raise MinibatchError(
             f"{unquoted(one)} and {unquoted(other)} are pairs of a preferred and another answer (a reward model or DPO), not a "
             "step of PPO: log-probs or scores of both are missing, as docs/dump-hooks.md writes them."

@@ -1,10 +1,17 @@
 """Tensors of pairs, side by side: those that hold all chosen responses and then all rejected ones are laid apart."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from blueprint.dumps.formats import Array, require
 
 SIDES = ("chosen", "rejected")
+
+
+def pairs_in(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Returns the names that have "chosen" in them, each with its counterpart, as far as that is there."""
+    known = list(names)
+    both = ((name, name.replace(*SIDES)) for name in known if SIDES[0] in name)
+    return [pair for pair in both if pair[1] in known]
 
 
 def halves(name: str, array: Array, called: str) -> dict[str, Array]:

@@ -14,6 +14,8 @@ KIND = Kind(
     settings="blueprint.workbooks.reward_model.schema:REWARD_MODEL",
     saved={"scores": ("head.score", "blueprint.workbooks.reward_model.scores_level:numbers_in")},
     numbers=HERE / "numbers",
+    dumps="blueprint.workbooks.reward_model.dumps.read:DUMPS",
+    verifier="blueprint.workbooks.reward_model.verifying:VERIFIER",
     models=HERE / "models.toml",
     gradient="blueprint.workbooks.reward_model.backward:MOVED",
 )

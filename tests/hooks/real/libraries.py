@@ -46,7 +46,7 @@ RUNS = {
         "trl", "trl==1.16.0", _TORCH, ("TRL DPO",),
         ("sigmoid", "bfloat16", "ipo", "norm", "robust", "sft", "shared", "weighted", "precomputed", "alike"), pairs=True,
     ),
-    "trl_reward": Run("trl", "trl==1.16.0", _TORCH, ("TRL reward",), ("plain", "margin", "pad_eos"), pairs=True),
+    "trl_reward": Run("trl", "trl==1.16.0", _TORCH, ("TRL reward",), ("plain", "margin", "pad_eos", "bfloat16"), pairs=True),
     "trl_0_11": Run(
         "trl", "trl==0.11.4", (*_TORCH, "transformers==4.45.2", "rich"), ("TRL 0.11",), ("float32", "bfloat16")
     ),

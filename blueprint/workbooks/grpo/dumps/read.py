@@ -19,6 +19,7 @@ from blueprint.dumps import (
     minibatch_of,
     naming,
     not_understood,
+    pairs_in,
     recognise,
     require,
     whole_number,
@@ -37,7 +38,12 @@ OWN = ("group", "greedy", "rewards_per_func", "truncated")
 
 
 def is_grouped(raw: Raw) -> bool:
-    """Whether a file is a step of GRPO or a relative: it says so, has groups, or says how many responses a prompt has."""
+    """Whether a file is a step of GRPO or a relative: it says so, has groups, or says how many responses a prompt has.
+
+    Pairs of a chosen and a rejected response are none.
+    """
+    if pairs_in(raw.tensors):
+        return False
     names = raw.metadata.get("names")
     told = {*raw.tensors, *raw.texts, *(map(str, names.values()) if isinstance(names, dict) else ())}
     preset = str(raw.metadata.get("preset", ""))

@@ -19,6 +19,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "margin": {"center_rewards_coefficient": 0.01},
     "pad_eos": {},
+    "bfloat16": {"bf16": True},
 }
 
 

@@ -1,0 +1,139 @@
+"""Reads a dump of a step of a reward model, whichever library wrote it: told from other dumps, named, its pairs laid apart."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from blueprint.dumps import (
+    METADATA,
+    SIDES,
+    Array,
+    DumpKind,
+    MinibatchError,
+    Names,
+    Raw,
+    check_even,
+    forward_option,
+    halves,
+    mentioned,
+    naming,
+    not_understood,
+    recognise,
+    require,
+    run_fields,
+    whole_number,
+)
+from blueprint.inputs.errors import NumbersError
+from blueprint.quoting import unquoted
+from blueprint.workbooks.reward_model.dumps.step import ScoredPairs
+from blueprint.workbooks.reward_model.schema import REWARD_MODEL, rm_presets
+
+NAMES = Names(Path(__file__).parent / "names.csv", REWARD_MODEL)
+ALGORITHM, ALGORITHMS = "algorithm", ("reward_model", "reward_modeling", "rm")
+COUNTED = "num_tokens"
+"""What TRL logs of all steps so far together, of which one file says nothing."""
+CENTERED, PAD = "center_rewards_coefficient", "pad_token_id"
+STACKED = ("tokens", "text", "position_scores")
+BEFORE_END = (
+    "the pad is the token that ends the texts: transformers takes the end for a pad, and reads the score in front of it"
+)
+
+
+def is_scored(raw: Raw) -> bool:
+    """Whether a file is a step of a reward model: it says so, or has scores of both sides, and no log-probs."""
+    said = str(raw.metadata.get(ALGORITHM) or "").lower().replace("-", "_")
+    logprobs = any("logp" in name.replace("_", "") for name in raw.tensors)
+    spelled = {name for name in raw.tensors for row in NAMES.meant("tensor", name, None) if row.endswith(".score")}
+    return said in ALGORITHMS or (not said and not logprobs and len(spelled) >= len(SIDES))
+
+
+def step_of(raw: Raw, path: Path) -> ScoredPairs:
+    """Makes a step of a file as it was read.
+
+    Raises:
+        MinibatchError: as `read_dump`; sides of different shapes, scores that are missing or no numbers.
+    """
+    with naming(path):
+        said, logged = raw.metadata.get("hyperparameters") or {}, raw.metadata.get("logged") or {}
+        own = (
+            {key: each for key, each in said.items() if key not in (CENTERED, PAD)} if isinstance(said, dict) else said
+        )
+        kept = {key: each for key, each in logged.items() if key != COUNTED} if isinstance(logged, dict) else logged
+        metadata = {**raw.metadata, "hyperparameters": own, "logged": kept}
+        metadata.pop("preset", None)
+        read = replace(raw, metadata=metadata)
+        found = recognise(read, NAMES, rm_presets)
+        library = found.library and found.library.lower()
+        named = mentioned(metadata, library, NAMES, REWARD_MODEL)
+        tensors, called = _laid_apart({name: raw.tensors[each] for name, each in found.called.items()}, found.called)
+        follows, notes = _follows(said if isinstance(said, dict) else {}, tensors, library)
+        unknown = not_understood(read, list(found.unknown), named, (*METADATA, ALGORITHM), NAMES, REWARD_MODEL)
+        return ScoredPairs(
+            str(path),
+            tensors,
+            {name: raw.dtypes[each] for name, each in called.items()},
+            {**called, **named.called},
+            library=found.library,
+            preset=_preset(raw.metadata, library),
+            notes=(*found.notes, *named.notes, *unknown, *notes),
+            hyperparameters={**follows, **named.settings},
+            logged=named.logged,
+            forward_dtype=forward_option(raw.metadata, "forward_dtype"),
+            **run_fields(raw.metadata),
+        )
+
+
+def _laid_apart(arrays: Mapping[str, Array], called: Mapping[str, str]) -> tuple[dict[str, Array], dict[str, str]]:
+    """Returns tensors of each side, and what the file calls them. Raises MinibatchError where something is missing or odd."""
+    found, names = dict[str, Array](), dict[str, str]()
+    for name, array in arrays.items():
+        made = halves(name, array, called[name]) if name in STACKED else {name: array.reshape(-1)}
+        found |= made
+        names |= dict.fromkeys(made, called[name])
+    check_even(found, names)
+    require("chosen.score" in found, "scores of both sides are missing: rewards_chosen and rewards_rejected, [P].")
+    for side in SIDES:
+        if f"{side}.text" in found:
+            found[f"{side}.text"] = found[f"{side}.text"] == 1
+    for name in [each for each in found if each.rpartition(".")[2] in ("score", "margin")]:
+        bad = np.flatnonzero(~np.isfinite(found[name]))
+        where = f"{unquoted(names[name])}, pair {bad[0] if len(bad) else 0}"
+        require(not len(bad), f"{where}: found no finite number; find out where it comes from first.")
+    return found, names
+
+
+def _follows(
+    said: Mapping[str, Any], tensors: Mapping[str, Array], library: str | None
+) -> tuple[dict[str, float | str], tuple[str, ...]]:
+    """Returns settings that follow from hyperparameters and tensors of TRL, and notes on them."""
+    if library != "trl":
+        return {}, ()
+    found: dict[str, float | str] = {"loss.margin": "typed" if "pair.margin" in tensors else "off"}
+    if CENTERED in said:
+        found["center"] = float(said[CENTERED] or 0)
+    if said.get(PAD) is None or "chosen.tokens" not in tensors or "chosen.text" not in tensors:
+        return found, ()
+    last = [_last_tokens(tensors[f"{side}.tokens"], tensors[f"{side}.text"]) for side in SIDES]
+    ends = bool((np.concatenate(last) == whole_number(said[PAD], PAD)).any())
+    return found | {"score.read": "before_end" if ends else "last_token"}, (BEFORE_END,) if ends else ()
+
+
+def _last_tokens(tokens: Array, text: Array) -> Array:
+    return np.asarray(tokens[np.arange(len(tokens)), text.shape[1] - 1 - text[:, ::-1].argmax(axis=1)])
+
+
+def _preset(metadata: Mapping[str, Any], library: str | None) -> str | None:
+    """Returns the preset that the metadata name, else that of the library. Raises MinibatchError for one there is not."""
+    if metadata.get("preset"):
+        try:
+            return rm_presets().preset(str(metadata["preset"])).name
+        except NumbersError as error:
+            raise MinibatchError(f"metadata, {error}") from error
+    name = {"trl": "trl_1.16_rm"}.get(str(library), f"{library}_rm")
+    return name if name in rm_presets().presets else None
+
+
+DUMPS = DumpKind("a step of a reward model", rm_presets, step_of, is_scored)
