@@ -95,10 +95,9 @@ class Layout:
     body, end, maps: by sheet, the first row below what stays in view, the row after the last, the row of its flow.
     printed: by sheet, the row after the last one that is printed, where that is not its end.
     folds: rows that may be folded away: sheet, first, last.
-    walk, numbered, finder, spread: the lines of the chosen column, the cell of each number that they hold, where the place
-    of the column is found, the ranges of blocks in it.
-    tall: by row of the walk, the column and the text of a cell that is broken into lines.
-    unchanged: where it is said whether anything typed was changed.
+    walk, told, numbered, finder, spread: the lines of the chosen column, those told in words, the cell of each number that they
+    hold, where the place of the column is found, the ranges of blocks in it.
+    tall: by row of the walk, column and text of a cell of several lines. unchanged: where it is said whether typed cells were.
     runs, watch: the cells of every block, and the formulas that watch the others, once they are spelled.
     hangs: the formulas that hang on blanks, each with their numbers, once the watch is spelled.
     judged: where it is said whether all checks and all formulas are well: sheet, row, the defined name of the former.
@@ -116,6 +115,7 @@ class Layout:
     charts: list[PlacedChart] = field(default_factory=list)
     folds: list[tuple[str, int, int]] = field(default_factory=list)
     walk: list[WalkLine | WalkList] = field(default_factory=list)
+    told: list[tuple[int, outline.Told]] = field(default_factory=list)
     numbered: dict[str, tuple[int, int]] = field(default_factory=dict)
     finder: tuple[str, int] | None = None
     tall: dict[int, tuple[int, str]] = field(default_factory=dict)

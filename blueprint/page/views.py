@@ -4,7 +4,7 @@ from collections.abc import Callable
 from textwrap import wrap
 
 from blueprint.language import Block
-from blueprint.page import byhand, charts, grid, layout, names, ruler, steps, styles
+from blueprint.page import byhand, charts, grid, layout, names, ruler, steps, styles, told
 from blueprint.page.cell_writer import SheetPen, origin
 from blueprint.page.outline import (
     Box,
@@ -18,6 +18,7 @@ from blueprint.page.outline import (
     Sample,
     Spread,
     Step,
+    Told,
     Tour,
     Unchanged,
 )
@@ -156,6 +157,7 @@ PLACERS: dict[type, Callable[..., None]] = {
     Sample: _sample,
     Step: steps.place_step,
     Listed: steps.place_list,
+    Told: told.place,
     Spread: _spread,
     Finder: _finder,
     Tour: _tour,

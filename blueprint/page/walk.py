@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from blueprint.language import OFF_WORD, Expr, Op, Reduce, Ref, reference, text
-from blueprint.page import byhand, digits, grid, line_text, names, outline, picking
+from blueprint.page import byhand, digits, grid, line_text, names, outline, picking, told
 from blueprint.page.layout import Layout
 from blueprint.page.steps import (
     DIGITS,
@@ -40,6 +40,8 @@ def lay_walk(layout: Layout) -> None:
             writer.line(line)
         else:
             writer.listed(line)
+    for row, each in layout.told:
+        told.write(row, each, writer)
     for block in layout.spread:
         writer.spread(block)
 

@@ -127,6 +127,20 @@ class Listed:
 
 
 @dataclass(frozen=True)
+class Told:
+    """Numbers of one group of columns side by side, each behind the word of its column: those that count.
+
+    group: a table of 0 and 1, a row for each member that may be picked: 1 stands at the group that is meant. Left out if too many.
+    """
+
+    numbers: Block
+    words: Block
+    counts: Block
+    group: Block
+    says: str
+
+
+@dataclass(frozen=True)
 class Spread:
     """Quantities with one number per member, in the chosen column: a row per member, and under each title a quantity."""
 
@@ -161,7 +175,7 @@ class Judged:
     checks: Block
 
 
-View = Piece | Flow | Entry | Sample | Step | Listed | Spread | Finder | Tour | Unchanged | Judged | Chart
+View = Piece | Flow | Entry | Sample | Step | Listed | Told | Spread | Finder | Tour | Unchanged | Judged | Chart
 """What shows blocks again that stand elsewhere."""
 
 Item = Block | Row | Table | Line | Note | View

@@ -98,3 +98,19 @@ def test_what_the_first_hour_proposes_does_what_it_says(book: Book) -> None:
     assert np.array_equal(pull < 0, grid > np.log(9))
     free = row("chosen.ratio", "reference.used=off")
     assert free == pytest.approx(row("chosen.logp"), rel=1e-12)
+
+
+@pytest.mark.parametrize("pair", [1, 2, 3, 4])
+def test_walk_tells_the_tokens_of_the_pair_that_is_picked(book: Book, pair: int) -> None:
+    picked = Book(book.blueprint.with_typed({"walk.pair": pair}))
+    told = [live.value for live in picked.layout.lives if live.sheet == "Walk" and live.style == "walk list"]
+    assert len(told) == 4
+    for text, side, row in zip(told, (0, 0, 1, 1), ("policy", "reference") * 2, strict=True):
+        words, logprobs, counts = (
+            book.values[book.blocks[name]][2 * (pair - 1) + side]
+            for name in ("word_written", f"{row}.logprobs", "response.tokens")
+        )
+        said = [part.rpartition(" ") for part in str(text).split(", ")]
+        assert [word for word, *_ in said] == list(words[counts == 1])
+        numbers = [float(number.replace("−", "-")) for *_, number in said]
+        assert numbers == pytest.approx(logprobs[counts == 1], abs=5.1e-5)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from blueprint.language import Axis, Block, link, typed
-from blueprint.page.outline import Choice, Finder, Item, Line, Listed, Note, Section, Sheet, Step
+from blueprint.page.outline import Choice, Finder, Item, Line, Listed, Note, Section, Sheet, Step, Told
 from blueprint.workbooks.common.definitions import n, t
 
 
@@ -27,7 +27,7 @@ class InView(NamedTuple):
         return InView(link(f"{sheet}.writes", self.writes), link(f"{sheet}.mask", self.mask), reads)
 
 
-Items = tuple[Block | Step | Listed, ...]
+Items = tuple[Block | Step | Listed | Told, ...]
 Titled = tuple[str, Items]
 """A heading, and the quantities below it."""
 

@@ -1,15 +1,16 @@
 """What Walk derives of one pair: from the log-probs of both responses to the loss, and what the gradient weighs."""
 
+from collections.abc import Iterator
+
 from blueprint.language import Block, typed
-from blueprint.page.outline import Choice, Sheet
+from blueprint.page.outline import Choice, Sheet, Told
 from blueprint.workbooks.common import Rows, titled_sections, walk
 from blueprint.workbooks.dpo.definitions.axes import p
 
+MODELS = {"policy": "logp", "reference": "logp_ref"}
+"""By model the log-prob of a whole response."""
 LEAD = "one pair, derived from top to bottom: pick a pair; every line follows"
 STEPS = {
-    "How likely is each response, to the policy and to the reference?": (
-        "chosen.length", "chosen.logp", "chosen.logp_ref", "rejected.length", "rejected.logp", "rejected.logp_ref",
-    ),
     "How much likelier has each become?": ("chosen.against", "chosen.ratio", "rejected.against", "rejected.ratio"),
     "By how much more has the chosen one gained?": ("margin", "margin.scaled", "margin.argument"),
     "The loss of the pair: how surprising is it that this one was preferred?": (
@@ -28,4 +29,19 @@ def walk_of(rows: Rows) -> tuple[Sheet, Choice, dict[Block, object]]:
     """Outlines the sheet; returns it, the choice of the pair, and what is typed."""
     picked, first = walk.picking((p,), {typed("walk.pair", (), "p", "pair to walk through", decimals=0): 1})
     there = {title: tuple(rows[name] for name in names if name in rows) for title, names in STEPS.items()}
-    return walk.walk_sheet(picked, (), titled_sections(*there.items()), LEAD), picked, first
+    return walk.walk_sheet(picked, (), titled_sections(*_tokens(rows), *there.items()), LEAD), picked, first
+
+
+def _tokens(rows: Rows) -> Iterator[tuple[str, tuple[Block | Told, ...]]]:
+    """Yields what both models say of each token of the chosen response, and of the rejected one; and of the whole of it."""
+    words, counts = rows["word_written"], rows["response.tokens"]
+    for side in ("chosen", "rejected"):
+        lines = (
+            line
+            for model, of in MODELS.items()
+            for line in (
+                Told(rows[f"{model}.logprobs"], words, counts, rows[f"pair.{side}"], f"its tokens, by the {model}"),
+                rows[f"{side}.{of}"],
+            )
+        )
+        yield f"The {side} response, token by token", (rows[f"{side}.length"], *lines)

@@ -1,0 +1,78 @@
+"""Told: the numbers of one group of columns, each behind the word of its column, as one text that follows the choice."""
+
+from collections.abc import Iterator
+
+from blueprint.language import Block
+from blueprint.page import cell_writer, digits, grid, names, outline, picking
+from blueprint.page.steps import EQUATION, MEMBERS, WHERE
+
+BETWEEN = ", "
+MOST = 40
+"""Columns of a group up to which its numbers are told in words."""
+
+
+def place(told: outline.Told, pen: cell_writer.SheetPen) -> None:
+    """Keeps the row of numbers that are told in words, if they are few enough."""
+    if pen.values.size(told.numbers.axes[-1]) <= MOST:
+        pen.layout.told.append((pen.row, told))
+        pen.row += 1
+
+
+def write(row: int, told: outline.Told, writer: picking.Picker) -> None:
+    """Spells the line: which group is meant for each member, the one picked, and right of it word and number of every column."""
+    pen, places = writer.pen, [*_found(told, writer)]
+    for column, (formula, place) in enumerate(places, MEMBERS):
+        pen.live(row, column, formula, place, "as print")
+    picked, (axis,) = writer.at[writer.choice.across[0]], writer.choice.across
+    here = MEMBERS + len(places)
+    among = grid.area(row, MEMBERS, row, here - 1, fixed=True)
+    number = f"{names.defined_name(writer.choice.numbers[0].name)}-{axis.start - 1}"
+    pen.live(row, here, f"=INDEX({among},1,{number})", places[picked][1], "as print")
+    group = int(places[picked][1] - 1) // _stride(told, writer)
+    pieces = [
+        _piece(told, writer, row, (here, here + 1 + 2 * member), (group, member))
+        for member in range(writer.values.size(told.numbers.axes[-1]))
+    ]
+    pen.name(row, told.numbers.symbol, told.says)
+    pen.link(row, WHERE, told.numbers)
+    joined = "&".join(cell for cell, _ in pieces)
+    printed = "".join(text for _, text in pieces)[len(BETWEEN) :]
+    pen.live(row, EQUATION, f"=MID({joined},{len(BETWEEN) + 1},9999)", digits.Print(printed), "walk list")
+
+
+def _stride(told: outline.Told, writer: picking.Picker) -> int:
+    return grid.stride(writer.values.size(told.numbers.axes[-1]))
+
+
+def _found(told: outline.Told, writer: picking.Picker) -> Iterator[tuple[str, float]]:
+    """Yields for each member that may be picked how far from the first group its own begins, counted from 1."""
+    place, table = writer.layout.places[told.group], writer.values[told.group]
+    members, groups = table.shape
+    for member in range(members):
+        (top, left), (_, right) = (place.cell(told.group, (member, group)) for group in (0, groups - 1))
+        span = f"{grid.quoted(place.sheet)}!{grid.area(top, left, top, right, fixed=True)}"
+        yield f"=MATCH(1,{span},0)", float(1 + list(table[member]).index(1) * _stride(told, writer))
+
+
+def _piece(
+    told: outline.Told, writer: picking.Picker, row: int, at: tuple[int, int], member: tuple[int, int]
+) -> tuple[str, str]:
+    """Spells the number of one column, and behind it its word with the number; returns the cell of that, and its text."""
+    here, column = at
+    pick = f"{grid.address(row, here, fixed=True)}+{member[1]}"
+    value = float(writer.values.cell(told.numbers, *member))
+    writer.pen.live(row, column, f"=INDEX({_row(told.numbers, writer)},{pick})", value, "as print")
+    number = digits.Operand(value, grid.address(row, column))
+    word = str(writer.values.cell(told.words, *member))
+    says = f"{BETWEEN}{word} {number.printed(digits.SHOWN)}" if writer.values.cell(told.counts, *member) == 1 else ""
+    counts, words = (f"INDEX({_row(block, writer)},{pick})" for block in (told.counts, told.words))
+    formula = f'=IF({counts}=1,"{BETWEEN}"&{words}&" "&{number.printed_formula(str(digits.SHOWN))},"")'
+    writer.pen.live(row, column + 1, formula, digits.Print(says), "as print")
+    return grid.address(row, column + 1), says
+
+
+def _row(block: Block, writer: picking.Picker) -> str:
+    """Returns the range of a row over all groups, from the first column of the first to the last of the last."""
+    place, (groups, members) = writer.layout.places[block], (writer.values.size(axis) for axis in block.axes)
+    (top, left), (_, right) = (place.cell(block, at) for at in ((0, 0), (groups - 1, members - 1)))
+    return f"{grid.quoted(place.sheet)}!{grid.area(top, left, top, right, fixed=True)}"
