@@ -21,7 +21,7 @@ SHOWN = {
 """Conventions that the first sheet shows."""
 FLOW = (
     (("texts", "word_written"), ("labels", "label.id"), ("which count", "label.counts"), ("share of each", "loss.share"),
-     ("weight", "loss.weight")),
+     ("weight", "label.weight")),
     (("policy", "policy.logits"), ("π", "policy.p"), ("log π of the label", "policy.logprobs"), ("cost of it", "loss.of_token"),
      ("LOSS", "total_loss")),
 )  # fmt: skip

@@ -30,7 +30,7 @@ OWN = (
          equation(lambda b: 1 / (size(n) * size(t)) + 0 * b("label.length")))),
     *of("loss.share.microbatches",
         ("microbatches-forgotten", "It is not divided by the number of microbatches: their losses add up.", row("share.part"))),
-    *of("loss.weight",
+    *of("label.weight",
         ("not-masked", "The mask is forgotten: every position weighs.", without("label.counts")),
         ("share-forgotten", "The share is forgotten: it is a sum, not a mean.", without("loss.share"))),
     *of("loss.of_token",

@@ -44,7 +44,7 @@ from blueprint.workbooks.sft.sheets.walk import walk_of
 from blueprint.workbooks.sft.steps import Derived, derived
 
 LOOKED_FOR = (
-    "label.id", "label.counts", "label.total", "loss.share", "loss.weight", "loss.of_token", "total_loss", "nll", "perplexity",
+    "label.id", "label.counts", "label.total", "loss.share", "label.weight", "loss.of_token", "total_loss", "nll", "perplexity",
     "token_accuracy", "entropy",
 )  # fmt: skip
 """Rows that one looks for; they are marked."""

@@ -20,13 +20,13 @@ KIND = kind_named("sft")
 NAMED = (
     ("label.id", "shift-forgotten"), ("label.counts", "prompt-counted"), ("label.counts", "end-token-out"),
     ("label.counts", "everything-counts"), ("loss.share", "mean-of-means"), ("loss.share", "texts-alike"),
-    ("loss.share", "texts-for-tokens"), ("loss.weight", "not-masked"), ("loss.of_token", "probability-for-log-prob"),
+    ("loss.share", "texts-for-tokens"), ("label.weight", "not-masked"), ("loss.of_token", "probability-for-log-prob"),
     ("nll", "mean-over-texts"), ("perplexity", "upside-down"), ("watch.hit", "not-masked"),
 )  # fmt: skip
 """Rows, and misconceptions of the list."""
 OTHERS: dict[str, Callable[[dict[str, Block]], Operand]] = {
     "microbatch.loss": lambda rows: rows["microbatch.tokens"][b] * rows["microbatch.share"][b],
-    "watch.entropy_of_token": lambda rows: rows["policy.entropy"][n, t] * rows["loss.weight"][n, t],
+    "watch.entropy_of_token": lambda rows: rows["policy.entropy"][n, t] * rows["label.weight"][n, t],
     "policy.logits.grad": lambda rows: rows["policy.p"][n, t, v] * rows["policy.logprobs.grad"][n, t],
 }
 """Rows, and another equation: of the last, a slope that has forgotten the one-hot."""

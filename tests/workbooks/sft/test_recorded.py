@@ -123,7 +123,7 @@ def test_what_is_watched_is_what_trl_logs() -> None:
 def test_the_gradient_at_a_logit_is_the_share_times_p_minus_one_hot() -> None:
     (place,) = (place for place, run in enumerate(runs()) if "grad_logits" in run.out)
     one_hot = np.eye(8)[batch()["rollout.written"].astype(int)]
-    found = of("loss.weight", place)[..., None] * (batch()["p"] - one_hot)
+    found = of("label.weight", place)[..., None] * (batch()["p"] - one_hot)
     assert np.abs(found - np.array(runs()[place].out["grad_logits"])).max() <= 1e-11
 
 

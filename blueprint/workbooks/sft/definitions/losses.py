@@ -28,7 +28,7 @@ def loss(logp: Given, of: Labels, given: Rows, s: Steps) -> Loss:
     s.under("What each token costs")
     likely = s.row("dft.probability", exp(logp[n, t]))
     weight = s.held("dft.used", s.pick("dft.weight", (n, t), "loss.dft", off=1, on=likely[n, t]))
-    w = s.row("loss.weight", of.counts[n, t] * share[n] * weight[n, t])
+    w = s.row("label.weight", of.counts[n, t] * share[n] * weight[n, t])
     each = s.row("loss.of_token", -(w[n, t] * logp[n, t]))
     s.under("The loss")
     rows = s.each("loss.of_text", Sum(t, each[n, t]))

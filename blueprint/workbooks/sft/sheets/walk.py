@@ -11,7 +11,7 @@ STEPS = {
         "policy.label_logit", "policy.top", "policy.logsumexp", "policy.logprobs", "dft.probability", "watch.hit",
     ),
     "Its share of the loss": ("label.length", "label.total", "share.step", "share.row", "share.part", "loss.share", "dft.used",
-                              "loss.weight"),
+                              "label.weight"),
     "What it costs": ("loss.of_token", "loss.of_text", "total_loss", "nll", "perplexity"),
 }  # fmt: skip
 """The rows of each section, in the order of computation."""

@@ -12,8 +12,8 @@ def loss_rows(of: Texts, label: Named, logp: Tensor, use: Asked) -> Named:
     rows = Nodes({"policy.logprobs": logp})
     for name, each in (shares(of, label, logp.detach(), use) | weights(logp.detach(), use)).items():
         rows[name] = each
-    rows["loss.weight"] = label["label.counts"] * rows["loss.share"][:, None] * rows["dft.used"]
-    rows["loss.of_token"] = -rows["loss.weight"] * logp
+    rows["label.weight"] = label["label.counts"] * rows["loss.share"][:, None] * rows["dft.used"]
+    rows["loss.of_token"] = -rows["label.weight"] * logp
     rows["loss.of_text"] = rows["loss.of_token"].sum(1)
     rows["total_loss"] = rows["loss.of_text"].sum()
     rows["microbatch.loss"] = rows["microbatch.inside"] @ rows["loss.of_text"].detach()
