@@ -59,7 +59,7 @@ def build(
 ) -> None:
     """Write a workbook, and have every formula of it recalculated."""
     found, loaded = options.chosen(numbers, overrides, chosen)
-    path = output or Path("rlhf_ppo.xlsx" if loaded.name == "default" else f"{loaded.name}.xlsx")
+    path = output or Path("rlhf_ppo.xlsx" if loaded.name == "default" else f"{loaded.name.replace('/', '-')}.xlsx")
     refuse_target(path, force)
     with door.ending_in(door.Ended, NoNumber, before="nothing was written: "):
         book = Book(blueprint_of(loaded))

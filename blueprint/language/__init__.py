@@ -22,6 +22,7 @@ from blueprint.language.functions import (
     maximum,
     minimum,
     number,
+    rounded,
     size,
     sqrt,
     tanh,
@@ -63,6 +64,6 @@ __all__ = [
     "equal", "equation", "equations", "escaped", "excel", "exp", "explained", "fill", "filled", "filled_by", "find", "in_order",
     "is_off", "join", "latex_equation", "latex_equations", "latex_explained", "latex_symbol", "less", "link", "log",
     "match", "maximum", "minimum", "needs", "number", "origin", "places_of", "printed", "reads", "rebuilt", "reference",
-    "reindexed", "require", "schedule", "size", "spell", "spell_formula", "sqrt", "tanh", "text", "transposed", "typed",
+    "reindexed", "require", "rounded", "schedule", "size", "spell", "spell_formula", "sqrt", "tanh", "text", "transposed", "typed",
     "walk", "where",
 ]  # fmt: skip

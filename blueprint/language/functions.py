@@ -27,6 +27,11 @@ def sqrt(x: Operand) -> Op:
     return Op("sqrt", (wrap(x),))
 
 
+def rounded(x: Operand, decimals: Operand) -> Op:
+    """Rounds x to a number of decimals, halves away from 0, as a sheet does. It has no slope: nothing can be learned through it."""
+    return Op("rounded", (wrap(x), wrap(decimals)))
+
+
 def maximum(a: Operand, b: Operand) -> Op:
     """Takes the larger of two numbers; the largest along an axis is `Max`."""
     return Op("maximum", (wrap(a), wrap(b)))

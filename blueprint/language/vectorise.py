@@ -23,6 +23,7 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "log": np.log,
     "tanh": np.tanh,
     "sqrt": np.sqrt,
+    "rounded": lambda a, d: np.copysign(np.floor(np.abs(a) * 10.0**d + 0.5) / 10.0**d, a) + 0.0,
     "maximum": np.maximum,
     "minimum": np.minimum,
     "less": lambda a, b: _compared(np.less, a, b),

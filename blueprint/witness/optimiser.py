@@ -12,6 +12,8 @@ RATES = {
     f"optimiser.{name}"
     for name in ("lr", "beta1", "beta2", "eps", "weight_decay", "max_norm", "critic_lr", "critic_max_norm")
 }
+DECIMALS = "handed.decimals"
+"""Where a file says to how many decimals the last weights are rounded."""
 OPTIMISERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
 
 
@@ -39,6 +41,7 @@ class Stepper:
             decay = rates["weight_decay"]
             self.optimisers.append(OPTIMISERS[self.kind](part, lr=rates[f"{own}lr"], weight_decay=decay, **more))
         self.names = [name for name, _, _ in groups]
+        self.decimals = float(single(file, DECIMALS)) if DECIMALS in file else None
 
     def step(self, gradients: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Takes a step, and returns what it shows, by name; the weights after it stand in `weights`."""
@@ -57,7 +60,14 @@ class Stepper:
             optimiser.step()
         for name, weight in self.weights.items():
             found |= {f"gradient.{name}": scaled[name], name: weight.detach().clone()} | self._state(name, weight)
+            found |= {f"handed.{name}": self._rounded(weight)} if self.decimals is not None else {}
         return found
+
+    def _rounded(self, weight: Tensor) -> Tensor:
+        """Returns a weight as the next stage begins with it: rounded to decimals, halves away from 0."""
+        scale = 10.0 ** (self.decimals or 0)
+        size = (weight.detach().abs() * scale + 0.5).floor() / scale
+        return torch.where(weight < 0, -size, size)
 
     def _state(self, name: str, weight: Tensor) -> Named:
         """Returns the moments of a weight, and the direction in which it went."""

@@ -106,9 +106,11 @@ class Kind:
         return next((level for level in map(self.level, self.levels) if level.presets), None)
 
     def built_in(self) -> dict[str, Path]:
-        """Return the built-in numbers files by name, the default first."""
-        files = self.numbers.glob("*.toml") if self.numbers else ()
-        return {path.stem: path for path in sorted(files, key=lambda path: (path.stem != "default", path))}
+        """Return the built-in numbers files by name, the default first; one in a folder is called by both, `pipeline/sft`."""
+        if not self.numbers:
+            return {}
+        files = {path.relative_to(self.numbers).with_suffix("").as_posix(): path for path in self.numbers.rglob("*.toml")}
+        return {name: files[name] for name in sorted(files, key=lambda name: (name != "default", "/" in name, name))}
 
 
 def imported(part: Any) -> Any:

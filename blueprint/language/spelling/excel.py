@@ -38,6 +38,7 @@ EXCEL: dict[str, Rule] = {
     "log": call("LN({})"),
     "tanh": call("TANH({})"),
     "sqrt": call("SQRT({})"),
+    "rounded": call("ROUND({},{})", 2),
     "maximum": call("MAX({},{})", 2),
     "minimum": call("MIN({},{})", 2),
     "less": Rule("IF({}<{},1,0)", ATOM, (SUM, SUM)),

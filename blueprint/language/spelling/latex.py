@@ -21,6 +21,7 @@ LATEX: dict[str, Rule] = {
     "log": call(r"\ln\left( {} \right)"),
     "tanh": call(r"\tanh\left( {} \right)"),
     "sqrt": call(r"\sqrt{{{}}}"),
+    "rounded": call(r"\operatorname{{round}}\left( {}, {} \right)", 2),
     "maximum": call(r"\max\left( {}, {} \right)", 2),
     "minimum": call(r"\min\left( {}, {} \right)", 2),
     "less": call(r"\left[ {} < {} \right]", 2),

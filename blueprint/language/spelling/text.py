@@ -51,6 +51,7 @@ TEXT: dict[str, Rule] = {
     "log": call("ln({})"),
     "tanh": call("tanh({})"),
     "sqrt": call("√({})"),
+    "rounded": call("round({}, {})", 2),
     "maximum": call("max({}, {})", 2),
     "minimum": call("min({}, {})", 2),
     "less": call("[{} < {}]", 2),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from blueprint.language import Block, again, link, typed
+from blueprint.language import Block, again, block, link, rounded, typed
 from blueprint.language.gradient import Gradient
 from blueprint.page.outline import Blueprint, Sheet, blocks_on
 from blueprint.page.outline.again import sheet_again
 from blueprint.workbooks.common.definitions.optimiser import START, Slope, step
 from blueprint.workbooks.common.definitions.rates import Group, rates
 from blueprint.workbooks.common.epochs.sheets import Epoch, mark, update_sheet
-from blueprint.workbooks.common.epochs.update import RANGES, Update
+from blueprint.workbooks.common.epochs.update import DECIMALS, RANGES, Update
 from blueprint.workbooks.common.sheets.backward import with_backward
 
 BY = "optimiser.by"
@@ -76,17 +76,51 @@ def with_epochs(
         sheets = tuple(_again(sheet, copies, number) for sheet in repeated) if copies else ()
         epochs.append(Epoch(number, here, sheets, stepped))
         state, weights = stepped.state, dict(stepped.new)
-    return _joined(first, epochs, update, groups, of)
+    return (
+        _joined(first, epochs, update, groups, of)
+        if update.decimals is None
+        else _handed(first, epochs, update, groups, of)
+    )
 
 
 def _again(sheet: Sheet, copies: Mapping[Block, Block], number: str) -> Sheet:
     return sheet_again(sheet, copies, f"{sheet.title} {number}", f"epoch {number}: {sheet.lead}")
 
 
-def _joined(
+def _handed(
     first: Blueprint, epochs: list[Epoch], update: Update, groups: tuple[Group, ...], of: Repeated
 ) -> Blueprint:
-    """Puts the sheets of all epochs in their order, and behind them those that set them side by side."""
+    """Rounds the weights after the last step, as the workbook of the next stage begins with them."""
+    decimals = typed(
+        DECIMALS, (), "d", "decimals to which weights are rounded that the next stage begins with", decimals=0
+    )
+    last = epochs[-1]
+    made = []
+    for name, weight in last.stepped.new.items():
+        each = block(
+            f"update{last.number}.handed.{name}",
+            weight.axes,
+            f"{weight.symbol}_d",
+            f"{weight.symbol}, rounded: handed over",
+        )
+        each[weight.axes] = rounded(weight[weight.axes], decimals)
+        made.append(each)
+    stepped = replace(last.stepped, rows=(*last.stepped.rows, *made))
+    whole = _joined(first, [*epochs[:-1], replace(last, stepped=stepped)], update, groups, of, (decimals,))
+    return replace(
+        whole, typed={**whole.typed, decimals: update.decimals}, ranges={**whole.ranges, decimals: of.ranges[DECIMALS]}
+    )
+
+
+def _joined(
+    first: Blueprint,
+    epochs: list[Epoch],
+    update: Update,
+    groups: tuple[Group, ...],
+    of: Repeated,
+    also: tuple[Block, ...] = (),
+) -> Blueprint:
+    """Puts the sheets of all epochs in their order, and behind them those that set them side by side. also: typed besides rates."""
     kind = typed(BY, (), "by", "the optimiser that the formulas are of", text=True)
     of_rates = list(dict.fromkeys(each for group in groups for each in group.rows))
     last = next(sheet for sheet in first.sheets if sheet.title == of.again[-1])
@@ -96,7 +130,7 @@ def _joined(
         sheets.append(sheet)
         if sheet is last:
             for epoch in epochs:
-                sheets += [*epoch.sheets, update_sheet(epoch, [kind, *of_rates] if epoch is epochs[0] else [])]
+                sheets += [*epoch.sheets, update_sheet(epoch, [kind, *of_rates, *also] if epoch is epochs[0] else [])]
             sheets += beside
     given = {kind: update.by, **{each: update.rates[each.name] for each in of_rates if each.typed}}
     # An update has its gradients; those of the libraries come with the key gradients, which a reopened file has again.

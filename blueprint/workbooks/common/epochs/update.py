@@ -19,6 +19,9 @@ MOST_EPOCHS = 8
 ABOUT = "how the new weights come about"
 NO_STEPS = "nothing, since no optimiser takes steps"
 NORM_EPS = "optimiser.norm_eps"
+DECIMALS = "handed.decimals"
+"""The block in which stands to how many decimals weights are rounded that another workbook begins with."""
+MOST_DECIMALS = 6
 LIMITS: Mapping[str, tuple[float, float, float, str]] = {
     "lr": (0, 1e6, 0.02, "learning rate"),
     "beta1": (0, 0.9999999, 0.9, "how much of the mean gradient Adam keeps"),
@@ -28,9 +31,9 @@ LIMITS: Mapping[str, tuple[float, float, float, str]] = {
     "max_norm": (1e-12, 1e6, 1.0, "the largest norm of the whole gradient, or off"),
 }
 """The least, the most, the default, and what it is."""
-RANGES = {f"optimiser.{name}": limits[:2] for name, limits in LIMITS.items()}
+RANGES = {f"optimiser.{name}": limits[:2] for name, limits in LIMITS.items()} | {DECIMALS: (0, MOST_DECIMALS)}
 """What may be typed in a sheet."""
-RATES = (*RANGES, NORM_EPS)
+RATES = (*(name for name in RANGES if name != DECIMALS), NORM_EPS)
 """The blocks in which rates are typed."""
 _LIMIT = Annotated[
     Number,
@@ -48,11 +51,13 @@ class Update:
         by: typed, where no optimiser makes them; sgd, adam or adamw, where they are steps along the gradient.
         epochs: how often the batch is gone through.
         rates: the numbers of the optimiser, by the names under which they stand in a file.
+        decimals: to how many the last weights are rounded for the workbook that begins with them; None: for none.
     """
 
     by: str = TYPED
     epochs: int = 1
     rates: Mapping[str, float] = field(default_factory=dict)
+    decimals: int | None = field(default=None, kw_only=True)
 
     @property
     def facts(self) -> dict[str, str]:
@@ -86,7 +91,12 @@ def parts(typed: str, passes: str) -> tuple[Part, Part]:
     return Part("update.by", by, (), typed, TYPED, "adamw"), Part("update.epochs", count, (), passes, 1, 4)
 
 
-PARTS = (*parts("typed: the weights stay as they are", "steps, each on the whole batch"), *map(rate, LIMITS))
+PARTS = (
+    *parts("typed: the weights stay as they are", "steps, each on the whole batch"),
+    *map(rate, LIMITS),
+    Part("update.decimals", Annotated[Whole, between(0, MOST_DECIMALS, "a whole number")], (),
+         "to how many decimals the last weights are rounded for the next stage", None, 2, "none are handed over"),
+)  # fmt: skip
 """The keys of a kind that takes steps on whole batches."""
 
 
@@ -100,7 +110,7 @@ def update_of(draft: Draft) -> Update:
     if by == TYPED:
         refuse_typed(draft, PARTS[1:])
         return Update()
-    return Update(by, draft.parts["update.epochs"], rates_of(draft))
+    return Update(by, draft.parts["update.epochs"], rates_of(draft), decimals=draft.parts.get("update.decimals"))
 
 
 def rates_of(draft: Draft) -> dict[str, float]:
@@ -133,9 +143,9 @@ def update_in(file: File, names: Iterable[str] = RATES) -> Update:
     said = file.file.noted
     if "update" not in said:
         return Update()
-    return Update(
-        said["update"], int(said["epochs"]), {name: float(file.array(name, 0)) for name in names if name in file}
-    )
+    decimals = int(file.array(DECIMALS, 0)) if DECIMALS in file else None
+    rates = {name: float(file.array(name, 0)) for name in names if name in file}
+    return Update(said["update"], int(said["epochs"]), rates, decimals=decimals)
 
 
 def values_of(update: Update) -> dict[str, object]:
@@ -143,4 +153,5 @@ def values_of(update: Update) -> dict[str, object]:
     if update.by == TYPED:
         return {}
     rates = {f"update.{name.partition('.')[2]}": each for name, each in update.rates.items() if name != NORM_EPS}
-    return {"update.by": update.by, "update.epochs": update.epochs, **rates}
+    handed = {} if update.decimals is None else {"update.decimals": update.decimals}
+    return {"update.by": update.by, "update.epochs": update.epochs, **rates, **handed}
