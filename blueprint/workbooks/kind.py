@@ -109,7 +109,9 @@ class Kind:
         """Return the built-in numbers files by name, the default first; one in a folder is called by both, `pipeline/sft`."""
         if not self.numbers:
             return {}
-        files = {path.relative_to(self.numbers).with_suffix("").as_posix(): path for path in self.numbers.rglob("*.toml")}
+        files = {
+            path.relative_to(self.numbers).with_suffix("").as_posix(): path for path in self.numbers.rglob("*.toml")
+        }
         return {name: files[name] for name in sorted(files, key=lambda name: (name != "default", "/" in name, name))}
 
 
