@@ -7,7 +7,7 @@ computation of which every kind of workbook has its options.
 from blueprint.witness.asked import Asked, Nodes
 from blueprint.witness.batch import UPPER, Batch, Rows, add_settings, add_verdicts
 from blueprint.witness.checks import add_clip_curve, add_dots, shown_words
-from blueprint.witness.libraries import LIBRARY, NAMES, Stated, add_preferred
+from blueprint.witness.libraries import LIBRARY, NAMES, Stated, add_alone, add_preferred
 from blueprint.witness.losses import between, lowest_ratio, surrogates
 from blueprint.witness.metrics import explained
 from blueprint.witness.optimiser import Stepper
@@ -108,6 +108,7 @@ __all__ = [
     "Whole",
     "WitnessError",
     "Witnessed",
+    "add_alone",
     "add_clip_curve",
     "add_dots",
     "add_pictures",

@@ -8,6 +8,12 @@ from blueprint.workbooks.dpo.witness.places import Places
 from blueprint.workbooks.dpo.witness.start import Start
 
 
+def once(batch: Batch, start: Start, places: Places, use: Asked) -> Named:
+    """Returns every row of one pass: from where it starts to the loss, and back where the file shows gradients."""
+    found = start.rows | steps(start.known, places, use)
+    return found | gradient_rows(batch, start, places, use) if f"policy.logprobs{GRAD}" in batch.files[0] else found
+
+
 def gradient_rows(batch: Batch, start: Start, places: Places, use: Asked) -> Named:
     """Returns ∂L/∂x by `x.grad` for every row x of which the file shows one, and which way each token is pulled."""
     with torch.enable_grad():

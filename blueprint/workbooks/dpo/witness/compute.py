@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from blueprint.witness import GRAD, Asked, Batch, File, Named, Rows, Tie, add_settings, add_verdicts
-from blueprint.workbooks.dpo.witness.backward import gradient_rows
+from blueprint.witness import Asked, Batch, File, Named, Rows, Tie, add_settings, add_verdicts
+from blueprint.workbooks.dpo.witness.backward import once
 from blueprint.workbooks.dpo.witness.given import RATIO, UNSET, from_logprobs
-from blueprint.workbooks.dpo.witness.once import steps
+from blueprint.workbooks.dpo.witness.libraries import add_libraries
 from blueprint.workbooks.dpo.witness.places import Places
 from blueprint.workbooks.dpo.witness.reading import RESPONSE, from_texts, typed_distances
 from blueprint.workbooks.dpo.witness.seen import chart_rows
@@ -30,14 +30,9 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
     found |= stepped_rows(batch, start, found, lambda begun: once(batch, begun, places, use))
     found |= chart_rows(batch, found | typed, use)
     rows.add({name: each[None].to(batch.dtype) for name, each in found.items()}, whole=True)
+    add_libraries(batch, rows, start, places)
     add_verdicts(batch, rows, distances(batch, rows))
     return ()
-
-
-def once(batch: Batch, start: Start, places: Places, use: Asked) -> Named:
-    """Returns every row of one pass: from where it starts to the loss, and back where the file shows gradients."""
-    found = start.rows | steps(start.known, places, use)
-    return found | gradient_rows(batch, start, places, use) if f"policy.logprobs{GRAD}" in batch.files[0] else found
 
 
 def begun(batch: Batch, rows: Rows) -> Start:
