@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.book import Book
+from blueprint.inputs import load
+from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.registry import witness_of
 from tests.audit import spoil
 from tests.page.basic import Change, edit
 from tests.page.workshop import Array, made
@@ -56,6 +61,24 @@ def test_ironcalc_and_torch_have_the_numbers_of_the_definitions(board: Switchboa
     assert wrong(preset, found) == []
     assert found["total_loss"].item() == pytest.approx(loss(preset), abs=TOLERANCE)
     assert apart(book(preset), rows=300) == {}
+
+
+def test_far_logits_and_a_policy_that_is_the_reference_still() -> None:
+    """Log-ratios of hundreds on chosen responses, of 0 on the others: every slope is torch's, and ironcalc has every number."""
+    base = load("dpo-batch", ("preset=simpo", "gradients=on"))
+    chosen = np.array(base["text.chosen"])[:, None, None]
+    logits = np.where(chosen > 0, 300 * np.array(base["policy.logits"]), np.array(base["reference.logits"]))
+    far = Book(blueprint_of(replace(base, parts={**base.parts, "policy.logits": logits})))
+    arrays = {block.name: array for block, array in far.values.arrays.items()}
+    (theirs,) = witness_of([arrays], device="cpu")
+    assert np.abs(arrays["chosen.against"]).max() > 500
+    assert {
+        name: each for name, array in theirs.items() if not (each := distance(arrays[name], array)) <= TOLERANCE
+    } == {}
+    assert any(name.endswith(".grad") for name in theirs)
+    found = Switchboard(far).switched("simpo", {})
+    ours = {block.name: array for block, array in far.values.arrays.items() if not block.typed}
+    assert [name for name, each in ours.items() if not distance(each, found[name]) <= TOLERANCE] == []
 
 
 @pytest.mark.usefixtures("needs_libreoffice")
