@@ -44,4 +44,5 @@ def _tokens(rows: Rows) -> Iterator[tuple[str, tuple[Block | Told, ...]]]:
                 rows[f"{side}.{of}"],
             )
         )
-        yield f"The {side} response, token by token", (rows[f"{side}.length"], *lines)
+        length = (rows[f"{side}.length"],) if f"{side}.length" in rows else ()
+        yield f"The {side} response, token by token", (*length, *lines)
