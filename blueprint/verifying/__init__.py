@@ -15,6 +15,7 @@ from blueprint.verifying.lines import (
     settled,
     step_lines,
 )
+from blueprint.verifying.picked import agreement_of, picked
 from blueprint.verifying.recompute import Replay, replay
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose, known_device, shown
@@ -77,6 +78,7 @@ __all__ = [
     "Watch",
     "Way",
     "Ways",
+    "agreement_of",
     "before_first_update",
     "causes_of",
     "choose",
@@ -96,6 +98,7 @@ __all__ = [
     "last_digit",
     "lines_of",
     "one_thread",
+    "picked",
     "read_dumps",
     "replay",
     "settled",

@@ -7,7 +7,7 @@ import numpy as np
 
 from blueprint.dumps import SIDES, Array, MinibatchError, require
 from blueprint.inputs import LONGEST, Numbers, NumbersError
-from blueprint.verifying import Again, Agreement, Chosen, Settings, Shown, Verdict, ViewOptions
+from blueprint.verifying import Again, Agreement, Chosen, Settings, Shown, Verdict, ViewOptions, agreement_of, picked
 from blueprint.workbooks.dpo.dumps import PairStep
 from blueprint.workbooks.dpo.logprobs import LARGEST
 from blueprint.workbooks.dpo.offered import PER, WITHOUT, check_asked, presets_of
@@ -15,8 +15,6 @@ from blueprint.workbooks.dpo.verifying.recompute import recompute
 
 NEAR = 1e-10
 """How far |a − b| may be, over 1 + the largest of a row: both are float64, a cell has 15 digits, and losses are steep."""
-FEW, ALL = 4, 8
-"""Pairs of a larger step that are shown unasked, and pairs of a step that is shown whole."""
 ROWS = {"chosen.logged": "chosen.reward", "rejected.logged": "rejected.reward", "loss.pair": "loss.pair"}
 NUMBERS = ("rewards.margins", "rewards.accuracies", "preference_loss", "total_loss")
 IDS_SHOWN = 30
@@ -47,9 +45,7 @@ def shown(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> Shown:
     remarks = (
         () if view.all else ("The losses are those of the pairs shown; of the whole step they are what verify says.",)
     )
-    return Shown(
-        view.label, remarks, lambda name: numbers_of(view, name), lambda arrays: agreement(arrays, again, view)
-    )
+    return Shown(view.label, remarks, lambda name: numbers_of(view, name), lambda arrays: agreement(arrays, again))
 
 
 def _view(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> View:
@@ -57,7 +53,7 @@ def _view(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> View:
     batch = found.batch
     if lacks := found.lacks.get("total_loss"):
         raise MinibatchError(f"{batch.path} cannot be made into a workbook: {lacks} missing")
-    rows = _picked(found, options)
+    rows = picked(batch.path, -found.rows["margin"], LARGEST[1], options, "pairs")
     names = {name: array[rows] for name, array in batch.tensors.items()}
     step = replace(batch, tensors=names, logged={}, place=None)
     per = PER[0] if all(f"chosen.{name}" in names for name in ("logprobs", "logprobs_ref")) else PER[1]
@@ -72,26 +68,6 @@ def _view(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> View:
     except NumbersError as error:
         raise MinibatchError(f"{batch.path} cannot be made into a workbook: {error}") from error
     return view
-
-
-def _picked(found: Again, options: ViewOptions) -> Array:
-    """Returns which pairs are shown: those that are asked for, else all of a few, else those whose margin is the least."""
-    batch = found.batch
-    require(
-        options.rows is None or options.worst is None,
-        "--rows names the pairs, --worst finds them: use one of the two",
-    )
-    count = batch.pairs
-    if options.rows is not None:
-        stray = [row for row in options.rows if row >= count]
-        require(not stray, f"{batch.path} has no row {stray[0] if stray else ''}: it has pairs 0 … {count - 1}")
-        rows = np.array(list(dict.fromkeys(options.rows)))
-    elif options.worst is None and count <= ALL:
-        rows = np.arange(count)
-    else:
-        rows = np.sort(np.argsort(found.rows["margin"], kind="stable")[: options.worst or FEW])
-    require(len(rows) <= LARGEST[1], f"{len(rows)} pairs are asked for: a workbook shows up to {LARGEST[1]}")
-    return rows
 
 
 def _asked(view: View) -> dict[str, float | str]:
@@ -175,13 +151,7 @@ def _digits(values: Array) -> Array:
     return np.array([float(f"{value:.15g}") for value in np.asarray(values, np.float64)])
 
 
-def agreement(arrays: Mapping[str, Array], ours: Again, view: View) -> Agreement:
+def agreement(arrays: Mapping[str, Array], ours: Again) -> Agreement:
     """Compares rows and losses of a workbook with the pairs computed again."""
-    found = {block: _apart(arrays[block], ours.rows[row]) for block, row in ROWS.items() if block in arrays}
-    found |= {name: _apart(arrays[name], np.asarray(ours.numbers[name])) for name in NUMBERS if name in arrays}
-    return Agreement(found, NEAR)
-
-
-def _apart(theirs: Array, ours: Array) -> float:
-    theirs = np.asarray(theirs, float)
-    return float(np.abs(theirs - ours).max(initial=0.0) / (1 + np.abs(ours).max(initial=0.0)))
+    rows = {block: ours.rows[row] for block, row in ROWS.items()}
+    return agreement_of(arrays, rows | {name: np.asarray(ours.numbers[name]) for name in NUMBERS}, NEAR)
