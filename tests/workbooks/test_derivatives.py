@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blueprint.language import Block, Sum, block, compute, typed
+from blueprint.language import Block, Sum, block, compute, exp, log, minimum, typed
 from blueprint.language.gradient import Declared, gradient
 from blueprint.workbooks.common import n, t, v
 from blueprint.workbooks.common.conventions.data import LIVE
@@ -131,3 +131,20 @@ def test_clipped_value_loss(seed: int) -> None:
     steps = list(dict.fromkeys([*made.ways, made.loss]))
     declared = derivatives.of_value_loss(made.loss, made.ways[0], made.square, made.held_square, V, m)
     assert apart(made.loss, V, steps, declared, numbers, weight) < NEAR
+
+
+@pytest.mark.parametrize("way", ["log_sigmoid", "sigmoid"])
+def test_sigmoids_have_their_slope_at_0_and_far_from_it(way: str) -> None:
+    """The steps have a kink at 0, where every first step of DPO stands; elsewhere they are right."""
+    x, weight, row = typed("x", (t,)), typed("w", (t,)), block("row", (t,), "r")
+    size, least = exp(-abs(x[t])), minimum(x[t], 0)
+    row[t] = least - log(1 + size) if way == "log_sigmoid" else exp(least) / (1 + size)
+    declared = derivatives.of_log_sigmoid(row, x) if way == "log_sigmoid" else derivatives.of_sigmoid(row, x)
+    at = np.concatenate([[0.0], np.linspace(-30, 30, TOKENS - 3), [-800.0, 800.0]])
+    loss = block("loss", (), "L")
+    loss[()] = Sum(t, weight[t] * row[t])
+    made = gradient(loss, [x], declared=[declared])
+    found = compute([x, weight, row, loss, *made.blocks], SIZES, {x: at, weight: np.ones(TOKENS)})[made[x]]
+    numeric = 0.5 * (1 - np.tanh(at / 2)) if way == "log_sigmoid" else 0.25 / np.cosh(np.clip(at, -700, 700) / 2) ** 2
+    assert found[0] == (0.5 if way == "log_sigmoid" else 0.25)
+    assert np.abs(found - numeric).max() < NEAR
