@@ -13,7 +13,7 @@ from blueprint.workbooks.registry import kinds
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 OPTIONS = (
-    click.option("--kind", metavar="NAME", help="FILE holds rows of your own, CSV, JSON or JSONL, of this kind: grpo, dpo."),
+    click.option("--kind", metavar="NAME", help="FILE holds rows of your own, CSV, JSON or JSONL, of a kind such as grpo or dpo."),
     click.option(
         "--column",
         "columns",

@@ -13,6 +13,7 @@ KIND = Kind(
     presets="blueprint.workbooks.reward_model.schema:rm_presets",
     settings="blueprint.workbooks.reward_model.schema:REWARD_MODEL",
     saved={"scores": ("head.score", "blueprint.workbooks.reward_model.scores_level:numbers_in")},
+    rows="blueprint.workbooks.reward_model.own_data:tables_from",
     numbers=HERE / "numbers",
     dumps="blueprint.workbooks.reward_model.dumps.read:DUMPS",
     verifier="blueprint.workbooks.reward_model.verifying:VERIFIER",

@@ -22,6 +22,7 @@ KIND = Kind(
         "demonstrations": ("demonstrations.number", "blueprint.workbooks.sft.schema:of_demonstrations"),
         "labelled": ("labelled.number", "blueprint.workbooks.sft.schema:of_labelled"),
     },
+    rows="blueprint.workbooks.sft.own_data:tables_from",
     numbers=HERE / "numbers",
     models=HERE / "models.toml",
     witness="blueprint.workbooks.sft.witness:WITNESS",

@@ -1,12 +1,26 @@
 """What of a file is taken: some of its prompts, and what of a text a workbook shows."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from blueprint.inputs import ROWS, NumbersError
 from blueprint.quoting import unquoted
+from blueprint.workbooks.common.own_data.records import Record
 
 SHOWN = 72
 """Letters of a prompt that stand above its responses."""
+
+
+def chosen_rows(records: Sequence[Record], asked: str | None, name: str, most: int, noun: str) -> list[Record]:
+    """Takes the rows that are asked for, such as 1-3,7; without that, all. noun: what a row is.
+
+    Raises:
+        NumbersError: if there is no such row, or there are too many.
+    """
+    numbers = range(1, 1 + len(records)) if asked is None else asked_for(asked, len(records))
+    if len(numbers) > most:
+        few = choose(list(numbers)[:most])
+        raise NumbersError(f"{name}: {len(numbers):,} {noun}, but a workbook shows up to {most}: {few}.")
+    return [records[number - 1] for number in numbers]
 
 
 def choose(numbers: Iterable[int]) -> str:

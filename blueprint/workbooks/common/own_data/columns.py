@@ -23,6 +23,26 @@ def named_in(found: Sequence[str], called: Called) -> dict[str, str]:
     return {what: by_name[name] for what, several in called.items() for name in reversed(several) if name in by_name}
 
 
+def names_of(found: Sequence[str], told: Sequence[str], called: Called, name: str) -> dict[str, str]:
+    """Returns by what is looked for the name of its column, by its usual names or as somebody says: `what=column`.
+
+    Raises:
+        NumbersError: if there is no such column.
+    """
+    names = named_in(found, called)
+    for each in told:
+        what, column = told_in(each, called)
+        check_there(column, found, each, name)
+        names[what] = column
+    return {what: names[what] for what in called if what in names}
+
+
+def said_of(names: Mapping[str, str]) -> list[str]:
+    """Says which column was taken for what, where its name is another."""
+    others = [f"{what} = {unquoted(name)}" for what, name in names.items() if what != name]
+    return [f"columns: {', '.join(others)}"] if others else []
+
+
 def _plain(name: str) -> str:
     return re.sub(r"[\s.\-]+", "_", name.strip().casefold())
 

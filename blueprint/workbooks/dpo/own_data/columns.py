@@ -5,7 +5,7 @@ from pathlib import Path
 
 from blueprint.inputs import NumbersError, data_in
 from blueprint.quoting import unquoted
-from blueprint.workbooks.common.own_data import Record, check_needed, check_there, flag_of, named_in, told_in
+from blueprint.workbooks.common.own_data import Record, check_needed, flag_of, names_of
 
 CALLED = data_in(Path(__file__).parent / "columns.toml")
 """By what is looked for the names of its columns."""
@@ -21,20 +21,10 @@ def columns_of(found: Sequence[str], told: Sequence[str], name: str) -> dict[str
     Raises:
         NumbersError: if there is no such column, or what is needed is not among them.
     """
-    names = named_in(found, CALLED)
-    for each in told:
-        what, column = told_in(each, CALLED)
-        check_there(column, found, each, name)
-        names[what] = column
+    names = names_of(found, told, CALLED, name)
     if not {"response", "label"} <= names.keys():
         check_needed(names, NEEDED, found, name)
-    return {what: names[what] for what in CALLED if what in names}
-
-
-def said_of(names: dict[str, str]) -> list[str]:
-    """Says which column was taken for what, where its name is another."""
-    others = [f"{what} = {unquoted(name)}" for what, name in names.items() if what != name]
-    return [f"columns: {', '.join(others)}"] if others else []
+    return names
 
 
 def paired(records: Iterable[Record], names: dict[str, str], name: str) -> tuple[list[Record], dict[str, str]]:

@@ -4,23 +4,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from blueprint.inputs import NumbersError, counted, name_of
+from blueprint.inputs import counted, name_of
 from blueprint.quoting import printable
 from blueprint.workbooks.common.own_data import (
     UNALIGNED,
-    Record,
     Spoken,
     Written,
-    asked_for,
-    choose,
+    chosen_rows,
     heading,
     in_all,
     records_in,
+    said_of,
     some_cells,
     within,
 )
 from blueprint.workbooks.dpo.logprobs import LARGEST
-from blueprint.workbooks.dpo.own_data.columns import columns_of, paired, said_of
+from blueprint.workbooks.dpo.own_data.columns import columns_of, paired
 from blueprint.workbooks.dpo.own_data.sides import MODELS, SIDES, Both, both_of, per_of
 
 PAIRS = Spoken("pairs", "one per pair, with its prompt, the chosen and the rejected response", "some of them")
@@ -42,7 +41,7 @@ def tables_from(
     if not {"chosen", "rejected"} <= names.keys():
         records, names = paired(records, names, name)
         said.append(KTO)
-    rows = _chosen(records, prompts, name)
+    rows = chosen_rows(records, prompts, name, LARGEST[1], "pairs")
     per = per_of(rows, names)
     pairs = [both_of(row, names, per) for row in rows]
     written, cut = within([each for pair in pairs for each in pair.sides], most_tokens)
@@ -53,15 +52,6 @@ def tables_from(
     about = f"{counted(len(pairs), 'pair')} of a chosen and a rejected response, read from {name}."
     head = {"level": "pair-logprobs", "title": name_of(path), "about": about[:255], "per": per}
     return {**head, "text": text, **logs, **_rewards(pairs)}, said
-
-
-def _chosen(records: list[Record], asked: str | None, name: str) -> list[Record]:
-    """Takes the pairs that are asked for; without that, all. Raises NumbersError if there are too many."""
-    numbers = range(1, 1 + len(records)) if asked is None else asked_for(asked, len(records))
-    if len(numbers) > LARGEST[1]:
-        few = choose(list(numbers)[: LARGEST[1]])
-        raise NumbersError(f"{name}: {len(numbers):,} pairs, but a workbook shows up to {LARGEST[1]}: {few}.")
-    return [records[number - 1] for number in numbers]
 
 
 def _sides(of_responses: Sequence[Any]) -> dict[str, list[Any]]:
