@@ -33,7 +33,7 @@ from blueprint.workbooks.common import (
 from blueprint.workbooks.common.conventions.data import Conventions
 from blueprint.workbooks.common.epochs import TYPED, with_epochs
 from blueprint.workbooks.sft import first
-from blueprint.workbooks.sft.definitions.axes import b, n, t, v
+from blueprint.workbooks.sft.definitions.axes import b, n, o, t, v
 from blueprint.workbooks.sft.definitions.labels import Labels
 from blueprint.workbooks.sft.definitions.steps import LABELS
 from blueprint.workbooks.sft.epochs import EPOCHS
@@ -157,7 +157,7 @@ def _row(row: Block) -> Row:
 def _sizes(numbers: Numbers, presets: int) -> dict[Axis, int]:
     """Counts the members of every axis."""
     count, positions = np.shape(numbers["text.response"])
-    found = {n: count, b: count, t: positions, v: len(numbers["text.vocabulary"]), PRESET: presets}
+    found = {n: count, o: count, b: count, t: positions, v: len(numbers["text.vocabulary"]), PRESET: presets}
     if "policy.E" in numbers.parts:
         found |= {k: np.shape(numbers["policy.E"])[1], j: np.shape(numbers["policy.W"])[1]}
     return found

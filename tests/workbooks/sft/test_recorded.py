@@ -11,7 +11,7 @@ from blueprint.inputs import load
 from blueprint.language import Axis, Block, Values, compute, typed
 from blueprint.language.gradient import gradient
 from blueprint.workbooks.common import Choices, Switch
-from blueprint.workbooks.sft.definitions.axes import b, n, t
+from blueprint.workbooks.sft.definitions.axes import b, n, o, t
 from blueprint.workbooks.sft.definitions.steps import LABELS
 from blueprint.workbooks.sft.schema import SFT, sft_presets
 from blueprint.workbooks.sft.steps import Derived, derived
@@ -73,7 +73,7 @@ def computed() -> tuple[Values, Array]:
     )
     blocks = [*numbers, *steps.rows.values(), *made.blocks]
     size, positions = batch()["response.tokens"].shape
-    values = compute(blocks, {RUN: len(runs()), n: size, b: size, t: positions}, numbers)
+    values = compute(blocks, {RUN: len(runs()), n: size, o: size, b: size, t: positions}, numbers)
     return values, np.asarray(values[made[rows["policy.logprobs"]]], float)
 
 

@@ -3,7 +3,7 @@
 from blueprint.language import Axis
 from blueprint.workbooks.common import n, t, v
 
-o = n.alias("o")
+o = Axis("o", "text", start=1)
 b = Axis("b", "microbatch", start=1)
 
 __all__ = ["b", "n", "o", "t", "v"]

@@ -27,9 +27,10 @@ class Labels(NamedTuple):
 
 def labelled(given: Rows, s: Steps) -> Labels:
     """Shifts the texts: position t, which has read up to token t, predicts token t + 1. given: what is typed of texts."""
-    s.under("Which token each position predicts")
     written, m, text, end = (given[name] for name in ("rollout.written", "response.tokens", "text.tokens", "end.id"))
+    s.under("Packed end to end: where the next text begins")
     following, seam = _seams(given, s)
+    s.under("Which token each position predicts")
     label = s.row("label.id", where(less(0, seam[n, t]), following[n], written[n, t]))
     s.under("Which of them count")
     whole = s.row("label.of_text", text[n, t] + seam[n, t])
