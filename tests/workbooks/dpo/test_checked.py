@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import openpyxl
 import pytest
 from click.testing import CliRunner
@@ -16,12 +18,13 @@ from blueprint.cli import main
 from blueprint.inputs import load
 from blueprint.reopening import back_from
 from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.registry import witness_of
 from tests.checking.cells import Edits, change, change_sheets
 from tests.checking.running import judged
 from tests.checking.test_check_live import cell_of
 from tests.page.workshop import located, made, save_made
 from tests.reopening.alike import fields_that_differ
-from tests.workbooks.grpo.apart import apart
+from tests.workbooks.grpo.apart import NEAR, apart, distance
 
 TYPED: dict[str, tuple[tuple[int, ...], float | str]] = {
     "policy.logits": ((4, 3, 1), 0.25), "loss.form.yours": ((), "ipo"), "beta.yours": ((), 0.3),
@@ -83,6 +86,18 @@ def test_the_numbers_come_back(tmp_path: Path) -> None:
     back = back_from(path)
     assert fields_that_differ(load("dpo-batch", overrides), back.numbers) == []
     assert (back.unheld, back.remarks) == ([], [])
+
+
+def test_pairs_may_stand_in_any_order_and_in_any_column() -> None:
+    """Responses of a pair apart, rejected ones first; and its column another one than its number."""
+    base = load("dpo-batch", ("gradients=on", "loss.form=aot", "logp.ld=both", "logp.ld_alpha=0.5"))
+    order = {"text.pair": np.array([3.0, 1, 4, 2, 1, 3, 2, 4]), "text.chosen": np.array([1.0, 1, 0, 0, 0, 0, 1, 1])}
+    mixed = blueprint_of(replace(base, parts={**base.parts, **order})).with_typed(
+        {"pair.column": np.array([3.0, 1, 4, 2])}
+    )
+    arrays = {block.name: array for block, array in Book(mixed).values.arrays.items()}
+    (theirs,) = witness_of([arrays], device="cpu")
+    assert {name: each for name, array in theirs.items() if not (each := distance(arrays[name], array)) <= NEAR} == {}
 
 
 def test_explain_and_diff_take_a_workbook_of_the_kind(plain: Path, typed_into: Path) -> None:

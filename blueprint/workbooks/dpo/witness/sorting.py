@@ -32,5 +32,5 @@ def order_rows(name: str, x: Tensor, tie: float, r: Nodes, places: Places) -> No
     r[f"{name}.rank"] = 1 + (r[f"{name}.smaller"] + r[f"{name}.before"]).sum(0)
     r[f"{name}.left"] = r[f"{name}.rank"] - torch.arange(len(x) + 1).to(x)[:, None]
     r[f"{name}.here"] = (r[f"{name}.left"][1:] == 0).to(x)
-    r[f"{name}.placed"] = r[f"{name}.here"] @ down
+    r[f"{name}.placed"] = r[f"{name}.here"] @ x
     r[f"{name}.sorted"] = places.across(r[f"{name}.placed"])
