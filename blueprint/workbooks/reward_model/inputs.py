@@ -76,7 +76,7 @@ def _selected(number: Block, sides: Mapping[str, Block], same: Block) -> dict[st
     found: dict[str, Block] = {}
     for side, of in sides.items():
         down = LABELS.along(f"{side}.number.column", (o,), Sum(p, same[o, p] * of[p]))
-        found |= named(down, LABELS.along(f"{side}.place", (o, n), equal(down[o], number[n])))
+        found |= named(down, LABELS.along(f"{side}.is", (o, n), equal(down[o], number[n])))
     return found
 
 
@@ -90,7 +90,7 @@ def inputs_sheet(given: Rows, words: str, made: Steps) -> Sheet:
                                *(Line((given[name],)) for name in singles))),
         Section("The texts", (Note(ONE), given["response.number"], Row(given[words], "text"), given["token.id"],
                               *map(minor, several(given, *ids)))),
-        Section("Which response is which of each pair", tuple(minor(given[f"{side}.place"]) for side in ("chosen", "rejected"))),
+        Section("Which response is which of each pair", tuple(minor(given[f"{side}.is"]) for side in ("chosen", "rejected"))),
         *more,
     )  # fmt: skip
     return Sheet("Inputs", LEAD, sections, (n, t))

@@ -8,12 +8,21 @@ HERE = Path(__file__).parent
 KIND = Kind(
     "reward_model",
     "a reward model",
-    {"scores": "blueprint.workbooks.reward_model.scores_level:LEVEL"},
-    {"scores": "blueprint.workbooks.reward_model.scores_level:scores_level"},
+    {
+        "rankings": "blueprint.workbooks.reward_model.weights_level:LEVEL",
+        "scores": "blueprint.workbooks.reward_model.scores_level:LEVEL",
+    },
+    {
+        "rankings": "blueprint.workbooks.reward_model.weights_level:weights_level",
+        "scores": "blueprint.workbooks.reward_model.scores_level:scores_level",
+    },
     presets="blueprint.workbooks.reward_model.schema:rm_presets",
     settings="blueprint.workbooks.reward_model.schema:REWARD_MODEL",
-    saved={"scores": ("head.score", "blueprint.workbooks.reward_model.scores_level:numbers_in")},
     rows="blueprint.workbooks.reward_model.own_data:tables_from",
+    saved={
+        "rankings": ("ranked.word", "blueprint.workbooks.reward_model.weights_level:numbers_in"),
+        "scores": ("scored.word", "blueprint.workbooks.reward_model.scores_level:numbers_in"),
+    },
     numbers=HERE / "numbers",
     dumps="blueprint.workbooks.reward_model.dumps.read:DUMPS",
     verifier="blueprint.workbooks.reward_model.verifying:VERIFIER",

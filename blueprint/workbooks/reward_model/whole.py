@@ -124,7 +124,7 @@ def _judged(
 def _residuals(rows: Rows, made: Derived, chosen: Chosen) -> list[Block | Identity]:
     """Lists what must be 0 in every workbook."""
     places = LABELS.along(
-        "check.places", (o,), sum((abs(Sum(n, rows[f"{side}.place"][o, n]) - 1) for side in ("chosen", "rejected")), 0)
+        "check.places", (o,), sum((abs(Sum(n, rows[f"{side}.is"][o, n]) - 1) for side in ("chosen", "rejected")), 0)
     )
     apart, shifted = made.compared.difference, made.shifted
     off = abs(shifted[p] - apart[p]) / maximum(1, abs(apart[p]))

@@ -34,7 +34,7 @@ def numbers_of(of: Batch) -> Numbers:
         "token.is_end": ((n, t), (of.ids == 1) * of.text),
         "chosen.number": ((p,), 1.0 + np.array(of.chosen)), "rejected.number.column": ((o,), 1.0 + np.array(of.rejected)),
         "pair.margin": ((p,), of.margin), "pair.ranking": ((p,), ranking),
-        "chosen.place": ((o, n), np.eye(count)[of.chosen]), "rejected.place": ((o, n), np.eye(count)[of.rejected]),
+        "chosen.is": ((o, n), np.eye(count)[of.chosen]), "rejected.is": ((o, n), np.eye(count)[of.rejected]),
         "pair.same": ((o, p), np.eye(many)),
         "pair.of_ranking": ((q, p), np.array([ranking == at for at in range(1, 1 + max(ranking))], float)),
     }  # fmt: skip

@@ -38,8 +38,11 @@ def with_sections(blueprint: Blueprint, made: Gradient) -> Blueprint:
             block.about = replace(block.about, meaning=labels("backward").of(block.name).meaning)
     places = _places(blueprint.sheets, made)
     last = _home(blueprint.sheets)[made.home.get(made.total, made.total)]
+    # On the sheet of the total nothing stands beside a row: what would, stands with its quantity.
+    beside = {table for row, table in made.beside.items() if places[row] != last}
     sheets = (
-        _extended(sheet, [b for b in made.blocks if places[b] == sheet.title], made, last) for sheet in blueprint.sheets
+        _extended(sheet, [b for b in made.blocks if places[b] == sheet.title], made, last, beside)
+        for sheet in blueprint.sheets
     )
     return replace(blueprint, sheets=tuple(sheets))
 
@@ -63,11 +66,12 @@ def reads(block: Block) -> set[Block]:
     return {node.block for each in block.definitions for node in walk(each.expr) if isinstance(node, Ref)}
 
 
-def _extended(sheet: Sheet, blocks: list[Block], made: Gradient, last: str) -> Sheet:
-    """Adds the sections to one sheet. last: the sheet of the total, on which the others are repeated."""
+def _extended(sheet: Sheet, blocks: list[Block], made: Gradient, last: str, beside: set[Block]) -> Sheet:
+    """Adds the sections to one sheet. last: the sheet of the total, on which the others are repeated. beside: what stands beside
+    a row."""
     if sheet.title == last and (section := _of_loss(sheet, blocks, made)).items:
         return replace(sheet, sections=(*sheet.sections, section))
-    return replace(sheet, sections=(*sheet.sections, *_grouped(sheet, blocks, made))) if blocks else sheet
+    return replace(sheet, sections=(*sheet.sections, *_grouped(sheet, blocks, made, beside))) if blocks else sheet
 
 
 def _of_loss(sheet: Sheet, blocks: list[Block], made: Gradient) -> Section:
@@ -99,19 +103,18 @@ def _pulls(block: Block, made: Gradient) -> bool:
     return made.home[adjoint].name == PULLS
 
 
-def _grouped(sheet: Sheet, blocks: list[Block], made: Gradient) -> Iterator[Section]:
+def _grouped(sheet: Sheet, blocks: list[Block], made: Gradient, tables: set[Block]) -> Iterator[Section]:
     """Outlines the rows of one sheet: those along the tokens, a section for each that has a table beside it; then the weights."""
-    tables = set(made.beside.values())
     passed = set[Block]().union(*map(reads, made.blocks))  # on the way to others, be they a number for the whole batch
     weights = [b for b in blocks if not (b in tables or b in passed or set(b.axes) & set(sheet.across))]
     rows = _in_order([block for block in blocks if block not in {*weights, *tables}])
     title, items = TITLE, list[Item]()
     for block in rows:
         begins = next((text for end, text in TITLES.items() if block.name.endswith(end)), None)
-        if begins or (block in made.beside and any(isinstance(item, Row) and item.beside for item in items)):
+        if begins or (block in made.beside and any(isinstance(item, Row) and item.beside is not None for item in items)):
             yield from [Section(title, tuple(items))] if items else []
             title, items = begins or f"Backward: {block.symbol}", []
-        items.append(_row(block, made))
+        items.append(_row(block, made, sheet))
     yield from [Section(title, tuple(items))] if items else []
     if weights:
         yield Section(OF_WEIGHTS, tuple(_table(block, made.home[block], sheet) for block in weights))
@@ -129,9 +132,11 @@ def _in_order(rows: list[Block]) -> list[Block]:
     return sorted(rows, key=lambda row: first[row] - 0.5 if row in first else place[row])
 
 
-def _row(block: Block, made: Gradient) -> Item:
+def _row(block: Block, made: Gradient, sheet: Sheet) -> Item:
     if block in made.beside:
         return Row(block, beside=made.beside[block])
+    if made.home[block].axes == block.axes and _across(made.home[block], sheet, None):
+        return _table(block, made.home[block], sheet)
     return key(block) if _pulls(block, made) else block
 
 
@@ -139,10 +144,11 @@ def _table(block: Block, weight: Block, sheet: Sheet) -> Item:
     """Lays a gradient out like the weight that it is of."""
     if not block.axes:
         return block
-    return Table(block, _across(weight, sheet), "plain")
+    second = weight.axes[1] if len(weight.axes) > 1 else None
+    return Table(block, _across(weight, sheet, second), "plain")
 
 
-def _across(weight: Block, sheet: Sheet) -> Axis | None:
-    """Returns the axis of a weight that runs to the right on its sheet."""
+def _across(weight: Block, sheet: Sheet, otherwise: Axis | None) -> Axis | None:
+    """Returns the axis of a table that runs to the right on its sheet."""
     laid = (item.across for item in sheet.items() if isinstance(item, Table) and item.block is weight)
-    return next(laid, weight.axes[1] if len(weight.axes) > 1 else None)
+    return next(laid, otherwise)
