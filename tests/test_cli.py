@@ -24,6 +24,7 @@ BUILT_IN = [
     "optimum",
     "reinforce",
     "reward-batch",
+    "reward-model",
     "sft",
     "sft-batch",
     "ten-libraries",

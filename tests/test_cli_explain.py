@@ -178,7 +178,7 @@ REFUSED = [
     (["gamma", "--preset", "verll"], "preset verll: unknown, did you mean verl?"),
     (["kl_coef", "--numbers", "kl-controller", "--preset", "verl"],
      "preset: not at this level; numbers that begin at weights, logits, classic, choices, preferences, pair-logprobs, "
-      "prompts, responses, rollouts, scores, demonstrations or labelled have it."),
+      "prompts, responses, rollouts, rankings, scores, demonstrations or labelled have it."),
     (["mine.xlsx", "Reward", "&", "advantage!N14"],
      "mine.xlsx Reward &: one file and one cell at a time; put an address with spaces in quotes"),
     (["total_loss", "extra"],

@@ -182,11 +182,14 @@ def add_verdicts(batch: Batch, rows: Rows, distances: Mapping[str, torch.Tensor]
     checks = (name.removesuffix(".tolerance") for name in batch.files[0] if name.endswith(".tolerance"))
     for name in (each for each in checks if each in distances):
         distance = distances[name]
-        inside = distance * {2: batch.exists[..., 0], 3: batch.exists}.get(distance.dim(), 1.0)
+        # What lies along pairs, say, is of one file alone, and nothing of it is padded.
+        of_episodes = [each for each in (batch.exists[..., 0], batch.exists) if each.shape == distance.shape]
+        inside = distance * of_episodes[0] if of_episodes else distance
         worst = inside.reshape(len(batch.files), -1).amax(dim=1)
         fails = worst > batch.typed(f"{name}.tolerance")
         failed = failed + fails
-        rows.add({name: distance, f"{name}.worst": worst, f"{name}.failed": failed})
+        rows.add({name: distance}, whole=not of_episodes)
+        rows.add({f"{name}.worst": worst, f"{name}.failed": failed})
         rows.add_words(f"{name}.verdict", _verdicts(fails))
     rows.add_words("check.master", _verdicts(failed > 0))
 

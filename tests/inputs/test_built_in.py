@@ -132,6 +132,7 @@ def test_names_come_with_a_sentence_the_default_first() -> None:
         "optimum",
         "reinforce",
         "reward-batch",
+        "reward-model",
         "sft",
         "sft-batch",
         "ten-libraries",

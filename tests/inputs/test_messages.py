@@ -167,7 +167,7 @@ def test_file_of_level_weights(tmp_path: Path, lines: str, sentence: str) -> Non
             "level=wights",
             'level: found "wights", expected "weights" or "logits" or "per-token" or "classic" or "choices" or "preferences" or '
             '"pair-logprobs" or "prompts" or "responses" or "rollouts" or "controller" or '
-            '"enumerated" or "bandit" or "scores" or "demonstrations" or "labelled".',
+            '"enumerated" or "bandit" or "rankings" or "scores" or "demonstrations" or "labelled".',
         ),
     ],
 )

@@ -39,7 +39,7 @@ def test_level_missing(tmp_path: Path) -> None:
         refused(path)
         == 'level: found nothing, expected "weights" or "logits" or "per-token" or "classic" or "choices" or "preferences" or '
         '"pair-logprobs" or "prompts" or "responses" or "rollouts" or "controller" or '
-        '"enumerated" or "bandit" or "scores" or "demonstrations" or "labelled".'
+        '"enumerated" or "bandit" or "rankings" or "scores" or "demonstrations" or "labelled".'
     )
 
 

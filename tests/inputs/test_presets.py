@@ -152,7 +152,7 @@ def test_an_impossible_wish_is_refused_in_a_sentence(overrides: list[str], sente
     [
         ("very-very-sleepy", "preset=verl",
          "preset: not at this level; numbers that begin at weights, logits, classic, choices, preferences, pair-logprobs, "
-         "prompts, responses, rollouts, scores, demonstrations or labelled have it."),
+         "prompts, responses, rollouts, rankings, scores, demonstrations or labelled have it."),
         ("very-very-sleepy", "loss.dual_clip=3", "loss: not at this level;"),
         ("very-very-sleepy", "ppo.kl_estimator=full",
          'ppo.kl_estimator: found "full", expected "k1" or "k2" or "k3" (live conventions need logits or weights).'),

@@ -117,7 +117,7 @@ def test_its_keys_are_told_with_their_origins_and_described_to_editors() -> None
         (
             "preset=verl",
             "preset: not at this level; numbers that begin at weights, logits, classic, choices, preferences, pair-logprobs, "
-            "prompts, responses, rollouts, scores, demonstrations or labelled have it.",
+            "prompts, responses, rollouts, rankings, scores, demonstrations or labelled have it.",
         ),
     ],
 )

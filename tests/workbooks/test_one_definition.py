@@ -40,6 +40,7 @@ NUMBERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "optimum": ("optimum", ()),
     "choices": ("dpo", ()),
     "scores": ("reward-batch", ()),
+    "rankings": ("reward-model", ()),
 }
 
 EXCEPTIONS = {

@@ -26,6 +26,7 @@ KIND = Kind(
     numbers=HERE / "numbers",
     dumps="blueprint.workbooks.reward_model.dumps.read:DUMPS",
     verifier="blueprint.workbooks.reward_model.verifying:VERIFIER",
+    witness="blueprint.workbooks.reward_model.witness:WITNESS",
     models=HERE / "models.toml",
     gradient="blueprint.workbooks.reward_model.backward:MOVED",
 )

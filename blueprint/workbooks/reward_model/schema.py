@@ -102,6 +102,12 @@ def _pairs(parts: dict[str, Any]) -> dict[str, Any]:
     made = {"pairs.chosen": [pair[0] for pair in every], "pairs.rejected": [pair[1] for pair in every]}
     for key, otherwise in (("margin", np.zeros(len(every))), ("ranking", own), ("counts", np.ones(len(every)))):
         made[f"pairs.{key}"] = _of_all(f"pairs.{key}", parts.get(f"pairs.{key}", ()), otherwise)
+    if (stray := max(made["pairs.ranking"])) > len(every):
+        raise refusal(
+            "pairs.ranking",
+            f"{stray:.0f}",
+            f"numbers from 1 to {len(every)}, since there are no more rankings than pairs",
+        )
     return {key: np.array(value, dtype=float) for key, value in made.items()}
 
 
@@ -122,10 +128,12 @@ def _of_all(key: str, found: Any, otherwise: Any) -> Any:
 def parts_in(file: "Saved", words: str) -> dict[str, Any]:
     """Return what is typed of texts and pairs in a saved workbook, or, of a blank one, parts of its sizes. words: of its texts."""
     vocabulary = tuple(map(str, file.array("vocabulary")))
+    # Of a blank workbook one knows how many columns there are, and takes them for those of the texts.
+    width = file.array(words, 2).shape[1] if file.blank else 0
     return {
         "preset": file.preset(rm_presets()),
         "text.vocabulary": vocabulary,
         "text.end": str(file.array("text.end", 0)[()]),
-        "text.texts": tuple(tuple(filter(None, row)) for row in file.rows(words)),
+        "text.texts": tuple(tuple(filter(None, row)) or vocabulary[-1:] * width for row in file.rows(words)),
         **{f"pairs.{key}": file.array(name, 1) for key, name in PAIRS.items()},
     }

@@ -32,9 +32,7 @@ class Derived(NamedTuple):
 
 def derived(given: Rows, use: Choices) -> Derived:
     """Runs the definitions, one after the other. given: by name, texts, pairs, and under `head` a score after every token."""
-    s = Steps(
-        use, Places(*(given[name] for name in ("chosen.is", "rejected.is", "pair.same", "pair.of_ranking")))
-    )
+    s = Steps(use, Places(*(given[name] for name in ("chosen.is", "rejected.is", "pair.same", "pair.of_ranking"))))
     chosen, below, margin, ranking, counts = (given[name] for name in PAIRS)
     head, text = given["head"], given["text.there"]
     first, by = best(chosen, below, ranking, s), weights(counts, s)

@@ -96,9 +96,9 @@ def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
 
 
 def _sizes(numbers: Numbers) -> dict[Axis, int]:
-    """Counts pairs, rankings and tokens of the vocabulary."""
-    rankings = int(max(numbers["pairs.ranking"]))
-    return {p: len(numbers["pairs.chosen"]), q: rankings, v: len(numbers["text.vocabulary"])}
+    """Counts pairs, rankings (a pair that comes from none is one of its own) and tokens of the vocabulary."""
+    pairs = len(numbers["pairs.chosen"])
+    return {p: pairs, q: pairs, v: len(numbers["text.vocabulary"])}
 
 
 def _facts(start: Start) -> dict[str, str]:

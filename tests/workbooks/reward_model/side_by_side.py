@@ -36,7 +36,7 @@ def numbers_of(of: Batch) -> Numbers:
         "pair.margin": ((p,), of.margin), "pair.ranking": ((p,), ranking),
         "chosen.is": ((o, n), np.eye(count)[of.chosen]), "rejected.is": ((o, n), np.eye(count)[of.rejected]),
         "pair.same": ((o, p), np.eye(many)),
-        "pair.of_ranking": ((q, p), np.array([ranking == at for at in range(1, 1 + max(ranking))], float)),
+        "pair.of_ranking": ((q, p), np.array([ranking == at for at in range(1, 1 + many)], float)),
     }  # fmt: skip
 
 
@@ -72,7 +72,7 @@ class Beside:
             n: len(self.of.head),
             t: self.of.head.shape[1],
             p: len(self.of.chosen),
-            q: max(self.of.ranking),
+            q: len(self.of.chosen),
         }
         return compute(blocks, sizes, {block: typed_[block] for block in blocks if block.typed}, beyond=True)
 

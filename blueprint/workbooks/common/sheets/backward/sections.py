@@ -111,7 +111,9 @@ def _grouped(sheet: Sheet, blocks: list[Block], made: Gradient, tables: set[Bloc
     title, items = TITLE, list[Item]()
     for block in rows:
         begins = next((text for end, text in TITLES.items() if block.name.endswith(end)), None)
-        if begins or (block in made.beside and any(isinstance(item, Row) and item.beside is not None for item in items)):
+        if begins or (
+            block in made.beside and any(isinstance(item, Row) and item.beside is not None for item in items)
+        ):
             yield from [Section(title, tuple(items))] if items else []
             title, items = begins or f"Backward: {block.symbol}", []
         items.append(_row(block, made, sheet))
