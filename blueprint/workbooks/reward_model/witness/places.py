@@ -34,9 +34,9 @@ class Places:
         if not torch.equal(columns.sort().values, torch.arange(pairs).to(columns)):
             raise WitnessError(f"the pairs have other numbers than 1 to {pairs}: write each once above a column")
         at = columns.long()
-        sides = [_found(given[f"{side}.number"][at.argsort()], given["response.number"]) for side in SIDES]
+        chosen, rejected = (_found(given[f"{side}.number"][at.argsort()], given["response.number"]) for side in SIDES)
         numbers = torch.arange(1, 1 + pairs).to(columns)
-        return cls(at, *sides, (given["pair.ranking"] == numbers[:, None]).to(columns))
+        return cls(at, chosen, rejected, (given["pair.ranking"] == numbers[:, None]).to(columns))
 
     def sides(self, r: Nodes, name: str, x: Tensor) -> None:
         """Adds a number of each response, [N], by pair: downwards, and across."""
