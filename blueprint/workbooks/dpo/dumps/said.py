@@ -11,13 +11,15 @@ ALGORITHMS = ("dpo", "ipo", "kto", "orpo", "cpo", "simpo", "slic", "cdpo")
 FORMS: Mapping[str, Mapping[str, str]] = {
     "sigmoid_norm": {"loss.form": "sigmoid", "logp.of": "mean"}, "ipo": {"loss.form": "ipo", "logp.of": "mean"},
     "exo_pair": {"loss.form": "exo"}, "nca_pair": {"loss.form": "nca"}, "bco_pair": {"loss.form": "bco"},
-    "sppo_hard": {"loss.form": "sppo"}, "aot_pair": {"loss.form": "aot"},
+    "sppo_hard": {"loss.form": "sppo"}, "aot_pair": {"loss.form": "aot_unpaired"},
 }  # fmt: skip
 """What a loss type is where it is not the form of the same name."""
 DIVERGENCES = {"js_divergence": "js"}
 SMOOTHED = ("robust", "aot", "aot_unpaired")
 """Losses of TRL 1.16 that look at label_smoothing under our name; exo_pair does as ε_exo, the sigmoid not at all."""
-OWN = ("loss_type", "loss_weights", "label_smoothing", "ld_alpha", "f_divergence_type", "use_weighting")
+OWN = (
+    "loss_type", "loss_weights", "label_smoothing", "ld_alpha", "f_divergence_type", "use_weighting", "rpo_alpha", "reference_free",
+)  # fmt: skip
 EXO_LEAST = 0.001
 
 
@@ -51,7 +53,7 @@ def settings_said(metadata: Mapping[str, Any]) -> Any:
         found["loss.label_smoothing"] = float(smooth)
     if not old or form == "exo":
         found.pop("label_smoothing", None)
-    return found | _weights(said, old)
+    return found | _weights(said, old) | (_of_old(said, form) if old else {})
 
 
 def _loss(words: list[str], said: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,6 +67,14 @@ def _loss(words: list[str], said: Mapping[str, Any]) -> dict[str, Any]:
     if not pairs:
         return found | ({"loss.form": "none"} if words else {})
     return {**found, **FORMS.get(pairs[0][0], {"loss.form": pairs[0][0]})}
+
+
+def _of_old(said: Mapping[str, Any], form: str) -> dict[str, Any]:
+    """Returns what versions before 0.29 had besides: a loss without reference, an NLL, and a running mean as BCO's threshold."""
+    found: dict[str, Any] = {"loss.nll_coef": float(said["rpo_alpha"])} if said.get("rpo_alpha") is not None else {}
+    if said.get("reference_free"):
+        found |= {"reference.used": "off", "watch.rewards": "with_reference"}
+    return found | ({"loss.bco_threshold": "batch_mean"} if form == "bco" else {})
 
 
 def _divergence(said: Mapping[str, Any]) -> dict[str, Any]:

@@ -32,6 +32,7 @@ def laid_apart(
             _one_side(name, array, lengths, called, found, names)
     check_even(found, names)
     _enough(found)
+    _widen(found)
     _masked(found, names)
     _check(found, names)
     return found, names
@@ -54,6 +55,15 @@ def _one_side(
         return
     found[name] = array if what in ("mask", "text") else array.reshape(-1)
     names[name] = called[name]
+
+
+def _widen(found: dict[str, Array]) -> None:
+    """Makes both sides as wide as the wider one; the columns that are added hold 0, which is nothing in a mask."""
+    for name in [name.partition(".")[2] for name in found if name.startswith(SIDES[0]) and found[name].ndim == 2]:
+        both = [found[f"{side}.{name}"] for side in SIDES]
+        width = max(each.shape[1] for each in both)
+        for side, each in zip(SIDES, both, strict=True):
+            found[f"{side}.{name}"] = np.pad(each, ((0, 0), (0, width - each.shape[1])))
 
 
 def _enough(found: Mapping[str, Array]) -> None:

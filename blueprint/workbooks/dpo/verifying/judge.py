@@ -19,7 +19,7 @@ def _sequence(side: str, name: str) -> Quantity:
 MADE_OF = (*LOGPS, *TOKENS)
 QUANTITIES = (
     *(_sequence(side, name) for name in ("logp", "logp_ref") for side in SIDES),
-    *(Quantity(f"logps.{side}", (f"{side}.logp",), MADE_OF) for side in SIDES),
+    *(Quantity(f"logps.{side}", (f"{side}.logp",), MADE_OF, ((f"logps.{side}.mean", "means over tokens"),)) for side in SIDES),
     *(Quantity(f"{side}.reward", LOGPS, MADE_OF) for side in SIDES),
     Quantity("margin", (*LOGPS, *REWARDS), MADE_OF),
     *(Quantity(f"rewards.{side}", (*LOGPS, *REWARDS), MADE_OF) for side in SIDES),

@@ -48,6 +48,8 @@ def recompute(
     comes out.
     """
     found = Again(batch, settings, lacks=lacking(batch, settings))
+    if "chosen.log_squares" not in batch.tensors:
+        settings = {**settings, "loss.weight": "off"}  # what is made of weights is lacking, all else is not
     with torch.no_grad():
         of = fed(batch, ways, device)
         plain = derived(exchanged(of, ways), settings)
@@ -112,6 +114,8 @@ def _watched(found: Again, rows: Rows, ways: Ways, given: Given) -> None:
     for side in SIDES:
         row = given.get(f"{side}.logp", found.rows.get(f"{side}.logp", found.batch.tensors.get(f"{side}.logp")))
         means |= {} if row is None else {f"logps.{side}": np.asarray(row)}
+        if f"{side}.logp.mean" in found.rows:
+            means[f"logps.{side}.mean"] = found.rows[f"{side}.logp.mean"]
     for name, row in means.items():
         found.numbers[name] = float(_averaged(torch.from_numpy(np.asarray(row, np.float64)), ways)) * _factor(
             ways, name

@@ -39,7 +39,7 @@ def _rewards(found: Again, off: float) -> None:
     found.room["rewards.accuracies"] = 1e-6
     found.extra["rewards.accuracies"] = float(((margin > 0) & (margin <= 4 * beta * off)).mean())
     for side in SIDES:
-        found.room[f"logps.{side}"] = off
+        found.room[f"logps.{side}"] = found.room[f"logps.{side}.mean"] = off
 
 
 def _losses(found: Again, of: Fed, off: float, unit: float, losses: Callable[[Fed], Mapping[str, Tensor]]) -> None:

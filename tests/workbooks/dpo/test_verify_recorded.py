@@ -1,0 +1,67 @@
+"""Dumps as TRL's DPOTrainer of either version would write them, of its recorded runs, in its own words: verify agrees with each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="verify needs torch")
+
+from blueprint.verifying import verify_step
+from tests.hooks.trl_formulas import Written
+
+RECORDED = json.loads((Path(__file__).parents[2] / "data" / "preference_runs.json").read_text(encoding="utf-8"))
+VERSIONS = {"trl_1.16.0": "1.16.0", "trl_0.24.0": "0.24.0"}
+RUNS = [(library, run) for library in VERSIONS for run in RECORDED["runs"][library]["runs"] if run.startswith("dpo/")]
+LEFT_OUT = ("entropy", "num_tokens", "mean_token_accuracy", "logits/chosen", "logits/rejected")
+"""What takes logits, or is of all steps so far."""
+
+
+def said_of(run: str) -> dict[str, Any]:
+    """Returns the hyperparameters of a run by its name: "dpo/sigmoid__beta_0.5", "dpo/sigmoid+sft"."""
+    losses, _, more = run.removeprefix("dpo/").partition("__")
+    found: dict[str, Any] = {"beta": 0.1, "loss_type": losses.split("+"), "label_smoothing": 0.0}
+    found |= {"loss_weights": [1.0, 0.2]} if "+" in losses else {}
+    name, _, value = more.rpartition("_")
+    if name == "f_divergence_type_forward" or name == "f_divergence_type_js":
+        name, value = "f_divergence_type", more.removeprefix("f_divergence_type_")
+    try:
+        return found | ({name: json.loads(value.lower())} if name else {})
+    except ValueError:
+        return found | {name: value}
+
+
+def dump_of(library: str, run: str) -> Written:
+    """Returns the log-probs of the recorded batch, and what the run said and logged."""
+    batch, result = RECORDED["batch"], RECORDED["runs"][library]["runs"][run]["result"]
+    logits = np.array(batch["logits_policy"])[:, :-1]
+    logp = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+    tensors = {
+        "input_ids": np.array(batch["input_ids"], float), "attention_mask": np.array(batch["attention_mask"], float),
+        "completion_mask": (np.array(batch["labels"]) != -100).astype(float),
+        "per_token_logps": np.array(RECORDED["base"]["logp_policy"]),
+        "ref_per_token_logps": np.array(RECORDED["base"]["logp_reference"]),
+        "log_sum_sq_probs": np.log(np.exp(2 * logp).sum(-1)),
+    }  # fmt: skip
+    logged = {name: each for name, each in result["metrics"].items() if name not in LEFT_OUT} | {"loss": result["loss"]}
+    said = {"library": "trl", "version": VERSIONS[library], "algorithm": "dpo"}
+    return Written(tensors, said_of(run), logged, said)
+
+
+@pytest.mark.parametrize(("library", "run"), RUNS)
+def test_every_number_that_a_run_logged_is_computed_again(library: str, run: str, tmp_path: Path) -> None:
+    """The losses were recorded in float64, the file has log-probs in float32."""
+    path = tmp_path / "step.safetensors"
+    dump_of(library, run).save(path)
+    found = verify_step([path])
+    assert {line.name: line.line.says for line in found.lines if line.line.says not in ("agrees", "too coarse")} == {}
+    assert {"total_loss", "rewards.chosen", "rewards.margins", "rewards.accuracies"} <= {
+        line.name for line in found.lines
+    }
+    (loss,) = [line.line.compared for line in found.lines if line.name == "total_loss"]
+    assert loss.largest <= 3e-6 * (1 + abs(loss.logged or 0.0))
+    assert not [note for note in found.parts[0].verdict.notes if "not understood" in note]
