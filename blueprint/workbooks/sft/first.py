@@ -14,6 +14,13 @@ PIECES = {
     "loss": ("total_loss", "loss.of_token"),
 }
 """The pieces under their usual names: the number that is shown, and the row to which its link leads."""
+MEAN = "mean over the labels that count"
+OF = {
+    "label.total": "labels that count: Σ of m",
+    "total_loss": "sum over the texts",
+    **dict.fromkeys(("nll", "token_accuracy", "entropy"), MEAN),
+}
+"""What a number is a mean or a sum of."""
 SHOWN = {
     "tokens that count": "region", "end token": "end_token", "divided by": "loss.normaliser", "microbatches": "microbatches",
     "packing": "packing", "DFT": "loss.dft",
@@ -41,7 +48,7 @@ SAYS = Says(
 
 def pieces(some: dict[str, tuple[str, str]], rows: Rows) -> list[Piece]:
     """Lists pieces that the first sheet shows."""
-    return [Piece(title, rows[shown], rows[row]) for title, (shown, row) in some.items()]
+    return [Piece(title, rows[shown], rows[row], of=OF.get(shown, "")) for title, (shown, row) in some.items()]
 
 
 def choices_made(chosen: Chosen) -> tuple[Piece, ...]:

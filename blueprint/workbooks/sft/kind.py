@@ -24,6 +24,7 @@ KIND = Kind(
     },
     rows="blueprint.workbooks.sft.own_data:tables_from",
     numbers=HERE / "numbers",
+    notes=(HERE / "notes.toml",),
     models=HERE / "models.toml",
     witness="blueprint.workbooks.sft.witness:WITNESS",
     gradient="blueprint.workbooks.sft.backward:MOVED",
