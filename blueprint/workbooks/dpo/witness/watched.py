@@ -19,7 +19,12 @@ def watched_rows(r: Nodes, places: Places, use: Asked) -> None:
         "accuracies": "watch.right",
     }
     for name, of in means.items():
-        r[f"rewards.{name}"] = r[of].mean()
+        r[f"rewards.{name}"] = r[of].sum() / r["loss.over"]
+    r["watch.logps"] = r["policy.sum" if use.word("watch.rewards") == "sum" else "policy.logp"]
+    places.sides(r, "logps", r["watch.logps"])
+    for side in SIDES:
+        r[f"logps.{side}"] = r[f"{side}.logps"].sum() / r["loss.over"]
+    r["odds.certain"] = (r["chosen.logp"].exp() >= 1).to(r["margin"]) + (r["rejected.logp"].exp() >= 1)
 
 
 def logged_rows(side: str, r: Nodes, use: Asked) -> None:
