@@ -1,6 +1,6 @@
 """The files of one step, each computed again as a trial; a cause is looked for once, where the step first deviates."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -81,11 +81,21 @@ def causes_in(trials: Sequence[FileTrial], first: StepLine | None) -> tuple[Matc
     here = next(of for of in where if of.batch is first.first[1])
     found = causes_of(here, here.tries(name), name, here.most).matches
     for other in [each for each in where if each is not here][:ELSEWHERE]:
-        said = {each.said for each in found}
-        again = [[each for stage in other.tries(name) for each in stage if each.label in said]]
+        again = [list(_called(other.tries(name), {each.said for each in found}))]
         also = {each.said for each in causes_of(other, again, name).matches}
         found = tuple(each for each in found if each.said in also) or found
     return found
+
+
+def _called(stages: Iterable[Sequence[Labelled]], labels: set[str]) -> Iterator[Labelled]:
+    """Yields the tries of these labels; no further stage is made once all of them are there."""
+    left = set(labels)
+    for stage in stages:
+        here = [each for each in stage if each.label in left]
+        left -= {each.label for each in here}
+        yield from here
+        if not left:
+            return
 
 
 def _lacking(steps: Sequence[Dump]) -> tuple[str, ...]:
