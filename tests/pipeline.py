@@ -1,5 +1,5 @@
-"""One small model through all stages: `python -m tests.pipeline` computes the workbook of each stage, and writes the weights that it
-hands over, rounded as its last Update sheet shows them, into the numbers files of the stages that begin with them."""
+"""One small model through all stages: `python -m tests.pipeline` computes the workbook of each stage, and writes the weights that
+it hands over, rounded as its last Update sheet shows them, into the numbers files of the stages that begin with them."""
 
 from __future__ import annotations
 
@@ -37,9 +37,12 @@ CHAIN = (
 """Fine-tuning makes the reference of all and the start of the reward model; that is the judge, and the start of the critic."""
 
 
-def handed_over(stage: str, model: str, parts: tuple[str, ...]) -> dict[str, Array]:
-    """Computes the workbook of a stage, and returns the rounded weights on its last Update sheet."""
-    book = Book(blueprint_of(load(NAME(stage))))
+STAGES = tuple(dict.fromkeys((*(each.stage for each in CHAIN), *(stage for each in CHAIN for stage in each.to))))
+"""All stages, by name."""
+
+
+def handed_over(book: Book, model: str, parts: tuple[str, ...]) -> dict[str, Array]:
+    """Returns the rounded weights on the last Update sheet of a stage's workbook, by their names in a numbers file."""
     rows = {block.name: block for block in book.blueprint.blocks()}
     last = max(int(name[len("update") : name.index(".handed.")]) for name in rows if ".handed." in name)
     named = {part: f"{model}.{'head.' * (part in 'wb')}{part}" for part in parts}
@@ -54,16 +57,21 @@ def passed_on(each: Handed) -> Iterator[tuple[str, str]]:
 def main() -> None:
     """Writes the weights of each stage into the files of the later ones, the first stage first."""
     for each in CHAIN:
-        made = handed_over(each.stage, each.model, each.parts)
+        made = handed_over(Book(blueprint_of(load(NAME(each.stage)))), each.model, each.parts)
         for stage, table in passed_on(each):
-            path = built_in_file(NAME(stage))
-            assert path is not None, stage
-            _write(path, table, made)
+            path = file_of(stage)
+            path.write_text(with_weights(path.read_text(encoding="utf-8"), table, made), encoding="utf-8")
 
 
-def _write(path: Path, table: str, weights: Mapping[str, Array]) -> None:
+def file_of(stage: str) -> Path:
+    """Returns the numbers file of a stage."""
+    path = built_in_file(NAME(stage))
+    assert path is not None, stage
+    return path
+
+
+def with_weights(text: str, table: str, weights: Mapping[str, Array]) -> str:
     """Puts weights into a table of a numbers file; what else stands there stays."""
-    text = path.read_text(encoding="utf-8")
     before, head, rest = text.partition(f"\n[{table}]")
     inside, more, after = rest.partition("\n[")
     while more and inside.count("[") != inside.count("]"):
@@ -71,7 +79,7 @@ def _write(path: Path, table: str, weights: Mapping[str, Array]) -> None:
         inside, more = f"{inside}{more}{longer}", found
     for name, each in weights.items():
         inside = re.sub(rf"(?m)^{name} = (\[\n(?:.*\n)*?\]|.*)$", f"{name} = {_spelled(each)}", inside, count=1)
-    path.write_text(f"{before}{head}{inside}{more}{after}", encoding="utf-8")
+    return f"{before}{head}{inside}{more}{after}"
 
 
 def _spelled(weights: Array) -> str:
