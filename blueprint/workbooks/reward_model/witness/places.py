@@ -65,5 +65,5 @@ def _found(numbers: Tensor, responses: Tensor) -> Tensor:
     """Returns the places of numbers among those of the responses. Raises WitnessError for one that is not there."""
     is_there = numbers[:, None] == responses
     if not bool((is_there.sum(1) == 1).all()):
-        raise WitnessError(f"a pair names a response that there is not: write numbers from 1 to {len(responses)}")
+        raise WitnessError(f"a pair names a response that there is not: the responses are 1 to {len(responses)}")
     return is_there.to(torch.int64).argmax(1)
