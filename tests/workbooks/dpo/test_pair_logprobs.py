@@ -22,7 +22,7 @@ from blueprint.workbooks.common import behind
 from blueprint.workbooks.dpo.offered import WITHOUT, lost, presets_of
 from blueprint.workbooks.dpo.schema import dpo_presets
 from tests.reopening.alike import fields_that_differ
-from tests.workbooks.dpo.recorded import batch, runs
+from tests.workbooks.dpo.recorded import Run, batch, runs
 from tests.workbooks.grpo.apart import apart
 
 SIDES = ("chosen", "rejected")
@@ -74,9 +74,17 @@ def golden() -> dict[str, Any]:
     }
 
 
-FITTING = [
-    run for run in runs() if all(run.conventions.get(key, words[0]) in words for key, words in WITHOUT["token"].items())
-]
+def fitting() -> list[Run]:
+    """Returns a run of each set of conventions that reads no more than log-probs."""
+    found = {
+        tuple(sorted(run.conventions.items(), key=str)): run
+        for run in runs()
+        if all(run.conventions.get(key, words[0]) in words for key, words in WITHOUT["token"].items())
+    }
+    return list(found.values())
+
+
+FITTING = fitting()
 
 
 @cache
@@ -88,8 +96,8 @@ def once() -> tuple[Blueprint, dict[str, Block], list[Block]]:
 
 
 @pytest.mark.parametrize("run", FITTING, ids=[f"{run.library}-{run.variant}" for run in FITTING])
-def test_log_probs_alone_give_what_a_library_computed(run: Any) -> None:
-    """Every recorded run that reads no more; log-probs go through a file with 15 digits, far below the tolerance."""
+def test_log_probs_alone_give_what_a_library_computed(run: Run) -> None:
+    """Every recorded set of conventions that reads no more; log-probs go through a file with 15 digits, far below the tolerance."""
     outline, blocks, needed = once()
     yours = {blocks[f"{key}.yours"]: value for key, value in run.conventions.items() if f"{key}.yours" in blocks}
     found = compute(needed, outline.sizes, {**outline.typed, **yours})[blocks["total_loss"]]
@@ -97,7 +105,7 @@ def test_log_probs_alone_give_what_a_library_computed(run: Any) -> None:
 
 
 def test_most_runs_need_no_more_than_log_probs() -> None:
-    assert len(FITTING) >= 90
+    assert len(FITTING) >= 50
 
 
 def test_presets_that_read_more_are_not_offered() -> None:
@@ -137,7 +145,7 @@ def test_numbers_of_whole_responses_are_taken_as_they_are() -> None:
     assert float(means["total_loss"]) == pytest.approx(np.log1p(np.exp(-u)).mean(), abs=1e-12)
 
 
-@pytest.mark.parametrize(("models", "per"), [((), "token"), (("policy",), "token"), (("policy", "reference"), "token")])
+@pytest.mark.parametrize(("models", "per"), [((), "token"), (("policy", "reference"), "token")])
 def test_a_saved_workbook_comes_back(models: tuple[str, ...], per: str, tmp_path: Path) -> None:
     tables = given(
         *models, per=per, rewards={side: [1, 0.5] for side in SIDES}, mismatched={side: [0.5, 0] for side in SIDES}

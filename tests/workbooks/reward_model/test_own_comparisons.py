@@ -96,7 +96,7 @@ CELLS = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.dictionaries(st.sampled_from(NAMES), CELLS), min_size=1, max_size=3))
 def test_a_hostile_file_is_read_or_refused_in_a_sentence(tmp_path: Path, rows: list[dict[str, Any]]) -> None:
     path, sentence = written(tmp_path, *rows), "."
