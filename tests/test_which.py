@@ -21,7 +21,7 @@ from blueprint.workbooks.common.conventions.data import rlhf
 from tests.page.workshop import made
 from tests.witness.stage import arrays
 
-PAGES = [Path(__file__).parent.parent / "docs" / f"which-{kind}.md" for kind in ("ppo", "grpo")]
+PAGES = [Path(__file__).parent.parent / "docs" / f"which-{kind}.md" for kind in ("ppo", "grpo", "dpo")]
 PRESETS = rlhf().presets
 COMPARISON = told_of("weights")[1]
 phrase_of = Telling(COMPARISON, rlhf().settings).phrase

@@ -96,11 +96,12 @@ from blueprint.workbooks.common.libraries import (
     Preferred,
     folded,
     naming,
+    offered,
     preferred,
     turned,
     which_sheet,
 )
-from blueprint.workbooks.common.library_gradients import with_library_gradients
+from blueprint.workbooks.common.library_gradients import Apart, with_library_gradients
 from blueprint.workbooks.common.loss import Loss, loss
 from blueprint.workbooks.common.metrics import by_name, metrics_of
 from blueprint.workbooks.common.settings import (
@@ -151,7 +152,7 @@ from blueprint.workbooks.common.signal import Signal, signal, whitened
 
 __all__ = [
     "CHECKING", "COLUMNS", "DASH", "DOWN", "EQUAL_RETURNS", "EVERYWHERE", "FIXED", "GROUPS", "LEGEND", "LIBRARY", "LINE",
-    "LIVE", "NEW", "OLD", "ON", "PREFIX", "PRESET", "PRESET_DEFAULT", "ROWS", "TOTAL", "UP", "WIDTHS", "Backward",
+    "LIVE", "NEW", "OLD", "ON", "PREFIX", "PRESET", "PRESET_DEFAULT", "ROWS", "TOTAL", "UP", "WIDTHS", "Apart", "Backward",
     "Choices", "Chosen", "Counted", "Counting", "Distribution", "Gae", "Given", "Head", "Identity", "InView", "Lined",
     "Loss", "Made", "Memory", "Network", "Ordered", "Places", "Preferred", "PresetTable", "Reach", "Rows", "Says",
     "Settings", "Signal", "Switch", "Titled", "Total", "Used", "Whitened", "Witnessed", "all_in_range", "any_of",
@@ -160,7 +161,7 @@ __all__ = [
     "clamped", "clip_flags", "conventions_sheet", "count", "defined", "effective_sample_size", "ends", "ends_at", "entropy",
     "exact_kl", "explained_variance", "facts_of", "fixed", "folded", "gae", "gamma_0", "head_weights", "identities", "j",
     "k", "kept_values", "labels", "lambda_0", "largest", "limited", "logits", "loss", "loss_sheet", "lowest_ratio",
-    "made_by", "mean", "means_of", "memory_weights", "metrics_of", "n", "named", "naming", "not_negative", "of_policy",
+    "made_by", "mean", "means_of", "memory_weights", "metrics_of", "n", "named", "naming", "not_negative", "of_policy", "offered",
     "one", "outside", "per_response", "places", "policy_kl", "preferred", "preset_table", "presets_sheet", "repeated",
     "residual", "rlhf", "rnn", "rows", "rows_on", "scalar_head", "score_of", "score_stays", "settings", "settings_sections",
     "several", "sheet_of", "signal", "signal_sheet", "size", "softmax", "spread", "start_sheet", "statistics", "surrogate",

@@ -6,6 +6,7 @@ Rows that follow from it stand once for each library, along `LIBRARY`; those tha
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from blueprint.inputs import Catalogue
 from blueprint.inputs.setting import in_groups
 from blueprint.language import (
     Arithmetic,
@@ -77,6 +78,14 @@ class Preferred:
     def numbers(self) -> tuple[Block, ...]:
         """Every number that formulas read in the place of a word."""
         return (self.number, *self.words.values(), *(each for pair in self.places.values() for each in pair))
+
+
+def offered(of: Catalogue) -> dict[str, tuple[str, ...]]:
+    """Lists for every switch the words that some library has."""
+    said = {key: {preset.values[key] for preset in of.presets.values()} for key in of.settings}
+    return {
+        key: tuple(word for word in each.words if word in said[key]) for key, each in of.settings.items() if each.words
+    }
 
 
 def preferred(chosen: Chosen, offered: Mapping[str, tuple[str, ...]] | None = None) -> Preferred:

@@ -1,16 +1,17 @@
 """The gradient of each library's loss on one batch: how long it is, and how it lies to the one of the settings in use."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from itertools import chain
 from operator import add
+from typing import NamedTuple
 
-from blueprint.language import Arithmetic, Block, Sum, block, less, link, sqrt, transposed, where
+from blueprint.language import Arithmetic, Axis, Block, Sum, block, less, link, sqrt, transposed, where
 from blueprint.language.gradient import Gradient
 from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Sheet, Table, key, minor
 from blueprint.workbooks.common.backward import Backward, Rows
-from blueprint.workbooks.common.definitions import n, slopes, t
+from blueprint.workbooks.common.definitions import slopes
 from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.libraries import LIBRARY, PREFIX
 
@@ -34,8 +35,20 @@ ADVANTAGES = "advantages_used"
 """What a loss calls advantages where the rollout has others."""
 
 
-def with_library_gradients(outline: Blueprint, of: Backward, which: str) -> Blueprint:
-    """Adds a sheet with the way back of every library, and what comes of it to the sheet `which`, before which it stands."""
+class Apart(NamedTuple):
+    """A sheet of its own for the way back among other columns: its title and lead, its columns, and which rows stand there."""
+
+    title: str
+    lead: str
+    across: tuple[Axis, ...]
+    holds: Callable[[Block], bool]
+
+
+def with_library_gradients(outline: Blueprint, of: Backward, which: str, apart: Apart | None = None) -> Blueprint:
+    """Adds a sheet with the way back of every library, and what comes of it to the sheet `which`, before which it stands.
+
+    apart: where rows lie among columns of two sorts, the sheet of those that do not lie as the sheet before `which`.
+    """
     rows = {each.name: each for each in outline.blocks()}
     shared = {name.removeprefix(PREFIX): each for name, each in rows.items() if name.startswith(PREFIX)}
     used_for = {"loss.advantages": shared[ADVANTAGES]} if ADVANTAGES in shared else {}
@@ -54,7 +67,10 @@ def with_library_gradients(outline: Blueprint, of: Backward, which: str) -> Blue
     sheets: list[Sheet] = []
     for sheet in outline.sheets:
         if sheet.title == which:
-            sheets += [_way_back(made, [*own, *used.values()], found, sheets[-1]), _with_results(sheet, norms, found)]
+            sheets += [
+                *_ways_back(made, [*own, *used.values()], found, sheets[-1], apart),
+                _with_results(sheet, norms, found),
+            ]
         else:
             sheets.append(sheet)
     return replace(outline, sheets=tuple(sheets))
@@ -91,13 +107,39 @@ def _inner(pairs: Iterable[tuple[Block, Block]]) -> Arithmetic:
     return reduce(add, terms)
 
 
-def _way_back(made: Gradient, used: Sequence[Block], found: Mapping[str, tuple[Block, ...]], like: Sheet) -> Sheet:
+def _ways_back(
+    made: Gradient, used: Sequence[Block], found: Mapping[str, tuple[Block, ...]], like: Sheet, apart: Apart | None
+) -> list[Sheet]:
     """Outlines the way back: results first, then every adjoint from the loss down to the weights, and those in use."""
+    if apart is None:
+        return [_way_back(made, list(made.blocks), used, found, like)]
+    beside = set(_beside(made).values())
+    there = [each for each in made.blocks if apart.holds(each)]
+    ways: dict[Block, list[Item]] = {}
+    for each in there:
+        if each not in beside:
+            ways.setdefault(made.totals[each], []).append(_item(each, made, apart.across))
+    sections = [Section(BACK.format(NAMED[total.name]), tuple(items)) for total, items in ways.items()]
+    rest = [each for each in made.blocks if not apart.holds(each)]
+    return [
+        Sheet(apart.title, apart.lead, tuple(sections), apart.across),
+        _way_back(made, rest, used, found, like),
+    ]
+
+
+def _way_back(
+    made: Gradient,
+    blocks: Sequence[Block],
+    used: Sequence[Block],
+    found: Mapping[str, tuple[Block, ...]],
+    like: Sheet,
+) -> Sheet:
+    """Outlines the sheet of the way back among columns of tokens, or of whatever the sheet `like` has."""
     beside = set(_beside(made).values())
     ways: dict[Block, list[Item]] = {}
-    for each in made.blocks:
+    for each in blocks:
         if each not in beside:
-            ways.setdefault(made.totals[each], []).append(_item(each, made))
+            ways.setdefault(made.totals[each], []).append(_item(each, made, like.across))
     sections = (
         *(Section(f"What comes of it: {side}", tuple(map(key, rows))) for side, rows in found.items()),
         *(Section(BACK.format(NAMED[total.name]), (Note(SAME), *items)) for total, items in ways.items()),
@@ -115,8 +157,8 @@ def _beside(made: Gradient) -> dict[Block, Block]:
     return {row: table for row, table in made.beside.items() if LIBRARY not in row.axes}
 
 
-def _item(each: Block, made: Gradient) -> Item:
-    if len(each.axes) == 2 and not {n, t} & {*each.axes} and LIBRARY not in each.axes:
+def _item(each: Block, made: Gradient, across: tuple[Axis, ...]) -> Item:
+    if len(each.axes) == 2 and not {*across} & {*each.axes} and LIBRARY not in each.axes:
         return Table(each, each.axes[1], "plain")
     return key(each) if each.name in PULLS else Row(each, beside=_beside(made).get(each), fold=True)
 

@@ -1,11 +1,16 @@
 """The gradient of the loss: to the log-prob of every token, and on to the policy's logits where they are known."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from blueprint.language import Block, needs
 from blueprint.language.gradient import Declared
-from blueprint.workbooks.common import EVERYWHERE, Backward, Distribution
+from blueprint.page.outline import Blueprint
+from blueprint.workbooks.common import EVERYWHERE, Apart, Backward, Distribution, with_library_gradients
 from blueprint.workbooks.common.definitions import derivatives
+from blueprint.workbooks.dpo.definitions.axes import p
+from blueprint.workbooks.dpo.libraries import WHICH_TITLE
+from blueprint.workbooks.dpo.sheets import of_pairs
 
 GIVEN = (
     "reference.logprobs",
@@ -53,3 +58,17 @@ MOVED = Backward(
     constant=(*GIVEN, *HELD),
     declared=of_policy,
 )
+OF_PAIRS = Apart(
+    "Library pair gradients",
+    "from each library's loss back to both responses of each pair",
+    (p,),
+    lambda row: of_pairs(row, []),
+)
+
+
+def with_gradients(outline: Blueprint) -> Blueprint:
+    """Adds the gradients of the loss, unless they are there, and of each library's loss where several stand side by side."""
+    made = outline if "gradients" in outline.facts else MOVED(outline)
+    made = replace(made, facts={**made.facts, "gradients": "on"})
+    compared = any(block.name == "library.total_loss" for block in outline.blocks())
+    return with_library_gradients(made, MOVED, WHICH_TITLE, OF_PAIRS) if compared else made

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blueprint.inputs import ROWS, Draft, Level, Numbers, Part, refusal
-from blueprint.inputs.entries import Number, Prompt, Text, Word
+from blueprint.inputs.entries import Number, Prompt, Word
 from blueprint.workbooks.common import epochs, weights
 from blueprint.workbooks.common.rollout import block_name
-from blueprint.workbooks.dpo.schema import DPO, MODELS, RECORDS, SETTINGS, dpo_presets
+from blueprint.workbooks.common.side_by_side import compared_by_name, presets_in
+from blueprint.workbooks.dpo.schema import DPO, MODELS, PRESETS, RECORDS, SETTINGS, dpo_presets
 
 if TYPE_CHECKING:
     from blueprint.reopening.saved import Saved
@@ -39,8 +40,7 @@ def _numbers(draft: Draft) -> Numbers:
         NumbersError: if there is no such preset, tables differ in shape, a token is unknown, or steps are described where none
             is taken.
     """
-    dpo_presets().preset(draft.parts["preset"])
-    parts = draft.fitted()
+    parts = compared_by_name(draft.fitted(), dpo_presets())
     weights.check_texts(parts, "text.chosen", "text.rejected", *([OTHERS] if OTHERS in parts else []))
     weights.check_inputs(parts, "reference")
     responses = in_turn(parts["text.chosen"], parts["text.rejected"])
@@ -78,7 +78,7 @@ def numbers_in(file: "Saved") -> Numbers:
     true = file.array("true.reward", 1)[order]
     update = epochs.update_in(file)
     parts: dict[str, Any] = {
-        "preset": file.preset(dpo_presets()),
+        **presets_in(file, dpo_presets()),
         "text.vocabulary": vocabulary,
         "text.prompts": prompts[::2],
         "text.chosen": responses[::2],
@@ -106,7 +106,7 @@ LEVEL = Level(
     "choices",
     "prompts with a chosen and a rejected response each, and the weights of the models that read them",
     parts=(
-        Part("preset", Text, (), "the library or paper whose settings are used where none is given", "default"),
+        *PRESETS,
         *epochs.PARTS,
         Part("text.vocabulary", Word, ("token",), "the first token ends a text; tokens differ by more than capitals", noun="token"),
         _pairs("text.prompts", "tokens of the vocabulary, blanks between them; a prompt for each pair"),

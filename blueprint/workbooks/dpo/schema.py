@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blueprint.inputs import LONGEST, ROWS, Catalogue, Draft, Level, Numbers, Part, catalogue, refusal, settings_in
-from blueprint.inputs.entries import Flag, Number, Positive, Text, Word
+from blueprint.inputs.entries import Flag, Number, Positive, Word
+from blueprint.workbooks.common.side_by_side import compared_by_name, parts_of_presets, presets_in
 
 if TYPE_CHECKING:
     from blueprint.reopening.saved import Saved
@@ -16,6 +17,7 @@ FOLDER = Path(__file__).parent
 RECORDS = settings_in(FOLDER)
 DPO = RECORDS.settings
 """The settings, their records being `conventions.toml`."""
+PRESETS = parts_of_presets("trl_1.16", "openrlhf")
 SETTINGS = "settings; one that is left out is as in the preset"
 _SLOTS = ("response", "position")
 MODELS = {"policy": "the policy in training", "reference": "the reference"}
@@ -43,7 +45,7 @@ def numbers_in(file: "Saved") -> Numbers:
     for key in WORDS:
         parts[key] = tuple(tuple(map(str, row)) for row in parts[key])
     head = {"kind": "dpo", "level": "preferences", **file.head()}
-    return Numbers(**head, ppo=file.settings(), parts=parts | {"preset": file.preset(dpo_presets())})
+    return Numbers(**head, ppo=file.settings(), parts=parts | presets_in(file, dpo_presets()))
 
 
 def _numbers(draft: Draft) -> Numbers:
@@ -53,8 +55,7 @@ def _numbers(draft: Draft) -> Numbers:
         NumbersError: if there is no such preset, tables differ in shape, a token is unknown, or a pair is not one chosen and
             one rejected response.
     """
-    dpo_presets().preset(draft.parts["preset"])
-    parts = draft.fitted()
+    parts = compared_by_name(draft.fitted(), dpo_presets())
     known = {each.casefold() for each in parts["text.vocabulary"]}
     for key in WORDS:
         for place, row in enumerate(parts[key], start=1):
@@ -72,7 +73,7 @@ LEVEL = Level(
     "preferences",
     "logits of pairs of responses, one chosen and one rejected, are given",
     parts=(
-        Part("preset", Text, (), "the library or paper whose settings are used where none is given", "default"),
+        *PRESETS,
         Part("text.vocabulary", Word, ("token",), "tokens differ by more than capitals", noun="token"),
         Part("text.texts", Word, ("response", "token of the text"), "a text per row, its prompt first, pads last", noun="token"),
         Part("text.response", Flag, _SLOTS, "1 on the tokens of the response; the first token of a text has no entry"),

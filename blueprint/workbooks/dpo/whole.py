@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from blueprint.inputs import Catalogue, Numbers
-from blueprint.language import Axis, Block, needs
-from blueprint.page.outline import Blueprint, Row, Section, Sheet, key, minor
+from blueprint.language import Axis, Block
+from blueprint.page.outline import Blueprint, Sheet
 from blueprint.workbooks.common import (
     PRESET,
     Choices,
@@ -13,55 +13,31 @@ from blueprint.workbooks.common import (
     Identity,
     InView,
     Made,
+    Preferred,
     Rows,
     Witnessed,
-    behind,
     checks,
     checks_sheet,
     chosen_of,
     conventions_sheet,
     facts_of,
+    naming,
+    offered,
     presets_sheet,
     rows_on,
     start_sheet,
     walk,
 )
 from blueprint.workbooks.common.conventions.data import Conventions
+from blueprint.workbooks.common.side_by_side import EVERY_WORD
 from blueprint.workbooks.dpo import first
-from blueprint.workbooks.dpo.definitions.axes import n, o, p, t
+from blueprint.workbooks.dpo.definitions.axes import n
 from blueprint.workbooks.dpo.definitions.steps import LABELS
-from blueprint.workbooks.dpo.definitions.watched import UNDER as WATCHED
 from blueprint.workbooks.dpo.inputs import MODELS
+from blueprint.workbooks.dpo.libraries import compared
 from blueprint.workbooks.dpo.offered import completed
-from blueprint.workbooks.dpo.sheets import charts_of, walk_of
+from blueprint.workbooks.dpo.sheets import charts_of, step_sheets, walk_of
 from blueprint.workbooks.dpo.steps import Derived, derived
-
-LOOKED_FOR = (
-    "policy.logp", "reference.logp", "chosen.logp", "rejected.logp", "chosen.ratio", "rejected.ratio", "margin", "margin.argument",
-    "margin.right", "chosen.reward", "rejected.reward", "loss.pair", "weight.used", "kto.z", "nll", "preference_loss", "adds.nll",
-    "total_loss", "rewards.chosen", "rewards.rejected", "rewards.margins", "rewards.accuracies",
-)  # fmt: skip
-"""Rows that one looks for; they are marked."""
-PLAIN = ("policy.sum", "policy.count", "policy.mean", "chosen.logp_ref", "rejected.logp_ref", "margin.scaled", "loss.sigmoid",
-         "loss.hinge", "loss.ipo", "loss.weighed", "loss.sure", "loss.unsure", "watch.right", "chosen.logged",
-         "rejected.logged")  # fmt: skip
-"""Rows on the way that are not folded."""
-
-
-@dataclass(frozen=True)
-class Outlined:
-    """A sheet of steps: its title, lead, columns, and the titles of its sections."""
-
-    title: str
-    lead: str
-    across: tuple[Axis, ...]
-    of_pairs: bool
-
-
-SHEETS = (
-    Outlined("Log-probs", "from the log-prob of each token to that of a response", (n, t), False),
-    Outlined("Pairs", "from the log-probs of both responses of a pair to its loss: a column per pair", (p,), True),
-)
 
 
 @dataclass(frozen=True)
@@ -99,14 +75,24 @@ def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
     use = Choices(chosen.settings.used, chosen.settings.switch, labels=LABELS.labels)
     use = completed(use, start.per) if start.per else use
     made = derived(given, use)
-    sheets = [*start.sheets, *_steps(made, given, head)]
+    sheets = [*start.sheets, *step_sheets(made, given, head)]
     every = {**given, **rows_on(*sheets)}
     walked, picked, first_pair = walk_of(every)
     pictures, drawn = charts_of(every, use)
+    side_by_side, like = _libraries(start) if numbers.parts.get("compare") else ((), None)
     opening, checked, tolerances = _judged(start, every, [*start.checked, *_residuals(every, made, chosen)], witnessed)
-    return Blueprint(
+    outline = Blueprint(
         title=numbers.title,
-        sheets=(opening, walked, conventions_sheet(chosen, ()), presets_sheet(chosen), *sheets, checked, pictures),
+        sheets=(
+            opening,
+            walked,
+            conventions_sheet(chosen, ()),
+            presets_sheet(chosen),
+            *sheets,
+            *side_by_side,
+            checked,
+            pictures,
+        ),
         sizes={**start.sizes, PRESET: len(chosen.catalogue.presets)},
         typed=chosen.settings.typed | tolerances | first_pair | dict(drawn),
         names={**start.names, PRESET: chosen.table.names},
@@ -123,6 +109,13 @@ def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
         whole="batch",
         heads={n: _heads(start.typed)},
     ).with_typed(start.typed)
+    return outline if like is None else naming(outline, like, chosen, numbers["compare"])
+
+
+def _libraries(start: Start) -> tuple[tuple[Sheet, ...], Preferred]:
+    """Sets libraries side by side; where every word is to be offered, not only those that libraries have, the numbers say so."""
+    words = {} if start.numbers.parts.get(EVERY_WORD) else offered(start.chosen.catalogue)
+    return compared(start.given, start.chosen, start.head, words)
 
 
 def _judged(
@@ -148,43 +141,6 @@ def _heads(given: Mapping[str, object]) -> list[str]:
     words = ("rejected", "chosen")
     numbers, good = (list(given[name]) for name in ("pair.number", "response.chosen"))  # type: ignore[call-overload]
     return [f"pair {pair:.0f}, {words[int(is_chosen)]}" for pair, is_chosen in zip(numbers, good, strict=True)]
-
-
-def _steps(made: Derived, given: Rows, head: InView) -> list[Sheet]:
-    """Outlines the sheets of steps: rows that one looks for are marked, the others folded, and those that none reads left out."""
-    watched = made.steps.sections[WATCHED]
-    needed = behind([*watched, *(row for name, row in made.rows.items() if name in LOOKED_FOR)])
-    sheets = []
-    for each in SHEETS:
-        sections = [
-            Section(title, tuple(map(_row, found)))
-            for title, rows in made.steps.sections.items()
-            if (found := [row for row in rows if row in needed and _of_pairs(row, rows) == each.of_pairs])
-        ]
-        if each.of_pairs:
-            where = (Row(given["pair.column"]), *(minor(given[f"pair.{name}"]) for name in ("left", "same", "before")))
-            sections = [Section("Which pair stands where", where), *sections]
-        here = None if each.of_pairs else head.on(f"on_{each.title.lower()}")
-        rows = here.rows if here else ()
-        sheets.append(
-            Sheet(each.title, each.lead, tuple(sections), each.across, rows, here.mask if here else None, closed=True)
-        )
-    return sheets
-
-
-def _of_pairs(row: Block, beside: list[Block]) -> bool:
-    """Tells whether a row stands among columns of pairs: a column of pairs does where it is made of one, and a single number
-    where any row of its section does."""
-    if row.axes and row.axes[-1] is not o:
-        return row.axes[-1] is p
-    near = [need.read for need in needs(row)] if row.axes else beside
-    return any(p in each.axes for each in near)
-
-
-def _row(row: Block) -> Row:
-    if row.name in LOOKED_FOR:
-        return key(row)
-    return Row(row) if row.name in PLAIN or not row.axes else minor(row)
 
 
 def _residuals(rows: Rows, made: Derived, chosen: Chosen) -> list[Block | Identity]:

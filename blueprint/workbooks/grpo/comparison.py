@@ -2,7 +2,7 @@
 
 from blueprint.inputs import OFF
 from blueprint.workbooks.common.conventions.comparison import Change, Comparison, Values
-from blueprint.workbooks.grpo.libraries import EVERY_WORD
+from blueprint.workbooks.common.side_by_side import EVERY_WORD
 from blueprint.workbooks.grpo.schema import GRPO, ONLY_RUN
 
 INTRODUCTION = """\

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from blueprint.inputs import Catalogue
 from blueprint.language import Block, link
 from blueprint.page.outline import Item, Note, Row, Section, Sheet, key, minor
 from blueprint.workbooks.common import (
@@ -54,16 +53,6 @@ OPEN = (
     "kl_new.counts", *RESULTS,
 )  # fmt: skip
 """Rows that one looks for."""
-EVERY_WORD = "every word"
-"""Part of numbers that no file has: words that no library has are offered, too, for conventions of one's own beside them."""
-
-
-def offered(of: Catalogue) -> dict[str, tuple[str, ...]]:
-    """Lists for every switch the words that some library has."""
-    said = {key: {preset.values[key] for preset in of.presets.values()} for key in of.settings}
-    return {
-        key: tuple(word for word in each.words if word in said[key]) for key, each in of.settings.items() if each.words
-    }
 
 
 def compared(

@@ -9,7 +9,8 @@ from blueprint.inputs import LONGEST, ROWS, Draft, Level, Numbers, Part, refusal
 from blueprint.inputs.entries import Draw, Number, Positive, Prompt, Word
 from blueprint.workbooks.common import weights
 from blueprint.workbooks.common.rollout import block_name
-from blueprint.workbooks.grpo.schema import GRPO, PRESETS, TABLES, grpo_presets, preferred, presets_in
+from blueprint.workbooks.common.side_by_side import compared_by_name, presets_in
+from blueprint.workbooks.grpo.schema import GRPO, PRESETS, TABLES, grpo_presets
 
 if TYPE_CHECKING:
     from blueprint.reopening.saved import Saved
@@ -33,7 +34,7 @@ def _numbers(draft: Draft) -> Numbers:
         NumbersError: if there is no such preset, tables differ in shape, a token is unknown, or the responses are not as many
             for each prompt.
     """
-    parts = preferred(draft.fitted())
+    parts = compared_by_name(draft.fitted(), grpo_presets())
     _check_words(parts)
     responses, prompts = len(parts["rollout.draws"]), len(parts["text.prompts"])
     if responses % prompts:
@@ -64,7 +65,7 @@ def numbers_in(file: "Saved") -> Numbers:
     asked = [tuple(filter(None, row)) or (vocabulary[-1],) * longest for row in file.rows("given")]
     each = len(asked) // questions
     parts: dict[str, Any] = {
-        **presets_in(file),
+        **presets_in(file, grpo_presets()),
         "sizes.max_new_tokens": most,
         "text.vocabulary": vocabulary,
         "text.prompts": tuple(asked[::each]),

@@ -8,7 +8,8 @@ import numpy as np
 
 from blueprint.inputs import LONGEST, ROWS, Catalogue, Draft, Level, Numbers, Part, Setting, refusal
 from blueprint.inputs.entries import About, Flag, LogProb, Number, Written
-from blueprint.workbooks.grpo.schema import GIVEN, PRESETS, TABLES, grpo_presets, preferred, presets_in
+from blueprint.workbooks.common.side_by_side import compared_by_name, presets_in
+from blueprint.workbooks.grpo.schema import GIVEN, PRESETS, TABLES, grpo_presets
 
 if TYPE_CHECKING:
     from blueprint.reopening.saved import Saved
@@ -51,7 +52,7 @@ def _numbers(draft: Draft) -> Numbers:
         NumbersError: if there is no such preset, lists differ in length, responses are not as many for each prompt, nothing was
             written, or what is given does not go together.
     """
-    parts = preferred(draft.fitted())
+    parts = compared_by_name(draft.fitted(), grpo_presets())
     responses, prompts = parts["text.responses"], parts["text.prompts"]
     if len(responses) % len(prompts):
         raise refusal(
@@ -77,7 +78,7 @@ def numbers_in(file: "Saved") -> Numbers:
     """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
     mask = file.array("mask", 2)
     parts: dict[str, Any] = {
-        **presets_in(file),
+        **presets_in(file, grpo_presets()),
         "text.prompts": tuple(map(str, file.array("prompt", 1))),
         "text.responses": _within(file.array("word_written", 2), mask, str),
         "text.truncated": file.array("truncated", 1),

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blueprint.inputs import (
-    DEFAULT,
     LONGEST,
     ROWS,
     Catalogue,
@@ -22,6 +21,7 @@ from blueprint.inputs import (
     settings_in,
 )
 from blueprint.inputs.entries import Flag, Number, Text, Word
+from blueprint.workbooks.common.side_by_side import compared_by_name, parts_of_presets, presets_in
 
 if TYPE_CHECKING:
     from blueprint.reopening.saved import Saved
@@ -48,18 +48,7 @@ ONLY_RUN = (
 """Settings that say something only where models are run, and rules score what they write."""
 GIVEN = {key: each for key, each in GRPO.items() if key not in ONLY_RUN}
 """The settings where logits, or log-probs, and scores are given."""
-PRESETS = (
-    Part("preset", Text, (), "the library or paper whose settings are used where none is given", "default"),
-    Part(
-        "compare",
-        tuple[str, ...] | str,
-        (),
-        "the presets that stand side by side, or all",
-        (),
-        ["trl_grpo", "verl_grpo"],
-    ),
-)
-ALL, LIBRARIES = "all", "library.names"
+PRESETS = parts_of_presets("trl_grpo", "verl_grpo")
 TABLES = {"ppo": SETTINGS, **{group: SETTINGS for group in RECORDS.titles if group not in ("ppo", "reward")}}
 """The tables of settings, with what describes them."""
 
@@ -83,28 +72,7 @@ def numbers_in(file: "Saved") -> Numbers:
         parts[key] = tuple(map(str, parts[key]))
     parts["text.responses"] = tuple(tuple(map(str, row)) for row in parts["text.responses"])
     head = {"kind": "grpo", "level": "responses", **file.head()}
-    return Numbers(**head, ppo=file.settings(), parts=parts | presets_in(file))
-
-
-def presets_in(file: "Saved") -> dict[str, Any]:
-    """Return the preset in use of a saved workbook, and those that stand side by side."""
-    listed = tuple(map(str, file.array(LIBRARIES, 1).flat)) if LIBRARIES in file else ()
-    return {"preset": file.preset(grpo_presets()), "compare": listed}
-
-
-def preferred(parts: dict[str, Any]) -> dict[str, Any]:
-    """Return parts of a file with the presets that stand side by side as a list of their names.
-
-    Raises:
-        NumbersError: if there is no preset of a name.
-    """
-    listed, presets = parts["compare"], grpo_presets()
-    names = [each.strip() for each in (listed.split(",") if isinstance(listed, str) else listed) if each.strip()]
-    if names == [ALL]:
-        names = [name for name in presets.presets if name != DEFAULT]
-    for name in (parts["preset"], *names):
-        presets.preset(name)
-    return {**parts, "compare": tuple(names)}
+    return Numbers(**head, ppo=file.settings(), parts=parts | presets_in(file, grpo_presets()))
 
 
 def _numbers(draft: Draft) -> Numbers:
@@ -113,7 +81,7 @@ def _numbers(draft: Draft) -> Numbers:
     Raises:
         NumbersError: if there is no such preset, tables differ in shape, or the responses are not as many for each prompt.
     """
-    parts = preferred(draft.fitted())
+    parts = compared_by_name(draft.fitted(), grpo_presets())
     responses, prompts, known = parts["text.responses"], parts["text.prompts"], parts["text.vocabulary"]
     check_vocabulary(known)
     if len(responses) % len(prompts):

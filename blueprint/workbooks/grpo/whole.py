@@ -22,18 +22,20 @@ from blueprint.workbooks.common import (
     conventions_sheet,
     facts_of,
     naming,
+    offered,
     presets_sheet,
     rows_on,
     start_sheet,
     walk,
 )
 from blueprint.workbooks.common.conventions.data import Conventions
+from blueprint.workbooks.common.side_by_side import EVERY_WORD
 from blueprint.workbooks.grpo import first
 from blueprint.workbooks.grpo.definitions.axes import i, n, q
 from blueprint.workbooks.grpo.definitions.seen import seen
 from blueprint.workbooks.grpo.definitions.steps import LABELS, Steps
 from blueprint.workbooks.grpo.inputs import MODELS
-from blueprint.workbooks.grpo.libraries import EVERY_WORD, compared, offered
+from blueprint.workbooks.grpo.libraries import compared
 from blueprint.workbooks.grpo.sheets import charts_of, step_sheets, walk_of
 from blueprint.workbooks.grpo.steps import Derived, derived
 from blueprint.workbooks.grpo.unasked import completed

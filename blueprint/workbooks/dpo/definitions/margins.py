@@ -6,7 +6,7 @@ f-DPO, 2309.16240 (other divergences).
 
 from typing import NamedTuple
 
-from blueprint.language import exp, log, where
+from blueprint.language import Expr, exp, log, where
 from blueprint.workbooks.dpo.definitions.axes import p
 from blueprint.workbooks.dpo.definitions.sequences import Sequences
 from blueprint.workbooks.dpo.definitions.steps import Row, Sides, Steps
@@ -45,6 +45,8 @@ def _ratio(side: str, s: Steps, policy: Row, reference: Row) -> Row:
 def _shaped(side: str, x: Row, s: Steps) -> Row:
     """Shapes a log-ratio by the divergence in use: 1 − e^−x, which is beyond every number for x < −709, or log 2 + log σ(x)."""
     asked = s.use.switch["margin.divergence"].says("forward_kl")
-    forward = s.pair(f"{side}.forward", where(asked, 1 - exp(-x[p]), 0))
+    moved = 1 - exp(-x[p])
+    # Where libraries stand side by side and none has the word, it is the number 0, and no condition.
+    forward = s.pair(f"{side}.forward", where(asked, moved, 0) if isinstance(asked, Expr) else asked * moved)
     mixed = s.pair(f"{side}.mixed", log(2) + s.log_sigmoid(f"{side}.log_sigmoid", x)[p])
     return s.pick(f"{side}.shaped", (p,), "margin.divergence", reverse_kl=x[p], forward_kl=forward[p], js=mixed[p])

@@ -1,0 +1,111 @@
+"""What the page "Which DPO is it?" says."""
+
+from blueprint.workbooks.common.conventions.comparison import Change, Comparison, Values
+from blueprint.workbooks.common.side_by_side import EVERY_WORD
+from blueprint.workbooks.dpo.schema import DPO
+
+INTRODUCTION = """\
+They are called DPO, or are named after what they change of it, and each computes another loss from the same pairs: the same texts,
+and the same log-probs of policy and reference. Every row below follows what one library does when nothing is set but what its name
+says, read in its source at the version named; `blueprint presets` says where. Libraries change fast: a name without a version says
+little. β, γ and coefficients are those that each library has by itself, so that losses differ by them alone, too. No row is the
+right one, but whoever compares two runs should know which row each of them is."""
+GRADIENTS = """\
+A loss is one number; what trains is its gradient, that of the loss over what the optimiser moves. Angles are those to the
+default's gradient on the same pairs: at 0° both pull the same way, at 90° they have nothing in common, beyond it they pull
+against each other. Adam divides a constant factor out; no optimiser turns a gradient back.
+
+- *β* stretches the gradient, and turns it a little: it says how soon a pair that is right counts less. Losses at another β are no
+  better and no worse ones.
+- *Means in place of sums* divide the pull on each token by the length of its response: the gradient is shorter by about that, and
+  short responses count more. A β for means is a β for sums times the length.
+- *IPO* has a loss of 25 at the start with β = 0.1, (1/2β)²: large, and no sign of anything wrong. Its pull never ends where the
+  margin is past the target, it turns.
+- *Without a reference* a pair's margin is that of the policy alone: what the model found likely before it was trained counts.
+- *An NLL term* pulls the chosen response up by itself; the preference alone may make both less likely.
+- *Label smoothing* shortens the pull and, where a pair is right by much, turns it; *robust* divides by 1 − 2ε, and undoes that."""
+OVER = {"choices": "the policy's weights", "preferences": "the policy's logits, with which these pairs begin"}
+COLUMNS = {
+    "loss": "library.total_loss",
+    "preference loss": "library.preference_loss",
+    "NLL adds": "library.adds.nll",
+    "reward of the chosen": "library.rewards.chosen",
+    "margin": "library.rewards.margins",
+    "accuracy": "library.rewards.accuracies",
+}
+FORM, OF, REFERENCE, NLL = "loss.form", "logp.of", "reference.used", "loss.nll_coef"
+READ_BY = {
+    "loss.exo_eps": ("exo",), "loss.discopop_tau": ("discopop",), "loss.aot_tie": ("aot", "aot_unpaired"),
+    "loss.bco_threshold": ("bco",), "loss.odds_one": ("orpo", "orpo_tokens"), "loss.desirable": ("kto", "apo_zero_unpaired"),
+    "loss.undesirable": ("kto", "apo_zero_unpaired"),
+    "loss.label_smoothing": ("sigmoid", "robust", "hinge", "aot", "aot_unpaired"), "loss.gamma": ("sigmoid", "hinge"),
+}  # fmt: skip
+"""Settings with the forms that read them."""
+SIMPO: Values = {"beta": 2.0, "loss.gamma": 0.5, OF: "mean", REFERENCE: "off"}
+ORPO: Values = {FORM: "orpo", OF: "mean", REFERENCE: "off", NLL: 1.0, "loss.nll_region": "text"}
+
+
+def silent(values: Values) -> tuple[str, ...]:
+    """Lists the conventions that say nothing: what only other forms read, and parts of what is not done."""
+    found = [key for key, forms in READ_BY.items() if values[FORM] not in forms]
+    if not values[NLL]:
+        found += [key for key, each in DPO.items() if each.part_of == NLL]
+    if values["logp.ld"] == "off":
+        found += [key for key, each in DPO.items() if each.part_of == "logp.ld"]
+    if values[REFERENCE] == "off":
+        found.append("margin.divergence")
+    return tuple(dict.fromkeys(found))
+
+
+CHANGES = (
+    Change("β = 0.2", {"beta": 0.2}),
+    Change("β = 0.5", {"beta": 0.5}),
+    Change("means in place of sums", {OF: "mean"}),
+    Change("means, β = 5 (Tülu 3)", {OF: "mean", "beta": 5.0}),
+    Change("without a reference", {REFERENCE: "off"}),
+    Change("cDPO: labels smoothed by 0.1", {"loss.label_smoothing": 0.1}),
+    Change("robust: the same without its bias", {FORM: "robust", "loss.label_smoothing": 0.1}),
+    Change("hinge", {FORM: "hinge"}),
+    Change("IPO of sums", {FORM: "ipo"}),
+    Change("IPO of means", {FORM: "ipo", OF: "mean"}),
+    Change("KTO on the same responses, unpaired", {FORM: "kto"}),
+    Change("SimPO: means, no reference, β = 2, γ = 0.5", SIMPO),
+    Change("ORPO: odds, and the NLL of prompt and chosen", ORPO),
+    Change("0.2 of the chosen's NLL, a mean over tokens", {NLL: 0.2}),
+    Change("0.2 of the chosen's NLL, sums over responses", {NLL: 0.2, "loss.nll_mean": "sequence_sum"}),
+    Change("a margin of γ = 0.5", {"loss.gamma": 0.5}),
+    Change("forward KL", {"margin.divergence": "forward_kl"}),
+    Change("tokens beyond the shorter response count a half (LD-DPO)", {"logp.ld": "both", "logp.ld_alpha": 0.5}),
+    Change("pairs weighed by how likely the policy writes them (WPO)", {"loss.weight": "wpo"}),
+    Change("APO zero", {FORM: "apo_zero"}),
+)
+DEFECTS = (
+    Change("LLaMA-Factory's hinge trains DPO", {FORM: "sigmoid"},
+           "LLaMA-Factory 0.9.5 with TRL 0.20 or later: pref_loss=hinge is not handed on to the loss, which is plain DPO. With "
+           "TRL 0.19.1 it is the hinge."),
+    Change("LLaMA-Factory's ipo trains DPO of means", {FORM: "sigmoid", OF: "mean"},
+           "LLaMA-Factory 0.9.5 with TRL 0.20 or later: pref_loss=ipo takes means of log-probs as IPO does, and then the logistic "
+           "loss: neither of the two."),
+    Change("label_smoothing does nothing", {"loss.label_smoothing": 0.0},
+           "TRL 0.29 and later, DPOTrainer, loss_type sigmoid: label_smoothing is read by robust and exo_pair alone, and there is "
+           "no warning. TRL 0.24 smoothed (cDPO)."),
+    Change("WPO's weights off by one token", {"loss.weight": "wpo_shifted"},
+           "TRL 0.24.0, DPOTrainer, use_weighting: the mean over the vocabulary belongs to the position before; right in 1.16."),
+    Change("LD-DPO counts from the prompt", {"logp.ld": "policy", "logp.ld_alpha": 0.5, "logp.ld_from": "row"},
+           "TRL 0.24.0, DPOTrainer, ld_alpha: positions are counted from the start of the row, prompt included, and the response "
+           "is cut at its own length, of the policy alone; right in 1.16."),
+    Change("ORPO's mean counts a pad", {**ORPO, OF: "mean_with_pad"},
+           "ORPO 208d2d6 and axolotl's older path: in rows shorter than the longest one prediction of a pad is among the tokens, "
+           "so that the mean is over n + 1."),
+    Change("SimPO with a whole NLL", {**SIMPO, NLL: 1.0},
+           "TRL 1.16.0, CPOTrainer, loss_type simpo: cpo_alpha is 1 unless it is set to 0, so that the NLL of the chosen is added; "
+           "the paper has none."),
+    Change("rewards logged without β", {"watch.rewards": "no_beta"},
+           "NeMo-Aligner and NeMo-RL log the log-ratio itself: the loss is the same, rewards and margins are 1/β times as large as "
+           "those of other libraries."),
+)  # fmt: skip
+"""Each as a library has it, on top of this workbook's default."""
+COMPARISON = Comparison(
+    "Which DPO is it?", INTRODUCTION, COLUMNS, OVER, GRADIENTS, (), silent, {EVERY_WORD: True}, ("compare=default",),
+    "β, γ and coefficients", CHANGES, DEFECTS,
+)  # fmt: skip
