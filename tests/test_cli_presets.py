@@ -59,7 +59,7 @@ def test_presets_of_a_name_that_two_kinds_have_tells_both() -> None:
     heads = re.findall(r"^(.+): blueprint build(.*) --preset NAME\n\nopenrlhf: (.+), 0.11.2$", said, re.MULTILINE)
     assert heads == [
         ("RLHF PPO", "", "OpenRLHF"),
-        ("DPO", " --numbers dpo-batch", "OpenRLHF, nll_loss_coef 0.2"),
+        ("DPO", " --numbers dpo", "OpenRLHF, nll_loss_coef 0.2"),
         ("GRPO", " --numbers grpo-batch", "OpenRLHF, group_norm"),
         ("SFT", " --numbers sft-batch", "OpenRLHF"),
     ]

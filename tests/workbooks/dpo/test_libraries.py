@@ -1,4 +1,4 @@
-"""Libraries side by side: every preset's column has the loss that the library's own code computed, and the gradient where it was kept."""
+"""Libraries side by side: every preset's column has the loss that the library's own code computed, and its gradient."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ RECORDED = {
     "default": (TRL, "dpo/sigmoid"), "trl_1.16": (TRL, "dpo/sigmoid"), "trl_1.16_ipo": (TRL, "dpo/ipo"),
     "trl_1.16_norm": (TRL, "dpo/sigmoid_norm"), "trl_1.16_robust": (TRL, "dpo/robust__label_smoothing_0.1"),
     "trl_1.16_sft": (TRL, "dpo/sigmoid+sft"), "trl_1.16_kto": (TRL, "kto/kto"), "trl_1.16_orpo": (TRL, "orpo/orpo"),
-    "trl_1.16_cpo": (TRL, "cpo/simpo"), "trl_0.24": (OLD, "dpo/sigmoid__label_smoothing_0.1"), "trl_0.24_bco": (OLD, "dpo/bco_pair"),
+    "trl_1.16_cpo": (TRL, "cpo/simpo"), "trl_0.24": (OLD, "dpo/sigmoid__label_smoothing_0.1"),
+    "trl_0.24_bco": (OLD, "dpo/bco_pair"),
     "dpo_original": ("direct_preference_optimization_f8b8c0f", "dpo"),
     "dpo_original_ipo": ("direct_preference_optimization_f8b8c0f", "ipo"), "openrlhf": ("openrlhf_0.11.2", "dpo__nll_.2"),
     "torchtune": ("torchtune_0.6.1", "rso_hinge"), "nemo_aligner": ("nemo_aligner_af2b3bd", "dpo__sft_.2"),
-    "nemo_aligner_rpo": ("nemo_aligner_af2b3bd", "rpo_bwd_kl"), "nemo_rl": ("nemo_rl_7ea279a", "dpo"), "llama_factory": (LF, "dpo/sigmoid"),
+    "nemo_aligner_rpo": ("nemo_aligner_af2b3bd", "rpo_bwd_kl"), "nemo_rl": ("nemo_rl_7ea279a", "dpo"),
+    "llama_factory": (LF, "dpo/sigmoid"),
     "llama_factory_ipo": (LF, "dpo/ipo"), "llama_factory_bco": (LF, "dpo/sigmoid__bco_1"), "simpo": ("simpo_1b3e8f3", "simpo"),
     "orpo": ("orpo_208d2d6", "orpo__alpha_.1"), "axolotl_orpo": ("axolotl_0.19.0", "orpo__alpha_.1"),
     "halos_cdpo": ("halos_4831988", "cdpo__eps_.2"), "halos_simpo": ("halos_4831988", "simpo"),
@@ -36,7 +38,8 @@ DEFECTS = {
     "LLaMA-Factory's hinge trains DPO": (LF, "dpo/hinge"), "LLaMA-Factory's ipo trains DPO of means": (LF, "dpo/ipo"),
     "label_smoothing does nothing": (TRL, "dpo/sigmoid__label_smoothing_0.1"),
     "WPO's weights off by one token": (OLD, "dpo/sigmoid__use_weighting_True"),
-    "LD-DPO counts from the prompt": (OLD, "dpo/sigmoid__ld_alpha_0.5"), "ORPO's mean counts a pad": ("orpo_208d2d6", "orpo__alpha_.1"),
+    "LD-DPO counts from the prompt": (OLD, "dpo/sigmoid__ld_alpha_0.5"),
+    "ORPO's mean counts a pad": ("orpo_208d2d6", "orpo__alpha_.1"),
     "SimPO with a whole NLL": None, "rewards logged without β": ("nemo_aligner_af2b3bd", "dpo__beta_.1"),
 }  # fmt: skip
 """By the title of each defect the run that has it and nothing else; none was run with β = 2 and the NLL."""
