@@ -60,8 +60,8 @@ def test_presets_of_a_name_that_two_kinds_have_tells_both() -> None:
     assert heads == [
         ("RLHF PPO", "", "OpenRLHF"),
         ("DPO", " --numbers dpo", "OpenRLHF, nll_loss_coef 0.2"),
-        ("GRPO", " --numbers grpo-batch", "OpenRLHF, group_norm"),
-        ("SFT", " --numbers sft-batch", "OpenRLHF"),
+        ("GRPO", " --numbers grpo", "OpenRLHF, group_norm"),
+        ("SFT", " --numbers sft", "OpenRLHF"),
     ]
     assert "cleanrl" not in said
 
