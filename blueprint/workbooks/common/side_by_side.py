@@ -1,13 +1,10 @@
 """Which preset is used, and which stand side by side, in numbers files and saved workbooks of any kind that compares libraries."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from blueprint.inputs import DEFAULT, Catalogue, Part
 from blueprint.inputs.entries import Text
-
-if TYPE_CHECKING:
-    from blueprint.reopening.saved import Saved
 
 ALL, LIBRARIES = "all", "library.names"
 EVERY_WORD = "every word"
@@ -39,7 +36,7 @@ def compared_by_name(parts: Mapping[str, Any], presets: Catalogue) -> dict[str, 
     return {**parts, "compare": tuple(names)}
 
 
-def presets_in(file: "Saved", presets: Catalogue) -> dict[str, Any]:
-    """Return the preset in use of a saved workbook, and those that stand side by side."""
+def presets_in(file: Any, presets: Catalogue) -> dict[str, Any]:
+    """Return the preset in use of a saved workbook (`reopening.saved.Saved`), and those that stand side by side."""
     listed = tuple(map(str, file.array(LIBRARIES, 1).flat)) if LIBRARIES in file else ()
     return {"preset": file.preset(presets), "compare": listed}
