@@ -97,11 +97,7 @@ def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
         typed=chosen.settings.typed | tolerances | first_pair | dict(drawn),
         names={**start.names, PRESET: chosen.table.names},
         choices={**chosen.settings.choices, **{given[name]: given["vocabulary"] for name in start.words}},
-        ranges={
-            **chosen.settings.ranges,
-            **walk.ranges(picked),
-            **{given[name]: ends for name, ends in start.ranges.items()},
-        },
+        ranges={**chosen.settings.ranges, **walk.ranges(picked), **_by_block(start.ranges, given)},
         facts=_facts(start),
         result=made.total.total.block,
         parts=tuple(part.block for part in made.total.parts),
@@ -116,6 +112,10 @@ def _libraries(start: Start) -> tuple[tuple[Sheet, ...], Preferred]:
     """Sets libraries side by side; where every word is to be offered, not only those that libraries have, the numbers say so."""
     words = {} if start.numbers.parts.get(EVERY_WORD) else offered(start.chosen.catalogue)
     return compared(start.given, start.chosen, start.head, words)
+
+
+def _by_block(some: Mapping[str, tuple[float, float]], given: Rows) -> dict[Block, tuple[float, float]]:
+    return {given[name]: ends for name, ends in some.items()}
 
 
 def _judged(
