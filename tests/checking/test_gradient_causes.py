@@ -47,6 +47,10 @@ NUMBERS = {
         "dpo-batch", "gradients=on", "loss.gamma=0.3", "loss.label_smoothing=0.1", "loss.nll_coef=0.2", "loss.desirable=1.3",
         "logp.ld=both", "logp.ld_alpha=0.5", "loss.bco_threshold=batch_mean", "dpo.beta=0.3", "loss.bco_mix=0.3",
     ),
+    "reward model": (
+        "reward-batch", "gradients=on", "pairs.ranking=[1,1,1,2]", "pairs.counts=[1,0,1,1]", "loss.margin=typed",
+        "reward.center=0.3", "reward.l2=0.2", "score.subtract=0.3", "score.divide=1.7",
+    ),
     "whitened": ("epochs", "update.epochs=1", "update.minibatches=2", "update.whiten=minibatch"),
     "sft": ("sft-batch", "gradients=on", "sft.microbatches=2"),
 }  # fmt: skip

@@ -79,6 +79,15 @@ PAIRS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 """Conventions of pairs that are far from the default, so that each row is read somewhere."""
 MODELS = ("policy", "reference")
+SCORED: dict[str, Any] = {
+    "pairs.ranking": [1, 1, 1, 2], "pairs.counts": [1, 0, 1, 1], "loss.average": "rankings", "loss.margin": "typed",
+    "reward.center": 0.3, "reward.l2": 0.2, "score.subtract": 0.3, "score.divide": 1.7, "loss.form": "per_position",
+}  # fmt: skip
+"""Three pairs of one ranking, one of which does not count, and every part of the loss."""
+
+
+def _scored(conventions: dict[str, Any]) -> Book:
+    return Book(blueprint_of(load("reward-batch", conventions)))
 
 
 def _paired(conventions: dict[str, Any]) -> Book:
@@ -109,6 +118,8 @@ BOOKS: dict[str, tuple[str, Callable[[], Book]]] = {
     "dpo at the start": ("dpo", at_the_start),
     "reinforce": ("reinforce", lambda: Book(blueprint_of(load("reinforce", {"reinforce.baseline": "leave_one_out"})))),
     "optimum": ("optimum", lambda: Book(blueprint_of(load("optimum")))),
+    "scores": ("reward_model", partial(_scored, {"pairs.ranking": [1, 1, 1, 2]})),
+    "scores of rankings": ("reward_model", partial(_scored, SCORED)),
     "sft": ("sft", lambda: Book(blueprint_of(load("sft-batch", {"sft.microbatches": 2})))),
     "sft of texts": ("sft", lambda: Book(blueprint_of(load("sft-batch", TEXTS)))),
     "grpo by rules": ("grpo", lambda: Book(blueprint_of(load("grpo", RULES)))),
@@ -122,6 +133,7 @@ FEWEST_ROWS = {
     "grpo": 60,
     "reinforce": 13,
     "optimum": 12,
+    "reward_model": 20,
     "sft": 14,
 }
 """In how many rows of a kind's workbook at least one misconception is known."""

@@ -49,11 +49,11 @@ OF_PAIRS = (
          None, [[2, 1, 3]], "none"),
     Part("pairs.chosen", Positive, ("pair",), "number of the chosen response of each further pair", None, [1, 3]),
     Part("pairs.rejected", Positive, ("pair",), "number of the rejected response of each further pair", None, [2, 4]),
-    Part("pairs.margin", Number, ("any pair",), "how far the two of each pair are meant to be apart; of all pairs",
+    Part("pairs.margin", Number, ("compared pair",), "how far the two of each pair are meant to be apart; of all pairs",
          None, [0.5, 1], "0"),
-    Part("pairs.ranking", Positive, ("any pair",), "number of the ranking of each pair, of all pairs", None, [1, 1],
+    Part("pairs.ranking", Positive, ("compared pair",), "number of the ranking of each pair, of all pairs", None, [1, 1],
          "by rankings, else its own"),
-    Part("pairs.counts", Flag, ("any pair",), "1 for a pair that counts, 0 for one that does not, of all pairs", None, [1, 0], "1"),
+    Part("pairs.counts", Flag, ("compared pair",), "1 for a pair that counts, else 0; of all pairs", None, [1, 0], "1"),
 )  # fmt: skip
 TABLES = {
     **dict.fromkeys(RECORDS.titles, SETTINGS), "text": "prompts with their responses", "pairs": "which response is better",

@@ -1,0 +1,111 @@
+"""Reward models on batches that no library ran: workbook and torch agree on every row and slope, whatever the form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="the outside witness needs torch")
+
+from blueprint.book import Book
+from blueprint.inputs import NumbersError, load
+from blueprint.page.contents import kind_of
+from blueprint.workbooks.registry import blueprint_of, witness_of
+from tests.workbooks.dpo.recorded import Array
+
+FORMS = ("logsigmoid", "log_exp", "per_position", "softmax_best")
+TEXTS = ["one <eos>", "one two <eos>", "one two <eos>", "<eos>", "two"]
+"""One token, an empty response, two equal texts, common prefixes."""
+FAR = {
+    "text.texts": TEXTS,
+    "scores.head": [[1, 710, 0], [0, 0, 0], [2, -1, 0], [0, 3, 3], [-5, 0.5, 2]],
+    "pairs.chosen": [1, 2, 2, 4, 1], "pairs.rejected": [2, 1, 3, 5, 1], "pairs.margin": [0, 1, 0.5, 700, 0],
+    "pairs.ranking": [1, 2, 1, 3, 4], "pairs.counts": [1, 1, 1, 0, 1], "gradients": "on", "loss.margin": "typed",
+    "reward.center": 0.01, "reward.l2": 0.001,
+}  # fmt: skip
+"""Differences of ±710 and of 0, a pair of one response with itself, and one that does not count."""
+
+
+def both(overrides: dict[str, Any]) -> tuple[Book, dict[str, Array], dict[str, Array]]:
+    """Returns a book, its formulas' numbers, and torch's."""
+    book = Book(blueprint_of(load("reward-batch", overrides)))
+    file = {block.name: array for block, array in book.values.arrays.items()}
+    formulas = {block.name for block in book.values.arrays if kind_of(block) == "formula"}
+    found = witness_of([file], device="cpu")[0]
+    assert formulas - found.keys() == set()
+    return book, {name: file[name] for name in formulas}, found
+
+
+@pytest.mark.parametrize(
+    ("form", "read"),
+    [*((form, "last_token") for form in FORMS), ("logsigmoid", "before_end"), ("softmax_best", "last_column")],
+)
+def test_far_scores_ties_and_short_texts(form: str, read: str) -> None:
+    average = "rankings" if form == "softmax_best" else "pairs"
+    _, ours, theirs = both({**FAR, "loss.form": form, "score.read": read, "loss.average": average})
+    for name, row in ours.items():
+        if row.dtype != object:
+            assert np.isfinite(row).all(), name
+            assert np.abs(row - theirs[name]).max(initial=0) <= 1e-11 * (1 + np.abs(row).max(initial=0)), name
+
+
+def test_what_710_costs_and_what_a_tie_is() -> None:
+    """A pair that is wrong by 710 costs 710 and pulls with all its weight; one that is a tie is wrong, and costs ln 2."""
+    _, rows, _ = both({**FAR, "loss.margin": "off", "reward.center": 0, "reward.l2": 0})
+    assert rows["difference"].tolist() == [710, -710, 0, 5, 0]
+    assert rows["loss.logsigmoid"][:2].tolist() == [0, 710]
+    assert rows["loss.logsigmoid"][[2, 4]] == pytest.approx(np.log(2), abs=1e-15)
+    assert rows["right"].tolist() == [1, 0, 0, 1, 0]
+    assert float(rows["accuracy"]) == 0.25
+    assert rows["argument.grad"][[1, 4]].tolist() == [-0.25, -0.125]
+    assert rows["weight.pair"].tolist() == [0.25, 0.25, 0.25, 0, 0.25]
+
+
+def test_two_of_a_ranking_are_bradley_terry_in_a_softmax() -> None:
+    _, soft, _ = both({"loss.form": "softmax_best", "loss.average": "rankings"})
+    assert float(soft["total_loss"]) == pytest.approx(0.8727539218240903, abs=1e-12)
+
+
+def test_only_differences_count() -> None:
+    """A number added to every score changes no loss and no slope; centring is what holds them."""
+    _, rows, _ = both({"gradients": "on"})
+    head = np.array(load("reward-batch")["scores.head"]) + 100
+    _, shifted, _ = both({"gradients": "on", "scores.head": head.tolist()})
+    assert float(shifted["total_loss"]) == pytest.approx(float(rows["total_loss"]), abs=1e-12)
+    assert np.abs(shifted["score.grad"] - rows["score.grad"]).max() <= 1e-12
+    assert np.abs(rows["score.grad"].sum()) <= 1e-16
+
+
+def test_four_answers_are_six_pairs_and_the_bias_has_no_slope() -> None:
+    book = Book(blueprint_of(load("reward-model")))
+    rows = {block.name: array for block, array in book.values.arrays.items()}
+    assert [*zip(rows["chosen.number"], rows["rejected.number"], strict=True)][:6] == [
+        (2, 1),
+        (2, 4),
+        (2, 3),
+        (1, 4),
+        (1, 3),
+        (4, 3),
+    ]
+    assert rows["epochs.accuracy"].tolist() == [0.75, 0.75, 0.875, 1]
+    assert np.diff(rows["epochs.total_loss"]).max() < 0
+    assert abs(float(rows["reward_model.head.b.grad"])) <= 1e-15
+    assert rows["epoch4.score"][[1, 0, 3, 2]].tolist() == sorted(rows["epoch4.score"][:4], reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "sentence"),
+    [
+        ({"pairs.chosen": [1, 3, 5, 9]}, "pairs: found response 9, expected a number from 1 to 8, as text.texts has."),
+        ({"pairs.chosen": [1]}, "pairs.rejected: found"),
+        ({"pairs.counts": [1]}, "pairs.counts: found 1 number, expected 4, one per compared pair, as pairs.margin has."),
+        ({"pairs.ranking": [1, 2, 3, 5]}, "pairs.ranking: found 5, expected numbers from 1 to 4, since there are"),
+        ({"text.end": "stop"}, 'text.end: found stop, expected a token of text.vocabulary.'),
+    ],
+)  # fmt: skip
+def test_what_does_not_belong_together_is_refused(overrides: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(NumbersError) as refused:
+        load("reward-batch", overrides)
+    assert str(refused.value).startswith(sentence)
