@@ -109,10 +109,13 @@ def test_most_runs_need_no_more_than_log_probs() -> None:
 
 
 def test_presets_that_read_more_are_not_offered() -> None:
-    """ORPO's own code counts a pad, TRL's ORPO and axolotl's the prompt; of whole responses ColossalChat's tokens are missing."""
+    """ORPO's own code counts a pad, TRL's ORPO and axolotl's, and TRL 0.24's LD, the prompt, and WPO reads logits.
+
+    Of whole responses ColossalChat's tokens are missing.
+    """
     every = dpo_presets().presets
     gone = {name for name in every if lost(every[name], "token")}
-    assert gone == {"orpo", "axolotl_orpo", "trl_1.16_orpo"}
+    assert gone == {"orpo", "axolotl_orpo", "trl_1.16_orpo", "trl_1.16_wpo", "trl_0.24_wpo", "trl_0.24_ld"}
     assert (
         gone
         < {name for name in every if lost(every[name], "response")}
