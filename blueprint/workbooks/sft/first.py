@@ -33,16 +33,24 @@ FLOW = (
      ("LOSS", "total_loss")),
 )  # fmt: skip
 """From left to right, from what is given to the loss: the title of each box, and the row to which it leads."""
+SIGNS = (
+    "n: text · t: position · v: token, by its id · b: microbatch · y: the label, the token that a position has to predict",
+    "start: before position 1 · end: after the last · Σ: one number for the text · batch: for all texts of the step",
+    "N: labels that count in the step · n_y: in the text · B: texts · M: microbatches · [a < b]: 1 if it holds, else 0",
+    "The orange number at the head of a sheet is the position that is chosen on Walk.",
+)
 SAYS = Says(
     (
         "Supervised fine-tuning: the policy reads what somebody wrote, and every token of the response becomes likelier.",
         "A column is one position: it has read up to the token before it, and predicts the token that stands above it.",
-        "Type into cream cells; everything else follows. The sheet Walk derives one label from the shift to what it costs.",
+        "Type into cream cells; everything else follows. The sheet Walk derives one label from the shift to what it costs; "
+        "Charts has the pictures.",
     ),
     "Beside each value stands what it is a sum or mean of; its link leads to the row.",
     "Pick a library or a paper on Conventions, and everything follows.",
     heading="Supervised fine-tuning by hand",
     which="Which fine-tuning this is",
+    signs=SIGNS,
 )
 
 

@@ -40,6 +40,7 @@ from blueprint.workbooks.sft.epochs import EPOCHS
 from blueprint.workbooks.sft.inputs import in_view, inputs_sheet, texts
 from blueprint.workbooks.sft.policy import given_logits, policy_sheet, run_network
 from blueprint.workbooks.sft.schema import LOGITS, TEXTS, UPDATE, WEIGHTS, sft_presets
+from blueprint.workbooks.sft.sheets.charts import charts_of
 from blueprint.workbooks.sft.sheets.walk import walk_of
 from blueprint.workbooks.sft.steps import Derived, derived
 
@@ -84,15 +85,16 @@ def _whole(
     head, every = in_view(given), {**given, **rows_on(*sheets)}
     opening, checked, tolerances = _judged(numbers, every, chosen, head, witnessed)
     walked, picked, first_choice = walk_of(every, head, made.labels.counts.block, _shown_first(numbers))
+    pictures, drawn = charts_of(every, head.on("charts").rows)
     tokens, flags = (
         (given[name] for name in ("word_written", "end_word")),
         (given[name] for name in ("mask", "text.mask")),
     )
     return Blueprint(
         title=numbers.title,
-        sheets=(opening, walked, conventions_sheet(chosen, ()), presets_sheet(chosen), *sheets, checked),
+        sheets=(opening, walked, conventions_sheet(chosen, ()), presets_sheet(chosen), *sheets, checked, pictures),
         sizes=_sizes(numbers, len(chosen.catalogue.presets)),
-        typed=chosen.settings.typed | tolerances | first_choice,
+        typed=chosen.settings.typed | tolerances | first_choice | dict(drawn),
         names={**NETWORK, v: given["vocabulary"], PRESET: chosen.table.names},
         choices={**chosen.settings.choices, **dict.fromkeys(tokens, given["vocabulary"])},
         ranges={**chosen.settings.ranges, **walk.ranges(picked), **dict.fromkeys(flags, (0, 1))},
