@@ -8,6 +8,7 @@ from torch import Tensor
 
 from blueprint.witness import GRAD, Asked, Batch, File, Named, Rows, Stepper, Tie, add_settings, add_verdicts
 from blueprint.workbooks.sft.witness.policy import every_row, policy_in, run
+from blueprint.workbooks.sft.witness.seen import add_words, chart_rows
 from blueprint.workbooks.sft.witness.texts import WEIGHTS, Texts, label_rows, texts_in
 
 BESIDE, STEP = "epochs.", "update{}.{}"
@@ -22,6 +23,8 @@ def compute(batch: Batch, rows: Rows) -> Sequence[Tie]:
     found = label | every_row(batch, of, label, policy_in(batch, of), use)
     if "optimiser.by" in batch.files[0]:
         found |= epoch_rows(batch, of, label, found, use)
+    found |= chart_rows(batch, found)
+    add_words(batch, rows, found["label.counts"])
     rows.add({name: each[None].to(batch.dtype) for name, each in found.items()}, whole=True)
     masks = [batch.typed(name)[0] for name in ("mask", "text.mask")]
     off = {
