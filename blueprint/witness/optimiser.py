@@ -65,7 +65,7 @@ class Stepper:
 
     def _rounded(self, weight: Tensor) -> Tensor:
         """Returns a weight as the next stage begins with it: rounded to decimals, halves away from 0."""
-        scale = 10.0 ** (self.decimals or 0)
+        scale = float(f"1e{self.decimals or 0:.0f}")
         size = (weight.detach().abs() * scale + 0.5).floor() / scale
         return torch.where(weight < 0, -size, size)
 

@@ -34,6 +34,7 @@ from blueprint.workbooks.dpo.whole import Start, chosen_in, whole
 
 LEAD = "everything typed that is not a weight: two responses to each prompt, and which of them was chosen"
 SAME = "The two responses of a pair stand side by side: type the same prompt above both of them."
+MOVED_BY = "Δ is typed: with a step of 0 the policy is the reference, every pair a tie, and the loss ln 2."
 FIRST_WORD = "The first token ends a text. Tokens must differ by more than capitals; no * ? ~ in a token."
 
 
@@ -91,7 +92,8 @@ def _weights(name: str, rows: Rows, is_typed: bool) -> tuple[tuple[Block, ...], 
         return tuple(link(f"{name}.{letter}", rows[f"{whose}.{letter}"]) for letter in WEIGHTS), ()
     step = typed("update_step", (), "step", "how far the policy went along Δ; 0: it is the reference", decimals=2)
     new, above = moved(name, [rows[f"reference.{letter}"] for letter in WEIGHTS], step if is_typed else None)
-    return tuple(new), tuple(Section(each.title, (Line((step,)), *each.items)) for each in above)
+    tables = ((each.title, [item for item in each.items if not isinstance(item, Note)]) for each in above)
+    return tuple(new), tuple(Section(title, (Note(MOVED_BY), Line((step,), "weights"), *of)) for title, of in tables)
 
 
 def _inputs(given: Rows) -> Sheet:
