@@ -22,7 +22,6 @@ SMALL = {0, 1, 2, 0.5}
 MAY_SHARE = {
     1e-9: "how far rounding takes float64: of a draw from a boundary between tokens, of a check from 0",
     3: "how many axes a tensor of tokens has",
-    10: "the base in which decimals are counted",
 }
 LEAST_WORDS, LEAST_NAMES = 5, 4
 """Words that make a sentence; names whose order is somebody's choice, not that of the alphabet or of time."""
