@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from blueprint.language import Axis, Block, block, where
@@ -77,7 +77,9 @@ class Backward:
     keep: tuple[str, ...] = ("policy.logprobs",)
 
     def __call__(self, outline: Blueprint) -> Blueprint:
-        """Adds the gradients to a blueprint, each below what it is of."""
+        """Adds the gradients to a blueprint, each below what it is of; where steps of an optimiser have them, they are there."""
+        if "gradients" in outline.facts:
+            return replace(outline, facts={**outline.facts, "gradients": "on"})
         return with_backward(outline, self.of({block.name: block for block in outline.blocks()}))
 
     def of(self, rows: Rows, along: tuple[Axis, ...] = (), prefix: str = "") -> Gradient:

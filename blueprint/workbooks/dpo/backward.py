@@ -1,7 +1,6 @@
 """The gradient of the loss: to the log-prob of every token, and on to the policy's logits where they are known."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from blueprint.language import Block, needs
 from blueprint.language.gradient import Declared
@@ -68,7 +67,6 @@ OF_PAIRS = Apart(
 
 def with_gradients(outline: Blueprint) -> Blueprint:
     """Adds the gradients of the loss, unless they are there, and of each library's loss where several stand side by side."""
-    made = outline if "gradients" in outline.facts else MOVED(outline)
-    made = replace(made, facts={**made.facts, "gradients": "on"})
+    made = MOVED(outline)
     compared = any(block.name == "library.total_loss" for block in outline.blocks())
     return with_library_gradients(made, MOVED, WHICH_TITLE, OF_PAIRS) if compared else made

@@ -1,8 +1,6 @@
 """The gradient of the loss: to the log-prob of every token, and on to the weights, or to the logits with which the
 numbers begin."""
 
-from dataclasses import replace
-
 from blueprint.page.outline import Blueprint
 from blueprint.workbooks.common import Backward, of_policy, with_library_gradients
 from blueprint.workbooks.grpo.libraries import WHICH_TITLE
@@ -26,7 +24,6 @@ MOVED = Backward(
 
 def with_gradients(outline: Blueprint) -> Blueprint:
     """Adds the gradients of the loss, unless they are there, and of each library's loss where several stand side by side."""
-    made = outline if "gradients" in outline.facts else MOVED(outline)
-    made = replace(made, facts={**made.facts, "gradients": "on"})
+    made = MOVED(outline)
     compared = any(block.name == "library.total_loss" for block in outline.blocks())
     return with_library_gradients(made, MOVED, WHICH_TITLE) if compared else made

@@ -1,7 +1,6 @@
 """The gradient of the loss: to every weight of policy and critic, or to what the numbers begin with in their place."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from blueprint.language import Block
 from blueprint.language.gradient import Gradient
@@ -31,8 +30,7 @@ def with_gradients(outline: Blueprint) -> Blueprint:
             "gradients: a library's gradient is that of the whole batch, and these steps take minibatches; "
             "write update.minibatches = 1, or leave gradients out: an update has its own."
         )
-    made = outline if "gradients" in outline.facts else MOVED(outline)
-    made = replace(made, facts={**made.facts, "gradients": "on"})
+    made = MOVED(outline)
     return with_library_gradients(made, MOVED, "Which PPO") if "library.total_loss" in rows else made
 
 
