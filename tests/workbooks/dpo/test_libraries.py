@@ -14,25 +14,10 @@ from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.dpo.schema import dpo_presets
 from tests.page.workshop import made
 from tests.workbooks.dpo.recorded import Run, runs
+from tests.workbooks.dpo.test_dpo_presets import REPEATS
 
 TRL, OLD, LF = "trl_1.16.0", "trl_0.24.0", "llamafactory_0.9.5"
-RECORDED = {
-    "default": (TRL, "dpo/sigmoid"), "trl_1.16": (TRL, "dpo/sigmoid"), "trl_1.16_ipo": (TRL, "dpo/ipo"),
-    "trl_1.16_norm": (TRL, "dpo/sigmoid_norm"), "trl_1.16_robust": (TRL, "dpo/robust__label_smoothing_0.1"),
-    "trl_1.16_sft": (TRL, "dpo/sigmoid+sft"), "trl_1.16_kto": (TRL, "kto/kto"), "trl_1.16_orpo": (TRL, "orpo/orpo"),
-    "trl_1.16_cpo": (TRL, "cpo/simpo"), "trl_0.24": (OLD, "dpo/sigmoid__label_smoothing_0.1"),
-    "trl_0.24_bco": (OLD, "dpo/bco_pair"),
-    "dpo_original": ("direct_preference_optimization_f8b8c0f", "dpo"),
-    "dpo_original_ipo": ("direct_preference_optimization_f8b8c0f", "ipo"), "openrlhf": ("openrlhf_0.11.2", "dpo__nll_.2"),
-    "torchtune": ("torchtune_0.6.1", "rso_hinge"), "nemo_aligner": ("nemo_aligner_af2b3bd", "dpo__sft_.2"),
-    "nemo_aligner_rpo": ("nemo_aligner_af2b3bd", "rpo_bwd_kl"), "nemo_rl": ("nemo_rl_7ea279a", "dpo"),
-    "llama_factory": (LF, "dpo/sigmoid"),
-    "llama_factory_ipo": (LF, "dpo/ipo"), "llama_factory_bco": (LF, "dpo/sigmoid__bco_1"), "simpo": ("simpo_1b3e8f3", "simpo"),
-    "orpo": ("orpo_208d2d6", "orpo__alpha_.1"), "axolotl_orpo": ("axolotl_0.19.0", "orpo__alpha_.1"),
-    "halos_cdpo": ("halos_4831988", "cdpo__eps_.2"), "halos_simpo": ("halos_4831988", "simpo"),
-    "open_instruct": ("open_instruct_e6c3044", "dpo_norm"), "open_instruct_simpo": ("open_instruct_e6c3044", "simpo__beta_5"),
-    "colossalchat": ("colossalchat_4f9953b", "odds_ratio_loss"),
-}  # fmt: skip
+RECORDED = {"default": (TRL, "dpo/sigmoid"), **REPEATS}
 """By preset the run that it repeats: library and variant."""
 DEFECTS = {
     "LLaMA-Factory's hinge trains DPO": (LF, "dpo/hinge"), "LLaMA-Factory's ipo trains DPO of means": (LF, "dpo/ipo"),
