@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.workbooks.dpo.recorded import ORDER, Array
+from tests.workbooks.dpo.recorded import ORDER, Array, recorded_file
 from tests.workbooks.reward_model.recorded import Run, pairs, rankings, runs
 from tests.workbooks.reward_model.side_by_side import beside
 
@@ -85,3 +85,31 @@ def test_the_gradient_of_a_ranking_is_that_of_the_library(run: Run) -> None:
     }
     assert np.abs(found[sorted(counted)] - np.array(run.out["grad"])).max() <= 1e-11
     assert np.abs(np.delete(found, sorted(counted))).sum() == 0
+
+
+def test_the_losses_of_single_rankings_are_those_of_open_assistant() -> None:
+    """RMLoss without a reduction: a number for each ranking."""
+    out = recorded_file()["runs"]["open_assistant_f1e6ed9"]["runs"]["rm_kwise/RMLoss_per_ranking"]["result"]
+    (run,) = (run for run in RANKED if run.variant == "rm_kwise/RMLoss_beta_0")
+    found = np.ravel(beside(True).row("ranking.mean", run))
+    assert np.abs(found[:2] - np.array(out["losses"])).max() <= 1e-12
+    assert not found[2:].any()
+
+
+def test_the_best_against_the_worst_is_open_assistants_accuracy() -> None:
+    """Of each ranking one pair: the scores of its first and its last response, and whether they are in order."""
+    out = recorded_file()["runs"]["open_assistant_f1e6ed9"]["runs"]["rm_kwise/reward_accuracy"]["result"]
+    run, of = RANKED[0], rankings()
+    best, worst = (np.array([pick(np.array(sides)[np.array(of.ranking) == at]) for at in (1, 2)])
+                   for sides, pick in ((of.chosen, min), (of.rejected, max)))  # fmt: skip
+    pairs_ = [
+        place
+        for place, pair in enumerate(zip(of.chosen, of.rejected, strict=True))
+        if pair in set(zip(best, worst, strict=True))
+    ]
+    chosen, rejected = (np.ravel(beside(True).row(f"{side}.score", run))[pairs_] for side in ("chosen", "rejected"))
+    means = {"pos_score": chosen.mean(), "neg_score": rejected.mean(), "score_diff": (chosen - rejected).mean()}
+    assert {name: float(each) for name, each in means.items()} == pytest.approx(
+        {name: out[name] for name in means}, abs=1e-12
+    )
+    assert np.mean(chosen > rejected) == out["accuracy"]
