@@ -18,7 +18,19 @@ NUMBERS = {
     "rlhf_ppo.xlsx": "default",
     **{
         f"{name}.xlsx": name
-        for name in ("very-very-sleepy", "ten-libraries", "classic", "kl-controller", "epochs", "grpo", "reinforce")
+        for name in (
+            "very-very-sleepy",
+            "ten-libraries",
+            "classic",
+            "kl-controller",
+            "epochs",
+            "grpo",
+            "reinforce",
+            "sft",
+            "reward-model",
+            "dpo",
+            "optimum",
+        )
     },
 }
 CACHED = re.compile(r"(?<=</f><v>)[^<]*(?=</v>)")
