@@ -148,9 +148,9 @@ def _steps(made: Derived, given: Rows, head: InView) -> list[Sheet]:
     if "head" in given and given["head"].typed:
         sections["Scores"].insert(0, Section("The score after each token", (given["head"],)))
     return [
-        Sheet("Scores", LEADS["Scores"], tuple(sections["Scores"]), (n, t), here.rows, here.mask),
-        Sheet("Positions", LEADS["Positions"], tuple(sections["Positions"])),
-        Sheet("Pairs", LEADS["Pairs"], tuple(sections["Pairs"]), (p,), (column,)),
+        Sheet("Scores", LEADS["Scores"], tuple(sections["Scores"]), (n, t), here.rows, here.mask, closed=True),
+        Sheet("Positions", LEADS["Positions"], tuple(sections["Positions"]), closed=True),
+        Sheet("Pairs", LEADS["Pairs"], tuple(sections["Pairs"]), (p,), (column,), closed=True),
     ]
 
 
