@@ -42,7 +42,7 @@ class Table:
 
     def shown_the_same(self, answer: float, decimals: int) -> Array:
         """Returns the indices of typed numbers that look like an answer, or its negative, as far as a page shows it."""
-        near = abs(abs(self.numbers) - abs(answer)) <= 10.0**-decimals
-        return np.flatnonzero(
-            near & self.typed & (np.round(abs(self.numbers), decimals) == round(abs(answer), decimals))
-        )
+        size = abs(self.numbers)
+        close = np.flatnonzero(self.typed & (abs(size - abs(answer)) <= 10.0**-decimals))
+        # Only those are rounded: a number near the largest that there is, as e^709, would overflow on the way.
+        return close[np.round(size[close], decimals) == round(abs(answer), decimals)]
