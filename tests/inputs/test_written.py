@@ -55,7 +55,8 @@ def again(numbers: Numbers, folder: Path) -> Numbers:
 def test_a_written_file_gives_the_same_numbers_and_the_same_text(
     tmp_path: Path, name: str, overrides: list[str]
 ) -> None:
-    numbers = load(name, overrides)
+    loaded_by_name = load(name, overrides)
+    numbers = replace(loaded_by_name, name=name.rpartition("/")[2])  # built-in ones may lie in a folder
     loaded = again(numbers, tmp_path)
     assert differing(numbers, loaded) == []
     assert toml_of(loaded) == toml_of(numbers)
@@ -114,7 +115,7 @@ def test_every_key_of_the_level_stands_there_once(name: str, preset: tuple[str, 
     assert len(found) == len(set(found))
     expected = {key for key in _of_schema(level) if live or level != "weights" or not _is_convention(key)}
     # What an optimiser steps from has no Δ, which a file may not give then.
-    assert set(found) == {key for key in expected if name != "epochs" or ".delta_" not in key}
+    assert set(found) == {key for key in expected if name not in ("epochs", "pipeline/ppo") or ".delta_" not in key}
 
 
 def _keys(text: str) -> list[str]:

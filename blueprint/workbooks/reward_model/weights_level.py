@@ -105,7 +105,8 @@ def _numbers(draft: Draft) -> Numbers:
 def _values(numbers: Numbers) -> dict[str, Any]:
     """Return what a file of this level says."""
     parts = dict(numbers.parts)
-    return {**parts, **epochs.values_of(parts.pop(UPDATE))}
+    update = parts.pop(UPDATE)
+    return parts | epochs.values_of(update)
 
 
 LEVEL = Level(

@@ -95,7 +95,8 @@ def _checked(draft: Draft) -> dict[str, Any]:
 def _values(numbers: Numbers) -> dict[str, Any]:
     """Return what a file of level "demonstrations" says."""
     parts = dict(numbers.parts)
-    return {**parts, **epochs.values_of(parts.pop(UPDATE))} if UPDATE in parts else parts
+    update = parts.pop(UPDATE, None)
+    return parts if update is None else parts | epochs.values_of(update)
 
 
 def _level(word: str, begins: str, policy: tuple[Part, ...], **more: Any) -> Level:

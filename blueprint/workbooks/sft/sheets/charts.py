@@ -25,7 +25,7 @@ def _cost(rows: Rows) -> Drawn:
         ("cost", "−logπ_g", "what it costs: −log π"), ("pull", "1−π_g", "how strongly its logit is pulled: 1 − π")))  # fmt: skip
     cost[GRID], pull[GRID] = -log(p[GRID]), 1 - p[GRID]
     m = rows["label.counts"][n, t]
-    x = block("dot.p", (n, t), "dot_π", "where the dot is: the probability of the label")
+    x = block("dot.p", (n, t), "dot_π", "where the dot is: the label's probability")
     x[n, t] = m * rows["dft.probability"][n, t] - (1 - m)
     y = block("dot.cost", (n, t), "dot_nll", "how high: minus its log-prob")
     y[n, t] = -(m * rows["policy.logprobs"][n, t])
