@@ -53,6 +53,9 @@ def level_schema(word: str) -> Node:
     for key, setting in level.settings.items():
         table, _, name = level.dotted(key).partition(".")
         keys[table]["properties"][name] = _setting(setting)
+    for key in (level.accepts or {}).keys() - level.settings.keys():  # read only to be refused in words of its own
+        table, _, name = level.dotted(key).partition(".")
+        del keys[table]["properties"][name]
     if level.presets:
         presets = {"enum": list(level.presets().presets)}
         keys["preset"] |= presets
