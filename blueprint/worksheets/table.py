@@ -45,4 +45,5 @@ class Table:
         size = abs(self.numbers)
         close = np.flatnonzero(self.typed & (abs(size - abs(answer)) <= 10.0**-decimals))
         # Only those are rounded: a number near the largest that there is, as e^709, would overflow on the way.
-        return close[np.round(size[close], decimals) == round(abs(answer), decimals)]
+        found: Array = close[np.round(size[close], decimals) == round(abs(answer), decimals)]
+        return found
