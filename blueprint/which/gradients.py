@@ -66,15 +66,21 @@ def parted(answers: Sequence[Answer], phrase: Callable[[str, Effect], str], main
         return NO_LENGTH
     default, *every = answers
     others = [each for each in every if not each.turns["policy"].distance < TINY] or every
-    moved = sorted(others, key=lambda each: _moved(each, default) / max(each.turns["policy"].distance, TINY))
-    told = [
-        f"For what the gradient does, the loss moves most in {_answer(moved[-1], default, main)}, "
-        f"and least in {_answer(moved[0], default, main)}."
-    ]
+
+    def moves(each: Answer) -> float:
+        return even(_moved(each, default) / max(each.turns["policy"].distance, TINY))
+
+    most, least = (_answer(find(others, key=moves), default, main) for find in (max, min))
+    told = [f"For what the gradient does, the loss moves most in {most}, and least in {least}."]
     for side in default.norms:
         found = [Named(each.preset.name, effect, effect.turns[side]) for each in others for effect in each.effects]
         told.append(_of_side(side, [each for each in found if isfinite(each.turn.degrees)], phrase))
     return " ".join(told)
+
+
+def even(number: float) -> float:
+    """Rounds what is compared to ten digits, so that of equals the first is named, whichever way a machine rounds."""
+    return float(f"{number:.9e}")
 
 
 def _moved(answer: Answer, default: Answer) -> float:
@@ -92,10 +98,10 @@ def _of_side(side: str, found: Sequence[Named], phrase: Callable[[str, Effect], 
     """Names the convention that turns a gradient most, and the one that stretches it most without turning it."""
     if not found:
         return ""
-    most = max(found, key=lambda each: each.turn.degrees)
+    most = max(found, key=lambda each: even(each.turn.degrees))
     told = f"The {side}'s gradient is turned most by {_named(most, phrase)}, by {degrees(most.turn)}"
     straight = [each for each in found if each.turn.degrees < NOWHERE and each.turn.stretch > NO_LONGER]
-    longest = max(straight, key=lambda each: each.turn.stretch, default=None)
+    longest = max(straight, key=lambda each: even(each.turn.stretch), default=None)
     if longest is None:
         return f"{told}."
     return f"{told}, and stretched most without being turned by {_named(longest, phrase)}: {_longer(longest.turn)}."
@@ -115,7 +121,10 @@ def strongest(effects: Iterable[Effect], phrase: Callable[[Effect], str]) -> str
     known = [(effect, turn) for effect, turn in found if isfinite(turn.degrees)]
     if not known:
         return ""
-    turning, stretching = max(known, key=lambda each: each[1].degrees), max(known, key=lambda each: each[1].stretch)
+    turning, stretching = (
+        max(known, key=lambda each: even(each[1].degrees)),
+        max(known, key=lambda each: even(each[1].stretch)),
+    )
     if turning[1].degrees < NOWHERE:
         return " No single one turns the policy's gradient."
     told = f" The policy's gradient is turned most by {phrase(turning[0])}: {degrees(turning[1])}"
@@ -132,8 +141,8 @@ def ranked(found: Mapping[str, tuple[float, Turn]], of: str) -> str:
     known = {name: each for name, each in found.items() if isfinite(each[0]) and isfinite(each[1].longer)}
     if len(known) < 2:
         return ""
-    by_loss = sorted(known, key=lambda name: -abs(known[name][0]))
-    by_gradient = sorted(known, key=lambda name: -known[name][1].distance)
+    by_loss = sorted(known, key=lambda name: -even(abs(known[name][0])))
+    by_gradient = sorted(known, key=lambda name: -even(known[name][1].distance))
     places = {name: (by_loss.index(name) + 1, by_gradient.index(name) + 1) for name in known}
     apart = sorted(places.items(), key=lambda item: -abs(item[1][0] - item[1][1]))[:RANKED]
     told = "; ".join(

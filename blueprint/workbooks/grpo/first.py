@@ -2,8 +2,8 @@
 
 from collections.abc import Collection
 
-from blueprint.page.outline import Box, Flow, Piece
-from blueprint.workbooks.common import DOWN, ON, Chosen, Rows, Says
+from blueprint.page.outline import Flow, Piece
+from blueprint.workbooks.common import DOWN, Rows, Says, lines_of_flow
 
 PARTS = {
     "total loss": ("total_loss", "total_loss"),
@@ -25,7 +25,7 @@ PIECES = {
 }
 """The pieces under their usual names: the number that is shown, and the row to which its link leads."""
 
-CHOICES = {
+SHOWN = {
     "baseline": "group.baseline", "spread": "group.std", "ratio of": "ratio.level", "objective": "loss.objective", "KL": "kl.place",
     "tokens are averaged": "loss.aggregation",
 }  # fmt: skip
@@ -48,21 +48,9 @@ def pieces(some: dict[str, tuple[str, str]], rows: Rows, without: Collection[str
     ]
 
 
-def choices_made(chosen: Chosen) -> tuple[Piece, ...]:
-    """Lists which conventions are in use, for the first sheet."""
-    used, table = chosen.settings.used, chosen.table
-    asked = {title: used[key] for title, key in CHOICES.items() if key in used}
-    return tuple(
-        Piece(title, block, block, equation=False) for title, block in {"preset in use": table.chosen, **asked}.items()
-    )
-
-
 def flow(rows: Rows) -> Flow:
     """Draws the way from what is given to the loss."""
-    lines = []
-    for line in FLOW:
-        boxes = [Box(title, rows[name]) for title, name in line]
-        lines.append(tuple(part for box in boxes for part in (ON, box))[1:])
+    lines = lines_of_flow(FLOW, rows)
     down = ("",) * 10 + (DOWN,)
     return Flow((lines[0], down, lines[1], down, lines[2]))
 

@@ -19,6 +19,7 @@ from blueprint.workbooks.common import (
     checks,
     checks_sheet,
     chosen_of,
+    conventions_in_use,
     conventions_sheet,
     facts_of,
     naming,
@@ -127,7 +128,7 @@ def _judged(
     shown = [piece.shown for piece in (*parts, *pieces)]
     checked, verdict, tolerances = checks_sheet(start.head.on("checks").rows, residuals, [], witnessed, shown)
     told = Made(numbers.title, numbers.about, _facts(start), first.SAYS)
-    opening = start_sheet(told, parts, pieces, first.flow(rows), verdict, first.choices_made(start.chosen))
+    opening = start_sheet(told, parts, pieces, first.flow(rows), verdict, conventions_in_use(start.chosen, first.SHOWN))
     return opening, checked, tolerances
 
 

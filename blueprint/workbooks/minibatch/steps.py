@@ -9,7 +9,6 @@ from typing import NamedTuple
 from blueprint.language import Block
 from blueprint.page.outline import Box, Flow, Piece, Section, Sheet
 from blueprint.workbooks.common import (
-    ON,
     TOTAL,
     UP,
     Choices,
@@ -19,6 +18,7 @@ from blueprint.workbooks.common import (
     Titled,
     charts,
     clip_flags,
+    in_line,
     loss,
     loss_sheet,
     named,
@@ -124,24 +124,19 @@ def parts(made: Steps) -> list[Piece]:
 def flow(made: Steps) -> Flow:
     """Draws the way from the dump's numbers to the total."""
     named, total, clip, value = made.named, made.loss.total, made.loss.clip, made.loss.value
-    first = _way(*(Box(title, named[row]) for title, row in WAY.items() if row in named))
-    second = _way(
+    first = in_line(*(Box(title, named[row]) for title, row in WAY.items() if row in named))
+    second = in_line(
         Box("log π_θ (dump)", named["policy.logprobs"]), Box("ratio ρ", clip.ratio), Box("clipped surrogate", clip.smaller),
         Box("policy loss", total.parts[0]), Box("TOTAL LOSS", total.total),
     )  # fmt: skip
     third = ("", "", with_("log π_old", named["old.logprobs"]), "", with_("Â", made.signal.used))
     if value is None:
         return Flow((first, second, third))
-    critic = _way(
+    critic = in_line(
         Box("value V (dump)", named["critic.values"]), Box("value clipped", value.held), Box("value loss", value.loss),
         Box("mean value loss", total.means["value_loss"]),
     )  # fmt: skip
     return Flow((first, second, third, (*critic, UP)))
-
-
-def _way(*boxes: Box) -> tuple[Box | str, ...]:
-    """Draws boxes with an arrow from each to the next."""
-    return tuple(part for box in boxes for part in (ON, box))[1:]
 
 
 def walked(made: Steps) -> list[Section]:

@@ -7,26 +7,8 @@ import numpy as np
 
 from blueprint.inputs import Numbers
 from blueprint.language import Axis, Block, Max, Sum, link, typed
-from blueprint.page.outline import (
-    Blueprint,
-    Item,
-    Judged,
-    Note,
-    Piece,
-    Row,
-    Section,
-    Sheet,
-    Table,
-    Tour,
-    Unchanged,
-    key,
-    minor,
-)
+from blueprint.page.outline import Blueprint, Item, Row, Section, Sheet, Table, key, minor
 from blueprint.workbooks.common import (
-    CHECKING,
-    COLUMNS,
-    LEGEND,
-    WIDTHS,
     Choices,
     Rows,
     Settings,
@@ -34,6 +16,7 @@ from blueprint.workbooks.common import (
     all_in_range,
     checks_sheet,
     facts_of,
+    lesson_sheet,
     made_by,
     settings,
     settings_sections,
@@ -58,7 +41,7 @@ from blueprint.workbooks.optimum.definitions import (
     y,
 )
 from blueprint.workbooks.optimum.schema import OPTIMUM, TABLES, TYPED
-from blueprint.workbooks.optimum.words import LOOKED_FOR, MINOR, PIECES, READING, SHEETS, TRY
+from blueprint.workbooks.optimum.words import LESSON, LOOKED_FOR, MINOR, SHEETS
 
 CHANCES = tuple(f"{name}.p" for name in ("reference", "optimum", "policy", "way", "first", "second"))
 STEPS = (responses, optimum, policy, objective, pairs, downwards, pull_of, along_the_way)
@@ -73,14 +56,14 @@ def optimum_of(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprin
     for step in STEPS:
         rows |= step(rows, use)
     rows |= {"response": typed("response", (y,), "response", "both tokens of the response", text=True)}
-    shown = [rows[name] for name, _ in PIECES.values()]
+    shown = [rows[name] for name, _ in LESSON.pieces.values()]
     head = (link("checks.response", rows["response"]),)
     checked, verdict, tolerances = checks_sheet(head, checks_of(rows, chosen, use), [], witnessed, shown)
     facts = facts_of(numbers.name, "enumerated")
     about = Section("What is asked", (prompt, Row(rows["vocabulary"], "text")))
     inputs = Sheet("Inputs", "the settings; tokens, logits and rewards are typed where they are used",
                    (about, *settings_sections(chosen)), widths=(13,) * 8)  # fmt: skip
-    start = _start(f"{numbers.title}: {numbers.about}", rows, verdict, made_by(facts))
+    start = lesson_sheet(LESSON, f"{numbers.title}: {numbers.about}", rows, verdict, made_by(facts))
     typed_in, sizes = _typed(numbers)
     return Blueprint(
         title=numbers.title,
@@ -144,31 +127,4 @@ def _item(row: Block) -> Item:
         return Row(row, "text")
     if row.name in LOOKED_FOR:
         return key(row)
-    return (
-        minor(row)
-        if row.name in MINOR
-        else Row(
-            row,
-            "probability" if row.name in CHANCES else "",
-        )
-    )
-
-
-def _start(lead: str, rows: Rows, verdict: Block, made: str) -> Sheet:
-    """Outlines the first sheet."""
-    pieces = tuple(Piece(title, rows[name], rows[name], of=of) for title, (name, of) in PIECES.items())
-    looks = tuple(
-        look for look in LEGEND if look.role in ("line", "fixed", "", "key", "edge", "probability") and not look.faded
-    )
-    sections = (
-        Section("What this is", tuple(map(Note, READING))),
-        Section(
-            "Does everything add up?", (Judged("all checks", verdict), Unchanged("inputs, against those delivered"))
-        ),
-        Section("What comes of it", pieces, COLUMNS),
-        Section("Try it", tuple(map(Note, TRY))),
-        Section("The sheets", (Tour(),)),
-        Section("Colours", looks),
-        Section("How to check this file", (*(Note(text) for text in CHECKING if "Loss!" not in text), Note(made))),
-    )
-    return Sheet("Start", lead, sections, widths=WIDTHS, heading="The optimum by hand", first=None)
+    return minor(row) if row.name in MINOR else Row(row, "probability" if row.name in CHANCES else "")

@@ -1,5 +1,6 @@
 """What stands where: the sheets of the optimum with their rows, and the sentences of the first one."""
 
+from blueprint.workbooks.common import Lesson
 from blueprint.workbooks.optimum.definitions import q, s, y
 
 SHEETS = {
@@ -73,7 +74,7 @@ MINOR = (
 )  # fmt: skip
 """Steps on the way, which may be folded away."""
 EXACT, PAIRS = "exact, over all responses", "mean of all pairs"
-PIECES = {
+_PIECES = {
     "PPO’s objective J": ("objective", EXACT),
     "the best it can be, β·log Z": ("objective.best", EXACT),
     "short by β·KL to π*": ("objective.below", EXACT),
@@ -85,17 +86,19 @@ PIECES = {
     "KL to the optimum": ("kl.optimum", EXACT),
 }
 """By title: the number that is shown, and what it is taken over."""
-READING = (
+_READING = (
     "Of all policies one is best for reward less β·KL to the reference: π* = π_ref·exp(r/β)/Z. Here every response is a column,",
     "so that Z is a sum one can see. PPO climbs to π* by draws; DPO fits π* to preferences, and never needs Z: in the",
     "difference of two responses it cancels. Optimum has both gradients, by the same logits: at step 1 both are 0.",
     "Pairs asks of every two responses which is preferred: the log-odds of that, not the probability, are Δr.",
     "Type into cream cells; everything else follows.",
 )
-TRY = (
+_TRY = (
     "On Inputs type 1 for step, and 0 in both cream cells of δ that are not: J = J*, the DPO loss is least, all gradients are 0.",
     "Then 0: the policy is the reference, h = 0 and the DPO loss ln 2 = 0.693, whatever the rewards are.",
     "Type β = 0.05: π* takes the best response nearly always; β = 5: π* hardly leaves the reference.",
     "Add 3 to every reward: π*, P and the DPO loss stay, β·log Z grows by 3. Only differences of rewards are identified.",
     "On Charts: both curves touch 0 at step 1, the one that PPO sees and the one that DPO sees.",
 )
+LESSON = Lesson("The optimum by hand", _READING, _TRY, _PIECES)
+"""What its first sheet says."""

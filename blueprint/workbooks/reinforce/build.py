@@ -6,12 +6,8 @@ import numpy as np
 
 from blueprint.inputs import Numbers
 from blueprint.language import Block, Max, link, maximum, typed
-from blueprint.page.outline import Blueprint, Judged, Note, Piece, Row, Section, Sheet, Tour, Unchanged, key, minor
+from blueprint.page.outline import Blueprint, Row, Section, Sheet, key, minor
 from blueprint.workbooks.common import (
-    CHECKING,
-    COLUMNS,
-    LEGEND,
-    WIDTHS,
     Choices,
     Rows,
     Settings,
@@ -19,6 +15,7 @@ from blueprint.workbooks.common import (
     all_in_range,
     checks_sheet,
     facts_of,
+    lesson_sheet,
     made_by,
     settings,
     settings_sections,
@@ -27,7 +24,7 @@ from blueprint.workbooks.common import (
 from blueprint.workbooks.reinforce.charts import charts_sheet, running, variance_rows
 from blueprint.workbooks.reinforce.definitions import LABELS, drawn, exact, j, moved, n, policy, reused, s, v, variances
 from blueprint.workbooks.reinforce.schema import REINFORCE, TYPED
-from blueprint.workbooks.reinforce.words import LOOKED_FOR, MINOR, PIECES, READING, SHEETS, TRY
+from blueprint.workbooks.reinforce.words import LESSON, LOOKED_FOR, MINOR, SHEETS
 
 
 def reinforce(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
@@ -37,14 +34,14 @@ def reinforce(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint
     prompt = typed("prompt", (), "prompt", "what is asked; the response is one token", text=True)
     rows, given = rows_of(use)
     residuals = checks_of(rows, chosen, use)
-    shown = [rows[name] for name, _ in PIECES.values()]
+    shown = [rows[name] for name, _ in LESSON.pieces.values()]
     head = link("checks.word", rows["draws.word"])
     checked, verdict, tolerances = checks_sheet((head,), residuals, [], witnessed, shown)
     facts = facts_of(numbers.name, "bandit")
     about = Section("What is asked", (prompt,))
     inputs = Sheet("Inputs", "the settings; tokens, rewards and draws are typed where they are used",
                    (about, *settings_sections(chosen)), widths=(13,) * 8)  # fmt: skip
-    start = _start(f"{numbers.title}: {numbers.about}", rows, verdict, made_by(facts))
+    start = lesson_sheet(LESSON, f"{numbers.title}: {numbers.about}", rows, verdict, made_by(facts))
     return Blueprint(
         title=numbers.title,
         sheets=(start, inputs, *_sheets(rows), charts_sheet(rows), replace(checked, across=(n,), grey=None)),
@@ -106,23 +103,3 @@ def _item(row: Block, of: Rows) -> Row:
     if row.name in LOOKED_FOR:
         return key(row)
     return minor(row) if row.name in MINOR else Row(row, "probability" if row.name in ("policy.p", "moved.p") else "")
-
-
-def _start(lead: str, rows: Rows, verdict: Block, made: str) -> Sheet:
-    """Outlines the first sheet."""
-    pieces = tuple(Piece(title, rows[name], rows[name], of=of) for title, (name, of) in PIECES.items())
-    looks = tuple(
-        look for look in LEGEND if look.role in ("line", "fixed", "", "key", "edge", "probability") and not look.faded
-    )
-    sections = (
-        Section("What this is", tuple(map(Note, READING))),
-        Section(
-            "Does everything add up?", (Judged("all checks", verdict), Unchanged("inputs, against those delivered"))
-        ),
-        Section("What comes of it", pieces, COLUMNS),
-        Section("Try it", tuple(map(Note, TRY))),
-        Section("The sheets", (Tour(),)),
-        Section("Colours", looks),
-        Section("How to check this file", (*(Note(text) for text in CHECKING if "Loss!" not in text), Note(made))),
-    )
-    return Sheet("Start", lead, sections, widths=WIDTHS, heading="REINFORCE by hand", first=None)

@@ -1,5 +1,6 @@
 """What stands where: the sheets of REINFORCE with their rows, and the sentences of the first one."""
 
+from blueprint.workbooks.common import Lesson
 from blueprint.workbooks.reinforce.definitions import n, s, v
 
 SHEETS = {
@@ -79,7 +80,7 @@ MINOR = (
 )  # fmt: skip
 """Steps on the way, which may be folded away."""
 ALL, ONE, THESE = "exact, over all tokens", "exact, of one draw", "of all draws"
-PIECES = {
+_PIECES = {
     "expected reward": ("expected_reward", ALL),
     "variance, no baseline": ("variance.without", ONE),
     "variance, with the baseline": ("variance.with", ONE),
@@ -91,17 +92,19 @@ PIECES = {
     "mean reward seen": ("draws.reward_mean", THESE),
 }
 """By title: the number that is shown, and what it is taken over."""
-READING = (
+_READING = (
     "A policy picks one token, which earns a reward. REINFORCE pushes every logit along (reward − baseline)·∇log π: on average",
     "that is the gradient of the expected reward, whatever the baseline is. How far one draw is from it, is not.",
     "Policy computes the averages exactly, over all tokens; Draws from a hundred typed draws; Charts shows both.",
     "Another policy: the same draws serve a policy that has moved, each times ρ; the mean is right, the variance grows: PPO clips.",
     "GRPO, RLOO and PPO are this, with other baselines and with ρ. Type into cream cells; everything else follows.",
 )
-TRY = (
+_TRY = (
     "On Policy add 10 to every reward: ∇J stays, the variance without a baseline is 17 times as large, with it the same.",
     "On Inputs choose “typed” and 0: both estimates are one. Then 6: a bad baseline, and still the right mean.",
     "Choose “optimal”: hardly less than “expected”, which a critic can learn; so libraries take that one.",
     "Choose “batch”, then look at “keep” on Policy: the own reward is part of the baseline; “leave_one_out” mends it.",
     "On Another policy type 6 for the last step: the largest ratio, and the share of draws that is left.",
 )
+LESSON = Lesson("REINFORCE by hand", _READING, _TRY, _PIECES)
+"""What its first sheet says."""

@@ -1,7 +1,7 @@
 """The first sheet: the loss and its parts, the pieces with their numbers, the conventions in use, and the map."""
 
-from blueprint.page.outline import Box, Flow, Piece
-from blueprint.workbooks.common import DOWN, ON, Chosen, Rows, Says
+from blueprint.page.outline import Flow, Piece
+from blueprint.workbooks.common import DOWN, Rows, Says, lines_of_flow
 
 PARTS = {
     "total loss": ("total_loss", "total_loss"),
@@ -51,16 +51,7 @@ def pieces(some: dict[str, tuple[str, str]], rows: Rows) -> list[Piece]:
     return [Piece(title, rows[shown], rows[row]) for title, (shown, row) in some.items()]
 
 
-def choices_made(chosen: Chosen) -> tuple[Piece, ...]:
-    """Lists which conventions are in use, for the first sheet."""
-    used = {"preset in use": chosen.table.chosen, **{title: chosen.settings.used[key] for title, key in SHOWN.items()}}
-    return tuple(Piece(title, block, block, equation=False) for title, block in used.items())
-
-
 def flow(rows: Rows) -> Flow:
     """Draws the way from what is given to the loss."""
-    lines = []
-    for line in FLOW:
-        boxes = [Box(title, rows[name]) for title, name in line]
-        lines.append(tuple(part for box in boxes for part in (ON, box))[1:])
+    lines = lines_of_flow(FLOW, rows)
     return Flow((lines[0], ("",) * 10 + (DOWN,), lines[1]))

@@ -18,6 +18,7 @@ from blueprint.workbooks.common import (
     checks,
     checks_sheet,
     chosen_of,
+    conventions_in_use,
     conventions_sheet,
     facts_of,
     presets_sheet,
@@ -117,7 +118,7 @@ def _judged(
     words = link("on_checks.word", rows[start.words]), link("on_checks.text", rows["text.there"])
     checked, verdict, tolerances = checks_sheet(words, residuals, [], witnessed, shown)
     told = Made(numbers.title, numbers.about, _facts(start), first.SAYS)
-    opening = start_sheet(told, parts, pieces, first.flow(rows), verdict, first.choices_made(chosen))
+    opening = start_sheet(told, parts, pieces, first.flow(rows), verdict, conventions_in_use(chosen, first.SHOWN))
     return opening, checked, tolerances
 
 

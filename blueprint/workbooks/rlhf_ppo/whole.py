@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from blueprint.inputs.catalogue import DEFAULT
 from blueprint.language import Axis, Block
-from blueprint.page.outline import Blueprint, Piece, Sheet
+from blueprint.page.outline import Blueprint, Sheet
 from blueprint.workbooks.common import (
     LIVE,
     ROWS,
@@ -18,6 +18,7 @@ from blueprint.workbooks.common import (
     charts,
     checks,
     checks_sheet,
+    conventions_in_use,
     conventions_sheet,
     facts_of,
     fixed,
@@ -89,7 +90,7 @@ def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
     )
     picked, first_choice = walk.choice(episode=1, decision=start.first)
     pictures, drawn = charts.charts_sheet(_drawn(steps, chosen, use), head.on("charts").rows)
-    made, choices = Made(numbers.title, numbers.about, _facts(start)), _choices_made(live) if live else ()
+    made, choices = Made(numbers.title, numbers.about, _facts(start)), conventions_in_use(live, SHOWN) if live else ()
     walked = walk.walk_sheet(picked, head.rows[:-1], walk_sections(rows, steps.loss))
     first = start_sheet(made, parts, pieces, flow_of_loss(rows), verdict, choices)
     blueprint = Blueprint(
@@ -162,9 +163,3 @@ def _drawn(steps: Steps, chosen: Settings, use: Choices) -> list[charts.Drawn]:
         charts.next_word_picture(policies, rows["vocabulary"]),
         charts.parts_picture(dict(zip(charts.PARTS[len(added)], added, strict=True))),
     ]
-
-
-def _choices_made(live: Chosen) -> tuple[Piece, ...]:
-    """Lists which conventions are in use, for the first sheet."""
-    used = {"preset in use": live.table.chosen, **{title: live.settings.used[key] for title, key in SHOWN.items()}}
-    return tuple(Piece(title, block, block, equation=False) for title, block in used.items())

@@ -19,6 +19,7 @@ from blueprint.workbooks.common import (
     checks,
     checks_sheet,
     chosen_of,
+    conventions_in_use,
     conventions_sheet,
     facts_of,
     j,
@@ -134,7 +135,11 @@ def _judged(
     ]
     checked, verdict, tolerances = checks_sheet(head.on("checks").rows, residuals, [], witnessed, shown)
     told = Made(numbers.title, numbers.about, _facts(numbers), first.SAYS)
-    return start_sheet(told, parts, pieces, first.flow(rows), verdict, first.choices_made(chosen)), checked, tolerances
+    return (
+        start_sheet(told, parts, pieces, first.flow(rows), verdict, conventions_in_use(chosen, first.SHOWN)),
+        checked,
+        tolerances,
+    )
 
 
 def _facts(numbers: Numbers) -> dict[str, str]:
