@@ -126,6 +126,7 @@ class Layout:
     end: dict[str, int] = field(default_factory=dict)
     maps: dict[str, int] = field(default_factory=dict)
     printed: dict[str, int] = field(default_factory=dict)
+    known_corners: dict[Block, tuple[int, int, int, int]] = field(default_factory=dict)
     runs: list[Run] | None = None
     watch: Watch | None = None
     hangs: dict[tuple[str, int, int], frozenset[int]] = field(default_factory=dict)
@@ -138,7 +139,9 @@ class Layout:
 
     def corners(self, block: Block) -> tuple[int, int, int, int]:
         """Returns the first row and column and the last row and column of a block, edges included."""
-        return self.places[block].corners(block, self.values)
+        if block not in self.known_corners:
+            self.known_corners[block] = self.places[block].corners(block, self.values)
+        return self.known_corners[block]
 
     def range(self, block: Block, fixed: bool = True) -> str:
         """Returns the range of a block, edges included, with its sheet; fixed: with the signs $."""

@@ -24,6 +24,11 @@ class PlainSheet(Worksheet):  # type: ignore[misc]
         self._xml_data_element("f", formula)
         self._xml_end_tag("c")
 
+    def _escape_attributes(self, attribute: Any) -> Any:
+        """Leaves an address or a number as it is, as nearly all are; the writer would search each for signs to spell otherwise."""
+        plain = not isinstance(attribute, str) or attribute.isalnum()
+        return attribute if plain else super()._escape_attributes(attribute)
+
     def _get_range_data(self, *corners: int) -> list[Any]:
         """Returns what a chart shows without calculating; None for what is unknown."""
         found = super()._get_range_data(*corners)

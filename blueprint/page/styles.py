@@ -1,5 +1,6 @@
 """Styles, as data: fonts, fills, borders and number formats. Colour is never alone: kinds differ in border or slope too."""
 
+from functools import cache
 from typing import Any
 
 Properties = dict[str, Any]
@@ -144,6 +145,7 @@ def read_as(reads: str) -> str:
     return f"{READS}{reads}" if reads else ""
 
 
+@cache
 def label_style(style: str) -> Properties:
     """Returns how a label looks, or a cell of the page's own (`live 4 key`: a formula, decimals, one that one looks for)."""
     style, _, reads = style.partition(READS)

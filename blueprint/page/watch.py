@@ -52,7 +52,7 @@ def watch_of(layout: Layout) -> Watch:
     if layout.watch is None:
         watched, verdicts = [*_watched(layout)], [*summary(layout)]
         layout.hangs = waiting.hangs_on([*watched, *verdicts], layout)
-        watched = [replace(each, waits=each.waits or each.at in layout.hangs) for each in watched]
+        watched = [replace(each, waits=True) if each.at in layout.hangs else each for each in watched]
         layout.watch = Watch(watched, [*verdicts, *to_fill.lives(layout)], [*fixed(layout)], [])
         found: dict[str, dict[int, list[Live]]] = {}
         for live in layout.watch.watched:
