@@ -103,6 +103,12 @@ def test_classic_ppo_and_the_controller_are_explained() -> None:
     assert beta == str(made("controller.target=3", numbers="kl-controller").explain("kl_coef.after", u=3))
 
 
+def test_a_response_goes_by_its_own_word() -> None:
+    told = printed("reward-model", "score", "--response", "2")
+    assert told == printed("reward-model", "score", "--episode", "2")
+    assert "r[2] = 0.2131" in told
+
+
 def test_conventions_are_those_of_build() -> None:
     asked = ["--preset", "verl", "--compare", "trl_1.12,openrlhf", "--set", "ppo.gamma=0.5"]
     of = made("preset=verl", "compare=trl_1.12,openrlhf", "ppo.gamma=0.5")

@@ -47,7 +47,15 @@ def _depth(context: click.Context, option: click.Parameter, value: str) -> Depth
 
 @click.command(epilog=EXAMPLES)
 @click.argument("arguments", nargs=-1, required=True, metavar="[FILE.xlsx|NUMBERS] BLOCK|SHEET!CELL")
-@click.option("--episode", "--environment", "episode", type=int, metavar="N", help="The episode, counted from 1.")
+@click.option(
+    "--episode",
+    "--environment",
+    "--response",
+    "episode",
+    type=int,
+    metavar="N",
+    help="The episode or response, from 1.",
+)
 @click.option("--token", "--decision", "--step", "token", type=int, metavar="T", help=TOKEN)
 @click.option(
     "--word", metavar="WORD", help="For what there is for every token of the vocabulary: the token, or its id."

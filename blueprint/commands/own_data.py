@@ -13,7 +13,7 @@ from blueprint.workbooks.registry import kinds
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 OPTIONS = (
-    click.option("--kind", metavar="NAME", help="FILE holds rows of your own, CSV, JSON or JSONL, of a kind such as grpo or dpo."),
+    click.option("--kind", metavar="NAME", help="FILE holds your rows, CSV, JSON or JSONL, for dpo, grpo, reward_model or sft."),
     click.option(
         "--column",
         "columns",
@@ -60,5 +60,6 @@ def require_kind(asked: Rows) -> None:
     """Refuses options that say something of rows alone, where no kind is named."""
     door.require(
         asked.kind is not None or not (asked.columns or asked.prompts is not None or asked.most_tokens is not None),
-        "--column, --prompts and --most-tokens are of rows of your own: add --kind grpo, or leave them away.",
+        "--column, --prompts and --most-tokens are of rows of your own: add --kind, with one of "
+        f"{', '.join(kind.name for kind in kinds() if kind.rows is not None)}, or leave them away.",
     )
