@@ -99,7 +99,7 @@ class Layout:
     hold, where the place of the column is found, the ranges of blocks in it.
     tall: by row of the walk, column and text of a cell of several lines. unchanged: where it is said whether typed cells were.
     runs, watch: the cells of every block, and the formulas that watch the others, once they are spelled.
-    hangs: the formulas that hang on blanks, each with their numbers, once the watch is spelled.
+    hangs: the formulas that hang on blanks, each with their numbers, once the watch is spelled. known: corners once asked for.
     judged: where it is said whether all checks and all formulas are well: sheet, row, the defined name of the former.
     """
 
@@ -126,7 +126,7 @@ class Layout:
     end: dict[str, int] = field(default_factory=dict)
     maps: dict[str, int] = field(default_factory=dict)
     printed: dict[str, int] = field(default_factory=dict)
-    known_corners: dict[Block, tuple[int, int, int, int]] = field(default_factory=dict)
+    known: dict[Block, tuple[int, int, int, int]] = field(default_factory=dict)
     runs: list[Run] | None = None
     watch: Watch | None = None
     hangs: dict[tuple[str, int, int], frozenset[int]] = field(default_factory=dict)
@@ -139,9 +139,9 @@ class Layout:
 
     def corners(self, block: Block) -> tuple[int, int, int, int]:
         """Returns the first row and column and the last row and column of a block, edges included."""
-        if block not in self.known_corners:
-            self.known_corners[block] = self.places[block].corners(block, self.values)
-        return self.known_corners[block]
+        if (found := self.known.get(block)) is None:  # asked for thousands of times
+            found = self.known[block] = self.places[block].corners(block, self.values)
+        return found
 
     def range(self, block: Block, fixed: bool = True) -> str:
         """Returns the range of a block, edges included, with its sheet; fixed: with the signs $."""
@@ -153,10 +153,6 @@ class Layout:
             return link.target, link.text
         sheet, row = self.places[link.target].sheet, self.corners(link.target)[0] + 1
         return self.range(link.target, fixed=False), link.text.format(sheet=sheet, row=row)
-
-    def sections(self, title: str) -> tuple[int, ...]:
-        """Returns the rows at which the sections of a sheet begin."""
-        return tuple(label.row for label in self.labels if label.sheet == title and label.style == "section")
 
 
 class Pen:

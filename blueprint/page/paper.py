@@ -42,7 +42,7 @@ def rows_of(sheet: outline.Sheet, layout: Layout, columns: Columns) -> Rows:
     rows = Rows(folds=folds, closed=sheet.closed and not asked & folds)
     low = range(grid.TITLE_ROW + 1, layout.end[sheet.title])
     if sheet.tight:
-        rows.heights |= dict.fromkeys(low, TIGHT) | {row - 1: NARROW for row in layout.sections(sheet.title)}
+        rows.heights |= dict.fromkeys(low, TIGHT) | {row - 1: NARROW for row in sections(sheet.title, layout)}
     elif sheet.across and not any(placed.sheet == sheet.title for placed in layout.charts):
         rows.heights |= dict.fromkeys(low, LOW)
     style = styles.label_style("walk numbers")
@@ -84,7 +84,7 @@ def area_of(sheet: outline.Sheet, layout: Layout, columns: Columns, rows: Rows) 
     ends = tuple(grid.start_column(group, columns.sizes[-1]) for group in groups)
     blocks = tuple(row for title, row, _ in layout.heads.values() if title == sheet.title)
     return printing.Area(
-        widths, heights, grid.LEFT if sheet.across else 0, body, ends, layout.sections(sheet.title), blocks
+        widths, heights, grid.LEFT if sheet.across else 0, body, ends, sections(sheet.title, layout), blocks
     )
 
 
@@ -101,3 +101,8 @@ def _pictures(placed: list[PlacedChart], widths: list[int], heights: list[int], 
     shown = [width for width, edge in zip(across, accumulate(across), strict=True) if edge - width < right]
     rows = sorted({each.row for each in placed})
     return printing.Area(shown, heights[: rows[-1] + charts.ROWS], 0, body, (), tuple(rows))
+
+
+def sections(title: str, layout: Layout) -> tuple[int, ...]:
+    """Returns the rows at which the sections of a sheet begin."""
+    return tuple(label.row for label in layout.labels if label.sheet == title and label.style == "section")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,8 +21,9 @@ from blueprint.workbooks import blueprint_of
 Array = npt.NDArray[Any]
 
 
+@lru_cache(32)
 def made(*overrides: str, numbers: str = "default") -> Book:
-    """Makes the book of a built-in set of numbers with overrides such as `ppo.gamma=0.5`."""
+    """Makes the book of a built-in set of numbers with overrides such as `ppo.gamma=0.5`: tests share it, and none changes it."""
     return Book(blueprint_of(load(numbers, overrides)))
 
 
