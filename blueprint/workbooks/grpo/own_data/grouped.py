@@ -29,7 +29,7 @@ def groups_in(records: Iterable[Record], columns: Columns) -> list[Group]:
     """Puts rows together that have one group, or, where there is no such column, one prompt.
 
     Raises:
-        NumbersError: if a group has several prompts, or a row of a prompt not as many responses as rewards.
+        NumbersError: if a group has several prompts, or a row of a prompt no reward, or not as many responses as rewards.
     """
     found: dict[str, Group] = {}
     by = columns.names.get("group", columns.names.get("prompt", ""))
@@ -54,6 +54,8 @@ def _responses(record: Record, columns: Columns) -> Iterator[Record]:
     if many is None:
         yield record
         return
+    if not many:
+        raise NumbersError(f"{record.where}: an empty list of rewards; write one for each response, or leave the row out.")
     lists = {name: listed(record.cells.get(columns.names[name])) for name in PER_RESPONSE if name in columns.names}
     every = {**rewards, **{columns.names[name]: each for name, each in lists.items() if each not in (None, "")}}
     for name, each in every.items():
