@@ -55,7 +55,9 @@ def _responses(record: Record, columns: Columns) -> Iterator[Record]:
         yield record
         return
     if not many:
-        raise NumbersError(f"{record.where}: an empty list of rewards; write one for each response, or leave the row out.")
+        raise NumbersError(
+            f"{record.where}: an empty list of rewards; write one for each response, or leave the row out."
+        )
     lists = {name: listed(record.cells.get(columns.names[name])) for name in PER_RESPONSE if name in columns.names}
     every = {**rewards, **{columns.names[name]: each for name, each in lists.items() if each not in (None, "")}}
     for name, each in every.items():
