@@ -8,18 +8,11 @@ import pytest
 
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
-from blueprint.book import Book
-from blueprint.language import Definition, Operand, Sum
-from blueprint.language.nodes import wrap
-from blueprint.misconceptions import misconceptions_of
-from blueprint.page.outline import Blueprint
+from blueprint.language import Operand, Sum
 from blueprint.workbooks.dpo.definitions.axes import n, o, p
-from blueprint.workbooks.registry import kind_named
-from tests.checking.test_gradient_causes import Bench, outline, saved
-from tests.misconceptions.planting import plant, right_again
+from tests.workbooks.planting import Planting, planting_in
 from tests.workbooks.test_backward import G
 
-KIND = kind_named("dpo")
 NAMED = (
     ("policy.sum", "prompt-counted"), ("reference.mean", "not-divided"), ("logp.shorter", "longer-for-shorter"),
     ("chosen.against", "reference-forgotten"), ("rejected.against", "ratio-upside-down"), ("margin", "sides-exchanged"),
@@ -41,37 +34,23 @@ OTHERS: dict[str, Callable[[G], Operand]] = {
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    return saved(tmp_path_factory.mktemp("dpo"), "dpo")["dpo"]
-
-
-@pytest.fixture(scope="module")
-def fresh() -> Blueprint:
-    return outline("dpo")
+def planting(tmp_path_factory: pytest.TempPathFactory) -> Planting:
+    return planting_in("dpo", "dpo", tmp_path_factory.mktemp("dpo"))
 
 
 @pytest.mark.parametrize(("row", "name"), NAMED)
-def test_a_planted_misconception_is_named(bench: Bench, fresh: Blueprint, row: str, name: str) -> None:
-    blocks = {block.name: block for block in fresh.blocks()}
-    with right_again(blocks[row]):
-        plant(name, row, blocks, KIND)
-        (first,) = bench.with_book(Book(fresh), row).firsts
+def test_a_planted_misconception_is_named(planting: Planting, row: str, name: str) -> None:
+    first = planting.misconception(row, name)
     assert first.name == row
-    assert first.likely in {
-        each.says for each in misconceptions_of(KIND) if each.name == name and each.bound(row) is not None
-    }
+    assert first.likely in planting.says(row, name)
 
 
 @pytest.mark.parametrize("row", OTHERS)
-def test_another_equation_is_seen(bench: Bench, fresh: Blueprint, row: str) -> None:
-    blocks = {block.name: block for block in fresh.blocks()}
-    with right_again(blocks[row]):
-        (right,) = blocks[row].definitions
-        blocks[row].definitions = [Definition(right.target, wrap(OTHERS[row](blocks)))]
-        assert bench.with_book(Book(fresh), row).firsts[0].name == row
+def test_another_equation_is_seen(planting: Planting, row: str) -> None:
+    assert planting.equation(row, OTHERS[row]).name == row
 
 
-def test_the_workbook_as_it_is_agrees(bench: Bench, fresh: Blueprint) -> None:
-    verdict = bench.with_book(Book(fresh), "margin")
+def test_the_workbook_as_it_is_agrees(planting: Planting) -> None:
+    verdict = planting.as_it_is("margin")
     assert verdict.agrees
     assert len(verdict.lines) > 450

@@ -6,17 +6,10 @@ import pytest
 
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
-from blueprint.book import Book
-from blueprint.language import Block, Definition, Operand
-from blueprint.language.nodes import wrap
-from blueprint.misconceptions import misconceptions_of
-from blueprint.page.outline import Blueprint
-from blueprint.workbooks.registry import kind_named
+from blueprint.language import Block, Operand
 from blueprint.workbooks.sft.definitions.axes import b, n, t, v
-from tests.checking.test_gradient_causes import Bench, outline, saved
-from tests.misconceptions.planting import plant
+from tests.workbooks.planting import Planting, planting_in
 
-KIND = kind_named("sft")
 NAMED = (
     ("label.id", "shift-forgotten"), ("label.counts", "prompt-counted"), ("label.counts", "end-token-out"),
     ("label.counts", "everything-counts"), ("loss.share", "mean-of-means"), ("loss.share", "texts-alike"),
@@ -33,38 +26,23 @@ OTHERS: dict[str, Callable[[dict[str, Block]], Operand]] = {
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    return saved(tmp_path_factory.mktemp("sft"), "sft")["sft"]
-
-
-@pytest.fixture(scope="module")
-def fresh() -> Blueprint:
-    return outline("sft")
+def planting(tmp_path_factory: pytest.TempPathFactory) -> Planting:
+    return planting_in("sft", "sft", tmp_path_factory.mktemp("sft"))
 
 
 @pytest.mark.parametrize(("row", "name"), NAMED)
-def test_a_planted_misconception_is_named(bench: Bench, fresh: Blueprint, row: str, name: str) -> None:
-    blocks = {block.name: block for block in fresh.blocks()}
-    kept = blocks[row].definitions
-    plant(name, row, blocks, KIND)
-    (first,) = bench.with_book(Book(fresh), row).firsts
-    blocks[row].definitions = kept
-    (said,) = {each.says for each in misconceptions_of(KIND) if each.name == name and each.bound(row) is not None}
+def test_a_planted_misconception_is_named(planting: Planting, row: str, name: str) -> None:
+    first = planting.misconception(row, name)
     assert first.name == row
-    assert first.likely == said
+    assert first.likely in planting.says(row, name)
 
 
 @pytest.mark.parametrize("row", OTHERS)
-def test_another_equation_is_seen(bench: Bench, fresh: Blueprint, row: str) -> None:
-    blocks = {block.name: block for block in fresh.blocks()}
-    kept = blocks[row].definitions
-    blocks[row].definitions = [Definition(kept[-1].target, wrap(OTHERS[row](blocks)))]
-    found = bench.with_book(Book(fresh), row).firsts
-    blocks[row].definitions = kept
-    assert found[0].name == row
+def test_another_equation_is_seen(planting: Planting, row: str) -> None:
+    assert planting.equation(row, OTHERS[row]).name == row
 
 
-def test_the_workbook_as_it_is_agrees(bench: Bench, fresh: Blueprint) -> None:
-    verdict = bench.with_book(Book(fresh), "loss.share")
+def test_the_workbook_as_it_is_agrees(planting: Planting) -> None:
+    verdict = planting.as_it_is("loss.share")
     assert verdict.agrees
     assert len(verdict.lines) > 100
