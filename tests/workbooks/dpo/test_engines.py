@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +14,10 @@ from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.registry import witness_of
-from tests.audit import spoil
-from tests.page.basic import Change, edit
-from tests.page.workshop import Array, made
 from tests.workbooks.dpo.recorded import runs
+from tests.workbooks.engines import TOLERANCE, Presets
 from tests.workbooks.grpo.apart import apart, distance
-from tests.workbooks.switched import Switchboard, blocks_of_tables, types
+from tests.workbooks.switched import Switchboard
 
 RECORDED = {
     "trl_1.16_ipo": ("trl_1.16.0", "dpo/ipo"), "trl_1.16_robust": ("trl_1.16.0", "dpo/robust__label_smoothing_0.1"),
@@ -29,38 +26,15 @@ RECORDED = {
     "halos_cdpo": ("halos_4831988", "cdpo__eps_.2"), "simpo": ("simpo_1b3e8f3", "simpo"), "default": ("trl_1.16.0", "dpo/sigmoid"),
 }  # fmt: skip
 """Eight presets and the default: library and variant of the run that the preset repeats."""
-# Both compute in double precision, and sum in an order of their own; LibreOffice writes 15 digits.
-TOLERANCE = 1e-12
-
-
-@cache
-def book(preset: str) -> Book:
-    return made(f"preset={preset}", numbers="dpo-batch")
-
-
-@pytest.fixture(scope="module")
-def board() -> Switchboard:
-    return Switchboard(book("default"))
-
-
-def wrong(preset: str, found: dict[str, Array]) -> list[str]:
-    """Lists the formulas that an engine computed to something else than the definitions, with the preset chosen before."""
-    ours = {block.name: array for block, array in book(preset).values.arrays.items() if not block.typed}
-    return [name for name, each in ours.items() if not distance(each, found[name]) <= TOLERANCE]
-
-
-def loss(preset: str) -> float:
-    """Returns the loss that the library's own code computed."""
-    (run,) = (run for run in runs() if (run.library, run.variant) == RECORDED[preset])
-    return float(run.out["loss"])
+PRESETS = Presets("dpo-batch", RECORDED, runs)
 
 
 @pytest.mark.parametrize("preset", RECORDED)
-def test_ironcalc_and_torch_have_the_numbers_of_the_definitions(board: Switchboard, preset: str) -> None:
-    found = board.switched(preset, {})
-    assert wrong(preset, found) == []
-    assert found["total_loss"].item() == pytest.approx(loss(preset), abs=TOLERANCE)
-    assert apart(book(preset), rows=300) == {}
+def test_ironcalc_and_torch_have_the_numbers_of_the_definitions(preset: str) -> None:
+    found = PRESETS.board.switched(preset, {})
+    assert PRESETS.wrong(preset, found) == []
+    assert found["total_loss"].item() == pytest.approx(PRESETS.loss(preset), abs=TOLERANCE)
+    assert apart(PRESETS.book(preset), rows=300) == {}
 
 
 def test_far_logits_and_a_policy_that_is_the_reference_still() -> None:
@@ -82,18 +56,7 @@ def test_far_logits_and_a_policy_that_is_the_reference_still() -> None:
 
 
 @pytest.mark.usefixtures("needs_libreoffice")
-def test_libreoffice_has_the_numbers_of_the_definitions(board: Switchboard, tmp_path: Path) -> None:
-    """One file, in which every number is spoiled, is opened once; each preset is typed, and all computed anew."""
-    source, presets = tmp_path / "spoiled.xlsx", list(RECORDED)
-    spoil(board.path, source)
-    lines = {preset: [types(board, "preset", preset), "book.calculateAll()"] for preset in presets}
-    again = [types(board, "preset", "default")]
-    edit(
-        [Change(source, tmp_path / f"{place}.csv", lines[preset], again if place < len(presets) - 1 else ())
-         for place, preset in enumerate(presets)],
-        tmp_path,
-    )  # fmt: skip
-    for place, preset in enumerate(presets):
-        found = blocks_of_tables(tmp_path / f"{place}.csv", board.places)
-        assert wrong(preset, found) == [], preset
-        assert found["total_loss"].item() == pytest.approx(loss(preset), abs=TOLERANCE), preset
+def test_libreoffice_has_the_numbers_of_the_definitions(tmp_path: Path) -> None:
+    for preset, found in PRESETS.in_libreoffice(tmp_path):
+        assert PRESETS.wrong(preset, found) == [], preset
+        assert found["total_loss"].item() == pytest.approx(PRESETS.loss(preset), abs=TOLERANCE), preset

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -16,12 +15,9 @@ from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.language import NoNumber
 from blueprint.workbooks import blueprint_of
-from tests.audit import spoil
-from tests.page.basic import Change, edit
-from tests.page.workshop import Array, made
-from tests.workbooks.grpo.apart import apart, distance
+from tests.workbooks.engines import TOLERANCE, Presets
+from tests.workbooks.grpo.apart import apart
 from tests.workbooks.grpo.recorded import runs
-from tests.workbooks.switched import Switchboard, blocks_of_tables, types
 
 RECORDED = {
     "trl_grpo": ("trl_1.16.0_GRPOTrainer", "grpo"), "trl_rloo": ("trl_1.16.0_RLOOTrainer", "default"),
@@ -32,38 +28,15 @@ RECORDED = {
     "default": ("trl_1.16.0_GRPOTrainer", "default_later_step"),
 }  # fmt: skip
 """Ten presets and the default: library and variant of the run that the preset repeats."""
-# Both compute in double precision, and sum in an order of their own; LibreOffice writes 15 digits.
-TOLERANCE = 1e-12
-
-
-@cache
-def book(preset: str) -> Book:
-    return made(f"preset={preset}", numbers="grpo-batch")
-
-
-@pytest.fixture(scope="module")
-def board() -> Switchboard:
-    return Switchboard(book("default"))
-
-
-def wrong(preset: str, found: dict[str, Array]) -> list[str]:
-    """Lists the formulas that an engine computed to something else than the definitions, with the preset chosen before."""
-    ours = {block.name: array for block, array in book(preset).values.arrays.items() if not block.typed}
-    return [name for name, each in ours.items() if not distance(each, found[name]) <= TOLERANCE]
-
-
-def loss(preset: str) -> float:
-    """Returns the loss that the library's own code computed."""
-    (run,) = (run for run in runs() if (run.library, run.variant) == RECORDED[preset])
-    return float(run.out["loss"])
+PRESETS = Presets("grpo-batch", RECORDED, runs)
 
 
 @pytest.mark.parametrize("preset", RECORDED)
-def test_ironcalc_and_torch_have_the_numbers_of_the_definitions(board: Switchboard, preset: str) -> None:
-    found = board.switched(preset, {})
-    assert wrong(preset, found) == []
-    assert found["total_loss"].item() == pytest.approx(loss(preset), abs=TOLERANCE)
-    assert apart(book(preset)) == {}
+def test_ironcalc_and_torch_have_the_numbers_of_the_definitions(preset: str) -> None:
+    found = PRESETS.board.switched(preset, {})
+    assert PRESETS.wrong(preset, found) == []
+    assert found["total_loss"].item() == pytest.approx(PRESETS.loss(preset), abs=TOLERANCE)
+    assert apart(PRESETS.book(preset)) == {}
 
 
 def test_an_overflow_is_a_sentence_in_python() -> None:
@@ -76,7 +49,8 @@ def test_an_overflow_is_a_sentence_in_python() -> None:
         Book(blueprint_of(replace(base, parts={**base.parts, "old.logits": far})))
 
 
-def test_an_overflow_is_a_sentence_in_the_sheet(board: Switchboard) -> None:
+def test_an_overflow_is_a_sentence_in_the_sheet() -> None:
+    board = PRESETS.board
     place, start = board.places["old.logits"], board.engine.sheets["Start"]
     written = int(board.book.values[board.book.blocks["rollout.written"]][1, 0])
     (row, column) = next((row, column) for at, row, column in place.cells() if at == (1, 0, written))
@@ -89,18 +63,7 @@ def test_an_overflow_is_a_sentence_in_the_sheet(board: Switchboard) -> None:
 
 
 @pytest.mark.usefixtures("needs_libreoffice")
-def test_libreoffice_has_the_numbers_of_the_definitions(board: Switchboard, tmp_path: Path) -> None:
-    """One file, in which every number is spoiled, is opened once; each preset is typed, and all computed anew."""
-    source, presets = tmp_path / "spoiled.xlsx", list(RECORDED)
-    spoil(board.path, source)
-    lines = {preset: [types(board, "preset", preset), "book.calculateAll()"] for preset in presets}
-    again = [types(board, "preset", "default")]
-    edit(
-        [Change(source, tmp_path / f"{place}.csv", lines[preset], again if place < len(presets) - 1 else ())
-         for place, preset in enumerate(presets)],
-        tmp_path,
-    )  # fmt: skip
-    for place, preset in enumerate(presets):
-        found = blocks_of_tables(tmp_path / f"{place}.csv", board.places)
-        assert wrong(preset, found) == [], preset
-        assert found["total_loss"].item() == pytest.approx(loss(preset), abs=TOLERANCE), preset
+def test_libreoffice_has_the_numbers_of_the_definitions(tmp_path: Path) -> None:
+    for preset, found in PRESETS.in_libreoffice(tmp_path):
+        assert PRESETS.wrong(preset, found) == [], preset
+        assert found["total_loss"].item() == pytest.approx(PRESETS.loss(preset), abs=TOLERANCE), preset
