@@ -10,9 +10,8 @@ from blueprint.language import cells, trees, vectorise
 from blueprint.language.axes import Axis, Edge, NotationError, require
 from blueprint.language.blocks import Block, Definition
 from blueprint.language.lost import no_number
-from blueprint.language.nodes import Ref
 from blueprint.language.schedule import Loop, Step, in_order, read_by, schedule
-from blueprint.language.values import Array, At, Held, Values
+from blueprint.language.values import Array, At, Held, Values, Where
 
 
 def compute(
@@ -59,8 +58,8 @@ class Computation:
         return copy(values)  # what is compiled goes on to read from `values`, whose arrays will be others
 
 
-_Compiled = dict[object, vectorise.Getter]
-"""What was compiled for some values, by equation and loops."""
+_Compiled = dict[object, tuple[vectorise.Getter, Where]]
+"""What was compiled for some values, and where it is written, by equation and loops."""
 
 
 def fill(steps: tuple[Step, ...], values: Values, compiled: _Compiled | None = None) -> None:
@@ -81,8 +80,10 @@ def _run(steps: tuple[Step, ...], values: Values, at: At, before: _Compiled) -> 
             key = (id(definition), frozenset(at))
             if key not in before:
                 free = tuple(axis for axis in trees.letters_of(definition.target) if axis not in at)
-                before[key] = vectorise.compiled(definition.expr, free, values)
-            values.write(Ref(step, definition.target), before[key](at), at)
+                where = values.where(step, definition.target, at)
+                before[key] = vectorise.compiled(definition.expr, free, values), where
+            get, where = before[key]
+            values.write(step, where.place(at), get(at))
 
 
 def _belongs(definition: Definition, at: At, values: Values) -> bool:

@@ -21,16 +21,13 @@ def lookups_in(*refs: Ref) -> list[Lookup]:
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """Returns the expressions directly inside this one, indices included."""
-    match expr:
-        case Ref():
-            return tuple([index.id for index in expr.at if isinstance(index, Lookup)])
-        case Op():
-            return expr.args
-        case Reduce():
-            return (expr.body,)
-        case Find():
-            return (expr.among, expr.value)
-    return ()
+    if isinstance(expr, Op):  # in the order of how often each is asked for
+        return expr.args
+    if isinstance(expr, Ref):
+        return tuple([index.id for index in expr.at if isinstance(index, Lookup)])
+    if isinstance(expr, Reduce):
+        return (expr.body,)
+    return (expr.among, expr.value) if isinstance(expr, Find) else ()
 
 
 def rebuilt(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
@@ -74,7 +71,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
     while waiting:
         node = waiting.pop()
         yield node
-        waiting += reversed(children(node))
+        waiting += children(node)[::-1]
 
 
 def bound_axes(expr: Expr) -> tuple[Axis, ...]:
@@ -85,12 +82,17 @@ def bound_axes(expr: Expr) -> tuple[Axis, ...]:
 def free_axes(expr: Expr) -> set[Axis]:
     """Returns the axes whose member at hand the expression needs; the axes of a Sum, Max or find are bound."""
     match expr:
-        case Count("number", axis):
-            return {axis}
+        case Op(_, args):
+            return set().union(*map(free_axes, args))
+        case Ref(_, at):
+            return set(letters_of(at)).union(*[free_axes(lookup.id) for lookup in lookups_in(expr)])
+        case Reduce(_, axes, body):
+            return free_axes(body).difference(axes)
         case Find(_, axis, among, value):
             return (free_axes(among) - {axis}) | free_axes(value)
-    here = letters_of(expr.at) if isinstance(expr, Ref) else []
-    return set(here).union(*map(free_axes, children(expr))) - {*bound_axes(expr)}
+        case Count("number", axis):
+            return {axis}
+    return set()
 
 
 def refuse_repeated(name: str, at: tuple[Index, ...]) -> None:
@@ -102,13 +104,14 @@ def refuse_repeated(name: str, at: tuple[Index, ...]) -> None:
 
 def refuse_equation(name: str, target: tuple[Index, ...], expr: Expr) -> None:
     """Refuses members that nothing names, what would stand still in a sum, words for numbers, and limits that may be off."""
-    for free in sorted(free_axes(expr).difference(letters_of(target)), key=str):
+    own = letters_of(target)
+    for free in sorted(free_axes(expr).difference(own), key=str):
         raise NotationError(
             f"{name}[{', '.join(map(str, target))}] does not say which {free.letter} ({free.meaning}) its equation"
             f" reads: sum over {free.letter}, or give {name} that axis"
         )
     for node in walk(expr):
-        if axis := next((axis for axis in bound_axes(node) if axis in letters_of(target)), None):
+        if axis := next((axis for axis in bound_axes(node) if axis in own), None):
             raise NotationError(
                 f"{name} has a {axis} of its own, so {node} cannot go through {axis}:"
                 f" go through {axis}.alias(…), a second letter over the same {axis.meaning}s"

@@ -1,8 +1,8 @@
 """Values: the numbers of every block, one array each, with room for the edge cells that the block has."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,27 @@ Array = npt.NDArray[Any]
 At = Mapping[Axis, int]
 Held = Mapping[Block, Mapping[tuple[int, ...], float]]
 """Numbers that stand in computed cells whatever their equations say, by block and 0-based places."""
+
+
+class Where(NamedTuple):
+    """Where the cells of a reference without lookups lie in its block's array.
+
+    letters: those of their dimensions, in order. start: their place while every loop stands at 0.
+    moves: which indices move with which loop.
+    """
+
+    letters: tuple[Axis, ...]
+    start: tuple[int | slice, ...]
+    moves: tuple[tuple[int, Axis], ...]
+
+    def place(self, at: At) -> tuple[int | slice, ...]:
+        """Returns their place where the loops stand."""
+        if not self.moves:
+            return self.start
+        place: list[Any] = list(self.start)
+        for i, axis in self.moves:
+            place[i] += at[axis]
+        return tuple(place)
 
 
 class Values:
@@ -105,28 +126,28 @@ class Values:
 
     def view(self, ref: nodes.Ref, at: At) -> tuple[tuple[Axis, ...], Array]:
         """Returns the cells that a reference without lookups means, and the letters of their dimensions, in order."""
-        letters, place = self.place(ref, at)
-        return letters, np.asarray(self.arrays[ref.block][place])
+        where = self.where(ref.block, ref.at, at)
+        return where.letters, np.asarray(self.arrays[ref.block][where.place(at)])
 
-    def place(self, ref: nodes.Ref, at: At) -> tuple[tuple[Axis, ...], tuple[int | slice, ...]]:
-        """Returns where the cells that a reference without lookups means lie in its block's array, and their letters, in order."""
-        place = tuple(
-            self._place(ref.block, slot, index, at) for slot, index in zip(ref.block.axes, ref.at, strict=True)
+    def where(self, block: Block, indices: tuple[nodes.Index, ...], loops: Container[Axis]) -> Where:
+        """Returns where the cells lie that indices of a block mean while loops go through some of the axes."""
+        start = tuple(self._place(block, slot, index, loops) for slot, index in zip(block.axes, indices, strict=True))
+        letters = tuple(index.axis for index, cut in zip(indices, start, strict=True) if isinstance(cut, slice))
+        moving = (
+            (i, index.axis) for i, index in enumerate(indices) if isinstance(index, Position) and index.axis in loops
         )
-        return tuple(index.axis for index, cut in zip(ref.at, place, strict=True) if isinstance(cut, slice)), place
+        return Where(letters, start, tuple(moving))
 
-    def write(self, ref: nodes.Ref, cells: Any, at: At) -> None:
-        """Writes cells where a definition's target says."""
-        block = ref.block
+    def write(self, block: Block, place: tuple[int | slice, ...], cells: Any) -> None:
+        """Writes cells at a place of a block's array."""
         if block not in self.arrays:
             self.arrays[block] = np.full(self.shape(block), np.nan, object if block.text else float)
-        place = [self._place(block, slot, index, at) for slot, index in zip(block.axes, ref.at, strict=True)]
         # A single word comes as an array without dimensions, which an array of objects would keep as it is.
-        self.arrays[block][tuple(place)] = cells if np.ndim(cells) else np.asarray(cells).item()
+        self.arrays[block][place] = cells if np.ndim(cells) else np.asarray(cells).item()
         if block in self.held:
-            here, held = self.arrays[block][tuple(place)], self.held[block][tuple(place)]
-            self.own[block][tuple(place)] = np.where(np.isnan(held), np.nan, here)
-            self.arrays[block][tuple(place)] = np.where(np.isnan(held), here, held)
+            here, held = self.arrays[block][place], self.held[block][place]
+            self.own[block][place] = np.where(np.isnan(held), np.nan, here)
+            self.arrays[block][place] = np.where(np.isnan(held), here, held)
 
     def hold(self, cells: Held) -> None:
         """Lets numbers stand in cells, given by their 0-based places, whatever the equations of these will come to."""
@@ -165,14 +186,12 @@ class Values:
         """Returns where the members of a letter begin in a block's array: behind the edge and the parts before it."""
         return self.before(block, slot) + self.ahead(slot, letter)
 
-    def _place(self, block: Block, slot: Axis, index: nodes.Index, at: At) -> int | slice:
+    def _place(self, block: Block, slot: Axis, index: nodes.Index, loops: Container[Axis]) -> int | slice:
         match index:
             case Edge():
                 return self.before(block, slot) + self.edge(index)
-            case Position(axis, by) if axis in at:
-                return self.offset(block, slot, axis) + at[axis] + by
             case Position(axis, by):
                 begin = self.offset(block, slot, axis) + by
-                return slice(begin, begin + self.size(axis))
+                return begin if axis in loops else slice(begin, begin + self.size(axis))
             case _:
                 raise AssertionError("lookups are computed, not placed")

@@ -7,8 +7,8 @@ import numpy as np
 
 from blueprint.language.axes import Axis, NotationError, Position
 from blueprint.language.nodes import Changes, Constant, Count, Expr, Find, Lookup, Op, Reduce, Ref
-from blueprint.language.trees import is_limit, is_off_word, lookups_in
-from blueprint.language.values import Array, At, Values
+from blueprint.language.trees import is_limit, is_off_word, letters_of, lookups_in
+from blueprint.language.values import Array, At, Values, Where
 
 Getter = Callable[[At], Any]
 
@@ -115,34 +115,18 @@ def _members(axis: Axis, frame: tuple[Axis, ...], values: Values) -> Array:
     return np.arange(values.size(axis)).reshape([-1 if other is axis else 1 for other in frame])
 
 
-def _viewed(ref: Ref, values: Values) -> Callable[[At], tuple[tuple[Axis, ...], Array]]:
-    """Returns what gives the cells that a reference without lookups means, and their letters; where they lie is found once."""
-    known: dict[tuple[int, ...], tuple[tuple[Axis, ...], tuple[int | slice, ...]]] = {}
-
-    def get(at: At) -> tuple[tuple[Axis, ...], Array]:
-        stands = tuple(at.values())  # the loops around an expression are always the same
-        if stands not in known:
-            known[stands] = values.place(ref, at)
-        letters, place = known[stands]
-        return letters, np.asarray(values.arrays[ref.block][place])
-
-    return get
+def _where(ref: Ref, frame: tuple[Axis, ...], values: Values) -> Where:
+    """Returns where the cells of a reference without lookups lie, while loops go through the axes outside the frame."""
+    return values.where(ref.block, ref.at, [axis for axis in letters_of(ref.at) if axis not in frame])
 
 
 def _aligned(ref: Ref, frame: tuple[Axis, ...], values: Values) -> Getter:
-    view = _viewed(ref, values)
-    shapes: dict[tuple[Axis, ...], tuple[list[int], list[int]]] = {}
-
-    def get(at: At) -> Array:
-        letters, cells = view(at)
-        if letters not in shapes:  # the same wherever the loops stand
-            sizes = dict(zip(letters, cells.shape, strict=True))
-            order = sorted(range(len(letters)), key=lambda i: frame.index(letters[i]))
-            shapes[letters] = order, [sizes.get(axis, 1) for axis in frame]
-        order, shape = shapes[letters]
-        return cells.transpose(order).reshape(shape)
-
-    return get
+    where, block = _where(ref, frame, values), ref.block
+    order = sorted(range(len(where.letters)), key=lambda i: frame.index(where.letters[i]))
+    shape = [values.size(axis) if axis in where.letters else 1 for axis in frame]
+    if order == sorted(order):
+        return lambda at: np.reshape(values.arrays[block][where.place(at)], shape)
+    return lambda at: np.reshape(values.arrays[block][where.place(at)].transpose(order), shape)
 
 
 def _lookup(ref: Ref, frame: tuple[Axis, ...], values: Values) -> Getter:
@@ -171,14 +155,14 @@ def _lookup(ref: Ref, frame: tuple[Axis, ...], values: Values) -> Getter:
 def _dot(left: Ref, right: Ref, axes: tuple[Axis, ...], frame: tuple[Axis, ...], values: Values) -> Getter:
     """Sums products without building the products: numpy's einsum, on the letters of the two references."""
     code = {axis: i for i, axis in enumerate(frame + axes)}
-    of_left, of_right = _viewed(left, values), _viewed(right, values)
+    of_left, of_right = (_where(ref, frame + axes, values) for ref in (left, right))
+    kept = [axis for axis in frame if axis in of_left.letters or axis in of_right.letters]
+    left_code, right_code, sum_code = ([code[x] for x in each] for each in (of_left.letters, of_right.letters, kept))
+    shape = [values.size(axis) if axis in kept else 1 for axis in frame]
 
     def get(at: At) -> Array:
-        a_letters, a = of_left(at)
-        b_letters, b = of_right(at)
-        kept = [axis for axis in frame if axis in a_letters or axis in b_letters]
-        sums = np.einsum(a, [code[x] for x in a_letters], b, [code[x] for x in b_letters], [code[x] for x in kept])
-        return np.reshape(sums, [sums.shape[kept.index(axis)] if axis in kept else 1 for axis in frame])
+        a, b = values.arrays[left.block][of_left.place(at)], values.arrays[right.block][of_right.place(at)]
+        return np.reshape(np.einsum(a, left_code, b, right_code, sum_code), shape)
 
     return get
 

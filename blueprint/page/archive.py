@@ -34,7 +34,10 @@ _CHUNK = 1 << 16
 DECLARES = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 """How a part declares entities, as none of a workbook does; without zeros UTF-16 reads as ASCII."""
 _IN_CELLS, _SPREADING = frozenset({"row", "c", "f", "v"}), frozenset({"mergeCell", "hyperlink", "comment"})
+_PLACED = {"row": "row", "c": "cell"}
 _PLACE = re.compile(r"\$?[A-Z]*\$?([0-9]{1,7})", re.IGNORECASE)
+_ON_SHEET = re.compile(r"[A-Z]*[1-9][0-9]{0,5}").fullmatch
+"""How nearly all places are written; the others are looked at more closely."""
 _NOT_OURS = "it is no workbook of ours, or too large to be read cell by cell"
 
 
@@ -59,7 +62,7 @@ class Parts:
 
     def look_through(self, name: str, content: bytes) -> None:
         """Looks through one part. Raises ReadError; what is no XML is left to the reader, which refuses it in its own words."""
-        self._in_part, self._spread, self._depth = f"in its part {quoted(name)}", 0, 0
+        self._in_part, self._spread, self._depth, self._sharing = f"in its part {quoted(name)}", 0, 0, False
         self._shared: dict[str, int] = {}
         self._parser = parser = expat.ParserCreate(namespace_separator=" ")
         parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
@@ -74,15 +77,17 @@ class Parts:
         raise ReadError(f"{self._path} {says}")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        kind, self._depth = tag.rpartition(" ")[2], self._depth + 1
+        self._depth += 1
         if self._depth > DEEPEST or len(attributes) > MOST_ATTRIBUTES:
             self._refuse(f"has elements of a depth or width that no workbook has {self._in_part}")
+        kind = tag[tag.rfind(" ") + 1 :]
         if kind in _IN_CELLS:
             self._in_cells += 1
             if self._in_cells > MOST_IN_CELLS:
                 self._refuse(f"has more than {MOST_IN_CELLS:,} rows, cells, formulas and values: {_NOT_OURS}")
-            if kind in ("row", "c") and "r" in attributes:
-                self._check_place("row" if kind == "row" else "cell", attributes["r"])
+            if kind in _PLACED:
+                if "r" in attributes and not _ON_SHEET(attributes["r"]):
+                    self._check_place(_PLACED[kind], attributes["r"])
             elif kind == "f" and attributes.get("t") == "shared":
                 self._share(attributes.get("si", ""))
             return
@@ -94,7 +99,8 @@ class Parts:
 
     def _end(self, tag: str) -> None:
         self._depth -= 1
-        self._parser.CharacterDataHandler = None
+        if self._sharing:
+            self._sharing, self._parser.CharacterDataHandler = False, None
 
     def _check_place(self, kind: str, place: str) -> None:
         """Refuses a row that is on no sheet: a reader would make all rows above it."""
@@ -113,7 +119,7 @@ class Parts:
         def letters(text: str) -> None:
             self._shared[group] = self._shared.get(group, 0) + len(text)
 
-        self._parser.CharacterDataHandler = letters
+        self._sharing, self._parser.CharacterDataHandler = True, letters
 
     def _spread_over(self, reference: str) -> None:
         """Counts the cells of a reference such as B2:D9; one spelled in another way is too much."""
