@@ -92,7 +92,7 @@ MAY_READ |= {
 # Who alone may import a package.
 KEEPERS = {
     "xlsxwriter": ("page.write", "page.plain_sheet", "classes"),
-    "openpyxl": ("page.opening", "page.written", "page.found", "page.archive"),
+    "openpyxl": ("page.opening", "page.written", "page.found", "page.elements"),
     "ironcalc": ("page.recalculate",),
     "click": ("cli", "commands"),
     "pyarrow": ("dumps.formats",),

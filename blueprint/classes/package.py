@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 
 from blueprint.classes.parts import Parts
 from blueprint.page import grid
-from blueprint.page.archive import ReadError, require
+from blueprint.page.refusals import ReadError, require
 from blueprint.quoting import quoted
 
 MOST_CELLS = 100_000

@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, fromstring
 
 from blueprint.page import archive
-from blueprint.page.archive import require
+from blueprint.page.refusals import require
 from blueprint.quoting import quoted
 
 LARGEST_PART = 8_000_000

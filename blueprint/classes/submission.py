@@ -11,7 +11,7 @@ from blueprint.classes.identity import TOKEN
 from blueprint.classes.key import Key, KeyBlank
 from blueprint.classes.locked import Lying, locked_in
 from blueprint.classes.package import Package, Shown
-from blueprint.page import archive, grid, parse_cell
+from blueprint.page import archive, grid, parse_cell, refusals
 from blueprint.page.apart import recalculated_apart, slimmed
 from blueprint.page.formula_parts import cell_at
 from blueprint.page.read import ReadError
@@ -102,7 +102,7 @@ def _stand(package: Package, blank: KeyBlank) -> list[tuple[str, str]]:
     if name not in package.names and blank.sheet in package.sheets:  # a program has dropped the names
         return [(blank.sheet, address) for address in blank.addresses]
     found = sorted(cell for area in areas or () for cell in area.cells())
-    archive.require(
+    refusals.require(
         len({sheet for sheet, _, _ in found}) == 1 and len(found) == len(delivered),
         f"the cells of blank {int(blank.id[1:])} ({blank.title}) are gone, or were torn apart: copy the answers into a fresh file",
     )

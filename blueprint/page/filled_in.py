@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from blueprint.page import grid, names, parse_cell
-from blueprint.page.archive import require
 from blueprint.page.place import Address
 from blueprint.page.read import Opened
+from blueprint.page.refusals import require
 from blueprint.page.written import Area, named_areas, read_by
 
 At = tuple[int, ...]

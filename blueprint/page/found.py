@@ -12,7 +12,7 @@ from typing import Any
 
 from openpyxl.utils.cell import range_boundaries
 
-from blueprint.page import archive, contents, grid, names, parse_cell, place
+from blueprint.page import contents, grid, names, parse_cell, place, refusals
 from blueprint.page.opening import Workbook
 from blueprint.quoting import quoted, unquoted
 
@@ -61,20 +61,20 @@ def located(book: Workbook, path: Path) -> dict[str, Found]:
     """
     facts = noted(book)
     version = facts.get("layout", contents.LAYOUT_VERSION)
-    archive.require(
+    refusals.require(
         version == contents.LAYOUT_VERSION,
         f"{path} was written in layout {version}, this program knows {contents.LAYOUT_VERSION}: use its version",
     )
     blocks: dict[str, Found] = {}
     for line in _lines(book, path):
         found = _found(book, line, path)
-        archive.require(
+        refusals.require(
             found.name not in blocks,
             f"{path}: the Contents sheet lists {quoted(found.name)} twice: write the names as they were",
         )
         blocks[found.name] = found
     expected = facts.get("blocks", str(len(blocks)))
-    archive.require(
+    refusals.require(
         str(len(blocks)) == expected,
         f"{path}: the Contents sheet lists {len(blocks)} blocks, not {expected}: rows of it were deleted",
     )
@@ -89,7 +89,7 @@ def _lines(book: Workbook, path: Path) -> Iterator[dict[str, Any]]:
     headings = next(rows)
     if headings != contents.COLUMNS:
         stray = next((name for name in contents.COLUMNS if name not in headings), "in another order")
-        raise archive.ReadError(
+        raise refusals.ReadError(
             f"{path}: the Contents sheet has not the columns it had ({stray}): some were deleted or moved"
         )
     lines = (dict(zip(contents.COLUMNS, row, strict=True)) for row in rows)
@@ -104,22 +104,22 @@ def _found(book: Workbook, line: dict[str, Any], path: Path) -> Found:
         value, known = line[column], OPTIONS.get(column)
         if (value is not None and not isinstance(value, str)) or (known and value not in known):
             expected = f"one of {', '.join(known)}" if known else "a word"
-            raise archive.ReadError(f"{says} under “{column}” {quoted(value)}, expected {expected}")
-    archive.require(line["name"], f"{path}: the Contents sheet has no name for {name}: write it back")
+            raise refusals.ReadError(f"{says} under “{column}” {quoted(value)}, expected {expected}")
+    refusals.require(line["name"], f"{path}: the Contents sheet has no name for {name}: write it back")
     lies, called = line["lies"] or "", line["defined name"] or ""
     try:
         shape = place.parse_shape(lies)
     except ValueError as error:
-        raise archive.ReadError(f"{says} how it lies, but {error}") from error
+        raise refusals.ReadError(f"{says} how it lies, but {error}") from error
     sheet, left, top, right, bottom = _destination(book, called, path)
     rows = 1 + sum((along.cells - 1) * along.down for along in shape)
     columns = 1 + sum((along.cells - 1) * along.right for along in shape)
-    archive.require(
+    refusals.require(
         (bottom - top + 1, right - left + 1) == (rows, columns),
         f"{path}: {name} should stand on {rows} rows and {columns} columns, but its range is "
         f"{sheet}, {bottom - top + 1} rows and {right - left + 1} columns: rows or columns inside it were added or deleted",
     )
-    archive.require(
+    refusals.require(
         prod(along.cells for along in shape) <= rows * columns,
         f"{path}: the Contents sheet says that {name} lies as {quoted(lies)}, which puts cells upon each other",
     )
@@ -132,23 +132,23 @@ def _destination(book: Workbook, name: str, path: Path) -> tuple[str, int, int, 
     """Returns the range of a defined name: sheet, left, top, right and bottom, counted from 1."""
     defined: Any = book.names.get(name)
     name = unquoted(name)
-    archive.require(
+    refusals.require(
         defined is not None, f"{path} has no range called {name}: it is no blueprint workbook, or the name was deleted"
     )
     try:
         places = list(defined.destinations)
-        archive.require(
+        refusals.require(
             "#REF!" not in defined.attr_text and len(places) == 1, f"{path}: the cells of {name} were deleted"
         )
         sheet, (left, top, right, bottom) = places[0][0].replace("''", "'"), range_boundaries(places[0][1])
         on_sheet = 1 <= left <= right <= grid.LAST_COLUMN and 1 <= top <= bottom <= grid.LAST_ROW
         fits = on_sheet and (right - left + 1) * (bottom - top + 1) <= MOST_CELLS
-    except archive.ReadError:
+    except refusals.ReadError:
         raise
     except Exception:  # what openpyxl says of odd ranges is written down nowhere
         fits = False
-    archive.require(fits, f"{path}: {name} should be a range of cells, but is {unquoted(defined.attr_text)}")
-    archive.require(
+    refusals.require(fits, f"{path}: {name} should be a range of cells, but is {unquoted(defined.attr_text)}")
+    refusals.require(
         sheet in book.cells,
         f"{path}: {name} should stand on a sheet called {unquoted(sheet)}, but there is none",
     )

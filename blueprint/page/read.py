@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from blueprint.page import archive, grid, parse_cell
-from blueprint.page.archive import ReadError as ReadError
+from blueprint.page import grid, parse_cell, refusals
 from blueprint.page.found import Found, located, noted
 from blueprint.page.opening import Workbook
+from blueprint.page.refusals import ReadError as ReadError
 from blueprint.page.written import Written
 from blueprint.quoting import quoted
 
@@ -70,7 +70,7 @@ class Opened:
 
     def block(self, name: str) -> Found:
         """Returns where a block stands. Raises ReadError where the file has no such block."""
-        archive.require(
+        refusals.require(
             name in self.places, f"{self.path} has no block {name}: it was made by another version of this program"
         )
         return self.places[name]

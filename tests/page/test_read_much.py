@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.page import archive
+from blueprint.page import elements
 from tests.page.zips import SHEET, changed, refusal
 
 SMALL = Path(__file__).parents[2] / "workbooks" / "kl-controller.xlsx"
@@ -85,7 +85,7 @@ def test_more_than_a_workbook_has_is_not_made_into_objects(tmp_path: Path, kind:
 
 
 def test_too_many_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "MOST_IN_CELLS", 50_000)
+    monkeypatch.setattr(elements, "MOST_IN_CELLS", 50_000)
     path = changed(SMALL, tmp_path / "much.xlsx", SHEET, b"</sheetData>", b"<row/>" * 50_000 + b"</sheetData>")
     assert refusal(path) == f"much.xlsx has more than 50,000 rows, cells, formulas and values: {NOT_OURS}"
 
