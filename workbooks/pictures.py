@@ -35,6 +35,8 @@ PICTURES = (
     Picture("walk", "Walk", "A1:G49", 5.6),
     Picture("grpo-groups", "Groups", "A1:Z88", 5.2, "grpo.xlsx"),
     Picture("grpo-rules", "Rules", "A1:Z37", 4.6, "grpo.xlsx"),
+    Picture("dpo-pairs", "Pairs", "A1:U61", 5.1, "dpo.xlsx"),
+    Picture("optimum", "Optimum", "A1:AA46", 7.5, "optimum.xlsx"),
 )
 
 
