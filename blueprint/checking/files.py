@@ -104,10 +104,21 @@ class Checked(Opened):
 
     def followers(self, name: str) -> set[str]:
         """Returns every block that reads this one, directly or through others."""
-        queue = [name]
+        found, queue = {name}, [name]
         for read in queue:  # which grows by what is found
-            queue += [reader for reader, found in self.places.items() if read in found.reads and reader not in queue]
-        return {*queue[1:]}
+            new = self._readers.get(read, set()) - found
+            found |= new
+            queue += new
+        return found - {name}
+
+    @cached_property
+    def _readers(self) -> dict[str, set[str]]:
+        """Every block that is read, with those that read it directly."""
+        readers: dict[str, set[str]] = {}
+        for reader, found in self.places.items():
+            for read in found.reads:
+                readers.setdefault(read, set()).add(reader)
+        return readers
 
     def _lacks_numbers(self) -> bool:
         """Says whether a computed block of numbers holds a blank: its formulas were saved without numbers."""

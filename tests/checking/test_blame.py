@@ -23,7 +23,7 @@ from blueprint.checking.verdicts import Verdict
 from blueprint.workbooks.registry import witness_of as witness
 from tests.checking.cells import change
 from tests.checking.running import SIGNAL, judged, run
-from tests.page.workshop import blocks_in, made
+from tests.page.workshop import blocks_in, save_made
 
 BACKWARDS = ("advantages", "identity.lambda_1", "identity.to_go")
 LOOP = ("old.memory", "old.logits", "old.log_p", "old.cumulative", "rollout.drawn", "rollout.written", "mask")
@@ -38,7 +38,6 @@ class Bench:
     """A saved workbook, open in an engine: cells are typed over, one at a time, and everything is recomputed."""
 
     file: Checked
-    written: Any
     model: Any
     torch: Any
 
@@ -47,28 +46,28 @@ class Bench:
         found = self.file.places[name]
         sheet = [each["name"] for each in self.model.get_worksheets_properties()].index(found.sheet)
         place = found.address(at)
-        cell = self.written[found.sheet].cell(*place)
-        formula, cell.value = cell.value, 0.5
+        formulas = dict(self.file.written[found.sheet])
+        formula = formulas.pop(place)
         self.model.set_user_input(sheet, *place, "0.5")
         self.model.evaluate()
         file = copy(self.file)
         file.arrays = blocks_in(self.model, self.file.places)
-        file.written = {name: _formulas(self.written[name]) for name in self.written.sheetnames}
+        file.written = {**self.file.written, found.sheet: formulas}
         verdict = judge(file, self.torch, "float64")
-        cell.value = formula
-        self.model.set_user_input(sheet, *place, formula)
+        self.model.set_user_input(sheet, *place, f"={formula}")
         return verdict
-
-
-def _formulas(page: Any) -> dict[tuple[int, int], str]:
-    cells = (cell for row in page.iter_rows() for cell in row if cell.data_type == "f")
-    return {(cell.row, cell.column): str(getattr(cell.value, "text", cell.value))[1:] for cell in cells}
 
 
 def bench(path: Path) -> Bench:
     """Opens a saved workbook for typing."""
     file, model = Checked(path), ironcalc.load_from_xlsx(str(path))
-    return Bench(file, openpyxl.load_workbook(path), model, witness([file.arrays])[0])
+    return Bench(file, model, witness([file.arrays])[0])
+
+
+@pytest.fixture(scope="module")
+def sleepy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Saves a small workbook."""
+    return save_made(tmp_path_factory.mktemp("blame") / "sleepy.xlsx", numbers="very-very-sleepy")
 
 
 def edits(each: Bench, names: tuple[str, ...]) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -83,8 +82,7 @@ def edits(each: Bench, names: tuple[str, ...]) -> Iterator[tuple[str, tuple[int,
 
 @pytest.mark.parametrize("numbers", ROWS)
 def test_a_number_typed_over_a_cell_of_a_recursion_is_blamed_there(tmp_path: Path, numbers: str) -> None:
-    made(numbers=numbers).save(tmp_path / "a.xlsx")
-    on = bench(tmp_path / "a.xlsx")
+    on = bench(save_made(tmp_path / "a.xlsx", numbers=numbers))
     planted = list(edits(on, ROWS[numbers]))
     assert len(planted) >= 20
     for name, at in planted:
@@ -95,10 +93,9 @@ def test_a_number_typed_over_a_cell_of_a_recursion_is_blamed_there(tmp_path: Pat
         assert re.search("a number stands there|numbers stand there", firsts[0].why)
 
 
-def test_the_whole_file_is_blamed_alike(tmp_path: Path) -> None:
+def test_the_whole_file_is_blamed_alike(sleepy: Path, tmp_path: Path) -> None:
     """R25 of the signal: the second advantage; the first follows from it and is not the cell to blame."""
-    made(numbers="very-very-sleepy").save(tmp_path / "a.xlsx")
-    book = openpyxl.load_workbook(tmp_path / "a.xlsx")
+    book = openpyxl.load_workbook(sleepy)
     book[SIGNAL]["R25"].value = 0.5
     book.save(tmp_path / "b.xlsx")
     (first,) = judged(tmp_path / "b.xlsx").firsts
@@ -114,10 +111,9 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("said", ERRORS)
-def test_a_formula_that_shows_an_error_is_named_at_its_cell(tmp_path: Path, said: str) -> None:
+def test_a_formula_that_shows_an_error_is_named_at_its_cell(sleepy: Path, tmp_path: Path, said: str) -> None:
     formula, error = ERRORS[said]
-    made(numbers="very-very-sleepy").save(tmp_path / "a.xlsx")
-    change(tmp_path / "a.xlsx", tmp_path / "b.xlsx", SIGNAL, {"S25": (formula, error)})
+    change(sleepy, tmp_path / "b.xlsx", SIGNAL, {"S25": (formula, error)})
     book = openpyxl.load_workbook(tmp_path / "b.xlsx")
     book.save(tmp_path / "c.xlsx")
     for name in ("b", "c"):
@@ -128,9 +124,8 @@ def test_a_formula_that_shows_an_error_is_named_at_its_cell(tmp_path: Path, said
     assert (told["first"][0]["sheet"], told["largest"]) == (error, None)
 
 
-def test_an_array_formula_is_no_number(tmp_path: Path) -> None:
-    made(numbers="very-very-sleepy").save(tmp_path / "a.xlsx")
-    book = openpyxl.load_workbook(tmp_path / "a.xlsx")
+def test_an_array_formula_is_no_number(sleepy: Path, tmp_path: Path) -> None:
+    book = openpyxl.load_workbook(sleepy)
     book[SIGNAL]["R25"] = openpyxl.worksheet.formula.ArrayFormula("R25", "=R24+R6*gamma_*0.5*S25")
     book.save(tmp_path / "b.xlsx")
     first = judged(tmp_path / "b.xlsx").firsts[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import openpyxl
@@ -43,15 +44,21 @@ def cell_of(path: Path, found: Found, at: tuple[int, ...]) -> str:
     """Returns the address of a cell of a block, and checks that a formula stands there."""
     row, column = next((r, c) for index, r, c in found.cells() if index == at)
     cell = f"{openpyxl.utils.get_column_letter(column)}{row}"
-    assert (found.sheet, cell) in formulas(path)
+    assert (found.sheet, cell) in formulas_in(path)
     return cell
+
+
+@cache
+def formulas_in(path: Path) -> dict[tuple[str, str], str]:
+    """Returns every formula of a saved workbook, which no test writes anew."""
+    return formulas(path)
 
 
 @pytest.mark.parametrize("level", CASES)
 def test_a_saved_workbook_agrees(saved: dict[str, Path], level: str) -> None:
     verdict = judged(saved[level])
     assert firsts(verdict) == []
-    computed = {name for name, found in located(saved[level]).items() if found.kind != "typed"}
+    computed = {name for name, found in verdict.file.places.items() if found.kind != "typed"}
     assert {line.name for line in verdict.lines} == computed
     assert [line.name for line in verdict.lines if not line.agrees] == []
 
@@ -85,11 +92,9 @@ def test_a_number_typed_over_a_convention_is_named(
 def test_a_row_of_another_formula_is_named(saved: dict[str, Path], tmp_path: Path) -> None:
     """The dual clip's floor forgets its factor in every cell; the file is recalculated, so that nothing contradicts."""
     found = located(saved["logits"])["surrogate.floor"]
-    written = openpyxl.load_workbook(saved["logits"])
-    for _, row, column in found.cells():
-        cell = written[found.sheet].cell(row, column)
-        cell.value = f"{cell.value}*2"
-    written.save(tmp_path / "a.xlsx")
+    cells = (cell_of(saved["logits"], found, at) for at, _, _ in found.cells())
+    edits = {cell: (f"{formulas_in(saved['logits'])[found.sheet, cell]}*2", None) for cell in cells}
+    change(saved["logits"], tmp_path / "a.xlsx", found.sheet, edits)
     verdict = judged(tmp_path / "a.xlsx")
     assert verdict.file.recalculated
     assert firsts(verdict) == ["surrogate.floor"]

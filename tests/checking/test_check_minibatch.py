@@ -13,9 +13,9 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 from blueprint.book import Book
 from blueprint.checking.causes import Cause
 from blueprint.page.found import Found
-from tests.audit import formulas
 from tests.checking.cells import change
 from tests.checking.running import judged, run
+from tests.checking.test_check_live import formulas_in
 from tests.page.workshop import located
 from tests.replayed import window_book, with_everything_logged
 from tests.witness.windows import variant
@@ -83,7 +83,7 @@ def test_a_number_typed_over_a_formula_is_named(
 ) -> None:
     found = located(saved[name])[block]
     cell = cell_of(found, at)
-    assert (found.sheet, cell) in formulas(saved[name])
+    assert (found.sheet, cell) in formulas_in(saved[name])
     change(saved[name], tmp_path / "a.xlsx", found.sheet, {cell: (None, 0.375)})
     first = judged(tmp_path / "a.xlsx").firsts[0]
     assert (first.name, first.cell, first.sheet) == (block, f"{found.sheet}!{cell}", 0.375)
@@ -97,10 +97,9 @@ def test_a_number_typed_over_a_formula_is_named(
 def test_a_row_of_another_formula_is_named(saved: dict[str, Path], tmp_path: Path) -> None:
     """Every weight is twice what it should be; the file is recalculated, so that nothing in it contradicts itself."""
     found = located(saved["verl"])["policy.weight.token_mean"]
-    written = openpyxl.load_workbook(saved["verl"])
-    cell = written[found.sheet][cell_of(found)]
-    cell.value = f"{cell.value}*2"
-    written.save(tmp_path / "a.xlsx")
+    cell = cell_of(found)
+    doubled = f"{formulas_in(saved['verl'])[found.sheet, cell]}*2"
+    change(saved["verl"], tmp_path / "a.xlsx", found.sheet, {cell: (doubled, None)})
     verdict = judged(tmp_path / "a.xlsx")
     assert verdict.file.recalculated
     assert [first.name for first in verdict.firsts] == ["policy.weight.token_mean"]

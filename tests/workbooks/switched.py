@@ -49,6 +49,7 @@ class Switchboard:
         self.book.save(self.path)
         self.places: dict[str, Found] = Opened(self.path).places
         self.engine = Engine(self.path)
+        self._clear_what_is_not_compared()
 
     def switched(self, preset: str, given: Given) -> dict[str, Array]:
         """Types a preset and settings, has everything recalculated, reads all blocks, and empties the settings again."""
@@ -60,6 +61,17 @@ class Switchboard:
         for key in given:
             self._type(f"{key}.yours", None)
         return found
+
+    def _clear_what_is_not_compared(self) -> None:
+        """Empties the formulas that are no cells of blocks, such as those of the walk: two thirds of the time are theirs.
+
+        A block that read one of them would no longer come to what the definitions give, and a test would say so.
+        """
+        sheets = self.engine.sheets
+        kept = {(sheets[at.sheet], row, column) for at in self.places.values() for _, row, column in at.cells()}
+        for cell in map(tuple, self.engine.model.get_all_cells()):
+            if cell not in kept and self.engine.model.get_cell_formula(*cell) is not None:
+                self.engine.model.clear_cell_contents(*cell)
 
     def _type(self, name: str, value: str | float | None) -> None:
         place = self.places[name]
