@@ -7,7 +7,8 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -34,14 +35,18 @@ def sides() -> tuple[list[Path], list[Path]]:
     return ours, [*(set(files) - set(ours)), *(SOURCE / "workbooks").rglob("*.toml")]
 
 
-def constants(paths: list[Path]) -> Iterator[Any]:
-    """Yields every constant that stands in the files."""
-    for path in paths:
-        if path.suffix == ".toml":
-            yield from values(tomllib.loads(path.read_text(encoding="utf-8")))
-        else:
-            nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-            yield from (node.value for node in nodes if isinstance(node, ast.Constant))
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """Returns the nodes of a file's tree; every test asks for those of all files."""
+    return [*ast.walk(ast.parse(path.read_text(encoding="utf-8")))] if path.suffix == ".py" else []
+
+
+@cache
+def constants(path: Path) -> list[Any]:
+    """Returns every constant that stands in a file."""
+    if path.suffix == ".toml":
+        return [*values(tomllib.loads(path.read_text(encoding="utf-8")))]
+    return [node.value for node in nodes(path) if isinstance(node, ast.Constant)]
 
 
 def values(found: Any) -> Iterator[Any]:
@@ -53,39 +58,43 @@ def values(found: Any) -> Iterator[Any]:
         yield found
 
 
-def sentences(paths: list[Path]) -> set[str]:
-    """Returns the sentences of all texts, docstrings too, without what stands between their words."""
-    texts = (each for each in constants(paths) if isinstance(each, str) and " " in each)
+@cache
+def sentences(path: Path) -> set[str]:
+    """Returns the sentences of all texts of a file, docstrings too, without what stands between their words."""
+    texts = (each for each in constants(path) if isinstance(each, str) and " " in each)
     parts = (re.findall(r"\w+", part.lower()) for text in texts for part in re.split(r"[.:;\n]\s", text))
     return {" ".join(words) for words in parts if len(words) >= LEAST_WORDS}
 
 
-def numbers(paths: list[Path]) -> set[float]:
-    """Returns the numbers that stand in the code."""
-    found = (each for each in constants([path for path in paths if path.suffix == ".py"]))
+def numbers(path: Path) -> set[float]:
+    """Returns the numbers that stand in a file of code."""
+    found = constants(path) if path.suffix == ".py" else []
     return {each for each in found if isinstance(each, int | float) and not isinstance(each, bool)}
 
 
-def orders(paths: list[Path]) -> set[tuple[str, ...]]:
-    """Returns the runs of words, as long as an order that somebody chose, in tuples and lists."""
+@cache
+def orders(path: Path) -> set[tuple[str, ...]]:
+    """Returns the runs of words of a file, as long as an order that somebody chose, in tuples and lists."""
     runs = set()
-    for path in paths:
-        if path.suffix == ".toml":
-            continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            parts = node.elts if isinstance(node, ast.Tuple | ast.List) else []
-            words = [part.value if isinstance(part, ast.Constant) else None for part in parts]
-            windows = zip(*(words[first:] for first in range(LEAST_NAMES)), strict=False)
-            runs |= {run for run in windows if all(isinstance(word, str) for word in run)}
+    for node in nodes(path):
+        parts = node.elts if isinstance(node, ast.Tuple | ast.List) else []
+        words = [part.value if isinstance(part, ast.Constant) else None for part in parts]
+        windows = zip(*(words[first:] for first in range(LEAST_NAMES)), strict=False)
+        runs |= {run for run in windows if all(isinstance(word, str) for word in run)}
     return runs
 
 
+def both(kind: Callable[[Path], set[Any]], ours: list[Path], theirs: list[Path]) -> set[Any]:
+    """Returns what of a kind stands on both sides."""
+    return set().union(*map(kind, ours)) & set().union(*map(kind, theirs))
+
+
 def shared(ours: list[Path], theirs: list[Path]) -> dict[str, set[Any]]:
-    """Returns what stands on both sides."""
+    """Returns what stands on both sides, and may not."""
     return {
-        "sentences": sentences(ours) & sentences(theirs),
-        "numbers": (numbers(ours) & numbers(theirs)) - SMALL - MAY_SHARE.keys(),
-        "orders": orders(ours) & orders(theirs),
+        "sentences": both(sentences, ours, theirs),
+        "numbers": both(numbers, ours, theirs) - SMALL - MAY_SHARE.keys(),
+        "orders": both(orders, ours, theirs),
     }
 
 
@@ -99,7 +108,7 @@ def test_nothing_but_names_is_shared() -> None:
 def test_what_may_be_shared_is() -> None:
     """An exception that nobody needs goes."""
     ours, theirs = sides()
-    assert MAY_SHARE.keys() <= numbers(ours) & numbers(theirs)
+    assert MAY_SHARE.keys() <= both(numbers, ours, theirs)
 
 
 @pytest.mark.parametrize(
