@@ -47,8 +47,8 @@ def ahead(chosen: Array, rejected: Array) -> Array:
 
 
 def pair_loss(a: Array, c: Array, lengths: Array, use: Use) -> Array:
-    """The loss of each pair, [P], by the log-ratios of both sides and their lengths, [2, P]; but for "sft"."""
-    kind, beta, eps = next(each for each in use["loss_type"] if each != "sft"), use["beta"], use["label_smoothing"]
+    """The loss of each pair, [P], by the log-ratios of both sides and their lengths, [2, P]; of the first loss named."""
+    kind, beta, eps = use["loss_type"][0], use["beta"], use["label_smoothing"]
     if kind in ("ipo", "sigmoid_norm"):
         a, c = a / np.maximum(lengths[0], 1), c / np.maximum(lengths[1], 1)
     if use["f_divergence_type"] == "js_divergence":
@@ -61,6 +61,7 @@ def pair_loss(a: Array, c: Array, lengths: Array, use: Use) -> Array:
         "ipo": (h - 1 / (2 * beta)) ** 2,
         "robust": (-(1 - eps) * right + eps * wrong) / (1 - 2 * eps),
         "apo_zero": 1 - sigmoid(beta * a) + sigmoid(beta * c),
+        "bco_pair": -log_sigmoid(beta * a) - log_sigmoid(-beta * c),
         "hinge": np.maximum(0, 1 - beta * h),
     }
     return np.asarray(made[kind])
@@ -115,8 +116,10 @@ class Trainer:
         (a, c), lengths = self.apart(policy, reference).reshape(2, -1), mask.sum(1).reshape(2, -1)
         good, bad = self.rewards(a, use), self.rewards(c, use)
         shares = dict(zip(use["loss_type"], use["loss_weights"] or [1.0] * len(use["loss_type"]), strict=True))
-        loss = self.averaged(self.pair_loss(a, c, lengths, use) * weight(t, mask, use))
-        loss += shares["sft"] * self.likelihood(t["per_token_logps"], mask, use) if "sft" in shares else 0.0
+        loss = shares.pop("sft", 0.0) * self.likelihood(t["per_token_logps"], mask, use)
+        for kind, share in shares.items():
+            each = self.pair_loss(a, c, lengths, {**use, "loss_type": [kind]})
+            loss += share * self.averaged(each * weight(t, mask, use))
         made = dict(zip(("chosen_logps", "rejected_logps"), policy.reshape(2, -1), strict=True))
         made |= dict(zip(("ref_chosen_logps", "ref_rejected_logps"), reference.reshape(2, -1), strict=True))
         logged = {

@@ -130,8 +130,8 @@ def positive(chosen: Array, rejected: Array) -> Array:
     return np.asarray(chosen > 0, float)
 
 
-PLAIN, IPO, ROBUST, SFT, LD, NORM = (
-    f"trl_dpo/{name}" for name in ("sigmoid", "ipo", "robust", "sft", "shared", "norm")
+PLAIN, IPO, ROBUST, SFT, LD, NORM, MIXED = (
+    f"trl_dpo/{name}" for name in ("sigmoid", "ipo", "robust", "sft", "shared", "norm", "mixed")
 )
 MISTAKES = {
     "the end of a text is masked, as where it is the pad": Mistake(PLAIN, "chosen.logp", "the last token of each response left out",
@@ -187,6 +187,15 @@ MISTAKES = {
     "the NLL a mean of rows": Mistake(SFT, "total_loss", "loss.nll_mean = sequence_mean", otherwise(likelihood=rows)),
     "the NLL a mean of row sums": Mistake(SFT, "total_loss", "loss.nll_mean = sequence_sum", otherwise(likelihood=row_sums)),
     "the NLL of both sides": Mistake(SFT, "total_loss", "", otherwise(likelihood=of_both)),
+    "the weights of the losses forgotten": Mistake(MIXED, "total_loss", "the weights of the losses left out",
+                                                   lost(loss_weights=[1.0, 1.0, 1.0, 1.0])),
+    "the weights in another order": Mistake(MIXED, "total_loss", "the weights of the losses the other way round",
+                                            lost(loss_weights=[0.3, 0.2, 0.8, 1.0])),
+    "one loss of a sum forgotten": Mistake(MIXED, "total_loss", "the loss bco left out", lost(loss_weights=[0.8, 0.0, 0.3, 1.0])),
+    "one loss of a sum alone": Mistake(MIXED, "total_loss", "the loss sigmoid alone", lost(loss_weights=[1.0, 0.0, 0.0, 1.0])),
+    "another β in a sum": Mistake(MIXED, "total_loss", "dpo.beta = 0.1", in_loss(beta=0.1)),
+    "a loss of a sum of means": Mistake(MIXED, "total_loss", "", otherwise(
+        pair_loss=lambda a, c, lengths, use: pair_loss(a, c, np.ones_like(lengths), use))),
     "JS forgotten": Mistake(LD, "total_loss", "margin.divergence = reverse_kl", in_loss(f_divergence_type="reverse_kl")),
     "the weights of WPO forgotten": Mistake("trl_dpo/weighted", "total_loss", "loss.weight = off", lost(use_weighting=False)),
 }  # fmt: skip

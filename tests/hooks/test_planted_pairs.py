@@ -10,7 +10,7 @@ import pytest
 
 from blueprint.verifying import NOTHING, verify_step
 from tests.hooks.dpo_formulas import TRL, Trainer
-from tests.hooks.planted_pairs import MISTAKES, SFT
+from tests.hooks.planted_pairs import MISTAKES, MIXED, SFT
 from tests.hooks.trl_formulas import Tensors, Written, read
 
 REAL = Path(__file__).parents[1] / "data" / "real"
@@ -81,7 +81,7 @@ EXTREMES: dict[str, Callable[[Tensors], Tensors]] = {
 }
 
 
-@pytest.mark.parametrize("run", [SFT, "trl_dpo/ipo", "trl_dpo/shared"])
+@pytest.mark.parametrize("run", [SFT, MIXED, "trl_dpo/ipo", "trl_dpo/shared"])
 @pytest.mark.parametrize("name", EXTREMES)
 def test_a_clean_run_is_not_accused_where_its_numbers_are_extreme(run: str, name: str, tmp_path: Path) -> None:
     files = [each._replace(tensors=EXTREMES[name](each.tensors)) for each in read(REAL / run)]

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from blueprint.cli import main
 from blueprint.verifying import verify_step
 from tests.hooks.dpo_formulas import TRL
 from tests.hooks.real.libraries import RUNS as RUNS_OF
@@ -61,3 +63,15 @@ def test_the_runs_have_what_their_names_say() -> None:
     assert "ref_per_token_logps" not in found["precomputed"][0].tensors
     assert found["precomputed"][0].settings["label_smoothing"] == 0.1
     assert found["sft"][0].settings["loss_weights"] == [1.0, 0.2]
+    assert found["mixed"][0].settings["loss_weights"] == [0.8, 0.2, 0.3, 1.0]
+
+
+def test_a_loss_that_is_a_sum_is_said_and_no_workbook_has_it(tmp_path: Path) -> None:
+    files = sorted(map(str, (REAL / "trl_dpo" / "mixed").iterdir()))
+    said = "the loss is a sum: 0.8 · sigmoid + 0.2 · bco + 0.3 · ipo of means"
+    for some in (files, files[:1]):
+        result = CliRunner().invoke(main, ["verify", *some])
+        assert (result.exit_code, result.output.count(said)) == (0, 1)
+    result = CliRunner().invoke(main, ["import", files[0], "-o", str(tmp_path / "a.xlsx")])
+    assert (result.exit_code, "ipo of means, and a workbook has one loss" in result.stderr) == (2, True)
+    assert not [*tmp_path.iterdir()]

@@ -20,14 +20,14 @@ from blueprint.workbooks.common import (
     texts,
     word_weights,
 )
-from blueprint.workbooks.common.epochs import TYPED
+from blueprint.workbooks.common.epochs import TYPED, with_epochs
 from blueprint.workbooks.common.rollout import block_name
 from blueprint.workbooks.common.sheets.critics import moved
 from blueprint.workbooks.common.sheets.policies import run
 from blueprint.workbooks.dpo.choices import DELTAS, STEP, WEIGHTS, each_response, in_turn
 from blueprint.workbooks.dpo.definitions.axes import n, p, t, v
 from blueprint.workbooks.dpo.definitions.steps import LABELS
-from blueprint.workbooks.dpo.epochs import with_epochs
+from blueprint.workbooks.dpo.epochs import EPOCHS
 from blueprint.workbooks.dpo.inputs import PAIRS, WHY_MISMATCHED, belonging, model_sheet, selecting
 from blueprint.workbooks.dpo.schema import dpo_presets
 from blueprint.workbooks.dpo.whole import Start, chosen_in, whole
@@ -60,7 +60,7 @@ def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
         ranges={"response.chosen": (0, 1)},
         words=("given", texts.RESPONSE, "mismatched.response"),
     )
-    return with_epochs(whole(start, witnessed), numbers)
+    return with_epochs(whole(start, witnessed), numbers["update"], EPOCHS)
 
 
 def _given() -> dict[str, Block]:

@@ -1,10 +1,6 @@
 """Steps of an optimiser, until the order of the scores is that of the rankings."""
 
-from collections.abc import Sequence
-
-from blueprint.language import Block
-from blueprint.page.outline import Sheet
-from blueprint.workbooks.common.epochs import Beside, Drawn, Epoch, Repeated, side_by_side
+from blueprint.workbooks.common.epochs import Beside, Drawn, repeated
 from blueprint.workbooks.reward_model.backward import MOVED, WEIGHTS
 
 SHOWN = Beside(
@@ -24,17 +20,4 @@ SHOWN = Beside(
     },
 )  # fmt: skip
 
-
-def beside(epochs: Sequence[Epoch], _: Sheet) -> tuple[list[Sheet], dict[Block, object]]:
-    """Outlines all steps side by side."""
-    sheet, given = side_by_side(epochs, SHOWN)
-    return [sheet], given
-
-
-EPOCHS = Repeated(
-    WEIGHTS,
-    ("Reward model", "Scores", "Positions", "Pairs"),
-    MOVED.of,
-    beside,
-    frozenset(name for names in SHOWN.sections.values() for name in names),
-)
+EPOCHS = repeated(WEIGHTS, ("Reward model", "Scores", "Positions", "Pairs"), MOVED.of, SHOWN)

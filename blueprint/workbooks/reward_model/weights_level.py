@@ -53,7 +53,7 @@ def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
     """Makes the blueprint; witnessed: numbers of an outside witness, to stand beside the workbook's own on Checks."""
     given = texts(WORDS)
     sheet, given["head"] = _model(given)
-    update, columns = numbers[UPDATE], max(map(len, numbers["text.texts"]))
+    columns = max(map(len, numbers["text.texts"]))
     embedding, hidden = np.shape(numbers["reward_model.E"])[1], np.shape(numbers["reward_model.W"])[1]
     start = Start(
         numbers=numbers,
@@ -64,8 +64,7 @@ def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
         names={k: "x{}", j: "h{}", one: "1"},
         typed={**typed_texts(numbers, WORDS, columns), **{block_name(key): numbers[key] for key in KEYS}},
     )
-    outline = whole(start, witnessed)
-    return outline if update.by == epochs.TYPED else epochs.with_epochs(outline, update, EPOCHS)
+    return epochs.with_epochs(whole(start, witnessed), numbers[UPDATE], EPOCHS)
 
 
 def _model(given: Rows) -> tuple[Sheet, Any]:

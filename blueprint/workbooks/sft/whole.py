@@ -32,7 +32,7 @@ from blueprint.workbooks.common import (
     walk,
 )
 from blueprint.workbooks.common.conventions.data import Conventions
-from blueprint.workbooks.common.epochs import TYPED, with_epochs
+from blueprint.workbooks.common.epochs import with_epochs
 from blueprint.workbooks.sft import first
 from blueprint.workbooks.sft.definitions.axes import b, n, o, t, v
 from blueprint.workbooks.sft.definitions.labels import Labels
@@ -68,9 +68,9 @@ def labelled_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blue
 
 def demonstrations_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
     """Makes the blueprint from weights, with the steps of an optimiser where there are any; witnessed: as above."""
-    given, update = texts(numbers.level), numbers[UPDATE]
+    given = texts(numbers.level)
     made = _whole(numbers, witnessed, run_network(given), given, WEIGHTS)
-    return made if update.by == TYPED else with_epochs(made, update, EPOCHS)
+    return with_epochs(made, numbers[UPDATE], EPOCHS)
 
 
 def _whole(

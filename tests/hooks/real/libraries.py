@@ -44,7 +44,7 @@ RUNS = {
     ),
     "trl_dpo": Run(
         "trl", "trl==1.16.0", _TORCH, ("TRL DPO",),
-        ("sigmoid", "bfloat16", "ipo", "norm", "robust", "sft", "shared", "weighted", "precomputed", "alike"), pairs=True,
+        ("sigmoid", "bfloat16", "ipo", "norm", "robust", "sft", "mixed", "shared", "weighted", "precomputed", "alike"), pairs=True,
     ),
     "trl_reward": Run("trl", "trl==1.16.0", _TORCH, ("TRL reward",), ("plain", "margin", "pad_eos", "bfloat16"), pairs=True),
     "trl_0_11": Run(

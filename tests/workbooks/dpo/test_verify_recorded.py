@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 
 pytest.importorskip("torch", reason="verify needs torch")
 
+from blueprint.dumps import MinibatchError, read_dump
 from blueprint.verifying import verify_step
 from tests.hooks.trl_formulas import Written
 
@@ -65,3 +68,51 @@ def test_every_number_that_a_run_logged_is_computed_again(library: str, run: str
     (loss,) = [line.line.compared for line in found.lines if line.name == "total_loss"]
     assert loss.largest <= 3e-6 * (1 + abs(loss.logged or 0.0))
     assert not [note for note in found.parts[0].verdict.notes if "not understood" in note]
+
+
+PLAIN = [(library, run) for library, run in RUNS if "__" not in run and "+" not in run]
+SUMS = [
+    (library, one, other, weights)
+    for (library, one), (of, other) in pairwise(PLAIN)
+    for weights in ((0.8, 0.2), (-1.5, 0.0), (1.0, 1.0))
+    if library == of and (library == "trl_1.16.0" or (other != "dpo/ipo" and (one != "dpo/ipo" or weights[1] == 0)))
+]
+"""Two losses each; with IPO in the old version the other loss takes means, too, which was not recorded."""
+
+
+@pytest.mark.parametrize(("library", "one", "other", "weights"), SUMS)
+def test_the_loss_of_a_sum_is_the_sum_of_what_runs_with_one_loss_each_came_to(
+    library: str, one: str, other: str, weights: tuple[float, float], tmp_path: Path
+) -> None:
+    """TRL 1.16.0, `_compute_loss`: `loss += per_sequence_loss.mean() * loss_weight`."""
+    files = [dump_of(library, run) for run in (one, other)]
+    words = [file.settings["loss_type"][0] for file in files]
+    said = {**files[0].settings, "loss_type": words, "loss_weights": [*weights]}
+    total = sum(weight * file.logged["loss"] for weight, file in zip(weights, files, strict=True))
+    path = tmp_path / "step.safetensors"
+    files[0]._replace(settings=said, logged={**files[0].logged, "loss": total}).save(path)
+    found = verify_step([path])
+    assert {line.name: line.line.says for line in found.lines if line.line.says != "agrees"} == {}
+    assert "total_loss" in {line.name for line in found.lines}
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ({"loss_weights": [0.8]}, "loss_weights: found [0.8], expected a number for each of sigmoid, bco_pair."),
+        ({"loss_weights": [0.8, "much"]}, "expected a number for each of sigmoid, bco_pair."),
+        ({"loss_weights": 0.8}, "expected a number for each of sigmoid, bco_pair."),
+        ({"loss_type": [1, 2]}, "loss_type: found [1, 2], expected names of losses."),
+        ({"loss_type": 3}, "loss_type: found 3, expected names of losses."),
+        ({"loss_type": ["sigmoid", "warm"]}, "hyperparameter loss.form: found warm, expected one of sigmoid"),
+        ({"loss_type": ["exo_pair"], "loss_weights": None, "label_smoothing": "some"}, "label_smoothing: found some"),
+        ({"ld_alpha": [0.5]}, "ld_alpha: found [0.5], expected a number."),
+    ],
+)
+def test_what_is_no_sum_of_losses_is_refused_in_a_sentence(said: dict[str, Any], sentence: str, tmp_path: Path) -> None:
+    file = dump_of("trl_1.16.0", "dpo/sigmoid")
+    path = tmp_path / "step.safetensors"
+    mixed = {**file.settings, "loss_type": ["sigmoid", "bco_pair"], "loss_weights": [0.8, 0.2], **said}
+    file._replace(settings=mixed).save(path)
+    with pytest.raises(MinibatchError, match=re.escape(sentence)):
+        read_dump(path)

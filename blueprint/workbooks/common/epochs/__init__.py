@@ -3,7 +3,7 @@
 
 from blueprint.workbooks.common.epochs.beside import Beside, Drawn, side_by_side
 from blueprint.workbooks.common.epochs.sheets import Epoch
-from blueprint.workbooks.common.epochs.steps import Repeated, with_epochs
+from blueprint.workbooks.common.epochs.steps import Repeated, repeated, with_epochs
 from blueprint.workbooks.common.epochs.update import (
     ABOUT,
     PARTS,
@@ -21,5 +21,5 @@ from blueprint.workbooks.common.epochs.update import (
 
 __all__ = [
     "ABOUT", "PARTS", "RANGES", "RATES", "TYPED", "Beside", "Drawn", "Epoch", "Repeated", "Update", "rate", "rates_of",
-    "refuse_typed", "side_by_side", "update_in", "update_of", "values_of", "with_epochs",
+    "refuse_typed", "repeated", "side_by_side", "update_in", "update_of", "values_of", "with_epochs",
 ]  # fmt: skip

@@ -11,8 +11,9 @@ from blueprint.page.outline import Blueprint, Sheet, blocks_on
 from blueprint.page.outline.again import sheet_again
 from blueprint.workbooks.common.definitions.optimiser import START, Slope, step
 from blueprint.workbooks.common.definitions.rates import Group, rates
+from blueprint.workbooks.common.epochs.beside import Beside, side_by_side
 from blueprint.workbooks.common.epochs.sheets import Epoch, mark, update_sheet
-from blueprint.workbooks.common.epochs.update import DECIMALS, RANGES, Update
+from blueprint.workbooks.common.epochs.update import DECIMALS, RANGES, TYPED, Update
 from blueprint.workbooks.common.sheets.backward import with_backward
 
 BY = "optimiser.by"
@@ -46,14 +47,29 @@ class Repeated:
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=lambda: RANGES)
 
 
+def repeated(
+    weights: Sequence[str], again: Sequence[str], backward: Callable[[Rows], Gradient], shown: Beside
+) -> Repeated:
+    """Returns the steps of a kind that one sheet sets side by side, with the rows that `shown` names."""
+
+    def beside(epochs: Sequence[Epoch], _: Sheet) -> Shown:
+        sheet, given = side_by_side(epochs, shown)
+        return [sheet], given
+
+    names = (name for section in shown.sections.values() for name in section)
+    return Repeated(weights, again, backward, beside, frozenset(names))
+
+
 def with_epochs(
     outline: Blueprint, update: Update, of: Repeated, seen: Mapping[str, Mapping[str, Block]] | None = None
 ) -> Blueprint:
-    """Adds the gradient, the optimiser's step and more epochs to a workbook.
+    """Adds the gradient, the optimiser's step and more epochs to a workbook, unless its weights are typed.
 
     seen: by the number of each step (2.1), which blocks stand there for those of the first of these names: what a minibatch
     sees. Without it, each step sees the whole batch, and their numbers are 1, 2, ….
     """
+    if update.by == TYPED:
+        return outline
     rows = {each.name: each for each in outline.blocks()}
     made = of.backward(rows)
     first = with_backward(outline, made)

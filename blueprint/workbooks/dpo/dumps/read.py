@@ -1,5 +1,6 @@
 """Reads a dump of a step of DPO, whichever library wrote it: told from other dumps, its tensors named, its pairs laid apart."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from blueprint.dumps import (
     run_fields,
 )
 from blueprint.inputs.errors import NumbersError
-from blueprint.workbooks.dpo.dumps.said import ALGORITHM, algorithm_of, is_old, settings_said
+from blueprint.workbooks.dpo.dumps.said import ALGORITHM, algorithm_of, is_old, settings_said, terms_said
 from blueprint.workbooks.dpo.dumps.sides import laid_apart
 from blueprint.workbooks.dpo.dumps.step import PairStep
 from blueprint.workbooks.dpo.schema import DPO, dpo_presets
@@ -56,7 +57,7 @@ def step_of(raw: Raw, path: Path) -> PairStep:
         lengths = {name: raw.lengths[own] for name, own in found.called.items() if own in raw.lengths}
         tensors, called = laid_apart(arrays, lengths, found.called)
         unknown = not_understood(read, list(found.unknown), named, (*METADATA, ALGORITHM), NAMES, DPO)
-        return PairStep(
+        made = PairStep(
             str(path),
             tensors,
             {name: raw.dtypes[own] for name, own in called.items() if own in raw.dtypes},
@@ -66,8 +67,16 @@ def step_of(raw: Raw, path: Path) -> PairStep:
             notes=(*found.notes, *named.notes, *unknown),
             hyperparameters=named.settings,
             logged=named.logged,
+            terms=_terms(raw.metadata, library),
             **run_fields(raw.metadata),
         )
+        return replace(made, notes=(*made.notes, f"the loss is a sum: {made.mixture}")) if made.terms else made
+
+
+def _terms(metadata: dict[str, Any], library: str | None) -> tuple[tuple[float, Mapping[str, float | str]], ...]:
+    """Returns the losses of a sum. Raises MinibatchError for one that is no loss."""
+    each = terms_said(metadata)
+    return tuple((share, mentioned({"hyperparameters": own}, library, NAMES, DPO).settings) for share, own in each)
 
 
 def _logged(metadata: dict[str, Any]) -> Any:

@@ -4,7 +4,11 @@ TRL 1.16.0, trl/trainer/dpo_trainer.py, `_compute_loss`; 0.24.0, `dpo_loss`.
 """
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
+
+from blueprint.dumps import require
+from blueprint.quoting import unquoted
 
 ALGORITHM = "algorithm"
 ALGORITHMS = ("dpo", "ipo", "kto", "orpo", "cpo", "simpo", "slic", "cdpo")
@@ -21,6 +25,8 @@ OWN = (
     "loss_type", "loss_weights", "label_smoothing", "ld_alpha", "f_divergence_type", "use_weighting", "rpo_alpha", "reference_free",
 )  # fmt: skip
 EXO_LEAST = 0.001
+NLL = "sft"
+"""TRL's word for the NLL among the losses that it adds up."""
 
 
 def algorithm_of(metadata: Mapping[str, Any]) -> str:
@@ -38,43 +44,99 @@ def is_old(metadata: Mapping[str, Any]) -> bool:
 
 def settings_said(metadata: Mapping[str, Any]) -> Any:
     """Returns the hyperparameters, those of TRL that follow from several of them under our own keys."""
-    said = metadata.get("hyperparameters")
-    if not isinstance(said, dict) or str(metadata.get("library") or "").lower() != "trl":
-        return said or {}
+    said = _of_trl(metadata)
+    if said is None:
+        return metadata.get("hyperparameters") or {}
     old = is_old(metadata)
     kept = {key: value for key, value in said.items() if key not in OWN or (key == "label_smoothing" and old)}
-    words = [said["loss_type"]] if isinstance(said.get("loss_type"), str) else list(said.get("loss_type") or ())
-    found = kept | _divergence(said) | _loss(words, said)
-    form = found.get("loss.form", "sigmoid")
-    smooth = said.get("label_smoothing")
-    if smooth is not None and form == "exo":
-        found["loss.exo_eps"] = float(smooth) or EXO_LEAST
-    if smooth is not None and (form in SMOOTHED or (old and form != "exo")):
-        found["loss.label_smoothing"] = float(smooth)
-    if not old or form == "exo":
+    found = kept | _divergence(said) | _loss(said, old)
+    if not old or found.get("loss.form") == "exo":
         found.pop("label_smoothing", None)
-    return found | _weights(said, old) | (_of_old(said, form) if old else {})
+    return found | _weights(said, old) | (_of_old(said) if old else {})
 
 
-def _loss(words: list[str], said: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the form of the loss, and the weight of the NLL; `several` where no conventions are both losses."""
-    shares = said.get("loss_weights") or [1.0] * len(words)
-    pairs = [(word, float(share)) for word, share in zip(words, shares, strict=False) if word != "sft"]
-    nll = sum(float(share) for word, share in zip(words, shares, strict=False) if word == "sft")
-    found: dict[str, Any] = {"loss.nll_coef": nll} if nll else {}
-    if len(pairs) > 1 or any(share != 1 for _, share in pairs):
-        return {"several": "+".join(f"{share:g} {word}" for word, share in pairs)}
+def terms_said(metadata: Mapping[str, Any]) -> list[tuple[float, dict[str, Any]]]:
+    """Returns the losses that TRL adds up, each with its weight and with the conventions that are its own.
+
+    There are none where a single loss has the weight 1, which the hyperparameters say; the NLL is never one of them.
+    """
+    said = _of_trl(metadata)
+    pairs = _of_pairs(_losses(said)) if said is not None else {}
+    return (
+        [(share, _form(word, said or {}, is_old(metadata))) for word, share in pairs.items()] if _mixed(pairs) else []
+    )
+
+
+def _of_trl(metadata: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    said = metadata.get("hyperparameters")
+    return said if isinstance(said, dict) and str(metadata.get("library") or "").lower() == "trl" else None
+
+
+def _losses(said: Mapping[str, Any]) -> dict[str, float]:
+    """Returns what each loss is multiplied by, by its name. Raises MinibatchError for names or weights that are none."""
+    names, weights = said.get("loss_type"), said.get("loss_weights")
+    words = [names] if isinstance(names, str) else names or []
+    known = isinstance(words, list) and all(isinstance(word, str) for word in words)
+    require(known, f"loss_type: found {unquoted(str(names))}, expected names of losses.")
+    shares = weights if words and weights is not None else [1.0] * len(words)
+    known = isinstance(shares, list) and len(shares) == len(words) and all(map(_is_number, shares))
+    require(known, f"loss_weights: found {unquoted(str(weights))}, expected a number for each of {', '.join(words)}.")
+    return {
+        word: sum(float(share) for each, share in zip(words, shares, strict=True) if each == word) for word in words
+    }
+
+
+def _of_pairs(losses: Mapping[str, float]) -> dict[str, float]:
+    return {word: share for word, share in losses.items() if word != NLL}
+
+
+def _mixed(pairs: Mapping[str, float]) -> bool:
+    return len(pairs) > 1 or any(share != 1 for share in pairs.values())
+
+
+def _loss(said: Mapping[str, Any], old: bool) -> dict[str, Any]:
+    """Returns the form of the loss, if it is one alone, and the weight of the NLL."""
+    losses = _losses(said)
+    pairs, found = _of_pairs(losses), {"loss.nll_coef": losses[NLL]} if losses.get(NLL) else {}
+    if _mixed(pairs):
+        return found | ({"logp.of": "mean"} if old and "ipo" in pairs else {})  # then all take means
     if not pairs:
-        return found | ({"loss.form": "none"} if words else {})
-    return {**found, **FORMS.get(pairs[0][0], {"loss.form": pairs[0][0]})}
+        return found | ({"loss.form": "none"} if losses else _smoothing("sigmoid", said, old))
+    return found | _form(next(iter(pairs)), said, old)
 
 
-def _of_old(said: Mapping[str, Any], form: str) -> dict[str, Any]:
-    """Returns what versions before 0.29 had besides: a loss without reference, an NLL, and a running mean as BCO's threshold."""
-    found: dict[str, Any] = {"loss.nll_coef": float(said["rpo_alpha"])} if said.get("rpo_alpha") is not None else {}
+def _form(word: str, said: Mapping[str, Any], old: bool) -> dict[str, Any]:
+    """Returns what a loss type is; BCO's threshold was a running mean before 0.29, of which a file has its own."""
+    found: dict[str, Any] = dict(FORMS.get(word, {"loss.form": word}))
+    found |= {"loss.bco_threshold": "batch_mean"} if old and found["loss.form"] == "bco" else {}
+    return found | _smoothing(found["loss.form"], said, old)
+
+
+def _smoothing(form: str, said: Mapping[str, Any], old: bool) -> dict[str, Any]:
+    """Returns what label_smoothing is to a loss."""
+    if said.get("label_smoothing") is None or not (old or form in (*SMOOTHED, "exo")):
+        return {}
+    smooth = number_in(said, "label_smoothing")
+    return {"loss.exo_eps": smooth or EXO_LEAST} if form == "exo" else {"loss.label_smoothing": smooth}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+
+
+def number_in(said: Mapping[str, Any], key: str) -> float:
+    """Returns a hyperparameter that is a number. Raises MinibatchError if it is none."""
+    value = said[key]
+    require(_is_number(value), f"{key}: found {unquoted(str(value))}, expected a number.")
+    return float(value)
+
+
+def _of_old(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what versions before 0.29 had besides: a loss without reference, and an NLL."""
+    found: dict[str, Any] = {"loss.nll_coef": number_in(said, "rpo_alpha")} if said.get("rpo_alpha") is not None else {}
     if said.get("reference_free"):
         found |= {"reference.used": "off", "watch.rewards": "with_reference"}
-    return found | ({"loss.bco_threshold": "batch_mean"} if form == "bco" else {})
+    return found
 
 
 def _divergence(said: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,7 +151,7 @@ def _weights(said: Mapping[str, Any], old: bool) -> dict[str, Any]:
     """Returns weights of tokens and pairs."""
     found: dict[str, Any] = {}
     if said.get("ld_alpha") is not None:
-        found |= {"logp.ld": "policy" if old else "both", "logp.ld_alpha": float(said["ld_alpha"])}
+        found |= {"logp.ld": "policy" if old else "both", "logp.ld_alpha": number_in(said, "ld_alpha")}
         found |= {"logp.ld_from": "row"} if old else {}
     if said.get("use_weighting") not in (None, False):
         found["loss.weight"] = "wpo_shifted" if old else "wpo"

@@ -19,8 +19,10 @@ class PairStep(Dump):
         `chosen.logprobs_ref`, `chosen.log_squares` ([P, T]), `chosen.tokens` (whole numbers, [P, S]), `chosen.logp`,
         `chosen.logp_ref`, `chosen.reward` ([P]); `margin`, `loss.pair` ([P]). Both sides of a name are there, or none; and
         log-probs of tokens, with their mask, or of whole responses. Outside the mask anything may stand.
+    terms: where the loss is a sum of several, the weight of each and the conventions that are its own.
     """
 
+    terms: tuple[tuple[float, Mapping[str, float | str]], ...] = ()
     kind: ClassVar[str] = "dpo"
 
     @property
@@ -40,6 +42,16 @@ class PairStep(Dump):
         """Says how many pairs and tokens there are."""
         known = "" if "chosen.mask" in self.tensors else ", of which log-probs of whole responses alone are known"
         return f"A step of DPO: {self.pairs} pair{'s' * (self.pairs > 1)} of a chosen and a rejected response{known}."
+
+    @property
+    def losses(self) -> list[str]:
+        """Names the losses of which the loss is the sum."""
+        return [f"{own['loss.form']}{' of means' * (own.get('logp.of') == 'mean')}" for _, own in self.terms]
+
+    @property
+    def mixture(self) -> str:
+        """Says the sum that the loss is: `0.8 · sigmoid + 0.2 · bco`."""
+        return " + ".join(f"{share:g} · {name}" for (share, _), name in zip(self.terms, self.losses, strict=True))
 
     @property
     def facts(self) -> Mapping[str, Any]:

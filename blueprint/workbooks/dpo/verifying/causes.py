@@ -97,6 +97,8 @@ def _slips(batch: PairStep, settings: Settings, name: str, whole: PairStep | Non
     """Yields mistakes, and numbers that were averaged in parts, multiplied or divided."""
     for each in OF.get(name, ("reward", "logp", "logp_ref")):
         yield from (Try(label, settings, ways) for label, ways in SLIPS[each])
+    if name in LOSSES:
+        yield from _shares(batch, settings)
     yield Try(f"the opposite sign of {name}", settings, {"factor": {name: -1.0}})
     if whole is not None:
         yield Try("a number of all files of the step together, not of this one", settings, {"whole": True})
@@ -111,6 +113,20 @@ def _slips(batch: PairStep, settings: Settings, name: str, whole: PairStep | Non
             yield Try(f"a mean over {count} microbatches, each averaged by itself", settings, {"parts": count})
         yield Try(f"everything multiplied by {count}", settings, {"factor": {name: float(count)}})
         yield Try(f"everything divided by {count}", settings, {"factor": {name: 1.0 / count}})
+
+
+def _shares(batch: PairStep, settings: Settings) -> Iterator[Try]:
+    """Yields other weights of the losses that are added up: none of them, in another order, or one loss left out."""
+    shares = [share for share, _ in batch.terms]
+    if not shares:
+        return
+    yield Try("the weights of the losses left out", settings, {"shares": [1.0] * len(shares)})
+    yield Try("the weights of the losses the other way round", settings, {"shares": shares[::-1]})
+    for at, name in enumerate(batch.losses):
+        yield Try(f"the loss {name} left out", settings, {"shares": [*shares[:at], 0.0, *shares[at + 1 :]]})
+        yield Try(
+            f"the loss {name} alone", settings, {"shares": [float(other == at) for other, _ in enumerate(shares)]}
+        )
 
 
 def _conventions(settings: Settings, name: str) -> Iterator[Try]:

@@ -53,6 +53,10 @@ def _view(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> View:
     batch = found.batch
     if lacks := found.lacks.get("total_loss"):
         raise MinibatchError(f"{batch.path} cannot be made into a workbook: {lacks} missing")
+    require(
+        not batch.terms,
+        f"{batch.path} cannot be made into a workbook: its loss is {batch.mixture}, and a workbook has one loss",
+    )
     rows = picked(batch.path, -found.rows["margin"], LARGEST[1], options, "pairs")
     names = {name: array[rows] for name, array in batch.tensors.items()}
     step = replace(batch, tensors=names, logged={}, place=None)

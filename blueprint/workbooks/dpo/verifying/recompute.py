@@ -11,7 +11,7 @@ sides: models, "policy" or "reference", whose chosen and rejected responses are 
 "policy" where the policy stands for it; inverted: the log-ratio is reference over policy.
 factor: by quantity, what it is multiplied by. ties: how much of a success two equal rewards are.
 accuracy_of: "margin" for that in the loss. likely: losses are 1 − σ and no −log σ. summed: sums over pairs and no means.
-parts: losses are means over so many parts of the pairs, one below the other.
+parts: losses are means over so many parts of the pairs, one below the other. shares: the weights of several losses.
 """
 
 from collections.abc import Mapping
@@ -24,6 +24,7 @@ from blueprint.dumps import SIDES, Array
 from blueprint.verifying import NO_RESULTS, PLAIN, Again, Given, Settings, Ways
 from blueprint.workbooks.dpo.dumps import PairStep
 from blueprint.workbooks.dpo.verifying.feeding import MODELS, WHOLE, Fed, exchanged, fed, given_sums, put
+from blueprint.workbooks.dpo.verifying.losses import losses, terms_of
 from blueprint.workbooks.dpo.verifying.needs import lacking
 from blueprint.workbooks.dpo.verifying.room import add_room
 from blueprint.workbooks.dpo.witness import derived
@@ -58,9 +59,10 @@ def recompute(
         used = exchanged(known, ways)
         rows = plain if known is of else derived(used, settings)
         _watched(found, rows, ways, given)
-        _losses(found, losses(used, rows, plain, settings, ways), ways)
+        terms = terms_of(batch, settings, ways)
+        _losses(found, losses(used, rows, plain, terms, ways), ways)
         if sized:
-            add_room(found, used, lambda moved: losses(moved, derived(moved, settings), plain, settings, ways))
+            add_room(found, used, lambda moved: losses(moved, derived(moved, settings), plain, terms, ways))
     return found
 
 
@@ -121,38 +123,6 @@ def _watched(found: Again, rows: Rows, ways: Ways, given: Given) -> None:
             ways, name
         )
         found.sizes[name] = float(np.abs(row[np.isfinite(row)]).mean()) if np.isfinite(row).any() else 1.0
-
-
-def losses(of: Fed, rows: Rows, plain: Rows, settings: Settings, ways: Ways) -> dict[str, Tensor]:
-    """Returns the loss of each pair, [P], and the numbers that are made of them; plain: rows of the file's own tokens.
-
-    The NLL is that of tokens, whatever log-probs of whole responses the file has.
-    """
-    pairs, nll = rows["loss.pair"], plain["nll"]
-    if ways.get("likely"):
-        pairs = -torch.expm1(-pairs)
-    if ways.get("summed"):
-        preference = pairs.sum()
-    elif ways.get("likely"):
-        preference = pairs.mean()
-    elif "parts" in ways:
-        preference, nll = _in_parts(of, settings, ways["parts"])
-    else:
-        preference = rows["preference_loss"]
-    total = preference + float(settings["loss.nll_coef"]) * nll
-    return {"loss.pair": pairs, "preference_loss": preference, "nll": nll, "total_loss": total}
-
-
-def _in_parts(of: Fed, settings: Settings, parts: int) -> tuple[Tensor, Tensor]:
-    """Returns means over parts of the pairs, each averaged by itself."""
-    count = len(of["pair.number"]) // 2
-    found = []
-    for rows in torch.arange(count).chunk(parts):
-        both = torch.cat([rows, rows + count])
-        some = {name: each[both] for name, each in of.items()}
-        some["pair.number"] = (torch.arange(len(rows)) + 1.0).repeat(2).to(of["pair.number"])
-        found.append(derived(some, settings))
-    return tuple(torch.stack([each[name] for each in found]).mean() for name in ("preference_loss", "nll"))  # type: ignore[return-value]
 
 
 def _losses(found: Again, made: Mapping[str, Tensor], ways: Ways) -> None:

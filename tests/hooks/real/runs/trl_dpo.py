@@ -22,6 +22,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "norm": {"loss_type": ["sigmoid_norm"], "beta": 2.0},
     "robust": {"loss_type": ["robust"], "label_smoothing": 0.1, "beta": 0.3},
     "sft": {"loss_type": ["sigmoid", "sft"], "loss_weights": [1.0, 0.2]},
+    "mixed": {"loss_type": ["sigmoid", "bco_pair", "ipo", "sft"], "loss_weights": [0.8, 0.2, 0.3, 1.0], "beta": 0.3},
     "shared": {"ld_alpha": 0.5, "f_divergence_type": "js_divergence"},
     "weighted": {"use_weighting": True},
     "precomputed": {"precompute_ref_log_probs": True, "label_smoothing": 0.1},
