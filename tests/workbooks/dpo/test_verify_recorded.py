@@ -101,6 +101,7 @@ def test_the_loss_of_a_sum_is_the_sum_of_what_runs_with_one_loss_each_came_to(
     [
         ({"loss_weights": [0.8]}, "loss_weights: found [0.8], expected a number for each of sigmoid, bco_pair."),
         ({"loss_weights": [0.8, "much"]}, "expected a number for each of sigmoid, bco_pair."),
+        ({"loss_weights": [0.8, 10**400]}, "expected a number for each of sigmoid, bco_pair."),
         ({"loss_weights": 0.8}, "expected a number for each of sigmoid, bco_pair."),
         ({"loss_type": [1, 2]}, "loss_type: found [1, 2], expected names of losses."),
         ({"loss_type": 3}, "loss_type: found 3, expected names of losses."),

@@ -4,7 +4,6 @@ TRL 1.16.0, trl/trainer/dpo_trainer.py, `_compute_loss`; 0.24.0, `dpo_loss`.
 """
 
 from collections.abc import Mapping
-from math import isfinite
 from typing import Any
 
 from blueprint.dumps import require
@@ -25,6 +24,8 @@ OWN = (
     "loss_type", "loss_weights", "label_smoothing", "ld_alpha", "f_divergence_type", "use_weighting", "rpo_alpha", "reference_free",
 )  # fmt: skip
 EXO_LEAST = 0.001
+LARGEST = 1e308
+"""Whole numbers beyond it are no float."""
 NLL = "sft"
 """TRL's word for the NLL among the losses that it adds up."""
 
@@ -121,7 +122,7 @@ def _smoothing(form: str, said: Mapping[str, Any], old: bool) -> dict[str, Any]:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
 
 
 def number_in(said: Mapping[str, Any], key: str) -> float:
