@@ -7,7 +7,6 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import median
 
 import pytest
 
@@ -108,13 +107,8 @@ KEEPERS = {
     "ray": ("verifying.runs.on_ray",),
     "matplotlib": ("verifying.runs.plot", "worksheets.paper"),
 }
-LONGEST_FILE, LONGEST_FUNCTION, MEDIAN_FUNCTION = 200, 40, 6
-"""Lines that a file, and a function, may have; and how many the function in the middle has at most."""
-# Files that are longer still; each is to be cut, and none may be added.
-STILL_LONG = {
-    "commands.explain", "verifying.compare", "verifying.neighbours", "verifying.search",
-    "witness.tokens",
-}  # fmt: skip
+LONGEST_FILE, LONGEST_FUNCTION = 500, 60
+"""Lines that a file, and a function, may have: room for one idea from top to bottom, so that nothing is sliced for it."""
 
 
 def breaches(found: list[Import], known: dict[str, Path]) -> list[Import]:
@@ -191,13 +185,7 @@ def test_a_planted_circle_is_seen(tmp_path: Path) -> None:
 
 def test_what_is_read_is_short_and_explained() -> None:
     offenders = {name: found for name, path in modules(SOURCE).items() if (found := _complaints(path))}
-    long = {name for name, found in offenders.items() if len(found) == 1 and found[0].endswith(" lines")}
-    assert {name: found for name, found in offenders.items() if name not in long & STILL_LONG} == {}
-
-
-def test_the_function_in_the_middle_is_short() -> None:
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in modules(SOURCE).values()]
-    assert median(map(lines_of, (node for tree in trees for node in functions_in(tree)))) <= MEDIAN_FUNCTION
+    assert offenders == {}
 
 
 def functions_in(tree: ast.AST) -> list[ast.FunctionDef]:
