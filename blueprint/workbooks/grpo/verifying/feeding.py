@@ -43,7 +43,7 @@ class Fed:
     def some(self, places: slice | Tensor, size: int) -> Responses:
         """Returns some of the responses, so many to each prompt."""
         one = {name: getattr(self.of, name)[places] for name in _EACH}
-        return replace(self.of, **one, greedy=self.of.greedy[:0], size=size)
+        return replace(self.of, **one, greedy=self.of.greedy[:0], size=size, sizes=())
 
     def by_group(self) -> list[Responses]:
         """Returns the responses of each group by themselves."""
@@ -72,7 +72,7 @@ def fed(batch: GroupedStep, ways: Ways, device: str) -> Fed:
     greedy = torch.from_numpy(_greedy(batch, groups)).to(mask)
     of = Responses(
         score[order], cut[order], greedy, mask[order], found["logprobs_new"][order], found["logprobs_old"][order],
-        found["logprobs_ref"][order], found["logprobs_rollout"][order], found["entropy"][order], sizes[0],
+        found["logprobs_ref"][order], found["logprobs_rollout"][order], found["entropy"][order], sizes[0], sizes,
     )  # fmt: skip
     return Fed(of, order, sizes)
 

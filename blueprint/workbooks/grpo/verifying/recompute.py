@@ -3,6 +3,7 @@
 The formulas are those of the kind's witness; here is what they are fed with, and what becomes of shares and parts.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -127,9 +128,7 @@ class _Advantages:
 
 def _turned(of: Responses) -> Responses:
     """Returns responses with new and old log-probs exchanged."""
-    return Responses(
-        of.score, of.truncated, of.greedy, of.mask, of.old, of.new, of.reference, of.rollout, of.entropy, of.size
-    )
+    return replace(of, new=of.old, old=of.new)
 
 
 def _parts(made: Losses) -> tuple[Tensor, ...]:
