@@ -111,7 +111,7 @@ def _first_of_step(found: StepVerdict, first: StepLine) -> Iterator[str]:
     same = " and ".join(only_in(first.deviating, [each.verdict.replayed.batch for each in found.parts]))
     yield f"  It deviates in {len(first.deviating)} of {first.files} files{f', all of {same}' if same else ''}."
     if first.line.says == DIFFERS and not first.early:
-        yield from explanations(found.causes, [each.line for each in found.lines])
+        yield from explanations(found.causes, [each.line for each in found.lines], files=len(found.parts))
     yield from others([each.line for each in found.lines if each != first and not each.early], "the files' own")
 
 

@@ -25,7 +25,8 @@ class Match:
 
     largest: the largest difference that is left of the quantity. still: what else deviates then, and by how much, by name.
     rank: how far-fetched it is, from 0; beyond: whether it is the mean and deviation of another batch; see
-        `neighbours.Neighbour`. changes: the settings that it changes.
+        `neighbours.Neighbour`. changes: the settings that it changes. tried_on: so many of the files that deviate it was
+        tried on, where that are not all of them; else 0.
     """
 
     said: str
@@ -34,6 +35,7 @@ class Match:
     rank: int = 0
     beyond: bool = False
     changes: Settings = field(default_factory=dict)
+    tried_on: int = 0
 
     @property
     def rest(self) -> bool:

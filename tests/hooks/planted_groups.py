@@ -193,8 +193,8 @@ MISTAKES = {
     "k1 for k3": Mistake(GRPO, "kl.mean_new", "kl.estimator = k1", kl_by("k1")),
     "k2 for k3": Mistake(GRPO, "kl.mean_new", "kl.estimator = k2", kl_by("k2")),
     "the KL the other way round": Mistake(GRPO, "kl.mean_new", "the KL the other way round", kl_by("swapped")),
-    "k1 for k3, where a microbatch splits its groups unevenly": Mistake("trl_grpo/uneven", "kl.mean_new", "kl.estimator = k1",
-                                                                        kl_by("k1")),
+    "k1 for k3, where a microbatch splits its groups unevenly": Mistake(
+        "trl_grpo/uneven", "kl.mean_new", "kl.estimator = k1", otherwise(kl=lambda above, r, use: -above * r)),
     "the ratio is inverted, where a microbatch splits its groups unevenly": Mistake(
         "trl_grpo/uneven", "kl.mean_new", "", swapped("per_token_logps", "old_per_token_logps")),
     "k3 without − 1": Mistake(GRPO, "kl.mean_new", "", kl_by("plus")),
