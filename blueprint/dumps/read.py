@@ -89,14 +89,17 @@ def naming(path: Path) -> Iterator[None]:
         raise MinibatchError(f"{path}: {error}") from error
 
 
-def minibatch_of(raw: Raw, found: Recognised, named: Mentioned, path: str, critic: bool = True) -> Minibatch:
-    """Makes a minibatch of a file whose names are recognised; critic: whether one is expected in it.
+def minibatch_of(
+    raw: Raw, found: Recognised, named: Mentioned, path: str, critic: bool = True, empty: bool = False
+) -> Minibatch:
+    """Makes a minibatch of a file whose names are recognised; critic: whether one is expected in it; empty: whether it may be that
+    no response has a token.
 
     Raises:
         MinibatchError: as `read_dump`, without the path.
     """
     shaped = shape(raw, found)
-    check_numbers(shaped)
+    check_numbers(shaped, empty)
     return replace(
         shaped,
         path=path,

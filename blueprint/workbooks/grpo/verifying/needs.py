@@ -27,7 +27,7 @@ def lacking(batch: GroupedStep, step: GroupedStep, use: Asked) -> dict[str, str]
     kl = _without(has, "logprobs_new", "logprobs_ref")
     pays = use.word("kl.place") == "loss" and use.number("kl.coef") != 0
     entropy = _without(has, "entropy")
-    filtered = entropy if use.limit("loss.entropy_least") is not None else []
+    filtered = [*entropy, *filter(None, [batch.unknown])] if use.limit("loss.entropy_least") is not None else []
     policy = [*signal, *ratio, *weighed, *filtered]
     total = [*policy, *(kl if pays else []), *(entropy if use.number("loss.ent_coef") else [])]
     takes = {

@@ -1,7 +1,9 @@
 """TRL 1.16.0, GRPOTrainer: two rollouts of 8 responses, two updates of two microbatches each, gone through twice.
 
 Its one argument is one of VARIANTS. "first" updates once per rollout, and has no old log-probs; "functions" has two functions of
-reward, one of which does not score every response; "masked" leaves responses out that were cut off.
+reward, one of which does not score every response; "masked" leaves responses out that were cut off, and "cut" has microbatches of
+nothing else; "uneven" has microbatches of 3 responses; "quantile" and "bonus" count the tokens of most entropy; "apart" normalises
+each function of reward by itself.
 """
 
 from __future__ import annotations
