@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from blueprint.dumps import Array, Dump
 from blueprint.verifying.first import First
-from blueprint.verifying.lines import Line, StepLine
+from blueprint.verifying.lines import NEEDS_OTHERS, Line, StepLine
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions
 from blueprint.verifying.tiled_passes import Watch
 from blueprint.workbooks.registry import kind_named
@@ -102,6 +102,11 @@ class Verdict:
         """Whether every logged number that could be compared agrees."""
         return self.first is None
 
+    @property
+    def compared(self) -> bool:
+        """Whether anything could be compared at all."""
+        return any(line.says != NEEDS_OTHERS for line in self.lines)
+
 
 @dataclass(frozen=True)
 class Part:
@@ -136,6 +141,11 @@ class StepVerdict:
     def agrees(self) -> bool:
         """Whether every logged number of every file that could be compared agrees."""
         return self.first is None
+
+    @property
+    def compared(self) -> bool:
+        """Whether anything could be compared at all, in any file."""
+        return any(part.verdict.compared for part in self.parts)
 
 
 class ViewOptions(NamedTuple):

@@ -86,6 +86,9 @@ def summary(lines: Sequence[Line]) -> str:
     count = len(lines) - coarse - open_
     agree = f"{count} agree{'s' if count == 1 else ''}"
     too_coarse = f"{coarse} {'is' if coarse == 1 else 'are'} too coarse to tell"
+    if open_ and not count and not coarse:
+        every = "the one logged quantity is" if open_ == 1 else f"all {open_} logged quantities are"
+        return f"Nothing could be compared: {every} left open."
     if open_:
         return f"{agree}, {open_} {'is' if open_ == 1 else 'are'} left open{f', {too_coarse}' if coarse else ''}."
     if not coarse:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from blueprint.dumps import key_of
+from blueprint.dumps import Array, key_of
 from blueprint.inputs.setting import OFF
 from blueprint.verifying import Settings
 from blueprint.workbooks.grpo.dumps import GroupedStep
@@ -24,18 +24,27 @@ def with_least(batch: GroupedStep, settings: Settings, steps: Sequence[GroupedSt
     entropies = [
         np.asarray(each.tensors["entropy"], np.float32)[each.mask] for each in mates if "entropy" in each.tensors
     ]
-    found = np.concatenate(entropies) if entropies else np.empty(0, np.float32)
-    least = float(torch.quantile(torch.from_numpy(found), 1 - batch.unsure)) if found.size else 0.0
     ranks = (batch.place.world_size if batch.place else None) or 1
-    unknown = f"the entropies of {ranks - len(mates)} other ranks" if len(mates) < ranks else ""
-    return replace(batch, unknown=unknown), {**settings, SETTING: least}
+    unknown = "the entropies of the other ranks" if len(mates) < ranks else ""
+    return replace(batch, unknown=unknown), {**settings, SETTING: _least(entropies, 1 - batch.unsure)}
+
+
+def _least(entropies: Sequence[Array], share: float) -> float:
+    """Returns an entropy between those of the tokens that count and of those that do not, so that no rounding moves one of them."""
+    found = np.concatenate(entropies) if entropies else np.empty(0, np.float32)
+    if not found.size:
+        return 0.0
+    quantile = float(torch.quantile(torch.from_numpy(found), share))
+    below, above = found[found < quantile].astype(float), found[found >= quantile].astype(float)
+    return float((below.max() + above.min()) / 2) if below.size and above.size else quantile
 
 
 def said_of(batch: GroupedStep, settings: Settings) -> str:
     """Says which tokens count, "" where all do."""
     if batch.unsure >= 1 or "entropy" not in batch.tensors or batch.unknown:
         return ""
+    least, found = float(settings[SETTING]), np.asarray(batch.tensors["entropy"])[batch.mask]
     return (
-        f"top_entropy_quantile = {batch.unsure:g}: the policy loss counts tokens of an entropy of {float(settings[SETTING]):.6g} and "
-        "more, the quantile of this microbatch"
+        f"top_entropy_quantile = {batch.unsure:g}: the policy loss counts {int((found >= least).sum())} of {found.size} tokens, those "
+        f"with an entropy of {least:.6g} or more"
     )
