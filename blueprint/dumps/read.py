@@ -27,12 +27,14 @@ class DumpKind:
     called: how one is spoken of. catalogue: the presets by which it may be computed.
     is_one: tells by names and metadata whether a file is one; without it, a file is one that is none of the others.
     read: makes a dump of a file as it was read, and raises MinibatchError in a sentence that begins with the path.
+    names: its table of names, by which a file that holds none of them is told to be no dump; None where there is no table.
     """
 
     called: str
     catalogue: Callable[[], Catalogue]
     read: Callable[[Raw, Path], Dump]
     is_one: Callable[[Raw], bool] | None = None
+    names: Names | None = None
 
 
 def dump_kinds() -> list[DumpKind]:
@@ -44,6 +46,27 @@ def dump_kinds() -> list[DumpKind]:
 def kind_of_file(raw: Raw) -> DumpKind:
     """Returns which kind of dump a file is."""
     return next(each for each in dump_kinds() if each.is_one is None or each.is_one(raw))
+
+
+ROWS = 2
+"""Axes of what a step has, responses by tokens; a log has one number a line."""
+OF_A_PAIR = "[P]"
+"""The shape of what steps of pairs have, of which one line may hold numbers alone."""
+
+
+def is_foreign(head: Raw) -> bool:
+    """Whether a file is none of anybody's dumps, as a checkpoint or a log is: it holds nothing that any kind of dump has, nothing
+    that is spelled nearly so, and its metadata say nothing that those of dumps say. head: as `head_of` reads it.
+    """
+    tables = [each.names for each in dump_kinds()]
+    if not head.names or None in tables or set(METADATA) & head.metadata.keys():
+        return False
+    of_a_log = head.format == "jsonl" and all(each.ndim < ROWS for each in head.tensors.values())
+    aliases = [alias for table in tables if table for alias in table.aliases(TENSOR, AID)]
+    known = {alias.spelling for alias in aliases if not of_a_log or OF_A_PAIR in alias.row.shape}
+    if known & set(head.names):
+        return False
+    return of_a_log or head.format == "pickle" or not any(nearest(each, known) for each in head.names[:MOST_LOOKED_AT])
 
 
 def catalogue_of(dump: Dump) -> Catalogue:

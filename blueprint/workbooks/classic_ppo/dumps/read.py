@@ -128,4 +128,4 @@ def _check_finite(tensors: dict[str, Array], called: dict[str, str]) -> None:
             )
 
 
-DUMPS = DumpKind("a rollout of classic PPO", classic_presets, rollout_of, is_rollout)
+DUMPS = DumpKind("a rollout of classic PPO", classic_presets, rollout_of, is_rollout, NAMES)

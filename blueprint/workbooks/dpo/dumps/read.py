@@ -105,4 +105,4 @@ def _preset(metadata: dict[str, Any], library: str | None) -> str | None:
     return name if name in dpo_presets().presets else None
 
 
-DUMPS = DumpKind("a step of DPO", dpo_presets, step_of, is_pairs)
+DUMPS = DumpKind("a step of DPO", dpo_presets, step_of, is_pairs, NAMES)

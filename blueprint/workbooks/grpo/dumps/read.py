@@ -168,4 +168,4 @@ def _weighted(functions: Array, weights: Array) -> Array:
     return np.where(none, np.nan, np.nansum(functions * weights, axis=1))
 
 
-DUMPS = DumpKind("a step of GRPO", grpo_presets, step_of, is_grouped)
+DUMPS = DumpKind("a step of GRPO", grpo_presets, step_of, is_grouped, NAMES)

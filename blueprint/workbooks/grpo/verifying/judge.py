@@ -162,8 +162,8 @@ class Judge:
         )
 
     def _near_the_clip(self, tolerance: float) -> float:
-        """Returns the share of tokens whose clip rounding decides, of the ratio or of an advantage that is all but 0; where a mean is
-        over responses, they may weigh more."""
+        """Returns the share of tokens whose clip rounding decides, of the ratio or of an advantage that is all but 0; where a mean
+        is over responses, they may weigh more."""
         ratio, mask = self.straight.rows.get("ratio"), self.batch.mask
         if ratio is None:
             return 0.0

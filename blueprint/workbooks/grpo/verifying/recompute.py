@@ -22,7 +22,7 @@ from blueprint.workbooks.grpo.witness import Asked, Losses, Responses, losses
 
 PARTS = ("policy_loss", "kl_loss", "entropy", "total_loss")
 TRL = "trl"
-"""Whose entropy bonus is a mean of each microbatch, divided by their number, also where its losses are shares of a larger batch (1.16.0)."""
+"""Whose entropy bonus is a mean of each microbatch, divided by their number, also where its losses are shares (1.16.0)."""
 
 
 def recompute(

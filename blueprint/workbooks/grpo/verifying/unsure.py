@@ -45,6 +45,6 @@ def said_of(batch: GroupedStep, settings: Settings) -> str:
         return ""
     least, found = float(settings[SETTING]), np.asarray(batch.tensors["entropy"])[batch.mask]
     return (
-        f"top_entropy_quantile = {batch.unsure:g}: the policy loss counts {int((found >= least).sum())} of {found.size} tokens, those "
-        f"with an entropy of {least:.6g} or more"
+        f"top_entropy_quantile = {batch.unsure:g}: the policy loss counts {int((found >= least).sum())} of {found.size} tokens, "
+        f"those with an entropy of {least:.6g} or more"
     )

@@ -136,4 +136,4 @@ def _preset(metadata: Mapping[str, Any], library: str | None) -> str | None:
     return name if name in rm_presets().presets else None
 
 
-DUMPS = DumpKind("a step of a reward model", rm_presets, step_of, is_scored)
+DUMPS = DumpKind("a step of a reward model", rm_presets, step_of, is_scored, NAMES)
