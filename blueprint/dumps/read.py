@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 
 from blueprint.dumps.batch import Dump, Minibatch
+from blueprint.dumps.ends import behind_the_end
 from blueprint.dumps.formats import MinibatchError, Raw, open_raw, require
 from blueprint.dumps.given import check_numbers, without_critic
 from blueprint.dumps.mentioned import Mentioned, mentioned
@@ -128,7 +129,13 @@ def minibatch_of(
         path=path,
         library=found.library,
         preset=found.preset,
-        notes=(*found.notes, *shaped.notes, *(without_critic(shaped.tensors) if critic else ()), *named.notes),
+        notes=(
+            *found.notes,
+            *shaped.notes,
+            *behind_the_end(shaped),
+            *(without_critic(shaped.tensors) if critic else ()),
+            *named.notes,
+        ),
         old_from=forward_option(raw.metadata, "logprobs_old_from"),
         forward_dtype=forward_option(raw.metadata, "forward_dtype"),
         share=share_of(raw.metadata),
