@@ -132,7 +132,9 @@ def test_of_several_files_without_results_the_same_is_said(tmp_path: Path) -> No
 
 def test_what_was_logged_but_takes_more_than_the_file_has_is_not_said_to_agree(tmp_path: Path) -> None:
     batch = dump(FIRST["trl_1.12"])
-    tensors = {name: each for name, each in batch.tensors.items() if name in ("logprobs_old", "response_mask", "scores")}
+    tensors = {
+        name: each for name, each in batch.tensors.items() if name in ("logprobs_old", "response_mask", "scores")
+    }
     save(tmp_path / "run.npz", tensors, {"library": "trl_1.12", "logged": {"policy_loss": 0.1}})
     found = run(tmp_path / "run.npz")
     assert found.exit_code == 4, found.output

@@ -19,6 +19,7 @@ from blueprint.dumps.names import NAMES as PPO_NAMES
 from blueprint.dumps.names import TENSOR, UNUSED, Names
 from blueprint.dumps.read import (
     DumpKind,
+    Needs,
     catalogue_of,
     dump_kinds,
     is_foreign,
@@ -53,6 +54,7 @@ __all__ = [
     "MinibatchError",
     "Moments",
     "Names",
+    "Needs",
     "Place",
     "Raw",
     "Recognised",

@@ -1,8 +1,8 @@
 """Reads a dump of any kind, format and library: how kinds are told from each other, and a minibatch checked inside its mask."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 
@@ -20,6 +20,9 @@ from blueprint.quoting import unquoted
 from blueprint.workbooks.common.conventions.data import LIVE
 from blueprint.workbooks.registry import kind_named, kinds
 
+Needs = Mapping[str, Sequence[tuple[str, ...]]]
+"""By quantity, sets of names of tensors of which one is enough; a name that is itself a key may be recomputed first."""
+
 
 @dataclass(frozen=True)
 class DumpKind:
@@ -29,6 +32,7 @@ class DumpKind:
     is_one: tells by names and metadata whether a file is one; without it, a file is one that is none of the others.
     read: makes a dump of a file as it was read, and raises MinibatchError in a sentence that begins with the path.
     names: its table of names, by which a file that holds none of them is told to be no dump; None where there is no table.
+    needs: what is computed of what, by quantity the sets of names of which one is enough; see `Needs`.
     """
 
     called: str
@@ -36,6 +40,7 @@ class DumpKind:
     read: Callable[[Raw, Path], Dump]
     is_one: Callable[[Raw], bool] | None = None
     names: Names | None = None
+    needs: Needs = field(default_factory=dict)
 
 
 def dump_kinds() -> list[DumpKind]:

@@ -13,6 +13,7 @@ from blueprint.dumps import (
     Given,
     Minibatch,
     Names,
+    Needs,
     Raw,
     Recognised,
     mentioned,
@@ -45,6 +46,17 @@ NAMES = Names(Path(__file__).parent / "names.csv", GRPO)
 GROUP = ("group", "uid", "prompt_idx", "group_index", "group_ids")
 OWN = ("group", "greedy", "rewards_per_func", "truncated")
 """Tensors that a step of PPO has not."""
+
+
+NEEDS: Needs = {
+    "advantages": (("scores",), ("rewards_per_func",)),
+    "ratio, approximate KL": (("logprobs_old", "logprobs_new"),),
+    "policy loss, clip fractions": (("logprobs_new", "advantages"),),
+    "KL to the reference": (("logprobs_new", "logprobs_ref"),),
+    "mean entropy": (("entropy",),),
+    "gap to the generating engine": (("logprobs_old", "logprobs_rollout"),),
+}
+"""What is computed of what, as far as groups are whole."""
 
 
 def is_grouped(raw: Raw) -> bool:
@@ -168,4 +180,4 @@ def _weighted(functions: Array, weights: Array) -> Array:
     return np.where(none, np.nan, np.nansum(functions * weights, axis=1))
 
 
-DUMPS = DumpKind("a step of GRPO", grpo_presets, step_of, is_grouped, NAMES)
+DUMPS = DumpKind("a step of GRPO", grpo_presets, step_of, is_grouped, NAMES, NEEDS)
