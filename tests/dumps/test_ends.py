@@ -9,7 +9,7 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from blueprint.dumps import read_dump
+from blueprint.dumps import Minibatch, read_dump
 
 REAL = Path(__file__).parents[1] / "data" / "real"
 WITH_TOKENS = sorted(
@@ -36,10 +36,16 @@ def masked(path: Path, folder: Path, mask: np.ndarray, pad: int = 0) -> tuple[st
     return tuple(note for note in read_dump(folder / "a.safetensors").notes if SAID in note)
 
 
+def read_minibatch_of_grpo(path: Path) -> Minibatch:
+    found = read_dump(path)
+    assert isinstance(found, Minibatch)
+    return found
+
+
 def short() -> Path:
     """Returns a file of which two responses end early."""
     for path in sorted((REAL / "trl_grpo" / "uneven").iterdir()):
-        lengths = read_dump(path).mask.sum(axis=1)
+        lengths = read_minibatch_of_grpo(path).mask.sum(axis=1)
         if (lengths < 9).sum() == 2:
             return path
     raise AssertionError("no file has two responses that end early")
@@ -53,7 +59,7 @@ def test_a_mask_of_ones_is_said_to_count_what_stands_behind_the_end(pad: int, tm
 
 
 def test_the_mask_of_the_library_is_not_said_to(tmp_path: Path) -> None:
-    assert masked(short(), tmp_path, read_dump(short()).mask) == ()
+    assert masked(short(), tmp_path, read_minibatch_of_grpo(short()).mask) == ()
 
 
 @pytest.mark.parametrize("path", WITH_TOKENS, ids=lambda path: "/".join(path.parts[-3:]))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from blueprint.verifying import NOTHING, VerifyOptions, choose, read_dumps, verify_step
+from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.verifying.joining import together
 from blueprint.workbooks.grpo.verifying.verify import trial_of
 from tests.hooks.planted_groups import GRPO, MISTAKES
@@ -81,8 +82,12 @@ def test_what_a_run_of_trl_did_is_named_where_its_file_does_not_say_it(
 
 def test_every_cause_is_computed_where_groups_are_split_unevenly() -> None:
     """Microbatches of 3 responses have two to one prompt and one to another; one of 4 has three and one."""
-    dumps, _ = read_dumps(sorted((REAL / "trl_grpo" / "uneven").iterdir()))
-    first = [each for each in dumps if each.place.epoch == 0]
+    dumps = [
+        each
+        for each in read_dumps(sorted((REAL / "trl_grpo" / "uneven").iterdir()))[0]
+        if isinstance(each, GroupedStep)
+    ]
+    first = [each for each in dumps if each.place and each.place.epoch == 0]
     mixed = replace(together(first).some(np.array([0, 1, 9, 2])), logged=first[0].logged)
     for batch in [*first, mixed]:
         assert len(set(batch.sizes)) > 1

@@ -61,7 +61,7 @@ FOREIGN: dict[str, Callable[[Path], object]] = {
     "checkpoint-20/rng_state.pth": lambda path: torch.save(random_states(), path),
     "checkpoint-20/weights.pth": lambda path: torch.save({name: torch.from_numpy(each) for name, each in WEIGHTS.items()}, path),
     "checkpoint-20/whole.pt": lambda path: path.write_bytes(pickle.dumps(Scheduler())),
-    "weights.npz": lambda path: np.savez(path, **WEIGHTS),
+    "weights.npz": lambda path: np.savez(path, **WEIGHTS),  # type: ignore[arg-type]
     "log.jsonl": lambda path: path.write_text('{"step": 20, "loss": 0.2, "reward": 1.5, "kl": 0.01}\n'),
 }  # fmt: skip
 OTHERS: dict[str, Callable[[Path], object]] = {

@@ -148,7 +148,7 @@ def test_a_mask_of_nothing_is_refused_where_no_setting_leaves_responses_out(tmp_
 
 def test_an_advantage_of_all_but_nothing_may_count_as_clipped_or_not(tmp_path: Path) -> None:
     """A mean in float32 leaves 1e-8 of one sign where float64 leaves the other: its tokens are clipped on either side."""
-    rewards, moved, turned = np.float32([0.1, 0.3, 0.2, 0.2]), [], 0
+    rewards, moved, turned = np.array([0.1, 0.3, 0.2, 0.2], np.float32), [], 0
     for each in (file for file in read(RUNS / "batch") if file.said["epoch"] == "1"):
         scores = rewards[each.tensors["row_index"].astype(int) % 4].astype(float)[:, None]
         moved.append(each._replace(tensors={**each.tensors, "rewards_per_func": scores}))

@@ -36,7 +36,7 @@ class Responses:
 
     def by_prompt(self, x: Tensor) -> tuple[Tensor, ...]:
         """Returns the numbers [B] of each prompt, also where prompts have different numbers of responses."""
-        return x.split(list(self.sizes) if self.sizes else self.size)
+        return torch.split(x, list(self.sizes) if self.sizes else self.size)
 
 
 def mean_of_rows(x: Tensor, mask: Tensor, eps: float = 0.0) -> Tensor:
