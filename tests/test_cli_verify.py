@@ -102,14 +102,44 @@ def test_json_is_for_programs(tmp_path: Path) -> None:
     assert {each["verdict"] for each in told["quantities"]} == {"agrees", "follows", "DIFFERS"}
 
 
-def test_a_file_without_results_ends_with_0_and_says_so(tmp_path: Path) -> None:
+def without_results(path: Path) -> Path:
+    """Writes what a library computes with, and nothing of what it computed."""
     batch = dump(FIRST["trl_1.12"])
     tensors = {name: each for name, each in batch.tensors.items() if name not in ("rewards", "advantages", "returns")}
-    save(tmp_path / "run.npz", tensors, {"library": "trl_1.12"})
-    found = run(tmp_path / "run.npz")
-    assert found.exit_code == 0, found.output
+    save(path, tensors, {"library": "trl_1.12"})
+    return path
+
+
+def test_a_file_without_results_ends_with_4_and_says_so(tmp_path: Path) -> None:
+    batch, path = dump(FIRST["trl_1.12"]), without_results(tmp_path / "run.npz")
+    found = run(path)
+    assert found.exit_code == 4, found.output
+    told = json.loads(run(path, "--json").stdout)
+    assert (told["agrees"], told["deviates"], told["quantities"]) == (None, False, [])
     assert "has no results that could be compared" in found.stdout
     assert f"total_loss, recomputed: {batch.logged['total_loss']:.9g}" in found.stdout
+
+
+def test_of_several_files_without_results_the_same_is_said(tmp_path: Path) -> None:
+    found = run(*(without_results(tmp_path / f"{each}.npz") for each in "ab"))
+    assert found.exit_code == 4, found.output
+    assert "Nothing was logged that could be compared." in found.stdout
+    save(tmp_path / "c.npz", dump(FIRST["trl_1.12"]).tensors, {"library": "trl_1.12"})
+    assert run(*(tmp_path / f"{each}.npz" for each in "abc")).exit_code == 0
+    told = json.loads(run(*(tmp_path / f"{each}.npz" for each in "abc"), "--json").stdout)
+    assert (told["agrees"], [each["agrees"] for each in told["files"]]) == (True, [None, None, True])
+
+
+def test_what_was_logged_but_takes_more_than_the_file_has_is_not_said_to_agree(tmp_path: Path) -> None:
+    batch = dump(FIRST["trl_1.12"])
+    tensors = {
+        name: each for name, each in batch.tensors.items() if name in ("logprobs_old", "response_mask", "scores")
+    }
+    save(tmp_path / "run.npz", tensors, {"library": "trl_1.12", "logged": {"policy_loss": 0.1}})
+    found = run(tmp_path / "run.npz")
+    assert found.exit_code == 4, found.output
+    assert "nothing could be compared, since what was logged takes more than the file has." in found.stdout
+    assert "policy_loss: not compared, it takes " in found.stdout
 
 
 def test_a_factor_multiplies_the_tolerance(tmp_path: Path) -> None:

@@ -43,7 +43,9 @@ def test_the_first_deviation_names_the_file_and_one_cause(tmp_path: Path) -> Non
     assert "First deviation: trl_000003_0_0_0_0.safetensors: advantages, row 0, columns 0 … " in found.stdout
     assert "  It deviates in 4 of 4 files.\n" in found.stdout
     assert found.stdout.count("It matches with ") == 1
-    assert "It matches with gamma = 1 instead of 0.95; then everything else agrees, too." in found.stdout
+    assert (
+        "It matches with gamma = 1 instead of 0.95; then everything else agrees, too, in all 4 files." in found.stdout
+    )
 
 
 def test_a_fault_of_one_rank_is_said_to_be_that_ranks(tmp_path: Path) -> None:

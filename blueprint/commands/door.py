@@ -13,8 +13,8 @@ import click
 
 from blueprint.quoting import sentence, unquoted
 
-DIFFERENCE, UNREADABLE = 1, 3
-"""How commands end that found a difference, and files that cannot be read."""
+DIFFERENCE, UNREADABLE, NOT_COMPARED = 1, 3, 4
+"""How commands end that found a difference, files that cannot be read, and nothing that could be compared."""
 TRACEBACK = "BLUEPRINT_TRACEBACK"
 """The environment variable with which a developer sees where something went wrong."""
 LONGEST = 120

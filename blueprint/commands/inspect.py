@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from blueprint.commands import console, door
-from blueprint.dumps import Inspection, inspect
+from blueprint.dumps import Inspection, Minibatch, inspect
 from blueprint.inputs import shown_value
 from blueprint.quoting import printable, table, unquoted
 
@@ -77,13 +77,23 @@ def _head(found: Inspection) -> Iterator[str]:
     """Yields what the file is, how large, and where it is from."""
     batch, size, where = found.batch, "", ""
     if batch is not None:
-        rows, slots = batch.mask.shape
-        size = f", {rows:,} responses of up to {slots:,} positions, {found.words:,} tokens inside the mask"
+        size = f", {_size(found)}"
         step = None if batch.step is None else f"step {batch.step}"
         where = "".join(f", {each}" for each in (step, batch.place) if each)
     yield f"{printable(str(found.path))}: {found.format}{size}"
     library = " ".join(filter(None, (found.library, found.version))) or "unknown"
     yield f"library {library}{where}; preset {found.preset or 'none, name one with --preset'}\n"
+
+
+def _size(found: Inspection) -> str:
+    """Says how large a dump is, and, of one that is no step of RLHF, what it is."""
+    batch = found.batch
+    head = batch.head.rstrip(".") if batch else ""
+    if not isinstance(batch, Minibatch):
+        return f"{head[:1].lower()}{head[1:]}"
+    rows, slots = batch.mask.shape
+    inside = f"{rows:,} responses of up to {slots:,} positions, {found.words:,} tokens inside the mask"
+    return f"{inside}; {head[:1].lower()}{head[1:]}" if head else inside
 
 
 def _indented(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
@@ -114,9 +124,10 @@ def _data(found: Inspection) -> dict[str, Any]:
         "step": batch.step if batch else None,
         "place": asdict(batch.place) if batch and batch.place else None,
         "preset": found.preset,
-        "responses": batch.mask.shape[0] if batch else None,
-        "slots": batch.mask.shape[1] if batch else None,
-        "words": found.words if batch else None,
+        "responses": batch.mask.shape[0] if isinstance(batch, Minibatch) else None,
+        "slots": batch.mask.shape[1] if isinstance(batch, Minibatch) else None,
+        "words": found.words if isinstance(batch, Minibatch) else None,
+        **(batch.facts if batch and not isinstance(batch, Minibatch) else {}),
         "tensors": [
             {"name": each.name, "neutral": each.neutral, "shape": list(each.shape), "dtype": each.dtype}
             for each in found.tensors

@@ -18,7 +18,8 @@ Examples:
   blueprint verify trl_000003_*.safetensors
   blueprint verify dumps/ --fail-fast --plot run.png
 \b
-Exit codes: 0 no difference beyond rounding, 1 a difference, 2 wrong use, 3 a file cannot be read or not be computed with.
+Exit codes: 0 no difference beyond rounding, 1 a difference, 2 wrong use, 3 a file cannot be read or not be computed with,
+4 nothing could be compared.
 """
 IMPORT_EXAMPLES = """\b
 Examples:

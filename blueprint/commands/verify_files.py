@@ -47,7 +47,9 @@ def verify_files(files: Sequence[Path], options: VerifyOptions, as_json: bool, e
     console.say("\n\n".join(_json(verdict) if as_json else text_of_step(verdict, each) for verdict in found))
     if not all(verdict.agrees for verdict in found):
         sys.exit(door.DIFFERENCE)
-    sys.exit(door.UNREADABLE if any(verdict.unread for verdict in found) else 0)
+    if any(verdict.unread for verdict in found):
+        sys.exit(door.UNREADABLE)
+    sys.exit(0 if any(verdict.compared for verdict in found) else door.NOT_COMPARED)
 
 
 def _step_number(file: Path) -> int:

@@ -53,7 +53,9 @@ def verify_run(folder: Path, settings: VerifyOptions, options: RunOptions, as_js
     _write(summary, options)
     if summary.deviation:
         sys.exit(door.DIFFERENCE)
-    sys.exit(door.UNREADABLE if summary.counts[NOT_VERIFIED] else 0)
+    if summary.counts[NOT_VERIFIED]:
+        sys.exit(door.UNREADABLE)
+    sys.exit(0 if summary.compared else door.NOT_COMPARED)
 
 
 def _check(settings: VerifyOptions, options: RunOptions) -> None:

@@ -1,7 +1,7 @@
 """A dump of a training step, whichever library wrote it and in whichever format, under neutral names."""
 
 from blueprint.dumps.batch import Dump, Minibatch, Moments
-from blueprint.dumps.formats import SCHEMA, Array, MinibatchError, Raw, metadata_of, open_raw, require, save
+from blueprint.dumps.formats import SCHEMA, Array, MinibatchError, Raw, head_of, metadata_of, open_raw, require, save
 from blueprint.dumps.given import Given, rounding
 from blueprint.dumps.inspecting import Inspection, inspect
 from blueprint.dumps.mentioned import mentioned
@@ -15,11 +15,14 @@ from blueprint.dumps.metadata import (
     run_fields,
     whole_number,
 )
+from blueprint.dumps.names import NAMES as PPO_NAMES
 from blueprint.dumps.names import TENSOR, UNUSED, Names
 from blueprint.dumps.read import (
     DumpKind,
+    Needs,
     catalogue_of,
     dump_kinds,
+    is_foreign,
     minibatch_from,
     minibatch_of,
     naming,
@@ -37,6 +40,7 @@ __all__ = [
     "ENGINE",
     "METADATA",
     "PLACE_KEYS",
+    "PPO_NAMES",
     "SCHEMA",
     "SIDES",
     "TENSOR",
@@ -50,6 +54,7 @@ __all__ = [
     "MinibatchError",
     "Moments",
     "Names",
+    "Needs",
     "Place",
     "Raw",
     "Recognised",
@@ -59,8 +64,10 @@ __all__ = [
     "dump_kinds",
     "forward_option",
     "halves",
+    "head_of",
     "in_order",
     "inspect",
+    "is_foreign",
     "joined",
     "key_of",
     "mentioned",

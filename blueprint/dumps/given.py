@@ -141,14 +141,14 @@ def rounding(dtype: str) -> float:
     return _EPS.get(dtype, _EPS["float32"]) / 2 * LARGEST_LOGIT
 
 
-def check_numbers(batch: Minibatch) -> None:
+def check_numbers(batch: Minibatch, empty: bool = False) -> None:
     """Checks every tensor of numbers inside the mask.
 
-    One empty response among others is computed as the library computes it. Raises MinibatchError for no token at all, NaN or
-    infinity, a log-prob above 0 by more than rounding, or an entropy below it.
+    One empty response among others is computed as the library computes it; empty: also where all of them are. Raises
+    MinibatchError for no token at all, NaN or infinity, a log-prob above 0 by more than rounding, or an entropy below it.
     """
     require(
-        bool(batch.mask.any()),
+        empty or bool(batch.mask.any()),
         f"all {len(batch.mask)} responses are empty: the mask is 0 throughout; find out where it comes from first.",
     )
     for name, array in ((name, each) for name, each in batch.tensors.items() if each.dtype.kind == "f"):

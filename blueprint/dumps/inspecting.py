@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from blueprint.dumps.batch import Minibatch
-from blueprint.dumps.formats import MinibatchError, open_raw, require
+from blueprint.dumps.batch import Dump, Minibatch
+from blueprint.dumps.formats import MinibatchError, Raw, open_raw
 from blueprint.dumps.mentioned import Mentioned, mentioned
-from blueprint.dumps.names import NAMES, TENSOR
-from blueprint.dumps.read import kind_of_file, minibatch_of, naming
+from blueprint.dumps.names import AID, NAMES, TENSOR, UNUSED, Names, nearest
+from blueprint.dumps.read import DumpKind, kind_of_file, minibatch_of, naming
 from blueprint.dumps.recognise import METADATA, recognise
 from blueprint.workbooks.common.conventions.data import rlhf
 
@@ -61,13 +61,13 @@ class Inspection:
     preset: str | None
     mentioned: Mentioned
     unknown_metadata: tuple[str, ...]
-    batch: Minibatch | None
+    batch: Dump | None
     refusal: str
 
     @property
     def words(self) -> int:
         """How many tokens stand inside the mask."""
-        return 0 if self.batch is None else int(np.count_nonzero(self.batch.mask))
+        return int(np.count_nonzero(self.batch.mask)) if isinstance(self.batch, Minibatch) else 0
 
 
 def inspect(path: str | PathLike[str]) -> Inspection:
@@ -78,10 +78,8 @@ def inspect(path: str | PathLike[str]) -> Inspection:
     """
     raw = open_raw(Path(path))
     kind = kind_of_file(raw)
-    require(
-        kind.is_one is None,
-        f"{path}: {kind.called}, and no step of RLHF: blueprint verify says what of it is understood.",
-    )
+    if kind.is_one is not None:
+        return _of_kind(raw, kind, Path(path))
     with naming(Path(path)):
         found = recognise(raw)
         named = mentioned(raw.metadata, found.preset or found.library)
@@ -110,6 +108,63 @@ def inspect(path: str | PathLike[str]) -> Inspection:
         batch,
         refusal,
     )
+
+
+def _of_kind(raw: Raw, kind: DumpKind, path: Path) -> Inspection:
+    """Says what a dump of another kind than a step of RLHF holds; what of its metadata is not understood stands in its notes."""
+    dump, refusal = None, ""
+    try:
+        dump = kind.read(raw, path)
+    except MinibatchError as error:
+        refusal = str(error).removeprefix(f"{path}: ")
+    names, library = kind.names or NAMES, dump.library if dump else raw.metadata.get("library")
+    neutral = {name: _neutral(name, raw, names, library) for name in raw.tensors}
+    called = {each: name for name, each in neutral.items() if each not in (None, UNUSED)}
+    has, logged = {*called, *(dump.tensors if dump else ())}, dump.logged if dump else {}
+    known, version = names.spelled(TENSOR, AID), raw.metadata.get("version")
+    meanings = {row.name: row.meaning for row in names.rows if row.kind in (TENSOR, AID)}
+    said = dump.hyperparameters if dump else {}
+    settings = {key: each for key, each in said.items() if key.removeprefix("ppo.") == key or key[4:] not in said}
+    return Inspection(
+        str(path),
+        raw.format,
+        tuple(
+            Tensor(name, each, raw.tensors[name].shape, raw.dtypes[name], meanings.get(each, ""))
+            for each, name in called.items()
+        ),
+        tuple(name for name, each in neutral.items() if each == UNUSED),
+        {name: nearest(name, known) for name, each in neutral.items() if each is None},
+        tuple(row.name for row in names.rows if row.kind == TENSOR and row.name not in has),
+        {what: _fewest(what, kind, has) for what in kind.needs},
+        None if library is None else str(library),
+        str(version) if library and version is not None else None,
+        dump.preset if dump else None,
+        Mentioned(settings, logged, (), (), {}),
+        (),
+        dump,
+        refusal,
+    )
+
+
+def _neutral(name: str, raw: Raw, names: Names, library: str | None) -> str | None:
+    """Returns the neutral name of a tensor, or that it is not needed; None where nobody knows it."""
+    told = raw.metadata.get("names")
+    if isinstance(told, dict) and name in told:
+        return str(told[name])
+    meant = names.meant(TENSOR, name, library) or names.meant(AID, name, library)
+    return meant[0] if meant else UNUSED if name in names.spelled(UNUSED) else None
+
+
+def _fewest(what: str, kind: DumpKind, has: set[str]) -> tuple[str, ...]:
+    """Returns what is lacking for a quantity, of the set of names that lacks the fewest."""
+    lacking = []
+    for some in kind.needs[what]:
+        missing: list[str] = []
+        for each in some:
+            if each not in has:
+                missing += _fewest(each, kind, has) if each in kind.needs else [each]
+        lacking.append(tuple(dict.fromkeys(missing)))
+    return min(lacking, key=len)
 
 
 def _needs(preset: str | None, named: Mentioned) -> Mapping[str, tuple[str, ...]]:

@@ -1,12 +1,13 @@
 """Reads a dump of any kind, format and library: how kinds are told from each other, and a minibatch checked inside its mask."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 
 from blueprint.dumps.batch import Dump, Minibatch
+from blueprint.dumps.ends import behind_the_end
 from blueprint.dumps.formats import MinibatchError, Raw, open_raw, require
 from blueprint.dumps.given import check_numbers, without_critic
 from blueprint.dumps.mentioned import Mentioned, mentioned
@@ -19,6 +20,9 @@ from blueprint.quoting import unquoted
 from blueprint.workbooks.common.conventions.data import LIVE
 from blueprint.workbooks.registry import kind_named, kinds
 
+Needs = Mapping[str, Sequence[tuple[str, ...]]]
+"""By quantity, sets of names of tensors of which one is enough; a name that is itself a key may be recomputed first."""
+
 
 @dataclass(frozen=True)
 class DumpKind:
@@ -27,12 +31,16 @@ class DumpKind:
     called: how one is spoken of. catalogue: the presets by which it may be computed.
     is_one: tells by names and metadata whether a file is one; without it, a file is one that is none of the others.
     read: makes a dump of a file as it was read, and raises MinibatchError in a sentence that begins with the path.
+    names: its table of names, by which a file that holds none of them is told to be no dump; None where there is no table.
+    needs: what is computed of what, by quantity the sets of names of which one is enough; see `Needs`.
     """
 
     called: str
     catalogue: Callable[[], Catalogue]
     read: Callable[[Raw, Path], Dump]
     is_one: Callable[[Raw], bool] | None = None
+    names: Names | None = None
+    needs: Needs = field(default_factory=dict)
 
 
 def dump_kinds() -> list[DumpKind]:
@@ -44,6 +52,27 @@ def dump_kinds() -> list[DumpKind]:
 def kind_of_file(raw: Raw) -> DumpKind:
     """Returns which kind of dump a file is."""
     return next(each for each in dump_kinds() if each.is_one is None or each.is_one(raw))
+
+
+ROWS = 2
+"""Axes of what a step has, responses by tokens; a log has one number a line."""
+OF_A_PAIR = "[P]"
+"""The shape of what steps of pairs have, of which one line may hold numbers alone."""
+
+
+def is_foreign(head: Raw) -> bool:
+    """Whether a file is none of anybody's dumps, as a checkpoint or a log is: it holds nothing that any kind of dump has, nothing
+    that is spelled nearly so, and its metadata say nothing that those of dumps say. head: as `head_of` reads it.
+    """
+    tables = [each.names for each in dump_kinds()]
+    if not head.names or None in tables or set(METADATA) & head.metadata.keys():
+        return False
+    of_a_log = head.format == "jsonl" and all(each.ndim < ROWS for each in head.tensors.values())
+    aliases = [alias for table in tables if table for alias in table.aliases(TENSOR, AID)]
+    known = {alias.spelling for alias in aliases if not of_a_log or OF_A_PAIR in alias.row.shape}
+    if known & set(head.names):
+        return False
+    return of_a_log or head.format == "pickle" or not any(nearest(each, known) for each in head.names[:MOST_LOOKED_AT])
 
 
 def catalogue_of(dump: Dump) -> Catalogue:
@@ -89,20 +118,29 @@ def naming(path: Path) -> Iterator[None]:
         raise MinibatchError(f"{path}: {error}") from error
 
 
-def minibatch_of(raw: Raw, found: Recognised, named: Mentioned, path: str, critic: bool = True) -> Minibatch:
-    """Makes a minibatch of a file whose names are recognised; critic: whether one is expected in it.
+def minibatch_of(
+    raw: Raw, found: Recognised, named: Mentioned, path: str, critic: bool = True, empty: bool = False
+) -> Minibatch:
+    """Makes a minibatch of a file whose names are recognised; critic: whether one is expected in it; empty: whether it may be that
+    no response has a token.
 
     Raises:
         MinibatchError: as `read_dump`, without the path.
     """
     shaped = shape(raw, found)
-    check_numbers(shaped)
+    check_numbers(shaped, empty)
     return replace(
         shaped,
         path=path,
         library=found.library,
         preset=found.preset,
-        notes=(*found.notes, *shaped.notes, *(without_critic(shaped.tensors) if critic else ()), *named.notes),
+        notes=(
+            *found.notes,
+            *shaped.notes,
+            *behind_the_end(shaped),
+            *(without_critic(shaped.tensors) if critic else ()),
+            *named.notes,
+        ),
         old_from=forward_option(raw.metadata, "logprobs_old_from"),
         forward_dtype=forward_option(raw.metadata, "forward_dtype"),
         share=share_of(raw.metadata),

@@ -59,7 +59,11 @@ def _first(verdict: Verdict, first: Line) -> Iterator[str]:
 
 def _nothing_logged(verdict: Verdict) -> Iterator[str]:
     found = verdict.replayed
-    yield f"{found.batch.path} has no results that could be compared: no rewards, advantages, returns or logged numbers."
+    yield (
+        f"{found.batch.path}: nothing could be compared, since what was logged takes more than the file has."
+        if verdict.uncompared
+        else f"{found.batch.path} has no results that could be compared: no rewards, advantages, returns or logged numbers."
+    )
     yield from (f"  {name}, recomputed: {found.numbers[name]:.9g}" for name in LOSSES if name in found.numbers)
 
 
@@ -111,7 +115,7 @@ def _first_of_step(found: StepVerdict, first: StepLine) -> Iterator[str]:
     same = " and ".join(only_in(first.deviating, [each.verdict.replayed.batch for each in found.parts]))
     yield f"  It deviates in {len(first.deviating)} of {first.files} files{f', all of {same}' if same else ''}."
     if first.line.says == DIFFERS and not first.early:
-        yield from explanations(found.causes, [each.line for each in found.lines])
+        yield from explanations(found.causes, [each.line for each in found.lines], files=len(found.parts))
     yield from others([each.line for each in found.lines if each != first and not each.early], "the files' own")
 
 
@@ -158,7 +162,7 @@ def data_of(verdict: Verdict) -> dict[str, Any]:
     return {
         "file": found.batch.path,
         "preset": verdict.preset,
-        "agrees": all(line.says == AGREES for line in verdict.lines),
+        "agrees": all(line.says == AGREES for line in verdict.lines) if verdict.compared else None,
         "deviates": not verdict.agrees,
         **found.batch.facts,
         "quantities": [quantity_data(line) for line in verdict.lines],
@@ -177,7 +181,7 @@ def data_of_step(found: StepVerdict) -> dict[str, Any]:
     first, files = found.first, [data_of(part.verdict) for part in found.parts]
     return {
         "step": found.step,
-        "agrees": all(file["agrees"] for file in files),
+        "agrees": all(file["agrees"] for file in files if file["agrees"] is not None) if found.compared else None,
         "deviates": not found.agrees,
         **found.parts[0].verdict.replayed.batch.facts,
         "quantities": [_of_step(each) for each in found.lines],

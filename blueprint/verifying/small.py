@@ -25,12 +25,14 @@ class Try(NamedTuple):
     """Something that may have been done otherwise: how a report puts it, and what is computed then; in_loss: in losses alone.
 
     ways: what no setting says, as the kind's `recompute` reads it; "whole" where it is done over all files of the step.
+    fitted: whether it is a number that the file itself gave away.
     """
 
     label: str
     settings: Settings
     ways: Ways = PLAIN
     in_loss: bool = False
+    fitted: bool = False
 
 
 class Recompute(Protocol):

@@ -12,6 +12,7 @@ from blueprint.verifying.case import Prepared, Verified, match_of
 from blueprint.verifying.lines import DIFFERS, Line, StepLine
 from blueprint.verifying.logged import ALL, TENSORS
 from blueprint.verifying.parts import BATCH, MICROBATCH, MINIBATCH, RANK, WHITENED_ROWS, Scope, group_of, share_among
+from blueprint.verifying.step_tested import in_all_files
 from blueprint.verifying.verdict import Match, Verdict
 
 PARTS = Scope("", shares=True)
@@ -25,20 +26,13 @@ def causes_in_step(step: Verified, first: StepLine) -> tuple[Match, ...]:
         return ()
     at = next(each for each in step.prepared if each.batch.path == first.first[1].path)
     if ALL[first.name] not in TENSORS:
-        return tuple(_divided_otherwise(step, first.name)) or step.case.verified(at, explain=True).causes
-    found = tuple(_whitened_over_others(step, first, at)) or _likeliest(step, first, _of_joined(step, first, at))
-    wrong = (each.line.compared for each in step.lines if each.line.says == DIFFERS)
-    still = {each.name: each.largest for each in wrong if each.logged is not None}
-    return tuple(replace(each, still=tuple((dict(each.still) | still).items())) for each in found)
+        return tuple(_divided_otherwise(step, first.name)) or in_all_files(step, first, at, _in_one)
+    return tuple(_whitened_over_others(step, first, at)) or in_all_files(step, first, at, _of_joined)
 
 
-def _likeliest(step: Verified, first: StepLine, found: tuple[Match, ...]) -> tuple[Match, ...]:
-    """Returns, of several settings that explain the joined rows, those with which all that was logged agrees, if some are."""
-    if len(found) == 1:
-        return found
-    cases = {each.said: step.case.under(each.changes) for each in found if each.changes}
-    left = {said: match_of(said, map(case.verified, case.prepared()), first.name).still for said, case in cases.items()}
-    return tuple(each for each in found if left.get(each.said) == ()) or found
+def _in_one(step: Verified, first: StepLine, at: Prepared) -> tuple[Match, ...]:
+    """Returns what explains a number in a file."""
+    return step.case.verified(at, explain=True).causes
 
 
 def _of_joined(step: Verified, first: StepLine, at: Prepared) -> tuple[Match, ...]:

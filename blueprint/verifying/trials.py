@@ -4,7 +4,8 @@ A kind brings a `Trial`: how its dump is computed under other settings or with a
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from blueprint.dumps import Array
@@ -47,6 +48,49 @@ class Trial(Protocol):
         """
 
 
+class Evidence(Protocol):
+    """What a cause is held against: one file, or all files of a step."""
+
+    def explains(self, each: Any, name: str) -> bool:
+        """Tells whether a quantity agrees with a cause, made again from the files' own rows before it."""
+
+    def match(self, each: Any, name: str) -> Match:
+        """Returns a cause with what deviates although everything was done so."""
+
+
+@dataclass(frozen=True)
+class OfFile:
+    """A file by itself."""
+
+    trial: Trial
+
+    @cached_property
+    def straight(self) -> Mapping[str, Compared]:
+        """What the file comes to as it is."""
+        return self.trial.compared()
+
+    def explains(self, each: Labelled, name: str) -> bool:
+        """Tells whether a quantity agrees with a cause, made again from the file's own rows before it."""
+        trial = self.trial
+        before = {key: value for key, value in trial.given.items() if key in trial.quantities[name].after}
+        found = trial.compared(each, before, name)
+        return name in found and found[name].agrees
+
+    def match(self, each: Labelled, name: str) -> Match:
+        """Returns a cause with what deviates although everything was done so."""
+        compared = self.under(each)
+        return Match(each.label, compared[name].largest, deviating(compared))
+
+    def under(self, each: Labelled) -> Mapping[str, Compared]:
+        """Compares with everything done so; what cannot be computed then stays as it is, and is not taken to agree."""
+        return {**self.straight, **self.trial.compared(each)}
+
+
+def deviating(compared: Mapping[str, Compared]) -> tuple[tuple[str, float], ...]:
+    """Returns what does not agree, and by how much."""
+    return tuple((each.name, each.largest) for each in compared.values() if not each.agrees)
+
+
 class Judged(NamedTuple):
     """What is said of each quantity, the first that deviates, and what explains it."""
 
@@ -77,33 +121,25 @@ def judged(
     lines = [replace(line, says=NEEDS_OTHERS, within={}) if line.compared.name in open_ else line for line in lines]
     first, causes = first_of(lines), NOTHING
     if first is not None and first.says == DIFFERS:
-        causes = causes_of(trial, tries(first.compared.name), first.compared.name, most)
+        causes = causes_of(OfFile(trial), tries(first.compared.name), first.compared.name, most)
         if causes.matches and causes.matches[0].rest:
             lines = [line if settled(line) or line == first else following(line) for line in lines]
     return Judged(lines, first, causes)
 
 
-def causes_of(trial: Trial, tries: Iterable[Sequence[Labelled]], name: str, most: int | None = None) -> Causes:
-    """Returns what explains a deviation: tried on that quantity alone, from the file's own rows before it, then on the rest."""
-    found, tried, known = list[Match](), 0, 0
+def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str, most: int | None = None) -> Causes:
+    """Returns what explains a deviation and leaves the least: tried on that quantity alone, from the files' own rows before it,
+    then on the rest."""
+    best, tried, known = list[Match](), 0, 0
     for stage in tries:
         here = stage if most is None else stage[: max(0, most - tried)]
         tried, known = tried + len(here), known + len(stage)
-        found += [_match(trial, each, name) for each in here if _explains(trial, each, name)]
-        if any(each.rest for each in found):
+        found = [evidence.match(each, name) for each in here if evidence.explains(each, name)]
+        fewest = min((len(each.still) for each in found), default=0)
+        if found and (
+            not best or fewest < len(best[0].still)
+        ):  # what a later stage explains no better is farther fetched
+            best = [each for each in found if len(each.still) == fewest]
+        if any(each.rest for each in best):
             break
-    best: Sequence[Match] = [each for each in found if each.rest] or sorted(found, key=lambda match: len(match.still))
     return Causes(tuple(best), tried, known, "None of the known mistakes that were tried explains it.")
-
-
-def _explains(trial: Trial, each: Labelled, name: str) -> bool:
-    before = {key: value for key, value in trial.given.items() if key in trial.quantities[name].after}
-    found = trial.compared(each, before, name)
-    return name in found and found[name].agrees
-
-
-def _match(trial: Trial, each: Labelled, name: str) -> Match:
-    """Returns a cause with what deviates although everything was done so."""
-    compared = trial.compared(each)
-    still = tuple((one.name, one.largest) for one in compared.values() if not one.agrees)
-    return Match(each.label, compared[name].largest, still)

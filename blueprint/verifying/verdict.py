@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from blueprint.dumps import Array, Dump
 from blueprint.verifying.first import First
-from blueprint.verifying.lines import Line, StepLine
+from blueprint.verifying.lines import NEEDS_OTHERS, Line, StepLine
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions
 from blueprint.verifying.tiled_passes import Watch
 from blueprint.workbooks.registry import kind_named
@@ -25,7 +25,8 @@ class Match:
 
     largest: the largest difference that is left of the quantity. still: what else deviates then, and by how much, by name.
     rank: how far-fetched it is, from 0; beyond: whether it is the mean and deviation of another batch; see
-        `neighbours.Neighbour`. changes: the settings that it changes.
+        `neighbours.Neighbour`. changes: the settings that it changes. tried_on: so many of the files that deviate it was
+        tried on, where that are not all of them; else 0.
     """
 
     said: str
@@ -34,6 +35,7 @@ class Match:
     rank: int = 0
     beyond: bool = False
     changes: Settings = field(default_factory=dict)
+    tried_on: int = 0
 
     @property
     def rest(self) -> bool:
@@ -100,6 +102,11 @@ class Verdict:
         """Whether every logged number that could be compared agrees."""
         return self.first is None
 
+    @property
+    def compared(self) -> bool:
+        """Whether anything could be compared at all."""
+        return any(line.says != NEEDS_OTHERS for line in self.lines)
+
 
 @dataclass(frozen=True)
 class Part:
@@ -134,6 +141,11 @@ class StepVerdict:
     def agrees(self) -> bool:
         """Whether every logged number of every file that could be compared agrees."""
         return self.first is None
+
+    @property
+    def compared(self) -> bool:
+        """Whether anything could be compared at all, in any file."""
+        return any(part.verdict.compared for part in self.parts)
 
 
 class ViewOptions(NamedTuple):

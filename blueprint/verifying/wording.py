@@ -57,21 +57,23 @@ def others(lines: Sequence[Line], own: str) -> Iterator[str]:
 
 
 def explanations(
-    causes: Sequence[Match], lines: Sequence[Line], unexplained: str = NOTHING.unexplained
+    causes: Sequence[Match], lines: Sequence[Line], unexplained: str = NOTHING.unexplained, files: int = 1
 ) -> Iterator[str]:
-    """Says what explains a deviation, and what then still deviates; lines: all that was logged."""
+    """Says what explains a deviation, and what then still deviates; lines: all that was logged, in so many files."""
     if not causes:
         yield f"  {unexplained}"
     for each in causes[:MOST_CAUSES]:
-        yield f"  It matches with {each.said}{_rest(lines, each)}"
+        yield f"  It matches with {each.said}{_rest(lines, each, files)}"
     if len(causes) > MOST_CAUSES:
         yield f"  … and with {len(causes) - MOST_CAUSES} others: this file cannot tell them apart."
 
 
-def _rest(lines: Sequence[Line], match: Match) -> str:
-    """Says whether everything else agrees then, or what does not, and by how much."""
+def _rest(lines: Sequence[Line], match: Match, files: int) -> str:
+    """Says whether everything else agrees then, in which files that was tested, or what does not agree, and by how much."""
+    if match.rest and match.tried_on:
+        return f"; it was tried on {match.tried_on} of the files that deviate, and everything else in them agrees then, too."
     if match.rest:
-        return "; then everything else agrees, too."
+        return f"; then everything else agrees, too{f', in all {files} files' if files > 1 else ''}."
     called = {line.compared.name: line.called for line in lines}
     named = [f"{called.get(name, name)} (by {largest:.2g})" for name, largest in match.still[:MOST_STILL]]
     more = len(match.still) - len(named)
@@ -84,6 +86,9 @@ def summary(lines: Sequence[Line]) -> str:
     count = len(lines) - coarse - open_
     agree = f"{count} agree{'s' if count == 1 else ''}"
     too_coarse = f"{coarse} {'is' if coarse == 1 else 'are'} too coarse to tell"
+    if open_ and not count and not coarse:
+        every = "the one logged quantity is" if open_ == 1 else f"all {open_} logged quantities are"
+        return f"Nothing could be compared: {every} left open."
     if open_:
         return f"{agree}, {open_} {'is' if open_ == 1 else 'are'} left open{f', {too_coarse}' if coarse else ''}."
     if not coarse:

@@ -17,10 +17,12 @@ from tests.hooks.trl_formulas import (
     Written,
     advantages,
     averaged,
+    bonus,
     kl,
     objective,
     otherwise,
     ratio,
+    weighted,
 )
 
 
@@ -100,6 +102,10 @@ def with_settings(**more: float | str | bool | None) -> Formulas:
         kl=lambda above, r, use: kl(above, r, {**use, **more}),
         averaged=lambda loss, mask, file: averaged(loss, mask, file._replace(settings={**file.settings, **more})),
     )
+
+
+def summed_first(scores: Array, use: Use) -> Array:
+    return advantages(weighted(scores, use).reshape(-1, use["num_generations"]), use).ravel()
 
 
 def per_token(loss: Array, mask: Array, file: Written) -> float:
@@ -193,5 +199,19 @@ MISTAKES = {
     "k1 for k3": Mistake(GRPO, "kl.mean_new", "kl.estimator = k1", kl_by("k1")),
     "k2 for k3": Mistake(GRPO, "kl.mean_new", "kl.estimator = k2", kl_by("k2")),
     "the KL the other way round": Mistake(GRPO, "kl.mean_new", "the KL the other way round", kl_by("swapped")),
+    "k1 for k3, where a microbatch splits its groups unevenly": Mistake(
+        "trl_grpo/uneven", "kl.mean_new", "kl.estimator = k1", otherwise(kl=lambda above, r, use: -above * r)),
+    "the ratio is inverted, where a microbatch splits its groups unevenly": Mistake(
+        "trl_grpo/uneven", "kl.mean_new", "", swapped("per_token_logps", "old_per_token_logps")),
+    "the quantile of the entropy forgotten": Mistake("trl_grpo/quantile", "total_loss", "loss.entropy_least = off",
+                                                     otherwise(unsure=lambda t, use: t["completion_mask"])),
+    "k1 for k3, among tokens of most entropy": Mistake("trl_grpo/quantile", "kl.mean_new", "kl.estimator = k1",
+                                                       otherwise(kl=lambda above, r, use: -above * r)),
+    "the bonus of entropy added": Mistake("trl_grpo/bonus", "total_loss", "the entropy added to the loss, not taken off",
+                                          otherwise(bonus=lambda file: -bonus(file))),
+    "the bonus of entropy forgotten": Mistake("trl_grpo/bonus", "total_loss", "loss.ent_coef = 0",
+                                              otherwise(bonus=lambda file: 0.0)),
+    "functions added up before they are normalised": Mistake(
+        "trl_grpo/apart", "advantages", "", otherwise(each_normalised=summed_first)),
     "k3 without − 1": Mistake(GRPO, "kl.mean_new", "", kl_by("plus")),
 }  # fmt: skip

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from blueprint.verifying import NOTHING, verify_step
+from blueprint.verifying import NOTHING, VerifyOptions, choose, read_dumps, verify_step
+from blueprint.workbooks.grpo.dumps import GroupedStep
+from blueprint.workbooks.grpo.verifying.joining import together
+from blueprint.workbooks.grpo.verifying.verify import trial_of
 from tests.hooks.planted_groups import GRPO, MISTAKES
 from tests.hooks.trl_formulas import TRL, Formulas, Tensors, Written, read
 
@@ -74,6 +78,24 @@ def test_what_a_run_of_trl_did_is_named_where_its_file_does_not_say_it(
     assert found.first is not None
     assert found.first.name == first
     assert any(cause in each.said for each in found.causes), [each.said for each in found.causes]
+
+
+def test_every_cause_is_computed_where_groups_are_split_unevenly() -> None:
+    """Microbatches of 3 responses have two to one prompt and one to another; one of 4 has three and one."""
+    dumps = [
+        each
+        for each in read_dumps(sorted((REAL / "trl_grpo" / "uneven").iterdir()))[0]
+        if isinstance(each, GroupedStep)
+    ]
+    first = [each for each in dumps if each.place and each.place.epoch == 0]
+    mixed = replace(together(first).some(np.array([0, 1, 9, 2])), logged=first[0].logged)
+    for batch in [*first, mixed]:
+        assert len(set(batch.sizes)) > 1
+        trial = trial_of(batch, choose(batch, VerifyOptions()).values, VerifyOptions(), None)
+        tried = [each for name in ("kl.mean_new", "total_loss") for stage in trial.tries(name) for each in stage]
+        assert len(tried) > 100
+        for each in tried:
+            assert "entropy" in trial.compared(each)
 
 
 def test_advantages_that_are_not_detached_change_no_value() -> None:

@@ -113,6 +113,35 @@ def averaged(loss: Array, mask: Array, file: Written) -> float:
     return float(sums.sum() / float(file.said.get("batch_num_tokens", mask.sum())))
 
 
+def each_normalised(scores: Array, use: Use) -> Array:
+    """Returns the advantages [B] of rewards [B, K] of which each is normalised within the group, then their sum over the batch."""
+    grouped = scores.reshape(-1, use["num_generations"], scores.shape[1])
+    count = (~np.isnan(grouped)).sum(1, keepdims=True)
+    mean = np.nansum(grouped, 1, keepdims=True) / np.where(count > 0, count, np.nan)
+    deviation = np.sqrt(np.nansum((grouped - mean) ** 2, 1, keepdims=True) / np.where(count > 1, count - 1, np.nan))
+    rewards = np.nansum(((grouped - mean) / (deviation + 1e-4)).reshape(scores.shape) * use["reward_weights"], axis=1)
+    return np.asarray((rewards - rewards.mean()) / (rewards.std(ddof=1) + 1e-4))
+
+
+def unsure(tensors: Tensors, use: Use) -> Array:
+    """Returns 1 on the tokens of most entropy, as many as `top_entropy_quantile` says; torch.quantile, in float32."""
+    mask, share = tensors["completion_mask"], use.get("top_entropy_quantile", 1.0)
+    entropy = np.sort(tensors["entropies"][mask > 0].astype(np.float32))
+    if share >= 1 or not len(entropy):
+        return mask
+    rank = np.float32(1 - share) * np.float32(len(entropy) - 1)
+    low, high = entropy[int(np.floor(rank))], entropy[int(np.ceil(rank))]
+    least = low + (rank - np.floor(rank)) * (high - low)
+    return mask * (tensors["entropies"].astype(np.float32) >= np.float32(least))
+
+
+def bonus(file: Written) -> float:
+    """Returns what is taken off the loss for entropy; of losses that are shares it is divided by the microbatches."""
+    counts, coef = unsure(file.tensors, file.settings), file.settings.get("entropy_coef") or 0.0
+    parts = int(file.said["microbatches"]) if "batch_num_tokens" in file.said else 1
+    return float(coef * (file.tensors["entropies"] * counts).sum() / max(counts.sum(), 1) / parts)
+
+
 def unchanged(tensors: Tensors) -> Tensors:
     return tensors
 
@@ -128,10 +157,15 @@ class Formulas:
     objective: Callable[[Array, Array, Array, Use], Array] = objective
     kl: Callable[[Array, Array, Use], Array] = kl
     averaged: Callable[[Array, Array, Written], float] = averaged
+    each_normalised: Callable[[Array, Use], Array] = each_normalised
+    unsure: Callable[[Tensors, Use], Array] = unsure
+    bonus: Callable[[Written], float] = bonus
 
     def all_advantages(self, files: Sequence[Written]) -> Array:
         """Returns the advantages of a generation, [B], from files of one pass over it."""
         use = files[0].settings
+        if use.get("multi_objective_aggregation") == "normalize_then_sum":
+            return self.each_normalised(of_pass(files, "rewards_per_func"), use)
         rewards = self.weighted(of_pass(files, "rewards_per_func"), use)
         if is_rloo(use) and use["beta"]:
             apart = of_pass(files, "old_per_token_logps") - of_pass(files, "ref_per_token_logps")
@@ -144,11 +178,12 @@ class Formulas:
         mask, new, of = t["completion_mask"], t["per_token_logps"], t["advantages"][:, None]
         r = self.ratio(new - t.get("old_per_token_logps", new), mask, use)
         loss, more = self.objective(r, of, new, use), {}
+        loss = loss if is_rloo(use) else loss * self.unsure(t, use)
         if use["beta"] and not is_rloo(use):
             to_reference = self.kl(t["ref_per_token_logps"] - new, r, use)
             loss = loss + use["beta"] * to_reference
             more["kl"] = float((to_reference * mask).sum() / max(mask.sum(), 1))
-        return {"loss": self.averaged(loss, mask, file), **more}
+        return {"loss": self.averaged(loss, mask, file) - self.bonus(file), **more}
 
     def written(self, files: Sequence[Written]) -> list[Written]:
         """Returns what the hook would have written of these files, had the trainer computed so; other metrics are left out."""

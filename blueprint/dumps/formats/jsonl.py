@@ -40,6 +40,8 @@ def read_jsonl(path: Path, into: Raw, head_only: bool) -> None:
             require(isinstance(found[WHOLE], dict), f"{where}, {WHOLE}: expected an object {{…}}.")
             into.metadata = found[WHOLE]
         if head_only:
+            lines.add_to(into)
+            into.names = tuple(lines.rows)
             return
     lines.add_to(into)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from blueprint.dumps.formats.jsonl import read_jsonl
 from blueprint.dumps.formats.parquet import read_parquet
+from blueprint.dumps.formats.pickled import texts_of
 from blueprint.dumps.formats.raw import MinibatchError, Raw, require
 from blueprint.dumps.formats.safetensors_file import read_safetensors
 from blueprint.dumps.formats.zipped import read_npz, read_torch
@@ -61,6 +62,19 @@ def metadata_of(path: Path) -> dict[str, Any]:
         MinibatchError: as `open_raw`, as far as what comes before the tensors shows it.
     """
     return _read(path, head_only=True).metadata
+
+
+def head_of(path: Path) -> Raw:
+    """Returns what a file says of itself and the names of what it holds, without reading its tensors; of a pickle the texts in it.
+
+    Nothing is unpickled. Raises MinibatchError as `metadata_of`, but for a pickle.
+    """
+    try:
+        return _read(path, head_only=True)
+    except MinibatchError:
+        if (texts := texts_of(path)) is None:
+            raise
+        return Raw(format="pickle", size=path.stat().st_size, names=texts)
 
 
 def _read(path: Path, head_only: bool) -> Raw:

@@ -33,6 +33,7 @@ def read_parquet(path: Path, into: Raw, head_only: bool) -> None:
         raise MinibatchError("parquet files need pyarrow: pip install pyarrow.") from error
     try:
         with parquet.ParquetFile(path, thrift_string_size_limit=LONGEST_HEADER) as file:
+            into.names = tuple(file.schema_arrow.names)
             if not head_only:
                 _check_size(file.metadata, into.size)
                 _read_columns(file, into)

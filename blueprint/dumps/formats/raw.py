@@ -38,6 +38,7 @@ class Raw:
     lengths: by name, [B], how many entries each row had, for names that were ragged lists.
     texts: by name, columns of text, one per row. metadata: a dictionary as JSON has it.
     format: what the content was: "safetensors", "npz", "jsonl", "parquet" or "torch". size: bytes of the file.
+    names: what the head says that it holds, where only that was read; empty where the head does not tell.
     """
 
     tensors: dict[str, Array] = field(default_factory=dict)
@@ -47,6 +48,7 @@ class Raw:
     metadata: dict[str, Any] = field(default_factory=dict)
     format: str = ""
     size: int = 0
+    names: tuple[str, ...] = ()
 
     def add(self, name: str, array: Array, dtype: str | None = None) -> None:
         """Adds numbers, half precision as float32. dtype: what they were in the file, where the array is of another.

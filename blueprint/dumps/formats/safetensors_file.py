@@ -51,7 +51,7 @@ def read_safetensors(path: Path, into: Raw, head_only: bool) -> None:
             _check_places(tensors, into.size - begin)
             for tensor in tensors:
                 into.add(tensor.name, tensor.read(file, begin), tensor.dtype)
-    into.metadata = from_strings(strings)
+    into.metadata, into.names = from_strings(strings), tuple(header)
 
 
 def _header(file: BufferedReader, size: int) -> dict[str, Any]:

@@ -32,6 +32,7 @@ def read_npz(path: Path, into: Raw, head_only: bool) -> None:
     """
     with zipfile.ZipFile(path) as file:
         entries = [each for each in file.infolist() if each.filename.endswith(".npy")]
+        into.names = tuple(each.filename.removesuffix(".npy") for each in entries)
         if head_only:
             entries = [each for each in entries if each.filename == f"{WHOLE}.npy"][:1]
         check_total(sum(entry.file_size for entry in entries), into.size)
@@ -114,6 +115,7 @@ def read_torch(path: Path, into: Raw, head_only: bool) -> None:
     found = _loaded(path, into.size, head_only)
     into.metadata = found.pop(WHOLE, {})
     require(isinstance(into.metadata, dict), f"{WHOLE}: found {type(into.metadata).__name__}, expected a dictionary.")
+    into.names = tuple(str(key) for key in found)
     if not head_only:
         _add_all(found, into)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from blueprint.dumps import MinibatchError, metadata_of, whole_number
+from blueprint.dumps import MinibatchError, Raw, head_of, is_foreign, whole_number
 from blueprint.quoting import unquoted
 from blueprint.verifying.runs.ledger import is_ledger
 from blueprint.verifying.runs.step import File, Step
@@ -28,7 +28,7 @@ class Found:
     """What a folder holds.
 
     steps: in order; behind them files without a number, by their names.
-    skipped: files that are no dumps.
+    skipped: files that do not end as dumps do. foreign: files that do, and hold nothing of a training step, as a checkpoint.
     by_name: files whose step their metadata do not say, so that it was taken from their names, or from nowhere.
     """
 
@@ -36,6 +36,7 @@ class Found:
     steps: tuple[Step, ...]
     skipped: tuple[str, ...]
     by_name: tuple[str, ...]
+    foreign: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -43,6 +44,7 @@ class Found:
         found = (
             (self.by_name, "no step in the metadata: taken from the name"),
             (self.skipped, "no ending of a dump: left aside"),
+            (self.foreign, "nothing of a training step inside, as a checkpoint has: left aside"),
         )
         return tuple(
             f"{len(names):,} {'file has' if len(names) == 1 else 'files have'} {what} ({_some(names)})"
@@ -56,17 +58,23 @@ def find(folder: Path, only: str | None = None) -> Found:
 
     only: a pattern that names must fit, such as "rank_0*"; then those are dumps whatever they end with.
     """
-    numbers, skipped = dict[str, int | None](), []
+    numbers, skipped, foreign = dict[str, int | None](), list[str](), list[str]()
     for path in _files_in(folder):
         name = path.relative_to(folder).as_posix()
         if is_ledger(path) or (only and not fnmatch(name, only) and not fnmatch(path.name, only)):
             continue
-        if only or path.suffix.lower() in ENDINGS:
-            numbers[name] = _step_of(path)
-        else:
+        if not only and path.suffix.lower() not in ENDINGS:
             skipped.append(name)
+            continue
+        head = _head_of(path)
+        if head is not None and is_foreign(head):
+            foreign.append(name)
+        else:
+            numbers[name] = None if head is None else _step_of(head)
     by_name = tuple(name for name, number in numbers.items() if number is None)
-    return Found(folder, tuple(_steps(folder, numbers | numbers_in(by_name, numbers))), tuple(skipped), by_name)
+    return Found(
+        folder, tuple(_steps(folder, numbers | numbers_in(by_name, numbers))), tuple(skipped), by_name, tuple(foreign)
+    )
 
 
 def _steps(folder: Path, numbers: Mapping[str, int | None]) -> Iterator[Step]:
@@ -87,10 +95,18 @@ def _files_in(folder: Path) -> Iterator[Path]:
         yield from (Path(at, name) for name in sorted(names, key=natural) if not name.startswith("."))
 
 
-def _step_of(path: Path) -> int | None:
-    """Returns the step that the head of a dump says; of a damaged one none, and verifying it will say what is wrong."""
+def _head_of(path: Path) -> Raw | None:
+    """Returns the head of a file; of a damaged one none, and verifying it will say what is wrong."""
     try:
-        step = metadata_of(path).get("step")
+        return head_of(path)
+    except MinibatchError:
+        return None
+
+
+def _step_of(head: Raw) -> int | None:
+    """Returns the step that the head of a dump says."""
+    try:
+        step = head.metadata.get("step")
         return None if step is None else whole_number(step, "step", 0)
     except MinibatchError:
         return None

@@ -73,6 +73,11 @@ class Summary:
         return Counter(step.outcome for step in self.steps)
 
     @property
+    def compared(self) -> bool:
+        """Whether anything could be compared in any step."""
+        return any(self.counts[outcome] for outcome in (AGREES, TOO_COARSE, DIFFERS))
+
+    @property
     def quantities(self) -> dict[str, list[StepSummary]]:
         """The steps in which each quantity deviates, by itself or because another does."""
         return {

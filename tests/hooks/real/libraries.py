@@ -36,7 +36,8 @@ RUNS = {
     "trl_1_12": Run("trl", "trl==1.12.0", _TORCH, ("TRL",), ("float32", "bfloat16")),
     "trl_grpo": Run(
         "trl", "trl==1.16.0", _TORCH, ("TRL GRPO, rewards", "TRL GRPO"),
-        ("dapo", "grpo", "dr_grpo", "bnpo", "sequence", "cispo", "first", "batch", "functions", "masked"),
+        ("dapo", "grpo", "dr_grpo", "bnpo", "sequence", "cispo", "first", "batch", "functions", "masked", "cut", "uneven",
+         "quantile", "bonus", "apart"),
         groups=True,
     ),
     "trl_rloo": Run(

@@ -13,6 +13,7 @@ from blueprint.dumps import (
     DumpKind,
     MinibatchError,
     Names,
+    Needs,
     Raw,
     mentioned,
     names_in_metadata,
@@ -26,6 +27,14 @@ from blueprint.workbooks.classic_ppo.dumps.rollout import OF_MINIBATCH, Rollout,
 from blueprint.workbooks.classic_ppo.schema import CLASSIC, classic_presets
 
 NAMES = Names(Path(__file__).parent / "names.csv", CLASSIC)
+NEEDS: Needs = {
+    "advantages, returns": (("rewards", "values_old", "done"), ("rewards", "values_old", "episode_starts")),
+    "ratio, approximate KL": (("logprobs_old", "logprobs_new"),),
+    "policy loss, clip fraction": (("logprobs_new", "advantages, returns"),),
+    "value loss": (("values_new", "advantages, returns"),),
+    "mean entropy": (("entropy",),),
+}
+"""What is computed of what."""
 SPELLED = {"stable_baselines3": "sb3", "stablebaselines3": "sb3", "stable_baselines": "sb3"}
 """What people call a library, where it is not the name of its column."""
 METADATA = (
@@ -128,4 +137,4 @@ def _check_finite(tensors: dict[str, Array], called: dict[str, str]) -> None:
             )
 
 
-DUMPS = DumpKind("a rollout of classic PPO", classic_presets, rollout_of, is_rollout)
+DUMPS = DumpKind("a rollout of classic PPO", classic_presets, rollout_of, is_rollout, NAMES, NEEDS)

@@ -11,6 +11,7 @@ from blueprint.dumps import (
     DumpKind,
     MinibatchError,
     Names,
+    Needs,
     Raw,
     mentioned,
     naming,
@@ -27,6 +28,16 @@ from blueprint.workbooks.dpo.schema import DPO, dpo_presets
 NAMES = Names(Path(__file__).parent / "names.csv", DPO)
 COUNTED = "num_tokens"
 """What TRL logs of all steps so far together, of which one file says nothing."""
+
+
+POLICY, REFERENCE = "log-probs of responses", "those of the reference"
+NEEDS: Needs = {
+    POLICY: (("chosen.logp", "rejected.logp"), ("logprobs", "mask")),
+    REFERENCE: (("chosen.logp_ref", "rejected.logp_ref"), ("logprobs_ref", "mask")),
+    "rewards, margins, accuracy": ((POLICY, REFERENCE),),
+    "loss": ((POLICY, REFERENCE),),
+}
+"""What is computed of what; losses without a reference take the first alone."""
 
 
 def is_pairs(raw: Raw) -> bool:
@@ -105,4 +116,4 @@ def _preset(metadata: dict[str, Any], library: str | None) -> str | None:
     return name if name in dpo_presets().presets else None
 
 
-DUMPS = DumpKind("a step of DPO", dpo_presets, step_of, is_pairs)
+DUMPS = DumpKind("a step of DPO", dpo_presets, step_of, is_pairs, NAMES, NEEDS)

@@ -82,7 +82,8 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
     """
     yield [*_slips(batch, settings, name, whole), *_conventions(settings, name)]
     if "logp" not in name:
-        yield [Try(_said(key, value), {**settings, key: value}) for key, value in fitted(batch, settings, name, given)]
+        own = fitted(batch, settings, name, given)
+        yield [Try(_said(key, value), {**settings, key: value}, fitted=True) for key, value in own]
     if name in LOSSES:
         yield list(_presets(settings))
         yield list(_pairs(settings))

@@ -13,6 +13,7 @@ from blueprint.dumps import (
     Given,
     Minibatch,
     Names,
+    Needs,
     Raw,
     Recognised,
     mentioned,
@@ -27,7 +28,17 @@ from blueprint.dumps import (
 from blueprint.inputs.errors import NumbersError
 from blueprint.quoting import unquoted
 from blueprint.workbooks.grpo.dumps.groups import groups_of
-from blueprint.workbooks.grpo.dumps.said import ALGORITHM, SIZES, WEIGHTS, algorithm_of, hyperparameter, settings_said
+from blueprint.workbooks.grpo.dumps.said import (
+    ALGORITHM,
+    SIZES,
+    WEIGHTS,
+    algorithm_of,
+    hyperparameter,
+    is_normalised,
+    may_be_empty,
+    settings_said,
+    unsure_of,
+)
 from blueprint.workbooks.grpo.dumps.step import GroupedStep
 from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
 
@@ -35,6 +46,17 @@ NAMES = Names(Path(__file__).parent / "names.csv", GRPO)
 GROUP = ("group", "uid", "prompt_idx", "group_index", "group_ids")
 OWN = ("group", "greedy", "rewards_per_func", "truncated")
 """Tensors that a step of PPO has not."""
+
+
+NEEDS: Needs = {
+    "advantages": (("scores",), ("rewards_per_func",)),
+    "ratio, approximate KL": (("logprobs_old", "logprobs_new"),),
+    "policy loss, clip fractions": (("logprobs_new", "advantages"),),
+    "KL to the reference": (("logprobs_new", "logprobs_ref"),),
+    "mean entropy": (("entropy",),),
+    "gap to the generating engine": (("logprobs_old", "logprobs_rollout"),),
+}
+"""What is computed of what, as far as groups are whole."""
 
 
 def is_grouped(raw: Raw) -> bool:
@@ -69,7 +91,7 @@ def step_of(raw: Raw, path: Path) -> GroupedStep:
         found = _with_old(recognise(read, NAMES, grpo_presets))
         preset = preset or _of_library(found.library, algorithm_of(raw.metadata))
         named = mentioned(metadata, found.library and found.library.lower(), NAMES, GRPO)
-        batch = minibatch_of(read, found, named, str(path), critic=False)
+        batch = minibatch_of(read, found, named, str(path), critic=False, empty=may_be_empty(raw.metadata))
         notes = not_understood(
             read, [each for each in found.unknown if each not in GROUP], named, (*METADATA, ALGORITHM), NAMES, GRPO
         )
@@ -118,14 +140,19 @@ def _grouped(raw: Raw, found: Recognised, batch: Minibatch) -> GroupedStep:
     tensors.pop("group", None)
     if groups.numbers is not None:
         tensors["group"] = groups.numbers
-    functions = tensors.pop("rewards_per_func", None)
-    if "scores" not in tensors and functions is not None:
-        tensors["scores"] = _weighted(functions, raw.metadata.get("hyperparameters", {}).get(WEIGHTS))
+    functions, own = tensors.get("rewards_per_func"), raw.metadata.get("hyperparameters", {})
+    weights = None if functions is None else _weights(functions, own.get(WEIGHTS))
+    normalised = weights is not None and is_normalised(own)
+    if not normalised:
+        tensors.pop("rewards_per_func", None)
+    if "scores" not in tensors and functions is not None and weights is not None:
+        tensors["scores"] = _weighted(functions, weights)
     dtypes = {**batch.dtypes, **{name: array.dtype.name for name, array in tensors.items() if name not in batch.dtypes}}
     called = {**found.called, **batch.called}
     known = {field.name: getattr(batch, field.name) for field in fields(batch)}
     known |= {"tensors": tensors, "dtypes": dtypes, "called": called}
-    return GroupedStep(**known, each=count, by=groups.by)
+    told_weights = tuple(weights.tolist()) if normalised and weights is not None else ()
+    return GroupedStep(**known, each=count, by=groups.by, unsure=unsure_of(raw.metadata), weights=told_weights)
 
 
 def _words(raw: Raw, keep: Array) -> tuple[str, ...] | None:
@@ -134,18 +161,23 @@ def _words(raw: Raw, keep: Array) -> tuple[str, ...] | None:
     return None if texts is None else tuple(texts[at] for at in keep if at < len(texts))
 
 
-def _weighted(functions: Array, weights: Any) -> Array:
-    """Returns Σ weight·reward of each response, [B], as TRL has it (nansum): where a function does not judge, NaN, it counts 0.
-
-    A response that none of them judges has no score, NaN.
-    """
+def _weights(functions: Array, weights: Any) -> Array:
+    """Returns the weight of each reward function, [K]; 1 where the file says none."""
     each = np.ones(functions.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64).reshape(-1)
     require(
         len(each) == functions.shape[1],
         f"reward_weights: found {len(each)} weights, expected {functions.shape[1]}, one for each column of rewards_per_func.",
     )
+    return each
+
+
+def _weighted(functions: Array, weights: Array) -> Array:
+    """Returns Σ weight·reward of each response, [B], as TRL has it (nansum): where a function does not judge, NaN, it counts 0.
+
+    A response that none of them judges has no score, NaN.
+    """
     none = np.isnan(functions).all(axis=1)
-    return np.where(none, np.nan, np.nansum(functions * each, axis=1))
+    return np.where(none, np.nan, np.nansum(functions * weights, axis=1))
 
 
-DUMPS = DumpKind("a step of GRPO", grpo_presets, step_of, is_grouped)
+DUMPS = DumpKind("a step of GRPO", grpo_presets, step_of, is_grouped, NAMES, NEEDS)

@@ -21,10 +21,16 @@ class GroupedStep(Minibatch):
     tensors: those of a `Minibatch`, and as far as the file has them `group` (whole numbers, [B], the same for the responses to a
         prompt), `greedy` ([B]), `truncated` ([B], 1 or 0), `ratio`, `token_loss` and `kl_new` ([B, T]).
     each: how many responses a prompt has, as the file says, else None. by: how the groups were told, in words.
+    unsure: the share of the tokens, those of most entropy, that the policy loss counts. weights: of a file whose reward functions
+        are each normalised within the group before they are added up, their weights; its tensor `rewards_per_func`, [B, K], has
+        what they said. unknown: what of other files decides which tokens count, and is not there.
     """
 
     each: int | None = None
     by: str = ""
+    unsure: float = 1.0
+    weights: tuple[float, ...] = ()
+    unknown: str = ""
 
     kind = "grpo"
 

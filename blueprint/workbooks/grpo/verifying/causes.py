@@ -31,11 +31,13 @@ MOST_PARTS = 8
 
 
 class Try(NamedTuple):
-    """Something that may have been done otherwise: how a report puts it, and what is computed then."""
+    """Something that may have been done otherwise: how a report puts it, and what is computed then; fitted: whether it is a
+    number that the file itself gave away."""
 
     label: str
     settings: Settings
     ways: Ways = PLAIN
+    fitted: bool = False
 
 
 def tries(
@@ -49,7 +51,7 @@ def tries(
     few, many = _slips(batch, settings, name)
     yield [*few, *_conventions(batch, settings, signal), *many]
     own = fitted(batch, settings, name, given, whole)
-    yield [Try(f"{dotted(key)} = {shown(value)}", {**settings, key: value}) for key, value in own]
+    yield [Try(f"{dotted(key)} = {shown(value)}", {**settings, key: value}, fitted=True) for key, value in own]
     yield list(_presets(settings))
     yield list(_pairs(settings, signal))
 

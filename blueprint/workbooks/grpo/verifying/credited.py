@@ -10,12 +10,14 @@ from torch import Tensor
 from blueprint.dumps import Array
 from blueprint.verifying import coarsest, held_in
 from blueprint.workbooks.grpo.dumps import GroupedStep
-from blueprint.workbooks.grpo.verifying.feeding import Fed, fed
+from blueprint.workbooks.grpo.verifying.feeding import Fed, fed, rounding_of
 from blueprint.workbooks.grpo.verifying.replayed import Ways
 from blueprint.workbooks.grpo.witness import Asked, Signal, signal
 
 UNIT = {"float64": 2.0**-50, "float32": 2.0**-21, "float16": 2.0**-9, "bfloat16": 2.0**-6}
 """By dtype, by how much of the largest reward the mean of a group may be off: eight units in the last place."""
+NO_SPREAD = 1e-8
+"""Below it a spread is none, as torch.isclose has it."""
 FROM_MOMENTS = ("moments", "others")
 """Spreads that are taken as a difference of squares: where all are alike, float32 leaves the root of its rounding."""
 
@@ -50,7 +52,7 @@ def credited(step: GroupedStep, use: Asked, ways: Ways, device: str, sized: bool
         (raw[:, None] * of.of.mask)[back].cpu().numpy(),
         room[back].cpu().numpy()[:, None],
         torch.cat([each.left.flatten() for each in made])[back].cpu().numpy(),
-        _numbers(of, use),
+        _numbers(step, of, use),
     )
 
 
@@ -77,6 +79,8 @@ def _room(step: GroupedStep, of: Fed, made: list[Signal], use: Asked) -> Tensor:
     """Returns how far rounding of the rewards may move the advantage of each response, [B]."""
     unit = UNIT[coarsest(held_in(step), ("scores", "advantages"))]
     rewards = torch.cat([each.rewards for each in made])
+    if step.weights:
+        return _room_of_functions(step, of, made, use, unit)
     off = unit * rewards.abs().max().clamp(min=1e-300)
     if use.word("group.std") == "none":
         return torch.full_like(rewards, float(off))
@@ -90,8 +94,20 @@ def _room(step: GroupedStep, of: Fed, made: list[Signal], use: Asked) -> Tensor:
     return room
 
 
-def _numbers(of: Fed, use: Asked) -> dict[str, float]:
+def _room_of_functions(step: GroupedStep, of: Fed, made: list[Signal], use: Asked, unit: float) -> Tensor:
+    """Returns the same where each reward function was divided by its own small spread before they were added up."""
+    off = torch.from_numpy(rounding_of(step, unit)).to(of.order.device)[of.order]
+    divisor = torch.cat([each.divisor.flatten() for each in made]) + use.number("group.eps")
+    return (off + off.mean() + unit) / divisor
+
+
+def _numbers(step: GroupedStep, of: Fed, use: Asked) -> dict[str, float]:
     """Returns what is logged of the rewards: their mean, the mean spread of the groups, and the share of groups without one."""
+    if step.weights:  # TRL 1.16.0 logs the rewards as they are, and their spread over the batch
+        raw = torch.from_numpy(np.asarray(step.tensors["scores"], np.float64))
+        none = float(of.of.score.std() < NO_SPREAD) if len(raw) > 1 else 1.0
+        spread = float(raw.std()) if len(raw) > 1 else 0.0
+        return {"mean.reward": float(raw.mean()), "mean.spread": spread, "group.share_same": none}
     ends = np.cumsum((0, *of.sizes)).tolist()
     groups = [of.of.score[a:b] for a, b in pairwise(ends)]
     spreads = torch.stack([each.std() if len(each) > 1 else each.new_zeros(()) for each in groups])
@@ -100,5 +116,5 @@ def _numbers(of: Fed, use: Asked) -> dict[str, float]:
     return {
         "mean.reward": float(of.of.score.mean()),
         "mean.spread": float(spreads.mean()),
-        "group.share_same": float((spreads.abs() < 1e-8).double().mean()),
+        "group.share_same": float((spreads.abs() < NO_SPREAD).double().mean()),
     }

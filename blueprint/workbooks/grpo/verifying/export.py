@@ -82,6 +82,11 @@ def _view(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> View:
         f"{batch.path} is whitened, or compared, over all {len(batch.mask)} responses: a workbook shows up to {ROWS[1]}, "
         "all of them or none",
     )
+    require(
+        not batch.unsure < 1 or not float(settings["loss.ent_coef"]),
+        f"{batch.path} pays a bonus for the entropy of the tokens that top_entropy_quantile leaves, and a workbook for that of all "
+        "tokens: --set loss.ent_coef=0 shows the step without it",
+    )
     step = replace(batch.some(rows), share=None)
     longest = int(step.mask.sum(axis=1).max())
     require(

@@ -43,7 +43,7 @@ class Fed:
     def some(self, places: slice | Tensor, size: int) -> Responses:
         """Returns some of the responses, so many to each prompt."""
         one = {name: getattr(self.of, name)[places] for name in _EACH}
-        return replace(self.of, **one, greedy=self.of.greedy[:0], size=size)
+        return replace(self.of, **one, greedy=self.of.greedy[:0], size=size, sizes=())
 
     def by_group(self) -> list[Responses]:
         """Returns the responses of each group by themselves."""
@@ -72,7 +72,7 @@ def fed(batch: GroupedStep, ways: Ways, device: str) -> Fed:
     greedy = torch.from_numpy(_greedy(batch, groups)).to(mask)
     of = Responses(
         score[order], cut[order], greedy, mask[order], found["logprobs_new"][order], found["logprobs_old"][order],
-        found["logprobs_ref"][order], found["logprobs_rollout"][order], found["entropy"][order], sizes[0],
+        found["logprobs_ref"][order], found["logprobs_rollout"][order], found["entropy"][order], sizes[0], sizes,
     )  # fmt: skip
     return Fed(of, order, sizes)
 
@@ -112,8 +112,45 @@ def _tokens(batch: GroupedStep, name: str, mask: Tensor, ways: Ways) -> Tensor:
 
 def scores(batch: GroupedStep) -> Array:
     """Returns the score of each response, [B]: the sum of what stands on its tokens; 0 where the file has none."""
+    if batch.weights:
+        return _normalised(batch)
     found = np.nan_to_num(np.asarray(batch.tensors.get("scores", np.zeros(len(batch.mask))), dtype=np.float64))
     return found if found.ndim == 1 else np.asarray((found * batch.mask).sum(axis=1))
+
+
+FUNCTION_EPS = 1e-4
+"""What TRL 1.16.0 adds to the deviation of each reward function within a group."""
+
+
+def _normalised(batch: GroupedStep) -> Array:
+    """Returns Σ weight·(reward − mean)/(deviation + ε), mean and deviation of each function within the group, [B].
+
+    As TRL 1.16.0 has it with normalize_then_sum: where a function does not judge, or judges but one of a group, it counts 0.
+    """
+    functions, mean, deviation = _by_group(batch)
+    return np.asarray(np.nan_to_num((functions - mean) / (deviation + FUNCTION_EPS)) @ np.asarray(batch.weights))
+
+
+def rounding_of(batch: GroupedStep, unit: float) -> Array:
+    """Returns how far those scores may be off where the mean of each function is rounded to a unit of its largest reward, [B]."""
+    functions, _, deviation = _by_group(batch)
+    largest = np.abs(np.nan_to_num(functions)).max(axis=0, initial=0.0)
+    off = np.nan_to_num(unit * largest / (deviation + FUNCTION_EPS))
+    return np.asarray(off @ np.abs(np.asarray(batch.weights)))
+
+
+def _by_group(batch: GroupedStep) -> tuple[Array, Array, Array]:
+    """Returns what the functions said, and of each mean and deviation within the group, [B, K]; NaN where there are none."""
+    functions = np.asarray(batch.tensors["rewards_per_func"], np.float64)
+    groups = np.arange(len(functions)) if batch.groups is None else batch.groups
+    mean, deviation = np.full_like(functions, np.nan), np.full_like(functions, np.nan)
+    for group in np.unique(groups):
+        rows = groups == group
+        for of, each in enumerate(functions[rows].T):
+            judged = each[np.isfinite(each)]
+            if len(judged) > 1:
+                mean[rows, of], deviation[rows, of] = judged.mean(), judged.std(ddof=1)
+    return functions, mean, deviation
 
 
 def _cut_off(batch: GroupedStep) -> Array:

@@ -78,6 +78,7 @@ class Judge:
             _nearest([self._row(each, row, means, found) for row, means in each.rows if row in found.rows])
             for each in ROWS
             if each.name in tensors
+            and self.batch.mask.any()
             and only in ("", each.name)
             and self._can(each, found)
             and each.name not in self.straight.started
@@ -161,13 +162,18 @@ class Judge:
         )
 
     def _near_the_clip(self, tolerance: float) -> float:
-        """Returns the share of tokens whose clip rounding decides; where a mean is over responses, they may weigh more."""
+        """Returns the share of tokens whose clip rounding decides, of the ratio or of an advantage that is all but 0; where a mean
+        is over responses, they may weigh more."""
         ratio, mask = self.straight.rows.get("ratio"), self.batch.mask
         if ratio is None:
             return 0.0
         settings = self.straight.settings
         ends = 1 - float(settings["loss.clip_low"]), 1 + float(settings["loss.clip_high"])
-        near = mask & (np.min([np.abs(ratio - end) for end in ends], axis=0) <= tolerance * (1 + ratio))
+        near = np.min([np.abs(ratio - end) for end in ends], axis=0) <= tolerance * (1 + ratio)
+        if (A := self.straight.rows.get("advantages")) is not None:
+            nothing = np.abs(A) <= self.factor * OF_ADVANTAGES + self.straight.room["advantages"]
+            near |= nothing & ((ratio < ends[0]) | (ratio > ends[1]))
+        near &= mask
         by_token = near.sum() / max(1, mask.sum())
         by_row = (near.sum(axis=1) / np.maximum(1, mask.sum(axis=1))).mean()
         return float(max(by_token, by_row))

@@ -24,14 +24,11 @@ def lacking(batch: GroupedStep, step: GroupedStep, use: Asked) -> dict[str, str]
         ratio += _without(has, "logprobs_rollout")
     corrected = use.word("rollout.level") != "none" or use.word("rollout.reject") != "off"
     weighed = _without(has, "logprobs_rollout") if corrected else []
-    uneven = (
-        ["groups of one size"] if use.word("loss.aggregation") == "prompt_mean" and len(set(batch.sizes)) != 1 else []
-    )
     kl = _without(has, "logprobs_new", "logprobs_ref")
     pays = use.word("kl.place") == "loss" and use.number("kl.coef") != 0
     entropy = _without(has, "entropy")
-    filtered = entropy if use.limit("loss.entropy_least") is not None else []
-    policy = [*signal, *ratio, *weighed, *filtered, *uneven]
+    filtered = [*entropy, *filter(None, [batch.unknown])] if use.limit("loss.entropy_least") is not None else []
+    policy = [*signal, *ratio, *weighed, *filtered]
     total = [*policy, *(kl if pays else []), *(entropy if use.number("loss.ent_coef") else [])]
     takes = {
         "ratio": ratio, "token_loss": [*signal, *ratio], "kl_new": kl, "policy_loss": policy, "kl_loss": [*kl, *weighed],

@@ -3,6 +3,7 @@
 The formulas are those of the kind's witness; here is what they are fed with, and what becomes of shares and parts.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from blueprint.workbooks.grpo.verifying.watching import sizes, watched
 from blueprint.workbooks.grpo.witness import Asked, Losses, Responses, losses
 
 PARTS = ("policy_loss", "kl_loss", "entropy", "total_loss")
+TRL = "trl"
+"""Whose entropy bonus is a mean of each microbatch, divided by their number, also where its losses are shares (1.16.0)."""
 
 
 def recompute(
@@ -106,7 +109,7 @@ def _losses(found: Replayed, of: Fed, A: Tensor, use: Asked, ways: Ways, sized: 
     numbers["total_loss"] = (
         factors.get("policy_loss", 1.0) * numbers["policy_loss"]
         + factors.get("kl_loss", 1.0) * coef * numbers["kl_loss"]
-        - factors.get("entropy", 1.0) * bonus * numbers["entropy"] * (scale["policy_loss"] if "entropy" in scale else 1)
+        - factors.get("entropy", 1.0) * bonus * _of_unsure(of.of, made, use) * scale.get("bonus", 1.0)
     )
     numbers = {name: number * factors.get(name, 1.0) for name, number in numbers.items()}
     numbers["adds.kl_loss"] = coef * numbers["kl_loss"]
@@ -118,6 +121,16 @@ def _losses(found: Replayed, of: Fed, A: Tensor, use: Asked, ways: Ways, sized: 
     found.sizes |= {name: 1.0 + abs(found.numbers[name]) for name in found.numbers if name not in found.sizes}
 
 
+def _of_unsure(of: Responses, made: Losses, use: Asked) -> float:
+    """Returns the entropy of which a bonus is paid: of the tokens that the policy loss counts, where it leaves those of little
+    entropy out (TRL 1.16.0), else as conventions average it."""
+    least = use.limit("loss.entropy_least")
+    if least is None:
+        return float(made.entropy)
+    counts = of.mask * (of.entropy >= least)
+    return float((of.entropy * counts).sum() / counts.sum().clamp(min=1))
+
+
 class _Advantages:
     """The part of a signal that losses read."""
 
@@ -127,9 +140,7 @@ class _Advantages:
 
 def _turned(of: Responses) -> Responses:
     """Returns responses with new and old log-probs exchanged."""
-    return Responses(
-        of.score, of.truncated, of.greedy, of.mask, of.old, of.new, of.reference, of.rollout, of.entropy, of.size
-    )
+    return replace(of, new=of.old, old=of.new)
 
 
 def _parts(made: Losses) -> tuple[Tensor, ...]:
@@ -162,4 +173,8 @@ def shares(batch: GroupedStep, use: Asked) -> dict[str, float]:
     }
     policy = of.get(use.word("loss.aggregation"), 1.0)
     kl = use.word("kl.aggregation")
-    return {"policy_loss": policy, "kl_loss": policy if kl == "as_policy" else of.get(kl, 1.0)}
+    entropy = use.word("loss.entropy_aggregation")
+    bonus = policy if entropy == "as_policy" else of.get(entropy, 1.0)
+    if share.tokens and (batch.library or "").lower() == TRL:
+        bonus = 1.0 / ((batch.place.microbatches if batch.place else None) or 1)
+    return {"policy_loss": policy, "kl_loss": policy if kl == "as_policy" else of.get(kl, 1.0), "bonus": bonus}

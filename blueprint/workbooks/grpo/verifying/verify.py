@@ -24,6 +24,7 @@ from blueprint.workbooks.grpo.verifying.joining import whole_of
 from blueprint.workbooks.grpo.verifying.judge import ALL, Judge, given_of
 from blueprint.workbooks.grpo.verifying.recompute import recompute
 from blueprint.workbooks.grpo.verifying.replayed import PLAIN, Given, Replayed, Whole
+from blueprint.workbooks.grpo.verifying.unsure import said_of, with_least
 
 TOKENS = 1 << 22
 """So many tokens are gone through for causes at most: all of them on a small step, the likeliest on a large one."""
@@ -74,12 +75,18 @@ class StepTrial(NamedTuple):
         return {**self.compared(given=self.given), "advantages": first}
 
 
-def trial_of(batch: GroupedStep, settings: Settings, options: VerifyOptions, whole: Whole | None) -> StepTrial:
+def trial_of(
+    batch: GroupedStep,
+    settings: Settings,
+    options: VerifyOptions,
+    whole: Whole | None,
+    steps: Sequence[GroupedStep] = (),
+) -> StepTrial:
     """Computes a step again under settings, to be compared with what its file logged.
 
-    whole: the step of which it is a part, where its other files are there.
+    whole: the step of which it is a part, where its other files are there; steps: all files.
     """
-    settings = told(batch, settings)
+    batch, settings = with_least(batch, told(batch, settings), steps or [batch])
     found = recompute(batch, settings, whole=whole, device=options.device)
     judge = Judge(batch, found, options.tolerance)
     return StepTrial(batch, settings, judge, given_of(batch), whole, options.device)
@@ -123,6 +130,7 @@ def told(batch: GroupedStep, settings: Settings) -> Settings:
 
 
 def _notes(batch: GroupedStep, found: Replayed) -> Iterator[str]:
+    yield from filter(None, [said_of(batch, found.settings)])
     for name in found.started:
         yield f"{name} stand in the file and are taken from there: {found.lacks[name]} missing"
     for name, value in batch.logged.items():
@@ -140,4 +148,4 @@ def verify_steps(
 def _trial_in(
     batch: GroupedStep, settings: Settings, options: VerifyOptions, steps: Sequence[GroupedStep]
 ) -> StepTrial:
-    return trial_of(batch, settings, options, whole_of(batch, steps))
+    return trial_of(batch, settings, options, whole_of(batch, steps), steps)

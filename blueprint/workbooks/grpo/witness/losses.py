@@ -196,5 +196,6 @@ def average(x: Tensor, counts: Tensor, left: Tensor, of: Responses, use: Asked, 
             return summed.sum() / rows / constant
         case "token_sum":
             return summed.sum() / constant
-    prompts = of.grouped(left).amax(1).sum().clamp(min=1)
-    return (of.grouped(summed).sum(1) / of.grouped(lengths).sum(1).clamp(min=1)).sum() / prompts
+    prompts = torch.stack([each.amax() for each in of.by_prompt(left)]).sum().clamp(min=1)
+    tokens = torch.stack([each.sum() for each in of.by_prompt(lengths)]).clamp(min=1)
+    return (torch.stack([each.sum() for each in of.by_prompt(summed)]) / tokens).sum() / prompts

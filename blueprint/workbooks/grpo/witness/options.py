@@ -10,7 +10,7 @@ from torch import Tensor
 class Responses:
     """A batch of responses: [B] or [B, T], those to a prompt side by side; the new log-probs and logits may require gradients.
 
-    size: how many responses each prompt has. greedy: [B / size].
+    size: how many responses each prompt has. greedy: [B / size]. sizes: how many each has, where prompts have different numbers.
     """
 
     score: Tensor
@@ -23,6 +23,7 @@ class Responses:
     rollout: Tensor
     entropy: Tensor
     size: int
+    sizes: tuple[int, ...] = ()
 
     @property
     def lengths(self) -> Tensor:
@@ -32,6 +33,10 @@ class Responses:
     def grouped(self, x: Tensor) -> Tensor:
         """Lays numbers [B] out by prompt and response."""
         return x.view(-1, self.size)
+
+    def by_prompt(self, x: Tensor) -> tuple[Tensor, ...]:
+        """Returns the numbers [B] of each prompt, also where prompts have different numbers of responses."""
+        return torch.split(x, list(self.sizes) if self.sizes else self.size)
 
 
 def mean_of_rows(x: Tensor, mask: Tensor, eps: float = 0.0) -> Tensor:

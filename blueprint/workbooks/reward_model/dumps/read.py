@@ -14,6 +14,7 @@ from blueprint.dumps import (
     DumpKind,
     MinibatchError,
     Names,
+    Needs,
     Raw,
     check_even,
     forward_option,
@@ -40,6 +41,13 @@ STACKED = ("tokens", "text", "position_scores")
 BEFORE_END = (
     "the pad is the token that ends the texts: transformers takes the end for a pad, and reads the score in front of it"
 )
+
+
+NEEDS: Needs = {
+    "the place where the score is read": (("position_scores", "text"),),
+    "margin, accuracy, loss": (("chosen.score", "rejected.score"),),
+}
+"""What is computed of what."""
 
 
 def is_scored(raw: Raw) -> bool:
@@ -136,4 +144,4 @@ def _preset(metadata: Mapping[str, Any], library: str | None) -> str | None:
     return name if name in rm_presets().presets else None
 
 
-DUMPS = DumpKind("a step of a reward model", rm_presets, step_of, is_scored)
+DUMPS = DumpKind("a step of a reward model", rm_presets, step_of, is_scored, NAMES, NEEDS)

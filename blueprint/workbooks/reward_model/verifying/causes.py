@@ -105,7 +105,7 @@ def _fitted(batch: ScoredPairs, settings: Settings, name: str, given: Given) -> 
         )
         value = float(f"{none / (none - one):.{DIGITS}g}") if none != one else 0.0
         if isfinite(value) and 0 < value <= REWARD_MODEL[key].high:
-            yield Try(_said(key, value), {**settings, key: value})
+            yield Try(_said(key, value), {**settings, key: value}, fitted=True)
 
 
 def _presets(settings: Settings) -> Iterator[Try]:

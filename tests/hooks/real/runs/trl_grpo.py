@@ -1,7 +1,9 @@
 """TRL 1.16.0, GRPOTrainer: two rollouts of 8 responses, two updates of two microbatches each, gone through twice.
 
 Its one argument is one of VARIANTS. "first" updates once per rollout, and has no old log-probs; "functions" has two functions of
-reward, one of which does not score every response; "masked" leaves responses out that were cut off.
+reward, one of which does not score every response; "masked" leaves responses out that were cut off, and "cut" has microbatches of
+nothing else; "uneven" has microbatches of 3 responses; "quantile" and "bonus" count the tokens of most entropy; "apart" normalises
+each function of reward by itself.
 """
 
 from __future__ import annotations
@@ -33,6 +35,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "batch": {"scale_rewards": "batch"},
     "functions": {"loss_type": "grpo", "reward_weights": [1.0, 0.5]},
     "masked": {"mask_truncated_completions": True},
+    "cut": {"mask_truncated_completions": True, "per_device_train_batch_size": 1},
+    "uneven": {"loss_type": "grpo", "beta": 0.04, "per_device_train_batch_size": 3},
+    "quantile": {"loss_type": "grpo", "top_entropy_quantile": 0.5, "beta": 0.04},
+    "bonus": {"top_entropy_quantile": 0.7, "entropy_coef": 0.02},
+    "apart": {"multi_objective_aggregation": "normalize_then_sum", "reward_weights": [1.0, 0.5]},
 }
 
 
@@ -59,5 +66,5 @@ settings = GRPOConfig(**{
     "num_iterations": 2, "max_steps": 8, "max_completion_length": 10, "learning_rate": 0.02, "temperature": 0.9,
     **VARIANTS[variant],
 })  # fmt: skip
-rewards = [judged, formatted] if variant == "functions" else judged
+rewards = [judged, formatted] if variant in ("functions", "apart") else judged
 GRPOTrainer(policy, rewards, args=settings, train_dataset=data, processing_class=tiny.tokenizer()).train()
