@@ -12,10 +12,12 @@ from blueprint.workbooks.grpo.definitions.steps import Given, Steps
 
 
 class Ratios(NamedTuple):
-    """Over (n, t): new log-probs as numbers, those below, the log-ratio of each token, that of its level, the ratio in use."""
+    """Over (n, t): new log-probs as numbers, those below, the log-ratio of each token, free and within its clamp, that of its
+    level, the ratio in use."""
 
     kept: Given
     old: Given
+    free: Given
     log_ratio: Given
     level: Given
     used: Given
@@ -45,4 +47,4 @@ def ratios(logp: Given, logp_old: Given, logp_rollout: Given, m: Given, s: Steps
         "ratio.level_of", (n, t), "ratio.level", token=d[n, t], response=mean[n], own_token=most[n, t], product=total[n],
         rollout=rollout_mean[n], batch=batch,
     )  # fmt: skip
-    return Ratios(kept, old, d, level, s.row("ratio", exp(m[n, t] * level[n, t])))
+    return Ratios(kept, old, free, d, level, s.row("ratio", exp(m[n, t] * level[n, t])))
