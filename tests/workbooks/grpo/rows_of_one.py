@@ -16,10 +16,12 @@ LogProbs = Mapping[str, Sequence[float]]
 """By model (policy, old, reference, engine) the log-prob of every token, all of them in one row."""
 
 
-def built(said: LogProbs, settings: Mapping[str, Any], *, preset: str | None = None, size: int = 2) -> bp.Book:
+def built(
+    said: LogProbs, settings: Mapping[str, Any], *, preset: str | None = None, size: int = 2, scores: Sequence[float] = ()
+) -> bp.Book:
     """Builds the workbook, with its gradients, of one prompt with responses that are as long as each other.
 
-    All rewards are 1, so that every advantage is 0, and all that is left of the loss is its KL.
+    Without scores all rewards are 1, so that every advantage is 0, and all that is left of the loss is its KL.
     """
     count = len(said["policy"])
     assert count % size == 0
@@ -27,7 +29,7 @@ def built(said: LogProbs, settings: Mapping[str, Any], *, preset: str | None = N
     tables: dict[str, Any] = {
         "level": "rollouts",
         "text": {"prompts": ["a"], "responses": [["w"] * (count // size)] * size},
-        "reward": {"scores": [1] * size},
+        "reward": {"scores": list(scores) or [1] * size},
         **{model: {"logprobs": each} for model, each in rows.items()},
     }
     return bp.build(tables, preset=preset, set=settings, gradients=True)

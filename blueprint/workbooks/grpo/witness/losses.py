@@ -31,7 +31,7 @@ class Losses(NamedTuple):
 def losses(of: Responses, made: Signal, use: Asked) -> Losses:
     """Runs from the ratio to the loss."""
     below = {"old": of.old, "new": of.new.detach(), "rollout": of.rollout}[use.word("ratio.old")]
-    d = use.around((of.new - below) * of.mask, "ratio.clamp")
+    d = (of.new - below) * of.mask
     ratio = ratios(of, d, use)
     tokens = objective(of, d, ratio, made.advantages, use) * of.mask
     numerator = of.old if use.word("ratio.old") == "old" else of.new.detach()
@@ -51,7 +51,7 @@ def losses(of: Responses, made: Signal, use: Asked) -> Losses:
 
 
 def ratios(of: Responses, d: Tensor, use: Asked) -> Tensor:
-    """Returns the ratio of every token, 1 behind the response."""
+    """Returns the ratio of every token, 1 behind the response. Only that of a token is clamped: OpenRLHF and verl, gspo."""
     eps, level = use.number("ratio.length_eps"), use.word("ratio.level")
     mean = mean_of_rows(d, of.mask, eps)
     if level == "own_token":
@@ -60,7 +60,7 @@ def ratios(of: Responses, d: Tensor, use: Asked) -> Tensor:
         log = own if most is None else own.clamp(max=most)
     else:
         ways = {
-            "token": lambda: d,
+            "token": lambda: use.around(d, "ratio.clamp"),
             "response": lambda: wide(mean, d),
             "product": lambda: wide(d.sum(1), d),
             "rollout": lambda: wide(mean_of_rows(of.new - of.rollout, of.mask, eps), d),
