@@ -51,6 +51,9 @@ def averages(M: Row, left: Given, s: Steps) -> Averages:
     """
     s.under(AVERAGED)
     used = s.use.used
+    # Of a mean that is not asked for nothing may be lost: it divides by 1 where nothing counts.
+    words = dict.fromkeys(s.use.switch["loss.aggregation"].words, 1)
+    least = s.pick("average.least", (), "loss.aggregation", **{**words, "token_mean": used["loss.at_least"]})
     length = s.each("average.length", Sum(t, M[n, t]))
     words = s.each("average.tokens", where(less(0, length[n]), length[n] + used["loss.length_eps"], 1))
     rows = s.one("average.rows", maximum(Sum((q, i), left[q, i]), 1) + used["loss.rows_eps"])
@@ -62,7 +65,7 @@ def averages(M: Row, left: Given, s: Steps) -> Averages:
     share = s.table("average.of_place", 1 / group[q])
     s.under(AVERAGED)
     ways = {
-        "token_mean": s.one("average.token_mean", 1 / (maximum(Sum(n, length[n]), 1) + used["loss.agg_eps"])),
+        "token_mean": s.one("average.token_mean", 1 / (maximum(Sum(n, length[n]), least) + used["loss.agg_eps"])),
         "seq_mean_token_mean": s.each("average.seq_mean", 1 / (rows * words[n])),
         "seq_mean_token_sum": s.one("average.seq_sum", 1 / (rows * used["loss.constant"])),
         "token_sum": s.one("average.token_sum", 1 / used["loss.constant"]),

@@ -194,7 +194,8 @@ def average(x: Tensor, counts: Tensor, left: Tensor, of: Responses, use: Asked, 
     rows = left.sum().clamp(min=1) + use.number("loss.rows_eps")
     match mode:
         case "token_mean":
-            return summed.sum() / (lengths.sum().clamp(min=1) + use.number("loss.agg_eps"))
+            least = use.number("loss.at_least") if use.word("loss.aggregation") == "token_mean" else 1.0
+            return summed.sum() / (lengths.sum().clamp(min=least) + use.number("loss.agg_eps"))
         case "seq_mean_token_mean":
             each = torch.where(
                 lengths > 0,

@@ -38,14 +38,16 @@ def average_rows(rows: Held, places: Places, use: Asked) -> Named:
     words = torch.where(length > 0, length + use.number("loss.length_eps"), torch.ones_like(length))
     count = rows["group.left"].sum().clamp(min=1) + use.number("loss.rows_eps")
     constant = M.new_tensor(use.number("loss.constant"))
+    least = M.new_tensor(use.number("loss.at_least") if use.word("loss.aggregation") == "token_mean" else 1.0)
     grouped = places.grouped("average.group_length", length)
     of_prompt = prompts * grouped["average.group_length"].sum(1).clamp(min=1)
     of_place = (1 / of_prompt)[:, None].expand(-1, places.size)
     ways = {
-        "token_mean": 1 / (length.sum().clamp(min=1) + use.number("loss.agg_eps")), "seq_mean": 1 / (count * words),
+        "token_mean": 1 / (length.sum().maximum(least) + use.number("loss.agg_eps")), "seq_mean": 1 / (count * words),
         "seq_sum": 1 / (count * constant), "token_sum": 1 / constant, "prompt_mean": places.of_response(of_place),
     }  # fmt: skip
     found = {
+        "least": least,
         "prompt_left": some,
         "prompts": prompts,
         "length": length,
