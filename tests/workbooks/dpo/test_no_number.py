@@ -25,7 +25,9 @@ SIDES = ("chosen", "rejected")
 Rows = list[float]
 
 
-def built(policy: tuple[Rows, Rows], reference: tuple[Rows, Rows] | None, gradients: bool = True, **more: Any) -> bp.Book:
+def built(
+    policy: tuple[Rows, Rows], reference: tuple[Rows, Rows] | None, gradients: bool = True, **more: Any
+) -> bp.Book:
     """Builds one pair from the log-probs of its tokens, chosen before rejected."""
     words = {side: [["w"] * len(row)] for side, row in zip(SIDES, policy, strict=True)}
     tables: dict[str, Any] = {"level": "pair-logprobs", "text": {"prompts": ["a"], **words}}
@@ -66,7 +68,9 @@ PAIRS: dict[str, tuple[tuple[Rows, Rows], tuple[Rows, Rows]]] = {
 def test_halos_counts_the_tokens_on_which_policy_and_reference_differ(name: str) -> None:
     policy, reference = PAIRS[name]
     book, of = built(policy, reference, set=HALOS_IPO), [leaf(row) for row in policy]
-    means = [halos_mean(one, torch.tensor(other, dtype=torch.float64)) for one, other in zip(of, reference, strict=True)]
+    means = [
+        halos_mean(one, torch.tensor(other, dtype=torch.float64)) for one, other in zip(of, reference, strict=True)
+    ]
     loss = (means[0] - means[1] - 1 / (2 * 0.1)).pow(2)
     assert cell(book, "margin") == pytest.approx((means[0] - means[1]).item(), rel=NEAR)
     assert cell(book, "total_loss") == pytest.approx(loss.item(), rel=NEAR)
@@ -144,7 +148,13 @@ ORPO = {"loss.form": "orpo", "logp.of": "mean", "reference.used": "off", "loss.n
 
 @pytest.mark.parametrize(
     "policy",
-    [([-0.5, -1.0], [-2.0]), ([-1e-17], [-0.3]), ([-1e-300], [-1e-20]), ([-0.3], [-1e-12]), ([-700.0], [-40.0, -690.0])],
+    [
+        ([-0.5, -1.0], [-2.0]),
+        ([-1e-17], [-0.3]),
+        ([-1e-300], [-1e-20]),
+        ([-0.3], [-1e-12]),
+        ([-700.0], [-40.0, -690.0]),
+    ],
 )
 def test_odds_near_certainty_have_all_their_digits(policy: tuple[Rows, Rows]) -> None:
     book, of = built(policy, None, set=ORPO), [leaf(row) for row in policy]

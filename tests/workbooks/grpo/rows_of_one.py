@@ -17,7 +17,12 @@ LogProbs = Mapping[str, Sequence[float]]
 
 
 def built(
-    said: LogProbs, settings: Mapping[str, Any], *, preset: str | None = None, size: int = 2, scores: Sequence[float] = ()
+    said: LogProbs,
+    settings: Mapping[str, Any],
+    *,
+    preset: str | None = None,
+    size: int = 2,
+    scores: Sequence[float] = (),
 ) -> bp.Book:
     """Builds the workbook, with its gradients, of one prompt with responses that are as long as each other.
 

@@ -64,7 +64,9 @@ def test_the_loss_ends_where_the_library_has_none(preset: str, dropped: str) -> 
     x = torch.ones(2, 3, dtype=torch.float64, requires_grad=True)
     theirs = LIBRARIES[preset](x, torch.zeros(2, 3, dtype=torch.float64))
     if theirs.isnan():
-        with pytest.raises(NotationError, match=r"average\.token_mean \(.*\) has no number: 1 cannot be divided by 0; "):
+        with pytest.raises(
+            NotationError, match=r"average\.token_mean \(.*\) has no number: 1 cannot be divided by 0; "
+        ):
             built(preset, dropped)
         return
     book = built(preset, dropped)

@@ -69,7 +69,11 @@ OVER_NONE = "a mean over tokens divides by their number, 0"
 NO_NUMBER = {
     "no token at all": {
         "rfpp_paper": "the mean over all tokens divides by their number, 0; verl adds 1e-8",
-        **{name: OVER_NONE for name in PRESETS if name == "openrlhf" or (name.startswith("verl_") and name != "verl_gspo")},
+        **{
+            name: OVER_NONE
+            for name in PRESETS
+            if name == "openrlhf" or (name.startswith("verl_") and name != "verl_gspo")
+        },
     }
 }
 """Where the loss is no number, and why."""

@@ -129,7 +129,7 @@ def odds_forms(r: Nodes, use: Asked) -> None:
     if asked and (r["chosen.certain"] + r["rejected.certain"]).any():
         chosen, rejected = (r[f"{side}.logp"] for side in SIDES)
         ratio = (chosen - rejected) - (log1mexp(chosen) - log1mexp(rejected))
-        r["odds.endless"] = log_sigmoid(ratio) - r["odds.lost"]
+        r["odds.endless"] = torch.where(r["rejected.certain"] > 0, r["odds.right"], log_sigmoid(ratio))
     else:
         r["odds.endless"] = r["odds.right"]
     r["loss.orpo"] = -use.number("beta") * (r["odds.endless"] + r["odds.lost"])
