@@ -3,8 +3,7 @@
 import pytest
 
 from blueprint.workbooks.grpo.backward import HELD
-from tests.workbooks.grpo.front_door import cells, settings_of, typed_in
-from tests.workbooks.grpo.recorded import APART, Run, batch, off, recorded_file
+from tests.workbooks.grpo.recorded import APART, FRONT, Run, batch, off, recorded_file
 from tests.workbooks.grpo.side_by_side import SideBySide
 from tests.workbooks.grpo.test_recorded import RUNS
 
@@ -29,5 +28,5 @@ def test_no_recorded_gradient_is_left_out_but_one_that_stands_apart() -> None:
 
 @pytest.mark.parametrize("run", RECORDED, ids=[f"{run.library}-{run.variant}" for run in RECORDED])
 def test_the_gradient_is_that_of_the_library(run: Run) -> None:
-    values = typed_in(settings_of(run))
-    assert off(cells(values, "policy.logprobs.grad"), run.out["grad_logp"], batch().mask) <= run.tolerance
+    values = FRONT.typed_in(run.conventions, run.models)
+    assert off(FRONT.cells(values, "policy.logprobs.grad"), run.out["grad_logp"], batch().mask) <= run.tolerance

@@ -6,8 +6,7 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
-from tests.workbooks.grpo.front_door import cells, settings_of, typed_in
-from tests.workbooks.grpo.recorded import Run
+from tests.workbooks.grpo.recorded import FRONT, Run
 from tests.workbooks.grpo.test_recorded import RUNS
 
 PLAIN = [run for run in RUNS if (run.reference, run.old) == ("ref", "old")]
@@ -116,7 +115,7 @@ def far(run: Run, name: str, value: float) -> bool:
     shown = (
         run.conventions["kl.coef"]
         if row == "kl.coef"
-        else float(cells(typed_in(settings_of(run)), row.removeprefix("1 − ")))
+        else float(FRONT.cells(FRONT.typed_in(run.conventions, run.models), row.removeprefix("1 − ")))
     )
     ours = 1 - float(shown) if row.startswith("1 − ") else float(shown)
     near = (by for start, by in TOLERANCE.items() if run.library.startswith(start) or name.startswith(start))

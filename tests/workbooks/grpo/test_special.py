@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.workbooks.grpo.front_door import cells, typed_in, written
-from tests.workbooks.grpo.recorded import APART, Array, batch, recorded_file
+from tests.workbooks.grpo.recorded import APART, FRONT, Array, batch, recorded_file
 from tests.workbooks.grpo.side_by_side import array, witnessed
 
 ASKED: dict[str, dict[str, float | str]] = {
@@ -34,8 +33,8 @@ def out(name: str) -> dict[str, Any]:
 
 def rows(name: str, *wanted: str) -> list[Array]:
     """Returns rows of the workbook, of each response [12] or of its tokens."""
-    values = typed_in(written(ASKED[name]))
-    return [cells(values, row) for row in wanted]
+    values = FRONT.typed_in(ASKED[name])
+    return [FRONT.cells(values, row) for row in wanted]
 
 
 def test_every_run_that_stands_apart_is_looked_at() -> None:
