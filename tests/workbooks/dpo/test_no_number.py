@@ -7,6 +7,7 @@ orpo_trainer.py, odds_ratio_loss, cpo_trainer.py, get_batch_logps, dpo_trainer.p
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,10 @@ def test_trl_divides_the_sum_of_no_token_by_one() -> None:
     assert apart(book, rows=300, shown=True) == {}
 
 
-def orpo(chosen: Tensor, rejected: Tensor, beta: float) -> Tensor:
+BETA = 0.1
+
+
+def orpo(chosen: Tensor, rejected: Tensor) -> Tensor:
     """TRL's odds ratio, of the mean log-probs of both responses, less the likelihood of the chosen one's tokens."""
 
     def log1mexp(x: Tensor) -> Tensor:
@@ -140,10 +144,10 @@ def orpo(chosen: Tensor, rejected: Tensor, beta: float) -> Tensor:
 
     one, other = chosen.mean(), rejected.mean()
     log_odds = (one - other) - (log1mexp(one) - log1mexp(other))
-    return -one - beta * logsigmoid(log_odds)
+    return -one - BETA * logsigmoid(log_odds)
 
 
-ORPO = {"loss.form": "orpo", "logp.of": "mean", "reference.used": "off", "loss.nll_coef": 1, "dpo.beta": 0.1}
+ORPO = {"loss.form": "orpo", "logp.of": "mean", "reference.used": "off", "loss.nll_coef": 1, "dpo.beta": BETA}
 
 
 @pytest.mark.parametrize(
@@ -158,7 +162,7 @@ ORPO = {"loss.form": "orpo", "logp.of": "mean", "reference.used": "off", "loss.n
 )
 def test_odds_near_certainty_have_all_their_digits(policy: tuple[Rows, Rows]) -> None:
     book, of = built(policy, None, set=ORPO), [leaf(row) for row in policy]
-    loss = orpo(*of, 0.1)
+    loss = orpo(*of)
     assert cell(book, "total_loss") == pytest.approx(loss.item(), rel=NEAR)
     theirs = [each.tolist() for each in torch.autograd.grad(loss, of)]
     for ours, meant in zip(slopes(book, *map(len, policy)), theirs, strict=True):
@@ -169,7 +173,7 @@ def test_odds_near_certainty_have_all_their_digits(policy: tuple[Rows, Rows]) ->
 
 def test_of_a_certain_chosen_response_trl_has_a_loss_and_no_gradient() -> None:
     of = [leaf([0.0, 0.0]), leaf([-0.3])]
-    loss = orpo(*of, 0.1)
+    loss = orpo(*of)
     (slope, _) = torch.autograd.grad(loss, of)
     assert (loss.item(), bool(slope.isnan().all())) == (0.0, True)
     book = built(([0.0, 0.0], [-0.3]), None, gradients=False, set=ORPO)
@@ -181,6 +185,17 @@ def test_of_a_certain_chosen_response_trl_has_a_loss_and_no_gradient() -> None:
 
 @pytest.mark.parametrize(("policy", "theirs"), [(([-0.3], [0.0]), np.inf), (([0.0], [0.0]), np.nan)])
 def test_of_a_certain_rejected_response_trl_has_no_loss(policy: tuple[Rows, Rows], theirs: float) -> None:
-    assert orpo(*map(leaf, policy), 0.1).item() == pytest.approx(theirs, nan_ok=True)
+    assert orpo(*map(leaf, policy)).item() == pytest.approx(theirs, nan_ok=True)
     with pytest.raises(NotationError, match=r"odds\.lost \(.*\) has no number: 0 has no logarithm; "):
         built(policy, None, gradients=False, set=ORPO)
+
+
+def test_the_recalculated_workbook_says_the_same(tmp_path: Path) -> None:
+    """Three pairs near certainty and far from it, and one of which a response is certain."""
+    chosen, rejected = [[-1e-17], [-0.3, -2.0], [-700.0], [0.0]], [[-0.3], [-1e-12], [-40.0, -690.0], [-1.0]]
+    words = {side: [["w"] * len(row) for row in rows] for side, rows in zip(SIDES, (chosen, rejected), strict=True)}
+    said = {"chosen": chosen, "rejected": rejected}
+    tables = {"level": "pair-logprobs", "text": {"prompts": list("abcd"), **words}, "policy": said}
+    book = bp.build(tables, set=ORPO)
+    book.save(tmp_path / "odds.xlsx")
+    assert book.prove(tmp_path / "odds.xlsx").failures == []

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -129,3 +130,11 @@ def test_weight_and_clamps_come_in_the_order_of_the_library(name: str) -> None:
     lost = np.exp(cells(book, "kl_new.log_weight") - cells(book, "kl_new.free")) if name == "trl" else 0
     assert np.all(off <= NEAR * (1 + np.abs(theirs) + lost))
     assert apart(book, shown=True) == {}
+
+
+@pytest.mark.parametrize("name", ["nemo_rl on policy", "unsloth", "openrlhf k3"])
+def test_the_recalculated_workbook_says_the_same(name: str, tmp_path: Path) -> None:
+    _, preset, settings = CASES[name]
+    book = built(far(), {**IN_LOSS, **settings}, preset=preset)
+    book.save(tmp_path / "far.xlsx")
+    assert book.prove(tmp_path / "far.xlsx").failures == []

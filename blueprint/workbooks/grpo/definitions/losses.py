@@ -5,7 +5,7 @@ Sources: GRPO, 2402.03300, eq. 3 (mean of means); DAPO, 2503.14476, eq. 12 (mean
 
 from typing import NamedTuple
 
-from blueprint.language import Max, Sum, at_most, equal, exp, less, log, maximum, minimum, where
+from blueprint.language import Max, Operand, Sum, at_most, equal, exp, less, log, maximum, minimum, where
 from blueprint.workbooks.common import Switch, limited
 from blueprint.workbooks.grpo.definitions.axes import i, n, q, t
 from blueprint.workbooks.grpo.definitions.ratios import Ratios
@@ -52,8 +52,8 @@ def averages(M: Row, left: Given, s: Steps) -> Averages:
     s.under(AVERAGED)
     used = s.use.used
     # Of a mean that is not asked for nothing may be lost: it divides by 1 where nothing counts.
-    words = dict.fromkeys(s.use.switch["loss.aggregation"].words, 1)
-    least = s.pick("average.least", (), "loss.aggregation", **{**words, "token_mean": used["loss.at_least"]})
+    ends: dict[str, Operand] = dict.fromkeys(s.use.switch["loss.aggregation"].words, 1)
+    least = s.pick("average.least", (), "loss.aggregation", **{**ends, "token_mean": used["loss.at_least"]})
     length = s.each("average.length", Sum(t, M[n, t]))
     words = s.each("average.tokens", where(less(0, length[n]), length[n] + used["loss.length_eps"], 1))
     rows = s.one("average.rows", maximum(Sum((q, i), left[q, i]), 1) + used["loss.rows_eps"])

@@ -57,8 +57,8 @@ def shares(of: Texts, label: Named, logp: Tensor, use: Asked) -> Named:
         "tokens": label["label.total"], "labels": before, "microbatches": tokens @ inside, "row_means": label["label.length"],
         "row_sums": label["count.texts"], "nonzero": uncertain.sum(),
     }[word].expand(of.size)  # fmt: skip
-    parted = {"microbatches": 1 / parts, "row_means": 1 / (label["count.texts"] + eps)}.get(word, 1.0)
-    more = torch.where(counted > 0, parted * torch.ones_like(counted), 1)
+    every = {"microbatches": parts, "row_means": float(label["count.texts"]) + eps}.get(word, 1.0)
+    more = torch.where(counted > 0, torch.ones_like(counted) / every, 1)
     return found | {
         "loss.share": found[asked[word]].expand(of.size), "share.part_tokens": tokens @ inside, "loss.counted": counted,
         "loss.over": counted + eps, "share.used": more / (counted + eps),
