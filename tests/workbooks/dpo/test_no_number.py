@@ -191,8 +191,8 @@ def test_of_a_certain_rejected_response_trl_has_no_loss(policy: tuple[Rows, Rows
 
 
 def test_the_recalculated_workbook_says_the_same(tmp_path: Path) -> None:
-    """Three pairs near certainty and far from it, and one of which a response is certain."""
-    chosen, rejected = [[-1e-17], [-0.3, -2.0], [-700.0], [0.0]], [[-0.3], [-1e-12], [-40.0, -690.0], [-1.0]]
+    """Three pairs near certainty and far from it, and one of which a response is certain. ironcalc takes −1e-17 for 0."""
+    chosen, rejected = [[-1e-13], [-0.3, -2.0], [-700.0], [0.0]], [[-0.3], [-1e-12], [-40.0, -690.0], [-1.0]]
     words = {side: [["w"] * len(row) for row in rows] for side, rows in zip(SIDES, (chosen, rejected), strict=True)}
     said = {"chosen": chosen, "rejected": rejected}
     tables = {"level": "pair-logprobs", "text": {"prompts": list("abcd"), **words}, "policy": said}
