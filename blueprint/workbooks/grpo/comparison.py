@@ -102,6 +102,8 @@ def silent(values: Values) -> tuple[str, ...]:
         found += ["loss.clip_low", "loss.clip_high"]
     if values[LEVEL] != "token" or values[OBJECTIVE] in OF_RESPONSES:
         found += ["ratio.clamp"]
+    if values["loss.aggregation"] != "token_mean":
+        found += ["loss.at_least"]
     if values[LEVEL] != "own_token":
         found += ["ratio.sequence_most"]
     if values[OBJECTIVE] == "reinforce":
