@@ -45,6 +45,8 @@ SAYS_NOTHING = {
 """Settings with the words by which their parts say nothing."""
 CLIPPED = ("clip", "cispo", "gmpo")
 """Objectives that clip the ratio."""
+OF_RESPONSES = ("gmpo", "vespo")
+"""Objectives that take the ratio of a whole response from log-ratios that nothing holds."""
 NARROW: Values = {LEVEL: "response", "loss.clip_low": 3e-4, "loss.clip_high": 4e-4}
 CHANGES = (
     Change("the first step: old is new", {"ratio.old": "new"}),
@@ -98,9 +100,15 @@ def silent(values: Values) -> tuple[str, ...]:
         found += ["loss.dual_clip", "loss.delta"]
     if values[OBJECTIVE] not in CLIPPED:
         found += ["loss.clip_low", "loss.clip_high"]
+    if values[LEVEL] != "token" or values[OBJECTIVE] in OF_RESPONSES:
+        found += ["ratio.clamp"]
+    if values["loss.aggregation"] != "token_mean":
+        found += ["loss.at_least"]
+    if values[LEVEL] != "own_token":
+        found += ["ratio.sequence_most"]
     if values[OBJECTIVE] == "reinforce":
         found += ["ratio.clamp", "ratio.level", "ratio.length_eps"]
-    return tuple(found)
+    return tuple(dict.fromkeys(found))
 
 
 COMPARISON = Comparison(

@@ -32,7 +32,7 @@ OWN = (
         ("microbatches-forgotten", "It is not divided by the number of microbatches: their losses add up.", row("share.part"))),
     *of("label.weight",
         ("not-masked", "The mask is forgotten: every position weighs.", without("label.counts")),
-        ("share-forgotten", "The share is forgotten: it is a sum, not a mean.", without("loss.share"))),
+        ("share-forgotten", "The share is forgotten: it is a sum, not a mean.", without("share.used"))),
     *of("loss.of_token",
         ("probability-for-log-prob", "π stands for log π: the loss is its logarithm.",
          instead("policy.logprobs", "dft.probability"))),

@@ -13,7 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tests.workbooks.front_door import FrontDoor, shipped
+
 Array = npt.NDArray[np.float64]
+FRONT = FrontDoor(shipped("dpo", "dpo-batch"), {"beta": "dpo.beta"})
+"""The pairs on which the libraries ran, as they ship, through the front door."""
 DATA = Path(__file__).parents[2] / "data" / "preference_runs.json"
 FORMS = {
     "rpo_sq": "rpo_squared",

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
-from blueprint.language import Values
 from blueprint.workbooks.dpo.schema import dpo_presets
-from tests.workbooks.dpo.recorded import batch, runs
-from tests.workbooks.dpo.side_by_side import SideBySide
+from tests.workbooks.dpo.recorded import FRONT, runs
 
 PRESETS = dpo_presets().presets
 REPEATS = {
@@ -39,13 +35,6 @@ REPEATS = {
 LOGGED = {f"rewards/{of}": f"rewards.{of}" for of in ("chosen", "rejected", "margins", "accuracies")}
 
 
-@cache
-def beside() -> tuple[SideBySide, Values]:
-    """Computes what all presets make of the pairs."""
-    made = SideBySide(batch(), batch("kto_mismatched"), [PRESETS[name].values for name in REPEATS])
-    return made, made.computed(made.steps.rows[name] for name in ("total_loss", *LOGGED.values()))
-
-
 def test_every_preset_has_a_run() -> None:
     assert {*REPEATS, "default"} == {*PRESETS}
 
@@ -54,8 +43,8 @@ def test_every_preset_has_a_run() -> None:
 def test_a_preset_gives_what_its_library_computed(preset: str) -> None:
     """To 1e-12, as all runs; what is logged, too, where it was recorded as one number."""
     (run,) = (run for run in runs() if (run.library, run.variant) == REPEATS[preset])
-    made, values = beside()
+    values = FRONT.typed_in(PRESETS[preset].values)
     metrics = run.out.get("metrics", {})
     meant = {ours: metrics[theirs] for theirs, ours in LOGGED.items() if isinstance(metrics.get(theirs), float)}
     for name, value in {"total_loss": run.out["loss"], **meant}.items():
-        assert abs(float(made.row(values, name, [*REPEATS].index(preset))) - value) <= 1e-12 * max(1.0, abs(value))
+        assert abs(float(FRONT.cells(values, name)) - value) <= 1e-12 * max(1.0, abs(value))

@@ -5,7 +5,7 @@ Definitions and witness give the same log-ratios, margins, losses and gradients;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 import numpy as np
@@ -86,6 +86,15 @@ BATCHES: dict[str, Callable[[], Batch]] = {
 }
 
 
+NO_NUMBER = {
+    "equal pairs, identical prefixes, none": {  # a mean of no token, without a reference
+        "trl_1.16_orpo", "trl_1.16_cpo", "simpo", "orpo", "halos_simpo", "open_instruct_simpo",
+    },
+    "almost certain tokens": {"trl_1.16_orpo", "orpo", "axolotl_orpo", "halos_simpo"},  # a response that is certain after all
+}  # fmt: skip
+"""Presets and forms that have no loss, as the libraries have none there: see `test_no_number`."""
+
+
 def by_definitions(known: Batch, asked: Sequence[Asking]) -> list[dict[str, Array]]:
     """Returns the rows that are compared, for each set of conventions."""
     beside = SideBySide(known, drawn(seed=9), asked)
@@ -113,19 +122,21 @@ def by_witness(known: Batch, asked: Asking, slopes: Sequence[str]) -> dict[str, 
     }
 
 
-def agree(known: Batch, of: dict[str, Asking]) -> None:
-    """Asserts that both give finite losses, and the same of every row."""
+def agree(known: Batch, of: dict[str, Asking], lost: Collection[str] = ()) -> None:
+    """Asserts that both give finite losses, but of what is lost, and the same of every row."""
     for (which, asked), ours in zip(of.items(), by_definitions(known, [*of.values()]), strict=True):
         theirs = by_witness(known, asked, [name.removesuffix(GRAD) for name in ours if name.endswith(GRAD)])
-        assert np.isfinite(ours["total_loss"]), which
-        assert np.isfinite(theirs["total_loss"]), which
+        assert np.isfinite(ours["total_loss"]) == (which not in lost), which
+        assert np.isfinite(theirs["total_loss"]) == (which not in lost), which
+        if which in lost:
+            continue
         apart = {row: distance(theirs[row], ours[row]) for row in ours}
         assert {row: each for row, each in apart.items() if not each <= TOLERANCE} == {}, which
 
 
 @pytest.mark.parametrize("name", BATCHES)
 def test_definitions_and_witness_agree_for_every_preset_and_form(name: str) -> None:
-    agree(BATCHES[name](), ASKED)
+    agree(BATCHES[name](), ASKED, NO_NUMBER.get(name, ()))
 
 
 def mixed(seed: int) -> Asking:

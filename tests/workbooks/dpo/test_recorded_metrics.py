@@ -1,18 +1,16 @@
-"""What libraries log of four pairs against the rows of the definitions: every number that was recorded, run by run."""
+"""What libraries log of four pairs against the rows of the workbook: every number that was recorded, run by run."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
-from blueprint.language import Values
-from tests.workbooks.dpo.recorded import Array, Run
-from tests.workbooks.dpo.test_recorded import RUNS, beside
+from tests.workbooks.dpo.recorded import FRONT, Array, Run
+from tests.workbooks.dpo.test_recorded import NAMES, RUNS
 
 SIDES = ("chosen", "rejected")
 MEANS = {
@@ -46,59 +44,44 @@ NO_ROW = re.compile(
 """Slopes stand in another test; the others tell of tokens, rounding or how many there are, and the steps have no row for them."""
 
 
-@cache
-def values() -> Values:
-    """Computes the rows that are logged, of all runs."""
-    names = {
-        *MEANS.values(),
-        *PAIRS.values(),
-        "loss.kto",
-        "adds.nll",
-        *(name for names in OF_ONE.values() for name in names.values()),
-        *(f"{side}.{of}" for side in SIDES for of in BOTH.values()),
-    }
-    return beside().computed(beside().steps.rows[name] for name in names)
-
-
 def recorded(run: Run) -> Iterator[tuple[str, Any]]:
     """Yields everything that was recorded of a run, by the library's names."""
     for name, value in run.out.items():
         yield from value.items() if name in ("metrics", "logged") else [(name, value)]
 
 
-def row(name: str, place: int) -> Array:
-    return beside().row(values(), name, place)
+def row(name: str, run: Run) -> Array:
+    return FRONT.cells(FRONT.typed_in(run.conventions), name)
 
 
-def ours(name: str, place: int) -> Array:
-    """Returns what the definitions say under a library's name; KeyError where they have no such thing."""
-    run = RUNS[place]
+def ours(name: str, run: Run) -> Array:
+    """Returns what the workbook says under a library's name; KeyError where it has no such thing."""
     form, of_one = run.conventions["loss.form"], OF_ONE.get(run.library.rsplit("_", 1)[0], {})
     if name == "kl" and form == "apo_zero_unpaired":
         return np.zeros(())  # 0 is what it compares with, and so it is logged
     if name == "losses" and form == "kto":
-        return np.concatenate([row("loss.kto", place)[first::2] for first in (0, 1)])
+        return np.concatenate([row("loss.kto", run)[first::2] for first in (0, 1)])
     if name in of_one:
-        return np.asarray(row(of_one[name], place).mean())
+        return np.asarray(row(of_one[name], run).mean())
     if name in ("nll_loss", "sft_loss") and not run.conventions["loss.nll_coef"]:
-        return row("adds.nll", place)  # 0: what is not added is not computed
+        return row("adds.nll", run)  # 0: what is not added is not computed
     if name in BOTH:
-        return np.concatenate([row(f"{side}.{BOTH[name]}", place) for side in SIDES])
+        return np.concatenate([row(f"{side}.{BOTH[name]}", run) for side in SIDES])
     if name in PAIRS:
-        return row(PAIRS[name], place)
+        return row(PAIRS[name], run)
     if name.endswith("_sum"):
-        return 4 * row(MEANS[name.removesuffix("_sum")], place)
+        return 4 * row(MEANS[name.removesuffix("_sum")], run)
     sign = -1 if name == "odds_ratio_loss" else 1
-    return np.asarray(sign * row(MEANS[name], place).mean())
+    return np.asarray(sign * row(MEANS[name], run).mean())
 
 
-@pytest.mark.parametrize("place", range(len(RUNS)), ids=[f"{run.library}-{run.variant}" for run in RUNS])
-def test_the_rows_are_what_the_library_logs(place: int) -> None:
+@pytest.mark.parametrize("run", RUNS, ids=NAMES)
+def test_the_rows_are_what_the_library_logs(run: Run) -> None:
     """To 1e-12 of numbers that are at most 60: some hundred roundings in float64."""
     far = {}
-    for name, value in recorded(RUNS[place]):
+    for name, value in recorded(run):
         if not NO_ROW.match(name):
-            found, meant = ours(name, place), np.array(value, float)
+            found, meant = ours(name, run), np.array(value, float)
             far[name] = float(np.abs(found - meant).max()) / max(1.0, float(np.abs(meant).max()))
     assert {name: each for name, each in far.items() if not each <= 1e-12} == {}
 

@@ -6,12 +6,10 @@ import re
 from collections import Counter
 from typing import NamedTuple
 
-import pytest
+from tests.workbooks.grpo.recorded import FRONT, Run
+from tests.workbooks.grpo.test_recorded import RUNS
 
-pytest.importorskip("torch", reason="the outside witness needs torch")
-
-from tests.workbooks.grpo.recorded import Run
-from tests.workbooks.grpo.test_recorded import PLAIN, beside, every
+PLAIN = [run for run in RUNS if (run.reference, run.old) == ("ref", "old")]
 
 SHOWN = {
     "trl": {
@@ -95,10 +93,10 @@ TOLERANCE = {
 }
 
 
-def logged() -> list[tuple[int, Run, str, float]]:
+def logged() -> list[tuple[Run, str, float]]:
     return [
-        (place, run, name, value)
-        for place, run in enumerate(PLAIN)
+        (run, name, value)
+        for run in PLAIN
         for name, value in (run.out.get("metrics") or {}).items()
         if isinstance(value, int | float)
     ]
@@ -111,13 +109,13 @@ def row_of(run: Run, name: str) -> str | None:
     return next(found for library, found in SHOWN.items() if run.library.startswith(library)).get(name)
 
 
-def far(place: int, run: Run, name: str, value: float) -> bool:
+def far(run: Run, name: str, value: float) -> bool:
     """Tells whether a row shows something else than the library logged."""
     row = str(row_of(run, name))
     shown = (
         run.conventions["kl.coef"]
         if row == "kl.coef"
-        else float(beside().row(every(), row.removeprefix("1 − "), place))
+        else float(FRONT.cells(FRONT.typed_in(run.conventions, run.models), row.removeprefix("1 − ")))
     )
     ours = 1 - float(shown) if row.startswith("1 − ") else float(shown)
     near = (by for start, by in TOLERANCE.items() if run.library.startswith(start) or name.startswith(start))
@@ -140,23 +138,23 @@ def apart(run: Run, name: str) -> Apart | None:
 def test_what_is_logged_is_shown_or_said_why_not() -> None:
     unknown = {
         (run.library, name)
-        for _, run, name, _ in logged()
+        for run, name, _ in logged()
         if row_of(run, name) is None and not any(re.fullmatch(each, name) for each in NOWHERE)
     }
     assert unknown == set()
 
 
 def test_rows_show_what_libraries_log() -> None:
-    shown = [each for each in logged() if row_of(*each[1:3])]
-    same = [each for each in shown if apart(each[1], each[2]) is None]
-    assert [(run.library, run.variant, name) for place, run, name, value in same if far(place, run, name, value)] == []
+    shown = [each for each in logged() if row_of(*each[:2])]
+    same = [each for each in shown if apart(*each[:2]) is None]
+    assert [(run.library, run.variant, name) for run, name, value in same if far(run, name, value)] == []
     assert len(same) > 700
-    assert len({run.library for _, run, _, _ in same}) == 16
+    assert len({run.library for run, _, _ in same}) == 16
 
 
 def test_each_exception_is_needed() -> None:
     """Of every line some run logs another number; of one for all runs of a library all do."""
     differing = Counter(
-        apart(run, name) for place, run, name, value in logged() if row_of(run, name) and far(place, run, name, value)
+        apart(run, name) for run, name, value in logged() if row_of(run, name) and far(run, name, value)
     )
     assert set(differing) == set(APART)

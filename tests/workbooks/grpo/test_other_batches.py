@@ -65,7 +65,17 @@ BATCHES: dict[str, Callable[[], Batch]] = {
     "an empty group": partial(drawn, 3, 4, 5, lengths=[0, 0, 0, 0, 1, 2, 3, 4, 5, 5, 5, 5]),
     "no token at all": partial(drawn, 1, 2, 5, lengths=[0, 0]),
 }
-NO_NUMBER = {"no token at all": {"rfpp_paper": "the mean over all tokens divides by their number, 0; verl adds 1e-8"}}
+OVER_NONE = "a mean over tokens divides by their number, 0"
+NO_NUMBER = {
+    "no token at all": {
+        "rfpp_paper": "the mean over all tokens divides by their number, 0; verl adds 1e-8",
+        **{
+            name: OVER_NONE
+            for name in PRESETS
+            if name == "openrlhf" or (name.startswith("verl_") and name != "verl_gspo")
+        },
+    }
+}
 """Where the loss is no number, and why."""
 ROWS = ("reward", "group.advantage", "advantages", "ratio", "policy.token_loss", "rollout.counts", "policy_loss", "kl_loss",
         "entropy", "total_loss")  # fmt: skip

@@ -1,32 +1,19 @@
-"""GRPO and its family against the libraries' own code: the definitions, all runs side by side, and the witness, run by run."""
+"""GRPO and its family against the libraries' own code, every run through the front door: as a user builds and types it."""
 
 from collections import Counter
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 import pytest
 
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
-from blueprint.language import Values
-from tests.workbooks.grpo.recorded import APART, Array, Run, batch, off, recorded_file, runs
-from tests.workbooks.grpo.side_by_side import SideBySide
+from tests.workbooks.grpo.recorded import APART, FRONT, Array, Run, batch, off, recorded_file, runs
 
 RUNS = list(runs())
-PLAIN = [run for run in RUNS if (run.reference, run.old) == ("ref", "old")]
-
-
-@cache
-def beside() -> SideBySide:
-    """Outlines all runs on the batch at once, a member of an axis for each."""
-    return SideBySide(batch(), [run.conventions for run in PLAIN])
-
-
-@cache
-def every() -> Values:
-    """Computes them."""
-    return beside().computed(beside().steps.rows.values())
+NAMES = [f"{run.library}-{run.variant}" for run in RUNS]
+OF_EACH_LIBRARY = {run.library: run for run in RUNS}
+"""The last run of each library."""
 
 
 def test_every_recorded_run_is_one_of_ours_or_says_why_not() -> None:
@@ -39,13 +26,25 @@ def test_every_recorded_run_is_one_of_ours_or_says_why_not() -> None:
     assert every - {f"{run.library} {run.variant}" for run in RUNS} == set(APART)
 
 
-@pytest.mark.parametrize("place", range(len(PLAIN)), ids=[f"{run.library}-{run.variant}" for run in PLAIN])
-def test_the_definitions_give_what_a_library_computed(place: int) -> None:
-    run = PLAIN[place]
-    seen = _seen(run, lambda name: beside().row(every(), name, place))
+@pytest.mark.parametrize("run", RUNS, ids=NAMES)
+def test_a_workbook_gives_what_a_library_computed(run: Run) -> None:
+    values = FRONT.typed_in(run.conventions, run.models)
+    seen = _seen(run, lambda name: FRONT.cells(values, name))
     compared = {name: off(each, run.out[name], batch().mask) for name, each in seen.items() if name in run.out}
     assert compared, "a run without a number that is compared"
     assert max(compared.values()) <= run.tolerance, compared
+
+
+@pytest.mark.parametrize("name", OF_EACH_LIBRARY)
+def test_what_is_typed_in_is_what_is_built(name: str) -> None:
+    assert FRONT.apart(OF_EACH_LIBRARY[name].conventions) == []
+
+
+def test_of_two_models_that_are_one_it_is_so_too() -> None:
+    run = next(run for run in RUNS if run.reference == "new")
+    book, typed = FRONT.built(run.conventions, run.models), FRONT.typed_in(run.conventions, run.models)
+    for name in ("total_loss", "kl_new.counts", "policy.logits.grad"):
+        assert np.array_equal(book.values[book.blocks[name]], FRONT.cells(typed, name)), name
 
 
 def _seen(run: Run, row: Callable[[str], Array]) -> dict[str, Array]:
@@ -82,6 +81,6 @@ def _seen(run: Run, row: Callable[[str], Array]) -> dict[str, Array]:
 
 
 def test_what_is_compared_is_what_the_issue_names() -> None:
-    keys = Counter(key for run in PLAIN for key in run.out.keys() & _seen(run, lambda _: np.zeros((12, 6))).keys())
+    keys = Counter(key for run in RUNS for key in run.out.keys() & _seen(run, lambda _: np.zeros((12, 6))).keys())
     fewest = {"advantages": 275, "loss": 270, "ratio": 210, "per_token_loss": 170, "is_weight": 36, "kl_per_token": 37}
     assert {name: keys[name] for name, count in fewest.items() if keys[name] < count} == {}

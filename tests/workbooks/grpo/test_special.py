@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from tests.workbooks.grpo.recorded import APART, Array, batch, recorded_file
-from tests.workbooks.grpo.side_by_side import SideBySide, array, witnessed
+from tests.workbooks.grpo.recorded import APART, FRONT, Array, batch, recorded_file
+from tests.workbooks.grpo.side_by_side import array, witnessed
 
 ASKED: dict[str, dict[str, float | str]] = {
     "verl_0.9.1 dapo_dynamic_sampling": {"group.filter": "constant", "group.ddof": 0},
@@ -33,16 +32,9 @@ def out(name: str) -> dict[str, Any]:
 
 
 def rows(name: str, *wanted: str) -> list[Array]:
-    """Returns rows by the definitions, of each response [12] or of its tokens."""
-    beside, values = computed()
-    place = list(ASKED).index(name)
-    return [beside.row(values, row, place) for row in wanted]
-
-
-@cache
-def computed() -> tuple[SideBySide, Any]:
-    beside = SideBySide(batch(), list(ASKED.values()))
-    return beside, beside.computed(beside.steps.rows.values())
+    """Returns rows of the workbook, of each response [12] or of its tokens."""
+    values = FRONT.typed_in(ASKED[name])
+    return [FRONT.cells(values, row) for row in wanted]
 
 
 def test_every_run_that_stands_apart_is_looked_at() -> None:

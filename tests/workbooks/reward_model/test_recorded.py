@@ -1,11 +1,11 @@
-"""Reward models against the libraries' own code: losses, metrics and gradients by the definitions."""
+"""Reward models against the libraries' own code: losses, metrics and gradients of every run, through the front door."""
 
 import numpy as np
 import pytest
 
 from tests.workbooks.dpo.recorded import ORDER, Array, recorded_file
+from tests.workbooks.reward_model.front import front, row
 from tests.workbooks.reward_model.recorded import Run, pairs, rankings, runs
-from tests.workbooks.reward_model.side_by_side import beside
 
 PAIRS, RANKED = list(runs(False)), list(runs(True))
 ALL = [*PAIRS, *RANKED]
@@ -28,8 +28,8 @@ def test_there_are_so_many_runs() -> None:
 
 
 @pytest.mark.parametrize("run", ALL, ids=named)
-def test_the_definitions_give_what_a_library_computed(run: Run) -> None:
-    loss = float(beside(run.ranked).row("total_loss", run))
+def test_a_workbook_gives_what_a_library_computed(run: Run) -> None:
+    loss = float(row("total_loss", run))
     assert abs(loss - run.out["loss"]) <= 1e-12 * max(1.0, abs(run.out["loss"]))
 
 
@@ -38,9 +38,15 @@ def test_the_metrics_are_those_that_a_library_logs(run: Run) -> None:
     """A library that reads one score for the loss logs that score; of DeepSpeed-Chat's positions it is the last real token's."""
     logged = {**run.out, **run.out.get("metrics", {})}
     for key in METRICS.keys() & logged.keys():
-        assert abs(float(beside(False).row(METRICS[key], run)) - logged[key]) <= 1e-12, key
+        assert abs(float(row(METRICS[key], run)) - logged[key]) <= 1e-12, key
     for key in SIDES.keys() & logged.keys():
-        assert np.abs(beside(False).row(f"{SIDES[key]}.score", run) - np.array(logged[key])).max() <= 1e-12, key
+        assert np.abs(row(f"{SIDES[key]}.score", run) - np.array(logged[key])).max() <= 1e-12, key
+
+
+@pytest.mark.parametrize("name", {run.library: run for run in ALL})
+def test_what_is_typed_in_is_what_is_built(name: str) -> None:
+    run = [run for run in ALL if run.library == name][-1]
+    assert front(run.ranked).apart(run.conventions) == []
 
 
 def taken(run: Run) -> Array | None:
@@ -56,8 +62,7 @@ def taken(run: Run) -> Array | None:
 @pytest.mark.parametrize("run", [run for run in PAIRS if taken(run) is not None], ids=named)
 def test_the_gradient_by_the_scores_is_that_of_the_library(run: Run) -> None:
     """Of normalised scores the recorded one is by the score that entered the loss: the slope by the raw one is a σ-th of it."""
-    each = beside(False)
-    found = each.slopes(tuple(run.counts))[each.place(run)].sum(axis=1)
+    found = row("head.score.grad", run).sum(axis=1)
     meant = taken(run)
     assert meant is not None
     scaled = float(run.conventions["score.divide"])
@@ -65,9 +70,8 @@ def test_the_gradient_by_the_scores_is_that_of_the_library(run: Run) -> None:
 
 
 def test_the_gradient_of_every_position_is_that_of_deepspeed_chat() -> None:
-    each = beside(False)
     run = next(run for run in PAIRS if "grad_head" in run.out)
-    found, meant = each.slopes(tuple(run.counts))[each.place(run)], np.array(run.out["grad_head"])[ORDER]
+    found, meant = row("head.score.grad", run), np.array(run.out["grad_head"])[ORDER]
     text = pairs().text
     assert np.abs((found - meant) * text).max() <= 1e-11
     assert abs((found * (1 - text)).sum() - run.out["grad_pad_head_total"]) <= 1e-11
@@ -75,8 +79,7 @@ def test_the_gradient_of_every_position_is_that_of_deepspeed_chat() -> None:
 
 @pytest.mark.parametrize("run", [run for run in RANKED if "grad" in run.out], ids=named)
 def test_the_gradient_of_a_ranking_is_that_of_the_library(run: Run) -> None:
-    each = beside(True)
-    found = each.slopes(tuple(run.counts))[each.place(run), :, 0]
+    found = row("head.score.grad", run)[:, 0]
     counted = {
         at
         for pair, on in zip(zip(rankings().chosen, rankings().rejected, strict=True), run.counts, strict=True)
@@ -91,7 +94,7 @@ def test_the_losses_of_single_rankings_are_those_of_open_assistant() -> None:
     """RMLoss without a reduction: a number for each ranking."""
     out = recorded_file()["runs"]["open_assistant_f1e6ed9"]["runs"]["rm_kwise/RMLoss_per_ranking"]["result"]
     (run,) = (run for run in RANKED if run.variant == "rm_kwise/RMLoss_beta_0")
-    found = np.ravel(beside(True).row("ranking.mean", run))
+    found = np.ravel(row("ranking.mean", run))
     assert np.abs(found[:2] - np.array(out["losses"])).max() <= 1e-12
     assert not found[2:].any()
 
@@ -107,7 +110,7 @@ def test_the_best_against_the_worst_is_open_assistants_accuracy() -> None:
         for place, pair in enumerate(zip(of.chosen, of.rejected, strict=True))
         if pair in set(zip(best, worst, strict=True))
     ]
-    chosen, rejected = (np.ravel(beside(True).row(f"{side}.score", run))[pairs_] for side in ("chosen", "rejected"))
+    chosen, rejected = (np.ravel(row(f"{side}.score", run))[pairs_] for side in ("chosen", "rejected"))
     means = {"pos_score": chosen.mean(), "neg_score": rejected.mean(), "score_diff": (chosen - rejected).mean()}
     assert {name: float(each) for name, each in means.items()} == pytest.approx(
         {name: out[name] for name in means}, abs=1e-12

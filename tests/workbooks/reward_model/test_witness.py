@@ -13,11 +13,11 @@ import torch
 
 from blueprint.page.contents import kind_of
 from blueprint.workbooks.registry import witness_of
+from blueprint.workbooks.reward_model.schema import REWARD_MODEL
 from blueprint.workbooks.reward_model.witness import derived
 from tests.page.workshop import made
 from tests.workbooks.dpo.recorded import ORDER, Array
 from tests.workbooks.reward_model.recorded import Run, pairs, rankings, runs
-from tests.workbooks.reward_model.side_by_side import RECORDS
 from tests.workbooks.reward_model.test_recorded import METRICS, SIDES, named, taken
 
 ALL = [*runs(False), *runs(True)]
@@ -35,7 +35,7 @@ def computed(place: int) -> tuple[dict[str, Array], Array]:
         "shift": np.array(10.0), "scale": np.array(2.0), "overflow.sheet": np.array(708.0),
     }  # fmt: skip
     given = {name: torch.tensor(each) for name, each in plain.items()}
-    rows = derived({**given, "head": head}, {key: each.value for key, each in RECORDS.items()} | run.conventions)
+    rows = derived({**given, "head": head}, {key: each.value for key, each in REWARD_MODEL.items()} | run.conventions)
     (slope,) = torch.autograd.grad(rows["total_loss"], head)
     return {name: each.detach().numpy() for name, each in rows.items()}, slope.numpy()
 

@@ -31,11 +31,11 @@ BATCHES = {
         "sft-batch", "gradients=on", "loss.dft=on", "sft.microbatches=3", "loss.normaliser=microbatches"
     ),
     "probability 1, one token, pad = eos": ("sft-batch", *SMALL, "loss.normaliser=nonzero"),
-    "no end token": ("sft-batch", *SMALL, "sft.end_token=out", "loss.normaliser=row_means"),
+    "no end token": ("sft-batch", *SMALL, "sft.end_token=out", "loss.normaliser=row_sums"),
+    "means of rows": ("sft-batch", *SMALL, "loss.normaliser=row_means"),
     "wrapped, and cut where no column is left": ("sft-batch", *SMALL, "sft.packing=wrapped", "sft.region=text"),
-    "nothing to learn": ("sft-batch", *SMALL, "text.response=[[0, 0], [0, 0]]"),
-    "one response of two": ("sft-batch", *SMALL, "text.response=[[0, 0], [1, 0]]", "loss.normaliser=microbatches",
-                            "sft.microbatches=2"),
+    "nothing to learn": ("sft-batch", *SMALL, "text.response=[[0, 0], [0, 0]]", "preset=nemo_rl"),
+    "one response of two": ("sft-batch", *SMALL, "text.response=[[0, 0], [1, 0]]", "preset=verl_b178a3c", "sft.microbatches=2"),
 }  # fmt: skip
 
 

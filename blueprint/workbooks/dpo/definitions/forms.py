@@ -8,7 +8,7 @@ DiscoPOP, 2406.08414; AOT, 2406.05882; ORPO, 2403.07691, eq. 4 and 7; RPO of NeM
 
 from typing import NamedTuple
 
-from blueprint.language import Operand, Sum, exp, less, log, maximum, where
+from blueprint.language import Operand, Sum, at_most, equal, exp, less, log, maximum, sqrt, tanh, where
 from blueprint.workbooks.dpo.definitions.axes import n, p, t
 from blueprint.workbooks.dpo.definitions.margins import Margins
 from blueprint.workbooks.dpo.definitions.sequences import Sequences
@@ -133,13 +133,12 @@ def _of_true_rewards(of: Margins, meant: Sides, s: Steps) -> dict[str, Operand]:
 def _odds(seen: Sequences, logp: Given, m: Given, s: Steps) -> dict[str, Operand]:
     """Compares odds p/(1 − p): of the mean log-prob of a response, or of each token (ColossalChat)."""
     s.under("Odds")
-    odds = Sides(
-        *(
-            s.pair(f"{side}.log_odds", where(less(exp(x[p]), 1), x[p] - log(1 - exp(x[p])), 0))
-            for side, x in zip(Sides._fields, seen.policy, strict=True)
-        )
-    )
+    sides = dict(zip(Sides._fields, seen.policy, strict=True))
+    odds = Sides(*(_log_odds(side, x, s) for side, x in sides.items()))
     apart = s.pair("odds.difference", odds.chosen[p] - odds.rejected[p])
+    words = s.use.switch["loss.form"].words
+    asked = s.pick("odds.asked", (), "loss.form", **{word: int(word == "orpo") for word in words})
+    certain = Sides(*(_certain(side, x, asked, s) for side, x in sides.items()))
     each = s.row("odds.token", m[n, t] * (logp[n, t] - log(s.use.used["loss.odds_one"] - exp(logp[n, t]))))
     mean = s.sides("odds", s.each("odds.sum", Sum(t, each[n, t])))
     length = s.sides("odds.length", seen.length)
@@ -148,8 +147,27 @@ def _odds(seen: Sequences, logp: Given, m: Given, s: Steps) -> dict[str, Operand
         for side, total, count in zip(Sides._fields, mean, length, strict=True)
     ]
     whole = s.pair("odds.batch", totals[0] - totals[1])
-    scaled = s.use.used["beta"]
+    right = s.log_sigmoid("odds.right", apart)
+    # TRL 1.16.0, odds_ratio_loss: infinite log-odds of the chosen response leave a loss of 0, whose gradient is nan, as the root
+    # of 0 has no slope; those of the rejected one an infinite loss, both of them nan, as there is no log of 0.
+    least = s.pair("odds.endless", where(equal(certain.chosen[p], 1), sqrt(-seen.policy.chosen[p]), right[p]))
+    lost = s.pair("odds.lost", log(1 - certain.rejected[p]))
     return {
-        "orpo": s.pair("loss.orpo", -(scaled * s.log_sigmoid("odds.right", apart)[p]))[p],
+        "orpo": s.pair("loss.orpo", -(s.use.used["beta"] * (least[p] + lost[p])))[p],
         "orpo_tokens": s.pair("loss.orpo_tokens", -s.log_sigmoid("odds.batch_right", whole)[p])[p],
     }
+
+
+def _log_odds(side: str, x: Row, s: Steps) -> Row:
+    """Takes ln p − ln(1 − p) of x = ln p < 0; 0 stands for those of certainty, which are infinite.
+
+    With h = tanh(x/2) it is 1 − e^x = −2h/(1 − h), which has all its digits also where e^x is as good as 1.
+    """
+    h = tanh(x[p] / 2)
+    return s.pair(f"{side}.log_odds", where(less(x[p], 0), x[p] - log(-(2 * h) / (1 - h)), 0))
+
+
+def _certain(side: str, x: Row, asked: Row, s: Steps) -> Row:
+    """Says where the odds of a response are infinite: its probability is 1, and it is the odds that the loss reads."""
+    certain = s.pair(f"{side}.certain", at_most(0, x[p]))
+    return s.pair(f"{side}.endless", asked * certain[p])

@@ -6,7 +6,7 @@ of the shorter response count less); AlphaPO, 2501.03884.
 
 from typing import NamedTuple
 
-from blueprint.language import Sum, at_most, equal, exp, less, minimum, number, where
+from blueprint.language import Sum, at_most, equal, exp, less, maximum, minimum, number, where
 from blueprint.workbooks.common import limited
 from blueprint.workbooks.dpo.definitions.axes import n, p, t
 from blueprint.workbooks.dpo.definitions.steps import Given, Row, Sides, Steps
@@ -25,10 +25,12 @@ def sequences(logp: Given, logp_ref: Given, m: Given, text: Given, s: Steps) -> 
     s.under("Which tokens count")
     length = s.each("logp.length", Sum(t, m[n, t]))
     after = s.row("logp.after", text[n, t - 1] * (1 - text[n, t]))
+    differs = _differs(logp, logp_ref, m, s)
     by_policy, by_reference = _weights(length, m, s)
     s.under("The log-prob of a whole response")
-    policy = _summed("policy", logp, _counted("policy", logp, after, m, s), by_policy, s)
-    reference = _summed("reference", logp_ref, _counted("reference", logp_ref, after, m, s), by_reference, s)
+    least = _least(s)
+    policy = _summed("policy", logp, _counted("policy", after, m, s), by_policy, (differs, least), s)
+    reference = _summed("reference", logp_ref, _counted("reference", after, m, s), by_reference, (differs, least), s)
     curved = s.each(
         "policy.curved",
         limited(s.use.used["logp.alpha"], policy[n], lambda a: (1 - exp(-(a * policy[n]))) / a),
@@ -37,12 +39,25 @@ def sequences(logp: Given, logp_ref: Given, m: Given, text: Given, s: Steps) -> 
     return Sequences(s.sides("logp", curved), s.sides("logp_ref", reference), length)
 
 
-def _counted(name: str, logp: Given, after: Row, m: Given, s: Steps) -> Row:
-    """Marks the tokens that count: HALOs leaves out those of probability 1, the first ORPO counts the pad behind a text."""
+def _differs(logp: Given, logp_ref: Given, m: Given, s: Steps) -> Row:
+    """Counts the tokens by which HALOs divides: those on which the policy differs from the reference, or, without one, from 1."""
+    other = s.pick("logp.compared", (n, t), "reference.used", on=logp_ref[n, t], off=0)
+    differs = s.row("logp.differs", where(equal(logp[n, t], other[n, t]), 0, m[n, t]))
+    return s.each("logp.differing", Sum(t, differs[n, t]))
+
+
+def _counted(name: str, after: Row, m: Given, s: Steps) -> Row:
+    """Marks the tokens that are added up; the first ORPO adds the pad behind a text."""
+    with_pad = m[n, t] + after[n, t]
     return s.pick(
-        f"{name}.counted", (n, t), "logp.of", sum=m[n, t], mean=m[n, t],
-        mean_nonzero=where(equal(logp[n, t], 0), 0, m[n, t]), mean_with_pad=m[n, t] + after[n, t],
-    )  # fmt: skip
+        f"{name}.counted", (n, t), "logp.of", sum=m[n, t], mean=m[n, t], mean_nonzero=m[n, t], mean_with_pad=with_pad
+    )
+
+
+def _least(s: Steps) -> Row:
+    """Says by what a sum of no token is divided: 0, which gives no number, but in TRL's DPO, whose means divide by 1 at least."""
+    alone = s.pick("mean.least_of_plain", (), "reference.used", on=1, off=0)
+    return s.pick("mean.least", (), "logp.of", sum=1, mean=alone, mean_nonzero=0, mean_with_pad=0)
 
 
 def _weights(length: Row, m: Given, s: Steps) -> tuple[Row, Row]:
@@ -66,11 +81,17 @@ def _weights(length: Row, m: Given, s: Steps) -> tuple[Row, Row]:
     )
 
 
-def _summed(name: str, logp: Given, counted: Row, by: Row, s: Steps) -> Row:
-    """Adds up, and divides by the tokens that count where a mean is asked for."""
+def _summed(name: str, logp: Given, counted: Row, by: Row, divided: tuple[Row, Row], s: Steps) -> Row:
+    """Adds up, and divides by the tokens that count where a mean is asked for.
+
+    divided: how many HALOs counts; the least by which it is divided.
+    """
     weighed = s.row(f"{name}.weighed", counted[n, t] * by[n, t])
     total = s.each(f"{name}.sum", Sum(t, weighed[n, t] * logp[n, t]))
-    count = s.each(f"{name}.count", Sum(t, counted[n, t]))
-    mean = s.each(f"{name}.mean", where(less(0, count[n]), total[n] / count[n], 0))
+    differing, least = divided
+    added = s.each(f"{name}.added", Sum(t, counted[n, t]))
+    x = added[n]
+    count = s.pick(f"{name}.count", (n,), "logp.of", sum=x, mean=x, mean_nonzero=differing[n], mean_with_pad=x)
+    mean = s.each(f"{name}.mean", total[n] / s.each(f"{name}.over", maximum(count[n], least))[n])
     x = mean[n]
     return s.pick(f"{name}.logp", (n,), "logp.of", sum=total[n], mean=x, mean_nonzero=x, mean_with_pad=x)

@@ -4,7 +4,7 @@ Sources: TRL 1.16.0, dpo_trainer.py, `_compute_loss`, and TRL 0.24.0, `get_batch
 means have 1e-8 below as its loss has; `watch.rewards` in `conventions.toml` names the others.
 """
 
-from blueprint.language import Sum, at_most, exp, less, where
+from blueprint.language import Sum, less, where
 from blueprint.workbooks.dpo.definitions.axes import n, p
 from blueprint.workbooks.dpo.definitions.margins import Margins
 from blueprint.workbooks.dpo.definitions.sequences import Sequences
@@ -26,7 +26,7 @@ def watched(of: Margins, seen: Sequences, sums: tuple[Given, Given], s: Steps) -
     s.one("rewards.margins", Sum(p, margin[p]) / over)
     s.one("rewards.accuracies", Sum(p, right[p]) / over)
     _logprobs(sums[0], s)
-    s.pair("odds.certain", at_most(1, exp(seen.policy.chosen[p])) + at_most(1, exp(seen.policy.rejected[p])))
+    s.pair("odds.certain", s.known("chosen.certain")[p] + s.known("rejected.certain")[p])
 
 
 def _logprobs(total: Given, s: Steps) -> None:

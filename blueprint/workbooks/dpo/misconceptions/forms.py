@@ -1,6 +1,6 @@
 """Misconceptions of what the forms make of a pair, or of a response by itself."""
 
-from blueprint.language import exp, less, log, maximum, where
+from blueprint.language import less, log, maximum, where
 from blueprint.misconceptions import becomes, equation, instead, of, operand, row, swapped, turned, without, zero
 
 # fmt: off
@@ -73,7 +73,7 @@ ODDS = (
     *of("{side}.log_odds",
         ("log-prob-for-odds", "This is log p: the log-odds are log p − log(1 − p).", row("{side}.logp")),
         ("log-for-probability", "1 − log p stands where 1 − p should.",
-         equation(lambda b: where(less(exp(b("{side}.logp")), 1), b("{side}.logp") - log(1 - b("{side}.logp")), 0)))),
+         equation(lambda b: where(less(b("{side}.logp"), 0), b("{side}.logp") - log(1 - b("{side}.logp")), 0)))),
     *of("odds.difference", ("sides-exchanged", "Chosen and rejected are exchanged.", turned())),
     *of("loss.orpo",
         ("beta-forgotten", "β is forgotten: it weighs the odds beside the NLL.", without("beta"))),

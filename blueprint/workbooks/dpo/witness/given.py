@@ -21,7 +21,8 @@ UNSEEN = {
     "logp.of": (
         "fixed.1", "logp.beyond", "logp.far", "logp.length", "logp.place", "logp.shared", "logp.shared.column", "logp.shorter",
         "loss.orpo_tokens", "nll.token", "odds.batch", "odds.batch_right", "odds.sum", "odds.token",
-        *(f"{model}.{row}" for model in ("policy", "reference") for row in ("count", "mean", "counted.mean_nonzero")),
+        *(f"{model}.{row}" for model in ("policy", "reference") for row in ("added", "count", "mean", "over")),
+        "logp.compared", "logp.differs", "logp.differing", "mean.least", "mean.least_of_plain",
         *(f"{side}.{row}{column}" for side in ("chosen", "rejected") for row in ("length", "odds", "odds.length")
           for column in ("", ".column")),
         "odds.chosen", "odds.rejected",

@@ -3,6 +3,7 @@
 from math import log
 
 import torch
+from torch import Tensor
 
 from blueprint.witness import Asked, Nodes, log_sigmoid
 from blueprint.workbooks.dpo.witness.places import SIDES, Places
@@ -109,15 +110,35 @@ def true_forms(r: Nodes) -> None:
 
 
 def odds_forms(r: Nodes, use: Asked) -> None:
-    """ORPO (2403.07691, eq. 4 and 7): odds of the mean log-prob; that of certainty, whose odds are without end, counts as 0."""
+    """ORPO (2403.07691, eq. 4 and 7), as TRL 1.16.0 writes it: of certainty the log-odds are infinite, and so is what follows.
+
+    The steps shown have 0 there instead, and where another loss is asked for, that is all that there is.
+    """
+    asked = use.word("loss.form") == "orpo"
+    r["odds.asked"] = r["margin"].new_tensor(float(asked))
     for side in SIDES:
         x = r[f"{side}.logp"]
-        below = x.exp() < 1
+        below = x < 0
         safe = torch.where(below, x, -torch.ones_like(x))
-        r[f"{side}.log_odds"] = torch.where(below, safe - torch.log1p(-safe.exp()), 0)
+        r[f"{side}.log_odds"] = torch.where(below, safe - log1mexp(safe), 0)
+        r[f"{side}.certain"] = (~below).to(x)
+        r[f"{side}.endless"] = r[f"{side}.certain"] * asked
     r["odds.difference"] = r["chosen.log_odds"] - r["rejected.log_odds"]
     r["odds.right"] = log_sigmoid(r["odds.difference"])
-    r["loss.orpo"] = -use.number("beta") * r["odds.right"]
+    r["odds.lost"] = (1 - r["rejected.endless"]).log()
+    if asked and (r["chosen.certain"] + r["rejected.certain"]).any():
+        chosen, rejected = (r[f"{side}.logp"] for side in SIDES)
+        ratio = (chosen - rejected) - (log1mexp(chosen) - log1mexp(rejected))
+        r["odds.endless"] = torch.where(r["rejected.certain"] > 0, r["odds.right"], log_sigmoid(ratio))
+    else:
+        r["odds.endless"] = r["odds.right"]
+    r["loss.orpo"] = -use.number("beta") * (r["odds.endless"] + r["odds.lost"])
+
+
+def log1mexp(x: Tensor) -> Tensor:
+    """Returns log(1 − e^x), whose slope TRL loses where e^x is rounded to 1."""
+    far = x < -log(2)
+    return torch.where(far, torch.log1p(-torch.where(far, x, -1.0).exp()), torch.log(-torch.expm1(x)))
 
 
 def token_odds(r: Nodes, places: Places, use: Asked) -> None:

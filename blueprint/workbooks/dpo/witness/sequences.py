@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from blueprint.witness import Asked, Nodes
-from blueprint.workbooks.dpo.witness.places import Places, per_token
+from blueprint.workbooks.dpo.witness.places import Places
 
 MODELS = ("policy", "reference")
 
@@ -17,6 +17,7 @@ def sequence_rows(r: Nodes, places: Places, use: Asked) -> None:
     places.sides(r, "length", r["logp.length"])
     shared_rows(r, places)
     far_rows(r, m, use)
+    compared_rows(r, m, use)
     for name in MODELS:
         model_rows(name, r, m, use)
     alpha, S = use.limit("logp.alpha"), r["policy.logp"]
@@ -47,14 +48,28 @@ def far_rows(r: Nodes, m: Tensor, use: Asked) -> None:
     r["reference.ld"] = r["logp.far"] if who == "both" else one
 
 
+def compared_rows(r: Nodes, m: Tensor, use: Asked) -> None:
+    """Adds where a token's reward is not 0: HALOs 4831988, get_sequence_rewards, counts (policy − reference) ≠ 0, masked tokens
+    being 0 in both; without a reference (SimPO) that has zeros."""
+    policy, reference = (r[f"{name}.logprobs"].detach() for name in MODELS)
+    alone = use.word("reference.used") == "off"
+    r["logp.compared"] = torch.zeros_like(reference) if alone else reference
+    r["logp.differs"] = ((policy - r["logp.compared"]) * m != 0).to(m)
+    one = m.new_ones(())
+    r["logp.differing"] = r["logp.differs"].sum(1)
+    r["mean.least_of_plain"] = 0 * one if alone else one
+    r["mean.least"] = {"sum": one, "mean": r["mean.least_of_plain"]}.get(use.word("logp.of"), 0 * one)
+
+
 def model_rows(name: str, r: Nodes, m: Tensor, use: Asked) -> None:
-    """Adds the sum over the tokens that count, and the mean; a response without tokens has 0."""
+    """Adds the sum over the tokens that count, and the mean; of a response without tokens, 0/0 but in TRL's DPO."""
     x, of = r[f"{name}.logprobs"], use.word("logp.of")
-    r[f"{name}.counted.mean_nonzero"] = m * (x != 0)
     r[f"{name}.counted.mean_with_pad"] = m + r["logp.after"]
-    r[f"{name}.counted"] = m if of in ("sum", "mean") else r[f"{name}.counted.{of}"]
+    r[f"{name}.counted"] = r[f"{name}.counted.mean_with_pad"] if of == "mean_with_pad" else m
     r[f"{name}.weighed"] = r[f"{name}.counted"] * r[f"{name}.ld"]
     r[f"{name}.sum"] = (r[f"{name}.weighed"] * x).sum(1)
-    r[f"{name}.count"] = r[f"{name}.counted"].sum(1)
-    r[f"{name}.mean"] = per_token(r[f"{name}.sum"], r[f"{name}.count"])
+    r[f"{name}.added"] = r[f"{name}.counted"].sum(1)
+    r[f"{name}.count"] = r["logp.differing" if of == "mean_nonzero" else f"{name}.added"]
+    r[f"{name}.over"] = r[f"{name}.count"].clamp(min=float(r["mean.least"]))
+    r[f"{name}.mean"] = r[f"{name}.sum"] / r[f"{name}.over"]
     r[f"{name}.logp"] = r[f"{name}.sum" if of == "sum" else f"{name}.mean"]

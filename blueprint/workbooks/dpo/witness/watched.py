@@ -24,7 +24,7 @@ def watched_rows(r: Nodes, places: Places, use: Asked) -> None:
     places.sides(r, "logps", r["watch.logps"])
     for side in SIDES:
         r[f"logps.{side}"] = r[f"{side}.logps"].sum() / r["loss.over"]
-    r["odds.certain"] = (r["chosen.logp"].exp() >= 1).to(r["margin"]) + (r["rejected.logp"].exp() >= 1)
+    r["odds.certain"] = r["chosen.certain"] + r["rejected.certain"]
 
 
 def logged_rows(side: str, r: Nodes, use: Asked) -> None:

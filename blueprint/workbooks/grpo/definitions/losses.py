@@ -5,7 +5,7 @@ Sources: GRPO, 2402.03300, eq. 3 (mean of means); DAPO, 2503.14476, eq. 12 (mean
 
 from typing import NamedTuple
 
-from blueprint.language import Max, Sum, at_most, exp, less, maximum, minimum, where
+from blueprint.language import Max, Operand, Sum, at_most, equal, exp, less, log, maximum, minimum, where
 from blueprint.workbooks.common import Switch, limited
 from blueprint.workbooks.grpo.definitions.axes import i, n, q, t
 from blueprint.workbooks.grpo.definitions.ratios import Ratios
@@ -51,6 +51,9 @@ def averages(M: Row, left: Given, s: Steps) -> Averages:
     """
     s.under(AVERAGED)
     used = s.use.used
+    # Of a mean that is not asked for nothing may be lost: it divides by 1 where nothing counts.
+    ends: dict[str, Operand] = dict.fromkeys(s.use.switch["loss.aggregation"].words, 1)
+    least = s.pick("average.least", (), "loss.aggregation", **{**ends, "token_mean": used["loss.at_least"]})
     length = s.each("average.length", Sum(t, M[n, t]))
     words = s.each("average.tokens", where(less(0, length[n]), length[n] + used["loss.length_eps"], 1))
     rows = s.one("average.rows", maximum(Sum((q, i), left[q, i]), 1) + used["loss.rows_eps"])
@@ -62,7 +65,7 @@ def averages(M: Row, left: Given, s: Steps) -> Averages:
     share = s.table("average.of_place", 1 / group[q])
     s.under(AVERAGED)
     ways = {
-        "token_mean": s.one("average.token_mean", 1 / (maximum(Sum(n, length[n]), 1) + used["loss.agg_eps"])),
+        "token_mean": s.one("average.token_mean", 1 / (maximum(Sum(n, length[n]), least) + used["loss.agg_eps"])),
         "seq_mean_token_mean": s.each("average.seq_mean", 1 / (rows * words[n])),
         "seq_mean_token_sum": s.one("average.seq_sum", 1 / (rows * used["loss.constant"])),
         "token_sum": s.one("average.token_sum", 1 / used["loss.constant"]),
@@ -89,23 +92,35 @@ def _mode(of: str, s: Steps) -> Switch:
 
 
 def kl_in_loss(logp: Given, logp_ref: Given, logp_rollout: Given, of: Ratios, m: Given, s: Steps) -> Row:
-    """Estimates the KL to the reference of each token in training, (n, t), weighed as the conventions say.
+    """Estimates the KL to the reference of each token in training, (n, t): first weighed, then clamped.
 
     With the gradient of k2 the value is the estimate's own: k2 less k2, through the second of which nothing flows back.
     """
     s.under("The KL to the reference, in the loss")
-    value = kl_estimate("kl_new", logp, logp_ref, m, s)
-    x = s.row("kl_new.log_ratio", m[n, t] * (logp[n, t] - logp_ref[n, t]))
-    k2 = s.row("kl_new.moving", x[n, t] * x[n, t] / 2)
-    reach = s.held("kl_new.reach", s.row("kl_new.reaching", minimum(exp(of.log_ratio[n, t]), s.use.used["kl.reach"])))
+    kl = kl_estimate("kl_new", logp, logp_ref, m, s)
+    # NeMo-RL, calculate_kl: the weight of a token has no gradient either where the clamp of the log-ratio holds.
+    moving = s.row("kl_new.logp", where(equal(kl.within[n, t], kl.free[n, t]), logp[n, t], of.kept[n, t]))
+    log_weight = s.pick(
+        "kl_new.log_weight", (n, t), "kl.weight", none=0, ratio=of.level[n, t], own=moving[n, t] - of.kept[n, t],
+        rollout=moving[n, t] - logp_rollout[n, t],
+    )  # fmt: skip
+    weight = s.row("kl_new.weight", exp(m[n, t] * log_weight[n, t]))
+    weighed = s.row("kl_new.weighed", weight[n, t] * kl.chosen[n, t])
+    value = s.clamped("kl_new.used", weighed, "kl.clamp_out")
+    k2 = s.row("kl_new.moving", weight[n, t] * kl.free[n, t] * kl.free[n, t] / 2)
+    reach = s.held("kl_new.reach", _reaching(of, s))
     moves = s.pick("kl_new.moves", (n, t), "kl.gradient", own=value[n, t], k2=k2[n, t], k2_is=reach[n, t] * k2[n, t])
     back = moves[n, t] - s.held("kl_new.moves_held", moves)[n, t]
-    whole = s.row("kl_new.value", back + s.held("kl_new.used_held", value)[n, t])
-    log_weight = s.pick(
-        "kl_new.log_weight", (n, t), "kl.weight", none=0, ratio=of.level[n, t], own=logp[n, t] - of.kept[n, t],
-        rollout=logp[n, t] - logp_rollout[n, t],
-    )  # fmt: skip
-    return s.row("kl_new.counts", m[n, t] * exp(m[n, t] * log_weight[n, t]) * whole[n, t])
+    return s.row("kl_new.counts", back + s.held("kl_new.used_held", value)[n, t])
+
+
+def _reaching(of: Ratios, s: Steps) -> Row:
+    """Takes the ratio of each token before its clamp, at most as large as asked for: OpenRLHF 0.11.2, compute_approx_kl.
+
+    e^x is taken of an x whose e^x is already more than that, so that it has a number however large the log-ratio is.
+    """
+    most = s.use.used["kl.reach"]
+    return s.row("kl_new.reaching", minimum(most, exp(minimum(of.free[n, t], log(1 + most)))))
 
 
 def kept_tokens(A: Given, logp: Given, logp_old: Given, entropy: Given, m: Given, s: Steps) -> Row:

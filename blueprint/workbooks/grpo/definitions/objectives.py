@@ -26,8 +26,8 @@ def objective(logp: Given, of: Ratios, A: Given, m: Given, s: Steps) -> Row:
         "reinforce": -(A[n, t] * logp[n, t]),
         "ratio": -(of.used[n, t] * A[n, t]),
         "sapo": _sapo(of.used, A, s)[n, t],
-        "gmpo": _geometric(of.log_ratio, A, m, s)[n, t],
-        "vespo": _gamma_weighted(of.log_ratio, A, logp, s)[n, t],
+        "gmpo": _geometric(of.free, A, m, s)[n, t],
+        "vespo": _gamma_weighted(of.free, A, logp, s)[n, t],
     }
     picked = s.pick("policy.objective", (n, t), "loss.objective", **made)
     return s.row("policy.token_loss", m[n, t] * picked[n, t])

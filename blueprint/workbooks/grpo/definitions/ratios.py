@@ -12,10 +12,12 @@ from blueprint.workbooks.grpo.definitions.steps import Given, Steps
 
 
 class Ratios(NamedTuple):
-    """Over (n, t): new log-probs as numbers, those below, the log-ratio of each token, that of its level, the ratio in use."""
+    """Over (n, t): new log-probs as numbers, those below, the log-ratio of each token, free and as it counts, that of its level,
+    the ratio in use."""
 
     kept: Given
     old: Given
+    free: Given
     log_ratio: Given
     level: Given
     used: Given
@@ -29,7 +31,10 @@ def ratios(logp: Given, logp_old: Given, logp_rollout: Given, m: Given, s: Steps
         "ratio.old_logprobs", (n, t), "ratio.old", old=logp_old[n, t], new=kept[n, t], rollout=logp_rollout[n, t]
     )
     free = s.row("log_ratio.free", m[n, t] * (logp[n, t] - old[n, t]))
-    d = s.clamped("log_ratio", free, "ratio.clamp")
+    # verl, OpenRLHF and SkyRL clamp the log-ratio of a token whose own ratio counts; of a whole response no library does.
+    held = s.clamped("log_ratio.held", free, "ratio.clamp")
+    whole = dict.fromkeys(("response", "own_token", "product", "rollout", "batch"), free[n, t])
+    d = s.pick("log_ratio", (n, t), "ratio.level", token=held[n, t], **whole)
     length = s.each("ratio.length", maximum(Sum(t, m[n, t]), 1) + s.use.used["ratio.length_eps"])
     total = s.each("ratio.sum", Sum(t, d[n, t]))
     mean = s.each("ratio.mean_of_response", total[n] / length[n])
@@ -45,4 +50,4 @@ def ratios(logp: Given, logp_old: Given, logp_rollout: Given, m: Given, s: Steps
         "ratio.level_of", (n, t), "ratio.level", token=d[n, t], response=mean[n], own_token=most[n, t], product=total[n],
         rollout=rollout_mean[n], batch=batch,
     )  # fmt: skip
-    return Ratios(kept, old, d, level, s.row("ratio", exp(m[n, t] * level[n, t])))
+    return Ratios(kept, old, free, d, level, s.row("ratio", exp(m[n, t] * level[n, t])))

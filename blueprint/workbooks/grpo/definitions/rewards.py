@@ -23,7 +23,7 @@ def rewards(
     s.under("The reward of a response")
     shaped = _shaped(score, length, truncated, s)
     s.under("The KL to the reference, paid as reward")
-    estimate = kl_estimate("kl_old", logp_old, logp_ref, m, s)
+    estimate = s.clamped("kl_old.used", kl_estimate("kl_old", logp_old, logp_ref, m, s).chosen, "kl.clamp_out")
     paid = s.row("kl_old.paid", s.use.used["kl.coef"] * estimate[n, t])
     summed = s.each("kl_old.sum", Sum(t, paid[n, t]))
     in_reward = s.pick("kl_old.in_reward", (), "kl.place", **paid_where(reward=1, reward_token=1))
@@ -48,13 +48,21 @@ def _shaped(score: Given, length: Given, truncated: Given, s: Steps) -> Row:
     return s.pick("reward.shaped", (n,), "reward.clip_at", before=held[n], after=ended[n])
 
 
-def kl_estimate(name: str, logp: Given, logp_ref: Given, m: Given, s: Steps) -> Row:
+class Estimate(NamedTuple):
+    """Over (n, t): the log-ratio to the reference, free and within its clamp, and the estimate of the KL, before any clamp."""
+
+    free: Row
+    within: Row
+    chosen: Row
+
+
+def kl_estimate(name: str, logp: Given, logp_ref: Given, m: Given, s: Steps) -> Estimate:
     """Estimates the KL to the reference on each token, (n, t): Schulman, Approximating KL Divergence, 2020."""
     free = s.row(f"{name}.free", m[n, t] * (logp[n, t] - logp_ref[n, t]))
     k1 = s.clamped(f"{name}.k1", free, "kl.clamp_in")
     k2, k3 = s.row(f"{name}.k2", k1[n, t] * k1[n, t] / 2), s.row(f"{name}.k3", exp(-k1[n, t]) - 1 + k1[n, t])
     chosen = s.pick(f"{name}.chosen", (n, t), "kl.estimator", k1=k1[n, t], k2=k2[n, t], k3=k3[n, t], abs=abs(k1[n, t]))
-    return s.clamped(f"{name}.used", chosen, "kl.clamp_out")
+    return Estimate(free, k1, chosen)
 
 
 def paid_where(**places: int) -> dict[str, int]:

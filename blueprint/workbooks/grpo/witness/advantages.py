@@ -86,10 +86,14 @@ def shape_rewards(of: Responses, use: Asked) -> Tensor:
 
 
 def kl_of(x: Tensor, use: Asked) -> Tensor:
-    """Estimates the KL from log-ratios to the reference (Schulman 2020), with its clamps."""
-    x = use.around(x, "kl.clamp_in")
+    """Estimates the KL from log-ratios to the reference, with its clamps."""
+    return use.around(estimate(use.around(x, "kl.clamp_in"), use), "kl.clamp_out")
+
+
+def estimate(x: Tensor, use: Asked) -> Tensor:
+    """Estimates the KL from log-ratios to the reference (Schulman 2020)."""
     ways = {"k1": lambda: x, "k2": lambda: x.square() / 2, "k3": lambda: torch.expm1(-x) + x, "abs": x.abs}
-    return use.around(ways[use.word("kl.estimator")](), "kl.clamp_out")
+    return ways[use.word("kl.estimator")]()
 
 
 def alone(table: Table, use: Asked) -> bool:

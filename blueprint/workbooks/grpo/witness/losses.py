@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from blueprint.witness import Asked
-from blueprint.workbooks.grpo.witness.advantages import Signal, kl_of
+from blueprint.workbooks.grpo.witness.advantages import Signal, estimate
 from blueprint.workbooks.grpo.witness.options import Responses, either, mean_of_rows, wide
 from blueprint.workbooks.grpo.witness.rollouts import weight_means
 
@@ -31,7 +31,7 @@ class Losses(NamedTuple):
 def losses(of: Responses, made: Signal, use: Asked) -> Losses:
     """Runs from the ratio to the loss."""
     below = {"old": of.old, "new": of.new.detach(), "rollout": of.rollout}[use.word("ratio.old")]
-    d = use.around((of.new - below) * of.mask, "ratio.clamp")
+    d = (of.new - below) * of.mask
     ratio = ratios(of, d, use)
     tokens = objective(of, d, ratio, made.advantages, use) * of.mask
     numerator = of.old if use.word("ratio.old") == "old" else of.new.detach()
@@ -41,7 +41,7 @@ def losses(of: Responses, made: Signal, use: Asked) -> Losses:
     counts = accepted * wide(ended * left, accepted)
     keep = kept(of, made.advantages, use)
     policy = average(tokens * weight * keep, counts, left, of, use, "loss.aggregation") * use.number("loss.factor")
-    kl = kl_in_loss(of, d, ratio, use)
+    kl = kl_in_loss(of, ratio, use)
     kl_mean = average(kl, counts, left, of, use, "kl.aggregation")
     entropy = average(of.entropy, counts, left, of, use, "loss.entropy_aggregation")
     total = policy - use.number("loss.ent_coef") * entropy
@@ -51,7 +51,7 @@ def losses(of: Responses, made: Signal, use: Asked) -> Losses:
 
 
 def ratios(of: Responses, d: Tensor, use: Asked) -> Tensor:
-    """Returns the ratio of every token, 1 behind the response."""
+    """Returns the ratio of every token, 1 behind the response. Only that of a token is clamped: OpenRLHF and verl, gspo."""
     eps, level = use.number("ratio.length_eps"), use.word("ratio.level")
     mean = mean_of_rows(d, of.mask, eps)
     if level == "own_token":
@@ -60,7 +60,7 @@ def ratios(of: Responses, d: Tensor, use: Asked) -> Tensor:
         log = own if most is None else own.clamp(max=most)
     else:
         ways = {
-            "token": lambda: d,
+            "token": lambda: use.around(d, "ratio.clamp"),
             "response": lambda: wide(mean, d),
             "product": lambda: wide(d.sum(1), d),
             "rollout": lambda: wide(mean_of_rows(of.new - of.rollout, of.mask, eps), d),
@@ -161,19 +161,29 @@ def kept(of: Responses, A: Tensor, use: Asked) -> Tensor:
     return keep if least is None else keep * (of.entropy.detach() >= least)
 
 
-def kl_in_loss(of: Responses, d: Tensor, ratio: Tensor, use: Asked) -> Tensor:
-    """Returns the KL to the reference of every token, weighed, with the gradient that is asked for."""
-    x = (of.new - of.reference) * of.mask
-    value, k2 = kl_of(x, use), x.square() / 2
-    match use.word("kl.gradient"):
-        case "k2":
-            value = value.detach() + k2 - k2.detach()
-        case "k2_is":
-            moved = d.exp().clamp(max=use.number("kl.reach")).detach() * k2
-            value = value.detach() + moved - moved.detach()
-    other = {"none": of.new, "ratio": of.new, "own": of.new.detach(), "rollout": of.rollout}[use.word("kl.weight")]
-    times = ratio if use.word("kl.weight") == "ratio" else ((of.new - other) * of.mask).exp()
-    return times * value * of.mask
+def kl_in_loss(of: Responses, ratio: Tensor, use: Asked) -> Tensor:
+    """Returns the KL to the reference of every token: NeMo-RL, calculate_kl; slime and OpenRLHF, compute_approx_kl; TRL.
+
+    The estimate within the clamp of its log-ratio is multiplied, then clamped itself. A weight that corrects the draw of a token
+    is a number where the first clamp holds; the ratio, by which TRL and slime multiply, always has its gradient.
+    """
+    free = (of.new - of.reference) * of.mask
+    within = use.around(free, "kl.clamp_in")
+    word = use.word("kl.weight")
+    if word in ("own", "rollout"):
+        below = of.new.detach() if word == "own" else of.rollout
+        weight = ((of.new - below) * of.mask).exp()
+        weight = torch.where(free == within, weight, weight.detach())
+    else:
+        weight = ratio if word == "ratio" else torch.ones_like(free)
+    value = use.around(weight * estimate(within, use), "kl.clamp_out")
+    if use.word("kl.gradient") == "own":
+        return value * of.mask
+    surrogate = weight * free.square() / 2
+    if use.word("kl.gradient") == "k2_is":
+        below = {"old": of.old, "new": of.new, "rollout": of.rollout}[use.word("ratio.old")]
+        surrogate = ((of.new - below) * of.mask).exp().clamp(max=use.number("kl.reach")).detach() * surrogate
+    return (value.detach() + surrogate - surrogate.detach()) * of.mask
 
 
 def average(x: Tensor, counts: Tensor, left: Tensor, of: Responses, use: Asked, setting: str) -> Tensor:
@@ -184,7 +194,8 @@ def average(x: Tensor, counts: Tensor, left: Tensor, of: Responses, use: Asked, 
     rows = left.sum().clamp(min=1) + use.number("loss.rows_eps")
     match mode:
         case "token_mean":
-            return summed.sum() / (lengths.sum().clamp(min=1) + use.number("loss.agg_eps"))
+            least = use.number("loss.at_least") if use.word("loss.aggregation") == "token_mean" else 1.0
+            return summed.sum() / (lengths.sum().clamp(min=least) + use.number("loss.agg_eps"))
         case "seq_mean_token_mean":
             each = torch.where(
                 lengths > 0,

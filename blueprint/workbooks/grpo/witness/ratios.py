@@ -19,7 +19,8 @@ def ratio_rows(rows: Held, places: Places, use: Asked) -> Named:
         use.word("ratio.old")
     ]
     r["log_ratio.free"] = m * (new - r["ratio.old_logprobs"])
-    r["log_ratio"] = use.around(r["log_ratio.free"], "ratio.clamp")
+    r["log_ratio.held"] = use.around(r["log_ratio.free"], "ratio.clamp")
+    r["log_ratio"] = r["log_ratio.held" if use.word("ratio.level") == "token" else "log_ratio.free"]
     r["ratio.length"] = length = m.sum(1).clamp(min=1) + use.number("ratio.length_eps")
     r["ratio.sum"] = r["log_ratio"].sum(1)
     r["ratio.mean_of_response"] = r["ratio.sum"] / length
@@ -38,7 +39,7 @@ def ratio_rows(rows: Held, places: Places, use: Asked) -> Named:
 
 def objective_rows(rows: Held, places: Places, use: Asked) -> Named:
     """Returns the loss of each token by every objective, and the one in use, [B, T]."""
-    A, new, d, r = rows["advantages"], rows["policy.logprobs"], rows["log_ratio"], Nodes(rows)
+    A, new, d, r = rows["advantages"], rows["policy.logprobs"], rows["log_ratio.free"], Nodes(rows)
     r.take(held_rows("ratio.clipped", r["ratio"], use, "loss.clip_low", "loss.clip_high", ends=True))
     clip_rows(A, use, r)
     r["sapo.tau"] = either(A > 0, use.number("loss.sapo_good"), use.number("loss.sapo_bad"), A)

@@ -41,7 +41,10 @@ def held_rows(name: str, x: Tensor, use: Asked, low: str, high: str, ends: bool 
 
 
 def kl_rows(name: str, of: Tensor, rows: Held, use: Asked) -> Named:
-    """Returns every estimate of the KL to the reference, [B, T]; of the old policy also what is paid for it in the rewards."""
+    """Returns every estimate of the KL to the reference, [B, T]; of the old policy also what is paid for it in the rewards.
+
+    In the loss an estimate is multiplied before it is clamped (`kl_loss_rows`).
+    """
     r = Nodes(rows)
     r[f"{name}.free"] = (of - rows["reference.logprobs"]) * rows["mask"]
     r[f"{name}.k1"] = use.around(r[f"{name}.free"], "kl.clamp_in")
@@ -50,8 +53,8 @@ def kl_rows(name: str, of: Tensor, rows: Held, use: Asked) -> Named:
     for row, value in ways.items():
         r[f"{name}.{row}"] = value
     r[f"{name}.chosen"] = r[f"{name}.{use.word('kl.estimator').replace('abs', 'chosen.abs')}"]
-    r[f"{name}.used"] = use.around(r[f"{name}.chosen"], "kl.clamp_out")
     if name == "kl_old":
+        r["kl_old.used"] = use.around(r["kl_old.chosen"], "kl.clamp_out")
         r["kl_old.paid"] = use.number("kl.coef") * r["kl_old.used"]
         r["kl_old.sum"] = r["kl_old.paid"].sum(1)
         r["kl_old.in_reward"] = of.new_tensor(float(use.word("kl.place") in ("reward", "reward_token")))

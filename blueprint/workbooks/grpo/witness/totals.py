@@ -38,14 +38,16 @@ def average_rows(rows: Held, places: Places, use: Asked) -> Named:
     words = torch.where(length > 0, length + use.number("loss.length_eps"), torch.ones_like(length))
     count = rows["group.left"].sum().clamp(min=1) + use.number("loss.rows_eps")
     constant = M.new_tensor(use.number("loss.constant"))
+    least = M.new_tensor(use.number("loss.at_least") if use.word("loss.aggregation") == "token_mean" else 1.0)
     grouped = places.grouped("average.group_length", length)
     of_prompt = prompts * grouped["average.group_length"].sum(1).clamp(min=1)
     of_place = (1 / of_prompt)[:, None].expand(-1, places.size)
     ways = {
-        "token_mean": 1 / (length.sum().clamp(min=1) + use.number("loss.agg_eps")), "seq_mean": 1 / (count * words),
+        "token_mean": 1 / (length.sum().maximum(least) + use.number("loss.agg_eps")), "seq_mean": 1 / (count * words),
         "seq_sum": 1 / (count * constant), "token_sum": 1 / constant, "prompt_mean": places.of_response(of_place),
     }  # fmt: skip
     found = {
+        "least": least,
         "prompt_left": some,
         "prompts": prompts,
         "length": length,
@@ -69,25 +71,27 @@ def average_rows(rows: Held, places: Places, use: Asked) -> Named:
 
 
 def kl_loss_rows(rows: Held, places: Places, use: Asked) -> Named:
-    """Returns the KL to the reference in the loss, weighed, and the steps to it, [B, T]."""
+    """Returns the KL to the reference in the loss, weighed, then clamped, and the steps to it, [B, T]."""
     m, new = rows["mask"], rows["policy.logprobs"]
     r = Nodes(rows)
     r.take(kl_rows("kl_new", new, rows, use))
-    r["kl_new.log_ratio"] = m * (new - rows["reference.logprobs"])
-    r["kl_new.moving"] = r["kl_new.log_ratio"].square() / 2
-    r["kl_new.reaching"] = rows["log_ratio"].detach().exp().clamp(max=use.number("kl.reach"))
-    r["kl_new.moves.k2_is"] = r["kl_new.reaching"] * r["kl_new.moving"]
-    value = r["kl_new.used"]
-    moves = {"own": value, "k2": r["kl_new.moving"], "k2_is": r["kl_new.moves.k2_is"]}[use.word("kl.gradient")]
-    r["kl_new.moves"] = moves
-    r["kl_new.value"] = moves - moves.detach() + value.detach()
+    within = r["kl_new.free"] == r["kl_new.k1"]
+    r["kl_new.logp"] = torch.where(within, new, new.detach())
     others = {"own": new.detach(), "rollout": rows["engine.logprobs"]}
     for name, other in others.items():
-        r[f"kl_new.log_weight.{name}"] = new - other
+        r[f"kl_new.log_weight.{name}"] = r["kl_new.logp"] - other
     still = torch.zeros_like(m, requires_grad=new.requires_grad)
     ways = {"none": still, "ratio": rows["ratio.level_of"], **{name: r[f"kl_new.log_weight.{name}"] for name in others}}
     r["kl_new.log_weight"] = ways[use.word("kl.weight")]
-    r["kl_new.counts"] = m * (m * r["kl_new.log_weight"]).exp() * r["kl_new.value"]
+    r["kl_new.weight"] = (m * r["kl_new.log_weight"]).exp()
+    r["kl_new.weighed"] = r["kl_new.weight"] * r["kl_new.chosen"]
+    value = r["kl_new.used"] = use.around(r["kl_new.weighed"], "kl.clamp_out")
+    r["kl_new.moving"] = r["kl_new.weight"] * r["kl_new.free"].square() / 2
+    r["kl_new.reaching"] = rows["log_ratio.free"].detach().exp().clamp(max=use.number("kl.reach"))
+    r["kl_new.moves.k2_is"] = r["kl_new.reaching"] * r["kl_new.moving"]
+    moves = {"own": r["kl_new.used"], "k2": r["kl_new.moving"], "k2_is": r["kl_new.moves.k2_is"]}
+    r["kl_new.moves"] = moving = moves[use.word("kl.gradient")]
+    r["kl_new.counts"] = value.detach() + moving - moving.detach()
     return r.written
 
 

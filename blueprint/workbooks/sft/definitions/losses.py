@@ -58,8 +58,16 @@ def _shares(logp: Given, of: Labels, inside: Row, texts: Block, s: Steps) -> Row
     nonzero = s.one("label.nonzero", Sum((n, t), uncertain[n, t]))
     row = s.share("share.row", of.length)
     sums = s.share("share.sums", s.one("text.texts", 1 * texts))
-    return s.pick(
+    share = s.pick(
         "loss.share", (n,), "loss.normaliser",
         tokens=s.share("share.step", of.total), labels=s.share("share.labels", before), row_sums=sums,
         microbatches=own[n] / s.use.used["microbatches"], row_means=row[n] * sums, nonzero=s.share("share.uncertain", nonzero),
     )  # fmt: skip
+    in_part = s.each("share.part_tokens", Sum(b, inside[b, n] * count[b]))
+    counted = s.pick(
+        "loss.counted", (n,), "loss.normaliser", tokens=of.total, labels=before, row_sums=texts, microbatches=in_part[n],
+        row_means=of.length[n], nonzero=nonzero,
+    )  # fmt: skip
+    # A library divides by the count all the same: of no label it has no loss, unless it adds something to the count.
+    none = 1 / s.each("loss.over", counted[n] + s.use.used["loss.mean_eps"])[n]
+    return s.each("share.used", where(less(0, counted[n]), share[n], none))

@@ -22,6 +22,6 @@ class Steps(Ordered):
         return self.along(name, (n,), value)
 
     def share(self, name: str, count: Row) -> Row:
-        """Divides 1 by a count, to which the library adds what keeps it from 0; nothing counted, nothing shared: 0."""
+        """Divides 1 by a count, to which the library adds what keeps it from 0; of nothing counted 0, which no loss reads."""
         over = count[count.axes] + self.use.used["loss.mean_eps"]
         return self.along(name, count.axes, where(less(0, count[count.axes]), 1 / over, 0))

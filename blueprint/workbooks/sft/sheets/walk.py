@@ -10,8 +10,10 @@ STEPS = {
     "How likely does the policy find it?": (
         "policy.label_logit", "policy.top", "policy.logsumexp", "policy.logprobs", "dft.probability", "watch.hit",
     ),
-    "Its share of the loss": ("label.length", "label.total", "share.step", "share.row", "share.part", "loss.share", "dft.used",
-                              "label.weight"),
+    "Its share of the loss": (
+        "label.length", "label.total", "share.step", "share.row", "share.part", "loss.share", "share.used", "dft.used",
+        "label.weight",
+    ),
     "What it costs": ("loss.of_token", "loss.of_text", "total_loss", "nll", "perplexity"),
 }  # fmt: skip
 """The rows of each section, in the order of computation."""

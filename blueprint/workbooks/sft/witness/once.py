@@ -12,7 +12,7 @@ def loss_rows(of: Texts, label: Named, logp: Tensor, use: Asked) -> Named:
     rows = Nodes({"policy.logprobs": logp})
     for name, each in (shares(of, label, logp.detach(), use) | weights(logp.detach(), use)).items():
         rows[name] = each
-    rows["label.weight"] = label["label.counts"] * rows["loss.share"][:, None] * rows["dft.used"]
+    rows["label.weight"] = label["label.counts"] * rows["share.used"][:, None] * rows["dft.used"]
     rows["loss.of_token"] = -rows["label.weight"] * logp
     rows["loss.of_text"] = rows["loss.of_token"].sum(1)
     rows["total_loss"] = rows["loss.of_text"].sum()
@@ -52,7 +52,17 @@ def shares(of: Texts, label: Named, logp: Tensor, use: Asked) -> Named:
         "tokens": "share.step", "labels": "share.labels", "microbatches": "loss.share.microbatches",
         "row_means": "loss.share.row_means", "row_sums": "share.sums", "nonzero": "share.uncertain",
     }  # fmt: skip
-    return found | {"loss.share": found[asked[use.word("loss.normaliser")]].expand(of.size)}
+    word = use.word("loss.normaliser")
+    counted = {
+        "tokens": label["label.total"], "labels": before, "microbatches": tokens @ inside, "row_means": label["label.length"],
+        "row_sums": label["count.texts"], "nonzero": uncertain.sum(),
+    }[word].expand(of.size)  # fmt: skip
+    every = {"microbatches": parts, "row_means": float(label["count.texts"]) + eps}.get(word, 1.0)
+    more = torch.where(counted > 0, torch.ones_like(counted) / every, 1)
+    return found | {
+        "loss.share": found[asked[word]].expand(of.size), "share.part_tokens": tokens @ inside, "loss.counted": counted,
+        "loss.over": counted + eps, "share.used": more / (counted + eps),
+    }  # fmt: skip
 
 
 def _inverse(count: Tensor, eps: float) -> Tensor:
