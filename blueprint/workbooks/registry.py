@@ -136,6 +136,7 @@ def blueprint_of(numbers: Any, witnessed: "Witnessed | None" = None) -> "Bluepri
 
     witnessed: numbers of an outside witness, to stand beside the workbook's own on the sheet Checks.
     """
+    from blueprint.inputs.load import built_in_name
     from blueprint.workbooks.common.guides import with_guides, with_notes
 
     kind = kind_of(numbers)
@@ -147,7 +148,7 @@ def blueprint_of(numbers: Any, witnessed: "Witnessed | None" = None) -> "Bluepri
         outline = kind.part("gradient")(outline)
     return with_guides(
         with_notes(outline, kind.notes, imported(kind.settings) or {}),
-        measured=bool(kind.measured) and kind.part("measured")(numbers),
+        built_in=built_in_name(numbers),
         models=kind.models,
         presets=kind.part("presets")() if kind.presets else None,
     )
