@@ -88,8 +88,11 @@ class SheetPlacer(cell_writer.SheetPen):
     def item(self, item: Item) -> None:
         """Places one item at the next free row."""
         match item:
-            case Note(text):
-                self.label(self.row, grid.SYMBOL, text, "note")
+            case Note(text, about):
+                if about is None:
+                    self.label(self.row, grid.SYMBOL, text, "note")
+                else:
+                    self.link(self.row, grid.SYMBOL, about, text, "note")
                 self.row += 1
             case Line(blocks, role):
                 self.line(blocks, role)

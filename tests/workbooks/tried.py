@@ -137,7 +137,12 @@ def moved(claim: str, now: Array, before: Array, near: float = NEAR) -> bool:
     """Tells whether numbers moved as one word says it: none the other way, and one at least."""
     if claim in ("stays", "changes"):
         return same(now, before, near) == (claim == "stays")
-    up = {"rises": now - before, "falls": before - now, "grows": abs(now) - abs(before), "shrinks": abs(before) - abs(now)}
+    up = {
+        "rises": now - before,
+        "falls": before - now,
+        "grows": abs(now) - abs(before),
+        "shrinks": abs(before) - abs(now),
+    }
     return bool(np.all(up[claim] >= -NEAR) and np.any(up[claim] > NEAR))
 
 
@@ -149,7 +154,7 @@ def same(a: Array, b: Array | float, near: float = NEAR) -> bool:
 def watched(tried: Tried, change: Try) -> tuple[float, float]:
     """Returns what the number to watch is as delivered, and what it is in the engine; 0 has no sign."""
     name = change.watched(tried.blocks).name
-    return tuple(round(float(number), 6) + 0.0 for number in (tried.delivered(name), tried.now(name)))  # type: ignore[return-value]
+    return tuple(round(float(number), 9) + 0.0 for number in (tried.delivered(name), tried.now(name)))  # type: ignore[return-value]
 
 
 def write() -> None:
@@ -161,7 +166,7 @@ def write() -> None:
             tried = Tried(numbers)
             for change in tries(tried.blocks):
                 tried.type(change.type, change.first)
-                rows.writerow((numbers, change.do, *(f"{number:.6f}" for number in watched(tried, change))))
+                rows.writerow((numbers, change.do, *(f"{number:.9f}" for number in watched(tried, change))))
                 tried.undo(change.type, change.first)
 
 

@@ -114,7 +114,6 @@ from blueprint.workbooks.common.settings import (
     settings_sections,
 )
 from blueprint.workbooks.common.sheets import (
-    CHECKING,
     COLUMNS,
     DASH,
     DOWN,
@@ -136,6 +135,7 @@ from blueprint.workbooks.common.sheets import (
     checks_sheet,
     conventions_in_use,
     facts_of,
+    how_to_check,
     in_line,
     lesson_sheet,
     lines_of_flow,
@@ -156,16 +156,16 @@ from blueprint.workbooks.common.sheets.backward import with_backward
 from blueprint.workbooks.common.signal import Signal, signal, whitened
 
 __all__ = [
-    "CHECKING", "COLUMNS", "DASH", "DOWN", "EQUAL_RETURNS", "EVERYWHERE", "FIXED", "GROUPS", "LEGEND", "LIBRARY", "LINE",
+    "COLUMNS", "DASH", "DOWN", "EQUAL_RETURNS", "EVERYWHERE", "FIXED", "GROUPS", "LEGEND", "LIBRARY", "LINE",
     "LIVE", "NEW", "OLD", "ON", "PREFIX", "PRESET", "PRESET_DEFAULT", "ROWS", "TOTAL", "UP", "WIDTHS", "Apart", "Backward",
     "Choices", "Chosen", "Counted", "Counting", "Distribution", "Gae", "Given", "Head", "Identity", "InView", "Lesson", "Lined",
     "Loss", "Made", "Memory", "Network", "Ordered", "Places", "Preferred", "PresetTable", "Reach", "Rows", "Says", "Settings",
     "Signal", "Switch", "Titled", "Total", "Used", "Whitened", "Witnessed", "all_in_range", "any_of", "at_start", "behind",
     "below", "by_name", "case", "change_of", "charts", "checks", "checks_sheet", "chosen_logprobs", "chosen_of", "clamped",
     "clip_flags", "conventions_in_use", "conventions_sheet", "count", "defined", "effective_sample_size", "ends", "ends_at",
-    "entropy", "exact_kl", "explained_variance", "facts_of", "fixed", "folded", "gae", "gamma_0", "head_weights", "identities",
-    "in_line", "j", "k", "kept_values", "labels", "lambda_0", "largest", "lesson_sheet", "limited", "lines_of_flow", "logits",
-    "loss", "loss_sheet", "lowest_ratio", "made_by", "mean", "means_of", "memory_weights", "metrics_of", "n", "named", "naming",
+    "entropy", "exact_kl", "explained_variance", "facts_of", "fixed", "folded", "gae", "gamma_0", "head_weights",
+    "how_to_check", "identities", "in_line", "j", "k", "kept_values", "labels", "lambda_0", "largest", "lesson_sheet", "limited",
+    "lines_of_flow", "logits", "loss", "loss_sheet", "lowest_ratio", "made_by", "mean", "means_of", "memory_weights", "metrics_of", "n", "named", "naming",
     "not_negative", "of_policy", "offered", "one", "outside", "per_response", "places", "policy_kl", "preferred",
     "preset_table", "presets_sheet", "repeated", "residual", "rlhf", "rnn", "rows", "rows_on", "scalar_head", "score_of",
     "score_stays", "settings", "settings_sections", "several", "sheet_of", "signal", "signal_sheet", "size", "softmax",

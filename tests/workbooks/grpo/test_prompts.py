@@ -44,7 +44,9 @@ def test_the_policy_writes_what_the_draws_say() -> None:
 def test_rules_give_what_one_reads_off_the_responses() -> None:
     wanted = [score(each, RIGHT[at // 4]) for at, each in enumerate(ROLLED)]
     assert row("score").tolist() == wanted
-    assert sum(wanted[:4]) == 2, "the first group is half right, so that the sheet opens on a derivation and not on zeros"
+    assert sum(wanted[:4]) == 2, (
+        "the first group is half right, so that the sheet opens on a derivation and not on zeros"
+    )
     assert (sum(wanted[4:8]), sum(wanted[8:])) == (1, 4)
     assert np.abs(row("advantages")[:4]).max() > 0.5
     assert row("truncated").tolist() == [float(not each.endswith("<eos>")) for each in ROLLED]

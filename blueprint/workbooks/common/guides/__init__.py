@@ -16,7 +16,13 @@ from blueprint.inputs.catalogue import Catalogue, data_in
 from blueprint.inputs.setting import Setting
 from blueprint.language import Block
 from blueprint.page.outline import Blueprint, Box, Entry, Flow, Note, Section
-from blueprint.workbooks.common.guides.sheets import differences_sheet, first_hour_sheet, glossary_sheet, measured, notes_sheet
+from blueprint.workbooks.common.guides.sheets import (
+    differences_sheet,
+    first_hour_sheet,
+    glossary_sheet,
+    measured,
+    notes_sheet,
+)
 
 HEADS = "Names of rows have notes (a mark in the corner of the cell): point at one, and it says why the row is there."
 POINTS = {
