@@ -147,7 +147,7 @@ def _controller(rows: Rows) -> Sheet:
 def _start(lead: str, rows: Rows, verdict: Block, made: str) -> Sheet:
     """Outlines the first sheet."""
     final = Piece("β after all updates", rows["final_kl_coef"], rows["kl_coef.after"], of="the last of its row")
-    unchanged = Unchanged("inputs, against those delivered")
+    unchanged = Unchanged("inputs: unchanged since the file was made")
     sections = (
         Section("What this is", tuple(map(Note, READING))),
         Section("Does everything add up?", (Judged("all checks", verdict), unchanged)),

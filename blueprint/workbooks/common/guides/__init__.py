@@ -24,7 +24,7 @@ from blueprint.workbooks.common.guides.sheets import (
     notes_sheet,
 )
 
-HEADS = "Names of rows have notes (a mark in the corner of the cell): point at one, and it says why the row is there."
+HEADS = "Hover over a row's name to see its note: what it is for, and where libraries differ."
 POINTS = {
     "First hour": "things to try, and what one will see",
     "Glossary": "what the words and symbols mean",

@@ -155,7 +155,7 @@ def gae_picture(used: Gae, words: Block, fade: Fade) -> Drawn:
     for row, lam in zip(rows, lambdas, strict=True):
         fade(row, lam)
     chart = Chart(
-        "GAE: how far λ lets a token see", "bars",
+        "How far ahead GAE looks, for four λ", "bars",
         (*(Series(f"λ = {value:g}", row, words) for row, value in zip(rows, LAMBDAS, strict=True)),
          Series("λ as set", used.advantages, words)),
         Scale("tokens of the responses, episode after episode"), Scale("advantage"),

@@ -49,7 +49,7 @@ def lesson_sheet(told: Lesson, lead: str, rows: Rows, verdict: Block, made: str)
     """Outlines the first sheet of a lesson. lead: the line below its heading. made: by what the file was made."""
     pieces = tuple(Piece(title, rows[name], rows[name], of=of) for title, (name, of) in told.pieces.items())
     looks = tuple(look for look in LEGEND if look.role in ROLES and not look.faded)
-    judged = (Judged("all checks", verdict), Unchanged("inputs, against those delivered"))
+    judged = (Judged("all checks", verdict), Unchanged("inputs: unchanged since the file was made"))
     sections: dict[str, tuple[Item, ...]] = {
         "What this is": _notes(told.reading),
         "Does everything add up?": judged,

@@ -166,7 +166,7 @@ def start_sheet(
         Section("What this is", tuple(map(Note, told.says.reading))),
         Section(
             "Does everything add up?",
-            (Judged("all checks", verdict), Unchanged("inputs, against those delivered")),
+            (Judged("all checks", verdict), Unchanged("inputs: unchanged since the file was made")),
         ),
         Section("The map: each box leads to its row, and each sheet leads back here", (flow,)),
         Section("The pieces, in the order of computation", (*with_origins(pieces), Note(told.says.means)), COLUMNS),
