@@ -43,6 +43,8 @@ class SheetSetup:
         waiting.show(self.sheet.title, self.page, self.look, self.layout)  # first of all, since the first rule wins
         if self.sheet.across:
             self.head_names()
+            if area.cut:
+                self.label(grid.BANNER_ROW, grid.LEFT, names.FIRST_PRINTED, "note")
         for group in range(self.groups if self.sheet.across else 0):
             self.banner(group)
             if self.sheet.grey is not None:

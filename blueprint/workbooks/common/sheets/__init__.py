@@ -24,8 +24,8 @@ from blueprint.workbooks.common.sheets.start import (
 from blueprint.workbooks.common.sheets.walk import InView, Titled, titled_sections
 
 __all__ = [
-    "COLUMNS", "DASH", "DOWN", "LEGEND", "LINE", "ON", "TOTAL", "UP", "WIDTHS", "InView", "Lesson", "Made", "Rows",
-    "Says", "Titled", "Witnessed", "behind", "checks_sheet", "conventions_in_use", "facts_of", "how_to_check", "in_line",
-    "lesson_sheet", "lines_of_flow", "made_by", "named", "repeated", "rows_on", "several", "sheet_of", "start_sheet", "titled_sections",
-    "with_",
+    "COLUMNS", "DASH", "DOWN", "LEGEND", "LINE", "ON", "TOTAL", "UP", "WIDTHS", "InView", "Lesson", "Made", "Rows", "Says",
+    "Titled", "Witnessed", "behind", "checks_sheet", "conventions_in_use", "facts_of", "how_to_check", "in_line",
+    "lesson_sheet", "lines_of_flow", "made_by", "named", "repeated", "rows_on", "several", "sheet_of", "start_sheet",
+    "titled_sections", "with_",
 ]  # fmt: skip

@@ -11,7 +11,6 @@ from blueprint.workbooks.grpo.definitions.axes import n, t
 RATES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98)
 LENGTHS = tuple(range(1, 13))
 ODDS, LENGTH = Axis("p", "success rate", size=len(RATES)), Axis("l", "length", size=len(LENGTHS))
-SHORT = "0.00;-0.00;"
 
 
 def charts_of(rows: Rows, head: tuple[Block, ...], use: Choices) -> tuple[Sheet, Mapping[Block, object]]:
@@ -69,7 +68,7 @@ def _groups(rows: Rows) -> Drawn:
         Scale("responses, group after group"), Scale("reward, advantage"),
         "What a response is worth depends on its group: the same reward lifts it in one and not in the other. "
         "Where all rewards are equal there is no advantage: nothing is learned from that group.",
-        SHORT,
+        charts.SHORT,
     )  # fmt: skip
     return Drawn(chart, Section("Reward and advantage: rows of Groups", ()), {})
 
@@ -109,7 +108,7 @@ def _whitening(rows: Rows, named: Block) -> Drawn:
         Scale("tokens of the responses, response after response"), Scale("advantage"),
         "Whitening takes the mean over all tokens off and divides by their spread: long responses pull the mean, and "
         "a group of equal rewards, at 0 before, is pushed after all.",
-        SHORT, wide=True,
+        charts.SHORT, wide=True,
     )  # fmt: skip
     return Drawn(chart, Section("The tokens below the bars", (named,)), {})
 
