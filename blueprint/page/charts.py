@@ -74,7 +74,7 @@ STROKES = (
     ("#000000", "solid", "x"),
 )
 # Bars side by side differ in hatching, white on their colour, so that they can be told apart without it and seen in a legend.
-PATTERNS = (None, "wide_upward_diagonal", "dotted_diamond", "dark_horizontal", "light_vertical")
+PATTERNS = (None, "wide_upward_diagonal", "dotted_diamond", "light_horizontal", "light_vertical")
 KINDS: dict[str, dict[str, str]] = {
     "scatter": {"type": "scatter", "subtype": "straight"},
     "bars": {"type": "column"},
@@ -95,7 +95,7 @@ def insert(placed: PlacedChart, layout: Layout, page: Any, add_chart: Callable[[
     native.set_title({"name": chart.title, "name_font": {"size": 12, "color": styles.INK}, "overlay": False})
     every = {"interval_unit": 1} if _cells_across(chart.series[0].values, layout) <= MOST_WORDS else {}
     native.set_x_axis(_axis(chart.across) | {"label_position": "low"} | every)
-    native.set_y_axis(_axis(chart.up) | {"major_gridlines": MAJOR_GRID})
+    native.set_y_axis(_axis(chart.up) | {"label_position": "low", "major_gridlines": MAJOR_GRID})
     unnamed = list(range(len(chart.series), len(chart.series) + len(words)))
     native.set_legend({"position": "bottom", "delete_series": unnamed} if len(chart.series) > 1 else {"none": True})
     native.set_size({"width": _width(chart), "height": HEIGHT})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -42,7 +43,7 @@ def test_a_sheet_of_which_the_first_group_is_printed_says_so() -> None:
             r"'.*'!\$A\$1:\$([A-Z]+)\$\d+|.*!\$A\$1:\$([A-Z]+)\$\d+", book[name].print_area
         ).groups()
         assert (left or right) < "AC", name
-    assert "D3" and file.shown["Start"]["D3"].value is None
+    assert file.shown["Start"]["D3"].value is None
 
 
 @pytest.mark.parametrize("numbers", NAMES)
@@ -53,7 +54,7 @@ def test_no_heading_stands_over_nothing(numbers: str) -> None:
         page = book[sheet.title]
         hidden = {row for row, found in page.row_dimensions.items() if found.hidden}
         headings = [*filter(None, (_row_of(page, heading) for heading in sheet.headings())), page.max_row + 1]
-        for first, end in zip(headings, headings[1:], strict=False):
+        for first, end in pairwise(headings):
             if first not in hidden and sheet.closed:
                 shown = [row for row in range(first + 1, end) if row not in hidden]
                 assert any(page.cell(row, column).value is not None for row in shown for column in (2, 3)), (
