@@ -45,7 +45,11 @@ def load(
     """
     if isinstance(source, Mapping):
         source = tables_of(source)
-    found = source if isinstance(source, Source) else read(source)
+    numbers = _made(source if isinstance(source, Source) else read(source), overrides)
+    return replace(numbers, built_in=_built_in_name(numbers))
+
+
+def _made(found: Source, overrides: Mapping[str, Any] | Sequence[str]) -> Numbers:
     drafted = draft(found, overridden(found.raw, overrides))
     return drafted.level.make(drafted)
 
@@ -143,7 +147,7 @@ def given(numbers: Numbers) -> Values:
     return {key: plain[key] for key in level.keys if key in plain}
 
 
-def built_in_name(numbers: Numbers) -> str:
+def _built_in_name(numbers: Numbers) -> str:
     """Return the name of the built-in set that these numbers are, with nothing laid over it; "" if they are none."""
     alike = [name for name in kind_of(numbers).built_in() if read(name).raw.get("title") == numbers.title]
     return next((name for name in alike if _built_in(name) == given(numbers)), "")
@@ -151,7 +155,7 @@ def built_in_name(numbers: Numbers) -> str:
 
 @cache
 def _built_in(name: str) -> Values:
-    return given(load(name))
+    return given(_made(read(name), ()))
 
 
 def assumed(numbers: Numbers) -> Settings:

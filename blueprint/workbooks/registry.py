@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 FIRST = "rlhf_ppo"
 """The kind that lists begin with."""
-BUILT_IN_NAME = "blueprint.inputs.load:built_in_name"
-"""Where it is found which built-in numbers some are; by its address, since what loads numbers reads the kinds here."""
 GROUP = "blueprint.kinds"
 """The group of entry points under which a package may bring a kind of its own."""
 _added: dict[str, Kind] = {}
@@ -149,7 +147,7 @@ def blueprint_of(numbers: Any, witnessed: "Witnessed | None" = None) -> "Bluepri
         outline = kind.part("gradient")(outline)
     return with_guides(
         with_notes(outline, kind.notes, imported(kind.settings) or {}),
-        built_in=imported(BUILT_IN_NAME)(numbers),
+        built_in=numbers.built_in,
         models=kind.models,
         presets=kind.part("presets")() if kind.presets else None,
     )

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from blueprint.inputs import load
-from blueprint.inputs.load import built_in_name
 from blueprint.page.outline import Entry, Note
 from blueprint.workbooks.common.guides.sheets import LIVE_NUMBER, MEASURED, all_tries, tries
 from tests.page.workshop import Array, made
@@ -124,7 +123,7 @@ def test_measured_numbers_stand_beside_the_numbers_in_which_they_were_measured_a
 
 
 def test_built_in_numbers_are_known_by_what_they_hold() -> None:
-    assert [built_in_name(load(name)) for name in built_ins()] == list(built_ins())
-    assert built_in_name(load("default", ("ppo.gamma=0.9",))) in ("", "default")
+    assert [load(name).built_in for name in built_ins()] == list(built_ins())
+    assert load("default", ("ppo.gamma=0.9",)).built_in in ("", "default")
     for changed in (("ppo.gamma=1",), ("seed=2", "sizes.hidden=3"), ("title=mine",)):
-        assert built_in_name(load("default", changed)) == ""
+        assert load("default", changed).built_in == ""

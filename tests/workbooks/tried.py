@@ -118,8 +118,8 @@ class Tried:
                 rows, mask = self._read(name), self._read("mask")
                 return all(np.ptp(row[m == 1]) <= NEAR for row, m in zip(rows, mask, strict=True))
             case ["sums", other]:
-                rows = zip(self._read(name), self._read(other), self._read("mask"), strict=True)
-                return all(same(row[m == 1], np.cumsum(of[m == 1][::-1])[::-1]) for row, of, m in rows)
+                both = zip(self._read(name), self._read(other), self._read("mask"), strict=True)
+                return all(same(row[m == 1], np.cumsum(of[m == 1][::-1])[::-1]) for row, of, m in both)
             case ["times", factor]:
                 return same(now, float(factor) * before, near) and bool(np.any(before))
             case ["at", "least", _]:
