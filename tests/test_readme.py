@@ -6,6 +6,7 @@ import doctest
 import json
 import re
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 from click.testing import CliRunner
@@ -28,12 +29,21 @@ def test_own_blueprint_and_its_four_ways(tmp_path: Path, monkeypatch: pytest.Mon
     exec(compile(example, "README.md", "exec"), space)
     assert (tmp_path / "savings.xlsx").stat().st_size > 0
     sessions = [block for block in BLOCKS if block.startswith(">>>")]
-    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()  # compares the class and text of errors, too
     for number, session in enumerate(sessions):
         runner.run(parser.get_doctest(session, space, f"README {number}", "README.md", 0), clear_globs=False)
     results = runner.summarize()
     assert results.failed == 0
     assert results.attempted >= 5
+
+
+def test_what_is_named_in_the_readme_can_be_imported() -> None:
+    """Classes of errors, functions and modules: `blueprint.language.axes.NotationError`."""
+    for name in sorted(set(re.findall(r"\bblueprint(?:\.[A-Za-z_]\w*)+(?=[:`\s(])", README))):
+        if not name.endswith((".toml", ".xlsx")):
+            assert resolve_name(name), name
+    for module, names in re.findall(r"from (blueprint[\w.]*) import ([\w, ]+)", README):
+        assert all(resolve_name(f"{module}:{name.strip()}") for name in names.split(",")), (module, names)
 
 
 def test_the_doors_of_the_readme_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

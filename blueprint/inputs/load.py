@@ -6,6 +6,7 @@ Also what numbers of any level hold, key by key, and where each comes from: a fi
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from blueprint.inputs.numbers import Numbers, Settings
 from blueprint.inputs.read import Source, overridden, read, tables_of
 from blueprint.inputs.setting import OFF, STORED_OFF
 from blueprint.inputs.toml_format import leaves, scalar
-from blueprint.workbooks.registry import kind_of_level, kinds, level_of
+from blueprint.workbooks.registry import kind_of, kind_of_level, kinds, level_of
 
 _EXPECTED = {
     "string_type": "text in quotes",
@@ -44,7 +45,11 @@ def load(
     """
     if isinstance(source, Mapping):
         source = tables_of(source)
-    found = source if isinstance(source, Source) else read(source)
+    numbers = _made(source if isinstance(source, Source) else read(source), overrides)
+    return replace(numbers, built_in=_built_in_name(numbers))
+
+
+def _made(found: Source, overrides: Mapping[str, Any] | Sequence[str]) -> Numbers:
     drafted = draft(found, overridden(found.raw, overrides))
     return drafted.level.make(drafted)
 
@@ -140,6 +145,17 @@ def given(numbers: Numbers) -> Values:
     found |= {level.dotted(key): value for key, value in numbers.ppo.items()}
     plain = {key: each.tolist() if isinstance(each, np.ndarray) else each for key, each in found.items()}
     return {key: plain[key] for key in level.keys if key in plain}
+
+
+def _built_in_name(numbers: Numbers) -> str:
+    """Return the name of the built-in set that these numbers are, with nothing laid over it; "" if they are none."""
+    alike = [name for name in kind_of(numbers).built_in() if read(name).raw.get("title") == numbers.title]
+    return next((name for name in alike if _built_in(name) == given(numbers)), "")
+
+
+@cache
+def _built_in(name: str) -> Values:
+    return given(_made(read(name), ()))
 
 
 def assumed(numbers: Numbers) -> Settings:

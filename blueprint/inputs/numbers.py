@@ -61,6 +61,7 @@ class Numbers:
             words and of rows of different lengths.
         gradients: whether every gradient of the loss stands below what it belongs to.
         drawn_anew: the built-in parts that no longer fitted the overrides, and were drawn from the seed instead.
+        built_in: the name of the built-in set that they are, whatever file they come from; "" if they are none.
     """
 
     kind: str
@@ -72,6 +73,7 @@ class Numbers:
     parts: Mapping[str, Any] = field(default_factory=dict)
     gradients: bool = False
     drawn_anew: tuple[str, ...] = ()
+    built_in: str = ""
 
     @property
     def preset(self) -> str | None:

@@ -73,8 +73,8 @@ STROKES = (
     ("#6F4E7C", "long_dash", "diamond"),
     ("#000000", "solid", "x"),
 )
-# Bars side by side differ in hatching, so that they can be told apart without colour.
-PATTERNS = (None, "wide_upward_diagonal", "dotted_diamond", "dark_horizontal", "light_vertical")
+# Bars side by side differ in hatching, white on their colour, so that they can be told apart without it and seen in a legend.
+PATTERNS = (None, "wide_upward_diagonal", "dotted_diamond", "light_horizontal", "light_vertical")
 KINDS: dict[str, dict[str, str]] = {
     "scatter": {"type": "scatter", "subtype": "straight"},
     "bars": {"type": "column"},
@@ -95,7 +95,7 @@ def insert(placed: PlacedChart, layout: Layout, page: Any, add_chart: Callable[[
     native.set_title({"name": chart.title, "name_font": {"size": 12, "color": styles.INK}, "overlay": False})
     every = {"interval_unit": 1} if _cells_across(chart.series[0].values, layout) <= MOST_WORDS else {}
     native.set_x_axis(_axis(chart.across) | {"label_position": "low"} | every)
-    native.set_y_axis(_axis(chart.up) | {"major_gridlines": MAJOR_GRID})
+    native.set_y_axis(_axis(chart.up) | {"label_position": "low", "major_gridlines": MAJOR_GRID})
     unnamed = list(range(len(chart.series), len(chart.series) + len(words)))
     native.set_legend({"position": "bottom", "delete_series": unnamed} if len(chart.series) > 1 else {"none": True})
     native.set_size({"width": _width(chart), "height": HEIGHT})
@@ -115,7 +115,7 @@ def _series(chart: outline.Chart, number: int, layout: Layout) -> dict[str, Any]
     described: dict[str, Any] = {"name": series.name} | cells
     if chart.kind == "bars":
         pattern = PATTERNS[number % len(PATTERNS)]
-        hatched = {"pattern": {"pattern": pattern, "fg_color": colour, "bg_color": "#FFFFFF"}}
+        hatched = {"pattern": {"pattern": pattern, "fg_color": "#FFFFFF", "bg_color": colour}}
         return described | (hatched if pattern else {"fill": {"color": colour}}) | BARS | _numbers(chart, layout)
     if series.dots:
         marker = {"type": mark, "size": 8, "fill": {"color": colour}, "border": {"color": styles.INK}}
@@ -128,12 +128,18 @@ def _width(chart: outline.Chart) -> int:
 
 
 def _numbers(chart: outline.Chart, layout: Layout) -> dict[str, Any]:
-    """Describes the numbers at the ends of bars; where there are several bars side by side, they stand upright."""
+    """Describes the numbers at the ends of bars; where several bars stand side by side, upright in the middle of each.
+
+    At their ends they would meet the words of the axis, or a neighbour's number.
+    """
     groups, beside = _cells_across(chart.series[0].values, layout), len(chart.series)
     if not chart.numbers or (_width(chart) - MARGIN) / (groups * (beside + BETWEEN / 100)) < LEAST_BAR:
         return {}
-    font = {"size": 8, "color": styles.INK} | ({"rotation": -90} if beside > 1 else {})
-    return {"data_labels": {"value": True, "position": "outside_end", "num_format": chart.numbers, "font": font}}
+    font: dict[str, Any] = {"size": 8, "color": styles.INK}
+    where: dict[str, Any] = {"position": "outside_end", "font": font}
+    if beside > 1:
+        where = {"position": "center", "font": font | {"rotation": -90}, "fill": {"color": "#FFFFFF"}}
+    return {"data_labels": {"value": True, "num_format": chart.numbers} | where}
 
 
 def _words(chart: outline.Chart, series: outline.Series, layout: Layout) -> list[dict[str, Any]]:

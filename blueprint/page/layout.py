@@ -70,7 +70,7 @@ class Live(At):
 
 @dataclass(frozen=True)
 class Link(At):
-    """A link to a block, or to an address (`Start!A1`); of a block `text` may hold the {sheet} and {row}."""
+    """A link to a block, or to an address (`Start!A1`); of a block `text` may hold the {sheet}, {row} and first {cell}."""
 
     target: Block | str
     text: str
@@ -151,8 +151,9 @@ class Layout:
         """Returns the address to which a link leads, and its text."""
         if isinstance(link.target, str):
             return link.target, link.text
-        sheet, row = self.places[link.target].sheet, self.corners(link.target)[0] + 1
-        return self.range(link.target, fixed=False), link.text.format(sheet=sheet, row=row)
+        sheet, (top, left, *_) = self.places[link.target].sheet, self.corners(link.target)
+        cell = f"{sheet}!{grid.address(top, left)}"
+        return self.range(link.target, fixed=False), link.text.format(sheet=sheet, row=top + 1, cell=cell)
 
 
 class Pen:

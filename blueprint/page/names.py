@@ -25,6 +25,7 @@ NAMES = (CONTENTS_RANGE, CHOSEN_PLACE, CHANGED_INPUTS, CHANGED_SINCE, FIRST_FORM
 blocks were changed, without the choice of what is shown and with it; and the first formula that is not as delivered."""
 
 UNPRINTED = "Of this sheet only the head is printed, for its length; to print it all, clear its print area."
+FIRST_PRINTED = "Only the first group is printed; to print all, clear the print area."
 
 # What a spreadsheet takes for a cell (A1, LAM1), for a row or column (R, C, R1C1), or for a function of its own.
 _CELL = re.compile(r"[A-Za-z]{1,3}\d+|[Rr]\d*|[Cc]\d*|[Rr]\d*[Cc]\d*")

@@ -1,6 +1,6 @@
 """Rows and paper: how high the rows of a sheet are, which part of it is printed, and before which lines its pages may end."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from math import ceil
 from typing import Any
@@ -66,6 +66,8 @@ UNSET = 64
 """Pixels of a column that is not set."""
 HEAD_WIDTH = 1000
 """Pixels of a head that is printed alone."""
+MOST_PAGES = 4
+"""Pages that a sheet may take: of one with more only the first group of columns is printed, the first response of many."""
 
 
 def area_of(sheet: outline.Sheet, layout: Layout, columns: Columns, rows: Rows) -> printing.Area:
@@ -83,9 +85,11 @@ def area_of(sheet: outline.Sheet, layout: Layout, columns: Columns, rows: Rows) 
     groups = range(1, columns.sizes[0] if len(columns.sizes) > 1 else 1)
     ends = tuple(grid.start_column(group, columns.sizes[-1]) for group in groups)
     blocks = tuple(row for title, row, _ in layout.heads.values() if title == sheet.title)
-    return printing.Area(
-        widths, heights, grid.LEFT if sheet.across else 0, body, ends, sections(sheet.title, layout), blocks
-    )
+    names = grid.LEFT if sheet.across else 0
+    area = printing.Area(widths, heights, names, body, ends, sections(sheet.title, layout), blocks)
+    if ends and printing.plan(area).pages > MOST_PAGES:
+        return replace(area, widths=widths[: ends[0]], columns=(), cut=True)
+    return area
 
 
 def head_of(widths: list[int], heights: list[int], head: int) -> printing.Area:

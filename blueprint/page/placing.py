@@ -73,7 +73,11 @@ class SheetPlacer(cell_writer.SheetPen):
         self.layout.end[self.title] = self.row
 
     def section(self, heading: str, section: Section) -> None:
-        """Places a heading and what stands under it; a block with weights has its equation in the heading's row."""
+        """Places a heading and what stands under it; a block with weights has its equation in the heading's row.
+
+        Where all of it is folded away, its heading is, too.
+        """
+        first = self.row - 1
         self.label(self.row, grid.SYMBOL, heading, "section")
         widths = (*self.sheet.widths, *(0.0 for _ in section.columns))
         for column, (title, width) in enumerate(zip(section.columns, widths, strict=False), grid.LEFT):
@@ -84,12 +88,17 @@ class SheetPlacer(cell_writer.SheetPen):
         self.row += 1
         for item in section.items:
             self.item(item)
+        if self.sheet.folds_away(section):
+            self.layout.folds.append((self.title, first, self.row - 1))
 
     def item(self, item: Item) -> None:
         """Places one item at the next free row."""
         match item:
-            case Note(text):
-                self.label(self.row, grid.SYMBOL, text, "note")
+            case Note(text, about):
+                if about is None:
+                    self.label(self.row, grid.SYMBOL, text, "note")
+                else:
+                    self.link(self.row, grid.SYMBOL, about, text, "note")
                 self.row += 1
             case Line(blocks, role):
                 self.line(blocks, role)

@@ -31,6 +31,7 @@ class Area:
     widths, heights: of columns and rows, in pixels.
     names, head: how many columns and rows every page repeats.
     columns: before which a page may end. rows: before which one ends best. blocks: before which it may end as well.
+    cut: only the first group of columns is printed.
     """
 
     widths: list[int]
@@ -40,6 +41,7 @@ class Area:
     columns: tuple[int, ...] = ()
     rows: tuple[int, ...] = ()
     blocks: tuple[int, ...] = ()
+    cut: bool = False
 
     @cached_property
     def depths(self) -> list[int]:

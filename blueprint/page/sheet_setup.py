@@ -43,12 +43,15 @@ class SheetSetup:
         waiting.show(self.sheet.title, self.page, self.look, self.layout)  # first of all, since the first rule wins
         if self.sheet.across:
             self.head_names()
+            if area.cut:
+                self.label(grid.BANNER_ROW, grid.LEFT, names.FIRST_PRINTED, "note")
         for group in range(self.groups if self.sheet.across else 0):
             self.banner(group)
             if self.sheet.grey is not None:
                 self.grey(group, self.layout.places[self.sheet.grey].row)
-        if self.has_verdicts:
-            colour_verdicts(self.page, self.layout.end[self.sheet.title], grid.LEFT + 3, self.look)
+        if found := self.verdicts():
+            corners = 0, grid.LEFT, self.layout.end[self.sheet.title], grid.LEFT + 3
+            colour_verdicts(self.page, corners, self.look, runs_of(found))
         self.large_values()
         self.mark_chosen()
         return self.columns
@@ -67,12 +70,14 @@ class SheetSetup:
             large = f"ABS({grid.address(*corners[:2])})>={digits.MOST:.0f}"
             self.where(corners, large, "large", {"num_format": digits.LARGE_FORMAT})
 
-    @property
-    def has_verdicts(self) -> bool:
-        """Whether a check says on this sheet how it went."""
-        words = [self.layout.values.cell(b) for b in outline.blocks_on(self.sheet) if b.text and not b.axes]
-        words += [live.value for live in self.layout.lives if live.sheet == self.sheet.title]
-        return any(word in styles.VERDICTS for word in words)
+    def verdicts(self) -> set[tuple[int, int]]:
+        """Returns the cells in which a check says how it went; an option of a setting may be one of its words, too."""
+        blocks = (block for block in outline.blocks_on(self.sheet) if block.text and not block.axes)
+        judged = {self.layout.corners(b)[:2] for b in blocks if self.layout.values.cell(b) in styles.JUDGEMENTS}
+        lives = (live for live in self.layout.lives if live.sheet == self.sheet.title and live.style == "verdict")
+        said = (live for live in lives if not live.repeats or live.value in styles.JUDGEMENTS)
+        all_of_them = {(row, formulas.VERDICT) for sheet, row, _ in self.layout.judged if sheet == self.sheet.title}
+        return judged | all_of_them | {(live.row, live.column) for live in said}
 
     def mark_chosen(self) -> None:
         """Marks the number of the chosen column at the head of the sheet."""
@@ -121,14 +126,33 @@ class SheetSetup:
         self.where(corners, f"{grid.letters(left)}${mask + 1}=0", "faded", {"font_color": styles.FADED, "bold": False})
 
 
-def colour_verdicts(page: Any, last_row: int, last_column: int, look: Look) -> None:
-    """Colours the words that say how a check went, and errors, which say that it could not be made."""
+Corners = tuple[int, int, int, int]
+
+
+def runs_of(cells: Iterable[tuple[int, int]]) -> list[Corners]:
+    """Returns the runs of cells below each other, by their corners."""
+    runs: list[Corners] = []
+    for column, row in sorted((column, row) for row, column in cells):
+        if runs and runs[-1][2:] == (row - 1, column):
+            runs[-1] = (*runs[-1][:2], row, column)
+        else:
+            runs.append((row, column, row, column))
+    return runs
+
+
+def colour_verdicts(page: Any, corners: Corners, look: Look, said: Iterable[Corners] = ()) -> None:
+    """Colours the words that say how a check went, and errors, which say that it could not be made.
+
+    said: where such words stand, if not everywhere within the corners.
+    """
     rules = [
         {"type": "cell", "criteria": "==", "value": f'"{word}"', "format": look(("verdict", word), colours)}
         for word, colours in styles.VERDICTS.items()
     ]
-    for rule in (*rules, {"type": "errors", "format": look("error", styles.BAD)}):
-        page.conditional_format(0, grid.LEFT, last_row, last_column, rule)
+    for place in said or [corners]:
+        for rule in rules:
+            page.conditional_format(*place, rule)
+    page.conditional_format(*corners, {"type": "errors", "format": look("error", styles.BAD)})
 
 
 def colour_states(page: Any, layout: Layout, look: Look) -> None:
@@ -156,7 +180,7 @@ def set_up_own(title: str, page: Any, layout: Layout, look: Look) -> None:
     elif title == names.BLANKS:
         colour_states(page, layout, look)
     else:
-        colour_verdicts(page, layout.end[title], grid.LEFT, look)
+        colour_verdicts(page, (0, grid.LEFT, layout.end[title], grid.LEFT), look)
     heights = [rows.pixels(row) for row in range(layout.end[title])]
     whole = printing.Area(widths, heights, 0, body)
     head = whole if title == names.BLANKS else paper.head_of(widths, heights, body)

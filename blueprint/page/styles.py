@@ -27,6 +27,8 @@ VERDICTS: dict[str, Properties] = {
     "differs": BAD,
 }
 """Words that say how a check went, and their colours."""
+JUDGEMENTS = "OK", "LOOK"
+"""Those that a verdict on a check may be."""
 CHOSEN: Properties = {"bg_color": "#FFC000", "font_color": INK}
 WAITING_SIGN = "…"
 WAITING: Properties = {

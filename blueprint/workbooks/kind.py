@@ -45,7 +45,6 @@ class Kind:
         witness: how torch computes its files, independently of the definitions (`witness.KindWitness`).
         whole: typed blocks whose cells must be whole numbers from 0, or torch has no meaning for them: the largest, or the
             block along whose last axis they count, and what is expected; {last} and {count} stand for that axis's.
-        measured: whether numbers are those in which the changes that First hour proposes were measured.
         misconceptions: mistakes that are often made in a row, as changes of its equation, or as what it then
             shows (`blueprint.misconceptions`).
         comparison: how libraries are compared on one batch (`common.conventions.comparison.Comparison`).
@@ -67,7 +66,6 @@ class Kind:
     saved: Mapping[str, tuple[str, Mapping[str, str] | Callable[[Any], Any] | Address]] | None = None
     notes: tuple[Path, ...] = ()
     models: Path | None = None
-    measured: Callable[[Any], bool] | Address | None = None
     dumps: Any | Address | None = None
     verifier: Any | Address | None = None
     rows: Callable[..., Any] | Address | None = None

@@ -147,7 +147,7 @@ def blueprint_of(numbers: Any, witnessed: "Witnessed | None" = None) -> "Bluepri
         outline = kind.part("gradient")(outline)
     return with_guides(
         with_notes(outline, kind.notes, imported(kind.settings) or {}),
-        measured=bool(kind.measured) and kind.part("measured")(numbers),
+        built_in=numbers.built_in,
         models=kind.models,
         presets=kind.part("presets")() if kind.presets else None,
     )

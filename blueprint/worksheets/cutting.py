@@ -123,8 +123,9 @@ class Cutter:
                 return () if {shown, about} & self.gone or {item.of, item.says} & self.texts else (item,)
             case Judged(checks=block) | Step(block=block) | Listed(block=block):
                 return () if block in self.gone else (item,)
-            case Note(text):
-                return (Note(said),) if (said := self.text(text)) else ()
+            case Note(text, about):
+                said = "" if about in self.gone else self.text(text)
+                return (replace(item, text=said),) if said else ()
             case Sample(text):
                 return (replace(item, text="1") if text in self.texts else item,)
         return self._view(item)

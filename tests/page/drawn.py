@@ -11,7 +11,13 @@ C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 DRAWN = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}"
 
-CLIP, ADVANTAGE, GAE, NEXT, PARTS = KINDS = ("Clip", "Advantage", "GAE", "Next token", "Where the total loss")
+CLIP, ADVANTAGE, GAE, NEXT, PARTS = KINDS = (
+    "Clip",
+    "Advantage",
+    "How far ahead GAE looks",
+    "Next token",
+    "Where the total loss",
+)
 """How the titles begin."""
 KEYS = ("val", "formatCode")
 HUNG = {"default": [CLIP, ADVANTAGE, GAE, NEXT, PARTS], "very-very-sleepy": [CLIP, ADVANTAGE, GAE]}

@@ -139,7 +139,7 @@ def _resolved(folder: PurePosixPath, target: str) -> str:
 def finished(numbers: str, *overrides: str) -> Finished:
     """Builds and opens the workbook of a built-in set of numbers with overrides; each only once."""
     book = made(*overrides, numbers=numbers)
-    path = Path(_ROOM.name) / f"{numbers} {' '.join(overrides)}.xlsx"
+    path = Path(_ROOM.name) / f"{numbers.replace('/', ' ')} {' '.join(overrides)}.xlsx"
     book.save(path)
     return Finished(book, path)
 

@@ -99,7 +99,9 @@ def test_outside_the_responses_no_lambda_draws_anything(name: str) -> None:
 def test_every_bar_carries_its_number(name: str) -> None:
     for chart in charts(finished(name)).values():
         if chart.kind == "barChart":
-            assert {series.number for series in chart.series} <= {"0.00;-0.00;", "0.0000"}, chart.title
+            assert {series.number for series in chart.series} <= {"[<=-0.005]-0.00;[>=0.005]0.00;", "0.0000"}, (
+                chart.title
+            )
 
 
 def test_given_cases_are_dots_on_the_curves() -> None:

@@ -14,12 +14,10 @@ from blueprint.page.outline import Box, Entry, Note, Sheet
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions.data import rlhf
 from blueprint.workbooks.common.guides import POINTS
-from blueprint.workbooks.common.guides.sheets import Try, all_tries, known, terms, tries
-from blueprint.workbooks.rlhf_ppo.inputs.result import is_default
-from tests.page.finished import finished
+from blueprint.workbooks.common.guides.sheets import all_tries, known, terms, tries
 from tests.workbooks import glossary_page
 from tests.workbooks.test_labels import BOOKS
-from tests.workbooks.tried import DEFAULT, FIRST, SAYS, typed_in
+from tests.workbooks.tried import FIRST
 
 
 @cache
@@ -40,38 +38,8 @@ def entries(book: Book, title: str) -> list[Entry]:
     return [item for item in sheet.items() if isinstance(item, Entry)]
 
 
-def test_there_are_ten_things_to_try_in_the_default_workbook() -> None:
-    assert len(DEFAULT) == 10
-    assert set(SAYS) == {next(iter(each.type)) for each in DEFAULT}
-
-
-@pytest.mark.parametrize("change", DEFAULT, ids=lambda change: change.do)
-def test_what_one_will_see_is_what_one_sees(change: Try) -> None:
-    file = finished("default")
-    watched = next(name for name in change.watch if name in file.places)
-    place = file.places[watched]
-    engine = typed_in(file, change)
-    assert change.before is not None
-    before, after = f"{change.before:.4f}", f"{change.after:.4f}"
-    assert f"{file.shown[place.sheet].cell(place.top, place.left).value:.4f}" == before
-    assert f"{engine.value(place.sheet, place.top, place.left):.4f}" == after
-    assert SAYS[next(iter(change.type))](engine, file.places)
-
-
-def test_measured_numbers_stand_beside_the_numbers_for_which_they_were_measured_alone() -> None:
-    assert is_default(load("default"))
-    for other in (load("default", ("ppo.gamma=1",)), load("default", ("conventions=live",)), load("very-very-sleepy")):
-        assert not is_default(other)
-    shown = [entry.cells[6] for entry in entries(BOOKS["default"], "First hour")]
-    assert shown[0] == "1.0096 → 1.0000"
-    assert all(shown)
-    changed = Book(blueprint_of(load("default", ("ppo.gamma=1",))))
-    assert [entry.cells[6] for entry in entries(changed, "First hour")] == [""] * 10
-    assert [len(e.cells) for e in entries(changed, "First hour")] == [8] * 10
-
-
 def test_every_change_can_be_tried_in_some_workbook_and_every_cell_of_it_may_be_typed_into() -> None:
-    books = (*BOOKS.values(), *others())
+    books = (*BOOKS.values(), *others(), Book(blueprint_of(load("epochs"))))
     found = {each.do for book in books for each in tries(book.blocks)}
     assert found == {each.do for each in all_tries()}
     for book in books:
@@ -159,7 +127,7 @@ def test_every_note_is_in_the_list_of_notes(name: str) -> None:
 def test_start_says_that_rows_have_notes_and_names_the_sheets_of_words(name: str) -> None:
     book = BOOKS[name]
     first = " ".join(item.text for item in book.blueprint.sheets[0].sections[0].items if isinstance(item, Note))
-    assert ("have notes" in first) == (sheet_of(book, "Notes") is not None)
+    assert ("to see its note" in first) == (sheet_of(book, "Notes") is not None)
     assert [title for title in POINTS if sheet_of(book, title)] == [title for title in POINTS if f"{title}: " in first]
 
 

@@ -1,76 +1,174 @@
-"""What is tried in a workbook's first hour: typed into the file, recalculated, and what one should see then."""
+"""What is tried in a workbook's first hour: typed into the file, recalculated, and what one should see then.
+
+`python -m tests.workbooks.tried` measures it in every built-in workbook and writes what the sheets say of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import csv
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
+import ironcalc
 import numpy as np
+import numpy.typing as npt
 
+from blueprint.book import Book
+from blueprint.inputs import load
+from blueprint.page.lean import lean
+from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.common.guides import sheets
 from blueprint.workbooks.common.guides.sheets import Try, tries
-from tests.page.finished import Area, Engine, Finished
-from tests.workbooks.test_labels import BOOKS
+from blueprint.workbooks.registry import kind_named
+from tests.page.workshop import blocks_in, located, made, save_made
 
+Array = npt.NDArray[Any]
+Typed = Mapping[str, float | str]
 FIRST = 3
-"""The column, counted from 0, that writes the first response word of the default example."""
+"""The column, counted from 0, that writes the first response token of the first episode, whose prompt has four tokens."""
+NEAR = 1e-9
+"""What two numbers that are the same may differ by after a recalculation, and after a step of an optimiser."""
+ABOUT = 1e-3
+"""What they may differ by where a sentence says nearly."""
+TABLE = Path(sheets.__file__).with_name("first_hour.csv")
+KINDS = "rlhf_ppo", "classic_ppo", "grpo", "dpo", "reward_model", "sft", "optimum", "reinforce", "kl_controller"
 
 
-def typed_in(file: Finished, change: Try) -> Engine:
-    """Types a change into a workbook and recalculates it."""
-    engine = Engine(file.path)
-    for name, value in change.type.items():
-        place = file.places[name]
-        column = place.left + (FIRST if change.first else 0)
-        engine.type(place.sheet, place.top, column, value if isinstance(value, str) else float(value))
-    engine.evaluate()
-    return engine
+@cache
+def built_ins() -> tuple[str, ...]:
+    """Returns the built-in numbers whose workbooks have a sheet First hour."""
+    names = [name for kind in KINDS for name in kind_named(kind).built_in()]
+    outlines = {name: {block.name: block for block in blueprint_of(load(name)).blocks()} for name in names}
+    return tuple(name for name, blocks in outlines.items() if len(tries(blocks)) > 1)
 
 
-def row(engine: Engine, place: Area, columns: range) -> np.ndarray:
-    """Returns a row of the first episode."""
-    return np.array([engine.value(place.sheet, place.top, place.left + column) for column in columns], dtype=float)
+class Tried:
+    """A workbook in an engine, in which one change after the other is tried and undone."""
+
+    def __init__(self, numbers: str, *overrides: str) -> None:
+        """Saves and opens the workbook of built-in numbers."""
+        self.book: Book = made(*overrides, numbers=numbers)
+        self.values, self.blocks = self.book.values, self.book.blocks
+        with TemporaryDirectory() as folder:
+            path = save_made(Path(folder) / "tried.xlsx", *overrides, numbers=numbers)
+            self.found = located(path)
+            self.model = ironcalc.load_from_xlsx(str(lean(path, Path(folder) / "lean.xlsx")))
+        self.sheets = {sheet["name"]: at for at, sheet in enumerate(self.model.get_worksheets_properties())}
+
+    def type(self, typed: Typed, first: bool = False) -> None:
+        """Types into the first cell of blocks, or into that of the first response token, and recalculates."""
+        for name, value in typed.items():
+            where = self._cell(name, first)
+            if isinstance(value, str):
+                self.model.update_cell_with_text(*where, value)
+            else:
+                self.model.update_cell_with_number(*where, float(value))
+        self.model.evaluate()
+
+    def undo(self, typed: Typed, first: bool = False) -> None:
+        """Types again what stood there as delivered; no other cell was changed, so no recalculation is needed yet."""
+        for name in typed:
+            where, delivered = self._cell(name, first), self.values.arrays[self.blocks[name]].ravel()[first * FIRST]
+            if delivered == "" or delivered != delivered:
+                self.model.clear_cell_contents(*where)
+            elif isinstance(delivered, str):
+                self.model.update_cell_with_text(*where, delivered)
+            else:
+                self.model.update_cell_with_number(*where, float(delivered))
+
+    def _cell(self, name: str, first: bool) -> tuple[int, int, int]:
+        """Returns where a change is typed."""
+        _, row, column = next(iter(self.found[name].cells()))
+        return self.sheets[self.found[name].sheet], row, column + first * FIRST
+
+    def delivered(self, name: str) -> Array:
+        """Returns what a block is as delivered; of a row of tokens what stands on the response."""
+        return self._counted(*(self.values[self.blocks[each]] for each in (name, *self._mask(name))))
+
+    def now(self, name: str) -> Array:
+        """Returns what a block is in the engine; of a row of tokens what stands on the response."""
+        return self._counted(*(self._read(each) for each in (name, *self._mask(name))))
+
+    def _mask(self, name: str) -> tuple[str, ...]:
+        """Returns the mask of the response tokens, if a block is a row of tokens."""
+        mask = self.blocks.get("mask")
+        return ("mask",) if mask is not None and mask.axes == self.blocks[name].axes else ()
+
+    def _counted(self, array: Array, mask: Array | None = None) -> Array:
+        return np.asarray(array if mask is None else array[mask == 1])
+
+    def _read(self, name: str) -> Array:
+        """Returns a block's cells in the engine, without those at its edges."""
+        block = self.blocks[name]
+        starts = [(self.values.before(block, axis), self.values.size(axis)) for axis in block.axes]
+        array = blocks_in(self.model, {name: self.found[name]})[name]
+        return np.asarray(array[tuple(slice(start, start + size) for start, size in starts)])
+
+    def holds(self, name: str, claim: str) -> bool:
+        """Tells whether a block is as a try claims it, beside what it is as delivered."""
+        now, before, near = self.now(name), self.delivered(name), NEAR
+        if claim.startswith("nearly "):
+            claim, near = claim.removeprefix("nearly "), ABOUT
+        rest = claim.rpartition(" ")[2]
+        match claim.split():
+            case ["is", "one", "per", "response"]:
+                rows, mask = self._read(name), self._read("mask")
+                return all(np.ptp(row[m == 1]) <= NEAR for row, m in zip(rows, mask, strict=True))
+            case ["sums", other]:
+                both = zip(self._read(name), self._read(other), self._read("mask"), strict=True)
+                return all(same(row[m == 1], np.cumsum(of[m == 1][::-1])[::-1]) for row, of, m in both)
+            case ["times", factor]:
+                return same(now, float(factor) * before, near) and bool(np.any(before))
+            case ["at", "least", _]:
+                return bool(np.all(now >= float(rest)))
+            case ["at", "most", _]:
+                return bool(np.all(now <= float(rest)))
+            case ["is", "not", _]:
+                return bool(np.any(np.abs(now - float(rest)) > NEAR))
+            case ["is", other]:
+                return same(now, self.now(other) if other in self.blocks else float(other))
+        return moved(claim, now, before, near)
 
 
-DEFAULT = tries(BOOKS["default"].blocks)
-RESPONSE = range(FIRST, FIRST + 4)
-# What the sentence says besides the number, by the name of what is typed.
-Holds = Callable[[Engine, dict[str, Area]], bool]
+def moved(claim: str, now: Array, before: Array, near: float = NEAR) -> bool:
+    """Tells whether numbers moved as one word says it: none the other way, and one at least."""
+    if claim in ("stays", "changes"):
+        return same(now, before, near) == (claim == "stays")
+    up = {
+        "rises": now - before,
+        "falls": before - now,
+        "grows": abs(now) - abs(before),
+        "shrinks": abs(before) - abs(now),
+    }
+    return bool(np.all(up[claim] >= -NEAR) and np.any(up[claim] > NEAR))
 
 
-def agree(a: str, b: str) -> Holds:
-    """Says that two rows are the same on the first response; neither has a start column."""
-    return lambda engine, at: np.allclose(row(engine, at[a], RESPONSE), row(engine, at[b], RESPONSE), atol=1e-12)
+def same(a: Array, b: Array | float, near: float = NEAR) -> bool:
+    """Tells whether numbers are the same."""
+    return bool(np.all(np.abs(a - b) <= near * np.maximum(1, np.abs(b))))
 
 
-SAYS: dict[str, Holds] = {
-    "update_step.yours": lambda engine, at: (
-        bool((row(engine, at["ratio"], RESPONSE) == 1).all())
-        and abs(float(engine.value(at["policy_loss"].sheet, at["policy_loss"].top, at["policy_loss"].left) or 0))
-        < 1e-12
-    ),
-    "gae_lambda.yours": agree("advantages", "td_errors"),
-    "gamma.yours": lambda engine, at: np.allclose(
-        row(engine, at["returns"], RESPONSE), np.cumsum(row(engine, at["rewards"], RESPONSE)[::-1])[::-1], atol=1e-12
-    ),
-    "kl_coef.yours": lambda engine, at: bool((row(engine, at["reward.penalty"], RESPONSE) > 0).any()),
-    "kl_estimator.yours": lambda engine, at: bool((row(engine, at["kl.used"], RESPONSE) >= 0).all()),
-    "whiten_advantages.yours": agree("advantages_used", "advantages"),
-    "clip_range.yours": agree("surrogate.unclipped", "surrogate"),
-    "value_clip_range.yours": lambda engine, at: (
-        bool((row(engine, at["value.square"], RESPONSE) >= 0).all())
-        and np.allclose(
-            row(engine, at["value.clipped"], RESPONSE), row(engine, at["critic.values"], RESPONSE), atol=1e-12
-        )
-    ),
-    "reward_model.head.b": lambda engine, at: (
-        abs(
-            float(
-                engine.value(
-                    at["mean.advantages_used"].sheet, at["mean.advantages_used"].top, at["mean.advantages_used"].left
-                )
-                or 0
-            )
-        )
-        < 1e-12
-    ),
-    "rollout.draw": lambda engine, at: row(engine, at["mask"], range(FIRST + 1, FIRST + 5)).tolist() == [1, 0, 0, 0],
-}
+def watched(tried: Tried, change: Try) -> tuple[float, float]:
+    """Returns what the number to watch is as delivered, and what it is in the engine; 0 has no sign."""
+    name = change.watched(tried.blocks).name
+    return tuple(round(float(number), 9) + 0.0 for number in (tried.delivered(name), tried.now(name)))  # type: ignore[return-value]
+
+
+def write() -> None:
+    """Measures every try in every built-in workbook, and writes the table."""
+    with TABLE.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(("numbers", "do", "before", "after"))
+        for numbers in built_ins():
+            tried = Tried(numbers)
+            for change in tries(tried.blocks):
+                tried.type(change.type, change.first)
+                rows.writerow((numbers, change.do, *(f"{number:.9f}" for number in watched(tried, change))))
+                tried.undo(change.type, change.first)
+
+
+if __name__ == "__main__":
+    write()

@@ -64,9 +64,16 @@ class Sheet:
         """Returns what stands above each section: its title, after its number if it has one."""
         number = count(self.first or 0)
         return [
-            section.title if self.first is None or not section.numbered else f"{next(number)}  {section.title}"
-            for section in self.sections
+            f"{next(number)}  {section.title}" if self._counts(section) else section.title for section in self.sections
         ]
+
+    def _counts(self, section: Section) -> bool:
+        """Tells whether a section has a number: not one that is folded away."""
+        return self.first is not None and section.numbered and not self.folds_away(section)
+
+    def folds_away(self, section: Section) -> bool:
+        """Tells whether nothing of a section is to be seen when the file is opened, so that its heading is folded, too."""
+        return self.closed and all(isinstance(item, Row) and item.fold for item in section.items)
 
     def items(self) -> Iterator[Item]:
         """Yields what stands on the sheet below its title, in reading order."""

@@ -39,9 +39,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Note:
-    """A sentence."""
+    """A sentence. about: a block to which it leads, and whose address its text may hold as {cell}: `Loss!N51`."""
 
     text: str
+    about: Block | None = None
 
 
 @dataclass(frozen=True)

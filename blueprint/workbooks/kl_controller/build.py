@@ -8,7 +8,6 @@ from blueprint.inputs import Numbers
 from blueprint.language import Axis, Block, Sum, link, maximum, minimum, size, typed
 from blueprint.page.outline import Blueprint, Judged, Note, Piece, Section, Sheet, Tour, Unchanged, key
 from blueprint.workbooks.common import (
-    CHECKING,
     COLUMNS,
     LEGEND,
     WIDTHS,
@@ -20,6 +19,7 @@ from blueprint.workbooks.common import (
     all_in_range,
     checks_sheet,
     facts_of,
+    how_to_check,
     labels,
     made_by,
     named,
@@ -147,16 +147,13 @@ def _controller(rows: Rows) -> Sheet:
 def _start(lead: str, rows: Rows, verdict: Block, made: str) -> Sheet:
     """Outlines the first sheet."""
     final = Piece("β after all updates", rows["final_kl_coef"], rows["kl_coef.after"], of="the last of its row")
-    unchanged = Unchanged("inputs, against those delivered")
+    unchanged = Unchanged("inputs: unchanged since the file was made")
     sections = (
         Section("What this is", tuple(map(Note, READING))),
         Section("Does everything add up?", (Judged("all checks", verdict), unchanged)),
         Section("What comes of it", (final,), COLUMNS),
         Section("The sheets", (Tour(),)),
         Section("Colours", LOOKS),
-        Section(
-            "How to check this file",
-            (*(Note(text) for text in CHECKING if "blueprint explain" not in text), Note(made)),
-        ),
+        how_to_check(final.about, made),
     )
     return Sheet("Start", lead, sections, widths=WIDTHS, heading="The adaptive KL controller by hand", first=None)

@@ -113,7 +113,7 @@ def rankings_sheet(given: Rows, made: Steps) -> Sheet:
         ),
         Section(FIXED, tuple(map(Row, made.sections[FIXED]))),
     )
-    return Sheet("Rankings", LEAD_RANKINGS, sections, (p,))
+    return Sheet("Rankings", LEAD_RANKINGS, sections, (p,), closed=True)
 
 
 def _row(row: Block) -> Row:

@@ -34,7 +34,6 @@ KIND = Kind(
     numbers=HERE / "numbers",
     notes=(HERE.parent / "common" / "notes",),
     models=HERE.parent / "common" / "guides" / "models.toml",
-    measured="blueprint.workbooks.rlhf_ppo.inputs.result:is_default",
     witness="blueprint.workbooks.rlhf_ppo.witness:WITNESS",
     comparison="blueprint.workbooks.rlhf_ppo.comparison:COMPARISON",
     gradient="blueprint.workbooks.rlhf_ppo.backward:with_gradients",

@@ -11,11 +11,11 @@ from blueprint.inputs.load import load
 from blueprint.workbooks import blueprint_of
 
 ROLLED = (
-    "two <eos>", "two <eos>", "is two <eos>", "two <eos>", "three <eos>", "four <eos>", "is three <eos>", "two <eos>",
-    "four <eos>", "three <eos>", "two plus two plus", "three <eos>",
+    "three <eos>", "four <eos>", "is three <eos>", "two <eos>", "four <eos>", "three <eos>", "two plus two plus", "three <eos>",
+    "two <eos>", "two <eos>", "is two <eos>", "two <eos>",
 )  # fmt: skip
 """What the policy writes on the draws of the default, four answers to each sum."""
-RIGHT = ("two", "three", "four")
+RIGHT = ("three", "four", "two")
 
 
 @cache
@@ -44,8 +44,11 @@ def test_the_policy_writes_what_the_draws_say() -> None:
 def test_rules_give_what_one_reads_off_the_responses() -> None:
     wanted = [score(each, RIGHT[at // 4]) for at, each in enumerate(ROLLED)]
     assert row("score").tolist() == wanted
-    assert sum(wanted[:4]) == 4, "a group where all are right"
-    assert (sum(wanted[4:8]), sum(wanted[8:])) == (2, 1)
+    assert sum(wanted[:4]) == 2, (
+        "the first group is half right, so that the sheet opens on a derivation and not on zeros"
+    )
+    assert (sum(wanted[4:8]), sum(wanted[8:])) == (1, 4)
+    assert np.abs(row("advantages")[:4]).max() > 0.5
     assert row("truncated").tolist() == [float(not each.endswith("<eos>")) for each in ROLLED]
 
 
@@ -56,17 +59,17 @@ def test_tokens_beyond_those_that_are_free_cost_a_hundredth_each(free: int) -> N
 
 
 def test_a_hundredth_is_divided_up_to_full_size_where_nothing_else_differs() -> None:
-    """The first group is all right: its spread is that of the length penalty alone, and its longest answer pays for it."""
-    assert np.abs(row("advantages")[:4]).max() == 0
-    costly = row("advantages", ("reward.free_tokens", 2))[:4]
+    """The last group is all right: its spread is that of the length penalty alone, and its longest answer pays for it."""
+    assert np.abs(row("advantages")[8:]).max() == 0
+    costly = row("advantages", ("reward.free_tokens", 2))[8:]
     assert costly.min() == pytest.approx(-1.5 / (1 + 1e-4 / 0.005), abs=1e-9)
 
 
 def test_anywhere_pays_for_a_response_that_says_more_than_the_answer() -> None:
     """two plus two plus holds no four; with another answer it would be right as soon as the word falls."""
-    swapped = ("text.answers", ("two", "three", "two"))
-    assert row("score", swapped)[10] == 0
-    assert row("score", swapped, ("reward.answer", "anywhere"))[10] == 1
+    swapped = ("text.answers", ("three", "two", "two"))
+    assert row("score", swapped)[6] == 0
+    assert row("score", swapped, ("reward.answer", "anywhere"))[6] == 1
 
 
 def test_typed_scores_and_the_reward_model_take_the_place_of_the_rules() -> None:
@@ -123,7 +126,7 @@ def test_a_prompt_that_is_not_that_of_its_group_is_found() -> None:
     outline = blueprint_of(load("grpo"))
     given = next(each for each in outline.blocks() if each.name == "given")
     typed = np.array(outline.typed[given], dtype=object)
-    typed[5, 0] = "two"
+    typed[5, 0] = "one"
     changed = Book(outline.with_typed({"given": typed}))
     blocks = {each.name: each for each in outline.blocks()}
     assert changed.values[blocks["check.same_prompt"]].max() > 0

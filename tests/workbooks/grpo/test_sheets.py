@@ -57,17 +57,3 @@ def test_the_curves_of_the_success_rate_go_through_the_dots_of_rewards_0_and_1(b
     eps = 0.5 / (0.5 + 1e-4)
     assert right[at] * eps == pytest.approx(A[0, 0], rel=1e-12)
     assert wrong[at] * eps == pytest.approx(A[0, 1], rel=1e-12)
-
-
-def test_what_the_first_hour_proposes_does_what_it_says(book: Book) -> None:
-    first = made("ratio.old=new", "loss.aggregation=seq_mean_token_mean", numbers="grpo-batch")
-    assert [first.show(name).value for name in ("clip.fraction_low", "clip.fraction_high")] == [0, 0]
-    assert first.show("policy_loss").value == pytest.approx(0, abs=1e-15)
-    assert np.count_nonzero(first.values[first.blocks["share"]]) == 32
-    moved = made("group.std=none", "ratio.level=response", "advantage.whiten=tokens", numbers="grpo-batch")
-    left, mask = moved.values[moved.blocks["group.advantage"]], moved.values[moved.blocks["mask"]]
-    assert np.abs(left).max() <= 1 < np.abs(book.values[book.blocks["group.advantage"]]).max()
-    assert moved.show("mean.advantage").value == pytest.approx(0, abs=1e-15)
-    near, free = (np.abs(np.log(each.values[each.blocks["ratio"]][mask == 1])).mean() for each in (moved, book))
-    assert near < free
-    assert np.all(moved.values[moved.blocks["advantages"]][8:][mask[8:] == 1] != 0)

@@ -75,4 +75,4 @@ def presets_sheet(chosen: Chosen) -> Sheet:
         Section("What sets each apart", (Row(chosen.why, "paragraph"),)),
         Section("Where each was read", read),
     )
-    return Sheet("Presets", LEAD, sections, (PRESET,), (table.names,))
+    return Sheet("Presets", LEAD, sections, (PRESET,), (table.names,), printed=False)

@@ -16,9 +16,15 @@ from blueprint.inputs.catalogue import Catalogue, data_in
 from blueprint.inputs.setting import Setting
 from blueprint.language import Block
 from blueprint.page.outline import Blueprint, Box, Entry, Flow, Note, Section
-from blueprint.workbooks.common.guides.sheets import differences_sheet, first_hour_sheet, glossary_sheet, notes_sheet
+from blueprint.workbooks.common.guides.sheets import (
+    differences_sheet,
+    first_hour_sheet,
+    glossary_sheet,
+    measured,
+    notes_sheet,
+)
 
-HEADS = "Names of rows have notes (a mark in the corner of the cell): point at one, and it says why the row is there."
+HEADS = "Hover over a row's name to see its note: what it is for, and where libraries differ."
 POINTS = {
     "First hour": "things to try, and what one will see",
     "Glossary": "what the words and symbols mean",
@@ -48,15 +54,15 @@ OPTIMISER = "optimiser.by"
 ON, BACK, UP, DOWN, AGAIN, LINE, DASH = "→", "←", "↑", "↓", "↗", "───────────", "──"
 
 
-def with_guides(made: Blueprint, measured: bool, models: Path | None, presets: Catalogue | None) -> Blueprint:
+def with_guides(made: Blueprint, built_in: str, models: Path | None, presets: Catalogue | None) -> Blueprint:
     """Adds models and loop to Start, and the sheets of words: after Start what to try, at the end what to look up.
 
-    measured: these are the numbers in which the changes to try were measured, so that what comes of them can be told.
+    built_in: the name of the built-in numbers that these are, so that what was measured in them can be told; "" if none.
     models: the file of the models and the loop. presets: what libraries do, for the sheet where they differ.
     """
     blocks = {block.name: block for block in made.blocks()}
     start, *others = made.sheets
-    first = first_hour_sheet(blocks, measured)
+    first = first_hour_sheet(blocks, measured().get(built_in, {}))
     last = [*glossary_sheet(blocks), *(differences_sheet(blocks, presets) if presets else []), *notes_sheet(made)]
     sections = _pointed(start.sections, [sheet.title for sheet in (*first, *last)])
     if models:

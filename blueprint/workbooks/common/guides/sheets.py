@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from csv import DictReader
 from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
@@ -16,12 +17,10 @@ from blueprint.page.outline import Blueprint, Box, Entry, Note, Section, Sheet, 
 LEAD = "things to try: type the change, see the number beside it move, then undo it (Ctrl+Z, or empty the cell under “yours”)"
 TEXTS = 53
 """Letters of what is typed and of what one will see together, which is what a small laptop has left."""
-HOW = (
-    Note("“now” is live. Undo a change before the next."),
-    Note(
-        "“in the default” is what the number is as delivered and what it becomes, for the built-in numbers “default” with nothing "
-        "else changed: each was measured in a recalculated workbook."
-    ),
+LIVE_NUMBER = "“now” is live. Undo a change before the next."
+MEASURED = (
+    "“delivered → then” is what the number is in this workbook as delivered, and what it becomes with nothing else changed; "
+    "each was measured in a recalculated workbook."
 )
 
 
@@ -32,16 +31,23 @@ class Try(NamedTuple):
     type: Mapping[str, float | str]
     watch: Sequence[str]
     why: str
+    sees: Mapping[str, str]
     has: Sequence[str] = ()
     lacks: Sequence[str] = ()
     first: bool = False
-    before: float | None = None
-    after: float | None = None
 
     def holds(self, blocks: Collection[str]) -> bool:
         """Says whether it can be tried where there are these blocks."""
         watched = any(name in blocks for name in self.watch)
         return watched and {*self.type, *self.has} <= set(blocks) and not set(self.lacks) & set(blocks)
+
+    def watched(self, blocks: Mapping[str, Block]) -> Block:
+        """Returns the number to watch in a workbook in which it can be tried."""
+        return next(blocks[name] for name in self.watch if name in blocks)
+
+
+Measured = Mapping[str, tuple[float, float]]
+"""By what is done, what the number to watch is as delivered, and what it becomes."""
 
 
 def all_tries() -> list[Try]:
@@ -49,19 +55,29 @@ def all_tries() -> list[Try]:
     return [Try(**each) for each in data_in(Path(__file__).with_name("first_hour.toml"))["try"]]
 
 
-def first_hour_sheet(blocks: Mapping[str, Block], measured: bool) -> list[Sheet]:
-    """Outlines what can be tried in a workbook; nothing where that is not much. measured: in its very numbers."""
+def measured() -> dict[str, dict[str, tuple[float, float]]]:
+    """Returns what was measured, by the name of built-in numbers."""
+    found: dict[str, dict[str, tuple[float, float]]] = {}
+    with Path(__file__).with_name("first_hour.csv").open(encoding="utf-8", newline="") as file:
+        for row in DictReader(file):
+            found.setdefault(row["numbers"], {})[row["do"]] = float(row["before"]), float(row["after"])
+    return found
+
+
+def first_hour_sheet(blocks: Mapping[str, Block], seen: Measured) -> list[Sheet]:
+    """Outlines what can be tried in a workbook; nothing where that is not much. seen: what was measured in its very numbers."""
     found = tries(blocks)
     if len(found) < 2:
         return []
-    entries = [_try(number, each, blocks, measured) for number, each in enumerate(found, 1)]
+    entries = [_try(number, each, blocks, seen) for number, each in enumerate(found, 1)]
     section = Section(
         "Type the change, watch the number",
-        (*HOW, *entries),
-        ("type into", "this", "and watch", "now", "in the default", "what one will see"),
+        (Note(LIVE_NUMBER), *([Note(MEASURED)] if seen else []), *entries),
+        ("type into", "this", "and watch", "now", *(["delivered → then"] if seen else []), "what one will see"),
     )
     this = 1 + max(len(_this(each)) for each in found)
-    return [Sheet("First hour", LEAD, (section,), widths=(19, this, 43, 9, 16, TEXTS - this), first=None)]
+    widths = (16, TEXTS - this) if seen else (16 + TEXTS - this,)
+    return [Sheet("First hour", LEAD, (section,), widths=(19, this, 43, 9, *widths), first=None)]
 
 
 def tries(blocks: Mapping[str, Block]) -> list[Try]:
@@ -69,13 +85,17 @@ def tries(blocks: Mapping[str, Block]) -> list[Try]:
     return [each for each in all_tries() if each.holds(blocks)]
 
 
-def _try(number: int, each: Try, blocks: Mapping[str, Block], measured: bool) -> Entry:
-    """Outlines a thing to try: what is typed where, what to watch, and what one will see."""
-    watch = next(blocks[name] for name in each.watch if name in blocks)
-    now, then = ((f"{x:.4f}" if isinstance(x, float) else str(x)).replace("-", "−") for x in (each.before, each.after))
-    seen = f"{now} → {then}" if measured and each.before is not None else ""
+def _try(number: int, each: Try, blocks: Mapping[str, Block], seen: Measured) -> Entry:
+    """Outlines a thing to try: what is typed where, what to watch, what that becomes if it was measured, and why."""
+    watch = each.watched(blocks)
     meaning, where = Box(f"{watch.symbol}: {watch.about.meaning}", watch), Box("", blocks[next(iter(each.type))])
-    return Entry((str(number), each.do, where, _this(each), meaning, watch, seen, each.why))
+    moves = [" → ".join(_shown(x, watch.about.decimals) for x in seen.get(each.do, ()))] if seen else []
+    return Entry((str(number), each.do, where, _this(each), meaning, watch, *moves, each.why))
+
+
+def _shown(number: float, decimals: int) -> str:
+    """Returns a number as its cell shows it; 0 has no sign."""
+    return f"{round(number, decimals) + 0.0:.{decimals}f}".replace("-", "−")
 
 
 def _this(each: Try) -> str:

@@ -29,8 +29,8 @@ CORNERS = ((LOW, 0.0), (1.0, -1.0), (1.0, 0.0), (1.0, 1.0), (HIGH, 0.0))
 """The corners of the curves: from where, and how many ε further."""
 ENDS = (LOW, LOW, 1.0, HIGH, HIGH)
 """Where the corners stand where the clip that makes them is off: at the ends of the picture."""
-SHORT = "0.00;-0.00;"
-"""Two decimals, and nothing for 0, which stands outside the responses: there is no bar and no number."""
+SHORT = "[<=-0.005]-0.00;[>=0.005]0.00;"
+"""Two decimals, and nothing for what rounds to 0: there is no bar to be seen, and no number, least of all −0.00."""
 PARTS = {
     5: ("policy", "value", "entropy", "KL", "total"),
     6: ("policy", "value", "entropy", "KL", "ref. KL", "total"),
@@ -155,7 +155,7 @@ def gae_picture(used: Gae, words: Block, fade: Fade) -> Drawn:
     for row, lam in zip(rows, lambdas, strict=True):
         fade(row, lam)
     chart = Chart(
-        "GAE: how far λ lets a token see", "bars",
+        "How far ahead GAE looks, for four λ", "bars",
         (*(Series(f"λ = {value:g}", row, words) for row, value in zip(rows, LAMBDAS, strict=True)),
          Series("λ as set", used.advantages, words)),
         Scale("tokens of the responses, episode after episode"), Scale("advantage"),

@@ -69,7 +69,7 @@ def _line(own: Block, near: Block, before: Block | None) -> tuple[tuple[Block, .
     return (link(f"checks.{name}", own), theirs, off, verdict, largest), largest
 
 
-LEAD = "what must hold whatever one types: how far off it is, how far it may be, OK or LOOK; an error such as #N/A is a LOOK too"
+LEAD = "what must hold whatever one types: how far off it is, how far it may be, OK or LOOK; errors such as #N/A also count as LOOK"
 
 
 def checks_sheet(
@@ -94,7 +94,7 @@ def checks_sheet(
     sections = [
         Section(
             "The checks",
-            (Unchanged("inputs, against those delivered"), Line((verdict,)), *map(Line, judged)),
+            (Unchanged("inputs: unchanged since the file was made"), Line((verdict,)), *map(Line, judged)),
             ("distance", "allowed", "verdict", "Σ failed"),
         ),
         Section("Where: the distance in every column", (Note("A number other than 0 is the place to look."), *needed)),

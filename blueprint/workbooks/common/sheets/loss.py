@@ -71,7 +71,7 @@ def _policy_sections(made: Loss, flags: Items) -> Iterator[Section]:
     held, mean = made.clip, key(made.total.means["policy_loss"])
     surrogate: Items = (made.given["advantages_used"], *held.steps, key(held.smaller), *flags)
     if not made.filtered:
-        yield Section("Clipped surrogate: the smaller of two, so that nothing is pushed too far", (*surrogate, mean))
+        yield Section("Clipped surrogate: no gain beyond 1 ± ε, hence zero gradient", (*surrogate, mean))
         return
     yield Section("Clipped surrogate: the smaller of two, and never below its floor", surrogate)
     guarded = (row for row in made.guarded if not row.typed)

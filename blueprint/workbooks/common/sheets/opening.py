@@ -7,7 +7,7 @@ from blueprint.language import Block
 from blueprint.page.outline import Box, Item, Judged, Note, Piece, Section, Sheet, Tour, Unchanged
 from blueprint.workbooks.common.conventions.inputs import Chosen
 from blueprint.workbooks.common.sheets.rows import Rows
-from blueprint.workbooks.common.sheets.start import CHECKING, COLUMNS, LEGEND, ON, WIDTHS
+from blueprint.workbooks.common.sheets.start import COLUMNS, LEGEND, ON, WIDTHS, how_to_check
 
 ROLES = ("line", "fixed", "", "key", "edge", "probability")
 """What is coloured in a lesson: it has no weights, no memory, and no position outside a response."""
@@ -49,8 +49,7 @@ def lesson_sheet(told: Lesson, lead: str, rows: Rows, verdict: Block, made: str)
     """Outlines the first sheet of a lesson. lead: the line below its heading. made: by what the file was made."""
     pieces = tuple(Piece(title, rows[name], rows[name], of=of) for title, (name, of) in told.pieces.items())
     looks = tuple(look for look in LEGEND if look.role in ROLES and not look.faded)
-    checking = (text for text in CHECKING if "Loss!" not in text)
-    judged = (Judged("all checks", verdict), Unchanged("inputs, against those delivered"))
+    judged = (Judged("all checks", verdict), Unchanged("inputs: unchanged since the file was made"))
     sections: dict[str, tuple[Item, ...]] = {
         "What this is": _notes(told.reading),
         "Does everything add up?": judged,
@@ -58,10 +57,10 @@ def lesson_sheet(told: Lesson, lead: str, rows: Rows, verdict: Block, made: str)
         "Try it": _notes(told.tries),
         "The sheets": (Tour(),),
         "Colours": looks,
-        "How to check this file": _notes((*checking, made)),
     }
     made_of = (Section(title, parts, COLUMNS if title == COMES else ()) for title, parts in sections.items())
-    return Sheet("Start", lead, tuple(made_of), widths=WIDTHS, heading=told.heading, first=None)
+    last = how_to_check(pieces[0].about, made)
+    return Sheet("Start", lead, (*made_of, last), widths=WIDTHS, heading=told.heading, first=None)
 
 
 def _notes(texts: Sequence[str]) -> tuple[Note, ...]:

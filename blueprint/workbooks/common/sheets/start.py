@@ -1,6 +1,6 @@
 """Start: what this is, the loss and its parts, where every piece stands, and how the numbers flow."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from typing import NamedTuple
@@ -98,11 +98,11 @@ READING = (
 )
 CHECKING = (
     "Recalculate everything (Excel: Ctrl+Alt+F9; LibreOffice: Ctrl+Shift+F9): all checks must still say OK.",
-    "Any cell in words and numbers, on the command line: blueprint explain FILE 'Loss!N51'",
     "A red ! in the margin: in its row a number stands where a formula was. ≠: other values than delivered, from the same inputs.",
     "The sheet Delivered holds what was typed when the file was made, and says what was changed since.",
     "To undo a change, empty the cell under “yours”, or copy the number back from Delivered.",
 )
+EXPLAIN = "Any cell in words and numbers, on the command line: blueprint explain FILE '{cell}'"
 
 
 CHOICES = "Choose another preset on Conventions, and everything follows; Which PPO and Libraries set them side by side."
@@ -150,6 +150,11 @@ def made_by(facts: Mapping[str, str]) -> str:
     return "made by " + " · ".join(text if name == "level" else f"{name} {text}" for name, text in told.items())
 
 
+def how_to_check(asked: Block, made: str, checking: Sequence[str] = CHECKING) -> Section:
+    """Says how the file is checked. asked: a number whose cell is the example of what can be explained. made: by what."""
+    return Section("How to check this file", (*map(Note, checking), Note(EXPLAIN, asked), Note(made)))
+
+
 def start_sheet(
     told: Made, parts: list[Piece], pieces: list[Piece], flow: Flow, verdict: Block, choices: tuple[Piece, ...] = ()
 ) -> Sheet:
@@ -161,14 +166,14 @@ def start_sheet(
         Section("What this is", tuple(map(Note, told.says.reading))),
         Section(
             "Does everything add up?",
-            (Judged("all checks", verdict), Unchanged("inputs, against those delivered")),
+            (Judged("all checks", verdict), Unchanged("inputs: unchanged since the file was made")),
         ),
         Section("The map: each box leads to its row, and each sheet leads back here", (flow,)),
         Section("The pieces, in the order of computation", (*with_origins(pieces), Note(told.says.means)), COLUMNS),
         Section("The sheets", (Tour(),)),
         Section("Colours", told.says.legend),
         Section("Signs", tuple(map(Note, told.says.signs))),
-        Section("How to check this file", (*map(Note, told.says.checking), Note(made_by(told.facts)))),
+        how_to_check((parts or pieces)[0].about, made_by(told.facts), told.says.checking),
     ]
     if told.says.found:
         sections.insert(1, Section(LOGGED, (*map(Note, told.says.found), *with_origins([*told.says.where])), COLUMNS))

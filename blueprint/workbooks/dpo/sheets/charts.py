@@ -12,7 +12,6 @@ PARTS = tuple(part / 10 for part in range(-10, 11))
 """Where the curves have points, as parts of the width of the picture."""
 U = Axis("u", "point of the curves", start=1, size=len(PARTS))
 END = Axis("e", "end of a line", start=1, size=2)
-SHORT = "0.00;-0.00;"
 REWARDS = {"chosen response": "chosen.reward", "rejected response": "rejected.reward"}
 
 
@@ -63,7 +62,7 @@ def _pulls(rows: Rows, x: Block, sure: Block, use: Choices) -> Drawn:
         "How strongly a pair pulls", "scatter",
         (Series("DPO: σ(−u)", plain, x), Series("DPO with ε as set", smoothed, x), Series("hinge", hinge, x),
          Series("pairs of this batch", rows["loss.unsure"], rows["margin.argument"], dots=True)),
-        Scale("u = βh − γ: how far the chosen response is ahead"), Scale("weight of the gradient, without β", -0.5, 1.5),
+        Scale("u = βh − γ: how far the chosen response is ahead"), Scale("weight of the gradient, without β", -0.5, 1.5, 0.5),
         "A pair that is wrong pulls with almost its full weight, one that is won hardly at all; all begin at ½. "
         "With ε above 0 the weight gets negative: a pair that is too far ahead is drawn back.",
     )  # fmt: skip
@@ -77,7 +76,7 @@ def _rewards(rows: Rows) -> Drawn:
         tuple(Series(says, rows[name], rows["pair.column"]) for says, name in REWARDS.items()),
         Scale("pair"), Scale("β · log-ratio to the reference"),
         "What is trained is how much higher the left bar of a pair is. Both may lie below 0, and the loss be none the worse.",
-        SHORT,
+        charts.SHORT,
     )  # fmt: skip
     return Drawn(chart, Section("Implicit rewards: rows of Pairs", ()), {})
 
@@ -116,7 +115,7 @@ def _logprobs(rows: Rows) -> Drawn:
         Scale("pair"), Scale("log-prob of the response"),
         "Each colour beside its reference: which has risen, which has fallen? Long responses are less likely from the start; "
         "only the distance to the reference counts.",
-        SHORT, wide=True,
+        charts.SHORT, wide=True,
     )  # fmt: skip
     return Drawn(chart, Section("Log-probs: rows of Pairs", ()), {})
 

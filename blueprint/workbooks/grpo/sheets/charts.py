@@ -11,7 +11,6 @@ from blueprint.workbooks.grpo.definitions.axes import n, t
 RATES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98)
 LENGTHS = tuple(range(1, 13))
 ODDS, LENGTH = Axis("p", "success rate", size=len(RATES)), Axis("l", "length", size=len(LENGTHS))
-SHORT = "0.00;-0.00;"
 
 
 def charts_of(rows: Rows, head: tuple[Block, ...], use: Choices) -> tuple[Sheet, Mapping[Block, object]]:
@@ -50,8 +49,8 @@ def _odds(rows: Rows, use: Choices) -> Drawn:
     )
 
 
-def _row(name: str, axis: Axis, symbol: str, meaning: str, value: object) -> Block:
-    made = block(name, (axis,), symbol, meaning)
+def _row(name: str, axis: Axis, symbol: str, meaning: str, value: object, decimals: int = 4) -> Block:
+    made = block(name, (axis,), symbol, meaning, decimals=decimals)
     made[axis] = value  # type: ignore[assignment]
     return made
 
@@ -61,17 +60,19 @@ def _tables(*blocks: Block) -> tuple[Item, ...]:
 
 
 def _groups(rows: Rows) -> Drawn:
-    """Draws rewards and advantages, group by group."""
+    """Draws rewards and advantages of the responses, from cells without gaps: between groups of columns some would be empty."""
+    number = _row("bar.number", n, "no_bar", "number of the response", rows["response.number"][n], decimals=0)
+    reward = _row("bar.reward", n, "R_bar", "reward of the response", rows["reward"][n])
+    advantage = _row("bar.advantage", n, "A_bar", "advantage of the response", rows["advantage.response"][n])
     chart = Chart(
         "Reward and advantage of every response", "bars",
-        (Series("reward", rows["group.reward"], rows["group.response"]),
-         Series("advantage", rows["group.advantage"], rows["group.response"])),
-        Scale("responses, group after group"), Scale("reward, advantage"),
+        (Series("reward", reward, number), Series("advantage", advantage, number)),
+        Scale("number of the response"), Scale("reward, advantage"),
         "What a response is worth depends on its group: the same reward lifts it in one and not in the other. "
         "Where all rewards are equal there is no advantage: nothing is learned from that group.",
-        SHORT,
+        charts.SHORT,
     )  # fmt: skip
-    return Drawn(chart, Section("Reward and advantage: rows of Groups", ()), {})
+    return Drawn(chart, Section("Reward and advantage: bars", _tables(number, reward, advantage)), {})
 
 
 def _lengths(rows: Rows) -> Drawn:
@@ -109,7 +110,7 @@ def _whitening(rows: Rows, named: Block) -> Drawn:
         Scale("tokens of the responses, response after response"), Scale("advantage"),
         "Whitening takes the mean over all tokens off and divides by their spread: long responses pull the mean, and "
         "a group of equal rewards, at 0 before, is pushed after all.",
-        SHORT, wide=True,
+        charts.SHORT, wide=True,
     )  # fmt: skip
     return Drawn(chart, Section("The tokens below the bars", (named,)), {})
 

@@ -1,11 +1,10 @@
 """Define what numbers of RLHF PPO are besides what all numbers are: conventions, plain or live ones, and what is drawn."""
 
 from dataclasses import dataclass
-from hashlib import sha256
 from types import MappingProxyType
 from typing import Literal
 
-from blueprint.inputs import DEFAULT, Array, Draft, Numbers, NumbersError, Part, Settings, given, refusal, shown
+from blueprint.inputs import DEFAULT, Array, Draft, Numbers, NumbersError, Part, Settings, refusal, shown
 from blueprint.inputs.entries import Text
 from blueprint.workbooks.common.conventions.data import LIVE, PLAIN, PRESET_DEFAULT, Conventions, followed, rlhf
 from blueprint.workbooks.common.epochs import Update as Steps
@@ -23,8 +22,6 @@ PARTS = (
         "compare", tuple[str, ...] | str, (), "the presets that stand side by side; else all", (), ["trl_1.12", "verl"]
     ),
 )  # fmt: skip
-DEFAULT_NUMBERS = "0caa17c935e28402"
-"""How the digest of the default numbers begins, for which the changes on First hour were measured."""
 BATCH, MINIBATCH = "batch", "minibatch"
 """Words for what advantages are whitened over."""
 
@@ -139,9 +136,3 @@ def values_of(conventions: Conventions) -> dict[str, object]:
         return {}
     compare = {"compare": conventions.compare} if conventions.compare else {}
     return {"preset": conventions.preset, "conventions": "live", **compare}
-
-
-def is_default(numbers: Numbers) -> bool:
-    """Say whether these are the default numbers, with nothing laid over them."""
-    plain = isinstance(numbers, WeightNumbers) and not numbers.conventions.live
-    return plain and sha256(repr(given(numbers)).encode()).hexdigest().startswith(DEFAULT_NUMBERS)

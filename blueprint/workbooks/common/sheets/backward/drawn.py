@@ -15,8 +15,8 @@ BENDS = {"good": ("Â+", (0, 3, 3, 4), (1, 1, 0, 0)), "bad": ("Â−", (0, 1, 1,
 """Of each curve: its symbol, at which corners of the clip's picture it bends, and what it multiplies the ratio by there."""
 NEEDED = ("curve.ratio", "dot.ratio", "dot.size", "ratio", "ratio.grad", "surrogate.grad", "loss.grad.tiny")
 BARS = ("policy.logprobs.grad", "bar.word")
-FINE = "0.000;-0.000;"
-"""Three decimals, and nothing for 0: there is no bar and no number."""
+FINE = "[<=-0.0005]-0.000;[>=0.0005]0.000;"
+"""Three decimals, and nothing for what rounds to 0: there is no bar to be seen, and no number."""
 
 
 def with_charts(blueprint: Blueprint) -> Blueprint:

@@ -141,7 +141,8 @@ def _rephrased(sheet: Sheet) -> Sheet:
         replace(
             section,
             items=tuple(
-                Note(REPHRASED.get(item.text, item.text)) if isinstance(item, Note) else item for item in section.items
+                replace(item, text=REPHRASED.get(item.text, item.text)) if isinstance(item, Note) else item
+                for item in section.items
             ),
         )
         for section in sheet.sections

@@ -1,0 +1,87 @@
+"""What a class prints: no sheet takes many pages, no heading stands over nothing, and bars can be seen and read."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from openpyxl import load_workbook
+from openpyxl.utils import column_index_from_string
+
+from tests.page.finished import finished
+from tests.page.paper import breaks
+
+NAMES = ("default", "dpo", "grpo", "reward-model", "sft")
+LARGEST = {"default": 36, "dpo": 60, "grpo": 40, "reward-model": 70, "sft": 60}
+"""Pages that a workbook may take at most; grpo took 241."""
+
+
+def pages_of(numbers: str) -> dict[str, int]:
+    """Returns how many pages each sheet takes."""
+    roots = finished(numbers).sheets.items()
+    return {name: (len(breaks(root, "row")) + 1) * (len(breaks(root, "col")) + 1) for name, root in roots}
+
+
+@pytest.mark.parametrize("numbers", NAMES)
+def test_no_sheet_takes_many_pages(numbers: str) -> None:
+    pages = pages_of(numbers)
+    assert max(pages.values()) <= 4, pages
+    assert sum(pages.values()) <= LARGEST[numbers]
+    assert {pages[name] for name in ("First hour", "Loss") if name in pages} == {1}
+
+
+def test_a_sheet_of_which_the_first_group_is_printed_says_so() -> None:
+    file = finished("grpo")
+    said = [
+        name for name in file.sheets if file.shown[name]["D3"].value and "first group" in file.shown[name]["D3"].value
+    ]
+    assert {"Loss", "Ratio", "Policy", "Rules"} <= set(said)
+    book: Any = load_workbook(file.path)
+    for name in said:
+        last = re.findall(r"\$([A-Z]+)\$", str(book[name].print_area))[-1]
+        assert column_index_from_string(last) < column_index_from_string("AC"), name
+    assert file.shown["Start"]["D3"].value is None
+
+
+@pytest.mark.parametrize("numbers", NAMES)
+def test_no_heading_stands_over_nothing(numbers: str) -> None:
+    """On a sheet whose steps are folded away a section with nothing else is folded with its heading."""
+    book: Any = load_workbook(finished(numbers).path)
+    for sheet in finished(numbers).book.blueprint.sheets:
+        page = book[sheet.title]
+        hidden = {row for row, found in page.row_dimensions.items() if found.hidden}
+        headings = [*filter(None, (_row_of(page, heading) for heading in sheet.headings())), page.max_row + 1]
+        for first, end in pairwise(headings):
+            if first not in hidden and sheet.closed:
+                shown = [row for row in range(first + 1, end) if row not in hidden]
+                assert any(page.cell(row, column).value is not None for row in shown for column in (2, 3)), (
+                    sheet.title,
+                    page.cell(first, 2).value,
+                )
+
+
+def _row_of(page: Any, heading: str) -> int | None:
+    return next((row for row in range(1, page.max_row + 1) if page.cell(row, 2).value == heading), None)
+
+
+def test_the_rankings_of_a_reward_model_show_the_pairs_and_fold_what_is_1_or_0() -> None:
+    page: Any = load_workbook(finished("reward-model").path)["Rankings"]
+    shown = [row for row in range(1, page.max_row + 1) if not page.row_dimensions[row].hidden]
+    assert len(shown) < 60 < page.max_row - 100
+
+
+@pytest.mark.parametrize("numbers", NAMES)
+def test_hatched_bars_have_their_colour_below_white_stripes_and_numbers_where_no_word_is(numbers: str) -> None:
+    file = finished(numbers)
+    charts = [file.parts[name].decode() for name in file.parts if name.startswith("xl/charts/chart")]
+    for chart in charts:
+        for fore, back in re.findall(
+            r"<a:fgClr><a:srgbClr val=\"(\w+)\"/></a:fgClr><a:bgClr><a:srgbClr val=\"(\w+)\"/>", chart
+        ):
+            assert fore == "FFFFFF" != back
+        if chart.count("<c:ser>") > 1 and "<c:barChart>" in chart and "<c:dLblPos" in chart:
+            assert 'val="outEnd"' not in chart
+    formats = {found for chart in charts for found in re.findall(r"formatCode=\"(\[[^\"]*)\"", chart)}
+    assert all("-0.005" in found.replace("&lt;", "<") or "-0.0005" in found for found in formats)

@@ -1,0 +1,30 @@
+"""Start names a cell that `blueprint explain` explains: the line works as it is printed, in every kind of workbook."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+from click.testing import CliRunner
+
+from blueprint.cli import main
+from blueprint.page.grid import quoted
+from blueprint.workbooks.registry import kind_named
+from tests.page.finished import finished
+from tests.workbooks.tried import KINDS
+
+BUILT_IN = [name for kind in KINDS for name in kind_named(kind).built_in()]
+LINE = "blueprint explain FILE "
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_the_line_on_start_works_as_printed(name: str) -> None:
+    file = finished(name)
+    start = file.shown[next(iter(file.sheets))]
+    texts = [str(cell.value) for row in start.iter_rows() for cell in row if cell.value is not None]
+    (line,) = [text[text.index(LINE) :] for text in texts if LINE in text]
+    arguments = shlex.split(line.replace("FILE", shlex.quote(str(file.path))))
+    result = CliRunner().invoke(main, arguments[1:])
+    assert result.exit_code == 0, result.output
+    sheet, _, cell = arguments[-1].rpartition("!")
+    assert f"{quoted(sheet)}!{cell})" in result.output
