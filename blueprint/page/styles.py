@@ -3,6 +3,8 @@
 from functools import cache
 from typing import Any
 
+from blueprint.page import one_page_look
+
 Properties = dict[str, Any]
 SCIENTIFIC = 6
 """A number with more decimals is shown as 1E-09."""
@@ -150,6 +152,8 @@ def label_style(style: str) -> Properties:
     """Returns how a label looks, or a cell of the page's own (`live 4 key`: a formula, decimals, one that one looks for)."""
     style, _, reads = style.partition(READS)
     family, _, more = style.partition(" ")
+    if family == "one-page":
+        return one_page_look.style(more)
     if family == "sample":
         kind, role, *faded = more.split("/")
         if kind == "waiting":
