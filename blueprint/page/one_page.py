@@ -25,7 +25,7 @@ from blueprint.page.ruler import Ruler
 from blueprint.page.outline.one_page import OnePage, PageMatrix, PageRow, Panel, Tile
 
 TITLE, HEAD, STRIPS = 0, 1, 2
-DECIMALS, NARROW_DECIMALS, LEAST_DECIMALS = (3, 4, 2, 5), (2, 3), (2, 1)
+DECIMALS, NARROW_DECIMALS, LEAST_DECIMALS = (3, 4, 2, 5, 1), (2, 3, 4, 1), (2, 1)
 """How many decimals a line may show, the best first; and one whose columns are narrow."""
 AGREES, ROUNDED, ANOTHER = 0.0, 1.0, 2.0
 """What a claim comes to: right from the displayed digits, right from all digits, or neither."""
@@ -189,7 +189,7 @@ class OnePageLayer:
                 continue
             if self.panels:
                 widths.append(look.GAP)
-            widths = self.place_panel(panel, widths)
+            widths = self.place_panel(replace(panel, below=False), widths)
         self.sheet.widths = widths
 
     def place_panel(self, panel: Panel, widths: list[int]) -> list[int]:
@@ -594,7 +594,8 @@ class OnePageLayer:
         for i, (column, cell, value) in enumerate(line.cells):
             back = " back" if row.back and column is not column.strip.columns[0] else ""
             middle = "" if self.by_token(row) else " middle"
-            style = f"number {row.model} {line.decimals}{flag}{back}{middle}"
+            close = " close" if line.choices == NARROW_DECIMALS else ""
+            style = f"number {row.model} {line.decimals}{flag}{back}{middle}{close}"
             if middle and len(column.strip.columns) > 1:
                 self.merge(at, cell, at, column.strip.columns[-1].column, f"one-page {style}")
             self.live(at, cell, self.formula(row, column), value, style)
@@ -704,7 +705,7 @@ class OnePageLayer:
         """Writes the result and what adds up to it, each over some columns."""
         result = self.layout.blueprint.result
         tiles = [each for tile in self.page.tiles if self.can_tile(tile) for each in self.each_tile(tile)]
-        if result is None:
+        if result is None or result.axes:
             return
         edges = [0, *accumulate(self.sheet.widths)]
         total = edges[-1]

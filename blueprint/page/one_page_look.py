@@ -29,7 +29,7 @@ STEPS = (0.75, 0.5, 0.25)
 SHADES = (0.42, 0.3, 0.2, 0.1)
 
 MARGIN, SIGN, SYMBOL, WIDE_SYMBOL, TOKEN, WORDS_WIDE, GAP, WEIGHT, ARROW = 14, 32, 78, 96, 50, 118, 20, 28, 18
-NARROW_TOKEN, LEAST_TOKEN, WIDEST = 45, 40, 1346
+NARROW_TOKEN, LEAST_TOKEN, WIDEST = 46, 40, 1346
 TITLE_HIGH, HEAD_HIGH, ROW_HIGH, TILE_HIGH, SMALL_HIGH, SPACE_HIGH = 34, 24, 20, 26, 18, 8
 
 
@@ -51,6 +51,8 @@ def _number(model: str, decimals: str, *flags: str) -> Properties:
         made["bg_color"] = PALE[model]
     if "result" in flags:
         made |= {"top": 1, "top_color": RULE, "bold": True}
+    if "close" in flags:
+        made["num_format"] = made["num_format"].replace("_-", "")
     if "middle" in flags:
         made |= {"align": "center", "num_format": number(int(decimals)).replace("_-", "")}
     return made

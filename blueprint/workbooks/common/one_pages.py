@@ -1,10 +1,17 @@
 """Reads the file of a kind's page, `one_page.toml`: what stands on the sheet One page, by the names of blocks."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from blueprint.inputs.catalogue import data_in
+from blueprint.page.outline import Blueprint
 from blueprint.page.outline.one_page import Columns, OnePage, PageMatrix, PageRow, PageSection, Panel, Tile
+
+
+def with_one_page(made: Blueprint, path: Path | None) -> Blueprint:
+    """Adds the page of a kind's file to a blueprint, where there is one."""
+    return replace(made, one_page=one_page_in(path)) if path else made
 
 
 def one_page_in(path: Path) -> OnePage:
