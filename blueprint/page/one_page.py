@@ -19,7 +19,7 @@ from blueprint.language import Block
 from blueprint.page import digits, grid, names
 from blueprint.page import one_page_look as look
 from blueprint.page.layout import Layout, Link, Live, Pen
-from blueprint.page.one_page_columns import Column, ColumnMaker, Finder, Strip, tokens_of
+from blueprint.page.one_page_columns import LISTED, Column, ColumnMaker, Finder, Strip, tokens_of
 from blueprint.page.one_page_terms import Leaf, Term
 from blueprint.page.ruler import Ruler
 from blueprint.page.outline.one_page import OnePage, PageMatrix, PageRow, Panel, Tile
@@ -33,6 +33,8 @@ SETTING = 4
 """Decimals of a single number that words and claims hold."""
 TOLERANCE = 1e-9
 MOST_TILES = 4
+PROMPT = 6
+"""Tokens of a prompt that are shown, its last ones."""
 TOKENS_WIDE = (look.TOKEN, look.NARROW_TOKEN, look.LEAST_TOKEN)
 """Pixels of a token's column, as many as there is room for."""
 SIGNS = "page made"
@@ -263,23 +265,17 @@ class OnePageLayer:
         if known is None:
             placed.strips = self.kept[placed.panel.columns] = self.maker.made(columns, placed.cells)
             return
-        for strip, cells in zip(known, placed.cells, strict=True):
-            again = Strip(strip.at, strip.cells)
-            again.columns = [
-                Column(cell, column.place, column.at, again)
-                for cell, column in zip(cells, strip.columns, strict=True)
-            ]
-            placed.strips.append(again)
+        placed.strips = self.maker.again(known, placed.cells)
 
     def constants(self) -> None:
         """Writes the numbers of decimals, and the tolerance, that the claims are judged by."""
         row = self.checks_row
         self.of_decimals = {}
-        for i, many in enumerate(sorted(DECIMALS)):
+        for i, many in enumerate(sorted({0, *DECIMALS})):
             self.pen.label(row, 1 + i, float(many), "one-page made")
             self.of_decimals[many] = grid.address(row, 1 + i, fixed=True)
-        self.pen.label(row, 1 + len(DECIMALS), TOLERANCE, "one-page made")
-        self.tolerance = grid.address(row, 1 + len(DECIMALS), fixed=True)
+        self.pen.label(row, LISTED + 1, TOLERANCE, "one-page made")
+        self.tolerance = grid.address(row, LISTED + 1, fixed=True)
         self.checks_row += 1
 
     # What is written
@@ -307,33 +303,48 @@ class OnePageLayer:
         start = first[0].strip.columns[0]
         if not start.at:
             return
-        shown = 6
-        texts, formulas = [], []
-        for back in range(shown - 1, -1, -1):
-            row = self.checks_row
-            column = 8 + (shown - 1 - back)
-            begins = f"MOD({start.place}-1,{self.finder.stride})" if self.finder.outer else f"{start.place}-1"
-            formula = f'IF({start.place}="","",IF({begins}>{back},{self.finder.formula(prompt, start, -back)}&"",""))'
-            t = start.at[self.finder.time]
-            value = str(self.finder.value(prompt, start, -back)) if t - back >= 0 else ""
-            self.live(row, column, formula, value, "made")
-            texts.append(value)
-            formulas.append(grid.address(row, column))
-        self.checks_row += 1
-        said = " ".join(each for each in texts if each)
-        joined = '&" "&'.join(formulas)
-        free = 1 + self.ruler(self.page.title, look.style("title"))
+        said = self.write_prompt(prompt, start)
+        free = self.ruler(self.page.title, look.style("title"))
         edges = [0, *accumulate(self.sheet.widths)]
         anchor = next(i for i, edge in enumerate(edges) if edge >= edges[1] + free)
-        self.live(TITLE, anchor, f"TRIM({joined})", said, "prompt")
+        self.live(TITLE, anchor, *said, "prompt")
         if len(self.panels) > 1 and self.page.columns[self.panels[0].panel.columns].of == "tokens":
-            heads = [grid.address(self.tokens_row, column.column) for column in first]
             words = self.first(self.page.words)
             assert words is not None
-            answer = [str(self.finder.value(words, column)) for column in first if column.at is not None]
+            answer = [str(self.finder.value(words, column)) for column in first]
+            heads = [grid.address(self.tokens_row, column.column) for column in first]
             right = next(placed for placed in self.panels if placed.first > self.panels[0].last)
-            written = '&" "&'.join(heads)
-            self.live(TITLE, right.first, f"TRIM({written})", " ".join(answer), f"answer {self.panels[0].panel.model}")
+            said = self.joined(heads, answer)
+            self.live(TITLE, right.first, *said, f"answer {self.panels[0].panel.model}")
+
+    def write_prompt(self, prompt: Block, start: Column) -> tuple[str, str]:
+        """Writes below the page the last tokens that were read before the first written one; returns the cell that joins them."""
+        row, time = self.checks_row, self.finder.time
+        self.checks_row += 2
+        assert time is not None and start.at is not None
+        words, shown = list[str](), list[str]()
+        for i in range(PROMPT):
+            column, back = LISTED + i, PROMPT - 1 - i
+            place, after = grid.address(row, column), grid.address(row, column + 1)
+            at = start.at[time] - back
+            begins = self.finder.place_of(start) - back
+            self.live(row, column, f"{after}-1" if back else f"SUM({start.place})", begins, "made")
+            spelled = f'IF({place}<{start.strip.begins},"",INDEX({self.finder.rows(prompt)},1,{place})&"")'
+            shown.append(str(self.finder.value(prompt, start, -back)) if at >= 0 else "")
+            self.live(row + 1, column, spelled, shown[-1], "made")
+            words.append(grid.address(row + 1, column))
+        return self.joined(words, shown)
+
+    def joined(self, cells: list[str], words: list[str]) -> tuple[str, str]:
+        """Joins words by blanks, one after the other, so that none stands at an end; returns the last formula and what it says."""
+        row, so_far, said = self.checks_row, cells[0], words[0]
+        self.checks_row += 1
+        for i, (cell, word) in enumerate(zip(cells[1:], words[1:], strict=True)):
+            said = (f"{said} {word}" if said and word else said or word)
+            formula = f'{so_far}&IF(OR({so_far}="",{cell}=""),""," ")&{cell}'
+            self.live(row, LISTED + i, formula, said, "made")
+            so_far = grid.address(row, LISTED + i)
+        return so_far, said
 
     def write_panel(self, placed: Placed, start: int) -> None:
         """Writes the head of a panel, its tokens and matrices, and notes its lines."""
@@ -645,13 +656,13 @@ class OnePageLayer:
         area = grid.area(made, line.cells[0][1], made, line.cells[-1][1])
         sign = row.sign or "="
         near = "≈" if sign == "=" else f"{sign} ≈"
-        formula = f'IF(MAX({area})=0,"{sign}",IF(MAX({area})=1,"{near}","…"))'
+        formula = f'CHOOSE(MAX({area})+1,"{sign}","{near}","…")'
         said = {AGREES: sign, ROUNDED: near, ANOTHER: "…"}[max(judgements)]
         self.live(at, placed.sign, formula, said, "sign")
 
     def claim(self, line: Drawn, i: int) -> str:
         """Spells the judgement of a claim in a column."""
-        column, result = line.cells[i][0], line.cell(i)
+        result = line.cell(i)
 
         def spelled(leaf: Leaf, shown: bool) -> str:
             way, name = leaf
@@ -660,7 +671,7 @@ class OnePageLayer:
                 return f"ROUND({single},{self.of(SETTING)})" if shown else single
             operand = self.drawn[name]
             cells = [operand.cell(j) for j in self.operands(line, i, operand, way)]
-            parts = [self.rounded(cell, operand.decimals) if shown else f"N({cell})" for cell in cells]
+            parts = [self.rounded(cell, operand.decimals) if shown else f"SUM({cell})" for cell in cells]
             return f"({'+'.join(parts)})"
 
         term = Term(line.row.equals)
@@ -668,12 +679,11 @@ class OnePageLayer:
         last = self.of(line.decimals)
         agrees = f"ABS(ROUND({shown},{last})-ROUND({result},{last}))<{self.tolerance}"
         near = f"ABS({exact}-{result})<={self.tolerance}*(1+ABS({result}))"
-        judged = f"IF({agrees},0,IF({near},1,2))"
-        return f'IF({column.place}="",0,{judged})' if column.place else judged
+        return f"IF(COUNT({result})=0,0,(1-({agrees}))*(2-({near})))"
 
     def rounded(self, cell: str, decimals: int) -> str:
         """Spells a number as it is displayed; an empty cell is 0."""
-        return f"ROUND(N({cell}),{self.of(decimals)})"
+        return f"ROUND(SUM({cell}),{self.of(decimals)})"
 
     def of(self, decimals: int) -> str:
         """Returns the cell that holds a number of decimals."""

@@ -12,8 +12,12 @@ from blueprint.page import grid, names
 from blueprint.page.layout import Layout, Pen
 from blueprint.page.outline.one_page import Columns
 
-FIRST = 2
+BEFORE = 2
 """Tokens of a longer response that are shown before the chosen one."""
+EPISODE, TOTAL, FIRST, MOST, STRIDE, LISTED = range(1, 7)
+"""The columns of what the page is made from: the number of an episode, its tokens, the first that is shown, how many are shown at
+most, how far the groups of columns stand apart, and from there on a list."""
+MADE = "one-page made"
 
 
 @dataclass
@@ -34,11 +38,14 @@ class Strip:
     """Columns of one episode, or of all members of an axis.
 
     at: the members that are shown as delivered. cells: for axes that follow the choice, the cell of the number from 1.
+    sum_place: the cell of the place of its Σ column. begins: the cell of the place of its first position.
     """
 
     at: dict[Axis, int]
     cells: dict[Axis, str] = field(default_factory=dict)
     columns: list[Column] = field(default_factory=list)
+    sum_place: str = ""
+    begins: str = ""
 
 
 class Finder:
@@ -93,7 +100,7 @@ class Finder:
         live = [axis for axis in block.axes if axis in strip.cells]
         fixed = strip.at | dict(at)
         if live == [self.outer] and len(block.axes) == 1 and self.layout.places[block].groups:
-            return f"INDEX({self.rows(block)},1,{strip.cells[live[0]]}*{self.stride}-1)"
+            return f"INDEX({self.rows(block)},1,{strip.sum_place})"
 
         def address(chosen: Mapping[Axis, int]) -> str:
             places = tuple(chosen.get(axis, fixed.get(axis, member)) for axis in block.axes)
@@ -104,6 +111,12 @@ class Finder:
         axis = live[0]
         each = ",".join(address({axis: number}) for number in range(self.values.size(axis)))
         return f"CHOOSE({strip.cells[axis]},{each})"
+
+    def place_of(self, column: Column) -> float:
+        """Returns the place of a column's token as delivered."""
+        assert column.at is not None and self.time is not None
+        episode = column.strip.at.get(self.outer, 0) if self.outer is not None else 0
+        return float(episode * self.stride * (self.outer is not None) + column.at[self.time] + 2)
 
     def value(self, block: Block, column: Column, shift: int = 0, member: int = 0) -> float | str:
         """Returns the number that stands there as delivered; "" where there is no token, 0 beyond the last one."""
@@ -121,7 +134,8 @@ class ColumnMaker:
     def __init__(self, finder: Finder, pen: Pen, mask: Block | None, row: int):
         self.finder, self.pen, self.mask, self.row = finder, pen, mask, row
         self.values = finder.values
-        self.episodes: dict[str, tuple[list[int], int, int]] = {}
+        self.known: dict[str, float | str] = {}
+        self.group_row = 0
 
     def widths(self, columns: Columns) -> list[int]:
         """Returns how many columns each strip has."""
@@ -190,58 +204,88 @@ class ColumnMaker:
         return strip
 
     def strip(self, columns: Columns, number: int, cells: list[int]) -> Strip:
-        """Makes the columns of one episode: its number, its count of tokens, and the place of each of its tokens."""
+        """Makes the columns of one episode, in four rows below the page: the place of each position, how many tokens there are
+        up to it, then for each column which token it shows, and the place of that one."""
         finder, chosen = self.finder, self.finder.chosen()
         episode, formula, at, extra = self.episode(columns, number, chosen)
-        strip = Strip(at)
-        row, self.row = self.row, self.row + 2
-        top = grid.address(row, 1, fixed=True)
-        if formula.isdecimal():
-            self.pen.label(row, 1, float(episode + 1), "one-page made")
-        else:
-            self.pen.live(row, 1, f"={formula}", float(episode + 1), "one-page made")
-        if finder.outer:
+        strip, row = Strip(at), self.row
+        self.row += 4
+        top, total = grid.address(row, EPISODE, fixed=True), grid.address(row, TOTAL, fixed=True)
+        most, stride = grid.address(row, MOST, fixed=True), grid.address(row, STRIDE, fixed=True)
+        self.cell(row, EPISODE, formula, float(episode + 1))
+        self.pen.label(row, MOST, float(len(cells)), MADE)
+        self.pen.label(row, STRIDE, float(finder.stride), MADE)
+        begins = float(episode * finder.stride * (finder.outer is not None) + 2)
+        if finder.outer is not None:
             strip.cells[finder.outer] = top
+            strip.sum_place = grid.address(row + 1, EPISODE, fixed=True)
+            self.cell(row + 1, EPISODE, f"{top}*{stride}-1", float((episode + 1) * finder.stride - 1))
         strip.cells |= extra
-        counts = self.counts(row, 6, episode, top)
-        total, at_most = grid.address(row, 2, fixed=True), len(cells)
         positions = self.counted(episode)
-        self.pen.live(row, 2, f"=MAX({counts})", float(len(positions)), "one-page made")
-        here = len([t for t in positions if t <= chosen.get(finder.time, 0)]) if finder.time else 0
+        start = f"({top}-1)*{stride}+2" if finder.outer is not None else "2"
+        spots, counts = self.positions(row, episode, start, begins)
+        self.cell(row, TOTAL, f"MAX({counts})", float(len(positions)))
         mine = columns.of == "tokens" and finder.time in finder.numbers
-        first = max(1, min(len(positions) - at_most + 1, here - FIRST)) if mine else 1
-        if mine and finder.time:
+        here = len([t for t in positions if t <= chosen.get(finder.time, 0)]) if finder.time is not None else 0
+        first = max(1, min(len(positions) - len(cells) + 1, here - BEFORE)) if mine else 1
+        if mine and finder.time is not None:
             found = f"INDEX({counts},1,{finder.number(finder.time)})"
-            start = f"=MAX(1,MIN({total}-{at_most}+1,{found}-{FIRST}))"
-            self.pen.live(row, 3, start, float(first), "one-page made")
+            self.cell(row, FIRST, f"MAX(1,MIN({total}-{most}+1,{found}-{BEFORE}))", float(first))
         else:
-            self.pen.label(row, 3, 1.0, "one-page made")
-        begin = grid.address(row, 3, fixed=True)
+            self.pen.label(row, FIRST, 1.0, MADE)
         for i, cell in enumerate(cells):
             k = first + i
             token = positions[k - 1] if k <= len(positions) else None
-            where = grid.address(row + 1, cell, fixed=True)
-            by = f"{begin}+{i}" if i else begin
-            start = f"({top}-1)*{finder.stride}+" if finder.outer else ""
-            spelled = f'=IF({by}>{total},"",{start}MATCH({by},{counts},0)+1)'
-            place = float(episode * finder.stride * bool(finder.outer) + token + 2) if token is not None else ""
-            self.pen.live(row + 1, cell, spelled, place, "one-page made")
+            which = f"{grid.address(row + 2, cells[i - 1])}+1" if i else grid.address(row, FIRST, fixed=True)
+            self.cell(row + 2, cell, which, float(k))
+            own = grid.address(row + 2, cell)
+            place = begins + token if token is not None else ""
+            self.cell(row + 3, cell, f'IF({own}>{total},"",INDEX({spots},1,MATCH({own},{counts},0)))', place)
             known = None if token is None or finder.time is None else {finder.time: token}
-            strip.columns.append(Column(cell, where, known, strip))
+            strip.columns.append(Column(cell, seen(row + 3, cell), known, strip))
+        strip.begins = grid.address(row, LISTED, fixed=True)
         return strip
 
-    def counts(self, row: int, left: int, episode: int, top: str) -> str:
-        """Counts the tokens up to each position; returns the range of the counts."""
-        finder = self.finder
+    def positions(self, row: int, episode: int, start: str, begins: float) -> tuple[str, str]:
+        """Lists the places of all positions of an episode, and the tokens up to each; returns both ranges."""
+        finder, so_far = self.finder, 0
         assert finder.time is not None
-        size, so_far = self.values.size(finder.time), 0
+        size, counted = self.values.size(finder.time), self.counted(episode)
         for t in range(size):
-            start = f"({top}-1)*{finder.stride}+" if finder.outer else ""
-            one = f"INDEX({finder.rows(self.mask)},1,{start}{t + 2})" if self.mask is not None else "1"
-            so_far += t in self.counted(episode)
-            before = f"{grid.address(row, left + t - 1)}+" if t else ""
-            self.pen.live(row, left + t, f"={before}{one}", float(so_far), "one-page made")
-        return grid.area(row, left, row, left + size - 1, fixed=True)
+            column = LISTED + t
+            self.cell(row, column, f"{grid.address(row, column - 1)}+1" if t else start, begins + t)
+            here = grid.address(row, column)
+            one = f"INDEX({finder.rows(self.mask)},1,{here})" if self.mask is not None else "1"
+            so_far += t in counted
+            self.cell(row + 1, column, f"{grid.address(row + 1, column - 1)}+{one}" if t else f"0+{one}", float(so_far))
+        last = LISTED + size - 1
+        return grid.area(row, LISTED, row, last, fixed=True), grid.area(row + 1, LISTED, row + 1, last, fixed=True)
+
+    def again(self, strips: list[Strip], cells: list[list[int]]) -> list[Strip]:
+        """Makes the columns of another panel that shows the same tokens: their places stand once more, above these columns."""
+        made, row = list[Strip](), self.row
+        self.row += 1
+        for strip, own in zip(strips, cells, strict=True):
+            copy = Strip(strip.at, strip.cells, sum_place=strip.sum_place, begins=strip.begins)
+            for cell, column in zip(own, strip.columns, strict=True):
+                if column.place and cell != column.column:
+                    letters, _, number = column.place.partition("$")
+                    value = self.known[column.place]
+                    self.cell(row, cell, f"{letters}{number}", value)
+                    place = seen(row, cell)
+                else:
+                    place = column.place
+                copy.columns.append(Column(cell, place, column.at, copy))
+            made.append(copy)
+        return made
+
+    def cell(self, row: int, column: int, formula: str, value: float | str) -> None:
+        """Writes one number of how the page is made; one that reads nothing is no formula."""
+        self.known[seen(row, column)] = value
+        if formula.isdecimal():
+            self.pen.label(row, column, value, MADE)
+        else:
+            self.pen.live(row, column, f"={formula}", value, MADE)
 
     def episode(
         self, columns: Columns, number: int, chosen: Mapping[Axis, int]
@@ -265,24 +309,28 @@ class ColumnMaker:
         groups, size = self.group_axes(columns)
         assert finder.outer is not None
         listed = [(g, i) for g in range(groups) for i in range(size)]
-        at_list = [int(float(self.values.cell(block, *each))) - 1 for each in listed]
-        group = listed[at_list.index(mine)][0]
-        episode = at_list[group * size + number]
+        numbers = [int(float(self.values.cell(block, *each))) for each in listed]
+        group = listed[numbers.index(mine + 1)][0]
         row = self.row
         if number == 0:
             self.group_row = row
+            self.row += 2
             for j, each in enumerate(listed):
-                self.pen.live(
-                    row, 6 + j, f"={self.finder.layout.address(block, each, fixed=True)}", float(at_list[j] + 1), "one-page made"
-                )
-            area = grid.area(row, 6, row, 5 + len(listed), fixed=True)
-            found = f"=INT((MATCH({finder.number(finder.outer)},{area},0)-1)/{size})+1"
-            self.pen.live(row, 1, found, float(group + 1), "one-page made")
-            self.row += 1
-        cell = grid.address(self.group_row, 1, fixed=True)
-        area = grid.area(self.group_row, 6, self.group_row, 5 + len(listed), fixed=True)
-        formula = f"INDEX({area},1,({cell}-1)*{size}+{number + 1})"
-        return episode, formula, {finder.outer: episode, block.axes[0]: group, block.axes[1]: number}, {block.axes[0]: cell}
+                address = finder.layout.address(block, each, fixed=True)
+                self.cell(row, LISTED + j, address, float(numbers[j]))
+            self.pen.label(row, MOST, float(size), MADE)
+        row = self.group_row
+        area = grid.area(row, LISTED, row, LISTED + len(listed) - 1, fixed=True)
+        many, mine_at = grid.address(row, MOST, fixed=True), grid.address(row, EPISODE, fixed=True)
+        if number == 0:
+            found = f"MATCH({finder.number(finder.outer)},{area},0)"
+            self.cell(row, EPISODE, f"INT(({found}-1)/{many})+1", float(group + 1))
+        which = f"({mine_at}-1)*{many}+1" if number == 0 else f"{grid.address(row + 1, LISTED + number - 1)}+1"
+        self.cell(row + 1, LISTED + number, which, float(group * size + number + 1))
+        formula = f"INDEX({area},1,{grid.address(row + 1, LISTED + number, fixed=True)})"
+        episode = numbers[group * size + number] - 1
+        at = {finder.outer: episode, block.axes[0]: group, block.axes[1]: number}
+        return episode, formula, at, {block.axes[0]: mine_at}
 
     def pair_blocks(self, columns: Columns) -> tuple[Block, Block]:
         """Returns the blocks that say of a response its pair, and whether it is the chosen one."""
@@ -302,8 +350,8 @@ class ColumnMaker:
         row, self.row = self.row, self.row + 1
         for n, key in enumerate(keys):
             cells = (self.finder.layout.address(block, (n,), fixed=True) for block in (pair, is_chosen))
-            self.pen.live(row, 6 + n, "=2*{}+{}".format(*cells), key, "one-page made")
-        area = grid.area(row, 6, row, 5 + len(keys), fixed=True)
+            self.cell(row, LISTED + n, "2*{}+{}".format(*cells), key)
+        area = grid.area(row, LISTED, row, LISTED + len(keys) - 1, fixed=True)
         picked = next((axis for axis in finder.numbers if axis not in finder.across), None)
         if picked is not None:
             wanted = 2.0 * (finder.chosen()[picked] + picked.start) + columns.member
@@ -314,6 +362,11 @@ class ColumnMaker:
             formula = f"MATCH(2*INT({own}/2)+{columns.member},{area},0)"
         episode = keys.index(wanted)
         return episode, formula, {outer: episode}, {}
+
+
+def seen(row: int, column: int) -> str:
+    """Returns the address of a cell as the cells of its column see it: the row stands fast."""
+    return f"{grid.letters(column)}${row + 1}"
 
 
 def tokens_of(strips: list[Strip]) -> Iterator[Column]:

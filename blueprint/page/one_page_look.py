@@ -144,8 +144,8 @@ FAMILIES: dict[str, Any] = {
     "keychosen": lambda: {"bold": True, "align": "center", "bg_color": CHOSEN},
     "key": lambda: {"font_size": 10, "indent": 1},
     "keyline": lambda: {"bold": True, "align": "center", "top": 1, "top_color": RULE},
-    "made": lambda: {"font_size": 8, "font_color": "#8A8A8A", "align": "right"},
-    "madename": lambda: {"font_size": 8, "font_color": "#8A8A8A"},
+    "made": lambda: {"font_size": 8, "font_color": "#595959", "align": "right"},
+    "madename": lambda: {"font_size": 8, "font_color": "#595959"},
 }
 """The looks by family."""
 
