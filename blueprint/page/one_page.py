@@ -19,7 +19,7 @@ from blueprint.language import Block
 from blueprint.page import digits, grid, names
 from blueprint.page import one_page_look as look
 from blueprint.page.layout import Layout, Link, Live, Pen
-from blueprint.page.one_page_columns import LISTED, Column, ColumnMaker, Finder, Strip, tokens_of
+from blueprint.page.one_page_columns import Column, ColumnMaker, Finder, Strip, tokens_of
 from blueprint.page.one_page_terms import Leaf, Term
 from blueprint.page.ruler import Ruler
 from blueprint.page.outline.one_page import OnePage, PageMatrix, PageRow, Panel, Tile
@@ -138,7 +138,7 @@ class OnePageLayer:
         rows = self.place_rows(self.tokens_row + 1)
         bottom = max(rows, default=self.tokens_row) + 1
         self.sheet.end = bottom + 4
-        self.maker.row = self.sheet.end + 2
+        self.maker.row, self.maker.listed = self.sheet.end + 2, len(self.sheet.widths) + 1
         self.pen.label(self.sheet.end + 1, 1, "how this page is made: places of the tokens, then whether each line is right from the digits that it shows", "one-page madename")
         for placed in self.panels:
             self.find_columns(placed)
@@ -272,10 +272,10 @@ class OnePageLayer:
         row = self.checks_row
         self.of_decimals = {}
         for i, many in enumerate(sorted({0, *DECIMALS})):
-            self.pen.label(row, 1 + i, float(many), "one-page made")
-            self.of_decimals[many] = grid.address(row, 1 + i, fixed=True)
-        self.pen.label(row, LISTED + 1, TOLERANCE, "one-page made")
-        self.tolerance = grid.address(row, LISTED + 1, fixed=True)
+            self.pen.label(row, 2 + i, float(many), "one-page made")
+            self.of_decimals[many] = grid.address(row, 2 + i, fixed=True)
+        self.pen.label(row, 1, TOLERANCE, "one-page made")
+        self.tolerance = grid.address(row, 1, fixed=True)
         self.checks_row += 1
 
     # What is written
@@ -324,7 +324,7 @@ class OnePageLayer:
         assert time is not None and start.at is not None
         words, shown = list[str](), list[str]()
         for i in range(PROMPT):
-            column, back = LISTED + i, PROMPT - 1 - i
+            column, back = self.maker.listed + i, PROMPT - 1 - i
             place, after = grid.address(row, column), grid.address(row, column + 1)
             at = start.at[time] - back
             begins = self.finder.place_of(start) - back
@@ -342,8 +342,8 @@ class OnePageLayer:
         for i, (cell, word) in enumerate(zip(cells[1:], words[1:], strict=True)):
             said = (f"{said} {word}" if said and word else said or word)
             formula = f'{so_far}&IF(OR({so_far}="",{cell}=""),""," ")&{cell}'
-            self.live(row, LISTED + i, formula, said, "made")
-            so_far = grid.address(row, LISTED + i)
+            self.live(row, self.maker.listed + i, formula, said, "made")
+            so_far = grid.address(row, self.maker.listed + i)
         return so_far, said
 
     def write_panel(self, placed: Placed, start: int) -> None:
@@ -378,6 +378,7 @@ class OnePageLayer:
     def write_tokens(self, placed: Placed) -> None:
         """Writes the token at the head of each column, in amber the one that Walk shows; above several episodes, which they are."""
         model, words = placed.panel.model, self.first(self.page.words)
+        look_of = f"token {model}{' small' if self.tokens_wide < look.NARROW_TOKEN else ''}"
         if len(placed.strips) > 1:
             for i, (strip, cells) in enumerate(zip(placed.strips, placed.cells, strict=True)):
                 title = placed.panel.heads[i] if i < len(placed.panel.heads) else f"response {i + 1}"
@@ -388,16 +389,16 @@ class OnePageLayer:
             if column.place and words is not None:
                 formula = f'IF({column.place}="","",{self.finder.formula(words, column)})'
                 value = self.finder.value(words, column)
-                self.live(self.tokens_row, column.column, formula, value, f"token {model}")
+                self.live(self.tokens_row, column.column, formula, value, look_of)
             elif not column.place and column.at is not None:
                 axis, member = next(iter(column.at.items()))
                 called = self.layout.blueprint.names.get(axis)
                 if isinstance(called, Block):
                     address = self.layout.address(called, (member,), fixed=True)
-                    self.live(self.tokens_row, column.column, address, self.layout.values.cell(called, member), f"token {model}")
+                    self.live(self.tokens_row, column.column, address, self.layout.values.cell(called, member), look_of)
                 else:
                     text = called.format(member + axis.start) if called else f"{axis.letter} {member + axis.start}"
-                    self.put(self.tokens_row, column.column, text, f"token {model}")
+                    self.put(self.tokens_row, column.column, text, look_of)
         cells = [column for column in placed.columns if column.place]
         for column in placed.columns:
             axis = next(iter(column.at or {}), None)
@@ -603,7 +604,8 @@ class OnePageLayer:
         else:
             self.put(at, placed.symbol, symbol, f"symbol {row.model}{flag}")
         for i, (column, cell, value) in enumerate(line.cells):
-            back = " back" if row.back and column is not column.strip.columns[0] else ""
+            goes_back = row.back and line.choices == DECIMALS and column is not column.strip.columns[0]
+            back = " back" if goes_back else ""
             middle = "" if self.by_token(row) else " middle"
             close = " close" if line.choices == NARROW_DECIMALS else ""
             style = f"number {row.model} {line.decimals}{flag}{back}{middle}{close}"
@@ -703,7 +705,7 @@ class OnePageLayer:
             self.put(made, 1, f"{row.called}: {said}", "madename")
             for column, cell, _ in line.cells:
                 spelled = term.formula(self.raw(column))
-                is_one = f"IF({spelled},1,0)" if any(sign in said for sign in "<>") else spelled
+                is_one = f"1*({spelled})" if any(sign in said for sign in "<>") else spelled
                 value = 0.0 if column.at is None else term.value(lambda leaf, column=column: float(self.finder.value(self.blocks[leaf[1]], column)))  # type: ignore[misc]
                 formula = f'IF({column.place}="",0,{is_one})' if column.place else is_one
                 self.live(made, cell, formula, value, "made")
@@ -819,7 +821,7 @@ class OnePageLayer:
         meanings = [
             ("keywritten", "0.133", "the written token", any(m.framed for p in self.panels for m in p.panel.matrices)),
             ("keyline", "= 0.5", "result of lines above", True),
-            ("sign", "↖", "read one to the left", any(line.row.back for line in self.order)),
+            ("sign", "↖", "read one to the left", any(line.row.back and line.choices == DECIMALS for line in self.order)),
             ("keycounts", "0.362", "of two, the one that counts", any(line.row.fills for line in self.order)),
             ("keyclipped", "✂1.204", "clipped: no gradient", any(line.row.clipped for line in self.order)),
             ("keychosen", "very", "shown on Walk", self.layout.finder is not None),
@@ -835,6 +837,9 @@ class OnePageLayer:
         if not first.weights:
             halves = halves[1], halves[0]
         for column, half in zip((first.first, beside), halves, strict=True):
+            room = edges[first.last + 1] - edges[column + 1]
+            if column != first.first and any(self.ruler(text, look.style("key")) > room for _, _, text in half):
+                continue
             for i, (style, sample, text) in enumerate(half):
                 self.put(row + i, column, sample, style)
                 self.put(row + i, column + 1, text, "key")

@@ -14,9 +14,9 @@ from blueprint.page.outline.one_page import Columns
 
 BEFORE = 2
 """Tokens of a longer response that are shown before the chosen one."""
-EPISODE, TOTAL, FIRST, MOST, STRIDE, LISTED = range(1, 7)
+EPISODE, TOTAL, FIRST, MOST, STRIDE = range(1, 6)
 """The columns of what the page is made from: the number of an episode, its tokens, the first that is shown, how many are shown at
-most, how far the groups of columns stand apart, and from there on a list."""
+most, how far the groups of columns stand apart. Lists stand right of the page."""
 MADE = "one-page made"
 
 
@@ -135,6 +135,7 @@ class ColumnMaker:
         self.finder, self.pen, self.mask, self.row = finder, pen, mask, row
         self.values = finder.values
         self.known: dict[str, float | str] = {}
+        self.listed = 0
         self.group_row = 0
 
     def widths(self, columns: Columns) -> list[int]:
@@ -243,7 +244,7 @@ class ColumnMaker:
             self.cell(row + 3, cell, f'IF({own}>{total},"",INDEX({spots},1,MATCH({own},{counts},0)))', place)
             known = None if token is None or finder.time is None else {finder.time: token}
             strip.columns.append(Column(cell, seen(row + 3, cell), known, strip))
-        strip.begins = grid.address(row, LISTED, fixed=True)
+        strip.begins = grid.address(row, self.listed, fixed=True)
         return strip
 
     def positions(self, row: int, episode: int, start: str, begins: float) -> tuple[str, str]:
@@ -252,14 +253,14 @@ class ColumnMaker:
         assert finder.time is not None
         size, counted = self.values.size(finder.time), self.counted(episode)
         for t in range(size):
-            column = LISTED + t
+            column = self.listed + t
             self.cell(row, column, f"{grid.address(row, column - 1)}+1" if t else start, begins + t)
             here = grid.address(row, column)
             one = f"INDEX({finder.rows(self.mask)},1,{here})" if self.mask is not None else "1"
             so_far += t in counted
             self.cell(row + 1, column, f"{grid.address(row + 1, column - 1)}+{one}" if t else f"0+{one}", float(so_far))
-        last = LISTED + size - 1
-        return grid.area(row, LISTED, row, last, fixed=True), grid.area(row + 1, LISTED, row + 1, last, fixed=True)
+        last = self.listed + size - 1
+        return grid.area(row, self.listed, row, last, fixed=True), grid.area(row + 1, self.listed, row + 1, last, fixed=True)
 
     def again(self, strips: list[Strip], cells: list[list[int]]) -> list[Strip]:
         """Makes the columns of another panel that shows the same tokens: their places stand once more, above these columns."""
@@ -317,17 +318,17 @@ class ColumnMaker:
             self.row += 2
             for j, each in enumerate(listed):
                 address = finder.layout.address(block, each, fixed=True)
-                self.cell(row, LISTED + j, address, float(numbers[j]))
+                self.cell(row, self.listed + j, address, float(numbers[j]))
             self.pen.label(row, MOST, float(size), MADE)
         row = self.group_row
-        area = grid.area(row, LISTED, row, LISTED + len(listed) - 1, fixed=True)
+        area = grid.area(row, self.listed, row, self.listed + len(listed) - 1, fixed=True)
         many, mine_at = grid.address(row, MOST, fixed=True), grid.address(row, EPISODE, fixed=True)
         if number == 0:
             found = f"MATCH({finder.number(finder.outer)},{area},0)"
             self.cell(row, EPISODE, f"INT(({found}-1)/{many})+1", float(group + 1))
-        which = f"({mine_at}-1)*{many}+1" if number == 0 else f"{grid.address(row + 1, LISTED + number - 1)}+1"
-        self.cell(row + 1, LISTED + number, which, float(group * size + number + 1))
-        formula = f"INDEX({area},1,{grid.address(row + 1, LISTED + number, fixed=True)})"
+        which = f"({mine_at}-1)*{many}+1" if number == 0 else f"{grid.address(row + 1, self.listed + number - 1)}+1"
+        self.cell(row + 1, self.listed + number, which, float(group * size + number + 1))
+        formula = f"INDEX({area},1,{grid.address(row + 1, self.listed + number, fixed=True)})"
         episode = numbers[group * size + number] - 1
         at = {finder.outer: episode, block.axes[0]: group, block.axes[1]: number}
         return episode, formula, at, {block.axes[0]: mine_at}
@@ -350,8 +351,8 @@ class ColumnMaker:
         row, self.row = self.row, self.row + 1
         for n, key in enumerate(keys):
             cells = (self.finder.layout.address(block, (n,), fixed=True) for block in (pair, is_chosen))
-            self.cell(row, LISTED + n, "2*{}+{}".format(*cells), key)
-        area = grid.area(row, LISTED, row, LISTED + len(keys) - 1, fixed=True)
+            self.cell(row, self.listed + n, "2*{}+{}".format(*cells), key)
+        area = grid.area(row, self.listed, row, self.listed + len(keys) - 1, fixed=True)
         picked = next((axis for axis in finder.numbers if axis not in finder.across), None)
         if picked is not None:
             wanted = 2.0 * (finder.chosen()[picked] + picked.start) + columns.member

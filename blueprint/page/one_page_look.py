@@ -23,6 +23,8 @@ PALE = {
 }
 """White on strong has a contrast of 5.3:1 or more, ink on pale 7.1:1 or more. Pale ones alone are not told apart by everybody:
 letters, symbols and words say the same."""
+TEXT = STRONG | {"policy": "#8F3F05", "critic": "#176B3A", "reference": "#545A5F"}
+"""The same for letters on the pale ones: 4.5:1 or more."""
 COUNTS, CLIPPED, CHOSEN, SECTION = "#FFE45C", "#7F0000", "#FFC000", "#E6EAF2"
 STEPS = (0.75, 0.5, 0.25)
 """Parts of the largest number of a matrix from which on a cell is darker."""
@@ -72,19 +74,19 @@ def snipped(decimals: int) -> str:
 
 
 def _symbol(model: str, *flags: str) -> Properties:
-    return {"align": "right", "indent": 1, "font_color": STRONG[model], "bold": "result" in flags, "underline": 0}
+    return {"align": "right", "indent": 1, "font_color": TEXT[model], "bold": "result" in flags, "underline": 0}
 
 
 FAMILIES: dict[str, Any] = {
     "title": lambda: {"font_size": 20, "bold": True, "font_color": STRONG["none"]},
     "prompt": lambda: {"font_size": 14, "font_color": WORDS},
-    "answer": lambda model: {"font_size": 14, "bold": True, "font_color": STRONG[model]},
+    "answer": lambda model: {"font_size": 14, "bold": True, "font_color": TEXT[model]},
     "hint": lambda: {"font_size": 10, "italic": True, "font_color": WORDS, "align": "right"},
     "loss": lambda: {"font_size": 14, "bold": True, "font_color": STRONG["none"], "align": "right"},
     "head": lambda model: {"bold": True, "font_size": 12, "font_color": "#FFFFFF", "bg_color": STRONG[model]},
-    "strip": lambda model: {"align": "center", "font_color": STRONG[model], "bottom": 1, "bottom_color": STRONG[model]},
+    "strip": lambda model: {"align": "center", "font_color": TEXT[model], "bottom": 1, "bottom_color": STRONG[model]},
     "section": lambda: {"bold": True, "font_size": 12, "font_color": STRONG["none"], "bg_color": SECTION},
-    "token": lambda model: {"bold": True, "align": "center", "font_color": STRONG[model]},
+    "token": lambda model, *small: {"font_size": 10 if small else 11, "bold": True, "align": "center", "font_color": TEXT[model]},
     "member": lambda model="none": {"align": "right", "indent": 1},
     "matrix": lambda model, decimals: {
         "num_format": number(int(decimals)).replace("_-", ""),
@@ -105,7 +107,7 @@ FAMILIES: dict[str, Any] = {
     "symbol": _symbol,
     "sign": lambda: {"align": "center", "bold": True},
     "words": lambda: {"font_size": 10, "italic": True, "font_color": WORDS, "indent": 1},
-    "caption": lambda model="none": {"font_size": 11, "bold": True, "font_color": STRONG[model], "align": "right"},
+    "caption": lambda model="none": {"font_size": 11, "bold": True, "font_color": TEXT[model], "align": "right"},
     "way": lambda: {"font_size": 10, "font_color": "#0563C1", "underline": 1, "align": "right"},
     "small": lambda: {"font_size": 9, "italic": True, "font_color": WORDS},
     "result": lambda words: {
@@ -120,14 +122,14 @@ FAMILIES: dict[str, Any] = {
         "font_size": 16,
         "bold": True,
         "align": "center",
-        "font_color": STRONG[model],
+        "font_color": TEXT[model],
         "bg_color": PALE[model] if model != "none" else SECTION,
         "num_format": "0.0000;−0.0000;0.0000",
     },
     "tilewords": lambda model: {
         "font_size": 11,
         "align": "center",
-        "font_color": STRONG[model],
+        "font_color": TEXT[model],
         "bg_color": PALE[model] if model != "none" else SECTION,
     },
     "tilesign": lambda: {"font_size": 16, "bold": True, "align": "center"},
