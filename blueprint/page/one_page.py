@@ -33,6 +33,10 @@ SETTING = 4
 """Decimals of a single number that words and claims hold."""
 TOLERANCE = 1e-9
 MOST_TILES = 4
+FEWER = 3
+"""How much worse one decimal fewer is than one more."""
+RESULT_WIDE, TITLE_GAP = 210, 40
+"""Pixels of the result, at least; and between the title and what is said at its right."""
 PROMPT = 6
 """Tokens of a prompt that are shown, its last ones."""
 TOKENS_WIDE = (look.TOKEN, look.NARROW_TOKEN, look.LEAST_TOKEN)
@@ -52,13 +56,19 @@ class Mark:
 
 @dataclass
 class Sheet:
-    """The sheet as it is set up. widths, heights: in pixels. merged: ranges that are one cell, with their look. end: the row after the last that is printed."""
+    """The sheet as it is set up.
+
+    widths, heights: in pixels. merged: ranges that are one cell, with their look. marks: looks by
+    condition. filled: cells that have a look and nothing else. lines: those of written arithmetic. end: the row after the last
+    that is printed.
+    """
 
     widths: list[int] = field(default_factory=list)
     heights: dict[int, int] = field(default_factory=dict)
     merged: list[tuple[tuple[int, int, int, int], str]] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     filled: list[tuple[int, int, str]] = field(default_factory=list)
+    lines: list[Drawn] = field(default_factory=list)
     end: int = 0
 
 
@@ -148,6 +158,7 @@ class OnePageLayer:
         for placed, start in zip(self.panels, self.starts, strict=True):
             self.write_panel(placed, start)
         self.choose_decimals()
+        self.sheet.lines = self.order
         for line in self.order:
             self.write_line(line)
         self.write_tiles(bottom + 1)
@@ -192,7 +203,8 @@ class OnePageLayer:
             if self.panels:
                 widths.append(look.GAP)
             widths = self.place_panel(replace(panel, below=False), widths)
-        self.sheet.widths = widths
+        least = self.ruler(self.page.title, look.style("title")) + self.ruler(self.page.hint, look.style("hint")) + TITLE_GAP
+        self.sheet.widths = [*widths[:-1], widths[-1] + max(0, least - sum(widths))]
 
     def place_panel(self, panel: Panel, widths: list[int]) -> list[int]:
         """Places one panel right of the others."""
@@ -392,10 +404,13 @@ class OnePageLayer:
                 self.live(self.tokens_row, column.column, formula, value, look_of)
             elif not column.place and column.at is not None:
                 axis, member = next(iter(column.at.items()))
-                called = self.layout.blueprint.names.get(axis)
+                own = self.blocks.get(self.page.columns[placed.panel.columns].words)
+                called = own if own is not None else self.layout.blueprint.names.get(axis)
                 if isinstance(called, Block):
                     address = self.layout.address(called, (member,), fixed=True)
-                    self.live(self.tokens_row, column.column, address, self.layout.values.cell(called, member), look_of)
+                    word = str(self.layout.values.cell(called, member))
+                    fits = self.ruler(word, look.style(look_of)) <= self.sheet.widths[column.column]
+                    self.live(self.tokens_row, column.column, address, word, look_of if fits else f"{look_of} tiny")
                 else:
                     text = called.format(member + axis.start) if called else f"{axis.letter} {member + axis.start}"
                     self.put(self.tokens_row, column.column, text, look_of)
@@ -546,7 +561,8 @@ class OnePageLayer:
                 for chosen in product(*(each.choices for each in movable)):
                     for each, decimals in zip(movable, chosen, strict=True):
                         each.decimals = decimals
-                    cost = (wrong(concerned), sum(abs(d - each.choices[0]) for d, each in zip(chosen, movable, strict=True)), sum(chosen), chosen)
+                    away = sum(FEWER * max(0, each.choices[0] - d) + max(0, d - each.choices[0]) for d, each in zip(chosen, movable, strict=True))
+                    cost = (wrong(concerned), away, sum(chosen), chosen)
                     if best is None or cost < best:
                         best = cost
                 assert best is not None
@@ -721,7 +737,7 @@ class OnePageLayer:
             return
         edges = [0, *accumulate(self.sheet.widths)]
         total = edges[-1]
-        share = min(300, int(total * 0.22))
+        share = max(RESULT_WIDE, min(300, int(total * 0.22)))
         spans = [self.span(edges, edges[1], edges[1] + share)]
         room = (total - edges[1] - share) / max(1, len(tiles) + 0.4 * bool(self.page.after))
         for i in range(len(tiles)):

@@ -101,13 +101,14 @@ class Columns:
 
     of: "tokens" of the episode that is chosen on Walk; "group": tokens of all responses of its group; "pair": tokens of
     the chosen (or, with `member` 0, the rejected) response of its pair; "members" of `axis`.
-    most: how many of them are shown; of more, those around the chosen one.
+    most: how many of them are shown; of more, those around the chosen one. words: the block of what members are called.
     """
 
     of: str
     axis: str = ""
     member: int = 1
     most: int = 6
+    words: str = ""
 
 
 @dataclass(frozen=True)
