@@ -203,8 +203,9 @@ class OnePageLayer:
             if self.panels:
                 widths.append(look.GAP)
             widths = self.place_panel(replace(panel, below=False), widths)
-        least = self.ruler(self.page.title, look.style("title")) + self.ruler(self.page.hint, look.style("hint")) + TITLE_GAP
-        self.sheet.widths = [*widths[:-1], widths[-1] + max(0, least - sum(widths))]
+        title, hint = self.ruler(self.page.title, look.style("title")), self.ruler(self.page.hint, look.style("hint"))
+        widths[2] += max(0, title + TITLE_GAP - sum(widths[1:-1]))  # the title ends before the cell of the hint
+        self.sheet.widths = [*widths[:-1], widths[-1] + max(0, title + hint + TITLE_GAP - sum(widths))]
 
     def place_panel(self, panel: Panel, widths: list[int]) -> list[int]:
         """Places one panel right of the others."""
