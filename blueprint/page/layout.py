@@ -12,7 +12,7 @@ from blueprint.page.place import Place
 
 if TYPE_CHECKING:
     from blueprint.page.cells import Run
-    from blueprint.page.one_page import Sheet
+    from blueprint.page.one_page.canvas import Sheet
     from blueprint.page.steps import WalkLine, WalkList
     from blueprint.page.watch import Watch
 

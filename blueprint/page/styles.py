@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any
 
-from blueprint.page import one_page_look
+from blueprint.page.one_page import look
 
 Properties = dict[str, Any]
 SCIENTIFIC = 6
@@ -153,7 +153,7 @@ def label_style(style: str) -> Properties:
     style, _, reads = style.partition(READS)
     family, _, more = style.partition(" ")
     if family == "one-page":
-        return one_page_look.style(more)
+        return look.style(more)
     if family == "sample":
         kind, role, *faded = more.split("/")
         if kind == "waiting":

@@ -15,7 +15,6 @@ from blueprint.page import (
     contents,
     grid,
     names,
-    one_page_set_up,
     plain_sheet,
     ruler,
     said,
@@ -27,6 +26,7 @@ from blueprint.page import (
 )
 from blueprint.page.cells import Run, runs
 from blueprint.page.layout import Label, Layout
+from blueprint.page.one_page import set_up
 from blueprint.program import PROGRAM
 from blueprint.saving import SaveError, saved_whole
 
@@ -72,7 +72,7 @@ class BookWriter:
         measure = new_ruler()
         if self.layout.one_page is not None:
             self.sheets[names.ONE_PAGE] = self.book.add_worksheet(names.ONE_PAGE, plain_sheet.PlainSheet)
-            one_page_set_up.set_up(self.layout.one_page, self.sheets[names.ONE_PAGE], self.layout, self.look)
+            set_up.set_up(self.layout.one_page, self.sheets[names.ONE_PAGE], self.layout, self.look)
         for sheet in self.blueprint.sheets:
             self.sheets[sheet.title] = self.book.add_worksheet(sheet.title, plain_sheet.PlainSheet)
             if self.blueprint.blanks and sheet is self.blueprint.sheets[0]:

@@ -212,5 +212,6 @@ def test_nothing_is_hidden_merged_linked_or_run(path: Path) -> None:
     assert not re.search(r"<sheet [^>]*state=", xml["xl/workbook.xml"])
     for sign in ("<f t=", "<f ca="):  # array or shared formulas, volatile ones
         assert [part for part, text in sheets.items() if sign in text] == []
-    glance = [part for part, text in sheets.items() if "<mergeCell" in text]  # tiles of One page, and its numbers of a whole response
+    # Merged are tiles of One page, and its numbers of a whole response.
+    glance = [part for part, text in sheets.items() if "<mergeCell" in text]
     assert glance in ([], ["xl/worksheets/sheet1.xml"])

@@ -18,13 +18,23 @@ from openpyxl import load_workbook
 from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.page.names import ONE_PAGE, defined_name
-from blueprint.page.one_page import Drawn
+from blueprint.page.one_page.canvas import Drawn
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.registry import kinds
 from tests.page.fits import clipped, shown
 
 BUILT_IN = [name for kind in kinds() for name in kind.built_in()]
-SMALL = ("default", "very-very-sleepy", "sft", "dpo", "classic", "kl-controller", "optimum", "reinforce", "reward-batch")
+SMALL = (
+    "default",
+    "very-very-sleepy",
+    "sft",
+    "dpo",
+    "classic",
+    "kl-controller",
+    "optimum",
+    "reinforce",
+    "reward-batch",
+)
 FULL_SCREEN = 1346, 600
 """Pixels of one screen of 1366 × 768 without the program's own rows."""
 MOST_WORDS = 10
@@ -60,7 +70,9 @@ def test_it_is_the_first_tab_and_fits_on_one_screen_and_one_sheet_of_paper(name:
     assert file.sheetnames[:2] == [ONE_PAGE, "Start"]
     page = file[ONE_PAGE]
     assert page.page_setup.orientation == "landscape"
-    assert page.sheet_properties.pageSetUpPr.fitToPage  # on one page: that is what is meant where no number of pages is said
+    assert (
+        page.sheet_properties.pageSetUpPr.fitToPage
+    )  # on one page: that is what is meant where no number of pages is said
     assert {page.page_setup.fitToWidth, page.page_setup.fitToHeight} <= {None, 1}
     assert sum(setup.heights.values()) <= FULL_SCREEN[1]
     if name in SMALL or name == "grpo":
@@ -115,7 +127,9 @@ def recalculated(name: str, line: Drawn, i: int) -> float | None:
 
     code = re.sub(r"sum\(([\w.]+)\)", lambda m: repr(sum(read(m[1], True))), line.row.equals)
     code = re.sub(
-        r"(?<![\w.])[A-Za-z_][\w.]*(?![\w.(])", lambda m: f"({read(m[0], False)[0]!r})" if read(m[0], False) else "None", code
+        r"(?<![\w.])[A-Za-z_][\w.]*(?![\w.(])",
+        lambda m: f"({read(m[0], False)[0]!r})" if read(m[0], False) else "None",
+        code,
     )
     if "None" in code:
         return None
@@ -151,7 +165,9 @@ def test_with_the_numbers_of_the_project_every_claim_holds(name: str) -> None:
     assert [sign for line in lines(name) if (sign := sign_of(name, line)) == "…" or "≈" in sign] == []
 
 
-def test_a_claim_that_is_only_nearly_right_says_so_and_a_wrong_one_says_that_it_is_something_else(tmp_path: Path) -> None:
+def test_a_claim_that_is_only_nearly_right_says_so_and_a_wrong_one_says_that_it_is_something_else(
+    tmp_path: Path,
+) -> None:
     """γ of 0.905 is printed with fewer digits than it has in no line; a typed ratio of another convention is something else."""
     path = tmp_path / "sleepy.xlsx"
     Book(blueprint_of(load("very-very-sleepy"))).save(path)
@@ -207,7 +223,9 @@ def test_grpo_shows_the_group_of_the_response_that_walk_shows() -> None:
         chosen.choose(**{defined_name("walk.episode"): int(float(book.values.cell(responses, group, 1)))})
         line = next(each for each in lines("grpo") if each.row.block == "group.advantage")
         found = [chosen.on_page(line.at, column) for _, column, _ in line.cells]
-        assert found == pytest.approx([float(book.values.cell(book.blocks["group.advantage"], group, i)) for i in range(4)])
+        assert found == pytest.approx(
+            [float(book.values.cell(book.blocks["group.advantage"], group, i)) for i in range(4)]
+        )
 
 
 def test_dpo_shows_the_pair_that_walk_shows() -> None:

@@ -80,7 +80,9 @@ class Panel:
 
     head, model: its title, in the model's colour. columns: the name of what its columns are, a key of `OnePage.columns`.
     below: it stands below the panel before it, in the same columns. beside: a block in whose row, in another panel, its
-    first line stands. tight: it has no signs, symbols or words of its own, since it goes on from its left. matrices, sections: what it holds, from top to bottom. aside: words right of its matrices. heads: what stands above its strips.
+    first line stands. tight: it goes on from its left, without signs, symbols and words of its own.
+    matrices, sections: what it holds, from top to bottom. aside: words right of its matrices.
+    heads: what stands above each of its strips.
     """
 
     head: str

@@ -24,7 +24,14 @@ def one_page_in(path: Path) -> OnePage:
 
 
 def _panel(data: dict[str, Any]) -> Panel:
-    sections = (PageSection(each.get("title", ""), tuple(PageRow(**row) for row in each["rows"])) for each in data.get("section", []))
+    sections = (
+        PageSection(each.get("title", ""), tuple(PageRow(**row) for row in each["rows"]))
+        for each in data.get("section", [])
+    )
     matrices = tuple(PageMatrix(**each) for each in data.get("matrices", []))
-    rest = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items() if key not in ("section", "matrices")}
+    rest: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in data.items()
+        if key not in ("section", "matrices")
+    }
     return Panel(matrices=matrices, sections=tuple(sections), **rest)

@@ -44,7 +44,8 @@ def shade(colour: str, part: float) -> str:
 def style(words: str) -> Properties:
     """Returns the look of a cell of the page: its family, then the model, decimals and more, as `one-page number old 3 result`."""
     family, *more = words.split(" ")
-    return {"font_name": "Calibri", "font_size": 11, "font_color": INK, "valign": "vcenter"} | FAMILIES[family](*more)
+    own: Properties = FAMILIES[family](*more)
+    return {"font_name": "Calibri", "font_size": 11, "font_color": INK, "valign": "vcenter"} | own
 
 
 def _number(model: str, decimals: str, *flags: str) -> Properties:
@@ -86,7 +87,12 @@ FAMILIES: dict[str, Any] = {
     "head": lambda model: {"bold": True, "font_size": 12, "font_color": "#FFFFFF", "bg_color": STRONG[model]},
     "strip": lambda model: {"align": "center", "font_color": TEXT[model], "bottom": 1, "bottom_color": STRONG[model]},
     "section": lambda: {"bold": True, "font_size": 12, "font_color": STRONG["none"], "bg_color": SECTION},
-    "token": lambda model, *flags: {"font_size": 8 if "tiny" in flags else 10 if flags else 11, "bold": True, "align": "center", "font_color": TEXT[model]},
+    "token": lambda model, *flags: {
+        "font_size": 8 if "tiny" in flags else 10 if flags else 11,
+        "bold": True,
+        "align": "center",
+        "font_color": TEXT[model],
+    },
     "member": lambda model="none": {"align": "right", "indent": 1},
     "matrix": lambda model, decimals: {
         "num_format": number(int(decimals)).replace("_-", ""),

@@ -3,10 +3,10 @@
 from typing import Any
 
 from blueprint.page import styles, waiting
-from blueprint.page import one_page_look as look
 from blueprint.page.layout import Layout
 from blueprint.page.names import ONE_PAGE
-from blueprint.page.one_page import Sheet
+from blueprint.page.one_page import look
+from blueprint.page.one_page.canvas import Sheet
 
 PAPER_MARGIN = 0.3
 

@@ -62,7 +62,9 @@ class Term:
             case ast.Constant(int() | float()):
                 parts = []
             case _:
-                raise NotationError(f"one page: “{self.text}” holds {ast.unparse(node)}, which no line of a page can say")
+                raise NotationError(
+                    f"one page: “{self.text}” holds {ast.unparse(node)}, which no line of a page can say"
+                )
         for part in parts:
             self._visit(part)
 
@@ -115,4 +117,4 @@ class Term:
                 return COMPARED[type(op)][1](self._value(left, known), self._value(right, known))
             case ast.Call(ast.Name(name), parts):
                 return FUNCTIONS[name][1](*(self._value(part, known) for part in parts))
-        return float(ast.literal_eval(node))  # type: ignore[arg-type]
+        return float(ast.literal_eval(node))

@@ -66,7 +66,7 @@ class Finder:
 
     def chosen(self) -> dict[Axis, int]:
         """Returns the members that the blueprint chooses, or the first ones."""
-        at = {axis: 0 for axis in self.across}
+        at = dict.fromkeys(self.across, 0)
         for axis, number in self.numbers.items():
             at[axis] = int(float(self.values.cell(number))) - axis.start
         return at
@@ -96,7 +96,7 @@ class Finder:
         return self.picked(block, column.strip, column.at or {}, member)
 
     def picked(self, block: Block, strip: Strip, at: Mapping[Axis, int], member: int = 0) -> str:
-        """Spells a number that has no place in time: of the episode that is chosen, of its group, or of a member that stands fast."""
+        """Spells a number that has no place in time: of the chosen episode, of its group, or of a member that stands fast."""
         live = [axis for axis in block.axes if axis in strip.cells]
         fixed = strip.at | dict(at)
         if live == [self.outer] and len(block.axes) == 1 and self.layout.places[block].groups:
@@ -114,7 +114,8 @@ class Finder:
 
     def place_of(self, column: Column) -> float:
         """Returns the place of a column's token as delivered."""
-        assert column.at is not None and self.time is not None
+        assert column.at is not None
+        assert self.time is not None
         episode = column.strip.at.get(self.outer, 0) if self.outer is not None else 0
         return float(episode * self.stride * (self.outer is not None) + column.at[self.time] + 2)
 
@@ -260,7 +261,9 @@ class ColumnMaker:
             so_far += t in counted
             self.cell(row + 1, column, f"{grid.address(row + 1, column - 1)}+{one}" if t else f"0+{one}", float(so_far))
         last = self.listed + size - 1
-        return grid.area(row, self.listed, row, last, fixed=True), grid.area(row + 1, self.listed, row + 1, last, fixed=True)
+        return grid.area(row, self.listed, row, last, fixed=True), grid.area(
+            row + 1, self.listed, row + 1, last, fixed=True
+        )
 
     def again(self, strips: list[Strip], cells: list[list[int]]) -> list[Strip]:
         """Makes the columns of another panel that shows the same tokens: their places stand once more, above these columns."""
@@ -302,10 +305,8 @@ class ColumnMaker:
             return self.of_group(columns, number, mine)
         return self.of_pair(columns, mine)
 
-    def of_group(
-        self, columns: Columns, number: int, mine: int
-    ) -> tuple[int, str, dict[Axis, int], dict[Axis, str]]:
-        """Finds a response of the chosen one's group: the responses of all groups stand in a list, in which the chosen one is found."""
+    def of_group(self, columns: Columns, number: int, mine: int) -> tuple[int, str, dict[Axis, int], dict[Axis, str]]:
+        """Finds a response of the chosen one's group, in a list of the responses of all groups."""
         finder, block = self.finder, self.response_numbers(columns)
         groups, size = self.group_axes(columns)
         assert finder.outer is not None
@@ -374,5 +375,3 @@ def tokens_of(strips: list[Strip]) -> Iterator[Column]:
     """Yields the columns of several strips."""
     for strip in strips:
         yield from strip.columns
-
-

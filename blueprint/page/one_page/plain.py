@@ -19,7 +19,9 @@ def plain_page(made: Blueprint) -> OnePage | None:
         if any(not block.typed for item in sheet.items() for block in blocks_of(item) if block.axes == (axis,)):
             name = f"columns of {sheet.title}"
             columns[name] = Columns("members", axis.letter, most=MOST_COLUMNS)
-            panels.append(Panel(sheet.title, MODELS[len(panels)], name, sections=(PageSection("", tuple(rows[:MOST_ROWS])),)))
+            panels.append(
+                Panel(sheet.title, MODELS[len(panels)], name, sections=(PageSection("", tuple(rows[:MOST_ROWS])),))
+            )
     if not panels:
         return None
     tiles = tuple(Tile(block.name, sign="+" if i else "=") for i, block in enumerate(made.parts) if not block.axes)
