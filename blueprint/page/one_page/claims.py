@@ -6,6 +6,7 @@ under another convention, say. Decimals are chosen so that as many lines as can 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from math import isfinite
 

@@ -109,7 +109,7 @@ class PanelWriter(LineWriter):
         return chr(ord("A") + next(i for i, each in enumerate(order) if each is placed))
 
     def write_tokens(self, placed: Placed) -> None:
-        """Writes the token at the head of each column, in amber the one that Walk shows; above several responses, which they are."""
+        """Writes the token at the head of each column, in amber the one that Walk shows; above several responses, which."""
         model, words = placed.panel.model, self.first(self.page.words)
         style = f"token {model}{' small' if self.tokens_wide < look.NARROW_TOKEN else ''}"
         if len(placed.strips) > 1:
@@ -170,13 +170,11 @@ class PanelWriter(LineWriter):
                     "member",
                     repeats=True,
                 )
-            elif matrix.symbol and v < 2:
-                self.put(
-                    row,
-                    placed.symbol,
-                    matrix.symbol if v == 0 else matrix.words,
-                    f"caption {model}" if v == 0 else "hint",
-                )
+            elif matrix.symbol and v == 0:  # its symbol leads to its rows
+                style = f"one-page caption {model}"
+                self.layout.links.append(Link(names.ONE_PAGE, row, placed.symbol, block, matrix.symbol, style))
+            elif v == 1:
+                self.put(row, placed.symbol, matrix.words, "hint")
             for column in placed.columns:
                 number = self.finder.value(block, column, member=v)
                 spelled = self.finder.formula(block, column, member=v)
@@ -192,7 +190,6 @@ class PanelWriter(LineWriter):
                         "weights",
                         repeats=True,
                     )
-        self.link(top, placed, block, matrix, label)
         for cells in placed.cells:
             corners = top, cells[0], top + size - 1, cells[-1]
             first = grid.address(top, cells[0])
@@ -213,16 +210,3 @@ class PanelWriter(LineWriter):
             return f"${grid.letters(label)}{top + 1}"
         sheet, _, cell = self.layout.address(called, (0,)).rpartition("!")
         return f"{sheet}!${cell}"
-
-    def link(self, row: int, placed: Placed, block: Block, matrix: PageMatrix, label: int) -> None:
-        """Puts a link to the rows of a matrix beside it, where there is room."""
-        if matrix.symbol and not matrix.framed:
-            self.layout.links.append(
-                Link(names.ONE_PAGE, row, placed.symbol, block, matrix.symbol, f"one-page caption {placed.panel.model}")
-            )
-            self.layout.labels[:] = [
-                each
-                for each in self.layout.labels
-                if (each.sheet, each.row, each.column) != (names.ONE_PAGE, row, placed.symbol)
-            ]
-        del label
