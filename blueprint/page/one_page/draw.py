@@ -18,8 +18,8 @@ from blueprint.page.one_page.terms import Leaf, Term
 from blueprint.page.outline.one_page import Tile
 
 MOST_TILES = 4
-RESULT_WIDE = 210
-"""Pixels of the result, at least."""
+RESULT_WIDE, SIGN_WIDE = 210, 26
+"""Pixels of the result, and of a sign between two tiles, at least."""
 HOW = "how this page is made: places of the tokens, then whether each line is right from the digits that it shows"
 
 
@@ -87,6 +87,8 @@ class PageDrawer(PanelWriter):
             left = edges[1] + share + i * room
             first, last = self.span(edges, left + 40, left + room)
             first = max(first, spans[-1][1] + 2)
+            while edges[first] - edges[spans[-1][1] + 1] < SIGN_WIDE and first < last:
+                first += 1
             spans.append((first, max(first, last)))
         words = self.page.result
         top, bottom = row, row + 1
