@@ -90,7 +90,7 @@ MAY_READ |= {
 }
 # Who alone may import a package.
 KEEPERS = {
-    "xlsxwriter": ("page.write", "page.plain_sheet", "classes"),
+    "xlsxwriter": ("page.write", "page.one_page.panels", "page.plain_sheet", "classes"),
     "openpyxl": ("page.opening", "page.written", "page.found", "page.elements"),
     "ironcalc": ("page.recalculate",),
     "click": ("cli", "commands"),

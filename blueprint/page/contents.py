@@ -119,5 +119,7 @@ def _link_back(layout: Layout) -> None:
     if first in layout.maps:
         links.append((grid.address(layout.maps[first], grid.SYMBOL), "map of the flow"))
     for sheet in others:
+        if sheet == names.ONE_PAGE:  # which has its own, below its tiles
+            continue
         for column, (cell, text) in enumerate(links, 0 if sheet == names.CONTENTS else grid.SYMBOL):
             layout.links.append(Link(sheet, grid.BANNER_ROW, column, f"{grid.quoted(first)}!{cell}", text))

@@ -12,6 +12,7 @@ from blueprint.page.place import Place
 
 if TYPE_CHECKING:
     from blueprint.page.cells import Run
+    from blueprint.page.one_page.canvas import Sheet
     from blueprint.page.steps import WalkLine, WalkList
     from blueprint.page.watch import Watch
 
@@ -101,6 +102,7 @@ class Layout:
     runs, watch: the cells of every block, and the formulas that watch the others, once they are spelled.
     hangs: the formulas that hang on blanks, each with their numbers, once the watch is spelled. known: corners once asked for.
     judged: where it is said whether all checks and all formulas are well: sheet, row, the defined name of the former.
+    one_page: how the sheet that shows all at a glance is set up.
     """
 
     blueprint: outline.Blueprint
@@ -130,6 +132,7 @@ class Layout:
     runs: list[Run] | None = None
     watch: Watch | None = None
     hangs: dict[tuple[str, int, int], frozenset[int]] = field(default_factory=dict)
+    one_page: Sheet | None = None
 
     def address(self, block: Block, places: tuple[int, ...], seen_from: str = "", fixed: bool = False) -> str:
         """Returns the address of a block's cell, with its sheet unless it is seen from there; fixed: with the signs $."""

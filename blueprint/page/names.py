@@ -4,6 +4,9 @@ import re
 
 DELIVERED, FORMULAS, CONTENTS = "Delivered", "Formulas", "Contents"
 BLANKS = "Blanks"
+ONE_PAGE = "One page"
+"""The first tab, where a blueprint says what stands on it: the whole computation at a glance."""
+ONE_PAGE_LEAD = "the whole computation on one sheet: read each column downwards"
 BLANKS_LEAD = (
     "what is left to you: a cream cell in a dashed outline; what reads it shows … on grey until it is filled in"
 )

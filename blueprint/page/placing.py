@@ -1,8 +1,20 @@
 """Placing: walks through an outline from top to bottom and gives every item its rows."""
 
 from blueprint.language import Axis, Block, NotationError, Values, require
-from blueprint.page import cell_writer, contents, delivered, fitting, formulas, grid, names, to_fill, views, walk
+from blueprint.page import (
+    cell_writer,
+    contents,
+    delivered,
+    fitting,
+    formulas,
+    grid,
+    names,
+    to_fill,
+    views,
+    walk,
+)
 from blueprint.page.layout import Layout, Live
+from blueprint.page.one_page.draw import lay_one_page
 from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Table
 from blueprint.page.place import Nest, Place
 
@@ -27,6 +39,7 @@ def lay_out(blueprint: Blueprint, values: Values) -> Layout:
     ]
     for lay in (
         walk.lay_walk,
+        lay_one_page,
         to_fill.lay_blanks,
         delivered.lay_delivered,
         formulas.lay_formulas,

@@ -3,6 +3,8 @@
 from functools import cache
 from typing import Any
 
+from blueprint.page.one_page import look
+
 Properties = dict[str, Any]
 SCIENTIFIC = 6
 """A number with more decimals is shown as 1E-09."""
@@ -152,6 +154,8 @@ def label_style(style: str) -> Properties:
     """Returns how a label looks, or a cell of the page's own (`live 4 key`: a formula, decimals, one that one looks for)."""
     style, _, reads = style.partition(READS)
     family, _, more = style.partition(" ")
+    if family == "one-page":
+        return look.style(more)
     if family == "sample":
         kind, role, *faded = more.split("/")
         if kind == "waiting":

@@ -106,8 +106,9 @@ def _finder(_: Finder, pen: SheetPen) -> None:
 def _tour(_: Tour, pen: SheetPen) -> None:
     """Lists the other sheets with what their first line says."""
     sheets = {sheet.title: sheet.lead for sheet in pen.layout.blueprint.sheets if sheet is not pen.sheet}
+    glance = {names.ONE_PAGE: names.ONE_PAGE_LEAD} if pen.layout.blueprint.one_page else {}
     filling = {names.BLANKS: names.BLANKS_LEAD} if pen.layout.blueprint.blanks else {}
-    for title, lead in (filling | sheets | names.SHEETS).items():
+    for title, lead in (glance | filling | sheets | names.SHEETS).items():
         pen.link(pen.row, grid.NAME, f"{grid.quoted(title)}!A1", title)
         pen.label(pen.row, steps.VALUE, lead, "name")
         pen.row += 1

@@ -26,6 +26,7 @@ from blueprint.page import (
 )
 from blueprint.page.cells import Run, runs
 from blueprint.page.layout import Label, Layout
+from blueprint.page.one_page import set_up
 from blueprint.program import PROGRAM
 from blueprint.saving import SaveError, saved_whole
 
@@ -69,9 +70,12 @@ class BookWriter:
         """Writes everything and returns the number of formulas; created: when the file says it was made."""
         self.properties(created)
         measure = new_ruler()
+        if self.layout.one_page is not None:
+            self.sheets[names.ONE_PAGE] = self.book.add_worksheet(names.ONE_PAGE, plain_sheet.PlainSheet)
+            set_up.set_up(self.layout.one_page, self.sheets[names.ONE_PAGE], self.layout, self.look)
         for sheet in self.blueprint.sheets:
             self.sheets[sheet.title] = self.book.add_worksheet(sheet.title, plain_sheet.PlainSheet)
-            if self.blueprint.blanks and len(self.sheets) == 1:
+            if self.blueprint.blanks and sheet is self.blueprint.sheets[0]:
                 self.own_sheet(names.BLANKS)
             columns = sheet_setup.SheetSetup(sheet, self.sheets[sheet.title], self.layout, self.look, measure).set_up()
             self.long |= {(sheet.title, row): columns.cut.get(row) for row in (*columns.lines, *columns.cut)}

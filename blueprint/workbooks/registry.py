@@ -137,6 +137,7 @@ def blueprint_of(numbers: Any, witnessed: "Witnessed | None" = None) -> "Bluepri
     witnessed: numbers of an outside witness, to stand beside the workbook's own on the sheet Checks.
     """
     from blueprint.workbooks.common.guides import with_guides, with_notes
+    from blueprint.workbooks.common.one_pages import with_one_page
 
     kind = kind_of(numbers)
     build = imported(kind.build[numbers.level] if isinstance(kind.build, Mapping) else kind.build)
@@ -145,12 +146,13 @@ def blueprint_of(numbers: Any, witnessed: "Witnessed | None" = None) -> "Bluepri
         raise KindError(f"gradients: {kind.title} has no loss, and only a loss has gradients; leave gradients out.")
     if numbers.gradients:
         outline = kind.part("gradient")(outline)
-    return with_guides(
+    guided = with_guides(
         with_notes(outline, kind.notes, imported(kind.settings) or {}),
         built_in=numbers.built_in,
         models=kind.models,
         presets=kind.part("presets")() if kind.presets else None,
     )
+    return with_one_page(guided, kind.one_page)
 
 
 def witness_of(

@@ -18,6 +18,8 @@ BOLD = 1.06
 OWN = ("Delivered", "Contents")
 LINE_PIXELS = 17
 """How high a line of ten points is."""
+SAID_BEFORE = re.compile(r'"?([^"]*?)"?(?:\* )?(?:_-)?((?:[−-]?[#0.,%E+-]+|General)?(?:_-)?)')
+"""A number format: what is said before the digits, which a sign * may push to the left, and the digits."""
 CONDITION = re.compile(r"\[([<>]=)(-?[\d.]+)\]")
 
 
@@ -35,11 +37,12 @@ def clipped(path: Path) -> Iterator[Clipped]:
     """Yields every cell of a workbook that has too little room."""
     for page in load_workbook(path, data_only=True).worksheets:
         widths = _widths(page)
+        merged = {(area.min_row, area.min_col): area.max_col for area in page.merged_cells.ranges}
         for row in page.iter_rows():
             filled = {cell.column for cell in row if cell.value not in (None, "")}
             for cell in row:
                 if cell.column in filled and not cell.alignment.wrap_text:
-                    needs, has = needed(cell), int(_room(cell, filled, widths))
+                    needs, has = needed(cell), int(_room(cell, filled, widths, merged.get((cell.row, cell.column))))
                     if needs > has:
                         yield Clipped(page.title, cell.coordinate, shown(cell), needs, has)
 
@@ -52,10 +55,10 @@ def _widths(page: Any) -> dict[int, float]:
     return found
 
 
-def _room(cell: Cell, filled: set[int], widths: dict[int, float]) -> float:
+def _room(cell: Cell, filled: set[int], widths: dict[int, float], merged: int | None) -> float:
     """Returns the pixels that a cell may fill: a number its own column, a text all the empty ones on its open sides."""
     standard = 8.43 * PIXELS_PER_LETTER + PADDING
-    room = widths.get(cell.column, standard)
+    room = sum(widths.get(column, standard) for column in range(cell.column, (merged or cell.column) + 1))
     if not isinstance(cell.value, str):
         return room
     side = cell.alignment.horizontal
@@ -82,8 +85,9 @@ def shown(cell: Cell) -> str:
     if isinstance(value, str):
         return value
     code = _section(cell.number_format, value)
-    if code.startswith('"'):
-        return code.strip('"')
+    before, code = SAID_BEFORE.fullmatch(code).groups()  # type: ignore[union-attr]
+    if not code:
+        return before
     if code == "General":
         return f"{value:.10g}"
     if "E" in code:
@@ -91,7 +95,7 @@ def shown(cell: Cell) -> str:
     fixed, optional = code.count("0") - 1, code.count("#")
     text = f"{value:.{fixed + optional}f}"
     kept = len(text) - (len(text) - len(text.rstrip("0")) if optional else 0)
-    return text[: max(kept, len(text) - optional)]
+    return before + text[: max(kept, len(text) - optional)]
 
 
 def _section(number_format: str, value: float) -> str:

@@ -24,6 +24,7 @@ WATCHING = {"IFERROR", "ROW", "LOWER", "UPPER", "_xlfn.FORMULATEXT", "_xlfn.ISFO
 SIGNS = set("+-*/()<>=,:$!._&")
 LONGEST = 170  # 166 today: how far a convention that may be off is outside its range, because its names are spelled out
 LONGEST_TRIED = 520  # 506 would be a sum of twelve products, each number of which Walk rounds before it adds them up
+LONGEST_CLAIM = 480  # 442 today: a claim of One page is a line calculated twice, from the digits shown and from all
 LONGEST_RUN = 64  # LibreOffice 7.4 is silently wrong above about 100 cells of one formula below each other
 
 LARGE = (
@@ -97,7 +98,7 @@ def test_a_row_has_one_formula_from_decision_to_decision_and_from_episode_to_epi
             assert len(forms) <= 1, f"{found.name} on {found.sheet}: {forms}"
             assert not forms or not constants, f"{found.name} on {found.sheet}: {constants} have no formula"
             seen += len(cells) if forms else 0
-    views = sum(sheet in ("Start", "Walk", "Delivered") for sheet, _ in written)
+    views = sum(sheet in ("One page", "Start", "Walk", "Delivered") for sheet, _ in written)
     assert seen > 0.8 * (len(written) - views)  # the others repeat a cell: headings that follow the vocabulary
 
 
@@ -127,7 +128,7 @@ def test_formulas_that_watch_the_others_are_plain_enough(all_written: Formulas, 
 
 
 def test_text_is_joined_only_where_equations_are_told(written: Formulas) -> None:
-    assert {sheet for (sheet, _), formula in written.items() if "&" in bare(formula)} <= {"Walk"}
+    assert {sheet for (sheet, _), formula in written.items() if "&" in bare(formula)} <= {"Walk", "One page"}
 
 
 def test_no_if_stands_in_another(written: Formulas) -> None:
@@ -180,7 +181,9 @@ def size(cells: str) -> tuple[int, int]:
 
 
 def test_the_longest_formula(written: Formulas) -> None:
-    assert max(len(formula) for (sheet, _), formula in written.items() if sheet != "Walk") <= LONGEST
+    told = ("Walk", "One page")
+    assert max(len(formula) for (sheet, _), formula in written.items() if sheet not in told) <= LONGEST
+    assert max([0, *(len(formula) for (sheet, _), formula in written.items() if sheet == "One page")]) <= LONGEST_CLAIM
     assert max([0, *(len(formula) for (sheet, _), formula in written.items() if sheet == "Walk")]) <= LONGEST_TRIED
 
 
@@ -207,5 +210,8 @@ def test_nothing_is_hidden_merged_linked_or_run(path: Path) -> None:
     sheets = {part: text for part, text in xml.items() if part.startswith("xl/worksheets/sheet")}
     assert len(sheets) == xml["xl/workbook.xml"].count("<sheet ")
     assert not re.search(r"<sheet [^>]*state=", xml["xl/workbook.xml"])
-    for sign in ("<mergeCell", "<f t=", "<f ca="):  # merged cells, array or shared formulas, volatile ones
+    for sign in ("<f t=", "<f ca="):  # array or shared formulas, volatile ones
         assert [part for part, text in sheets.items() if sign in text] == []
+    # Merged are tiles of One page, and its numbers of a whole response.
+    glance = [part for part, text in sheets.items() if "<mergeCell" in text]
+    assert glance in ([], ["xl/worksheets/sheet1.xml"])

@@ -10,6 +10,7 @@ import numpy as np
 
 from blueprint.language import Axis, Block, NotationError, require
 from blueprint.page.outline.items import Item, Line, Row, Table
+from blueprint.page.outline.one_page import OnePage
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,7 @@ class Blueprint:
     chosen:  the column that is shown from top to bottom.
     whole:   what all members of the axes that run to the right are together.
     blanks, left_out: cells that are left to the reader; what is not there because of them, each with the reason.
+    one_page: the sheet that shows the whole computation at a glance, if there is one.
     """
 
     title: str
@@ -145,6 +147,7 @@ class Blueprint:
     whole: str = "table"
     blanks: tuple[Blank, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
+    one_page: OnePage | None = None
 
     @property
     def picked(self) -> dict[Block, Axis]:

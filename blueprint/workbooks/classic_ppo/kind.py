@@ -16,6 +16,7 @@ KIND = Kind(
     numbers=HERE / "numbers",
     notes=(HERE / "notes.toml",),
     models=HERE / "models.toml",
+    one_page=HERE / "one_page.toml",
     dumps="blueprint.workbooks.classic_ppo.dumps.read:DUMPS",
     verifier="blueprint.workbooks.classic_ppo.verifying.verify:VERIFIER",
     witness="blueprint.workbooks.classic_ppo.witness:WITNESS",

@@ -33,6 +33,7 @@ KIND = Kind(
     dumps="blueprint.workbooks.dpo.dumps.read:DUMPS",
     verifier="blueprint.workbooks.dpo.verifying:VERIFIER",
     models=HERE / "models.toml",
+    one_page=HERE / "one_page.toml",
     comparison="blueprint.workbooks.dpo.comparison:COMPARISON",
     gradient="blueprint.workbooks.dpo.backward:with_gradients",
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},

@@ -33,6 +33,7 @@ KIND = Kind(
     verifier="blueprint.workbooks.grpo.verifying:VERIFIER",
     notes=(HERE / "notes.toml",),
     models=HERE / "models.toml",
+    one_page=HERE / "one_page.toml",
     comparison="blueprint.workbooks.grpo.comparison:COMPARISON",
     gradient="blueprint.workbooks.grpo.backward:with_gradients",
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},

@@ -11,6 +11,7 @@ KIND = Kind(
     "blueprint.workbooks.kl_controller.build:kl_controller",
     settings="blueprint.workbooks.kl_controller.schema:CONTROLLER",
     numbers=Path(__file__).parent / "numbers",
+    one_page=Path(__file__).parent / "one_page.toml",
     saved={"controller": ("responses.kl", "blueprint.workbooks.kl_controller.schema:numbers_in")},
     witness="blueprint.workbooks.kl_controller.witness:WITNESS",
     misconceptions="blueprint.workbooks.kl_controller.misconceptions:MISCONCEPTIONS",

@@ -14,6 +14,7 @@ KIND = Kind(
     settings="blueprint.workbooks.common.conventions.data:LIVE",
     notes=(HERE.parent / "common" / "notes", HERE / "notes.toml"),
     models=HERE.parent / "common" / "guides" / "models.toml",
+    one_page=HERE.parent / "common" / "guides" / "one_page.toml",
     dumps="blueprint.workbooks.minibatch.dumps:DUMPS",
     verifier="blueprint.workbooks.minibatch.verifying:VERIFIER",
     witness="blueprint.workbooks.minibatch.witness.compute:WITNESS",

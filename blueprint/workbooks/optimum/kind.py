@@ -14,6 +14,7 @@ KIND = Kind(
     numbers=HERE / "numbers",
     saved={"enumerated": ("way.step", "blueprint.workbooks.optimum.schema:numbers_in")},
     notes=(HERE / "notes.toml",),
+    one_page=HERE / "one_page.toml",
     witness="blueprint.workbooks.optimum.witness:WITNESS",
     misconceptions="blueprint.workbooks.optimum.misconceptions:MISCONCEPTIONS",
 )

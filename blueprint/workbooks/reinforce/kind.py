@@ -14,6 +14,7 @@ KIND = Kind(
     numbers=HERE / "numbers",
     saved={"bandit": ("draws.uniform", "blueprint.workbooks.reinforce.schema:numbers_in")},
     notes=(HERE / "notes.toml",),
+    one_page=HERE / "one_page.toml",
     witness="blueprint.workbooks.reinforce.witness:WITNESS",
     misconceptions="blueprint.workbooks.reinforce.misconceptions:MISCONCEPTIONS",
 )

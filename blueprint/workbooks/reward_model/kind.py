@@ -30,5 +30,6 @@ KIND = Kind(
     misconceptions="blueprint.workbooks.reward_model.misconceptions:MISCONCEPTIONS",
     notes=(HERE / "notes.toml",),
     models=HERE / "models.toml",
+    one_page=HERE / "one_page.toml",
     gradient="blueprint.workbooks.reward_model.backward:MOVED",
 )

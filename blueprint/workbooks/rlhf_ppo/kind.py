@@ -34,6 +34,7 @@ KIND = Kind(
     numbers=HERE / "numbers",
     notes=(HERE.parent / "common" / "notes",),
     models=HERE.parent / "common" / "guides" / "models.toml",
+    one_page=HERE.parent / "common" / "guides" / "one_page.toml",
     witness="blueprint.workbooks.rlhf_ppo.witness:WITNESS",
     comparison="blueprint.workbooks.rlhf_ppo.comparison:COMPARISON",
     gradient="blueprint.workbooks.rlhf_ppo.backward:with_gradients",

@@ -26,6 +26,7 @@ KIND = Kind(
     numbers=HERE / "numbers",
     notes=(HERE / "notes.toml",),
     models=HERE / "models.toml",
+    one_page=HERE / "one_page.toml",
     witness="blueprint.workbooks.sft.witness:WITNESS",
     gradient="blueprint.workbooks.sft.backward:MOVED",
     misconceptions="blueprint.workbooks.sft.misconceptions:MISCONCEPTIONS",

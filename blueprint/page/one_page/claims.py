@@ -1,0 +1,182 @@
+"""Claims: whether a line is the result that it says it is, from the digits that it shows and from all of them.
+
+Its sign is "=" where a pocket calculator agrees, "≈" where only the last digit is off, "…" where it is something else:
+under another convention, say. Decimals are chosen so that as many lines as can be are right on a pocket calculator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from math import isfinite
+
+from blueprint.language import Axis
+from blueprint.page import digits, grid, names
+from blueprint.page.one_page.canvas import DECIMALS, Drawn
+from blueprint.page.one_page.columns import Column
+from blueprint.page.one_page.panels import PanelPlacer
+from blueprint.page.one_page.terms import Leaf, Term
+from blueprint.page.outline.one_page import PageRow
+
+AGREES, ROUNDED, ANOTHER = 0.0, 1.0, 2.0
+"""What a claim comes to: right from the displayed digits, right from all digits, or neither."""
+SETTING = 4
+"""Decimals of a single number that words and claims hold."""
+TOLERANCE = 1e-9
+FEWER = 3
+"""How much worse one decimal fewer is than one more."""
+
+
+class Claims(PanelPlacer):
+    """Knows the number of each line, and judges what lines claim."""
+
+    def constants(self) -> None:
+        """Writes the numbers of decimals, and the tolerance, that the claims are judged by."""
+        row = self.checks_row
+        self.of_decimals = {}
+        for i, many in enumerate(sorted({0, *DECIMALS})):
+            self.pen.label(row, 2 + i, float(many), "one-page made")
+            self.of_decimals[many] = grid.address(row, 2 + i, fixed=True)
+        self.pen.label(row, 1, TOLERANCE, "one-page made")
+        self.tolerance = grid.address(row, 1, fixed=True)
+        self.checks_row += 1
+
+    def by_token(self, row: PageRow) -> bool:
+        """Tells whether a line has a number for each token, or one for each episode."""
+        reads = [row.block] if row.block else [name for _, name in Term(row.value).leaves]
+        axes = {axis for name in reads for axis in self.blocks[name].axes}
+        return self.finder.time in axes or (not (axes & {*self.finder.across}) and self.is_member(axes))
+
+    def is_member(self, axes: set[Axis]) -> bool:
+        """Tells whether one of the axes is what columns of this page stand for."""
+        letters = {each.axis for each in self.page.columns.values() if each.of == "members"}
+        return any(axis.letter in letters for axis in axes)
+
+    def number(self, row: PageRow, column: Column) -> float | str:
+        """Returns the number of a line in a column as it is delivered."""
+        if column.at is None:
+            return ""
+        if row.block:
+            return self.finder.value(self.blocks[row.block], column)
+        return Term(row.value).value(self.known(column)) + 0.0
+
+    def known(self, column: Column) -> Callable[[Leaf], float]:
+        """Returns how the numbers of an expression are found in a column."""
+        return lambda leaf: float(self.finder.value(self.blocks[leaf[1]], column, shift=int(leaf[0] == "next")))
+
+    def formula(self, row: PageRow, column: Column) -> str:
+        """Spells the number of a line in a column."""
+        block = self.blocks.get(row.block)
+        spelled = Term(row.value).formula(self.raw(column)) if block is None else self.finder.formula(block, column)
+        return f'IF({column.place}="","",{spelled})' if column.place else spelled
+
+    def raw(self, column: Column) -> Callable[[Leaf], str]:
+        """Returns how the blocks of an expression are spelled in a column."""
+        return lambda leaf: self.finder.formula(self.blocks[leaf[1]], column, shift=int(leaf[0] == "next"))
+
+    def choose_decimals(self) -> None:
+        """Chooses how many decimals each line shows, so that as many claims as can be are right on a pocket calculator."""
+        claims = [line for line in self.order if line.row.equals and self.can_claim(line)]
+        free = {
+            line.row.called: [self.drawn[name] for _, name in Term(line.row.equals).leaves if name in self.drawn]
+            for line in claims
+        }
+
+        def wrong(lines: list[Drawn]) -> int:
+            return sum(self.judged(line, i) != AGREES for line in lines for i in range(len(line.cells)))
+
+        touched: dict[int, list[Drawn]] = {}
+        for line in claims:
+            for each in (line, *free[line.row.called]):
+                touched.setdefault(id(each), []).append(line)
+        for _ in range(4):
+            for line in claims:
+                if not wrong([line]):
+                    continue
+                movable = [each for each in (line, *free[line.row.called]) if len(each.choices) > 1][:4]
+                concerned = list({id(each): each for move in movable for each in touched[id(move)]}.values())
+                best = None
+                for chosen in product(*(each.choices for each in movable)):
+                    for each, decimals in zip(movable, chosen, strict=True):
+                        each.decimals = decimals
+                    away = sum(
+                        FEWER * max(0, each.choices[0] - d) + max(0, d - each.choices[0])
+                        for d, each in zip(chosen, movable, strict=True)
+                    )
+                    cost = (wrong(concerned), away, sum(chosen), chosen)
+                    if best is None or cost < best:
+                        best = cost
+                assert best is not None
+                for each, decimals in zip(movable, best[3], strict=True):
+                    each.decimals = decimals
+
+    def can_claim(self, line: Drawn) -> bool:
+        """Tells whether all that a claim reads is there."""
+        return all(
+            name in self.drawn or (name in self.blocks and not self.blocks[name].axes)
+            for _, name in Term(line.row.equals).leaves
+        )
+
+    def judged(self, line: Drawn, i: int) -> float:
+        """Judges a claim in a column from the numbers as delivered."""
+        column, _, value = line.cells[i]
+        if column.at is None or isinstance(value, str):
+            return AGREES
+
+        def known(leaf: Leaf, shown: bool) -> float:
+            way, name = leaf
+            if name not in self.drawn:
+                single = float(self.layout.values.cell(self.blocks[name]))
+                return float(digits.half_up(single, SETTING)) if shown and isfinite(single) else single
+            operand = self.drawn[name]
+            numbers = [operand.cells[j][2] for j in self.operands(line, i, operand, way)]
+            found = [float(each) for each in numbers if not isinstance(each, str)]
+            return sum(float(digits.half_up(each, operand.decimals)) if shown else each for each in found)
+
+        term = Term(line.row.equals)
+        shown = term.value(lambda leaf: known(leaf, True))
+        if isfinite(shown) and digits.half_up(shown, line.decimals) == digits.half_up(value, line.decimals):
+            return AGREES
+        exact = term.value(lambda leaf: known(leaf, False))
+        return ROUNDED if abs(exact - value) <= TOLERANCE * (1 + abs(value)) else ANOTHER
+
+    def operands(self, line: Drawn, i: int, operand: Drawn, way: str) -> list[int]:
+        """Returns which cells of another line a claim reads in its i-th cell: the one of its column, or all of its strip."""
+        column = line.cells[i][0]
+        strips, number = line.panel.strips, line.panel.strips.index(column.strip)
+        if way == "sum":
+            mine = operand.panel.strips[number] if len(operand.panel.strips) == len(strips) else operand.panel.strips[0]
+            return [j for j, cell in enumerate(operand.cells) if cell[0].strip is mine]
+        position = column.strip.columns.index(column)
+        theirs = operand.panel.strips[min(number, len(operand.panel.strips) - 1)]
+        mine_cells = [j for j, cell in enumerate(operand.cells) if cell[0].strip is theirs]
+        return [mine_cells[min(position, len(mine_cells) - 1)]]
+
+    def claim(self, line: Drawn, i: int) -> str:
+        """Spells the judgement of a claim in a column."""
+        result = line.cell(i)
+
+        def spelled(leaf: Leaf, shown: bool) -> str:
+            way, name = leaf
+            if name not in self.drawn:
+                single = names.defined_name(self.blocks[name].name)
+                return f"ROUND({single},{self.of(SETTING)})" if shown else single
+            operand = self.drawn[name]
+            cells = [operand.cell(j) for j in self.operands(line, i, operand, way)]
+            parts = [self.rounded(cell, operand.decimals) if shown else f"SUM({cell})" for cell in cells]
+            return f"({'+'.join(parts)})"
+
+        term = Term(line.row.equals)
+        shown, exact = (term.formula(lambda leaf, way=way: spelled(leaf, way)) for way in (True, False))  # type: ignore[misc]
+        last = self.of(line.decimals)
+        agrees = f"ABS(ROUND({shown},{last})-ROUND({result},{last}))<{self.tolerance}"
+        near = f"ABS({exact}-{result})<={self.tolerance}*(1+ABS({result}))"
+        return f"IF(COUNT({result})=0,0,(1-({agrees}))*(2-({near})))"
+
+    def rounded(self, cell: str, decimals: int) -> str:
+        """Spells a number as it is displayed; an empty cell is 0."""
+        return f"ROUND(SUM({cell}),{self.of(decimals)})"
+
+    def of(self, decimals: int) -> str:
+        """Returns the cell that holds a number of decimals."""
+        return self.of_decimals.get(decimals, str(decimals))

@@ -1,0 +1,377 @@
+"""The columns of One page: which token each of them is, found by formulas that follow the choice on Walk.
+
+A row of the workbook runs over all episodes, so one number says where a token is in every row: its place. Below what
+is printed, the page counts the response's tokens up to each position; the k-th token is where the count reaches k.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from blueprint.language import Axis, Block
+from blueprint.page import grid, names
+from blueprint.page.layout import Layout, Pen
+from blueprint.page.outline.one_page import Columns
+
+BEFORE = 2
+"""Tokens of a longer response that are shown before the chosen one."""
+EPISODE, TOTAL, FIRST, MOST, STRIDE = range(1, 6)
+"""The columns of what the page is made from: the number of an episode, its tokens, the first that is shown, how many are shown at
+most, how far the groups of columns stand apart. Lists stand right of the page."""
+MADE = "one-page made"
+
+
+@dataclass
+class Column:
+    """One column of numbers. place: the cell that says where its token is in every row, "" where nothing follows the choice.
+
+    at: the members that are shown as delivered; None: no token stands here.
+    """
+
+    column: int
+    place: str
+    at: Mapping[Axis, int] | None
+    strip: "Strip"
+
+
+@dataclass
+class Strip:
+    """Columns of one episode, or of all members of an axis.
+
+    at: the members that are shown as delivered. cells: for axes that follow the choice, the cell of the number from 1.
+    sum_place: the cell of the place of its Σ column. begins: the cell of the place of its first position.
+    """
+
+    at: dict[Axis, int]
+    cells: dict[Axis, str] = field(default_factory=dict)
+    columns: list[Column] = field(default_factory=list)
+    sum_place: str = ""
+    begins: str = ""
+
+
+class Finder:
+    """Finds numbers of blocks in the columns of a page, as formulas and as they are delivered."""
+
+    def __init__(self, layout: Layout, anchor: Block | None):
+        self.layout, self.values, choice = layout, layout.values, layout.blueprint.chosen
+        across = {sheet.title: sheet.across for sheet in layout.blueprint.sheets}
+        self.across = across[layout.places[anchor].sheet] if anchor is not None else ()
+        self.numbers = dict(zip(choice.across, choice.numbers, strict=True)) if choice else {}
+        self.time = self.across[-1] if self.across else None
+        self.outer = self.across[0] if len(self.across) > 1 else None
+
+    @property
+    def stride(self) -> int:
+        """How many columns the groups stand apart."""
+        return grid.stride(self.values.size(self.time)) if self.time else 0
+
+    def chosen(self) -> dict[Axis, int]:
+        """Returns the members that the blueprint chooses, or the first ones."""
+        at = dict.fromkeys(self.across, 0)
+        for axis, number in self.numbers.items():
+            at[axis] = int(float(self.values.cell(number))) - axis.start
+        return at
+
+    def number(self, axis: Axis) -> str:
+        """Returns the name of the typed number by which one chooses along an axis; "1" where nothing is chosen."""
+        found = self.numbers.get(axis)
+        return names.defined_name(found.name) if found is not None else "1"
+
+    def rows(self, block: Block, member: int = 0) -> str:
+        """Returns the range of a whole row, from the first group's start column to the last one's Σ column."""
+        assert self.time is not None
+        place = self.layout.places[block]
+        lead = tuple(0 for axis in block.axes if axis in self.across)
+        row, _ = place.cell(block, (*lead, member)[: len(block.axes)])
+        groups = self.values.size(self.outer) if self.outer else 1
+        last = grid.start_column(groups - 1, self.values.size(self.time)) + self.values.size(self.time) + 2
+        return f"{grid.quoted(place.sheet)}!{grid.area(row, grid.GROUPS, row, last, fixed=True)}"
+
+    def formula(self, block: Block, column: Column, shift: int = 0, member: int = 0) -> str:
+        """Spells the number of a block in a column, without the sign =."""
+        if not block.axes:
+            return names.defined_name(block.name)
+        if self.time in block.axes and column.place:
+            place = f"{column.place}{shift:+}" if shift else column.place
+            return f"INDEX({self.rows(block, member)},1,{place})"
+        return self.picked(block, column.strip, column.at or {}, member)
+
+    def picked(self, block: Block, strip: Strip, at: Mapping[Axis, int], member: int = 0) -> str:
+        """Spells a number that has no place in time: of the chosen episode, of its group, or of a member that stands fast."""
+        live = [axis for axis in block.axes if axis in strip.cells]
+        fixed = strip.at | dict(at)
+        if live == [self.outer] and len(block.axes) == 1 and self.layout.places[block].groups:
+            return f"INDEX({self.rows(block)},1,{strip.sum_place})"
+
+        def address(chosen: Mapping[Axis, int]) -> str:
+            places = tuple(chosen.get(axis, fixed.get(axis, member)) for axis in block.axes)
+            return self.layout.address(block, places, fixed=True)
+
+        if not live:
+            return address({})
+        axis = live[0]
+        each = ",".join(address({axis: number}) for number in range(self.values.size(axis)))
+        return f"CHOOSE({strip.cells[axis]},{each})"
+
+    def place_of(self, column: Column) -> float:
+        """Returns the place of a column's token as delivered."""
+        assert column.at is not None
+        assert self.time is not None
+        episode = column.strip.at.get(self.outer, 0) if self.outer is not None else 0
+        return float(episode * self.stride * (self.outer is not None) + column.at[self.time] + 2)
+
+    def value(self, block: Block, column: Column, shift: int = 0, member: int = 0) -> float | str:
+        """Returns the number that stands there as delivered; "" where there is no token, 0 beyond the last one."""
+        if column.at is None:
+            return ""
+        at = column.strip.at | dict(column.at)
+        places = tuple(at.get(axis, member) + (shift if axis is self.time else 0) for axis in block.axes)
+        inside = all(place in span for place, span in zip(places, self.values.spans(block), strict=True))
+        return self.values.cell(block, *places) if inside else 0.0
+
+
+class ColumnMaker:
+    """Makes the columns of panels; `pen` writes below the page how they are found."""
+
+    def __init__(self, finder: Finder, pen: Pen, mask: Block | None, row: int):
+        self.finder, self.pen, self.mask, self.row = finder, pen, mask, row
+        self.values = finder.values
+        self.known: dict[str, float | str] = {}
+        self.listed = 0
+        self.group_row = 0
+
+    def widths(self, columns: Columns) -> list[int]:
+        """Returns how many columns each strip has."""
+        if columns.of == "members":
+            axis = self.axis(columns.axis)
+            return [min(columns.most, self.values.size(axis))]
+        if columns.of == "group":
+            groups, size = self.group_axes(columns)
+            block = self.response_numbers(columns)
+            most = columns.most
+            return [
+                max(
+                    1,
+                    min(
+                        most,
+                        max(self.length(int(float(self.values.cell(block, g, i))) - 1) for g in range(groups)),
+                    ),
+                )
+                for i in range(size)
+            ]
+        episodes = range(self.values.size(self.finder.outer) if self.finder.outer else 1)
+        if columns.of == "pair":
+            is_chosen = self.pair_blocks(columns)[1]
+            episodes = [n for n in episodes if float(self.values.cell(is_chosen, n)) == columns.member]  # type: ignore[assignment]
+        lengths = [self.length(n) for n in episodes]
+        return [max(1, min(columns.most, max(lengths)))]
+
+    def axis(self, letter: str) -> Axis:
+        """Finds an axis by its letter, the longest of them."""
+        known = [axis for axis in self.finder.layout.blueprint.sizes if axis.letter == letter]
+        return min(known, key=lambda axis: axis.start == 0)
+
+    def response_numbers(self, columns: Columns) -> Block:
+        """Returns the block that says which response stands at each place of a group."""
+        return next(block for block in self.finder.layout.places if block.name == columns.axis)
+
+    def group_axes(self, columns: Columns) -> tuple[int, int]:
+        """Returns how many groups there are, and how large they are."""
+        group, member = self.response_numbers(columns).axes
+        return self.values.size(group), self.values.size(member)
+
+    def length(self, episode: int) -> int:
+        """Counts the tokens of an episode that count."""
+        return len(self.counted(episode))
+
+    def counted(self, episode: int) -> list[int]:
+        """Returns the positions of an episode that count."""
+        time = self.finder.time
+        assert time is not None
+        spots = range(self.values.size(time))
+        if self.mask is None:
+            return list(spots)
+        lead = (episode,) if self.finder.outer else ()
+        return [t for t in spots if float(self.values.cell(self.mask, *lead, t)) == 1]
+
+    def made(self, columns: Columns, cells: list[list[int]]) -> list[Strip]:
+        """Makes the strips of a panel; cells: the columns of each."""
+        if columns.of == "members":
+            return [self.members(columns, cells[0])]
+        return [self.strip(columns, i, each) for i, each in enumerate(cells)]
+
+    def members(self, columns: Columns, cells: list[int]) -> Strip:
+        """Makes columns that are members of an axis, which stand fast."""
+        axis, strip = self.axis(columns.axis), Strip({})
+        strip.columns = [Column(cell, "", {axis: i}, strip) for i, cell in enumerate(cells)]
+        return strip
+
+    def strip(self, columns: Columns, number: int, cells: list[int]) -> Strip:
+        """Makes the columns of one episode, in four rows below the page: the place of each position, how many tokens there are
+        up to it, then for each column which token it shows, and the place of that one."""
+        finder, chosen = self.finder, self.finder.chosen()
+        episode, formula, at, extra = self.episode(columns, number, chosen)
+        strip, row = Strip(at), self.row
+        self.row += 4
+        top, total = grid.address(row, EPISODE, fixed=True), grid.address(row, TOTAL, fixed=True)
+        most, stride = grid.address(row, MOST, fixed=True), grid.address(row, STRIDE, fixed=True)
+        self.cell(row, EPISODE, formula, float(episode + 1))
+        self.pen.label(row, MOST, float(len(cells)), MADE)
+        self.pen.label(row, STRIDE, float(finder.stride), MADE)
+        begins = float(episode * finder.stride * (finder.outer is not None) + 2)
+        if finder.outer is not None:
+            strip.cells[finder.outer] = top
+            strip.sum_place = grid.address(row + 1, EPISODE, fixed=True)
+            self.cell(row + 1, EPISODE, f"{top}*{stride}-1", float((episode + 1) * finder.stride - 1))
+        strip.cells |= extra
+        positions = self.counted(episode)
+        start = f"({top}-1)*{stride}+2" if finder.outer is not None else "2"
+        spots, counts = self.positions(row, episode, start, begins)
+        self.cell(row, TOTAL, f"MAX({counts})", float(len(positions)))
+        mine = columns.of == "tokens" and finder.time in finder.numbers
+        here = len([t for t in positions if t <= chosen.get(finder.time, 0)]) if finder.time is not None else 0
+        first = max(1, min(len(positions) - len(cells) + 1, here - BEFORE)) if mine else 1
+        if mine and finder.time is not None:
+            found = f"INDEX({counts},1,{finder.number(finder.time)})"
+            self.cell(row, FIRST, f"MAX(1,MIN({total}-{most}+1,{found}-{BEFORE}))", float(first))
+        else:
+            self.pen.label(row, FIRST, 1.0, MADE)
+        for i, cell in enumerate(cells):
+            k = first + i
+            token = positions[k - 1] if k <= len(positions) else None
+            which = f"{grid.address(row + 2, cells[i - 1])}+1" if i else grid.address(row, FIRST, fixed=True)
+            self.cell(row + 2, cell, which, float(k))
+            own = grid.address(row + 2, cell)
+            place = begins + token if token is not None else ""
+            self.cell(row + 3, cell, f'IF({own}>{total},"",INDEX({spots},1,MATCH({own},{counts},0)))', place)
+            known = None if token is None or finder.time is None else {finder.time: token}
+            strip.columns.append(Column(cell, seen(row + 3, cell), known, strip))
+        strip.begins = grid.address(row, self.listed, fixed=True)
+        return strip
+
+    def positions(self, row: int, episode: int, start: str, begins: float) -> tuple[str, str]:
+        """Lists the places of all positions of an episode, and the tokens up to each; returns both ranges."""
+        finder, so_far = self.finder, 0
+        assert finder.time is not None
+        size, counted = self.values.size(finder.time), self.counted(episode)
+        for t in range(size):
+            column = self.listed + t
+            self.cell(row, column, f"{grid.address(row, column - 1)}+1" if t else start, begins + t)
+            here = grid.address(row, column)
+            one = f"INDEX({finder.rows(self.mask)},1,{here})" if self.mask is not None else "1"
+            so_far += t in counted
+            self.cell(row + 1, column, f"{grid.address(row + 1, column - 1)}+{one}" if t else f"0+{one}", float(so_far))
+        last = self.listed + size - 1
+        return grid.area(row, self.listed, row, last, fixed=True), grid.area(
+            row + 1, self.listed, row + 1, last, fixed=True
+        )
+
+    def again(self, strips: list[Strip], cells: list[list[int]]) -> list[Strip]:
+        """Makes the columns of another panel that shows the same tokens: their places stand once more, above these columns."""
+        made, row = list[Strip](), self.row
+        self.row += 1
+        for strip, own in zip(strips, cells, strict=True):
+            copy = Strip(strip.at, strip.cells, sum_place=strip.sum_place, begins=strip.begins)
+            for cell, column in zip(own, strip.columns, strict=True):
+                if column.place and cell != column.column:
+                    letters, _, number = column.place.partition("$")
+                    value = self.known[column.place]
+                    self.cell(row, cell, f"{letters}{number}", value)
+                    place = seen(row, cell)
+                else:
+                    place = column.place
+                copy.columns.append(Column(cell, place, column.at, copy))
+            made.append(copy)
+        return made
+
+    def cell(self, row: int, column: int, formula: str, value: float | str) -> None:
+        """Writes one number of how the page is made; one that reads nothing is no formula."""
+        self.known[seen(row, column)] = value
+        if formula.isdecimal():
+            self.pen.label(row, column, value, MADE)
+        else:
+            self.pen.live(row, column, f"={formula}", value, MADE)
+
+    def episode(
+        self, columns: Columns, number: int, chosen: Mapping[Axis, int]
+    ) -> tuple[int, str, dict[Axis, int], dict[Axis, str]]:
+        """Finds an episode: as delivered, as a formula of its number, the members it stands for, and the cells that say them."""
+        finder, outer = self.finder, self.finder.outer
+        if outer is None:
+            return 0, "1", {}, {}
+        mine = chosen[outer]
+        if columns.of == "tokens":
+            return mine, finder.number(outer), {outer: mine}, {}
+        if columns.of == "group":
+            return self.of_group(columns, number, mine)
+        return self.of_pair(columns, mine)
+
+    def of_group(self, columns: Columns, number: int, mine: int) -> tuple[int, str, dict[Axis, int], dict[Axis, str]]:
+        """Finds a response of the chosen one's group, in a list of the responses of all groups."""
+        finder, block = self.finder, self.response_numbers(columns)
+        groups, size = self.group_axes(columns)
+        assert finder.outer is not None
+        listed = [(g, i) for g in range(groups) for i in range(size)]
+        numbers = [int(float(self.values.cell(block, *each))) for each in listed]
+        group = listed[numbers.index(mine + 1)][0]
+        row = self.row
+        if number == 0:
+            self.group_row = row
+            self.row += 2
+            for j, each in enumerate(listed):
+                address = finder.layout.address(block, each, fixed=True)
+                self.cell(row, self.listed + j, address, float(numbers[j]))
+            self.pen.label(row, MOST, float(size), MADE)
+        row = self.group_row
+        area = grid.area(row, self.listed, row, self.listed + len(listed) - 1, fixed=True)
+        many, mine_at = grid.address(row, MOST, fixed=True), grid.address(row, EPISODE, fixed=True)
+        if number == 0:
+            found = f"MATCH({finder.number(finder.outer)},{area},0)"
+            self.cell(row, EPISODE, f"INT(({found}-1)/{many})+1", float(group + 1))
+        which = f"({mine_at}-1)*{many}+1" if number == 0 else f"{grid.address(row + 1, self.listed + number - 1)}+1"
+        self.cell(row + 1, self.listed + number, which, float(group * size + number + 1))
+        formula = f"INDEX({area},1,{grid.address(row + 1, self.listed + number, fixed=True)})"
+        episode = numbers[group * size + number] - 1
+        at = {finder.outer: episode, block.axes[0]: group, block.axes[1]: number}
+        return episode, formula, at, {block.axes[0]: mine_at}
+
+    def pair_blocks(self, columns: Columns) -> tuple[Block, Block]:
+        """Returns the blocks that say of a response its pair, and whether it is the chosen one."""
+        known = {block.name: block for block in self.finder.layout.places}
+        pair, is_chosen = (known[name] for name in columns.axis.split(" "))
+        return pair, is_chosen
+
+    def of_pair(self, columns: Columns, mine: int) -> tuple[int, str, dict[Axis, int], dict[Axis, str]]:
+        """Finds the chosen or the rejected response of the pair to which the chosen episode belongs."""
+        finder, outer = self.finder, self.finder.outer
+        assert outer is not None
+        pair, is_chosen = self.pair_blocks(columns)
+        keys = [
+            2 * float(self.values.cell(pair, n)) + float(self.values.cell(is_chosen, n))
+            for n in range(self.values.size(outer))
+        ]
+        row, self.row = self.row, self.row + 1
+        for n, key in enumerate(keys):
+            cells = (self.finder.layout.address(block, (n,), fixed=True) for block in (pair, is_chosen))
+            self.cell(row, self.listed + n, "2*{}+{}".format(*cells), key)
+        area = grid.area(row, self.listed, row, self.listed + len(keys) - 1, fixed=True)
+        picked = next((axis for axis in finder.numbers if axis not in finder.across), None)
+        if picked is not None:
+            wanted = 2.0 * (finder.chosen()[picked] + picked.start) + columns.member
+            formula = f"MATCH(2*{finder.number(picked)}+{columns.member},{area},0)"
+        else:
+            wanted = 2 * float(self.values.cell(pair, mine)) + columns.member
+            own = f"INDEX({area},1,{finder.number(outer)})"
+            formula = f"MATCH(2*INT({own}/2)+{columns.member},{area},0)"
+        episode = keys.index(wanted)
+        return episode, formula, {outer: episode}, {}
+
+
+def seen(row: int, column: int) -> str:
+    """Returns the address of a cell as the cells of its column see it: the row stands fast."""
+    return f"{grid.letters(column)}${row + 1}"
+
+
+def tokens_of(strips: list[Strip]) -> Iterator[Column]:
+    """Yields the columns of several strips."""
+    for strip in strips:
+        yield from strip.columns

@@ -1,0 +1,232 @@
+"""Draws One page: places panels, writes them, then the result as tiles, and what the marks mean.
+
+Rows of all panels lie on one grid, so that what feeds another panel stands in the same row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import accumulate
+
+from blueprint.page import grid, names
+from blueprint.page.layout import Layout, Link
+from blueprint.page.one_page import look
+from blueprint.page.one_page.canvas import DECIMALS, Sheet
+from blueprint.page.one_page.heads import HEAD, STRIPS, TITLE, PanelWriter
+from blueprint.page.one_page.panels import TOKENS_WIDE
+from blueprint.page.one_page.terms import Leaf, Term
+from blueprint.page.outline.one_page import Tile
+
+MOST_TILES = 4
+RESULT_WIDE, SIGN_WIDE = 210, 26
+"""Pixels of the result, and of a sign between two tiles, at least."""
+HOW = "how this page is made: places of the tokens, then whether each line is right from the digits that it shows"
+
+
+def lay_one_page(layout: Layout) -> None:
+    """Adds the sheet to a layout, if its blueprint has one."""
+    if layout.blueprint.one_page is not None:
+        layout.one_page = PageDrawer(layout, layout.blueprint.one_page).lay()
+
+
+class PageDrawer(PanelWriter):
+    """Draws the whole page."""
+
+    def lay(self) -> Sheet:
+        """Places panels, then rows, then writes."""
+        panels = [panel for panel in self.page.panels if self.holds(panel)]
+        for self.tokens_wide in TOKENS_WIDE:
+            self.panels = []
+            self.place_panels(panels)
+            if sum(self.sheet.widths) <= look.WIDEST:
+                break
+        several = any(len(placed.cells) > 1 for placed in self.panels)
+        self.tokens_row = STRIPS + several
+        rows = self.place_rows(self.tokens_row + 1)
+        bottom = max(rows, default=self.tokens_row) + 1
+        self.sheet.end = bottom + 4
+        self.maker.row, self.maker.listed = self.sheet.end + 2, len(self.sheet.widths) + 1
+        self.pen.label(
+            self.sheet.end + 1,
+            1,
+            "how this page is made: places of the tokens, then whether each line is right from the digits that it shows",
+            "one-page madename",
+        )
+        for placed in self.panels:
+            self.find_columns(placed)
+        self.checks_row = self.maker.row + 1
+        self.constants()
+        self.write_title()
+        for placed, start in zip(self.panels, self.starts, strict=True):
+            self.write_panel(placed, start)
+        self.choose_decimals()
+        self.sheet.lines = self.order
+        for line in self.order:
+            self.write_line(line)
+        self.write_tiles(bottom + 1)
+        self.write_key()
+        self.layout.body[names.ONE_PAGE] = self.tokens_row + 1
+        self.layout.end[names.ONE_PAGE] = self.checks_row + 1
+        heights = {TITLE: look.TITLE_HIGH, HEAD: look.HEAD_HIGH, bottom: look.SPACE_HIGH, bottom + 1: look.TILE_HIGH}
+        heights |= {bottom + 2: look.TILE_HIGH, bottom + 3: look.SMALL_HIGH}
+        self.sheet.heights = {row: heights.get(row, look.ROW_HIGH) for row in range(self.sheet.end)}
+        return self.sheet
+
+    def write_tiles(self, row: int) -> None:
+        """Writes the result and what adds up to it, each over some columns."""
+        result = self.layout.blueprint.result
+        tiles = [each for tile in self.page.tiles if self.can_tile(tile) for each in self.each_tile(tile)]
+        if result is None or result.axes:
+            return
+        edges = [0, *accumulate(self.sheet.widths)]
+        total = edges[-1]
+        share = max(RESULT_WIDE, min(300, int(total * 0.22)))
+        spans = [self.span(edges, edges[1], edges[1] + share)]
+        room = (total - edges[1] - share) / max(1, len(tiles) + 0.4 * bool(self.page.after))
+        for i in range(len(tiles)):
+            left = edges[1] + share + i * room
+            first, last = self.span(edges, left + 40, left + room)
+            first = max(first, spans[-1][1] + 2)
+            while edges[first] - edges[spans[-1][1] + 1] < SIGN_WIDE and first < last:
+                first += 1
+            spans.append((first, max(first, last)))
+        words = self.page.result
+        top, bottom = row, row + 1
+        left, right = spans[0]
+        style = "one-page result"
+        self.merge(top, left, bottom, right, f"{style} {words.replace(' ', '_')}")
+        self.live(
+            top,
+            left,
+            names.defined_name(result.name),
+            self.layout.values.cell(result),
+            f"result {words.replace(' ', '_')}",
+            repeats=True,
+        )
+        for tile, (left, right), before in zip(tiles, spans[1:], spans, strict=False):
+            sign = before[1] + 1
+            self.merge(top, sign, bottom, max(sign, left - 1), "one-page tilesign")
+            self.put(top, sign, tile.sign or "=", "tilesign")
+            self.merge(top, left, top, right, f"one-page tile {tile.model}")
+            self.merge(bottom, left, bottom, right, f"one-page tilewords {tile.model}")
+            formula, value = self.single(tile)
+            self.live(top, left, formula, value, f"tile {tile.model}")
+            self.tile_words(tile, bottom, left)
+        if self.page.after:
+            self.put(top, spans[-1][1] + 1, self.page.after, "tilesign")
+        for i, (sheet, text) in enumerate(self.ways()):
+            at = len(self.sheet.widths) - 1 - 2 * i
+            self.layout.links.append(
+                Link(names.ONE_PAGE, row + 2, at, f"{grid.quoted(sheet)}!A1", text, "one-page way")
+            )
+        if self.page.note:
+            self.put(row + 2, 1, self.page.note, "small")
+
+    def ways(self) -> list[tuple[str, str]]:
+        """Lists the sheets to which the page leads on, with the words of the links."""
+        walk = [(self.layout.finder[0], "→ Walk: choose another token")] if self.layout.finder else []
+        return [(self.layout.blueprint.sheets[0].title, "→ Start: every piece"), *walk]
+
+    def can_tile(self, tile: Tile) -> bool:
+        """Tells whether what a tile shows is there."""
+        reads = [tile.block] if tile.block else [name for _, name in Term(tile.value).leaves]
+        return all(name in self.blocks for name in reads)
+
+    def each_tile(self, tile: Tile) -> list[Tile]:
+        """Returns a tile for each group, or the tile itself."""
+        if not tile.groups:
+            return [tile]
+        groups, _ = self.maker.group_axes(self.page.columns[tile.groups])
+        kept = [
+            replace(tile, groups=f"{tile.groups} {g}", sign="+" if g else "=", words=tile.words.format(g + 1))
+            for g in range(groups)
+        ]
+        if groups <= MOST_TILES:
+            return kept
+        return []
+
+    def group_sum(self, tile: Tile) -> tuple[str, float]:
+        """Spells the sum of a block's numbers over the responses of a group, which stand in one row."""
+        name, g = tile.groups.split(" ")
+        responses, block = self.maker.response_numbers(self.page.columns[name]), self.blocks[tile.block]
+        size, time = self.layout.values.size(responses.axes[1]), self.finder.time
+        assert time is not None
+        last = self.layout.values.size(time) - 1
+        parts, total = [], 0.0
+        for i in range(size):
+            episode = int(float(self.layout.values.cell(responses, int(g), i))) - 1
+            ends = (self.layout.address(block, (episode, t), fixed=True) for t in (0, last))
+            first, final = ends
+            parts.append(f"SUM({first}:{final.rpartition('!')[2]})")
+            total += sum(float(self.layout.values.cell(block, episode, t)) for t in range(last + 1))
+        return "+".join(parts), total
+
+    def single(self, tile: Tile) -> tuple[str, float | str]:
+        """Spells the number of a tile."""
+        if tile.groups:
+            return self.group_sum(tile)
+        if tile.block and not self.blocks[tile.block].axes:
+            block = self.blocks[tile.block]
+            return names.defined_name(block.name), self.layout.values.cell(block)
+
+        def known(leaf: Leaf) -> float:
+            return float(self.layout.values.cell(self.blocks[leaf[1]]))
+
+        term = Term(tile.value)
+        return term.formula(lambda leaf: names.defined_name(self.blocks[leaf[1]].name)), term.value(known) + 0.0
+
+    def tile_words(self, tile: Tile, row: int, column: int) -> None:
+        """Writes the words of a tile, as a link to its rows."""
+        name = tile.block or next(name for _, name in Term(tile.value).leaves)
+        self.layout.links.append(
+            Link(
+                names.ONE_PAGE,
+                row,
+                column,
+                self.blocks[name],
+                tile.words or self.blocks[name].about.meaning,
+                f"one-page tilewords {tile.model}",
+            )
+        )
+
+    @staticmethod
+    def span(edges: list[int], left: float, right: float) -> tuple[int, int]:
+        """Returns the first and last column between two places in pixels."""
+        first = min(range(len(edges) - 1), key=lambda i: abs(edges[i] - left))
+        last = min(range(first, len(edges) - 1), key=lambda i: abs(edges[i + 1] - right))
+        return first, last
+
+    def write_key(self) -> None:
+        """Says what the marks mean, below the first panel where there is room: three on the left, three beside them."""
+        first = self.panels[0]
+        row = self.free[first.first] + 1
+        meanings = [
+            ("keywritten", "0.133", "the written token", any(m.framed for p in self.panels for m in p.panel.matrices)),
+            ("keyline", "= 0.5", "result of lines above", True),
+            (
+                "sign",
+                "↖",
+                "read one to the left",
+                any(line.row.back and line.choices == DECIMALS for line in self.order),
+            ),
+            ("keycounts", "0.362", "of two, the one that counts", any(line.row.fills for line in self.order)),
+            ("keyclipped", "✂1.204", "clipped: no gradient", any(line.row.clipped for line in self.order)),
+            ("keychosen", "very", "shown on Walk", self.layout.finder is not None),
+        ]
+        shown = [each[:3] for each in meanings if each[3]]
+        room = self.sheet.end - 4 - row
+        if room < 1:
+            return
+        halves = shown[: min(room, 3)], shown[min(room, 3) : 2 * min(room, 3)]
+        edges = [0, *accumulate(self.sheet.widths)]
+        tokens = [cell for cells in first.cells for cell in cells]
+        beside = min(tokens, key=lambda cell: abs(edges[cell] - edges[first.first] - 200))
+        if not first.weights:
+            halves = halves[1], halves[0]
+        for column, half in zip((first.first, beside), halves, strict=True):
+            room = edges[first.last + 1] - edges[column + 1]
+            if column != first.first and any(self.ruler(text, look.style("key")) > room for _, _, text in half):
+                continue
+            for i, (style, sample, text) in enumerate(half):
+                self.put(row + i, column, sample, style)
+                self.put(row + i, column + 1, text, "key")

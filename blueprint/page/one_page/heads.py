@@ -1,0 +1,212 @@
+"""Heads: the title with prompt and answer, the head of each panel, its tokens, and its matrices."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+from blueprint.language import Block
+from blueprint.page import grid, names
+from blueprint.page.layout import Link
+from blueprint.page.one_page import look
+from blueprint.page.one_page.canvas import Placed
+from blueprint.page.one_page.columns import Column
+from blueprint.page.one_page.lines import LineWriter
+from blueprint.page.outline.one_page import PageMatrix
+
+TITLE, HEAD, STRIPS = 0, 1, 2
+"""Rows of the title, of the heads of panels, and of what stands above several responses."""
+PROMPT = 6
+"""Tokens of a prompt that are shown, its last ones."""
+
+
+class PanelWriter(LineWriter):
+    """Writes panels."""
+
+    def write_title(self) -> None:
+        """Writes title, prompt, answer, the hint, and the result."""
+        self.put(TITLE, 1, self.page.title, "title")
+        last = len(self.sheet.widths) - 1
+        self.put(TITLE, last, self.page.hint, "hint")
+        prompt, first = self.first(self.page.prompt), self.panels[0].columns
+        if prompt is None or not first or first[0].at is None or self.finder.time is None:
+            return
+        start = first[0].strip.columns[0]
+        if not start.at:
+            return
+        said = self.write_prompt(prompt, start)
+        free = self.ruler(self.page.title, look.style("title"))
+        edges = [0, *accumulate(self.sheet.widths)]
+        anchor = next(i for i, edge in enumerate(edges) if edge >= edges[1] + free)
+        self.live(TITLE, anchor, *said, "prompt")
+        if len(self.panels) > 1 and self.page.columns[self.panels[0].panel.columns].of == "tokens":
+            words = self.first(self.page.words)
+            assert words is not None
+            answer = [str(self.finder.value(words, column)) for column in first]
+            heads = [grid.address(self.tokens_row, column.column) for column in first]
+            right = next(placed for placed in self.panels if placed.first > self.panels[0].last)
+            said = self.joined(heads, answer)
+            self.live(TITLE, right.first, *said, f"answer {self.panels[0].panel.model}")
+
+    def write_prompt(self, prompt: Block, start: Column) -> tuple[str, str]:
+        """Writes below the page the last tokens that were read before the first written one; returns the cell that joins them."""
+        row, time = self.checks_row, self.finder.time
+        self.checks_row += 2
+        assert time is not None
+        assert start.at is not None
+        words, shown = list[str](), list[str]()
+        for i in range(PROMPT):
+            column, back = self.maker.listed + i, PROMPT - 1 - i
+            place, after = grid.address(row, column), grid.address(row, column + 1)
+            at = start.at[time] - back
+            begins = self.finder.place_of(start) - back
+            self.live(row, column, f"{after}-1" if back else f"SUM({start.place})", begins, "made")
+            spelled = f'IF({place}<{start.strip.begins},"",INDEX({self.finder.rows(prompt)},1,{place})&"")'
+            shown.append(str(self.finder.value(prompt, start, -back)) if at >= 0 else "")
+            self.live(row + 1, column, spelled, shown[-1], "made")
+            words.append(grid.address(row + 1, column))
+        return self.joined(words, shown)
+
+    def joined(self, cells: list[str], words: list[str]) -> tuple[str, str]:
+        """Joins words by blanks, one after the other, so that none stands at an end; returns the last formula and what it says."""
+        row, so_far, said = self.checks_row, cells[0], words[0]
+        self.checks_row += 1
+        for i, (cell, word) in enumerate(zip(cells[1:], words[1:], strict=True)):
+            said = f"{said} {word}" if said and word else said or word
+            formula = f'{so_far}&IF(OR({so_far}="",{cell}=""),""," ")&{cell}'
+            self.live(row, self.maker.listed + i, formula, said, "made")
+            so_far = grid.address(row, self.maker.listed + i)
+        return so_far, said
+
+    def write_panel(self, placed: Placed, start: int) -> None:
+        """Writes the head of a panel, its tokens and matrices, and notes its lines."""
+        panel = placed.panel
+        head = start - 1 if panel.below else HEAD
+        letter = self.letter(placed)
+        for column in range(placed.first, placed.last + 1):
+            self.put(
+                head, column, f" {letter}   {panel.head}" if column == placed.first else None, f"head {panel.model}"
+            )
+        if not panel.below:
+            self.write_tokens(placed)
+        row = start
+        for matrix in panel.matrices:
+            if self.shows(matrix):
+                row = self.write_matrix(matrix, placed, row)
+        for i, text in enumerate(panel.aside):
+            self.put(start + i, placed.words, text, "words")
+        for title, rows in self.lines(panel):
+            if title:
+                for column in range(placed.first, placed.last + 1):
+                    self.put(row, column, title if column == placed.first else None, "section")
+                row += 1
+            for each in rows:
+                self.note_line(each, placed, row)
+                row += 1
+
+    def letter(self, placed: Placed) -> str:
+        """Returns the letter of a panel: those at the top come first, from left to right."""
+        order = sorted(self.panels, key=lambda each: each.panel.below)
+        return chr(ord("A") + next(i for i, each in enumerate(order) if each is placed))
+
+    def write_tokens(self, placed: Placed) -> None:
+        """Writes the token at the head of each column, in amber the one that Walk shows; above several responses, which."""
+        model, words = placed.panel.model, self.first(self.page.words)
+        style = f"token {model}{' small' if self.tokens_wide < look.NARROW_TOKEN else ''}"
+        if len(placed.strips) > 1:
+            for i, cells in enumerate(placed.cells):
+                title = placed.panel.heads[i] if i < len(placed.panel.heads) else f"response {i + 1}"
+                self.merge(STRIPS, cells[0], STRIPS, cells[-1], f"one-page strip {model}")
+                self.put(STRIPS, cells[0], title, f"strip {model}")
+        for column in placed.columns:
+            if column.place and words is not None:
+                formula = f'IF({column.place}="","",{self.finder.formula(words, column)})'
+                self.live(self.tokens_row, column.column, formula, self.finder.value(words, column), style)
+            elif not column.place and column.at:
+                self.write_member(placed, column, style)
+            self.mark_chosen(column)
+
+    def write_member(self, placed: Placed, column: Column, style: str) -> None:
+        """Writes at the head of a column which member of an axis it is: by its word, or its number."""
+        axis, member = next(iter((column.at or {}).items()))
+        own = self.blocks.get(self.page.columns[placed.panel.columns].words)
+        called = own if own is not None else self.layout.blueprint.names.get(axis)
+        if isinstance(called, Block):
+            address = self.layout.address(called, (member,), fixed=True)
+            word = str(self.layout.values.cell(called, member))
+            fits = self.ruler(word, look.style(style)) <= self.sheet.widths[column.column]
+            self.live(self.tokens_row, column.column, address, word, style if fits else f"{style} tiny")
+        else:
+            text = called.format(member + axis.start) if called else f"{axis.letter} {member + axis.start}"
+            self.put(self.tokens_row, column.column, text, style)
+
+    def mark_chosen(self, column: Column) -> None:
+        """Marks the head of a column where Walk shows it."""
+        numbers, condition = self.finder.numbers, ""
+        if column.place and self.finder.time in numbers:
+            condition = f"{column.place}={names.CHOSEN_PLACE}"
+        for axis, member in (column.at or {}).items():
+            if not column.place and axis in numbers:
+                condition = f"{self.finder.number(axis)}={member + axis.start}"
+        if condition:
+            at = (self.tokens_row, column.column, self.tokens_row, column.column)
+            self.mark(at, condition, "chosen", {"bg_color": look.CHOSEN, "font_color": look.INK})
+
+    def write_matrix(self, matrix: PageMatrix, placed: Placed, top: int) -> int:
+        """Writes a matrix and what stands at its left; returns the row below it."""
+        block, model = self.blocks[matrix.block], placed.panel.model
+        axis = block.axes[-1]
+        decimals = min(matrix.decimals, 2) if self.tokens_wide < look.NARROW_TOKEN else matrix.decimals
+        size, called = self.layout.values.size(axis), self.layout.blueprint.names.get(axis)
+        label = placed.first if placed.weights else placed.symbol
+        weights = self.blocks.get(matrix.weights)
+        for v in range(size):
+            row = top + v
+            if isinstance(called, Block) and (matrix.framed or weights is not None) and not placed.panel.tight:
+                self.live(
+                    row,
+                    label,
+                    self.layout.address(called, (v,), fixed=True),
+                    self.layout.values.cell(called, v),
+                    "member",
+                    repeats=True,
+                )
+            elif matrix.symbol and v == 0:  # its symbol leads to its rows
+                style = f"one-page caption {model}"
+                self.layout.links.append(Link(names.ONE_PAGE, row, placed.symbol, block, matrix.symbol, style))
+            elif v == 1:
+                self.put(row, placed.symbol, matrix.words, "hint")
+            for column in placed.columns:
+                number = self.finder.value(block, column, member=v)
+                spelled = self.finder.formula(block, column, member=v)
+                formula = f'IF({column.place}="","",{spelled})' if column.place else spelled
+                self.live(row, column.column, formula, number, f"matrix {model} {decimals}")
+            if weights is not None:
+                for j, cell in enumerate(placed.weights):
+                    self.live(
+                        row,
+                        cell,
+                        self.layout.address(weights, (j, v), fixed=True),
+                        self.layout.values.cell(weights, j, v),
+                        "weights",
+                        repeats=True,
+                    )
+        for cells in placed.cells:
+            corners = top, cells[0], top + size - 1, cells[-1]
+            first = grid.address(top, cells[0])
+            word = f"{grid.letters(cells[0])}${self.tokens_row + 1}"
+            if matrix.framed:
+                named = self.name_of(called, label, top, placed)
+                condition = f"AND(ISNUMBER({first}),EXACT({named},{word}))"
+                self.mark(corners, condition, f"written {model}", look.WRITTEN[model])
+                most = f"MAX({grid.area(*corners, fixed=True)})"
+                for step, dark in zip(look.STEPS, look.SHADES, strict=False):
+                    fill = {"bg_color": look.shade(look.STRONG[model], dark)}
+                    self.mark(corners, f"AND(ISNUMBER({first}),{first}>={step}*{most})", f"{model} {step}", fill)
+        return top + size
+
+    def name_of(self, called: object, label: int, top: int, placed: Placed) -> str:
+        """Spells the word of a matrix's first member, as a condition that goes on downwards reads it."""
+        if not placed.panel.tight or not isinstance(called, Block):
+            return f"${grid.letters(label)}{top + 1}"
+        sheet, _, cell = self.layout.address(called, (0,)).rpartition("!")
+        return f"{sheet}!${cell}"

@@ -1,0 +1,125 @@
+"""Lines: the arithmetic of a page, each with sign, symbol, numbers and words, and the marks on its numbers."""
+
+from __future__ import annotations
+
+from blueprint.page import digits, grid, names
+from blueprint.page.layout import Link
+from blueprint.page.one_page import look
+from blueprint.page.one_page.canvas import DECIMALS, LEAST_DECIMALS, NARROW_DECIMALS, Drawn, Placed
+from blueprint.page.one_page.claims import AGREES, ANOTHER, ROUNDED, SETTING, Claims
+from blueprint.page.one_page.columns import Column
+from blueprint.page.one_page.terms import Term
+from blueprint.page.outline.one_page import PageRow
+
+
+class LineWriter(Claims):
+    """Writes lines."""
+
+    def note_line(self, row: PageRow, placed: Placed, at: int) -> None:
+        """Notes a line with its numbers; decimals are chosen when all are known."""
+        cells = list[tuple[Column, int, float | str]]()
+        by_token = self.by_token(row)
+        for strip in placed.strips:
+            for column in strip.columns if by_token else strip.columns[:1]:
+                cells.append((column, column.column, self.number(row, column)))
+        block = self.blocks.get(row.block)
+        whole = block is not None and block.about.decimals == 0
+        narrow = by_token and self.sheet.widths[cells[0][1]] < look.TOKEN
+        least = LEAST_DECIMALS if self.tokens_wide < look.NARROW_TOKEN else NARROW_DECIMALS
+        choices = (0,) if whole else least if narrow else DECIMALS
+        line = Drawn(row, placed, at, choices[0], cells, choices)
+        self.drawn.setdefault(row.called, line)
+        self.order.append(line)
+
+    def write_line(self, line: Drawn) -> None:
+        """Writes a line: sign, symbol with a link to its rows, numbers, words."""
+        row, placed, at = line.row, line.panel, line.at
+        block = self.blocks.get(row.block)
+        result = bool(row.equals) if row.result is None else row.result
+        flag = " result" if result else ""
+        symbol = "" if placed.panel.tight else row.symbol or (block.about.symbol if block is not None else "")
+        if block is not None and symbol:
+            self.layout.links.append(
+                Link(names.ONE_PAGE, at, placed.symbol, block, symbol, f"one-page symbol {row.model}{flag}")
+            )
+        else:
+            self.put(at, placed.symbol, symbol, f"symbol {row.model}{flag}")
+        for i, (column, cell, value) in enumerate(line.cells):
+            goes_back = row.back and line.choices == DECIMALS and column is not column.strip.columns[0]
+            back = " back" if goes_back else ""
+            middle = "" if self.by_token(row) else " middle"
+            close = " close" if line.choices == NARROW_DECIMALS else ""
+            style = f"number {row.model} {line.decimals}{flag}{back}{middle}{close}"
+            if middle and len(column.strip.columns) > 1:
+                self.merge(at, cell, at, column.strip.columns[-1].column, f"one-page {style}")
+            self.live(at, cell, self.formula(row, column), value, style)
+            del i
+        self.write_words(line)
+        self.write_sign(line)
+        self.write_marks(line)
+        if row.arrow and placed.first > 1:
+            self.put(at, placed.first - 1, "→", "sign")
+
+    def write_words(self, line: Drawn) -> None:
+        """Writes the words beside a line; an expression of settings in them is live."""
+        text, at, column = line.row.words, line.at, line.panel.words
+        if "{" not in text:
+            if text:
+                self.put(at, column, text, "words")
+            return
+        formula, shown = [], []
+        for i, part in enumerate(text.replace("}", "{").split("{")):
+            if i % 2 == 0:
+                if part:
+                    formula.append('"' + part.replace('"', '""') + '"')
+                    shown.append(part)
+                continue
+            term = Term(part)
+            value = term.value(lambda leaf: float(self.layout.values.cell(self.blocks[leaf[1]])))
+            spelled = term.formula(lambda leaf: names.defined_name(self.blocks[leaf[1]].name))
+            formula.append(f"ROUND({spelled},{self.of(SETTING)})")
+            number = digits.half_up(value, SETTING)
+            shown.append(f"{number:f}" if number.is_finite() else str(value))
+        self.live(at, column, "&".join(formula), digits.Print("".join(shown)), "words")
+
+    def write_sign(self, line: Drawn) -> None:
+        """Writes the sign of a line; where it claims something, with the claim judged below."""
+        row, placed, at = line.row, line.panel, line.at
+        if not row.equals or not self.can_claim(line):
+            if row.sign and not row.equals:
+                self.put(at, placed.sign, row.sign, "sign")
+            return
+        made, judgements = self.checks_row, list[float]()
+        self.checks_row += 1
+        self.put(made, 1, row.called, "madename")
+        for i, (column, cell, value) in enumerate(line.cells):
+            judgements.append(self.judged(line, i))
+            self.live(made, cell, self.claim(line, i), judgements[-1], "made")
+            del column, value
+        area = grid.area(made, line.cells[0][1], made, line.cells[-1][1])
+        sign = row.sign or "="
+        near = "≈" if sign == "=" else f"{sign} ≈"
+        formula = f'CHOOSE(MAX({area})+1,"{sign}","{near}","…")'
+        said = {AGREES: sign, ROUNDED: near, ANOTHER: "…"}[max(judgements)]
+        self.live(at, placed.sign, formula, said, "sign")
+
+    def write_marks(self, line: Drawn) -> None:
+        """Writes what marks numbers of a line: the one that counts is filled, one that is a constant is clipped."""
+        counts: look.Properties = {"bg_color": look.COUNTS, "bold": True}
+        clipped = counts | {"font_color": look.CLIPPED, "num_format": look.snipped(line.decimals)}
+        for said, name, style in ((line.row.clipped, "clipped", clipped), (line.row.fills, "counts", counts)):
+            if said and all(read in self.blocks for _, read in Term(said).leaves):
+                self.mark_where(said, line, f"{name} {line.decimals}", style)
+
+    def mark_where(self, said: str, line: Drawn, name: str, style: look.Properties) -> None:
+        """Marks the numbers of a line where a comparison holds, or where a block is 1; below the page it is calculated."""
+        made, term = self.checks_row, Term(said)
+        self.checks_row += 1
+        self.put(made, 1, f"{line.row.called}: {said}", "madename")
+        for column, cell, _ in line.cells:
+            spelled = term.formula(self.raw(column))
+            is_one = f"1*({spelled})" if any(sign in said for sign in "<>") else spelled
+            value = 0.0 if column.at is None else term.value(self.known(column))
+            formula = f'IF({column.place}="",0,{is_one})' if column.place else is_one
+            self.live(made, cell, formula, value, "made")
+            self.mark((line.at, cell, line.at, cell), f"{grid.address(made, cell)}=1", f"mark {name}", style)

@@ -1,0 +1,120 @@
+"""Terms: the small expressions of a page's lines, `-kl_coef * kl.k1`, read once and spelled as a formula or computed."""
+
+import ast
+from collections.abc import Callable
+from math import exp, inf, log, nan, sqrt
+
+from blueprint.language import NotationError
+
+Number = float
+FUNCTIONS: dict[str, tuple[str, Callable[..., float]]] = {
+    "exp": ("EXP({0})", exp),
+    "ln": ("LN({0})", log),
+    "sqrt": ("SQRT({0})", sqrt),
+    "abs": ("ABS({0})", abs),
+    "min": ("MIN({0},{1})", min),
+    "max": ("MAX({0},{1})", max),
+    "clip": ("MIN(MAX({0},{1}),{2})", lambda x, low, high: min(max(x, low), high)),
+    "sigmoid": ("1/(1+EXP(-({0})))", lambda x: 1 / (1 + exp(-x))),
+}
+SIGNS: dict[type, tuple[str, Callable[[float, float], float]]] = {
+    ast.Add: ("+", lambda a, b: a + b),
+    ast.Sub: ("-", lambda a, b: a - b),
+    ast.Mult: ("*", lambda a, b: a * b),
+    ast.Div: ("/", lambda a, b: a / b),
+}
+COMPARED: dict[type, tuple[str, Callable[[float, float], bool]]] = {
+    ast.LtE: ("<=", lambda a, b: a <= b),
+    ast.GtE: (">=", lambda a, b: a >= b),
+    ast.Lt: ("<", lambda a, b: a < b),
+    ast.Gt: (">", lambda a, b: a > b),
+}
+Leaf = tuple[str, str]
+"""What an expression reads: "" or `next` or `sum`, and a name."""
+
+
+class Term:
+    """An expression. Raises NotationError for anything but numbers, names, + − * /, comparisons and the known functions."""
+
+    def __init__(self, text: str):
+        self.text = text
+        try:
+            self.tree = ast.parse(text, mode="eval").body
+        except SyntaxError as error:
+            raise NotationError(f"one page: “{text}” is no expression; write one such as -kl_coef * kl.k1") from error
+        self.leaves: list[Leaf] = []
+        self._visit(self.tree)
+
+    def _visit(self, node: ast.AST) -> None:
+        leaf = self._leaf(node)
+        if leaf:
+            self.leaves.append(leaf)
+            return
+        match node:
+            case ast.BinOp(left, op, right) if type(op) in SIGNS:
+                parts = [left, right]
+            case ast.UnaryOp(ast.USub(), operand):
+                parts = [operand]
+            case ast.Compare(left, [op], [right]) if type(op) in COMPARED:
+                parts = [left, right]
+            case ast.Call(ast.Name(name), parts) if name in FUNCTIONS:
+                pass
+            case ast.Constant(int() | float()):
+                parts = []
+            case _:
+                raise NotationError(
+                    f"one page: “{self.text}” holds {ast.unparse(node)}, which no line of a page can say"
+                )
+        for part in parts:
+            self._visit(part)
+
+    @staticmethod
+    def _leaf(node: ast.AST) -> Leaf | None:
+        """Returns the name that a node is: `gamma`, `kl.k1`, or `next(signal.values)`."""
+        match node:
+            case ast.Call(ast.Name("next" | "sum" as way), [ast.Name() | ast.Attribute() as inner]):
+                return way, ast.unparse(inner)
+            case ast.Name() | ast.Attribute():
+                return "", ast.unparse(node)
+        return None
+
+    def formula(self, spelled: Callable[[Leaf], str]) -> str:
+        """Spells it as a formula, each name as it is told."""
+        return self._formula(self.tree, spelled)
+
+    def _formula(self, node: ast.AST, spelled: Callable[[Leaf], str]) -> str:
+        if leaf := self._leaf(node):
+            return spelled(leaf)
+        match node:
+            case ast.BinOp(left, op, right):
+                return f"({self._formula(left, spelled)}{SIGNS[type(op)][0]}{self._formula(right, spelled)})"
+            case ast.UnaryOp(_, operand):
+                return f"(-{self._formula(operand, spelled)})"
+            case ast.Compare(left, [op], [right]):
+                return f"{self._formula(left, spelled)}{COMPARED[type(op)][0]}{self._formula(right, spelled)}"
+            case ast.Call(ast.Name(name), parts):
+                return FUNCTIONS[name][0].format(*(self._formula(part, spelled) for part in parts))
+        return ast.unparse(node)
+
+    def value(self, known: Callable[[Leaf], float]) -> float:
+        """Computes it; NaN where there is no such number, infinity where it is too large."""
+        try:
+            return float(self._value(self.tree, known))
+        except (ValueError, ZeroDivisionError):
+            return nan
+        except OverflowError:
+            return inf
+
+    def _value(self, node: ast.AST, known: Callable[[Leaf], float]) -> float:
+        if leaf := self._leaf(node):
+            return known(leaf)
+        match node:
+            case ast.BinOp(left, op, right):
+                return SIGNS[type(op)][1](self._value(left, known), self._value(right, known))
+            case ast.UnaryOp(_, operand):
+                return -self._value(operand, known)
+            case ast.Compare(left, [op], [right]):
+                return COMPARED[type(op)][1](self._value(left, known), self._value(right, known))
+            case ast.Call(ast.Name(name), parts):
+                return FUNCTIONS[name][1](*(self._value(part, known) for part in parts))
+        return float(ast.literal_eval(node))

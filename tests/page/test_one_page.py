@@ -1,0 +1,267 @@
+"""One page: every line that says "=" is right from the digits that are shown; it fits, follows Walk, and is live."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from decimal import ROUND_HALF_UP, Decimal
+from functools import cache
+from math import exp, log, sqrt
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import ironcalc
+import pytest
+from openpyxl import load_workbook
+
+from blueprint.book import Book
+from blueprint.inputs import load
+from blueprint.page.names import ONE_PAGE, defined_name
+from blueprint.page.one_page.canvas import Drawn
+from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.registry import kinds
+from tests.page.fits import clipped, shown
+
+BUILT_IN = [name for kind in kinds() for name in kind.built_in()]
+SMALL = (
+    "default",
+    "very-very-sleepy",
+    "sft",
+    "dpo",
+    "classic",
+    "kl-controller",
+    "optimum",
+    "reinforce",
+    "reward-batch",
+)
+FULL_SCREEN = 1346, 600
+"""Pixels of one screen of 1366 × 768 without the program's own rows."""
+MOST_WORDS = 10
+_ROOM = TemporaryDirectory()
+
+
+@cache
+def saved(name: str) -> tuple[Book, Path]:
+    """Returns a built-in book and its file, made once."""
+    book, path = Book(blueprint_of(load(name))), Path(_ROOM.name) / f"{name.replace('/', '-')}.xlsx"
+    book.save(path)
+    return book, path
+
+
+@cache
+def page_of(name: str) -> Any:
+    """Returns the sheet as a reader of files has it, with the values that the file holds."""
+    return load_workbook(saved(name)[1], data_only=True)[ONE_PAGE]
+
+
+def lines(name: str) -> list[Drawn]:
+    """Returns the lines of written arithmetic."""
+    page = saved(name)[0].layout.one_page
+    assert page is not None
+    return page.lines
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_it_is_the_first_tab_and_fits_on_one_screen_and_one_sheet_of_paper(name: str) -> None:
+    book, path = saved(name)
+    file, setup = load_workbook(path), book.layout.one_page
+    assert setup is not None
+    assert file.sheetnames[:2] == [ONE_PAGE, "Start"]
+    page = file[ONE_PAGE]
+    assert page.page_setup.orientation == "landscape"
+    assert (
+        page.sheet_properties.pageSetUpPr.fitToPage
+    )  # on one page: that is what is meant where no number of pages is said
+    assert {page.page_setup.fitToWidth, page.page_setup.fitToHeight} <= {None, 1}
+    assert sum(setup.heights.values()) <= FULL_SCREEN[1]
+    if name in SMALL or name == "grpo":
+        assert sum(setup.widths) <= FULL_SCREEN[0]
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_nothing_that_is_printed_is_cut(name: str) -> None:
+    book, path = saved(name)
+    assert book.layout.one_page is not None
+    end = book.layout.one_page.end
+    cut = [each for each in clipped(path) if each.sheet == ONE_PAGE and int(re.sub(r"\D", "", each.cell)) <= end]
+    assert cut == []
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_no_words_beside_a_line_are_more_than_ten(name: str) -> None:
+    for line in lines(name):
+        assert len(line.row.words.split()) <= MOST_WORDS, line.row.words
+
+
+def sign_of(name: str, line: Drawn) -> str:
+    """Returns the sign that stands at the left of a line."""
+    return str(page_of(name).cell(line.at + 1, line.panel.sign + 1).value or "")
+
+
+def number_in(name: str, line: Drawn, i: int) -> float | None:
+    """Returns the number that one reads in a cell of a line, None where it is empty."""
+    cell = page_of(name).cell(line.at + 1, line.cells[i][1] + 1)
+    if cell.value in (None, ""):
+        return None
+    return float(shown(cell).replace("−", "-").lstrip("↖ "))
+
+
+def recalculated(name: str, line: Drawn, i: int) -> float | None:
+    """Calculates what a line claims from the numbers that are displayed: of its own column, or of its whole strip."""
+    book, by_id = saved(name)[0], dict[str, Drawn]()
+    for each in lines(name):
+        by_id.setdefault(each.row.called, each)
+    column = line.cells[i][0]
+    strip, place = line.panel.strips.index(column.strip), column.strip.columns.index(column)
+
+    def read(called: str, whole: bool) -> list[float]:
+        if called not in by_id:
+            single = float(book.values.cell(book.blocks[called]))
+            return [rounded(single, 4)]
+        other = by_id[called]
+        theirs = other.panel.strips[min(strip, len(other.panel.strips) - 1)]
+        cells = [j for j, cell in enumerate(other.cells) if cell[0].strip is theirs]
+        found = [number_in(name, other, j) for j in (cells if whole else [cells[min(place, len(cells) - 1)]])]
+        return [each for each in found if each is not None]
+
+    code = re.sub(r"sum\(([\w.]+)\)", lambda m: repr(sum(read(m[1], True))), line.row.equals)
+    code = re.sub(
+        r"(?<![\w.])[A-Za-z_][\w.]*(?![\w.(])",
+        lambda m: f"({read(m[0], False)[0]!r})" if read(m[0], False) else "None",
+        code,
+    )
+    if "None" in code:
+        return None
+    known = {"exp": exp, "ln": log, "sqrt": sqrt, "min": min, "max": max}
+    known |= {"clip": lambda x, low, high: min(max(x, low), high), "sigmoid": lambda x: 1 / (1 + exp(-x))}
+    return float(eval(code, {"__builtins__": {}}, known))
+
+
+def rounded(value: float, decimals: int) -> float:
+    """Rounds half up, as one does by hand."""
+    return float(Decimal(f"{value:.15g}").quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP))
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_line_that_says_it_is_equal_is_right_on_a_pocket_calculator(name: str) -> None:
+    claims = 0
+    for line in lines(name):
+        sign = sign_of(name, line)
+        if not line.row.equals or not sign or "≈" in sign or sign == "…":
+            continue
+        for i in range(len(line.cells)):
+            ours = number_in(name, line, i)
+            theirs = recalculated(name, line, i) if ours is not None else None
+            if ours is None or theirs is None:
+                continue
+            assert rounded(theirs, line.decimals) == ours, f"{line.row.called}, column {i + 1}"
+            claims += 1
+    assert claims or name == "kl-controller"
+
+
+@pytest.mark.parametrize("name", ["default", "dpo", "classic", "optimum", "sft", "kl-controller", "reinforce"])
+def test_with_the_numbers_of_the_project_every_claim_holds(name: str) -> None:
+    assert [sign for line in lines(name) if (sign := sign_of(name, line)) == "…" or "≈" in sign] == []
+
+
+def test_a_claim_that_is_only_nearly_right_says_so_and_a_wrong_one_says_that_it_is_something_else(
+    tmp_path: Path,
+) -> None:
+    """γ of 0.905 is printed with fewer digits than it has in no line; a typed ratio of another convention is something else."""
+    path = tmp_path / "sleepy.xlsx"
+    Book(blueprint_of(load("very-very-sleepy"))).save(path)
+    page = load_workbook(path, data_only=True)[ONE_PAGE]
+    said = {str(cell.value) for row in page.iter_rows() for cell in row if cell.value is not None}
+    assert "…" in said  # its advantages are not whitened, so Â is no whitened A
+
+
+class Chosen:
+    """A saved workbook in ironcalc, on whose Walk one chooses."""
+
+    def __init__(self, path: Path):
+        self.model = ironcalc.load_from_xlsx(str(path))
+        self.sheets = [each["name"] for each in self.model.get_worksheets_properties()]
+        self.names = load_workbook(path).defined_names
+
+    def choose(self, **numbers: int) -> None:
+        """Types numbers of Walk by the names of their blocks."""
+        for name, number in numbers.items():
+            sheet, _, cell = self.names[name].attr_text.replace("$", "").rpartition("!")
+            column, row = re.fullmatch(r"([A-Z]+)(\d+)", cell).groups()  # type: ignore[union-attr]
+            self.model.set_user_input(self.sheets.index(sheet.strip("'")), int(row), ord(column) - 64, str(number))
+        self.model.evaluate()
+
+    def on_page(self, row: int, column: int) -> Any:
+        """Returns the value of a cell of the page, counted from 0."""
+        return self.model.get_cell_value(self.sheets.index(ONE_PAGE), row + 1, column + 1)
+
+
+@pytest.mark.parametrize("episode", [1, 2])
+def test_ppo_follows_the_episode_that_walk_shows(episode: int) -> None:
+    book, path = saved("default")
+    chosen = Chosen(path)
+    mask = book.blocks["mask"]
+    positions = [t for t in range(book.values.size(mask.axes[1])) if book.values.cell(mask, episode - 1, t) == 1]
+    chosen.choose(**{defined_name("walk.episode"): episode, defined_name("walk.decision"): positions[0] + 1})
+    for line in lines("default"):
+        if not line.row.block or not line.panel.strips:
+            continue
+        block = book.blocks[line.row.block]
+        for i, (_, column, _) in enumerate(line.cells):
+            value = chosen.on_page(line.at, column)
+            if i >= len(positions):
+                assert value in (None, ""), line.row.called
+            else:
+                assert value == pytest.approx(float(book.values.cell(block, episode - 1, positions[i])), abs=1e-9)
+
+
+def test_grpo_shows_the_group_of_the_response_that_walk_shows() -> None:
+    book, path = saved("grpo")
+    chosen, responses = Chosen(path), book.blocks["group.response"]
+    for group in range(3):
+        chosen.choose(**{defined_name("walk.episode"): int(float(book.values.cell(responses, group, 1)))})
+        line = next(each for each in lines("grpo") if each.row.block == "group.advantage")
+        found = [chosen.on_page(line.at, column) for _, column, _ in line.cells]
+        assert found == pytest.approx(
+            [float(book.values.cell(book.blocks["group.advantage"], group, i)) for i in range(4)]
+        )
+
+
+def test_dpo_shows_the_pair_that_walk_shows() -> None:
+    book, path = saved("dpo")
+    chosen = Chosen(path)
+    line = next(each for each in lines("dpo") if each.row.block == "policy.logp")
+    for pair in (1, 2, 3):
+        chosen.choose(**{defined_name("walk.pair"): pair})
+        found = chosen.on_page(line.at, line.cells[0][1])
+        assert found == pytest.approx(float(book.values.cell(book.blocks["chosen.logp"], pair - 1)))
+
+
+def test_a_number_that_is_typed_on_the_page_is_seen() -> None:
+    """A formula of the page that is overwritten is marked in the margin, as on any other sheet."""
+    path = saved("default")[1]
+    line = next(each for each in lines("default") if each.row.block == "rewards")
+    chosen = Chosen(path)
+    chosen.model.set_user_input(chosen.sheets.index(ONE_PAGE), line.at + 1, line.cells[0][1] + 1, "0.5")
+    chosen.model.evaluate()
+    assert chosen.on_page(line.at, 0) == "!"
+
+
+def test_colours_of_models_are_told_apart_by_letter_and_word_as_well() -> None:
+    """Every panel has a letter and a name in its head, whatever its colour."""
+    page = page_of("default")
+    heads = [str(cell.value).strip() for row in page.iter_rows(max_row=22) for cell in row if cell.value]
+    letters = [head[0] for head in heads if re.match(r"[A-E]   \S", head)]
+    assert sorted(letters) == ["A", "B", "C", "D", "E"]
+
+
+def test_nothing_is_used_that_other_programs_lose() -> None:
+    """No shapes, patterns, colour scales, rich texts or shrunken letters: each was lost by one program or another."""
+    with zipfile.ZipFile(saved("default")[1]) as archive:
+        sheet = archive.read("xl/worksheets/sheet1.xml").decode()
+        styles = archive.read("xl/styles.xml").decode()
+    assert "colorScale" not in sheet
+    assert "<drawing" not in sheet
+    assert "shrinkToFit" not in styles
+    assert not re.search(r'patternType="(?!none|solid|gray125)', styles)
