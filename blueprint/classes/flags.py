@@ -58,6 +58,9 @@ def _of_file(key: Key, handed: Handed) -> Iterator[Flag]:
         yield Flag(kind="tokens disagree", says=says, students=owners, files=names)
     if worked.edited:
         yield Flag(kind="locked cells edited", says=_listed("cells of", worked.edited), students=owners, files=names)
+    if worked.unreadable:
+        says = _listed("what stands there is no number in", worked.unreadable)
+        yield Flag(kind="no number", says=says, students=owners, files=names)
     if worked.constants:
         says = _listed("a number stands where a formula was asked for in", worked.constants)
         yield Flag(kind="pasted constant", says=says, students=owners, files=names)

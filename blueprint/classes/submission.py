@@ -10,12 +10,12 @@ from typing import NamedTuple
 from blueprint.classes.identity import TOKEN
 from blueprint.classes.key import Key, KeyBlank
 from blueprint.classes.locked import Lying, locked_in
+from blueprint.classes.number_meant import number_meant
 from blueprint.classes.package import Package, Shown
 from blueprint.page import archive, grid, parse_cell, refusals
 from blueprint.page.apart import recalculated_apart, slimmed
 from blueprint.page.formula_parts import cell_at
 from blueprint.page.read import ReadError
-from blueprint.quoting import quoted
 
 TOKEN_NAME, TOKEN_PROPERTY = "blueprint_token", "blueprint token"
 
@@ -112,25 +112,14 @@ def _stand(package: Package, blank: KeyBlank) -> list[tuple[str, str]]:
 
 
 def given_in(shown: Shown) -> Given:
-    """Returns the number that a student means: 0.5, 0,5, " 0.5 ", 50 %, a formula with its value."""
+    """Returns the number that a student means: 0.5, "0,5", "≈ 0.5 nats" (see `number_meant`), a formula with its value."""
     value, formula = shown
     if value is None or (isinstance(value, str) and not value.strip()):
         return Given(None, UNSAVED if formula is not None and value is None else "", formula)
     try:
-        return Given(_number_in(value), "", formula, isinstance(value, str))
+        return Given(number_meant(value) if isinstance(value, str) else parse_cell.number_in(value), "", formula, isinstance(value, str))
     except parse_cell.NoNumber as error:
         return Given(None, str(error), formula, True)
-
-
-def _number_in(value: object) -> float:
-    """Reads a number as `parse_cell.number_in` does; a percentage too, and a comma is always a decimal one."""
-    if not isinstance(value, str) or parse_cell.is_error(value):
-        return parse_cell.number_in(value)
-    if value.lstrip().startswith("="):
-        raise parse_cell.NoNumber(f"found the formula {quoted(value)} as text, which was never computed: type it anew")
-    if value.rstrip().endswith("%"):
-        return _number_in(value.rstrip()[:-1]) / 100
-    return parse_cell.number_in(value.replace(",", ".") if value.count(",") == 1 and "." not in value else value)
 
 
 def _recalculated(

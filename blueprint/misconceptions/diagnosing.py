@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from blueprint.misconceptions.shortened import shortened
 from blueprint.misconceptions.wrong import Wrong
 
 CHANCE = 0.05
@@ -35,7 +36,7 @@ def diagnose(
 
     given: a number for each cell of the blank, None for an empty one. wrong: its misconceptions, on the true values or on the
     student's own, the most specific first. rights: numbers that are right: the true ones, and those with errors carried
-    forward; a cell that has one of these is never wrong. decimals: those that the sheet shows. tolerance: what counts as
+    forward; a cell that has one of these, or one of too few digits, is never wrong; nor are zeros alone. decimals: those that the sheet shows. tolerance: what counts as
     right; without it half a unit of the last digit shown.
     """
     half = half_unit(decimals)
@@ -44,8 +45,9 @@ def diagnose(
         cell: number
         for cell, number in enumerate(given)
         if number is not None and not _one_of(number, right[cell], half if tolerance is None else tolerance)
+        and not any(shortened(number, each, decimals) for each in right[cell])
     }
-    if not off or not all(map(math.isfinite, off.values())):
+    if not any(off.values()) or not all(map(math.isfinite, off.values())):  # an empty cell of a program reads 0, too
         return None
     near = {cell: half if _copied(number, decimals) else EXACT * max(1.0, abs(number)) for cell, number in off.items()}
     fits = [each for each in wrong if all(_one_of(off[cell], [each.numbers[cell]], near[cell]) for cell in off)]

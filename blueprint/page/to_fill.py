@@ -12,7 +12,7 @@ from blueprint.page.layout import Layout, Link, Live, Pen, sheet_of_its_own
 
 HEADINGS = {
     "blank": 6, "stands at": 23, "symbol": 13, "what is asked": 36, "where": 20, "equation": 42, "title": 28,
-    "write": 9, "points": 7, "cells": 6, "filled in": 8, "so it is": 8,
+    "write": 9, "decimals": 9, "points": 7, "cells": 6, "filled in": 8, "so it is": 8,
 }  # fmt: skip
 """Of the table, each with its width in letters, from the second column on."""
 CHECKS = {"check": 8, "yours": 8, "verdict": 10}
@@ -99,11 +99,11 @@ def _row(row: int, blank: outline.Blank, pen: Pen) -> None:
     sheet, *_ = place = blanks.places_of(blank, pen.layout)[0]
     texts: dict[str, float | str] = {
         "symbol": blank.block.symbol, "what is asked": blank.block.about.meaning,
-        "where": cells_named(blank, pen.layout), "write": f"a {blank.asks}", "points": blank.weight,
+        "where": cells_named(blank, pen.layout), "write": f"a {blank.asks}", "decimals": blank.block.about.decimals, "points": blank.weight,
         "cells": len(blank.cells), "equation": _equation(blank, pen.layout), "title": blank.title,
     }  # fmt: skip
     for heading, text in texts.items():
-        style = "equation" if heading == "equation" else "number" if heading in ("points", "cells") else "name"
+        style = "equation" if heading == "equation" else "number" if heading in ("decimals", "points", "cells") else "name"
         pen.label(row, COLUMN[heading], text, style)
     pen.label(row, grid.SYMBOL, row - FIRST_ROW + 1, "count")
     address = f"{grid.quoted(sheet)}!{grid.address(*place[1:])}"
