@@ -11,6 +11,7 @@ from blueprint.classes.identity import TOKEN
 from blueprint.classes.key import Key, KeyBlank
 from blueprint.classes.locked import Lying, locked_in
 from blueprint.classes.number_meant import number_meant
+from blueprint.classes.open_document import OpenDocument, opened
 from blueprint.classes.package import Package, Shown
 from blueprint.page import archive, grid, parse_cell, refusals
 from blueprint.page.apart import recalculated_apart, slimmed
@@ -58,7 +59,7 @@ def read_submission(
     """
     tokens: dict[str, str] = {}
     try:
-        with closing(Package(path)) as package:
+        with closing(opened(path)) as package:
             tokens = tokens_in(package)
             package.refuse_hostile()
             if not wanted(tokens):
@@ -71,7 +72,7 @@ def read_submission(
         return Submission(tokens, refused=str(error).replace(str(path), "the file"))
 
 
-def tokens_in(package: Package) -> dict[str, str]:
+def tokens_in(package: Package | OpenDocument) -> dict[str, str]:
     """Returns the tokens of a file by the place where each stands; every place is lost by some program."""
     area = next(iter(package.areas(TOKEN_NAME) or ()), None)
     named = package.shown(area.sheet, grid.address(area.row, area.column)).value if area else None
@@ -89,12 +90,12 @@ def tokens_in(package: Package) -> dict[str, str]:
 UNSAVED = "a formula that was saved without its value"
 
 
-def _answer(package: Package, blank: KeyBlank) -> tuple[Given, ...]:
+def _answer(package: Package | OpenDocument, blank: KeyBlank) -> tuple[Given, ...]:
     """Reads the cells of a blank where its name says that they stand now, or else where they were."""
     return tuple(given_in(package.shown(sheet, address)) for sheet, address in _stand(package, blank))
 
 
-def _stand(package: Package, blank: KeyBlank) -> list[tuple[str, str]]:
+def _stand(package: Package | OpenDocument, blank: KeyBlank) -> list[tuple[str, str]]:
     """Returns sheet and address of each cell of a blank, by its name. Raises ReadError where some of them are gone."""
     delivered = [cell_at(address) for address in blank.addresses]
     name = f"blank_{blank.id[1:]}"
@@ -123,9 +124,11 @@ def given_in(shown: Shown) -> Given:
 
 
 def _recalculated(
-    package: Package, blanks: list[KeyBlank], answers: dict[str, tuple[Given, ...]]
+    package: Package | OpenDocument, blanks: list[KeyBlank], answers: dict[str, tuple[Given, ...]]
 ) -> dict[str, tuple[Given, ...]]:
     """Has formulas without a saved value computed, in a process apart. Raises ReadError where they come to nothing."""
+    if isinstance(package, OpenDocument):
+        raise ReadError("its formulas were saved without values: open it in LibreOffice, and save it once more")
     archive.check_archive(package.path)
     with TemporaryDirectory() as folder:
         try:
