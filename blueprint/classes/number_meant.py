@@ -13,7 +13,13 @@ _ABOUT = re.compile(r"(?:≈|≃|≅|~|∼|ca\.?|circa|approx\.?)\s*", re.IGNORE
 _UNIT = re.compile(r"\s*(?:nats?|tokens?)\.?$", re.IGNORECASE)
 """Units that say what every number of a worksheet is counted in; one in bits is another number."""
 _SIGN = {ord(each): "-" for each in "−–‐‑‒﹣－"} | {ord("＋"): "+"}
-_MARK = {ord(each): "." for each in "．٫"} | {ord("，"): ",", ord("％"): "%", ord("⁄"): "/", ord("∕"): "/", ord("／"): "/"}
+_MARK = {ord(each): "." for each in "．٫"} | {
+    ord("，"): ",",
+    ord("％"): "%",
+    ord("⁄"): "/",
+    ord("∕"): "/",
+    ord("／"): "/",
+}
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _POWER = re.compile(r"(?:(?P<times>[^*·×x⋅∙]+?)\s*[*·×x⋅∙]\s*)?10\s*(?:\^|\*\*)\s*\(?\s*(?P<power>[+-]?\d{1,3})\s*\)?")
 _HIGH = re.compile(r"(?<=10)\s*([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)")

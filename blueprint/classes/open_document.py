@@ -177,7 +177,9 @@ def _cells_in(row: Element) -> Iterator[tuple[int, Shown]]:
 def _times(node: Element, what: str) -> int:
     """Returns how often a row or a cell is repeated."""
     said = node.get(f"{_TABLE}number-{what}-repeated", "1")
-    require(said.isascii() and said.isdigit() and 0 < len(said) < 8, f"a cell of the file is repeated {quoted(said)} times")
+    require(
+        said.isascii() and said.isdigit() and 0 < len(said) < 8, f"a cell of the file is repeated {quoted(said)} times"
+    )
     return int(said)
 
 

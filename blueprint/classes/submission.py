@@ -118,7 +118,12 @@ def given_in(shown: Shown) -> Given:
     if value is None or (isinstance(value, str) and not value.strip()):
         return Given(None, UNSAVED if formula is not None and value is None else "", formula)
     try:
-        return Given(number_meant(value) if isinstance(value, str) else parse_cell.number_in(value), "", formula, isinstance(value, str))
+        return Given(
+            number_meant(value) if isinstance(value, str) else parse_cell.number_in(value),
+            "",
+            formula,
+            isinstance(value, str),
+        )
     except parse_cell.NoNumber as error:
         return Given(None, str(error), formula, True)
 

@@ -44,7 +44,8 @@ def diagnose(
     off = {
         cell: number
         for cell, number in enumerate(given)
-        if number is not None and not _one_of(number, right[cell], half if tolerance is None else tolerance)
+        if number is not None
+        and not _one_of(number, right[cell], half if tolerance is None else tolerance)
         and not any(shortened(number, each, decimals) for each in right[cell])
     }
     if not any(off.values()) or not all(map(math.isfinite, off.values())):  # an empty cell of a program reads 0, too
