@@ -47,8 +47,8 @@ def lines(result: Result, results: Results, answers: Answers | None) -> Iterator
         points: str | float = "" if mark.status == "excused" else round(mark.points * blank.weight, 4)
         yield Line(
             (
-                number, blank.words or blank.title, _where(blank), _numbers(mark.given), LOOKS[mark.status][0], points, blank.weight,
-                _why(mark, blank),
+                number, blank.words or blank.title, _where(blank), _numbers(mark.given), LOOKS[mark.status][0], points,
+                blank.weight, _why(mark, blank),
             ),
             mark.status,
             _numbers(answers[blank.id]) if answers else "",

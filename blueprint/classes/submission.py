@@ -118,14 +118,10 @@ def given_in(shown: Shown) -> Given:
     if value is None or (isinstance(value, str) and not value.strip()):
         return Given(None, UNSAVED if formula is not None and value is None else "", formula)
     try:
-        return Given(
-            number_meant(value) if isinstance(value, str) else parse_cell.number_in(value),
-            "",
-            formula,
-            isinstance(value, str),
-        )
+        number = number_meant(value) if isinstance(value, str) else parse_cell.number_in(value)
     except parse_cell.NoNumber as error:
         return Given(None, str(error), formula, True)
+    return Given(number, "", formula, isinstance(value, str))
 
 
 def _recalculated(

@@ -36,8 +36,8 @@ def diagnose(
 
     given: a number for each cell of the blank, None for an empty one. wrong: its misconceptions, on the true values or on the
     student's own, the most specific first. rights: numbers that are right: the true ones, and those with errors carried
-    forward; a cell that has one of these, or one of too few digits, is never wrong; nor are zeros alone. decimals: those that the sheet shows. tolerance: what counts as
-    right; without it half a unit of the last digit shown.
+    forward; a cell that has one of these, or one of too few digits, is never wrong; nor are zeros alone. decimals: those
+    that the sheet shows. tolerance: what counts as right; without it half a unit of the last digit shown.
     """
     half = half_unit(decimals)
     right = [[numbers[cell] for numbers in rights] for cell in range(len(given))]

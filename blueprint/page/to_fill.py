@@ -99,7 +99,8 @@ def _row(row: int, blank: outline.Blank, pen: Pen) -> None:
     sheet, *_ = place = blanks.places_of(blank, pen.layout)[0]
     texts: dict[str, float | str] = {
         "symbol": blank.block.symbol, "what is asked": blank.block.about.meaning,
-        "where": cells_named(blank, pen.layout.values), "write": f"a {blank.asks}", "decimals": blank.block.about.decimals, "points": blank.weight,
+        "where": cells_named(blank, pen.layout.values), "write": f"a {blank.asks}",
+        "decimals": blank.block.about.decimals, "points": blank.weight,
         "cells": len(blank.cells), "equation": _equation(blank, pen.layout), "title": blank.title,
     }  # fmt: skip
     for heading, text in texts.items():

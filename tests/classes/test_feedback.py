@@ -27,7 +27,7 @@ ASKED: list[Asked] = [
 
 @pytest.fixture(scope="module")
 def key() -> Key:
-    return key_of("default", ASKED, {"1": {}, "2": {"gamma.yours": 0.9}, "3": {"gamma.yours": 0.8}})
+    return key_of("default", ASKED, {"1": {}, "2": {"gamma.yours": 0.8}, "3": {"gamma.yours": 0.7}})
 
 
 def why(mark: Mark, hint: str = "") -> str:
