@@ -15,7 +15,9 @@ from blueprint.quoting import unquoted
 FEW = 5
 """Students who share the name of the one who saved their files; more of them sit at machines that belong to a room."""
 SHARED, MORE = 2, 4
-"""In how many blanks another's answers are no chance, and decimals beyond those shown that say so in a single one."""
+"""In how many cells another's answers are no chance, and decimals beyond those shown that say so in a single one."""
+FEWER = 3
+"""Significant digits that each of these has at least."""
 DIGITS = 4
 """Significant digits from which on it is no chance that two write the same wrong number."""
 PROGRAMS = frozenset({
@@ -119,24 +121,26 @@ def _same_numbers(key: Key, results: list[Result]) -> Iterator[Flag]:
 
 
 def _of_another(key: Key, results: list[Result]) -> Iterator[Flag]:
-    """Yields students whose wrong numbers are another's right ones: in full, or in as many blanks as cannot be chance."""
+    """Yields students whose wrong numbers are another's right ones: in full, or in so many cells that it is no chance."""
     shown, exact = _Answers(key, lambda blank: blank.decimals), _Answers(key, lambda blank: blank.decimals + MORE)
     for result in results:
-        alike, in_full = dict[str, set[str]](), set[str]()
+        alike, in_full = dict[str, list[str]](), set[str]()
         for blank, i, number in _wrong_numbers(result):
             in_full |= exact.whose(blank, i, number)
             for student in shown.whose(blank, i, number) - {result.student}:
-                alike.setdefault(student, set()).add(blank)
+                alike.setdefault(student, []).append(blank)
         for student, blanks in alike.items():
             if student in in_full or len(blanks) >= SHARED:
-                says = _listed(f"the right answers of {unquoted(student)} in", sorted(blanks))
+                says = _listed(f"the right answers of {unquoted(student)} in", dict.fromkeys(blanks))
                 yield Flag(kind="another's answers", says=says, students=[result.student, student])
 
 
 def _wrong_numbers(result: Result) -> Iterator[tuple[str, int, float]]:
     for blank, mark in result.marks.items():
         if mark.status == "wrong":
-            yield from ((blank, i, each) for i, each in enumerate(mark.given) if each is not None and _telling(each))
+            yield from (
+                (blank, i, each) for i, each in enumerate(mark.given) if each is not None and _telling(each, FEWER)
+            )
 
 
 class _Answers:
@@ -156,9 +160,9 @@ class _Answers:
         return found if len(found) <= FEW else set()
 
 
-def _telling(number: float) -> bool:
+def _telling(number: float, digits: int = DIGITS) -> bool:
     """Tells whether a number has so many digits that two do not write it by chance."""
-    return len(f"{abs(number):.9e}".partition("e")[0].replace(".", "").rstrip("0")) >= DIGITS
+    return len(f"{abs(number):.9e}".partition("e")[0].replace(".", "").rstrip("0")) >= digits
 
 
 def _saved_by_another(key: Key, handed: list[Handed]) -> Iterator[Flag]:
