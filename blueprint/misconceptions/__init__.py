@@ -28,11 +28,11 @@ from blueprint.misconceptions.rewriting import (
 )
 from blueprint.misconceptions.shortened import shortened
 from blueprint.misconceptions.shown import Arrays, Shown
-from blueprint.misconceptions.wrong import Rows, Wrong, misconceptions_of, wrong_values
+from blueprint.misconceptions.wrong import Rows, Wrong, further_values, misconceptions_of, wrong_values
 
 __all__ = [
     "Arrays", "Change", "Diagnosis", "Misconception", "Names", "Rewritten", "Rows", "Shown", "Wrong", "applied", "at",
-    "base_2", "becomes", "counting", "crossed", "diagnose", "equation", "half_unit", "halves", "instead", "minus_one",
+    "base_2", "becomes", "counting", "crossed", "diagnose", "equation", "further_values", "half_unit", "halves", "instead", "minus_one",
     "misconceptions_of", "of", "operand", "operation", "row", "shortened", "swapped", "times", "turned", "upside_down", "whole",
     "without", "wrong_values", "zero",
 ]  # fmt: skip

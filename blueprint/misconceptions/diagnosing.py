@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from statistics import median
 
 from blueprint.misconceptions.shortened import shortened
-from blueprint.misconceptions.wrong import Wrong
+from blueprint.misconceptions.wrong import Wrong, one_idea
 
 CHANCE = 0.05
 """How probable it may be at most that a number drawn from where the numbers of a row lie is one of its misconceptions'."""
+MOST_IDEAS = 3
+"""Different mistakes that are said of one number; where more give it, it tells nothing."""
 MORE_DIGITS = 4
 """Digits more than the sheet shows with which a number was computed, not copied: of these all have to agree."""
 EXACT = 1e-9
@@ -51,12 +53,27 @@ def diagnose(
     if not any(off.values()) or not all(map(math.isfinite, off.values())):  # an empty cell of a program reads 0, too
         return None
     near = {cell: half if _copied(number, decimals) else EXACT * max(1.0, abs(number)) for cell, number in off.items()}
-    fits = [each for each in wrong if all(_one_of(off[cell], [each.numbers[cell]], near[cell]) for cell in off)]
-    if not fits or _by_chance(wrong, right, near) > CHANCE:
+    for far in sorted({each.far for each in wrong}):
+        known = [each for each in wrong if each.far <= far]
+        fits = [each for each in known if all(_one_of(off[cell], [each.numbers[cell]], near[cell]) for cell in off)]
+        if _by_chance(known, right, near) > CHANCE:
+            return None
+        if fits:
+            return _said(fits)
+    return None
+
+
+def _said(fits: Sequence[Wrong]) -> Diagnosis | None:
+    """Says which mistake gives the numbers; of two or three that give them each, and of more none."""
+    ideas: list[Wrong] = []
+    for each in sorted(fits, key=lambda each: not each.written):
+        if not any(each.name == other.name or one_idea(each, other) for other in ideas):
+            ideas.append(each)
+    if len(ideas) > MOST_IDEAS:
         return None
-    first = min(fits, key=lambda each: not each.written)
-    others = dict.fromkeys(each.name for each in fits if each.name != first.name)
-    return Diagnosis(first.name, first.says, tuple(others))
+    says = " Or: ".join(each.says for each in ideas)
+    others = dict.fromkeys(each.name for each in fits if each.name != ideas[0].name)
+    return Diagnosis(ideas[0].name, says, tuple(others))
 
 
 def half_unit(decimals: int) -> float:

@@ -1,0 +1,261 @@
+"""What a row comes to when a mistake is made further up, and everything between is computed from it.
+
+A mistake is an array: the numbers that a row shows by it. It is put in place of the row's own, and the rows between are
+computed again. What is compiled for that is kept, so that a whole class is gone through quickly.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from blueprint.language import Array, Block, NotationError, Step, Values, again, fill, schedule
+from blueprint.misconceptions.evaluating import Cells, Rewritten, WrongRow
+from blueprint.misconceptions.relatives import Relatives, is_setting
+from blueprint.misconceptions.units import in_other_units
+
+FARTHEST = 2
+"""Steps up to which a mistake is looked for; that a row only repeats another, or sums it, is no step."""
+MOST_BETWEEN = 20
+"""Rows that are computed again for a mistake further up; more are a whole rollout."""
+SETTINGS = 6
+"""Settings nearest to a row that may be exchanged with each other throughout."""
+Arrays = Mapping[Block, Array]
+Made = Callable[["Bench"], Mapping[Block, Array] | None]
+"""The arrays that rows show by a mistake; None where there are none."""
+
+
+class Bench:
+    """Computes rows of one workbook again and again, on the numbers of one student after the other."""
+
+    def __init__(self, sizes: Mapping[object, int]):
+        self._values = Values(sizes, beyond=True)  # type: ignore[arg-type]
+        self._compiled: dict[object, object] = {}
+        self.base: Values = self._values
+
+    def take(self, values: Values) -> None:
+        """Takes a student's numbers."""
+        self.base = values
+
+    def computed(self, steps: tuple[Step, ...], anew: frozenset[Block], wrong: Arrays) -> Values:
+        """Computes some rows anew while others show something else."""
+        values = self._values
+        values.arrays = {block: array for block, array in self.base.arrays.items() if block not in anew}
+        values.arrays.update(wrong)
+        fill(steps, values, self._compiled)  # type: ignore[arg-type]
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class Upstream:
+    """A row under a mistake that was made further up.
+
+    far: how far: 0 for what is next to the row's own step. made: what the rows with the mistake show.
+    path, steps: the rows between, this one among them, and the order in which they are computed.
+    """
+
+    name: str
+    says: str
+    block: Block
+    far: int
+    made: Made
+    path: frozenset[Block]
+    steps: tuple[Step, ...]
+
+    def numbers(self, cells: Cells, bench: Bench) -> list[float] | None:
+        """Returns what cells come to."""
+        wrong = self.made(bench)
+        if wrong is None:
+            return None
+        values = bench.computed(self.steps, self.path, wrong) if self.path else None
+        found = values.arrays[self.block] if values else wrong[self.block]
+        before = [bench.base.before(self.block, axis) for axis in self.block.axes]
+        return [float(found[tuple(place + b for place, b in zip(cell, before, strict=True))]) for cell in cells]
+
+
+class Beyond:
+    """The mistakes that can be made further up than in a row's own equation; made once for all variants of a workbook."""
+
+    def __init__(self, relatives: Relatives, wrong: Callable[[Block], Sequence[WrongRow]]):
+        self.relatives, self._wrong = relatives, wrong
+        self.bench = Bench(relatives.blueprint.sizes)
+        self._known: dict[Block, tuple[Upstream, ...]] = {}
+
+    def of(self, block: Block) -> tuple[Upstream, ...]:
+        """Returns the mistakes further up that reach a row, the nearest first."""
+        if block not in self._known:
+            self._known[block] = tuple(sorted(self._found(block), key=lambda each: each.far))
+        return self._known[block]
+
+    def _found(self, block: Block) -> Iterator[Upstream]:
+        yield from self._own(block)
+        near = {each: far for each, far in self.relatives.near(block, FARTHEST).items() if not each.link}
+        for each, far in near.items():
+            if is_setting(each):
+                continue
+            twins = self.relatives.twins(each, near)
+            paths = self._path([each], block), self._path([each, *twins], block)
+            for name, says, made, together in self._mistakes(each, far, twins):
+                path, steps = paths[together]
+                if path:
+                    yield Upstream(name, says, block, far + 1, made, path, steps)
+        yield from self._settings(block)
+
+    def _own(self, block: Block) -> Iterator[Upstream]:
+        """Yields what the row itself shows if another row, or another unit, stands there."""
+        kin = self.relatives
+        others = dict.fromkeys([*kin.alike(block), *kin.made_of(block, FARTHEST), *kin.makes(block)])
+        for other in others:
+            says = f"This is {told(other)}, not {told(block)}."
+            yield Upstream(f"instead-{other.name}", says, block, 0, _shows(block, other), frozenset(), ())
+        for name, says, change in (*in_other_units(block, kin), *along_axes(block)):
+            yield Upstream(name, says, block, 0, _changed(block, change), frozenset(), ())
+
+    def _path(self, above: Sequence[Block], block: Block) -> tuple[frozenset[Block], tuple[Step, ...]]:
+        shown = set(above)
+        path = [each for each in self.relatives.between(above, block) if each not in shown]
+        try:
+            return (frozenset(path), schedule(path)) if len(path) <= MOST_BETWEEN else (frozenset(), ())
+        except NotationError:
+            return frozenset(), ()
+
+    def _mistakes(self, block: Block, far: int, twins: list[Block]) -> Iterator[tuple[str, str, Made, bool]]:
+        """Yields the mistakes in a row further up: name, sentence, what is shown, and whether in all its twins."""
+        where = f"In {told(block)}: "
+        others = [self._wrong(twin) for twin in twins]
+        for i, row in enumerate(self._wrong(block)):
+            if far and not row.written:
+                continue
+            alike = [each[i] for each in others if len(each) == len(self._wrong(block))]
+            if made := _made(row):
+                yield row.name, f"{where}{row.says}", made, False
+                makes = [each for each in map(_made, alike) if each]
+                if makes and len(makes) == len(twins):
+                    yield row.name, f"{where}{row.says}", _all([made, *makes]), True
+        kin = self.relatives
+        for other in dict.fromkeys([*kin.alike(block), *kin.made_of(block), *kin.makes(block)]):
+            yield f"instead-{other.name}", f"{told(other)} stands where {told(block)} should.", _shows(block, other), False
+        for name, says, change in (*in_other_units(block, kin), *(along_axes(block) if not far else ())):
+            yield name, f"{where}{says}", _changed(block, change), False
+
+    def _settings(self, block: Block) -> Iterator[Upstream]:
+        """Yields what a row comes to with two settings exchanged in every equation, or one of them left out of all."""
+        near = self.relatives.near(block, FARTHEST)
+        read = [each for each in near if is_setting(each) and not each.limit][:SETTINGS]
+        for i, one in enumerate(read):
+            for other in read[:i]:
+                says = f"{told(one)} and {told(other)} are exchanged throughout."
+                exchanged = _exchanged(one, other)
+                path, steps = self._path([one, other], block)
+                if not path:
+                    continue
+                yield Upstream(f"swapped-{one.name}-{other.name}", says, block, near[one] + 1, exchanged, path, steps)
+
+
+def told(block: Block) -> str:
+    """Names a row: its symbol, and what it is."""
+    return f"{block.symbol} ({block.about.meaning})" if block.about.meaning else block.symbol
+
+
+def _shows(block: Block, other: Block) -> Made:
+    def made(bench: Bench) -> Arrays | None:
+        array = bench.base.arrays[block].copy()
+        cut = _inner(bench.base, block)
+        array[cut] = bench.base[other]
+        return {block: array}
+
+    return made
+
+
+def _changed(block: Block, change: Callable[[Array], Array]) -> Made:
+    def made(bench: Bench) -> Arrays | None:
+        array = bench.base.arrays[block].astype(float)
+        cut = _inner(bench.base, block)
+        with np.errstate(all="ignore"):
+            array[cut] = change(array[cut])
+        return {block: array}
+
+    return made
+
+
+def _inner(values: Values, block: Block) -> tuple[slice, ...]:
+    """Returns where the cells of a row lie in its array, without its edges."""
+    begins = (values.before(block, axis) for axis in block.axes)
+    return tuple(slice(begin, begin + values.size(axis)) for begin, axis in zip(begins, block.axes, strict=True))
+
+
+def _exchanged(one: Block, other: Block) -> Made:
+    def made(bench: Bench) -> Arrays | None:
+        arrays = bench.base.arrays
+        return {one: arrays[other], other: arrays[one]}
+
+    return made
+
+
+def _all(makes: Sequence[Made]) -> Made:
+    def made(bench: Bench) -> Arrays | None:
+        found: dict[Block, Array] = {}
+        for each in makes:
+            arrays = each(bench)
+            if arrays is None:
+                return None
+            found |= arrays
+        return found
+
+    return made
+
+
+def _made(row: WrongRow) -> Made | None:
+    """Returns what a row shows by another equation; None of a mistake that is none of an equation."""
+    if not isinstance(row, Rewritten):
+        return None
+    return _Again(row)
+
+
+class _Again:
+    """A row with another equation, computed from the others; throughout, where it is a recursion."""
+
+    def __init__(self, row: Rewritten):
+        self.row = row
+
+    @cached_property
+    def _copy(self) -> tuple[Block, tuple[Step, ...], frozenset[Block]] | None:
+        circle = self.row.circle or (self.row.block,)
+        try:
+            copies = again(circle, {}, equations=self.row.instead)
+            own = [copies[each] for each in circle]
+            return copies[self.row.block], schedule(own), frozenset(own)
+        except (NotationError, KeyError):
+            return None
+
+    def __call__(self, bench: Bench) -> Arrays | None:
+        """Computes it on the student's numbers."""
+        if self._copy is None:
+            return None
+        copy, steps, own = self._copy
+        try:
+            return {self.row.block: bench.computed(steps, own, {}).arrays[copy]}
+        except (NotationError, IndexError, ValueError, KeyError):
+            return None
+
+
+def along_axes(block: Block) -> Iterator[tuple[str, str, Callable[[Array], Array]]]:
+    """Yields what stands in every cell if a row is summed, or averaged, along an axis of its own, or is read a place off."""
+    for place, axis in enumerate(block.axes):
+        yield (
+            f"sum-over-{axis.letter}",
+            f"It is summed over all {axis.meaning}s.",
+            lambda array, place=place: np.broadcast_to(array.sum(axis=place, keepdims=True), array.shape),
+        )
+        yield (
+            f"mean-over-{axis.letter}",
+            f"It is averaged over all {axis.meaning}s.",
+            lambda array, place=place: np.broadcast_to(array.mean(axis=place, keepdims=True), array.shape),
+        )
+        for by, where in ((1, "after"), (-1, "before")):
+            yield (
+                f"{axis.meaning}-{where}".replace(" ", "-"),
+                f"It is read at the {axis.meaning} {where}.",
+                lambda array, place=place, by=by: np.roll(array, -by, axis=place),
+            )
