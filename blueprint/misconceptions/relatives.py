@@ -12,6 +12,7 @@ import numpy as np
 from blueprint.language import Array, Block, Constant, Expr, Op, Reduce, Ref, Values, compute, walk
 from blueprint.language.trees import children, free_axes
 from blueprint.language.vectorise import compiled
+from blueprint.misconceptions.parts import is_setting
 from blueprint.page.outline import Blueprint, blocks_on
 
 ASIDE = frozenset({"Checks", "Charts", "Walk", "Start", "First hour", "Presets"})
@@ -160,6 +161,10 @@ class Relatives:
         )
         return [*found]
 
+    def namesakes(self, block: Block) -> list[Block]:
+        """Returns the rows of the same name at another model."""
+        return [each for each in self._comparable(block) if "." in block.name and _leaf(each) == _leaf(block)]
+
     def _comparable(self, block: Block) -> Iterator[Block]:
         """Yields the rows that could stand in place of a row: of the same axes, with numbers like its own."""
         for other in self.blocks:
@@ -210,12 +215,6 @@ def _leaf(block: Block) -> str:
 def _is_bound(block: Block) -> bool:
     """Tells whether a number is a setting, or one of its bounds."""
     return is_setting(block) or _leaf(block) in ("low", "high", "outside", "preset", "yours", "number")
-
-
-def is_setting(block: Block) -> bool:
-    """Tells whether a number is typed, or chosen between typed ones."""
-    chosen = (isinstance(node, Op) and node.name == "filled" for d in block.definitions for node in walk(d.expr))
-    return not block.axes and not block.text and (block.typed or any(chosen))
 
 
 def _aggregates(block: Block) -> bool:

@@ -53,7 +53,8 @@ def _is_logarithm(expr: Expr, kin: Relatives, deep: int) -> bool:
 
 
 def _raises(expr: Expr) -> bool:
-    return isinstance(expr, Op) and (expr.name == "exp" or any(map(_raises, expr.args)))
+    """Tells whether an exponential is added: what it is added to is no logarithm any more, as in k3."""
+    return isinstance(expr, Op) and expr.name != "log" and (expr.name == "exp" or any(map(_raises, expr.args)))
 
 
 def _is_square(expr: Expr) -> bool:

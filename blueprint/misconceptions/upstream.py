@@ -15,8 +15,9 @@ from blueprint.misconceptions.evaluating import Cells, Rewritten, WrongRow
 from blueprint.misconceptions.relatives import Relatives, is_setting
 from blueprint.misconceptions.units import in_other_units
 
-FARTHEST = 2
-"""Steps up to which a mistake is looked for; that a row only repeats another, or sums it, is no step."""
+FARTHEST, NEAREST = 3, 1
+"""Steps up to which a mistake is looked for; that a row only repeats another, or sums it, is no step. Up to the nearest one every
+mistake that follows from an equation, farther up those that somebody wrote down, and a row that is taken for another."""
 MOST_BETWEEN = 20
 """Rows that are computed again for a mistake further up; more are a whole rollout."""
 SETTINGS = 6
@@ -99,13 +100,13 @@ class Beyond:
             for name, says, made, together in self._mistakes(each, far, twins):
                 path, steps = paths[together]
                 if path:
-                    yield Upstream(name, says, block, far + 1, made, path, steps)
+                    yield Upstream(name, says, block, far, made, path, steps)
         yield from self._settings(block)
 
     def _own(self, block: Block) -> Iterator[Upstream]:
         """Yields what the row itself shows if another row, or another unit, stands there."""
         kin = self.relatives
-        others = dict.fromkeys([*kin.alike(block), *kin.made_of(block, FARTHEST), *kin.makes(block)])
+        others = dict.fromkeys([*kin.alike(block), *kin.made_of(block, 2), *kin.makes(block)])
         for other in others:
             says = f"This is {told(other)}, not {told(block)}."
             yield Upstream(f"instead-{other.name}", says, block, 0, _shows(block, other), frozenset(), ())
@@ -123,21 +124,26 @@ class Beyond:
     def _mistakes(self, block: Block, far: int, twins: list[Block]) -> Iterator[tuple[str, str, Made, bool]]:
         """Yields the mistakes in a row further up: name, sentence, what is shown, and whether in all its twins."""
         where = f"In {told(block)}: "
-        others = [self._wrong(twin) for twin in twins]
+        at_twins = [self._wrong(twin) for twin in twins]
         for i, row in enumerate(self._wrong(block)):
-            if far and not row.written:
+            if far > NEAREST and not row.written:
                 continue
-            alike = [each[i] for each in others if len(each) == len(self._wrong(block))]
+            alike = [each[i] for each in at_twins if len(each) == len(self._wrong(block))]
             if made := _made(row):
                 yield row.name, f"{where}{row.says}", made, False
                 makes = [each for each in map(_made, alike) if each]
                 if makes and len(makes) == len(twins):
                     yield row.name, f"{where}{row.says}", _all([made, *makes]), True
         kin = self.relatives
-        for other in dict.fromkeys([*kin.alike(block), *kin.made_of(block), *kin.makes(block)]):
+        if kin.is_count(block):
+            yield from ((name, f"{where}{says}", _changed(block, change), False) for name, says, change in ends(block))
+            return
+        others = [*kin.alike(block), *kin.made_of(block), *kin.makes(block)] if far < FARTHEST else kin.namesakes(block)
+        for other in dict.fromkeys(others):
             yield f"instead-{other.name}", f"{told(other)} stands where {told(block)} should.", _shows(block, other), False
-        for name, says, change in (*in_other_units(block, kin), *(along_axes(block) if not far else ())):
-            yield name, f"{where}{says}", _changed(block, change), False
+        if far <= NEAREST:
+            for name, says, change in (*in_other_units(block, kin), *along_axes(block)):
+                yield name, f"{where}{says}", _changed(block, change), False
 
     def _settings(self, block: Block) -> Iterator[Upstream]:
         """Yields what a row comes to with two settings exchanged in every equation, or one of them left out of all."""
@@ -150,7 +156,7 @@ class Beyond:
                 path, steps = self._path([one, other], block)
                 if not path:
                     continue
-                yield Upstream(f"swapped-{one.name}-{other.name}", says, block, near[one] + 1, exchanged, path, steps)
+                yield Upstream(f"swapped-{one.name}-{other.name}", says, block, near[one], exchanged, path, steps)
 
 
 def told(block: Block) -> str:
@@ -259,3 +265,20 @@ def along_axes(block: Block) -> Iterator[tuple[str, str, Callable[[Array], Array
                 f"It is read at the {axis.meaning} {where}.",
                 lambda array, place=place, by=by: np.roll(array, -by, axis=place),
             )
+
+
+def ends(block: Block) -> Iterator[tuple[str, str, Callable[[Array], Array]]]:
+    """Yields what a mask is if the first or the last place that it counts is left out, along its last axis."""
+    if block.axes:
+        what = block.axes[-1].meaning
+        yield "first-left-out", f"The first {what} that counts is left out.", lambda array: _without(array, 0)
+        yield "last-left-out", f"The last {what} that counts is left out.", lambda array: _without(array, -1)
+
+
+def _without(array: Array, which: int) -> Array:
+    found = array.copy()
+    for at in np.ndindex(*array.shape[:-1]):
+        places = np.flatnonzero(array[at])
+        if len(places):
+            found[(*at, places[which])] = 0
+    return found
