@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from statistics import median
 
 from blueprint.misconceptions.shortened import shortened
-from blueprint.misconceptions.wrong import Wrong, one_idea
+from blueprint.misconceptions.upstream import INSTEAD
+from blueprint.misconceptions.wrong import PLAIN, Wrong, one_idea
 
-CHANCE = 0.05
+CHANCE = 0.03
 """How probable it may be at most that a number drawn from where the numbers of a row lie is one of its misconceptions'."""
-MOST_IDEAS = 3
-"""Different mistakes that are said of one number; where more give it, it tells nothing."""
+MOST_IDEAS, MOST_ALIKE = 3, 6
+"""Different mistakes that are said of one number, and how many may give it; where more do, it tells nothing."""
+MORE_GIVE_IT = "another, since more mistakes give this number."
 MORE_DIGITS = 4
 """Digits more than the sheet shows with which a number was computed, not copied: of these all have to agree."""
 EXACT = 1e-9
@@ -58,6 +60,8 @@ def diagnose(
         fits = [each for each in known if all(_one_of(off[cell], [each.numbers[cell]], near[cell]) for cell in off)]
         if _by_chance(known, right, near) > CHANCE:
             return None
+        if set(off.values()) <= PLAIN:
+            fits = [each for each in fits if each.written]
         if fits:
             return _said(fits)
     return None
@@ -66,12 +70,13 @@ def diagnose(
 def _said(fits: Sequence[Wrong]) -> Diagnosis | None:
     """Says which mistake gives the numbers; of two or three that give them each, and of more none."""
     ideas: list[Wrong] = []
-    for each in sorted(fits, key=lambda each: not each.written):
+    for each in sorted(fits, key=lambda each: (not each.written, not each.name.startswith(INSTEAD))):
         if not any(each.name == other.name or one_idea(each, other) for other in ideas):
             ideas.append(each)
-    if len(ideas) > MOST_IDEAS:
+    if len(ideas) > MOST_ALIKE:
         return None
-    says = " Or: ".join(each.says for each in ideas)
+    more = [MORE_GIVE_IT] if len(ideas) > MOST_IDEAS else []
+    says = " Or: ".join([*(each.says for each in ideas[:MOST_IDEAS]), *more])
     others = dict.fromkeys(each.name for each in fits if each.name != ideas[0].name)
     return Diagnosis(ideas[0].name, says, tuple(others))
 

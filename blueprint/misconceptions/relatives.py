@@ -156,8 +156,8 @@ class Relatives:
             if other in self._chosen.get(block, ())
             or other in few
             or ("." in block.name and _leaf(other) == _leaf(block))
-            or other.name.startswith(f"{block.name}.")
-            or block.name.startswith(f"{other.name}.")
+            or other.name.startswith((f"{block.name}.", f"{block.name}_"))
+            or block.name.startswith((f"{other.name}.", f"{other.name}_"))
         )
         return [*found]
 
@@ -185,6 +185,29 @@ class Relatives:
     def _direct_readers(self, block: Block) -> Iterator[Block]:
         for each in self.readers.get(block, ()):
             yield from self._direct_readers(each) if each.link else (each,)
+
+    def apart(self, block: Block, others: Iterable[Block]) -> list[Block]:
+        """Returns rows that show other numbers than a row and than each other, signs aside."""
+        found, shown = list[Block](), [np.abs(self.numbers(block))]
+        for other in dict.fromkeys(others):
+            numbers = np.abs(self.numbers(other))
+            if not any(np.allclose(numbers, each, rtol=SAME, atol=0) for each in shown[1:]):
+                found.append(other)
+                shown.append(numbers)
+        return found
+
+    def is_transposed(self, block: Block, near: Iterable[Block]) -> bool:
+        """Tells whether a row only lays another of some rows in another direction."""
+        own = np.sort(self.numbers(block)[self.numbers(block) != 0], axis=None)
+        return any(
+            each is not block and each.axes != block.axes and np.array_equal(own, np.sort(there[there != 0], axis=None))
+            for each in near
+            for there in (self.numbers(each),)
+        )
+
+    def sheet(self, block: Block) -> str:
+        """Returns the sheet on which a row stands."""
+        return next(sheet.title for sheet in self.blueprint.sheets if block in set(blocks_on(sheet)))
 
     def twins(self, block: Block, near: Iterable[Block]) -> list[Block]:
         """Returns the rows, of some, with the same equation at another model or response."""

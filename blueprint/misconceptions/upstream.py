@@ -7,6 +7,7 @@ computed again. What is compiled for that is kept, so that a whole class is gone
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,8 @@ MOST_BETWEEN = 20
 """Rows that are computed again for a mistake further up; more are a whole rollout."""
 SETTINGS = 6
 """Settings nearest to a row that may be exchanged with each other throughout."""
+INSTEAD = "instead-"
+"""How the names of mistakes begin in which a row is taken for another."""
 Arrays = Mapping[Block, Array]
 Made = Callable[["Bench"], Mapping[Block, Array] | None]
 """The arrays that rows show by a mistake; None where there are none."""
@@ -53,7 +56,7 @@ class Upstream:
     """A row under a mistake that was made further up.
 
     far: how far: 0 for what is next to the row's own step. made: what the rows with the mistake show.
-    path, steps: the rows between, this one among them, and the order in which they are computed.
+    path, steps: the rows between, this one among them, and the order in which they are computed. written: see `Wrong`.
     """
 
     name: str
@@ -63,6 +66,7 @@ class Upstream:
     made: Made
     path: frozenset[Block]
     steps: tuple[Step, ...]
+    written: bool = False
 
     def numbers(self, cells: Cells, bench: Bench) -> list[float] | None:
         """Returns what cells come to."""
@@ -73,6 +77,16 @@ class Upstream:
         found = values.arrays[self.block] if values else wrong[self.block]
         before = [bench.base.before(self.block, axis) for axis in self.block.axes]
         return [float(found[tuple(place + b for place, b in zip(cell, before, strict=True))]) for cell in cells]
+
+
+class _Mistake(NamedTuple):
+    """A mistake in one row: name, sentence, what is shown; whether it is made in all its twins; and whether somebody wrote it."""
+
+    name: str
+    says: str
+    made: Made
+    together: bool = False
+    written: bool = False
 
 
 class Beyond:
@@ -93,23 +107,24 @@ class Beyond:
         yield from self._own(block)
         near = {each: far for each, far in self.relatives.near(block, FARTHEST).items() if not each.link}
         for each, far in near.items():
-            if is_setting(each):
+            if is_setting(each) or (each.axes != block.axes and self.relatives.is_transposed(each, near)):
                 continue
             twins = self.relatives.twins(each, near)
             paths = self._path([each], block), self._path([each, *twins], block)
-            for name, says, made, together in self._mistakes(each, far, twins):
-                path, steps = paths[together]
+            for mistake in self._mistakes(each, far, twins):
+                path, steps = paths[mistake.together]
                 if path:
-                    yield Upstream(name, says, block, far, made, path, steps)
+                    far_now = max(far, 1)
+                    yield Upstream(mistake.name, mistake.says, block, far_now, mistake.made, path, steps, mistake.written)
         yield from self._settings(block)
 
     def _own(self, block: Block) -> Iterator[Upstream]:
         """Yields what the row itself shows if another row, or another unit, stands there."""
         kin = self.relatives
-        others = dict.fromkeys([*kin.alike(block), *kin.made_of(block, 2), *kin.makes(block)])
-        for other in others:
-            says = f"This is {told(other)}, not {told(block)}."
-            yield Upstream(f"instead-{other.name}", says, block, 0, _shows(block, other), frozenset(), ())
+        for other in kin.apart(block, [*kin.alike(block), *kin.made_of(block, 2), *kin.makes(block)]):
+            one, two = self._told_apart(other, block)
+            says = f"This is {one}, not {two}."
+            yield Upstream(f"{INSTEAD}{other.name}", says, block, 0, _shows(block, other), frozenset(), ())
         for name, says, change in (*in_other_units(block, kin), *along_axes(block)):
             yield Upstream(name, says, block, 0, _changed(block, change), frozenset(), ())
 
@@ -121,29 +136,37 @@ class Beyond:
         except NotationError:
             return frozenset(), ()
 
-    def _mistakes(self, block: Block, far: int, twins: list[Block]) -> Iterator[tuple[str, str, Made, bool]]:
-        """Yields the mistakes in a row further up: name, sentence, what is shown, and whether in all its twins."""
+    def _mistakes(self, block: Block, far: int, twins: list[Block]) -> Iterator["_Mistake"]:
+        """Yields the mistakes in a row further up."""
         where = f"In {told(block)}: "
+        everywhere = f"In {', '.join(each.symbol for each in (block, *twins))}: "
         at_twins = [self._wrong(twin) for twin in twins]
         for i, row in enumerate(self._wrong(block)):
-            if far > NEAREST and not row.written:
+            made = _made(row) if far <= NEAREST or row.written else None
+            if made is None:
                 continue
-            alike = [each[i] for each in at_twins if len(each) == len(self._wrong(block))]
-            if made := _made(row):
-                yield row.name, f"{where}{row.says}", made, False
-                makes = [each for each in map(_made, alike) if each]
-                if makes and len(makes) == len(twins):
-                    yield row.name, f"{where}{row.says}", _all([made, *makes]), True
+            yield _Mistake(row.name, f"{where}{row.says}", made, written=row.written)
+            makes = [_made(each[i]) for each in at_twins if len(each) == len(self._wrong(block))]
+            if makes and len(makes) == len(twins) and (all_made := [each for each in makes if each]):
+                together = _all([made, *all_made])
+                yield _Mistake(row.name, f"{everywhere}{row.says}", together, together=True, written=row.written)
         kin = self.relatives
         if kin.is_count(block):
-            yield from ((name, f"{where}{says}", _changed(block, change), False) for name, says, change in ends(block))
+            yield from (_Mistake(name, f"{where}{says}", _changed(block, change)) for name, says, change in ends(block))
             return
         others = [*kin.alike(block), *kin.made_of(block), *kin.makes(block)] if far < FARTHEST else kin.namesakes(block)
-        for other in dict.fromkeys(others):
-            yield f"instead-{other.name}", f"{told(other)} stands where {told(block)} should.", _shows(block, other), False
+        for other in kin.apart(block, others):
+            one, two = self._told_apart(other, block)
+            yield _Mistake(f"{INSTEAD}{other.name}", f"{one} stands where {two} should.", _shows(block, other))
         if far <= NEAREST:
             for name, says, change in (*in_other_units(block, kin), *along_axes(block)):
-                yield name, f"{where}{says}", _changed(block, change), False
+                yield _Mistake(name, f"{where}{says}", _changed(block, change))
+
+    def _told_apart(self, one: Block, other: Block) -> tuple[str, str]:
+        """Names two rows; if they are called the same, by their sheets, too."""
+        if told(one) != told(other):
+            return told(one), told(other)
+        return tuple(f"{told(each)} of {self.relatives.sheet(each)}" for each in (one, other))  # type: ignore[return-value]
 
     def _settings(self, block: Block) -> Iterator[Upstream]:
         """Yields what a row comes to with two settings exchanged in every equation, or one of them left out of all."""
@@ -161,7 +184,8 @@ class Beyond:
 
 def told(block: Block) -> str:
     """Names a row: its symbol, and what it is."""
-    return f"{block.symbol} ({block.about.meaning})" if block.about.meaning else block.symbol
+    meaning = block.about.meaning
+    return f"{block.symbol} ({meaning})" if meaning and not meaning.startswith(("the same", "its ")) else block.symbol
 
 
 def _shows(block: Block, other: Block) -> Made:

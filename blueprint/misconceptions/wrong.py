@@ -1,6 +1,7 @@
 """The misconceptions of a blank: what each of them gives in its cells, on the numbers at hand."""
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -8,12 +9,12 @@ from functools import cached_property, lru_cache, partial
 
 import numpy as np
 
-from blueprint.language import Block, Constant, Definition, Expr, NotationError, Values, components, needs
+from blueprint.language import Block, Constant, Definition, Expr, NotationError, Ref, Values, components, needs, walk
 from blueprint.language.trees import free_axes, letters_of
 from blueprint.misconceptions.evaluating import Made, Rewritten, WrongRow
 from blueprint.misconceptions.mechanical import changed
 from blueprint.misconceptions.names import Names
-from blueprint.misconceptions.parts import same
+from blueprint.misconceptions.parts import is_setting, same
 from blueprint.misconceptions.record import Misconception
 from blueprint.misconceptions.relatives import Relatives
 from blueprint.misconceptions.upstream import Beyond
@@ -22,7 +23,7 @@ from blueprint.workbooks.kind import Kind, imported
 
 NEAR = 1e-9
 """Numbers that differ by a smaller part of themselves are one: rounding takes 1e-12 of it, another mistake none of it."""
-MOST_ELSEWHERE = 5
+MOST_ELSEWHERE = 24
 """Other cells of a row that are looked at."""
 LARGEST = 3
 """Blocks in a recursion that somebody computes by hand from end to end; a larger one is a whole rollout."""
@@ -65,7 +66,7 @@ def wrong_values(
     seen = _Seen(blank, values, rows)
     found: list[Wrong] = []
     made = (row for row in rows.wrong(kind, blank.block) if mechanical or row.written)
-    for wrong in (*_made(made, seen), *(_beside(blank, values) if mechanical else ())):
+    for wrong in (*_made(made, seen), *(_beside(blank, seen) if mechanical else ())):
         if seen.counts(wrong, found):
             found.append(wrong)
     return found
@@ -84,7 +85,7 @@ def further_values(
     for each in beyond.of(blank.block):
         with suppress(NotationError, KeyError, IndexError, ValueError):
             if numbers := each.numbers(seen.cells, beyond.bench):
-                wrong = seen.wrong(each.name, each.says, numbers, written=False, far=each.far + 1)
+                wrong = seen.wrong(each.name, each.says, numbers, each.written, each.far)
                 if seen.counts(wrong, found):
                     found.append(wrong)
     return found[len(known) :]
@@ -129,27 +130,41 @@ def _made(rows: Iterable[WrongRow], seen: _Seen) -> Iterator[Wrong]:
     for row in rows:
         for made in (row.in_the_step, row.throughout):
             # What a misconception reads may not be on a page, and what a student typed may lead nowhere.
+            if row.written and _is_idle(row, seen.values):
+                continue
             with suppress(NotationError, KeyError, IndexError, ValueError):
                 if numbers := made(seen.cells, seen.values):
                     yield seen.wrong(row.name, row.says, numbers, row.written)
 
 
-def _beside(blank: Blank, values: Values) -> Iterator[Wrong]:
+def _is_idle(row: WrongRow, values: Values) -> bool:
+    """Tells whether a mistake is about a setting that is 0 now, so that another one gives the same: ε, where none is set."""
+    if row.name.endswith("forgotten"):
+        return False
+    settings = {ref.block for each in row.block.definitions for ref in walk(each.expr) if isinstance(ref, Ref) and is_setting(ref.block)}
+    return any(values.arrays[each] == 0 and each.symbol in re.findall(r"[^\s.,:;·]+", row.says) for each in settings)
+
+
+def _beside(blank: Blank, seen: _Seen) -> Iterator[Wrong]:
     """Yields the numbers of the cells before and after those of a blank, along each axis."""
     for place, axis in enumerate(blank.block.axes):
         for by, where in ((-1, "before"), (1, "after")):
-            moved = [(*cell[:place], cell[place] + by, *cell[place + 1 :]) for cell in blank.cells]
-            if all(0 <= cell[place] < values.size(axis) for cell in moved):
-                numbers = tuple(float(values.cell(blank.block, *cell)) for cell in moved)
+            moved = [(*cell[:place], cell[place] + by, *cell[place + 1 :]) for cell in seen.cells]
+            there = [0 <= cell[place] < seen.values.size(axis) for cell in moved]
+            if all(there[: seen.own]):
+                numbers = [
+                    float(seen.values.cell(blank.block, *cell)) if stands else math.nan
+                    for cell, stands in zip(moved, there, strict=True)
+                ]
                 name = f"{axis.meaning}-{where}".replace(" ", "-")
-                yield Wrong(name, f"It is the number of the {axis.meaning} {where}.", numbers, written=False)
+                yield seen.wrong(name, f"It is the number of the {axis.meaning} {where}.", numbers, written=False)
 
 
 def alike(some: Iterable[float], others: Iterable[float]) -> bool:
     """Tells whether numbers are the same but for rounding."""
     return all(
         math.isclose(a, b, rel_tol=NEAR, abs_tol=NEAR * NEAR) or (math.isnan(a) and math.isnan(b))
-        for a, b in zip(some, others, strict=False)
+        for a, b in zip(some, others, strict=True)
     )
 
 
