@@ -12,7 +12,7 @@ from blueprint.classes.submission import Given
 from blueprint.classes.trivial import trivial
 from blueprint.classes.typed import base_of, with_departures
 from blueprint.language import Block, Cell, Values, fill, schedule
-from blueprint.misconceptions import Diagnosis, diagnose, shortened, wrong_values
+from blueprint.misconceptions import Diagnosis, diagnose, further_values, shortened, wrong_values
 from blueprint.page.digits import MOST, SHOWN
 from blueprint.page.outline import Blank
 from blueprint.workbooks.registry import kind_named
@@ -27,6 +27,8 @@ TOO_FEW = {"rounded": "right, but rounded too far", "cut": "right, but cut off i
 MOST_ROUNDING = 50
 """By how many times its tolerance a carried number may be off since earlier ones were rounded; more explains anything."""
 
+NEAR, FARTHER = range(1), range(1, 10)
+"""How far up from a row's own equation mistakes are looked for, first and then."""
 Answers = Mapping[str, Sequence[Given]]
 
 
@@ -193,11 +195,16 @@ class Marking:
         """Returns the known misconception that gives the wrong numbers of a blank, on the true numbers or on the student's."""
         asked, course = self.course.blanks[blank.id], self.course
         given = [each.number for each in self.answers[blank.id]]
-        rights = [self.student.answers[blank.id], [self.own(Cell(asked.block, at)) for at in asked.cells]]
-        for values in (self.true, self.carried):
+        cells = [Cell(asked.block, at) for at in asked.cells]
+        rights = [self.student.answers[blank.id], [self.own(cell) for cell in cells]]
+        tolerance = course.policy.tolerance_of(blank)
+        own = any(self.judged(each).status != "right" for cell in cells for each in self.before(cell).blanks)
+        for values in (self.true, self.carried) if own else (self.true,):
             wrong = wrong_values(course.kind, course.base, values, asked)
-            if found := diagnose(given, wrong, rights, blank.decimals, course.policy.tolerance_of(blank)):
-                return found
+            for far in NEAR, FARTHER:
+                wrong += further_values(course.kind, course.base, values, asked, wrong, far)
+                if found := diagnose(given, wrong, rights, blank.decimals, tolerance):
+                    return found
         return None
 
     def _ids(self, cells: Iterable[Cell]) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ from blueprint.misconceptions.wrong import Rows, Wrong, further_values, misconce
 
 __all__ = [
     "Arrays", "Change", "Diagnosis", "Misconception", "Names", "Rewritten", "Rows", "Shown", "Wrong", "applied", "at",
-    "base_2", "becomes", "counting", "crossed", "diagnose", "equation", "further_values", "half_unit", "halves", "instead", "minus_one",
-    "misconceptions_of", "of", "operand", "operation", "row", "shortened", "swapped", "times", "turned", "upside_down", "whole",
-    "without", "wrong_values", "zero",
+    "base_2", "becomes", "counting", "crossed", "diagnose", "equation", "further_values", "half_unit", "halves", "instead",
+    "minus_one", "misconceptions_of", "of", "operand", "operation", "row", "shortened", "swapped", "times", "turned",
+    "upside_down", "whole", "without", "wrong_values", "zero",
 ]  # fmt: skip

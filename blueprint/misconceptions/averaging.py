@@ -22,7 +22,11 @@ def means(part: Op) -> Iterator[Part]:
         yield from _mean_of_means(above)
     match below:
         case Op("maximum", (Op("sub", (number, _)), _)) | Op("sub", (number, _)):
-            yield "n-for-n-less", f"It is divided by {number}, from which nothing is taken off.", Op("div", (above, number))
+            yield (
+                "n-for-n-less",
+                f"It is divided by {number}, from which nothing is taken off.",
+                Op("div", (above, number)),
+            )
         case _:
             less = Op("sub", (below, Constant(1)))
             yield "n-less-one", f"It is divided by {below} − 1.", Op("div", (above, less))

@@ -9,7 +9,7 @@ from blueprint.misconceptions.shortened import shortened
 from blueprint.misconceptions.upstream import INSTEAD
 from blueprint.misconceptions.wrong import PLAIN, Wrong, one_idea
 
-CHANCE = 0.03
+CHANCE = 0.05
 """How probable it may be at most that a number drawn from where the numbers of a row lie is one of its misconceptions'."""
 MOST_IDEAS, MOST_ALIKE = 3, 6
 """Different mistakes that are said of one number, and how many may give it; where more do, it tells nothing."""
@@ -55,16 +55,20 @@ def diagnose(
     if not any(off.values()) or not all(map(math.isfinite, off.values())):  # an empty cell of a program reads 0, too
         return None
     near = {cell: half if _copied(number, decimals) else EXACT * max(1.0, abs(number)) for cell, number in off.items()}
-    for far in sorted({each.far for each in wrong}):
-        known = [each for each in wrong if each.far <= far]
-        fits = [each for each in known if all(_one_of(off[cell], [each.numbers[cell]], near[cell]) for cell in off)]
-        if _by_chance(known, right, near) > CHANCE:
-            return None
-        if set(off.values()) <= PLAIN:
-            fits = [each for each in fits if each.written]
-        if fits:
-            return _said(fits)
-    return None
+    fits = [each for each in wrong if all(_one_of(off[cell], [each.numbers[cell]], near[cell]) for cell in off)]
+    if set(off.values()) <= PLAIN:
+        fits = [each for each in fits if each.written]
+    if not fits:
+        return None
+    nearest = min(map(_unlikely, fits))
+    if _by_chance([each for each in wrong if _unlikely(each) <= nearest], right, near) > CHANCE:
+        return None
+    return _said([each for each in fits if each.far == nearest[0]])
+
+
+def _unlikely(wrong: Wrong) -> tuple[int, bool]:
+    """Returns how much a mistake lets others go before it: the farther up it is made, and one that nobody wrote down."""
+    return wrong.far, not wrong.written
 
 
 def _said(fits: Sequence[Wrong]) -> Diagnosis | None:

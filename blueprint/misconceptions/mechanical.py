@@ -84,11 +84,19 @@ def _of_two(part: Op) -> Iterator[Part]:
                     yield "divided-not-multiplied", says, Op("div", (right if gone is left else left, gone))
             if _is_one(left, right):
                 yield "not-squared", f"{_said(left)} is not squared.", left
-                yield "size-for-square", f"The size of {_said(left)} stands where its square should.", Op("abs", (left,))
+                yield (
+                    "size-for-square",
+                    f"The size of {_said(left)} stands where its square should.",
+                    Op("abs", (left,)),
+                )
         case "div":
             yield "not-divided", f"It is not divided by {_said(right)}.", left
             yield "upside-down", "The fraction stands upside down.", Op("div", (right, left))
-            yield "multiplied-not-divided", f"It is multiplied with {_said(right)}, not divided by it.", Op("mul", part.args)
+            yield (
+                "multiplied-not-divided",
+                f"It is multiplied with {_said(right)}, not divided by it.",
+                Op("mul", part.args),
+            )
             yield from means(part)
         case "less" | "at_most":
             yield "comparison-turned", "The comparison stands the other way round.", Op(name, (right, left))

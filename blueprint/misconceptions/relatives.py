@@ -168,9 +168,9 @@ class Relatives:
     def _comparable(self, block: Block) -> Iterator[Block]:
         """Yields the rows that could stand in place of a row: of the same axes, with numbers like its own."""
         for other in self.blocks:
-            if other is not block and other.axes == block.axes and not (other.typed or other.link or other in self._aside):
-                if not self.is_count(other) and not (not block.axes and _is_bound(other)):
-                    yield other
+            numbers = other.axes == block.axes and not (other.typed or other.link or other in self._aside)
+            if numbers and other is not block and not self.is_count(other) and not _is_bound(other):
+                yield other
 
     def made_of(self, block: Block, most: int = 1) -> list[Block]:
         """Returns the rows of the same axes that a row is made of: what it shows if a step is skipped."""
@@ -226,7 +226,11 @@ def _shape(definition: object) -> list[str]:
     """Returns the operations of an equation, in order."""
     expr: Expr = definition.expr  # type: ignore[attr-defined]
     return [
-        node.name if isinstance(node, Op | Reduce) else str(node.value) if isinstance(node, Constant) else type(node).__name__
+        node.name
+        if isinstance(node, Op | Reduce)
+        else str(node.value)
+        if isinstance(node, Constant)
+        else type(node).__name__
         for node in walk(expr)
     ]
 
@@ -237,7 +241,9 @@ def _leaf(block: Block) -> str:
 
 def _is_bound(block: Block) -> bool:
     """Tells whether a number is a setting, or one of its bounds."""
-    return is_setting(block) or _leaf(block) in ("low", "high", "outside", "preset", "yours", "number")
+    return not block.axes and (
+        is_setting(block) or _leaf(block) in ("low", "high", "outside", "preset", "yours", "number")
+    )
 
 
 def _aggregates(block: Block) -> bool:

@@ -21,8 +21,16 @@ def in_other_units(block: Block, kin: Relatives) -> Iterator[Unit]:
         yield "log-10", "The logarithm is to base 10, not the natural one.", lambda array: array / log(10)
         yield "not-the-logarithm", "The logarithm is not taken.", np.exp
         yield "not-the-logarithm", "The logarithm is not taken.", lambda array: np.exp(-array)
-        yield "not-the-logarithm", "The logarithm is not taken, and this is 1 minus it.", lambda array: 1 - np.exp(array)
-        yield "not-the-logarithm", "The logarithm is not taken, and this is 1 minus it.", lambda array: 1 - np.exp(-array)
+        yield (
+            "not-the-logarithm",
+            "The logarithm is not taken, and this is 1 minus it.",
+            lambda array: 1 - np.exp(array),
+        )
+        yield (
+            "not-the-logarithm",
+            "The logarithm is not taken, and this is 1 minus it.",
+            lambda array: 1 - np.exp(-array),
+        )
     elif any(_is_square(each.expr) for each in block.definitions):
         yield "root", "The root of it is taken.", np.sqrt
 

@@ -41,14 +41,23 @@ class Bench:
     def take(self, values: Values) -> None:
         """Takes a student's numbers."""
         self.base = values
+        self._values.arrays = dict(values.arrays)
 
-    def computed(self, steps: tuple[Step, ...], anew: frozenset[Block], wrong: Arrays) -> Values:
-        """Computes some rows anew while others show something else."""
-        values = self._values
-        values.arrays = {block: array for block, array in self.base.arrays.items() if block not in anew}
-        values.arrays.update(wrong)
-        fill(steps, values, self._compiled)  # type: ignore[arg-type]
-        return values
+    def computed(self, steps: tuple[Step, ...], anew: frozenset[Block], wrong: Arrays, wanted: Block) -> Array:
+        """Computes some rows anew while others show something else, and returns one of them; nothing is left of it."""
+        arrays, base = self._values.arrays, self.base.arrays
+        try:
+            for block in anew:
+                arrays.pop(block, None)
+            arrays.update(wrong)
+            fill(steps, self._values, self._compiled)  # type: ignore[arg-type]
+            return arrays[wanted]
+        finally:
+            for block in (*anew, *wrong):
+                if block in base:
+                    arrays[block] = base[block]
+                else:
+                    arrays.pop(block, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +82,7 @@ class Upstream:
         wrong = self.made(bench)
         if wrong is None:
             return None
-        values = bench.computed(self.steps, self.path, wrong) if self.path else None
-        found = values.arrays[self.block] if values else wrong[self.block]
+        found = bench.computed(self.steps, self.path, wrong, self.block) if self.path else wrong[self.block]
         before = [bench.base.before(self.block, axis) for axis in self.block.axes]
         return [float(found[tuple(place + b for place, b in zip(cell, before, strict=True))]) for cell in cells]
 
@@ -115,7 +123,9 @@ class Beyond:
                 path, steps = paths[mistake.together]
                 if path:
                     far_now = max(far, 1)
-                    yield Upstream(mistake.name, mistake.says, block, far_now, mistake.made, path, steps, mistake.written)
+                    yield Upstream(
+                        mistake.name, mistake.says, block, far_now, mistake.made, path, steps, mistake.written
+                    )
         yield from self._settings(block)
 
     def _own(self, block: Block) -> Iterator[Upstream]:
@@ -265,7 +275,7 @@ class _Again:
             return None
         copy, steps, own = self._copy
         try:
-            return {self.row.block: bench.computed(steps, own, {}).arrays[copy]}
+            return {self.row.block: bench.computed(steps, own, {}, copy)}
         except (NotationError, IndexError, ValueError, KeyError):
             return None
 

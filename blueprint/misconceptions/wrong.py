@@ -23,10 +23,14 @@ from blueprint.workbooks.kind import Kind, imported
 
 NEAR = 1e-9
 """Numbers that differ by a smaller part of themselves are one: rounding takes 1e-12 of it, another mistake none of it."""
+ANYWHERE = range(100)
+"""How far up a mistake may be made: as far as one is looked for."""
 MOST_ELSEWHERE = 24
 """Other cells of a row that are looked at."""
 LARGEST = 3
 """Blocks in a recursion that somebody computes by hand from end to end; a larger one is a whole rollout."""
+DIGITS = 9
+"""Digits behind the point in which two numbers agree that are one."""
 PLAIN = {-1.0, 0.0, 1.0}
 """Numbers that stand in many a cell: where a mistake leaves no more than one of them, it is not known by it."""
 
@@ -49,6 +53,11 @@ class Wrong:
     far: int = 0
     elsewhere: tuple[float, ...] = ()
 
+    @cached_property
+    def key(self) -> str:
+        """By which a mistake is known: its numbers, but for what rounding takes."""
+        return " ".join([f"{each + 0.0:.{DIGITS}e}" for each in (*self.numbers, *self.elsewhere)])
+
 
 def wrong_values(
     kind: Kind | None, blueprint: Blueprint, values: Values, blank: Blank, mechanical: bool = True
@@ -63,40 +72,42 @@ def wrong_values(
     out. Of two that give the same the one that follows from the equation alone gives way to a written one.
     """
     rows = Rows.of(blueprint)
-    seen = _Seen(blank, values, rows)
-    found: list[Wrong] = []
+    seen = _Seen(blank, values, rows, elsewhere=mechanical)
     made = (row for row in rows.wrong(kind, blank.block) if mechanical or row.written)
-    for wrong in (*_made(made, seen), *(_beside(blank, seen) if mechanical else ())):
-        if seen.counts(wrong, found):
-            found.append(wrong)
-    return found
+    return seen.counted((*_made(made, seen), *(_beside(blank, seen) if mechanical else ())))
 
 
 def further_values(
-    kind: Kind | None, blueprint: Blueprint, values: Values, blank: Blank, known: Sequence[Wrong]
+    kind: Kind | None,
+    blueprint: Blueprint,
+    values: Values,
+    blank: Blank,
+    known: Sequence[Wrong],
+    far: range = ANYWHERE,
 ) -> list[Wrong]:
     """Returns what mistakes further up than a row's own equation give in the cells of a blank, the nearest first.
 
-    known: what `wrong_values` found; what gives the same, in the whole row, is no other mistake.
+    known: what `wrong_values` found; what gives the same, in the whole row, is no other mistake. far: how far up they are made.
     """
     rows = Rows.of(blueprint)
-    seen, found, beyond = _Seen(blank, values, rows), [*known], rows.beyond(kind)
-    beyond.bench.take(values)
-    for each in beyond.of(blank.block):
+    seen, beyond = _Seen(blank, values, rows), rows.beyond(kind)
+    return seen.counted(_made_beyond(beyond, blank.block, seen, far), known)
+
+
+def _made_beyond(beyond: Beyond, block: Block, seen: "_Seen", far: range) -> Iterator[Wrong]:
+    beyond.bench.take(seen.values)
+    for each in (each for each in beyond.of(block) if each.far in far):
         with suppress(NotationError, KeyError, IndexError, ValueError):
             if numbers := each.numbers(seen.cells, beyond.bench):
-                wrong = seen.wrong(each.name, each.says, numbers, each.written, each.far)
-                if seen.counts(wrong, found):
-                    found.append(wrong)
-    return found[len(known) :]
+                yield seen.wrong(each.name, each.says, numbers, each.written, each.far)
 
 
 class _Seen:
     """The cells of a blank, and a few others of its row, with the numbers that are right there."""
 
-    def __init__(self, blank: Blank, values: Values, rows: "Rows"):
+    def __init__(self, blank: Blank, values: Values, rows: "Rows", elsewhere: bool = True):
         self.own = len(blank.cells)
-        self.cells = (*blank.cells, *_elsewhere(blank, values))
+        self.cells = (*blank.cells, *(_elsewhere(blank, values) if elsewhere else ()))
         self.values = values
         self.right = rows.right(blank.block).in_the_step(self.cells, values)
 
@@ -104,12 +115,18 @@ class _Seen:
         """Returns a mistake by the numbers that it gives in all these cells."""
         return Wrong(name, says, tuple(numbers[: self.own]), written, far, tuple(numbers[self.own :]))
 
-    def counts(self, wrong: Wrong, found: Sequence[Wrong]) -> bool:
-        """Tells whether numbers are a mistake, and not those of one that is known already."""
-        if not all(map(math.isfinite, wrong.numbers)) or (not wrong.written and set(wrong.numbers) <= PLAIN):
-            return False
-        known = (each for each in found if not wrong.written or each.name == wrong.name)
-        return not alike(wrong.numbers, self.right[: self.own]) and not any(one_idea(wrong, each) for each in known)
+    def counted(self, made: Iterable[Wrong], known: Iterable[Wrong] = ()) -> list[Wrong]:
+        """Returns those that are a mistake, and not one that is known already; one that somebody wrote down stands for itself."""
+        shown, written, found = {each.key for each in known}, {(each.name, each.key) for each in known}, list[Wrong]()
+        for each in made:
+            if not all(map(math.isfinite, each.numbers)) or (not each.written and set(each.numbers) <= PLAIN):
+                continue
+            twice = (each.name, each.key) in written if each.written else each.key in shown
+            if not twice and not alike(each.numbers, self.right[: self.own]):
+                found.append(each)
+                shown.add(each.key)
+                written.add((each.name, each.key))
+        return found
 
 
 def _elsewhere(blank: Blank, values: Values) -> list[tuple[int, ...]]:
@@ -123,7 +140,7 @@ def _elsewhere(blank: Blank, values: Values) -> list[tuple[int, ...]]:
 
 def one_idea(one: Wrong, other: Wrong) -> bool:
     """Tells whether two mistakes are one, differently said: they give the same, as far as it is known, in the whole row."""
-    return alike(one.numbers, other.numbers) and alike(one.elsewhere, other.elsewhere)
+    return one.key == other.key
 
 
 def _made(rows: Iterable[WrongRow], seen: _Seen) -> Iterator[Wrong]:
@@ -141,8 +158,11 @@ def _is_idle(row: WrongRow, values: Values) -> bool:
     """Tells whether a mistake is about a setting that is 0 now, so that another one gives the same: ε, where none is set."""
     if row.name.endswith("forgotten"):
         return False
-    settings = {ref.block for each in row.block.definitions for ref in walk(each.expr) if isinstance(ref, Ref) and is_setting(ref.block)}
-    return any(values.arrays[each] == 0 and each.symbol in re.findall(r"[^\s.,:;·]+", row.says) for each in settings)
+    read = (ref.block for each in row.block.definitions for ref in walk(each.expr) if isinstance(ref, Ref))
+    words = re.findall(r"[^\s.,:;·]+", row.says)
+    return any(
+        values.arrays[each] == 0 and each.symbol in words for each in {*read} if is_setting(each) and not each.limit
+    )
 
 
 def _beside(blank: Blank, seen: _Seen) -> Iterator[Wrong]:
