@@ -57,7 +57,7 @@ def _mask(part: Reduce) -> Ref | None:
     if not isinstance(part.body, Op) or part.body.name != "mul":
         return None
     for each in part.body.args:
-        if isinstance(each, Ref) and not each.block.about.decimals and _runs(each) == {*part.axes}:
+        if isinstance(each, Ref) and not each.block.about.decimals and {*part.axes} <= _runs(each):
             return each
     return None
 

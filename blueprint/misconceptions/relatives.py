@@ -112,14 +112,21 @@ class Relatives:
         return {each: steps for each, steps in found.items() if each is not block}
 
     def repeats(self, block: Block, other: Block) -> bool:
-        """Tells whether a row shows the numbers of one that it reads, or their negatives: a link, a choice, a limit that is off."""
+        """Tells whether a row shows the numbers of one that it reads, or their negatives, where it is not 0: a choice, a mask."""
         if block.link:
             return True
-        if block.axes != other.axes:
+        if not set(other.axes) <= set(block.axes):
             return False
-        one, two = self.numbers(block), self.numbers(other)
-        size = float(np.max(np.abs(one), initial=0.0))
-        return bool(np.max(np.abs(np.abs(one) - np.abs(two)), initial=0.0) <= SAME * max(size, SAME))
+        one, two = np.abs(self.numbers(block)), np.abs(self._along(other, block))
+        size = float(np.max(one, initial=0.0))
+        return size > 0 and bool(np.all((one == 0) | (np.abs(one - two) <= SAME * size)))
+
+    def _along(self, other: Block, block: Block) -> Array:
+        """Returns the numbers of a row as they stand along the axes of one that has more."""
+        order = sorted(other.axes, key=block.axes.index)
+        array = self.numbers(other).transpose([other.axes.index(axis) for axis in order])
+        shape = [self.values.size(axis) if axis in other.axes else 1 for axis in block.axes]
+        return np.broadcast_to(array.reshape(shape), self.numbers(block).shape)
 
     def numbers(self, block: Block) -> Array:
         """Returns the numbers of a row, 0 where there is none."""
@@ -185,6 +192,24 @@ class Relatives:
     def _direct_readers(self, block: Block) -> Iterator[Block]:
         for each in self.readers.get(block, ()):
             yield from self._direct_readers(each) if each.link else (each,)
+
+    def counterpart(self, other: Block, block: Block, twin: Block) -> Block | None:
+        """Returns the row that is to a twin what another is to a row: the reference's mean to the policy's."""
+        owner, twins_owner = (each.name.rpartition(".")[0] for each in (block, twin))
+        if not owner or not other.name.startswith(f"{owner}."):
+            return None
+        name = f"{twins_owner}{other.name.removeprefix(owner)}"
+        return next((each for each in self.blocks if each.name == name and each.axes == other.axes), None)
+
+    def with_edges(self, block: Block, like: Block) -> Block | None:
+        """Returns a row, or a link to it, that has the cells beyond its ends that another has."""
+        links = [each for each in self.blocks if each.link and self.origin(each) is block]
+        return next((each for each in (block, *links) if like.edges <= each.edges), None)
+
+    def few_cells(self, block: Block, most: int) -> list[Block]:
+        """Returns the rows of few cells of which a single number is the mean or sum."""
+        near = self.near(block, 0) if not block.axes else {}
+        return [each for each in near if not each.link and len(each.axes) == 1 and 1 < self.numbers(each).size <= most]
 
     def apart(self, block: Block, others: Iterable[Block]) -> list[Block]:
         """Returns rows that show other numbers than a row and than each other, signs aside."""

@@ -6,23 +6,26 @@ computed again. What is compiled for that is kept, so that a whole class is gone
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
 
-from blueprint.language import Array, Block, NotationError, Step, Values, again, fill, schedule
+from blueprint.language import Array, Block, Constant, Expr, NotationError, Ref, Step, Values, again, fill, rebuilt, schedule, walk
 from blueprint.misconceptions.evaluating import Cells, Rewritten, WrongRow
-from blueprint.misconceptions.relatives import Relatives, is_setting
+from blueprint.misconceptions.parts import everywhere, is_setting
+from blueprint.misconceptions.relatives import Relatives
 from blueprint.misconceptions.units import in_other_units
 
-FARTHEST, NEAREST = 3, 1
+FARTHEST, NEAREST = 4, 1
 """Steps up to which a mistake is looked for; that a row only repeats another, or sums it, is no step. Up to the nearest one every
 mistake that follows from an equation, farther up those that somebody wrote down, and a row that is taken for another."""
-MOST_BETWEEN = 20
+MOST_BETWEEN = 36
 """Rows that are computed again for a mistake further up; more are a whole rollout."""
-SETTINGS = 6
-"""Settings nearest to a row that may be exchanged with each other throughout."""
+SETTINGS = 4
+"""Settings nearest to a row that may be exchanged with each other throughout, or left out."""
+FEW = 6
+"""Cells of a row of which one alone may be taken for their mean."""
 INSTEAD = "instead-"
 """How the names of mistakes begin in which a row is taken for another."""
 Arrays = Mapping[Block, Array]
@@ -137,6 +140,30 @@ class Beyond:
             yield Upstream(f"{INSTEAD}{other.name}", says, block, 0, _shows(block, other), frozenset(), ())
         for name, says, change in (*in_other_units(block, kin), *along_axes(block)):
             yield Upstream(name, says, block, 0, _changed(block, change), frozenset(), ())
+        for row in (*self._of_namesakes(block), *stopped(block)):
+            yield Upstream(row.name, row.says, block, 0, _Again(row), frozenset(), ())
+        for other in kin.few_cells(block, FEW):
+            for place in range(kin.numbers(other).size):
+                says = f"This is {told(other)} of one {other.axes[0].meaning} alone."
+                yield Upstream(f"one-{other.name}", says, block, 0, _one_cell(block, other, place), frozenset(), ())
+        if block.axes:
+            for other in kin.made_of(block, 2):
+                says = f"This is the sum of {told(other)} from here on."
+                yield Upstream(f"rest-of-{other.name}", says, block, 0, _rest_of(block, other), frozenset(), ())
+
+    def _of_namesakes(self, block: Block) -> Iterator[Rewritten]:
+        """Yields the equation with another model's row read in one of the places where a row is read."""
+        for definition in block.definitions:
+            refs = [node for node in walk(definition.expr) if isinstance(node, Ref)]
+            for ref in refs:
+                if sum(each.block is ref.block for each in refs) < 2:
+                    continue
+                for other in self.relatives.namesakes(self.relatives.origin(ref.block)):
+                    stands = self.relatives.with_edges(other, ref.block)
+                    if stands is not None:
+                        says = f"{told(other)} is read in one place where {told(ref.block)} should be."
+                        expr = replaced(definition.expr, ref, Ref(stands, ref.at))
+                        yield Rewritten(f"{INSTEAD}{other.name}", says, False, block, {definition: expr})
 
     def _path(self, above: Sequence[Block], block: Block) -> tuple[frozenset[Block], tuple[Step, ...]]:
         shown = set(above)
@@ -167,7 +194,12 @@ class Beyond:
         others = [*kin.alike(block), *kin.made_of(block), *kin.makes(block)] if far < FARTHEST else kin.namesakes(block)
         for other in kin.apart(block, others):
             one, two = self._told_apart(other, block)
-            yield _Mistake(f"{INSTEAD}{other.name}", f"{one} stands where {two} should.", _shows(block, other))
+            says = f"{one} stands where {two} should."
+            yield _Mistake(f"{INSTEAD}{other.name}", says, _shows(block, other))
+            pairs = [(twin, kin.counterpart(other, block, twin)) for twin in twins]
+            if pairs and all(each is not None for _, each in pairs):
+                shown = [_shows(block, other), *(_shows(twin, each) for twin, each in pairs if each is not None)]
+                yield _Mistake(f"{INSTEAD}{other.name}", f"{says[:-1]}, and so on.", _all(shown), together=True)
         if far <= NEAREST:
             for name, says, change in (*in_other_units(block, kin), *along_axes(block)):
                 yield _Mistake(name, f"{where}{says}", _changed(block, change))
@@ -180,16 +212,21 @@ class Beyond:
 
     def _settings(self, block: Block) -> Iterator[Upstream]:
         """Yields what a row comes to with two settings exchanged in every equation, or one of them left out of all."""
-        near = self.relatives.near(block, FARTHEST)
+        near = self.relatives.near(block, 2)
         read = [each for each in near if is_setting(each) and not each.limit][:SETTINGS]
         for i, one in enumerate(read):
+            yield from self._with(block, [one], f"left-out-{one.name}", f"{told(one)} is left out throughout.", _ones, near)
             for other in read[:i]:
-                says = f"{told(one)} and {told(other)} are exchanged throughout."
-                exchanged = _exchanged(one, other)
-                path, steps = self._path([one, other], block)
-                if not path:
-                    continue
-                yield Upstream(f"swapped-{one.name}-{other.name}", says, block, near[one], exchanged, path, steps)
+                both, name = f"{told(one)} and {told(other)} are", f"{one.name}-{other.name}"
+                yield from self._with(block, [one, other], f"swapped-{name}", f"{both} exchanged throughout.", _turned, near)
+                yield from self._with(block, [one, other], f"left-out-{name}", f"{both} left out throughout.", _ones, near)
+
+    def _with(
+        self, block: Block, settings: list[Block], name: str, says: str, made: Callable[..., Made], near: Mapping[Block, int]
+    ) -> Iterator[Upstream]:
+        path, steps = self._path(settings, block)
+        if path:
+            yield Upstream(name, says, block, max(1, *(near[each] for each in settings)), made(*settings), path, steps)
 
 
 def told(block: Block) -> str:
@@ -225,12 +262,28 @@ def _inner(values: Values, block: Block) -> tuple[slice, ...]:
     return tuple(slice(begin, begin + values.size(axis)) for begin, axis in zip(begins, block.axes, strict=True))
 
 
-def _exchanged(one: Block, other: Block) -> Made:
+def _one_cell(block: Block, other: Block, place: int) -> Made:
+    return lambda bench: {block: np.asarray(bench.base[other].ravel()[place], dtype=float)}
+
+
+def _rest_of(block: Block, other: Block) -> Made:
+    """Shows in each cell the sum of another row from there to the end of its last axis."""
+
     def made(bench: Bench) -> Arrays | None:
-        arrays = bench.base.arrays
-        return {one: arrays[other], other: arrays[one]}
+        array = bench.base.arrays[block].copy()
+        numbers = np.nan_to_num(bench.base[other].astype(float))
+        array[_inner(bench.base, block)] = np.flip(np.cumsum(np.flip(numbers, -1), axis=-1), -1)
+        return {block: array}
 
     return made
+
+
+def _turned(one: Block, other: Block) -> Made:
+    return lambda bench: {one: bench.base.arrays[other], other: bench.base.arrays[one]}
+
+
+def _ones(*settings: Block) -> Made:
+    return lambda bench: {each: np.ones_like(bench.base.arrays[each]) for each in settings}
 
 
 def _all(makes: Sequence[Made]) -> Made:
@@ -261,7 +314,8 @@ class _Again:
 
     @cached_property
     def _copy(self) -> tuple[Block, tuple[Step, ...], frozenset[Block]] | None:
-        circle = self.row.circle or (self.row.block,)
+        before = self.row.block not in {*self.row.circle}
+        circle = (*self.row.circle, self.row.block) if before else self.row.circle
         try:
             copies = again(circle, {}, equations=self.row.instead)
             own = [copies[each] for each in circle]
@@ -299,6 +353,31 @@ def along_axes(block: Block) -> Iterator[tuple[str, str, Callable[[Array], Array
                 f"It is read at the {axis.meaning} {where}.",
                 lambda array, place=place, by=by: np.roll(array, -by, axis=place),
             )
+
+
+def stopped(block: Block) -> Iterator[Rewritten]:
+    """Yields a recursion that stops after one step: what its cells would be without it is read in its place."""
+    for definition in block.definitions:
+        if any(isinstance(node, Ref) and node.block is block for node in walk(definition.expr)):
+            alone = _reading(definition.expr, block, lambda ref: Constant(0))
+            first = again((block,), {}, equations={definition: alone})[block]
+            expr = _reading(definition.expr, block, partial(_the_same_of, first))
+            says = f"It goes on for one step alone: beyond the next place {block.symbol} is taken for 0."
+            yield Rewritten("one-step-alone", says, False, block, {definition: expr}, (first,))
+
+
+def _reading(expr: Expr, block: Block, other: Callable[[Ref], Expr]) -> Expr:
+    """Returns an expression with something else wherever it reads a row."""
+    return everywhere(expr, lambda node: other(node) if isinstance(node, Ref) and node.block is block else node)
+
+
+def _the_same_of(block: Block, ref: Ref) -> Ref:
+    return Ref(block, ref.at)
+
+
+def replaced(expr: Expr, part: Expr, other: Expr) -> Expr:
+    """Returns an expression with one part of it replaced."""
+    return other if expr is part else rebuilt(expr, lambda inner: replaced(inner, part, other))
 
 
 def ends(block: Block) -> Iterator[tuple[str, str, Callable[[Array], Array]]]:
