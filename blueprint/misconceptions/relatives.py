@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from blueprint.language import Array, Block, Constant, Expr, Op, Reduce, Ref, Values, compute, walk
+from blueprint.language import Array, Block, Constant, Expr, Lookup, Op, Reduce, Ref, Values, compute, walk
 from blueprint.language.trees import children, free_axes
 from blueprint.language.vectorise import compiled
 from blueprint.misconceptions.parts import is_setting
@@ -19,6 +19,8 @@ ASIDE = frozenset({"Checks", "Charts", "Walk", "Start", "First hour", "Presets"}
 """Sheets whose rows nobody takes for a row of the derivation."""
 FAMILY = 8
 """Rows of one first name and of the same axes that are few enough to be taken for one another."""
+ALTERNATIVES = 3
+"""Axes of a row with a number for each alternative at each place."""
 SAME = 1e-9
 
 
@@ -96,12 +98,18 @@ class Relatives:
         return [each for each in self.blocks if each in found]
 
     def near(self, block: Block, most: int) -> dict[Block, int]:
-        """Returns the rows that a row is computed from, with the steps that are done between; a repetition is none."""
+        """Returns the rows that a row is computed from, with the steps that are done between; a repetition is none.
+
+        What a number is looked up in, as the log-prob of a token among those of all, and what lies behind a row with a number
+        for each alternative, is another chapter: the model's.
+        """
         found, layer = {block: 0}, [block]
         for steps in range(most + 1):
             following: list[Block] = []
             while layer:
                 each = layer.pop()
+                if each is not block and (_looks_up(each) or len(each.axes) >= ALTERNATIVES > len(block.axes)):
+                    continue
                 for read in self._reads.get(each, ()):
                     if read not in found and not read.typed:
                         onward = self.repeats(each, read) or _aggregates(each)
@@ -269,6 +277,12 @@ def _is_bound(block: Block) -> bool:
     return not block.axes and (
         is_setting(block) or _leaf(block) in ("low", "high", "outside", "preset", "yours", "number")
     )
+
+
+def _looks_up(block: Block) -> bool:
+    """Tells whether a row reads a cell by a computed id."""
+    refs = (node for each in block.definitions for node in walk(each.expr) if isinstance(node, Ref))
+    return any(isinstance(index, Lookup) for ref in refs for index in ref.at)
 
 
 def _aggregates(block: Block) -> bool:

@@ -11,10 +11,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from blueprint.language import Array, Block, Constant, Expr, NotationError, Ref, Step, Values, again, fill, rebuilt, schedule, walk
+from blueprint.language import (
+    Array,
+    Block,
+    Constant,
+    Expr,
+    NotationError,
+    Ref,
+    Step,
+    Values,
+    again,
+    fill,
+    rebuilt,
+    schedule,
+    walk,
+)
 from blueprint.misconceptions.evaluating import Cells, Rewritten, WrongRow
 from blueprint.misconceptions.parts import everywhere, is_setting
-from blueprint.misconceptions.relatives import Relatives
+from blueprint.misconceptions.relatives import ALTERNATIVES, Relatives
 from blueprint.misconceptions.units import in_other_units
 
 FARTHEST, NEAREST = 4, 1
@@ -116,7 +130,12 @@ class Beyond:
 
     def _found(self, block: Block) -> Iterator[Upstream]:
         yield from self._own(block)
-        near = {each: far for each, far in self.relatives.near(block, FARTHEST).items() if not each.link}
+        kin = self.relatives
+        near = {
+            each: far
+            for each, far in kin.near(block, FARTHEST).items()
+            if not each.link and (far <= NEAREST or not kin.is_count(each)) and (far < FARTHEST or kin.namesakes(each))
+        }
         for each, far in near.items():
             if is_setting(each) or (each.axes != block.axes and self.relatives.is_transposed(each, near)):
                 continue
@@ -168,8 +187,11 @@ class Beyond:
     def _path(self, above: Sequence[Block], block: Block) -> tuple[frozenset[Block], tuple[Step, ...]]:
         shown = set(above)
         path = [each for each in self.relatives.between(above, block) if each not in shown]
+        through_a_model = any(len(each.axes) >= ALTERNATIVES > len(block.axes) for each in path)
+        if through_a_model or len(path) > MOST_BETWEEN:
+            return frozenset(), ()
         try:
-            return (frozenset(path), schedule(path)) if len(path) <= MOST_BETWEEN else (frozenset(), ())
+            return frozenset(path), schedule(path)
         except NotationError:
             return frozenset(), ()
 
@@ -215,14 +237,26 @@ class Beyond:
         near = self.relatives.near(block, 2)
         read = [each for each in near if is_setting(each) and not each.limit][:SETTINGS]
         for i, one in enumerate(read):
-            yield from self._with(block, [one], f"left-out-{one.name}", f"{told(one)} is left out throughout.", _ones, near)
+            yield from self._with(
+                block, [one], f"left-out-{one.name}", f"{told(one)} is left out throughout.", _ones, near
+            )
             for other in read[:i]:
                 both, name = f"{told(one)} and {told(other)} are", f"{one.name}-{other.name}"
-                yield from self._with(block, [one, other], f"swapped-{name}", f"{both} exchanged throughout.", _turned, near)
-                yield from self._with(block, [one, other], f"left-out-{name}", f"{both} left out throughout.", _ones, near)
+                yield from self._with(
+                    block, [one, other], f"swapped-{name}", f"{both} exchanged throughout.", _turned, near
+                )
+                yield from self._with(
+                    block, [one, other], f"left-out-{name}", f"{both} left out throughout.", _ones, near
+                )
 
     def _with(
-        self, block: Block, settings: list[Block], name: str, says: str, made: Callable[..., Made], near: Mapping[Block, int]
+        self,
+        block: Block,
+        settings: list[Block],
+        name: str,
+        says: str,
+        made: Callable[..., Made],
+        near: Mapping[Block, int],
     ) -> Iterator[Upstream]:
         path, steps = self._path(settings, block)
         if path:
