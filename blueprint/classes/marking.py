@@ -27,8 +27,6 @@ TOO_FEW = {"rounded": "right, but rounded too far", "cut": "right, but cut off i
 MOST_ROUNDING = 50
 """By how many times its tolerance a carried number may be off since earlier ones were rounded; more explains anything."""
 
-NEAR, FARTHER = range(1), range(1, 10)
-"""How far up from a row's own equation mistakes are looked for, first and then."""
 Answers = Mapping[str, Sequence[Given]]
 
 
@@ -201,10 +199,9 @@ class Marking:
         own = any(self.judged(each).status != "right" for cell in cells for each in self.before(cell).blanks)
         for values in (self.true, self.carried) if own else (self.true,):
             wrong = wrong_values(course.kind, course.base, values, asked)
-            for far in NEAR, FARTHER:
-                wrong += further_values(course.kind, course.base, values, asked, wrong, far)
-                if found := diagnose(given, wrong, rights, blank.decimals, tolerance):
-                    return found
+            wrong += further_values(course.kind, course.base, values, asked, wrong)
+            if found := diagnose(given, wrong, rights, blank.decimals, tolerance):
+                return found
         return None
 
     def _ids(self, cells: Iterable[Cell]) -> tuple[str, ...]:

@@ -63,7 +63,10 @@ def diagnose(
     nearest = min(map(_unlikely, fits))
     if _by_chance([each for each in wrong if _unlikely(each) <= nearest], right, near) > CHANCE:
         return None
-    return _said([each for each in fits if each.far == nearest[0]])
+    near_fits = [each for each in fits if each.far == nearest[0]]
+    return _said(
+        [*near_fits, *(each for each in fits if each.written and any(one_idea(each, near) for near in near_fits))]
+    )
 
 
 def _unlikely(wrong: Wrong) -> tuple[int, bool]:
@@ -72,12 +75,16 @@ def _unlikely(wrong: Wrong) -> tuple[int, bool]:
 
 
 def _said(fits: Sequence[Wrong]) -> Diagnosis | None:
-    """Says which mistake gives the numbers; of two or three that give them each, and of more none."""
+    """Says which mistake gives the numbers; of two or three that give them each, and of many none.
+
+    One that follows from how an equation is built is no other than one that gives the same in the whole row. Two that somebody
+    wrote down are two, even there: c1 of 0.5 forgotten, and the ½ of the loss.
+    """
     ideas: list[Wrong] = []
     for each in sorted(fits, key=lambda each: (not each.written, not each.name.startswith(INSTEAD))):
-        if not any(each.name == other.name or one_idea(each, other) for other in ideas):
+        if not any(each.name == other.name or (one_idea(each, other) and not each.written) for other in ideas):
             ideas.append(each)
-    if len(ideas) > MOST_ALIKE:
+    if len({each.key for each in ideas}) > MOST_ALIKE:
         return None
     more = [MORE_GIVE_IT] if len(ideas) > MOST_IDEAS else []
     says = " Or: ".join([*(each.says for each in ideas[:MOST_IDEAS]), *more])

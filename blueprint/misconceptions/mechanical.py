@@ -65,7 +65,8 @@ def _of_two(part: Op) -> Iterator[Part]:
     name, (left, right) = part.name, part.args
     match name:
         case "maximum" | "minimum":
-            yield f"{name}-turned", OTHER[name][1], Op(OTHER[name][0], part.args)
+            if not any(isinstance(each, Constant) for each in part.args):  # max(N, 1) only keeps from dividing by 0
+                yield f"{name}-turned", OTHER[name][1], Op(OTHER[name][0], part.args)
             for kept, gone in ((left, right), (right, left)):
                 yield f"{name}-only", f"Only {_said(kept)} counts, not {_said(gone)}.", kept
         case "add" | "sub":

@@ -224,7 +224,7 @@ class Relatives:
         found, shown = list[Block](), [np.abs(self.numbers(block))]
         for other in dict.fromkeys(others):
             numbers = np.abs(self.numbers(other))
-            if not any(np.allclose(numbers, each, rtol=SAME, atol=0) for each in shown[1:]):
+            if not any(np.allclose(numbers, each, rtol=SAME, atol=0) for each in shown):
                 found.append(other)
                 shown.append(numbers)
         return found

@@ -40,6 +40,8 @@ SETTINGS = 4
 """Settings nearest to a row that may be exchanged with each other throughout, or left out."""
 FEW = 6
 """Cells of a row of which one alone may be taken for their mean."""
+CHOICE = "choice-"
+"""How the names of mistakes begin in which another alternative is taken."""
 INSTEAD = "instead-"
 """How the names of mistakes begin in which a row is taken for another."""
 Arrays = Mapping[Block, Array]
@@ -82,7 +84,8 @@ class Upstream:
     """A row under a mistake that was made further up.
 
     far: how far: 0 for what is next to the row's own step. made: what the rows with the mistake show.
-    path, steps: the rows between, this one among them, and the order in which they are computed. written: see `Wrong`.
+    path, steps: the rows between, this one among them, and the order in which they are computed. row: where it is one
+    that somebody wrote down, that row with it.
     """
 
     name: str
@@ -92,7 +95,12 @@ class Upstream:
     made: Made
     path: frozenset[Block]
     steps: tuple[Step, ...]
-    written: bool = False
+    row: WrongRow | None = None
+
+    @property
+    def written(self) -> bool:
+        """Whether somebody wrote it down."""
+        return self.row is not None
 
     def numbers(self, cells: Cells, bench: Bench) -> list[float] | None:
         """Returns what cells come to."""
@@ -105,13 +113,13 @@ class Upstream:
 
 
 class _Mistake(NamedTuple):
-    """A mistake in one row: name, sentence, what is shown; whether it is made in all its twins; and whether somebody wrote it."""
+    """A mistake in one row: name, sentence, what is shown; whether it is made in all its twins; and if somebody wrote it."""
 
     name: str
     says: str
     made: Made
     together: bool = False
-    written: bool = False
+    row: WrongRow | None = None
 
 
 class Beyond:
@@ -146,7 +154,7 @@ class Beyond:
                 if path:
                     far_now = max(far, 1)
                     yield Upstream(
-                        mistake.name, mistake.says, block, far_now, mistake.made, path, steps, mistake.written
+                        mistake.name, mistake.says, block, far_now, mistake.made, path, steps, mistake.row
                     )
         yield from self._settings(block)
 
@@ -201,14 +209,15 @@ class Beyond:
         everywhere = f"In {', '.join(each.symbol for each in (block, *twins))}: "
         at_twins = [self._wrong(twin) for twin in twins]
         for i, row in enumerate(self._wrong(block)):
-            made = _made(row) if far <= NEAREST or row.written else None
+            made = _made(row) if far <= NEAREST or row.written or row.name.startswith(CHOICE) else None
             if made is None:
                 continue
-            yield _Mistake(row.name, f"{where}{row.says}", made, written=row.written)
+            written = row if row.written else None
+            yield _Mistake(row.name, f"{where}{row.says}", made, row=written)
             makes = [_made(each[i]) for each in at_twins if len(each) == len(self._wrong(block))]
             if makes and len(makes) == len(twins) and (all_made := [each for each in makes if each]):
                 together = _all([made, *all_made])
-                yield _Mistake(row.name, f"{everywhere}{row.says}", together, together=True, written=row.written)
+                yield _Mistake(row.name, f"{everywhere}{row.says}", together, together=True, row=written)
         kin = self.relatives
         if kin.is_count(block):
             yield from (_Mistake(name, f"{where}{says}", _changed(block, change)) for name, says, change in ends(block))
@@ -381,7 +390,7 @@ def along_axes(block: Block) -> Iterator[tuple[str, str, Callable[[Array], Array
             f"It is averaged over all {axis.meaning}s.",
             lambda array, place=place: np.broadcast_to(array.mean(axis=place, keepdims=True), array.shape),
         )
-        for by, where in ((1, "after"), (-1, "before")):
+        for by, where in ((1, "after"), (-1, "before")) if axis is block.axes[-1] else ():
             yield (
                 f"{axis.meaning}-{where}".replace(" ", "-"),
                 f"It is read at the {axis.meaning} {where}.",

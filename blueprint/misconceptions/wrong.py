@@ -23,8 +23,6 @@ from blueprint.workbooks.kind import Kind, imported
 
 NEAR = 1e-9
 """Numbers that differ by a smaller part of themselves are one: rounding takes 1e-12 of it, another mistake none of it."""
-ANYWHERE = range(100)
-"""How far up a mistake may be made: as far as one is looked for."""
 MOST_ELSEWHERE = 24
 """Other cells of a row that are looked at."""
 LARGEST = 3
@@ -83,20 +81,21 @@ def further_values(
     values: Values,
     blank: Blank,
     known: Sequence[Wrong],
-    far: range = ANYWHERE,
 ) -> list[Wrong]:
     """Returns what mistakes further up than a row's own equation give in the cells of a blank, the nearest first.
 
-    known: what `wrong_values` found; what gives the same, in the whole row, is no other mistake. far: how far up they are made.
+    known: what `wrong_values` found; what gives the same, in the whole row, is no other mistake.
     """
     rows = Rows.of(blueprint)
     seen, beyond = _Seen(blank, values, rows), rows.beyond(kind)
-    return seen.counted(_made_beyond(beyond, blank.block, seen, far), known)
+    return seen.counted(_made_beyond(beyond, blank.block, seen), known)
 
 
-def _made_beyond(beyond: Beyond, block: Block, seen: "_Seen", far: range) -> Iterator[Wrong]:
+def _made_beyond(beyond: Beyond, block: Block, seen: "_Seen") -> Iterator[Wrong]:
     beyond.bench.take(seen.values)
-    for each in (each for each in beyond.of(block) if each.far in far):
+    for each in beyond.of(block):
+        if each.row is not None and _is_idle(each.row, seen.values):
+            continue
         with suppress(NotationError, KeyError, IndexError, ValueError):
             if numbers := each.numbers(seen.cells, beyond.bench):
                 yield seen.wrong(each.name, each.says, numbers, each.written, each.far)
