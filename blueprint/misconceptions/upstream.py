@@ -13,6 +13,7 @@ import numpy as np
 
 from blueprint.language import (
     Array,
+    Axis,
     Block,
     Constant,
     Expr,
@@ -52,8 +53,8 @@ Made = Callable[["Bench"], Mapping[Block, Array] | None]
 class Bench:
     """Computes rows of one workbook again and again, on the numbers of one student after the other."""
 
-    def __init__(self, sizes: Mapping[object, int]):
-        self._values = Values(sizes, beyond=True)  # type: ignore[arg-type]
+    def __init__(self, sizes: Mapping[Axis, int]):
+        self._values = Values(sizes, beyond=True)
         self._compiled: dict[object, object] = {}
         self.base: Values = self._values
 
@@ -153,9 +154,7 @@ class Beyond:
                 path, steps = paths[mistake.together]
                 if path:
                     far_now = max(far, 1)
-                    yield Upstream(
-                        mistake.name, mistake.says, block, far_now, mistake.made, path, steps, mistake.row
-                    )
+                    yield Upstream(mistake.name, mistake.says, block, far_now, mistake.made, path, steps, mistake.row)
         yield from self._settings(block)
 
     def _own(self, block: Block) -> Iterator[Upstream]:
@@ -380,22 +379,16 @@ class _Again:
 def along_axes(block: Block) -> Iterator[tuple[str, str, Callable[[Array], Array]]]:
     """Yields what stands in every cell if a row is summed, or averaged, along an axis of its own, or is read a place off."""
     for place, axis in enumerate(block.axes):
-        yield (
-            f"sum-over-{axis.letter}",
-            f"It is summed over all {axis.meaning}s.",
-            lambda array, place=place: np.broadcast_to(array.sum(axis=place, keepdims=True), array.shape),
-        )
-        yield (
-            f"mean-over-{axis.letter}",
-            f"It is averaged over all {axis.meaning}s.",
-            lambda array, place=place: np.broadcast_to(array.mean(axis=place, keepdims=True), array.shape),
-        )
+        what = axis.meaning
+        yield f"sum-over-{axis.letter}", f"It is summed over all {what}s.", partial(_everywhere, np.sum, place)
+        yield f"mean-over-{axis.letter}", f"It is averaged over all {what}s.", partial(_everywhere, np.mean, place)
         for by, where in ((1, "after"), (-1, "before")) if axis is block.axes[-1] else ():
-            yield (
-                f"{axis.meaning}-{where}".replace(" ", "-"),
-                f"It is read at the {axis.meaning} {where}.",
-                lambda array, place=place, by=by: np.roll(array, -by, axis=place),
-            )
+            says = f"It is read at the {what} {where}."
+            yield f"{what}-{where}".replace(" ", "-"), says, partial(np.roll, shift=-by, axis=place)
+
+
+def _everywhere(made: Callable[..., Array], place: int, array: Array) -> Array:
+    return np.broadcast_to(made(array, axis=place, keepdims=True), array.shape)
 
 
 def stopped(block: Block) -> Iterator[Rewritten]:
