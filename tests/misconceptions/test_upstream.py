@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,8 @@ KINDS = ("default", "grpo", "dpo")
 LN2 = np.log(2)
 
 
-class World(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class World:
     """A workbook, its numbers, and its rows by name."""
 
     kind: Kind
