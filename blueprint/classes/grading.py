@@ -6,6 +6,7 @@ from datetime import datetime
 from blueprint.classes.errors import ClassError
 from blueprint.classes.flags import Handed, flags_of
 from blueprint.classes.grading_policy import GradingPolicy
+from blueprint.classes.in_words import InWords, in_words
 from blueprint.classes.key import Key, KeyBlank, KeyStudent
 from blueprint.classes.overrides import Overrides, overridden
 from blueprint.classes.results import Mark, Marked, Result, Results
@@ -36,11 +37,12 @@ def grade(
         store.move(stored, each.owners[0] if len(each.owners) == 1 else UNKNOWN)
     store.save()
     results = [_result(student, handed, key, policy, overrides, times) for student in key.students]
+    words = in_words(key)
     refused = [Handed(each, Worked(refused=each.refused)) for each in store.files if not each.stored]
     return Results(
         assignment=key.assignment,
         points=_points(key, policy),
-        blanks=[_head(blank, policy) for blank in key.blanks],
+        blanks=[_head(blank, policy, words[blank.id]) for blank in key.blanks],
         results=results,
         flags=flags_of(key, [*handed, *refused], results),
     )
@@ -68,10 +70,12 @@ def _points(key: Key, policy: GradingPolicy) -> float:
     return policy.points if policy.points is not None else sum(policy.weight(blank) for blank in key.blanks)
 
 
-def _head(blank: KeyBlank, policy: GradingPolicy) -> Marked:
+def _head(blank: KeyBlank, policy: GradingPolicy, words: InWords) -> Marked:
     return Marked(
         id=blank.id,
         title=blank.title,
+        words=words.asked,
+        hint=words.hint,
         sheet=blank.sheet,
         cells=blank.addresses,
         weight=policy.weight(blank),

@@ -93,10 +93,15 @@ class Result(Record):
 
 
 class Marked(Record):
-    """A blank, as results know it: its id, title, sheet and cells, weight after the grading policy, and what it asks for."""
+    """A blank, as results know it: its id, title, sheet and cells, weight after the grading policy, and what it asks for.
+
+    words: the title as one says it. hint: where to look again, for those whose mistake is not known; neither holds an answer.
+    """
 
     id: str
     title: str
+    words: str = ""
+    hint: str = ""
     sheet: str = ""
     cells: list[str] = []
     weight: float = 1.0

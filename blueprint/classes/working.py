@@ -15,7 +15,7 @@ from pathlib import Path
 from blueprint.classes.grading_policy import GradingPolicy
 from blueprint.classes.key import Key, KeyStudent
 from blueprint.classes.locked import Lying, edited, lying_in
-from blueprint.classes.marking import Course, Marking
+from blueprint.classes.marking import Answers, Course, Marking
 from blueprint.classes.marks import is_constant, marks_of
 from blueprint.classes.results import Mark
 from blueprint.classes.submission import Submission, read_submission
@@ -44,6 +44,7 @@ class Worked:
         marks: of its one owner, by blank; None where it is not marked, of which refused says why if it was not read.
         saved_by: who made it, and who saved it last. edited: blocks in which locked cells were edited.
         constants: ids of blanks with a number where a formula was asked for.
+        unreadable: for each blank with a cell of which no number could be made, which blank, and what was found there.
     """
 
     tokens: dict[str, str] = field(default_factory=dict)
@@ -53,6 +54,7 @@ class Worked:
     saved_by: tuple[str, str] = ("", "")
     edited: tuple[str, ...] = ()
     constants: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
 
 
 class Worker:
@@ -89,6 +91,7 @@ class Worker:
             saved_by=found.saved_by,
             edited=tuple(self._edited(found, marking)),
             constants=tuple(blank.id for blank in asked if is_constant(marking, blank)),
+            unreadable=tuple(_unreadable(found.answers)),
         )
 
     def _owners(self, tokens: dict[str, str], job: Job) -> list[KeyStudent]:
@@ -101,6 +104,12 @@ class Worker:
         given = [each for answers in found.answers.values() for each in answers]
         typed_alone = any(each.text for each in given)  # text is no number to a sheet
         return edited(found.locked, self.lying, marking.carried, typed_alone)
+
+
+def _unreadable(answers: Answers) -> Iterator[str]:
+    for id, given in answers.items():
+        if problem := next((each.problem for each in given if each.number is None and each.problem), ""):
+            yield f"{id} ({problem})"
 
 
 @cache
