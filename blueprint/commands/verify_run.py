@@ -12,6 +12,7 @@ import click
 
 from blueprint.commands import console, door
 from blueprint.dumps import MinibatchError, dump_kinds
+from blueprint.quoting import encodable
 from blueprint.verifying import VerifyOptions, known_device
 from blueprint.verifying.runs import finding, going, on_ray, plot, processes, report, step
 from blueprint.verifying.runs.ledger import NAME, NOT_VERIFIED, Ledger
@@ -135,7 +136,7 @@ def _json(found: finding.Found, summary: Summary, notes: list[str]) -> str:
 def _write(summary: Summary, options: RunOptions) -> None:
     try:
         if options.csv:
-            options.csv.write_text(csv_of(summary), encoding="utf-8", newline="")
+            options.csv.write_text(encodable(csv_of(summary)), encoding="utf-8", newline="")
         if options.plot:
             plot.draw(summary, options.plot)
     except OSError as error:
