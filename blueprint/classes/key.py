@@ -43,7 +43,7 @@ class KeyBlank(Record):
     sheet: str
     addresses: list[str]
     decimals: Annotated[int, Field(ge=0, le=30)]
-    weight: Annotated[FiniteFloat, Field(gt=0)] = 1.0
+    weight: Annotated[FiniteFloat, Field(gt=0, le=1e9)] = 1.0
     asks: Literal["number", "formula"] = "number"
     tolerance: Annotated[FiniteFloat, Field(ge=0)] | None = None
 
