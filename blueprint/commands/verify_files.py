@@ -54,7 +54,7 @@ def _step_number(file: Path) -> int:
     """Returns the number of a file's step, −1 where it says none that could be read."""
     try:
         return int(metadata_of(file).get("step", -1))
-    except (MinibatchError, TypeError, ValueError):
+    except (MinibatchError, TypeError, ValueError, OverflowError):
         return -1
 
 
