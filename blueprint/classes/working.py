@@ -17,6 +17,7 @@ from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 
+from blueprint import interrupted
 from blueprint.classes.grading_policy import GradingPolicy
 from blueprint.classes.key import Key, KeyStudent
 from blueprint.classes.locked import Lying, edited, lying_in
@@ -196,7 +197,8 @@ def _in_processes(
 ) -> Iterator[tuple[list[int], list[Worked]]]:
     """Yields what is done until a process dies; if there is but one, it is known which submission has ended it."""
     with ProcessPoolExecutor(most, get_context("spawn"), initializer=_begin, initargs=given) as pool:
-        begun = [(group, pool.submit(_go, [jobs[i] for i in group])) for group in left]
+        with interrupted.unheard():
+            begun = [(group, pool.submit(_go, [jobs[i] for i in group])) for group in left]
         broken = []
         for group, future in begun:
             if isinstance(future.exception(), BrokenProcessPool):

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from blueprint import interrupted
 from blueprint.quoting import sentence, unquoted
 
 DIFFERENCE, UNREADABLE = 1, 3
@@ -21,7 +22,7 @@ LONGEST = 120
 """Letters of somebody else's message that are shown."""
 ENDING = ("SIGTERM", "SIGHUP")
 _PASSED_ON = (
-    click.ClickException, click.exceptions.Exit, click.Abort, SystemExit, KeyboardInterrupt, GeneratorExit, BrokenPipeError,
+    click.ClickException, click.exceptions.Exit, click.Abort, SystemExit, GeneratorExit, BrokenPipeError,
 )  # fmt: skip
 
 
@@ -88,7 +89,7 @@ class Door(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Runs a command."""
         _need_folder()
-        with answering(lambda: ctx.invoked_subcommand or "blueprint"), ended_by_signals():
+        with interrupted.while_working(), answering(lambda: ctx.invoked_subcommand or "blueprint"), ended_by_signals():
             return super().invoke(ctx)
 
 
@@ -100,9 +101,12 @@ def answering(command: Callable[[], str]) -> Iterator[None]:
             yield
         finally:
             sys.stdout.flush()  # here, so that a full disk behind a redirection is reported
-    except _PASSED_ON:
-        raise
     except BaseException as fault:  # a panic in ironcalc's Rust is no Exception
+        if isinstance(fault, KeyboardInterrupt) or (interrupted.happened() and not isinstance(fault, SystemExit)):
+            _let_go_of_stdout()
+            raise SystemExit(interrupted.CODE) from None
+        if isinstance(fault, _PASSED_ON):
+            raise
         if foreseen := [FORESEEN[each.__name__] for each in type(fault).__mro__ if each.__name__ in FORESEEN]:
             raise foreseen[0](str(fault)) from fault
         if os.environ.get(TRACEBACK):
@@ -135,7 +139,7 @@ def explained(fault: BaseException, command: str) -> str:
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Ends a command on SIGTERM as on Ctrl-C: from within, so that what it has not finished is taken away."""
+    """Ends a command on SIGTERM, as on Ctrl-C, from within, so that what it has not finished is taken away."""
     before: dict[int, Any] = {}
     with suppress(ValueError):  # only the main thread may ask for signals
         for number in (getattr(signal, name) for name in ENDING if hasattr(signal, name)):

@@ -10,6 +10,7 @@ from typing import NamedTuple, NoReturn
 
 import click
 
+from blueprint import interrupted
 from blueprint.commands import console, door
 from blueprint.dumps import MinibatchError, dump_kinds
 from blueprint.quoting import encodable
@@ -18,8 +19,6 @@ from blueprint.verifying.runs import finding, going, on_ray, plot, processes, re
 from blueprint.verifying.runs.ledger import NAME, NOT_VERIFIED, Ledger
 from blueprint.verifying.runs.summary import Summary, csv_of, summary_of
 from blueprint.verifying.settings import check_options
-
-INTERRUPTED = 130
 
 
 class RunOptions(NamedTuple):
@@ -92,7 +91,7 @@ def _gone_through(found: finding.Found, settings: VerifyOptions, options: RunOpt
             "command goes on from there.",
             err=True,
         )
-        sys.exit(INTERRUPTED)
+        sys.exit(interrupted.CODE)
     if ledger.failed:
         console.say(
             f"Note: the ledger {ledger.path} could not be written to its end ({ledger.failed}): not all is noted there.",

@@ -65,4 +65,6 @@ def check_axes(found: Mapping[str, Array], names: Mapping[str, str], of_tokens: 
         axes = 2 if what in wide else 1
         expected = "rows of responses, columns of tokens" if axes == 2 else "a number for each pair"
         require(array.ndim == axes, f"{called}: found {array.ndim} axes, expected {axes}: {expected}.")
-        require(array.dtype.kind != "b" or what in ("mask", "text"), f"{called}: found true and false, expected numbers.")
+        require(
+            array.dtype.kind != "b" or what in ("mask", "text"), f"{called}: found true and false, expected numbers."
+        )

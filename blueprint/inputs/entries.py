@@ -79,6 +79,7 @@ Seed = Annotated[
 Positive = Annotated[
     Whole,
     must_be("a whole number of at least 1", lambda number: number >= 1),
+    must_be("a whole number of at most 15 digits, all that a cell holds", lambda number: number < 10**15),
     WithJsonSchema({"type": "integer", "minimum": 1}),
 ]
 Draw = Annotated[

@@ -137,7 +137,10 @@ def test_the_largest_grace_and_any_year_come_to_a_number(tmp_path: Path, year: i
         ("[weights]\nb01 = nan", "weights.b01: Input should be"),
         ("[weights]\nb01 = 1e308\nb02 = 1e308", "weights.b01: Input should be less than or equal to 1000000000"),
         (f"points = 1{'0' * 400}", "points: Input should be"),
-        ("[late]\ndue = 2026-03-06\ngrace_minutes = 1e300", "late.grace_minutes: Input should be less than or equal to"),
+        (
+            "[late]\ndue = 2026-03-06\ngrace_minutes = 1e300",
+            "late.grace_minutes: Input should be less than or equal to",
+        ),
     ],
 )
 def test_a_wrong_policy_is_refused_in_a_sentence(tmp_path: Path, text: str, says: str) -> None:

@@ -4,7 +4,17 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from blueprint.dumps import SIDES, Array, MinibatchError, check_axes, check_even, halves, require, rounding, true_or_false
+from blueprint.dumps import (
+    SIDES,
+    Array,
+    MinibatchError,
+    check_axes,
+    check_even,
+    halves,
+    require,
+    rounding,
+    true_or_false,
+)
 
 STACKED = ("tokens", "mask", "text", "logprobs", "logprobs_ref", "log_squares")
 OF_TOKENS = {"logp": "logprobs", "logp_ref": "logprobs_ref"}

@@ -104,7 +104,9 @@ def _laid_apart(arrays: Mapping[str, Array], called: Mapping[str, str]) -> tuple
         for what, array in wide.items():
             first = next(iter(wide))
             one, other = names[f"{side}.{what}"], names[f"{side}.{first}"]
-            require(array.shape == wide[first].shape, f"{one} and {other} disagree; they need the same rows and columns.")
+            require(
+                array.shape == wide[first].shape, f"{one} and {other} disagree; they need the same rows and columns."
+            )
         if "text" in wide:
             found[f"{side}.text"] = true_or_false(wide["text"], names[f"{side}.text"])
     for name in [each for each in found if each.rpartition(".")[2] in ("score", "margin")]:
