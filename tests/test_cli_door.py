@@ -140,6 +140,32 @@ main(["build", "--numbers", "very-very-sleepy", "--no-proof", "-o", "a.xlsx"])
     assert [path.name for path in tmp_path.rglob("*")] == ["rest"]
 
 
+LONG = "x" * 5000
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ([LONG], f"No such command '{'x' * 119}…'."),
+        (["numbers", f"--{LONG}"], f"--{'x' * 117}…"),
+        (["numbers", f"--{LONG}=1"], f"--{'x' * 117}…"),
+        (["build", "--conventions", LONG], f"'{'x' * 119}…' is not one of 'plain', 'live'."),
+        (["list", LONG], f"Got unexpected extra argument ({'x' * 119}…)"),
+        (["worksheet", "--blanks", "9" * 5000], f"'{'9' * 119}…' is not a valid integer range."),
+        (["explain", "total_loss", "--depth", LONG], f"Invalid value for '--depth': {'x' * 119}…"),
+        (["class", LONG], f"No such command '{'x' * 119}…'."),
+        (["list", "\x1b[31m\u202e\n"], "Got unexpected extra argument (\\x1b[31m\\u202e\\n)"),
+    ],
+    ids=lambda each: each[0][:12] if isinstance(each, list) else None,
+)
+def test_what_click_quotes_of_a_command_line_is_short(words: list[str], says: str) -> None:
+    found = CliRunner().invoke(main, words)
+    assert found.exit_code == 2
+    assert says in found.output
+    assert len(found.output) < 600
+    assert "\x1b" not in found.output
+
+
 PLANTED = """
 import os, signal, sys
 class Interrupting:

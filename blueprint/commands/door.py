@@ -20,6 +20,8 @@ TRACEBACK = "BLUEPRINT_TRACEBACK"
 """The environment variable with which a developer sees where something went wrong."""
 LONGEST = 120
 """Letters of somebody else's message that are shown."""
+WORDS = "blueprint.words"
+"""Where a context keeps the words of its command line."""
 ENDING = ("SIGTERM", "SIGHUP")
 _PASSED_ON = (
     click.ClickException, click.exceptions.Exit, click.Abort, SystemExit, GeneratorExit, BrokenPipeError,
@@ -81,16 +83,35 @@ def need_torch(command: str) -> None:
 class Door(click.Group):
     """A group of commands of which none ends in a traceback: what nobody foresaw is one sentence, and exit code 3."""
 
-    def make_context(self, *given: Any, **more: Any) -> click.Context:
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **more: Any
+    ) -> click.Context:
         """Reads the command line; --help and --version print at once."""
-        with answering(lambda: "blueprint"):
-            return super().make_context(*given, **more)
+        words = [*args]  # click takes them out of the list
+        with answering(lambda: "blueprint"), quoting_shortly(words):
+            context = super().make_context(info_name, args, parent, **more)
+        context.meta[WORDS] = words
+        return context
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs a command."""
         _need_folder()
-        with interrupted.while_working(), answering(lambda: ctx.invoked_subcommand or "blueprint"), ended_by_signals():
+        answers = answering(lambda: ctx.invoked_subcommand or "blueprint")
+        with interrupted.while_working(), answers, ended_by_signals(), quoting_shortly(ctx.meta.get(WORDS, [])):
             return super().invoke(ctx)
+
+
+@contextmanager
+def quoting_shortly(words: list[str]) -> Iterator[None]:
+    """Cuts what click quotes of a command line, whose words may have any length and hold anything."""
+    try:
+        yield
+    except click.UsageError as error:
+        message = error.format_message()
+        for word in sorted({part for word in words for part in (word, word.partition("=")[0])}, key=len, reverse=True):
+            for spelled in (word, repr(word)[1:-1]) if word else ():
+                message = message.replace(spelled, unquoted(word, LONGEST))
+        raise click.UsageError(sentence(message), error.ctx) from error
 
 
 @contextmanager
