@@ -108,9 +108,10 @@ def quoting_shortly(words: list[str]) -> Iterator[None]:
         yield
     except click.UsageError as error:
         message = error.format_message()
-        for word in sorted({part for word in words for part in (word, word.partition("=")[0])}, key=len, reverse=True):
-            for spelled in (word, repr(word)[1:-1]) if word else ():
-                message = message.replace(spelled, unquoted(word, LONGEST))
+        parts = {part for word in words for part in (word, word.partition("=")[0]) if part}
+        for part in sorted(parts, key=len, reverse=True):
+            for spelled in (part, repr(part)[1:-1]):
+                message = message.replace(spelled, unquoted(part, LONGEST))
         raise click.UsageError(sentence(message), error.ctx) from error
 
 

@@ -122,6 +122,11 @@ FEW = 4
 """So many numbers are named one by one."""
 
 
+def named_one_by_one(setting: Setting) -> bool:
+    """Tell whether a setting has so few whole numbers that each of them is named."""
+    return setting.whole and setting.high - setting.low < FEW
+
+
 def of_setting(setting: Setting) -> Any:
     """Return the kind of values that a setting may have; a limit may be off."""
     if setting.words:
@@ -131,7 +136,7 @@ def of_setting(setting: Setting) -> Any:
         allowed = range(int(setting.low), int(setting.high) + 1)
         said = (
             " or ".join(map(str, allowed))
-            if len(allowed) <= FEW
+            if named_one_by_one(setting)
             else f"a whole number from {allowed[0]} to {allowed[-1]}"
         )
         return Annotated[Number, must_be(said, lambda number: number in allowed)]
