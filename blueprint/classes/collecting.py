@@ -126,12 +126,12 @@ class _Collecting:
                 continue
             if stat.S_ISREG(state.st_mode):
                 when = _time_of(state.st_mtime)
-                yield from self._read(name, partial(path.open, "rb"), state.st_size, when, deeper=True)
+                yield from self._read(name, partial(_opened, path), state.st_size, when, deeper=True)
             else:
                 yield from self._one(name, refused="it is a link or a device, which is not followed")
-        for error in unread:
-            says = f"the folder cannot be read ({(error.strerror or str(error)).lower()})"
-            yield from self._one(self._name(Path(error.filename)), refused=says)
+        for each in unread:
+            says = f"the folder cannot be read ({(each.strerror or str(each)).lower()})"
+            yield from self._one(self._name(Path(each.filename)), refused=says)
 
     def _name(self, path: Path) -> str:
         return encodable(path.relative_to(self._source).as_posix())
@@ -247,6 +247,10 @@ def list_length(file: IO[bytes]) -> int:
         return LONGEST_LIST + 1
     of_64 = int.from_bytes(end[at_64 + 40 : at_64 + 48], "little") if at_64 >= 0 else 0
     return max(int.from_bytes(end[at + 12 : at + 16], "little"), of_64)
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return path.open("rb")
 
 
 def _size_of(path: Path) -> int:

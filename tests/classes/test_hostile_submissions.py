@@ -7,7 +7,7 @@ import os
 import signal
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -142,7 +142,7 @@ def test_what_a_killed_grading_left_is_cleared(room: Path, tmp_path: Path) -> No
 
 
 def test_a_grading_that_ends_before_all_is_collected_keeps_nothing(tmp_path: Path) -> None:
-    def found() -> list[Collected]:
+    def found() -> Iterator[Collected]:
         yield Collected("a.xlsx", b"a", None)
         raise ClassError("too much")
 
@@ -219,7 +219,7 @@ def test_a_folder_that_cannot_be_listed_is_told(tmp_path: Path, monkeypatch: pyt
 
 @POSIX
 def test_the_files_of_a_submission_share_their_time(room: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    worker = Worker(Key.load(room / "key.json"), GradingPolicy())
+    worker = Worker(Key.load(room / "key.json"), GradingPolicy.model_validate({}))
 
     def endless(*given: object) -> None:
         try:

@@ -95,7 +95,8 @@ REFUSED: list[tuple[str, str, Callable[[Tensors, dict[str, str]], object], str]]
 def test_what_cannot_be_is_refused_in_a_sentence(
     tmp_path: Path, command: str, name: str, change: Callable[[Tensors, dict[str, str]], object], sentence: str
 ) -> None:
-    found = run(command, damaged(tmp_path, name, change), *(["-o", tmp_path / "a.xlsx"] if command == "import" else []))
+    target: list[str | Path] = ["-o", tmp_path / "a.xlsx"] if command == "import" else []
+    found = run(command, damaged(tmp_path, name, change), *target)
     assert found.exit_code in (2, 3)
     assert sentence in found.output
     assert "no answer" not in found.output

@@ -108,7 +108,7 @@ def _check_read(parts: Mapping[str, Any], settings: Mapping[str, float | str]) -
     Raises:
         NumbersError: with what reads what is missing.
     """
-    used = [{**dpo_presets().preset(parts["preset"]).values, **settings}]
+    used: list[Mapping[str, float | str]] = [{**dpo_presets().preset(parts["preset"]).values, **settings}]
     used += [dpo_presets().preset(name).values for name in parts["compare"]]
     for table, readers in READ_BY.items():
         keys = [key for key in TYPED if key.startswith(f"{table}.")]
