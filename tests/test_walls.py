@@ -31,7 +31,7 @@ MAY_READ = {
     "verifying": (
         "workbooks.common.conventions", "workbooks.registry", "dumps", "inputs", "quoting", "verifying", "witness",
     ),
-    "verifying.runs": ("dumps", "quoting", "verifying"),
+    "verifying.runs": ("dumps", "interrupted", "quoting", "verifying"),
     "witness": ("witness",),
     "checking": (
         "checking", "language", "misconceptions", "page", "quoting", "reopening", "witness", "workbooks.kind", "workbooks.registry",
@@ -44,15 +44,15 @@ MAY_READ = {
     ),
     "differing": ("book", "differing", "explaining", "inputs", "language", "page", "quoting", "reopening"),
     "classes": (
-        "book", "classes", "inputs", "language", "misconceptions", "page", "program", "quoting", "saving", "workbooks.common",
-        "workbooks.kind", "workbooks.registry", "worksheets",
+        "book", "classes", "inputs", "interrupted", "language", "misconceptions", "page", "program", "quoting", "saving",
+        "workbooks.common", "workbooks.kind", "workbooks.registry", "worksheets",
     ),
     "worksheets": ("book", "explaining", "language", "page.blanks", "page.outline", "worksheets"),
     "cli": ("commands",),
     "commands": (
-        "book", "checking", "classes", "commands", "differing", "dumps", "explaining", "inputs", "language", "page", "quoting",
-        "reopening", "saving", "verifying", "which", "witness", "workbooks.common", "workbooks.kind", "workbooks.registry",
-        "worksheets",
+        "book", "checking", "classes", "commands", "differing", "dumps", "explaining", "inputs", "interrupted", "language", "page",
+        "quoting", "reopening", "saving", "verifying", "which", "witness", "workbooks.common", "workbooks.kind",
+        "workbooks.registry", "worksheets",
     ),
     "which": ("book", "inputs", "which", "workbooks.common.conventions", "workbooks.registry"),
     "program": (),
@@ -60,7 +60,8 @@ MAY_READ = {
     "__main__": ("cli",),
     "frames": ("book", "language"),
     "api": ("workbooks.kind", "book", "checking", "dumps", "inputs", "reopening", "verifying", "workbooks.registry"),
-    "": ("api", "book", "language", "moved", "workbooks.registry"),
+    "": ("api", "book", "interrupted", "language", "moved", "workbooks.registry"),
+    "interrupted": (),
     "moved": (),
     "workbooks": ("workbooks.kind", "workbooks.registry"),
 }  # fmt: skip

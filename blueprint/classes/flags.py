@@ -90,7 +90,7 @@ def _twice(handed: list[Handed]) -> Iterator[Flag]:
     """Yields students whose token came from several participants of the platform, in one file or in several."""
     by_student: dict[str, list[Stored]] = {}
     for each in handed:
-        for student in each.worked.owners:
+        for student in each.worked.owners if each.worked.tokens or not each.worked.refused else ():
             by_student.setdefault(student, []).append(each.stored)
     for student, files in by_student.items():
         participants = dict.fromkeys(number for each in files for number in each.participants)

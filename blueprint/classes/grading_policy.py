@@ -12,7 +12,8 @@ from blueprint.classes.key import Key, KeyBlank
 from blueprint.quoting import unquoted
 
 Share = Annotated[FiniteFloat, Field(ge=0, le=1)]
-Above0 = Annotated[FiniteFloat, Field(gt=0)]
+Above0 = Annotated[FiniteFloat, Field(gt=0, le=1e9)]
+"""Points and weights: so large that their sum is still a number."""
 LARGEST = 1_000_000
 """Bytes of a grading policy."""
 
@@ -34,7 +35,9 @@ class Late(Table):
     """What is lost by being late, by the platform's time."""
 
     due: datetime = Field(description="the deadline, such as 2026-03-06T23:59:00+01:00")
-    grace_minutes: Annotated[FiniteFloat, Field(ge=0)] = Field(default=0.0, description="minutes that do not count")
+    grace_minutes: Annotated[FiniteFloat, Field(ge=0, le=1e6)] = Field(
+        default=0.0, description="minutes that do not count"
+    )
     per_day: Share = Field(default=0.1, description="share of the total that each day begun costs")
     most: Share = Field(default=1.0, description="share that is lost at most")
 

@@ -41,9 +41,9 @@ class KeyBlank(Record):
     block: str
     cells: Annotated[list[list[int]], Field(min_length=1)]
     sheet: str
-    addresses: list[str]
+    addresses: list[Annotated[str, Field(pattern=r"^[A-Z]{1,3}[1-9][0-9]{0,6}$")]]
     decimals: Annotated[int, Field(ge=0, le=30)]
-    weight: Annotated[FiniteFloat, Field(gt=0)] = 1.0
+    weight: Annotated[FiniteFloat, Field(gt=0, le=1e9)] = 1.0
     asks: Literal["number", "formula"] = "number"
     tolerance: Annotated[FiniteFloat, Field(ge=0)] | None = None
 

@@ -51,8 +51,18 @@ def read(source: str | PathLike[str]) -> Source:
 
 
 def source_of(text: str, path: Path) -> Source:
-    """Read the tables of a text that was made of another kind of file, such as a workbook."""
-    return Source(name_of(path), False, tomllib.loads(text), printable(path.name))
+    """Read the tables of a text that stands in another kind of file, such as a workbook or the key of a class.
+
+    Raises:
+        NumbersError: if it is not TOML.
+    """
+    try:
+        tables = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise NumbersError(
+            f"the numbers in {printable(path.name)} are not TOML ({unquoted(error, 120)}): write it anew."
+        ) from None
+    return Source(name_of(path), False, tables, printable(path.name))
 
 
 def tables_of(tables: Mapping[str, Any]) -> Source:

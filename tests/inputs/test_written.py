@@ -159,6 +159,18 @@ def test_what_settings_mean_is_told_beside_them() -> None:
     assert "# gamma = 0.9                   # γ: discount of later rewards (RLHF: often 1); 0 to 1\n" in text
 
 
+@pytest.mark.parametrize("name", [name for name, _ in names()])
+def test_a_written_file_can_be_read_by_people(name: str) -> None:
+    text = toml_of(load(name))
+    assert len(text) < 40_000
+    assert max(map(len, text.splitlines())) <= 140
+
+
+def test_many_whole_numbers_are_told_by_their_bounds() -> None:
+    assert "tokens that cost nothing; a whole number from 0 to 100000" in toml_of(load("grpo"))
+    assert "0 or 1" in toml_of(load("ten-libraries"))
+
+
 def test_rows_and_columns_are_explained_and_aligned() -> None:
     lines = toml_of(load()).splitlines()
     start = lines.index("E = [                           # a row per token, a column per number of x")
