@@ -74,6 +74,7 @@ CONSTANTS = {
     "smallest": ("least", "smaller ones are 0, as rounding is", digits.SMALLEST, "live 12"),
     "ten": ("ten", "what the powers are of", 10.0, "live 0"),
     "clean": ("digits", "decimals of a pocket calculator", float(CLEAN), "live 0"),
+    "longest": ("letters", "of the longest number", float(digits.LONGEST), "live 0"),
     "shown": ("shown", "decimals of the values", float(digits.SHOWN), "live 0"),
 }
 """By key: symbol, meaning, value and style."""
