@@ -79,7 +79,8 @@ class WalkWriter(picking.Picker):
         # A limit may be the word off, with which nothing can be calculated; a blank's number is left to the reader.
         if not (line_text.is_limit(line.leaf) or self.is_blank(line.leaf)):
             levels = [(cell, self.least + more) for cell, more in zip(self.levels, byhand.LEVELS, strict=True)]
-            cells = byhand.trials(self.operand(line.leaf), expr, self.found, self.constants, levels[:-1])
+            value, shown = self.operand(line.leaf), line_text.decimals(line.leaf)
+            cells = byhand.trials(value, shown, expr, self.found, self.constants, levels[:-1])
             for column, cell in enumerate(cells, TRIED):
                 self.pen.live(row, column, *cell, "as print")
             fewest = [value for _, value in cells].index(cells[-1][1])

@@ -10,7 +10,18 @@ from blueprint.workbooks.registry import kinds
 from tests.page.walker import calculated, displayed
 from tests.page.workshop import made
 
-NUMBERS = ("default", "very-very-sleepy", "classic", "dpo", "grpo", "kl-controller", "optimum", "reinforce", "reward-model", "sft")
+NUMBERS = (
+    "default",
+    "very-very-sleepy",
+    "classic",
+    "dpo",
+    "grpo",
+    "kl-controller",
+    "optimum",
+    "reinforce",
+    "reward-model",
+    "sft",
+)
 """Built-in numbers of every kind."""
 NO_SUM = ("“", "…", "place of", "blank", " is given", "[0 is off]")
 """What is no calculation: words, a sum that is too long to be printed, a place in a list, what is typed or not."""
