@@ -36,7 +36,7 @@ LABELS = {
     FOUND_ROW: "formulas, against those delivered",
     CHANGED_ROW: "what was typed since, on Walk too: blocks",
     TOLERANCE_ROW: "sums may differ by, relative to numbers",
-    PROBE_ROW: "1: this program has FORMULATEXT; 0: it has not",
+    PROBE_ROW: "1: FORMULATEXT is known here; 0: it is not",
 }
 UNREAD = "This program has no FORMULATEXT: a number typed over a formula is seen only if it is another, and no input was changed."
 """What is said where nothing is found, but not all could be looked for."""
