@@ -28,8 +28,8 @@ def trials(
 ) -> list[tuple[str, float]]:
     """Returns what a calculator shows for a line, with each number of decimals, and last the value as it is shown.
 
-    Each as a formula and as what comes out. shown: decimals with which the value is shown. operand: what stands for the numbers in the line. at: the cells of the
-    constants. levels: how many decimals are tried, each with the cell that says so.
+    Each as a formula and as what comes out. shown: decimals with which the value is shown. operand: what stands for the
+    numbers in the line. at: the cells of the constants. levels: how many decimals are tried, each with the cell that says so.
     """
     more = shown - digits.SHOWN
     places = f"{at['shown']}+{more}" if more else at["shown"]

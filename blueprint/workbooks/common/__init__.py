@@ -148,6 +148,7 @@ from blueprint.workbooks.common.sheets import (
     start_sheet,
     titled_sections,
     walk,
+    way_back,
     with_,
 )
 from blueprint.workbooks.common.sheets import loss as loss_sheet
@@ -170,6 +171,6 @@ __all__ = [
     "preset_table", "presets_sheet", "repeated", "residual", "rlhf", "rnn", "rows", "rows_on", "scalar_head", "score_of",
     "score_stays", "settings", "settings_sections", "several", "sheet_of", "signal", "signal_sheet", "size", "softmax",
     "spread", "start_sheet", "statistics", "surrogate", "t", "tempered", "titled_sections", "turned", "updated", "v",
-    "variance_floor", "walk", "which_sheet", "whitened", "whitened_advantages", "with_", "with_backward", "with_lambda",
+    "variance_floor", "walk", "way_back", "which_sheet", "whitened", "whitened_advantages", "with_", "with_backward", "with_lambda",
     "with_library_gradients", "word_weights",
 ]  # fmt: skip
