@@ -24,7 +24,12 @@ Find = Callable[[Expr], digits.Operand | None]
 
 
 def trials(
-    value: digits.Operand, shown: int, expr: Expr, operand: Find, at: Mapping[str, str], levels: Iterable[tuple[str, int]]
+    value: digits.Operand,
+    shown: int,
+    expr: Expr,
+    operand: Find,
+    at: Mapping[str, str],
+    levels: Iterable[tuple[str, int]],
 ) -> list[tuple[str, float]]:
     """Returns what a calculator shows for a line, with each number of decimals, and last the value as it is shown.
 

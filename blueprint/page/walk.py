@@ -117,10 +117,11 @@ class WalkWriter(picking.Picker):
         operand = self.found(part.shown)
         assert operand is not None
         printed, longest = operand.printed(decimals, part.factor), self.constants["longest"]
-        if operand.whole and not line_text.is_limit(part.shown):
+        may_be_off = isinstance(part.shown, Ref) and line_text.is_limit(part.shown)
+        if operand.whole and not may_be_off:
             return operand.cell, printed
         formula, column = operand.printed_formula(grid.address(line.row, DIGITS), longest, part.factor), next(free)
-        if operand.whole:  # a limit: it may be the word off, or have decimals
+        if may_be_off:  # or have decimals
             formula = digits.joined(formula, self.constants["clean"], longest) + '&""'
         self.pen.live(line.row, column, f"={formula}", digits.Print(printed), "as print")
         return grid.address(line.row, column), printed

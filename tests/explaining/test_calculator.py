@@ -25,7 +25,7 @@ NUMBERS = (
 """Built-in numbers of every kind."""
 NO_SUM = ("“", "…", "place of", "blank", " is given", "[0 is off]")
 """What is no calculation: words, a sum that is too long to be printed, a place in a list, what is typed or not."""
-NAMED = {
+NAMED: dict[tuple[str, str, tuple[int, ...]], str] = {
     ("default", "rewards", (0, 6)): "0.00483 + 1.69224 = 1.6971",
     ("default", "ratio", (0, 6)): "exp(0.40427) = 1.4982",
 }

@@ -74,7 +74,7 @@ def test_the_numbers_of_a_line_are_those_of_the_cells_that_are_read(name: str) -
             {number(each.value, decimals=n).text for each in told.reads if each.value != OFF_WORD} for n in DECIMALS
         ]
         whole = {"0", "1", "2", str(told.at.get("t"))}
-        (operands, *_) = [each for each in put_in if found <= {text.lstrip("−") for text in each} | whole] or [None]
+        operands = next((each for each in put_in if found <= {text.lstrip("−") for text in each} | whole), None)
         assert operands is not None, told
         formula = formulas(of)[split_address(told.cell)]
         if not any(word in formula for word in ("INDEX", "CHOOSE")):

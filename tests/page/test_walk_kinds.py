@@ -23,7 +23,9 @@ NONE = {"classic_ppo", "kl_controller", "optimum", "reinforce", "reward_model"}
 def test_every_kind_that_has_a_walk_is_among_them() -> None:
     without = {kind.name for kind in kinds() if kind.built_in() and not set(WALKS) & set(kind.built_in())}
     assert without == NONE
-    assert [name for kind in kinds() if kind.name in NONE for name in kind.built_in() if made(numbers=name).layout.walk] == []
+    assert [
+        name for kind in kinds() if kind.name in NONE for name in kind.built_in() if made(numbers=name).layout.walk
+    ] == []
 
 
 @pytest.mark.parametrize("name", WALKS)
