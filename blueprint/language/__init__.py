@@ -32,7 +32,7 @@ from blueprint.language.lost import NoNumber
 from blueprint.language.making import again, block, link, transposed, typed
 from blueprint.language.nodes import Arithmetic, Constant, Count, Expr, Find, Index, Lookup, Op, Operand, Reduce, Ref
 from blueprint.language.schedule import Loop, Step, components, in_order, needs, schedule
-from blueprint.language.spelling.excel import EXCEL, excel, spell_formula
+from blueprint.language.spelling.excel import EXCEL, excel, picked, spell_formula
 from blueprint.language.spelling.latex import escaped, latex_equation, latex_equations, latex_explained, latex_symbol
 from blueprint.language.spelling.numbers import explained, printed
 from blueprint.language.spelling.text import (
@@ -63,7 +63,7 @@ __all__ = [
     "again", "at_member", "at_most", "block", "chain", "changes", "choose", "components", "compute", "constant",
     "equal", "equation", "equations", "escaped", "excel", "exp", "explained", "fill", "filled", "filled_by", "find", "in_order",
     "is_off", "join", "latex_equation", "latex_equations", "latex_explained", "latex_symbol", "less", "link", "log",
-    "match", "maximum", "minimum", "needs", "number", "origin", "places_of", "printed", "reads", "rebuilt", "reference",
+    "match", "maximum", "minimum", "needs", "number", "origin", "picked", "places_of", "printed", "reads", "rebuilt", "reference",
     "reindexed", "require", "rounded", "schedule", "size", "spell", "spell_formula", "sqrt", "tanh", "text", "transposed", "typed",
     "walk", "where",
 ]  # fmt: skip

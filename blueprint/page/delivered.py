@@ -66,12 +66,12 @@ def _block(block: Block, row: int, pen: Pen) -> int:
 def _same(block: Block, copy: str, row: int, pen: Pen) -> str:
     """Spells that a single cell, or a range of numbers, is as it was, and none of them emptied.
 
-    (SUMXMY2 says the first at once, but ironcalc has it only within one sheet.)
+    SUMXMY2 says the first at once, but ironcalc has it only within one sheet; HyperFormula subtracts no range of another.
     """
     name = names.defined_name(block.name)
     if not block.axes:
         return f"AND(EXACT({name},{copy}),ISNUMBER({name})=ISNUMBER({copy}))"  # a number typed as text is no number
-    pen.live(row, OFF, f"=SUMPRODUCT({name}-{copy},{name}-{copy})", 0.0, "live 10")
+    pen.live(row, OFF, f"=IFERROR(SUMPRODUCT({name}-{copy},{name}-{copy}),SUMXMY2({name},{copy}))", 0.0, "live 10")
     pen.live(row, EMPTIED, f"=COUNT({copy})-COUNT({name})", 0.0, "live 0")
     # Counted, so that an error (a word where a number was) is not the same, and no error itself.
     return f"COUNTIF({grid.area(row, OFF, row, EMPTIED)},0)=2"

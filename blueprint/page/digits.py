@@ -19,6 +19,8 @@ LEAST, MOST = 1e-4, 1e6
 """Sizes between which a number is printed as it is, and counted in ones."""
 SMALLEST = 1e-12
 """What is smaller counts as 0, as on a calculator of twelve decimals: where a sum is 0, one program rounds to 3.7E-17."""
+LONGEST = 17
+"""Letters of the longest number of fifteen digits, 0.123456789012345. Gnumeric joins some with twenty: 0.40419999999999999999."""
 LARGE_FORMAT = "0.0000E+00"
 """How a value is shown whose size is MOST or more."""
 
@@ -80,13 +82,14 @@ class Operand:
         text = "−" * (number < 0) + f"{abs(number):f}{power}"
         return f"({text})" if factor and number < 0 else text
 
-    def printed_formula(self, decimals: str, factor: bool = False) -> str:
-        """Spells the print of the number, to be joined by &."""
+    def printed_formula(self, decimals: str, longest: str, factor: bool = False) -> str:
+        """Spells the print of the number, to be joined by &; longest: where LONGEST stands."""
         if self.whole or isinstance(self.value, str):
             return self.cell if self.whole else f'"“"&{self.cell}&"”"'
         below = f"ROUND({self._counted},{decimals})<0"
         power = f'&IF({self.unit}=1,"","E"&ROUND(LOG10({self.unit}),0))' if self.unit else ""
-        opened = f'IF({below},"{"(" * factor}−","")&ROUND(ABS({self._counted}),{decimals}){power}'
+        size = joined(f"ROUND(ABS({self._counted}),{decimals})", decimals, longest)
+        opened = f'IF({below},"{"(" * factor}−","")&{size}{power}'
         return f'{opened}&IF({below},")","")' if factor else opened
 
     @property
@@ -96,6 +99,11 @@ class Operand:
     @property
     def _counted(self) -> str:
         return f"{self.cell}/{self.unit}" if self.unit else self.cell
+
+
+def joined(number: str, decimals: str, longest: str) -> str:
+    """Spells a number as text; where a program joins it with more digits than it has, with all its decimals instead."""
+    return f"IF(LEN({number})>{longest},FIXED({number},{decimals},1),{number})"
 
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?")

@@ -5,7 +5,7 @@ In the margin of every row with formulas stands a watch (`watch.py`); here the w
 
 from collections.abc import Iterator
 
-from blueprint.language import Block
+from blueprint.language import Block, picked
 from blueprint.page import grid, names
 from blueprint.page.layout import Label, Layout, Link, Live, sheet_of_its_own
 
@@ -23,7 +23,7 @@ SAYS = {OVERWRITTEN: "overwritten", REPLACED: "differs", ENDED: "error"}
 VERDICT, GONE = grid.LEFT, grid.LEFT + 1
 COLUMNS = {sign: GONE + i for i, sign in enumerate(SAYS)}
 """Where a sheet's first row with a sign stands."""
-FOUND_ROW, CHANGED_ROW, TOLERANCE_ROW, FIRST_ROW = 3, 4, 5, 9
+FOUND_ROW, CHANGED_ROW, TOLERANCE_ROW, PROBE_ROW, FIRST_ROW = 3, 4, 5, 6, 9
 TOLERANCE = 1e-9
 """How far the sum of a row may be from the delivered one, relative to its numbers: as far as the proof allows a cell."""
 SUMS_BESIDE, SUMS_WIDE = 16, 11
@@ -36,7 +36,10 @@ LABELS = {
     FOUND_ROW: "formulas, against those delivered",
     CHANGED_ROW: "what was typed since, on Walk too: blocks",
     TOLERANCE_ROW: "sums may differ by, relative to numbers",
+    PROBE_ROW: "1: FORMULATEXT is known here; 0: it is not",
 }
+UNREAD = "This program has no FORMULATEXT: a number typed over a formula is seen only if it is another, and no input was changed."
+"""What is said where nothing is found, but not all could be looked for."""
 
 
 def address(row: int, column: int) -> str:
@@ -45,7 +48,7 @@ def address(row: int, column: int) -> str:
 
 
 FOUND_CELL, CHANGED_CELL = address(FOUND_ROW, GONE), address(CHANGED_ROW, VERDICT)
-TOLERANCE_CELL = address(TOLERANCE_ROW, VERDICT)
+TOLERANCE_CELL, PROBE_CELL = address(TOLERANCE_ROW, VERDICT), address(PROBE_ROW, VERDICT)
 
 
 def lay_formulas(layout: Layout) -> None:
@@ -77,13 +80,17 @@ def summary(layout: Layout) -> Iterator[Live]:
     same = ",".join(
         f"{names.defined_name(b.name)}={address(CHANGED_ROW, GONE + i)}" for i, b in enumerate(_looks(layout))
     )
-    shown = f"+IF(IFERROR(AND({same}),FALSE),0,1)" if same else ""
+    shown = f"+IF(IFERROR(AND({same}),0),0,1)" if same else ""
     yield Live(names.FORMULAS, CHANGED_ROW, VERDICT, f"={names.CHANGED_INPUTS}{shown}", 0.0, "live 0")
     yield from _found(FIRST_ROW + len(watched) - 1)
+    # Of a cell without a formula FORMULATEXT has no text, #N/A; a program that does not know it has another error.
+    probe = f"=IF(ISERR(_xlfn.FORMULATEXT({grid.address(PROBE_ROW, grid.NAME)})),0,1)"
+    yield Live(names.FORMULAS, PROBE_ROW, VERDICT, probe, 1.0, "live 0")
+    found = f'=IF(OR({names.READS_FORMULAS}=1,{names.FIRST_FORMULA}<>""),{names.FIRST_FORMULA},"{UNREAD}")'
     for sheet, row, checks in layout.judged:
-        verdict = f'=IF(IFERROR(AND({checks}="OK",{names.FIRST_FORMULA}=""),FALSE),"OK","LOOK")'
+        verdict = f'=IF(IFERROR(AND({checks}="OK",{names.FIRST_FORMULA}=""),0),"OK","LOOK")'
         yield Live(sheet, row, VERDICT, verdict, "OK", "verdict")
-        yield Live(sheet, row, VERDICT + 4, f"={names.FIRST_FORMULA}", "", "found")
+        yield Live(sheet, row, VERDICT + 4, found, "", "found")
 
 
 def fixed(layout: Layout) -> Iterator[Label]:
@@ -118,7 +125,7 @@ def _found(last: int) -> Iterator[Live]:
     places = '""'
     for sign, column in reversed(COLUMNS.items()):
         at = f'MATCH("{SAYS[sign]}",{column_of(VERDICT)},0)'
-        sheet, row = f"INDEX({column_of(grid.SYMBOL)},{at})", f"INDEX({column_of(column)},{at})"
+        sheet, row = picked(column_of(grid.SYMBOL), at), picked(column_of(column), at)
         places = f'IFERROR({sheet}&", row "&{row}&": {MEANINGS[sign]}",{places})'
     yield Live(names.FORMULAS, FOUND_ROW, GONE, f"={places}", "", "found")
     here = grid.address(FOUND_ROW, GONE)

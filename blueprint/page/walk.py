@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from blueprint.language import OFF_WORD, Expr, Op, Reduce, Ref, reference, text
+from blueprint.language import OFF_WORD, Expr, Op, Reduce, Ref, picked, reference, text
 from blueprint.page import byhand, digits, grid, line_text, names, outline, picking, told
 from blueprint.page.layout import Layout
 from blueprint.page.steps import (
@@ -50,13 +50,11 @@ class WalkWriter(picking.Picker):
     """Writes the chosen column line by line, and puts numbers into its equations.
 
     dec, least: the name of the cell that says the fewest decimals, and how many these are.
-    constants, levels: the cells of the constants, and those of the decimals that are tried.
     """
 
     def __init__(self, layout: Layout, choice: outline.Choice, finder: tuple[str, int]):
         super().__init__(layout, choice, finder)
         self.dec, self.least = names.defined_name(choice.decimals.name), int(float(self.values.cell(choice.decimals)))
-        self.constants, self.levels = byhand.cells_of(finder[1])
         self.operands: dict[Leaf, digits.Operand] = {}
 
     def numbers(self, line: WalkLine, expr: Expr) -> None:
@@ -81,12 +79,13 @@ class WalkWriter(picking.Picker):
         # A limit may be the word off, with which nothing can be calculated; a blank's number is left to the reader.
         if not (line_text.is_limit(line.leaf) or self.is_blank(line.leaf)):
             levels = [(cell, self.least + more) for cell, more in zip(self.levels, byhand.LEVELS, strict=True)]
-            cells = byhand.trials(self.operand(line.leaf), expr, self.found, self.constants, levels[:-1])
+            value, shown = self.operand(line.leaf), line_text.decimals(line.leaf)
+            cells = byhand.trials(value, shown, expr, self.found, self.constants, levels[:-1])
             for column, cell in enumerate(cells, TRIED):
                 self.pen.live(row, column, *cell, "as print")
             fewest = [value for _, value in cells].index(cells[-1][1])
             due, first = grid.address(row, DUE), grid.address(row, TRIED)
-            formula = f"=INDEX({self.levels[0]}:{self.levels[-1]},MATCH({due},{first}:{due},0))"
+            formula = f"={picked(f'{self.levels[0]}:{self.levels[-1]}', f'MATCH({due},{first}:{due},0)')}"
         self.pen.live(row, DIGITS, formula, float(self.least + byhand.LEVELS[fewest]), "as print")
         return fewest
 
@@ -117,10 +116,13 @@ class WalkWriter(picking.Picker):
                 return f"CHOOSE({number}+1,{','.join(formula for formula, _ in spelled)})", chosen
         operand = self.found(part.shown)
         assert operand is not None
-        printed = operand.printed(decimals, part.factor)
-        if operand.whole:
-            return operand.printed_formula("", part.factor), printed
-        formula, column = operand.printed_formula(grid.address(line.row, DIGITS), part.factor), next(free)
+        printed, longest = operand.printed(decimals, part.factor), self.constants["longest"]
+        may_be_off = isinstance(part.shown, Ref) and line_text.is_limit(part.shown)
+        if operand.whole and not may_be_off:
+            return operand.cell, printed
+        formula, column = operand.printed_formula(grid.address(line.row, DIGITS), longest, part.factor), next(free)
+        if may_be_off:  # or have decimals
+            formula = digits.joined(formula, self.constants["clean"], longest) + '&""'
         self.pen.live(line.row, column, f"={formula}", digits.Print(printed), "as print")
         return grid.address(line.row, column), printed
 
@@ -189,9 +191,8 @@ class WalkWriter(picking.Picker):
             printed.append(f"{word} {operand.printed(self.least)}")
             column = MEMBERS + len(line.members) + number
             cells.append(grid.address(row, column))
-            pen.live(
-                row, column, f'={called}&" "&{operand.printed_formula(self.dec)}', digits.Print(printed[-1]), "as print"
-            )
+            spelled = operand.printed_formula(self.dec, self.constants["longest"])
+            pen.live(row, column, f'={called}&" "&{spelled}', digits.Print(printed[-1]), "as print")
         pen.live(row, EQUATION, "=" + '&", "&'.join(cells), digits.Print(", ".join(printed)), "walk list")
 
     def members(self, line: WalkLine | WalkList) -> None:

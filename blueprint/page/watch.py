@@ -5,7 +5,8 @@ no text for the first, and in the text of the second there is no capital letter,
 an address or a function. It says “≠” where a formula has another value than the delivered one: words, and what the page
 itself picks and prints, are computed a second time, at all times; the numbers of the steps have the delivered sum as
 long as everything typed is as delivered. It says “#” where something else was typed, and the row shows an error.
-What hangs on blanks has no delivered value, and is only watched for being a formula.
+What hangs on blanks has no delivered value, and is only watched for being a formula. A program without FORMULATEXT
+(Gnumeric) has an error for every one of these texts: there no cell is called overwritten, and a line says so.
 """
 
 from collections.abc import Iterable, Iterator
@@ -131,14 +132,15 @@ class Speller:
         constant = ",".join(map(pieces.constant, formulas))
         known = [formula for formula in formulas if not formula.waits]
         if not known:
-            return f'=IF(IFERROR(OR({constant}),TRUE),"{OVERWRITTEN}","{INTACT}")'
+            return f'=IF(IFERROR(OR({constant}),{names.READS_FORMULAS}),"{OVERWRITTEN}","{INTACT}")'
         values = [pieces.again(formula) for formula in known if not formula.summed]
         if summed := [formula for formula in known if formula.summed]:
             values.append(self.summed(summed))
         same = f'IF(AND({",".join(values)}),"{INTACT}","{REPLACED}")'
         ended = INTACT if all(formula.repeats for formula in known) else ENDED  # it is said where it begins
         error = f'IF({names.CHANGED_SINCE}>0,"{ended}","{REPLACED}")'
-        return f'=IF(IFERROR(OR({constant}),TRUE),"{OVERWRITTEN}",IFERROR({same},{error}))'
+        overwritten = f"IFERROR(OR({constant}),{names.READS_FORMULAS})"
+        return f'=IF({overwritten},"{OVERWRITTEN}",IFERROR({same},{error}))'
 
     def summed(self, formulas: list[Live]) -> str:
         """Spells that numbers have the sum that they were delivered with; that they are numbers is part of the sum.

@@ -14,10 +14,11 @@ from openpyxl.utils.cell import get_column_letter
 
 from blueprint.page.apart import slimmed
 from blueprint.page.cells import runs
+from blueprint.page.formulas import PROBE_ROW, UNREAD, VERDICT
 from blueprint.page.watch import watch_of
 from tests.checking.cells import change
 from tests.page.soffice import with_libreoffice
-from tests.page.watching import KINDS, Spot, Watched, watched
+from tests.page.watching import CHAIN, KINDS, Spot, Watched, watched
 from tests.page.workshop import made
 
 SEEN = "a number or a text stands where a formula was"
@@ -206,3 +207,16 @@ def test_libreoffice_sees_it_as_well(needs_libreoffice: None, tmp_path: Path) ->
     assert (untouched["Formulas", "D4"], untouched["Formulas", "E4"] or "") == FINE
     for spot, cells in zip(spots, found, strict=True):
         assert (cells["Formulas", "D4"], cells["Formulas", "E4"]) == ("LOOK", place(spot) + SEEN)
+
+
+def test_where_a_formula_s_text_cannot_be_read_nothing_is_called_overwritten_and_a_line_says_so() -> None:
+    """As in Gnumeric, which has no FORMULATEXT: a cell that is none of its own values is seen all the same."""
+    file = watched("very-very-sleepy")
+    probe, spot = (CHAIN, PROBE_ROW + 1, VERDICT + 1), file.of("td_errors", 0, 1)
+    assert file.value(probe) == 1
+    with file.overwritten(probe, "0"):
+        assert file.on_start() == ("OK", UNREAD)
+        with file.overwritten(spot, repr(file.value(spot))):
+            assert file.on_start() == ("OK", UNREAD)
+        with file.overwritten(spot, "0.5"):
+            assert file.on_start() == ("LOOK", place(spot) + REPLACED)
