@@ -3,10 +3,11 @@ of the walk, where the chosen column is, and the constants by which numbers are 
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
 
 import numpy as np
 
-from blueprint.language import ATOM, EXCEL, NUMPY, Axis, Constant, Expr, Op, Rule, Spelled, spell_formula
+from blueprint.language import ATOM, BEYOND, EXCEL, NUMPY, Axis, Constant, Ended, Expr, Op, Rule, Spelled, spell_formula
 from blueprint.page import digits, grid, layout
 
 MORE = (0, 2, 4, 7, 10)
@@ -32,6 +33,7 @@ def trials(
     constants. levels: how many decimals are tried, each with the cell that says so.
     """
     scale = max(1.0, digits.unit_of(float(value.value)))
+    ended = value.value if isinstance(value.value, Ended) else Ended(BEYOND)
 
     def scaled(number: str) -> str:
         return f"{number}/MAX(1,{value.unit})" if value.unit else number
@@ -40,9 +42,10 @@ def trials(
         result = scaled(f"({spelled(expr, operand, cell)})" if value.unit else spelled(expr, operand, cell))
         with np.errstate(all="ignore"):
             number = float(digits.half_up(evaluated(expr, operand, decimals) / scale, CLEAN))
-        return f"=ROUND(ROUND({result},{at['clean']}),{at['shown']})", float(digits.half_up(number, digits.SHOWN))
+        shown = float(digits.half_up(number, digits.SHOWN)) if isfinite(number) else ended
+        return f"=ROUND(ROUND({result},{at['clean']}),{at['shown']})", shown
 
-    due = float(digits.half_up(float(value.value) / scale, digits.SHOWN))
+    due = ended if isinstance(value.value, Ended) else float(digits.half_up(float(value.value) / scale, digits.SHOWN))
     return [*(tried(*level) for level in levels), (f"=ROUND({scaled(value.cell)},{at['shown']})", due)]
 
 

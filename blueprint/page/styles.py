@@ -23,6 +23,9 @@ VERDICTS: dict[str, Properties] = {
     "same": GOOD,
     "LOOK": BAD,
     "changed": OTHER,
+    "remark": OTHER,
+    "error": OTHER,
+    "unwatched": BAD,
     "overwritten": BAD,
     "differs": BAD,
 }
