@@ -23,6 +23,7 @@ from blueprint.checking.deviations import (
     undecided,
     widened,
 )
+from blueprint.checking.errors import right_errors
 from blueprint.checking.files import Checked
 from blueprint.checking.likely import likely, likely_answer
 from blueprint.checking.verdicts import First, Verdict
@@ -101,7 +102,8 @@ def judge(
     wider = widened(witness, {name: file.followers(name) for name in WHITENED if name in file.places})
     # the sheet's own checks measure rounding, of which float32 has more
     rows, missed = comparable(file, meant, CHECKS if dtype != "float64" else None)
-    lines = compare(file.arrays, rows, TOLERANCES[dtype], wider, file.odd, carried(file, witness, TOLERANCES[dtype]))
+    far, right = carried(file, witness, TOLERANCES[dtype]), right_errors(file, rows)
+    lines = compare(file.arrays, rows, TOLERANCES[dtype], wider, file.odd, far, right)
     open_ = undecided(file, lines)
     lines = [replace(line, differing=()) if left_open(line, open_) else line for line in lines]
     firsts = _firsts(file, rows, lines, found, reveal)
