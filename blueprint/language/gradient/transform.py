@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from blueprint.language.axes import Axis, Edge, NotationError, Position, require
 from blueprint.language.blocks import Block
-from blueprint.language.gradient.algebra import Product, Term, expression, plus
+from blueprint.language.functions import equal, where
+from blueprint.language.gradient.algebra import Product, Term, expression, may_end, negative, plus
 from blueprint.language.gradient.declared import Adjoint, Declared
 from blueprint.language.gradient.graph import Graph, Use, behind_links
 from blueprint.language.gradient.made import Gradient
 from blueprint.language.gradient.moving import moved_product
 from blueprint.language.gradient.rows import Rows, whole
 from blueprint.language.gradient.sums import share
-from blueprint.language.nodes import Lookup, Ref
+from blueprint.language.nodes import Constant, Lookup, Op, Ref
+from blueprint.language.trees import walk
 
 
 def gradient(
@@ -108,13 +111,26 @@ class _Transform:
     def _terms(self, block: Block, letters: dict[Axis, Axis]) -> Iterator[Term]:
         for use in self.graph.uses.get(block, ()):
             if (product := self._share(use, block, letters)) is not None:
-                yield product.term
+                yield self._unless_off(product, use.reader)
         for declared in self.graph.declared.values():
             for read, back in declared.shares.items():
                 if behind_links(read, self.graph.ends) is block and declared.of in self.graph.moving:
                     row = self.rows.adjoint(declared.of)
                     ahead = tuple(axis for axis in row.axes if axis not in declared.of.axes)
                     yield back(Adjoint(row, ahead), partial(self.rows.one_hot, of=block))
+
+    def _unless_off(self, product: Product, reader: Block) -> Term:
+        """Returns a share as a term: 0 where a switch has turned its reader off, whatever the slope is there.
+
+        What is turned off has the adjoint 0. Where its slope has no number, as exp(1000), 0 times it would have none either.
+        """
+        row = self.rows.of.get(reader)
+        of = next((each for each in product.factors if isinstance(each, Ref) and each.block is row), None)
+        if of is None or not (_switched(of.block) and may_end(product)):
+            return product.term
+        term = replace(product, sign=1).term
+        assert not isinstance(term, int)
+        return negative(where(equal(of, 0), 0, term)) if product.sign < 0 else where(equal(of, 0), 0, term)
 
     def _targets(self, block: Block) -> list[dict[Axis, Axis]]:
         """Returns the letters of each equation: one of its own for each part of a joined axis that is read part by part."""
@@ -168,6 +184,15 @@ class _Transform:
                 self.rows.zero_beyond(sent.block, slot, by)
         at = tuple(Position(index.axis, shifts.get(index.axis, 0)) for index in sent.at)
         return Product(made.sign, (Ref(sent.block, at),))
+
+
+def _switched(row: Block) -> bool:
+    """Tells whether an adjoint is 0 by choice: it is multiplied by 0 where another alternative is chosen."""
+    nodes = (node for each in row.definitions for node in walk(each.expr))
+    return any(
+        isinstance(node, Op) and node.name == "choose" and any(isinstance(arg, Constant) and arg.value == 0 for arg in node.args)
+        for node in nodes
+    )
 
 
 def _in_place(use: Use) -> bool:
