@@ -73,9 +73,13 @@ def compare(
     least, errors, ended = carried or {}, odd or {}, right or {}
     return [
         _compared(
-            name, sheet[name], theirs, tolerance * wider.get(name, 1.0), least.get(name, 0.0),
+            name,
+            sheet[name],
+            theirs,
+            tolerance * wider.get(name, 1.0),
+            least.get(name, 0.0),
             {at: at in ended.get(name, ()) for at in errors.get(name, ())},
-        )  # fmt: skip
+        )
         for name, theirs in witness.items()
         if name in sheet
     ]

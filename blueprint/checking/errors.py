@@ -21,7 +21,10 @@ Cell = tuple[str, int, int]
 def right_errors(file: Checked, witness: Mapping[str, Array]) -> dict[str, set[At]]:
     """Returns by quantity the cells that rightly show an error."""
     shown = {
-        Spot(name, at) for name, odd in file.odd.items() for at, text in odd.items() if is_error(text) and name in witness
+        Spot(name, at)
+        for name, odd in file.odd.items()
+        for at, text in odd.items()
+        if is_error(text) and name in witness
     }
     right = {spot for spot in shown if _is_none(witness[spot.name], spot.at)}
     cells, left = {_cell(file, spot) for spot in right}, shown - right

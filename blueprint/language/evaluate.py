@@ -121,7 +121,7 @@ def _check_listed(blocks: list[Block]) -> None:
 
 
 def _check_finite(block: Block, values: Values, needed: bool) -> None:
-    """Raises NoNumber for the first cell that is no finite number, unless it may end, and NotationError for one without an equation."""
+    """Raises NoNumber for the first cell that is no finite number and may not end, NotationError for one without an equation."""
     broken = _broken(block, values.arrays[block])
     ended = [
         places

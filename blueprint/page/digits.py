@@ -109,7 +109,7 @@ FIFTEEN_DIGITS = 1e-14
 
 
 NO_NUMBER = "\ue000"
-"""A letter of no language around the error that stands in a print for a number that there is not; with it the print is that error."""
+"""A letter of no language, around the error that stands in a print where a number is missing; the print then is that error."""
 
 
 def no_number(end: Ended) -> str:

@@ -209,6 +209,10 @@ def _found(last: int, first: str, on_all: str) -> Iterator[Live]:
         places = f'IFERROR({sheet}&", row "&{row}&": {MEANINGS[sign]}"{unread},{places})'
     yield Live(names.FORMULAS, FOUND_ROW, GONE, f"={places}", first, "found")
     # Counted, so that a line of this sheet that somebody has cleared is not the same.
-    same, ended, all_ = f'COUNTIF({verdicts},"{SAME}")', f'COUNTIF({verdicts},"{SAYS[ENDED]}")', f"COUNTA({column_of(grid.SYMBOL)})"
+    same, ended, all_ = (
+        f'COUNTIF({verdicts},"{SAME}")',
+        f'COUNTIF({verdicts},"{SAYS[ENDED]}")',
+        f"COUNTA({column_of(grid.SYMBOL)})",
+    )
     remark = f'IF(AND({same}+{ended}={all_},{RESULT_CELL}=1),"{REMARK}","{LOOK}")'
     yield Live(names.FORMULAS, FOUND_ROW, VERDICT, f'=IF({same}={all_},"{SAME}",{remark})', on_all, "verdict")

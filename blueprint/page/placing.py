@@ -3,7 +3,19 @@
 from dataclasses import replace
 
 from blueprint.language import Axis, Block, Ended, NotationError, Values, require
-from blueprint.page import cell_writer, contents, delivered, digits, fitting, formulas, grid, names, to_fill, views, walk
+from blueprint.page import (
+    cell_writer,
+    contents,
+    delivered,
+    digits,
+    fitting,
+    formulas,
+    grid,
+    names,
+    to_fill,
+    views,
+    walk,
+)
 from blueprint.page.layout import Layout, Live
 from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Table
 from blueprint.page.place import Nest, Place

@@ -109,7 +109,9 @@ class WalkWriter(picking.Picker):
         spelled = [self.part(part, line, decimals, free) for part in parts]
         return "&".join(formula for formula, _ in spelled), "".join(shown for _, shown in spelled)
 
-    def part(self, part: str | line_text.Number, line: WalkLine, decimals: int | Ended, free: Iterator[int]) -> tuple[str, str]:
+    def part(
+        self, part: str | line_text.Number, line: WalkLine, decimals: int | Ended, free: Iterator[int]
+    ) -> tuple[str, str]:
         """Spells one piece, as formula and as text: print stays as it is, a number is printed in the next free cell."""
         match part:
             case str():
@@ -132,7 +134,9 @@ class WalkWriter(picking.Picker):
         self.pen.live(line.row, column, f"={formula}", digits.Print(printed), "as print")
         return grid.address(line.row, column), printed
 
-    def branch(self, row: Expr, factor: bool, line: WalkLine, decimals: int | Ended, free: Iterator[int]) -> tuple[str, str]:
+    def branch(
+        self, row: Expr, factor: bool, line: WalkLine, decimals: int | Ended, free: Iterator[int]
+    ) -> tuple[str, str]:
         """Spells one of those among which is chosen: a number, or what is calculated."""
         if isinstance(row, Ref):
             return self.part(line_text.Number(row, factor), line, decimals, free)

@@ -105,7 +105,9 @@ def _watched(layout: Layout) -> Iterator[Live]:
     for run in runs(layout):
         for column, formula, value in zip(run.columns, run.formulas or (), run.values, strict=False):
             number = not isinstance(value, str) and isfinite(value)
-            summed = number or (is_error(value) and not run.block.text)  # a word such as `off`, or nothing, is in no sum
+            summed = number or (
+                is_error(value) and not run.block.text
+            )  # a word such as `off`, or nothing, is in no sum
             yield Live(run.sheet, run.row, column, formula, value, "", run.block.link, summed)
     yield from layout.lives
 
@@ -151,7 +153,9 @@ class Speller:
             values.append(self.summed(summed))
         same = f'IF(AND({",".join(values)}),"{INTACT}","{REPLACED}")'
         ended = INTACT if all(formula.repeats for formula in known) else ENDED  # it is said where it begins
-        formula = f'=IF(IFERROR(OR({constant}),TRUE),"{OVERWRITTEN}",IFERROR({same},IF({may_end},"{ended}","{REPLACED}")))'
+        formula = (
+            f'=IF(IFERROR(OR({constant}),TRUE),"{OVERWRITTEN}",IFERROR({same},IF({may_end},"{ended}","{REPLACED}")))'
+        )
         return formula, ended if any(map(_is_error, known)) else INTACT
 
     def summed(self, formulas: list[Live]) -> str:
