@@ -102,10 +102,28 @@ def summary(layout: Layout, watches: Iterable[Live]) -> Iterator[Live]:
     first, on_all = _first(watched, signs), _on_all(signs, layout)
     yield from _found(FIRST_ROW + len(watched) - 1, first, on_all)
     for sheet, row, checks in layout.judged:
-        fine = f'AND({names.defined_name(checks.name)}="{OK}",OR({ON_ALL_CELL}="{SAME}",{ON_ALL_CELL}="{REMARK}"))'
-        verdict = OK if layout.values.cell(checks) == OK and on_all in (SAME, REMARK) else LOOK
+        verdict = OK if _fine(checks, layout) and on_all in (SAME, REMARK) else LOOK
+        fine = f'AND({_spelled_fine(checks, layout)},OR({ON_ALL_CELL}="{SAME}",{ON_ALL_CELL}="{REMARK}"))'
         yield Live(sheet, row, VERDICT, f'=IFERROR(IF({fine},"{OK}","{LOOK}"),"{LOOK}")', verdict, "verdict")
         yield Live(sheet, row, VERDICT + 4, f"={names.FIRST_FORMULA}", first, "found")
+
+
+def _spelled_fine(checks: Block, layout: Layout) -> str:
+    """Spells that no check fails. One that looks at what had no number as delivered has none itself, and fails no more than that."""
+    place = layout.places[checks]
+    area = f"{grid.quoted(place.sheet)}!$A$1:{grid.address(layout.end[place.sheet], grid.SINGLE, fixed=True)}"
+    ended = f'AND({names.CHANGED_SINCE}=0,COUNTIF({area},"{LOOK}")=0)'
+    return f'IFERROR({names.defined_name(checks.name)}="{OK}",{ended})'
+
+
+def _fine(checks: Block, layout: Layout) -> bool:
+    """Says whether no check fails, as delivered."""
+    if checks not in layout.values.ended:
+        return layout.values.cell(checks) == OK
+    here = (
+        block for block, place in layout.places.items() if place.sheet == layout.places[checks].sheet and block.text
+    )
+    return not any(LOOK in layout.values.arrays[block].ravel().tolist() for block in here)
 
 
 def fixed(layout: Layout, ended: int) -> Iterator[Label]:
