@@ -78,7 +78,7 @@ def compare(
             theirs,
             tolerance * wider.get(name, 1.0),
             least.get(name, 0.0),
-            {at: at in ended.get(name, ()) for at in errors.get(name, ())},
+            {at: at in ended.get(name, ()) for at in (*errors.get(name, ()), *ended.get(name, ()))},
         )
         for name, theirs in witness.items()
         if name in sheet

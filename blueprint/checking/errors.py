@@ -4,7 +4,7 @@ Nothing goes on from an error in a spreadsheet, while torch goes on from infinit
 where torch has no finite number, and where the formula reads a cell whose error is right.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -20,12 +20,7 @@ Cell = tuple[str, int, int]
 
 def right_errors(file: Checked, witness: Mapping[str, Array]) -> dict[str, set[At]]:
     """Returns by quantity the cells that rightly show an error."""
-    shown = {
-        Spot(name, at)
-        for name, odd in file.odd.items()
-        for at, text in odd.items()
-        if is_error(text) and name in witness
-    }
+    shown = {spot for name in witness if name in file.places for spot in _shown(file, name)}
     right = {spot for spot in shown if _is_none(witness[spot.name], spot.at)}
     cells, left = {_cell(file, spot) for spot in right}, shown - right
     while more := {spot for spot in left if cells and _reads(file, spot, cells)}:
@@ -35,6 +30,13 @@ def right_errors(file: Checked, witness: Mapping[str, Array]) -> dict[str, set[A
     for spot in right:
         found.setdefault(spot.name, set()).add(spot.at)
     return found
+
+
+def _shown(file: Checked, name: str) -> Iterator[Spot]:
+    """Yields the cells of a quantity that show an error."""
+    array, odd = file.arrays[name], file.odd.get(name, {})
+    cells = zip(np.ndindex(array.shape), array.flat, strict=True) if file.places[name].words else odd.items()
+    yield from (Spot(name, at) for at, text in cells if is_error(text))
 
 
 def _is_none(row: Array, at: At) -> bool:
