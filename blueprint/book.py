@@ -139,6 +139,11 @@ class Book:
         """Returns what a file shows in a cell where that is not the cell's value: nothing, as there is no file."""
         return None
 
+    def ended(self, cell: Cell) -> str:
+        """Says why a cell has no number, though the result has one; "" of any other cell."""
+        ended = cell.places in self.values.ended.get(cell.block, {})
+        return f"no number: {self.values.why[cell.block]}; the result does not read it" if ended else ""
+
     def doubts(self, cell: Cell) -> str:
         """Says in what a file differs from the numbers that its inputs give: in nothing, as there is no file."""
         return ""

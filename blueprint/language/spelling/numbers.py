@@ -3,7 +3,7 @@
 from blueprint.language import blocks, cells, trees
 from blueprint.language.nodes import Expr, Find, Op, Reduce, Ref
 from blueprint.language.spelling.text import ANYTHING, ATOM, PLAIN, PRODUCT, SUM, Spelled, Style, bracketed, spell
-from blueprint.language.values import Values
+from blueprint.language.values import Ended, Values
 
 LONGEST_SUM = 12
 LARGEST_PLAIN = 1e9
@@ -33,6 +33,8 @@ def number(value: float | str, style: Style = PLAIN) -> Spelled:
     """Prints a number to four decimals without empty zeros; a negative one goes into brackets beside an operator."""
     if isinstance(value, str):
         return Spelled(style.word.format(style.letters(value)))
+    if isinstance(value, Ended):
+        return Spelled(style.letters(value.error))
     if value != value:
         return Spelled(style.blank)
     text = f"{value:.4f}".rstrip("0").rstrip(".") if abs(value) < LARGEST_PLAIN else f"{value:.6g}"
