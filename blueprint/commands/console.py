@@ -61,14 +61,15 @@ def ended(book: Book) -> Iterator[str]:
 
 def failing(book: Book) -> Iterator[str]:
     """Says of each of the workbook's own checks that fails what must hold, and how far off it is."""
+    values = book.values
     for name, verdict in book.blocks.items():
-        check = name.removesuffix(".verdict")
-        worst, allowed = (book.blocks.get(f"{check}.{what}") for what in ("worst", "tolerance"))
-        known = worst is not None and allowed is not None and verdict not in book.values.ended
-        if name != check and known and book.values.cell(verdict) != "OK":
-            off, near = (f"{book.values.cell(each):.6g}" for each in (worst, allowed))
-            where = book.layout.address(verdict, ()).replace("'", "")
-            yield f"a check fails: {worst.about.meaning}: {off} off, {near} allowed ({where}), and Start says LOOK"
+        stem = name.removesuffix(".verdict")
+        worst, allowed = book.blocks.get(f"{stem}.worst"), book.blocks.get(f"{stem}.tolerance")
+        if name == stem or worst is None or allowed is None or verdict in values.ended or values.cell(verdict) == "OK":
+            continue
+        off, near = (f"{values.cell(each):.6g}" for each in (worst, allowed))
+        where = book.layout.address(verdict, ()).replace("'", "")
+        yield f"a check fails: {worst.about.meaning}: {off} off, {near} allowed ({where}), and Start says LOOK"
 
 
 def proved(book: Book, path: Path) -> bool:
