@@ -138,8 +138,9 @@ def _member(found: re.Match[str]) -> str:
 def to_dict(top: Explanation) -> dict[str, Any]:
     """Returns {"top": key, "cells": {key: facts}}: every cell once, by its address, the nearest to the top first.
 
-    `reads` lists the keys of what a cell's equation reads, in its order; `complete` is false where the depth was
-    reached. A blank value is None, one that ended the error that a spreadsheet shows. `said` stands only where a file shows another value, `blank` only in a worksheet.
+    `reads` lists the keys of what a cell's equation reads, in its order; `complete` is false where the depth was reached. A
+    blank value is None; one that ended is the error that a spreadsheet shows. `said` stands only where a file shows another
+    value, `blank` only in a worksheet.
     """
     return {
         "top": _key(top),

@@ -109,7 +109,7 @@ def summary(layout: Layout, watches: Iterable[Live]) -> Iterator[Live]:
 
 
 def _spelled_fine(checks: Block, layout: Layout) -> str:
-    """Spells that no check fails. One that looks at what had no number as delivered has none itself, and fails no more than that."""
+    """Spells that no check fails; one that looks at what had no number as delivered has none itself, and does not fail."""
     place = layout.places[checks]
     area = f"{grid.quoted(place.sheet)}!$A$1:{grid.address(layout.end[place.sheet], grid.SINGLE, fixed=True)}"
     ended = f'AND({names.CHANGED_SINCE}=0,COUNTIF({area},"{LOOK}")=0)'

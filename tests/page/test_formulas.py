@@ -19,7 +19,7 @@ FUNCTIONS = {
     "EXP", "LN", "TANH", "SQRT", "ABS", "SUM", "SUMPRODUCT", "MAX", "MIN", "IF", "AND", "OR", "INDEX", "MATCH", "ROUND",
     "CHOOSE", "AVERAGE", "EXACT", "COUNT", "COUNTA", "COUNTIF", "ISNUMBER", "SIGN", "INT", "POWER", "LOG10",
 }  # fmt: skip
-WATCHING = {"IFERROR", "ROW", "LOWER", "UPPER", "_xlfn.FORMULATEXT", "_xlfn.ISFORMULA"}
+WATCHING = {"IFERROR", "ROW", "LEN", "LOWER", "UPPER", "ISTEXT", "_xlfn.FORMULATEXT", "_xlfn.ISFORMULA"}
 """What only those formulas use that see whether the others were overwritten; they may be long, and one IF in another."""
 SIGNS = set("+-*/()<>=,:$!._&")
 LONGEST = 170  # 166 today: how far a convention that may be off is outside its range, because its names are spelled out
