@@ -26,6 +26,7 @@ from blueprint.checking.deviations import (
 from blueprint.checking.errors import right_errors
 from blueprint.checking.files import Checked
 from blueprint.checking.likely import likely, likely_answer
+from blueprint.checking.stale import values_of
 from blueprint.checking.verdicts import First, Verdict
 from blueprint.language import Array, Axis
 from blueprint.page.filled_in import Spot
@@ -108,7 +109,7 @@ def judge(
     lines = [replace(line, differing=()) if left_open(line, open_) else line for line in lines]
     firsts = _firsts(file, rows, lines, found, reveal)
     told = tuple(_told(line, file, reveal) for line in lines)
-    return Verdict(file, told, missed, tuple(firsts), ties, found)
+    return Verdict(file, told, missed, tuple(firsts), ties, found, values_of(file))
 
 
 def _told(line: Deviation, file: Checked, reveal: bool) -> Deviation:
