@@ -1,7 +1,7 @@
 """Verdicts: what a check of one file comes to, as records, as a table for people, and as plain data for programs."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isnan
 
 from blueprint.checking.blanks import Answer
@@ -60,7 +60,7 @@ class Verdict:
     firsts: tuple[First, ...]
     ties: tuple[str, ...]
     answers: tuple[Answer, ...] = ()
-    values: Values = Values()
+    values: Values = field(default_factory=Values)
 
     @property
     def agrees(self) -> bool:
