@@ -111,6 +111,12 @@ EXAMPLES: dict[str, tuple[str, Callable[[], Changes], set[str]]] = {
     "a check alone": ("very-very-sleepy", token, {"kl.k3"}),
 }  # fmt: skip
 """By name: built-in numbers, what is changed in them, and the quantities that end by themselves."""
+PROVED = [
+    example
+    for example in EXAMPLES
+    if example not in ("another loss of DPO, with gradients", "k3 beside k1, with gradients")
+]
+"""Those that engines and torch compute again; of the others another one shows it as well."""
 SMALL = ("a perplexity", "k3 beside k1", "a check alone")
 
 
@@ -158,7 +164,7 @@ def test_the_quantities_that_end_by_themselves_are_known_and_the_result_has_a_nu
         assert bool((book.values[needed] == book.values[needed]).all())
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
+@pytest.mark.parametrize("example", PROVED)
 def test_an_engine_shows_the_same_errors_and_start_is_ok_with_a_remark(example: str, folder: Path) -> None:
     book, path = ended(example), saved(example, folder)
     proof = book.prove(path)
@@ -174,7 +180,7 @@ def test_an_engine_shows_the_same_errors_and_start_is_ok_with_a_remark(example: 
     )
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
+@pytest.mark.parametrize("example", PROVED)
 def test_the_row_says_why_and_its_cell_shows_the_error(example: str, folder: Path) -> None:
     book, workbook = ended(example), load_workbook(saved(example, folder), data_only=True)
     for each in [b for b in book.values.roots if not b.link][:4]:
@@ -186,7 +192,7 @@ def test_the_row_says_why_and_its_cell_shows_the_error(example: str, folder: Pat
         assert any(f"(as delivered no number: {book.values.why[each]})" in text for text in texts), each.name
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
+@pytest.mark.parametrize("example", PROVED)
 def test_torch_has_no_finite_number_there_either(example: str, folder: Path) -> None:
     pytest.importorskip("torch", reason="the outside witness needs torch")
     (verdict,) = bp.check(saved(example, folder)).verdicts
@@ -237,8 +243,8 @@ def test_a_blueprint_of_ones_own_reads_the_branch_that_is_taken(which: float, er
 
 
 @pytest.mark.parametrize(("x", "which", "sentence"), [
-    (1000.0, 1.0, "high (Own!D7) has no number: exp(1000) is beyond 1.8e308"),
-    (0.0, 0.0, "low (Own!D6) has no number: 0 has no logarithm"),
+    (1000.0, 1.0, "high (Own!D9) has no number: exp(1000) is beyond 1.8e308"),
+    (0.0, 0.0, "low (Own!D8) has no number: 0 has no logarithm"),
 ])  # fmt: skip
 def test_what_the_result_reads_ends_the_build(x: float, which: float, sentence: str) -> None:
     with pytest.raises(NoNumber) as caught:
@@ -249,7 +255,7 @@ def test_what_the_result_reads_ends_the_build(x: float, which: float, sentence: 
 @pytest.mark.parametrize(
     ("numbers", "changes", "quantity"),
     [
-        ("grpo-batch", lambda: far_off(**{"kl.estimator": "k3"}), "kl_old.k3"),
+        ("grpo-batch", lambda: far_off(**{"kl.estimator": "k3"}), "kl_new.k3"),
         ("dpo-batch", lambda: no_chosen(**{"loss.nll_coef": "1"}), "nll.token"),
         ("dpo-batch", lambda: forward_kl(("loss.form", "ipo")), "loss.ipo"),
     ],
@@ -271,9 +277,8 @@ def test_an_empty_cell_still_ends_the_build_since_a_sheet_would_take_it_for_0() 
 
 
 def test_a_cell_that_ended_is_nan_and_knows_its_error() -> None:
-    end = own(x=-1.0, which=1.0).values.cell(own(x=-1.0, which=1.0).blocks["high"])
-    assert not isinstance(end, Ended)
     book = own(x=-1.0, which=1.0)
+    assert not isinstance(book.values.cell(book.blocks["high"]), Ended)
     end = book.values.cell(book.blocks["low"])
     assert isinstance(end, Ended)
     assert (end != end, end.error) == (True, "#NUM!")
