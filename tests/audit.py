@@ -88,7 +88,12 @@ def formulas(path: Path) -> dict[tuple[str, str], str]:
 
 def watches(sheet: str, cell: str, formula: str) -> bool:
     """Tells whether a formula belongs to those that say whether the others were overwritten."""
-    return sheet == "Formulas" or re.fullmatch(r"A\d+", cell) is not None or "first_formula" in formula
+    return (
+        sheet == "Formulas"
+        or re.fullmatch(r"A\d+", cell) is not None
+        or "first_formula" in formula
+        or "Formulas!" in formula
+    )
 
 
 def sheet_parts(archive: zipfile.ZipFile) -> dict[str, str]:

@@ -28,7 +28,7 @@ from blueprint.language.functions import (
     tanh,
     where,
 )  # fmt: skip
-from blueprint.language.lost import NoNumber
+from blueprint.language.lost import BEYOND, NoNumber
 from blueprint.language.making import again, block, link, transposed, typed
 from blueprint.language.nodes import Arithmetic, Constant, Count, Expr, Find, Index, Lookup, Op, Operand, Reduce, Ref
 from blueprint.language.schedule import Loop, Step, components, in_order, needs, schedule
@@ -48,7 +48,7 @@ from blueprint.language.spelling.text import (
     text,
 )
 from blueprint.language.trees import OFF_WORD, at_member, rebuilt, reindexed, walk
-from blueprint.language.values import Array, Held, Values
+from blueprint.language.values import Array, Ended, Held, Values
 from blueprint.language.vectorise import NUMPY
 
 # Printing is taught to the nodes here, so that they need not know their renderers.
@@ -56,8 +56,8 @@ Expr.__str__ = text  # type: ignore[method-assign,assignment]
 Block.__str__ = equations  # type: ignore[method-assign,assignment]
 
 __all__ = [
-    "ANYTHING", "ATOM", "EXCEL", "NUMPY", "OFF_WORD", "TEXT", "About", "Arithmetic", "Array", "Axis", "Block", "Cell",
-    "Computation", "Constant", "Count", "Definition", "Edge", "Expr", "Find", "Held", "Index", "Lookup", "Loop", "Max",
+    "ANYTHING", "ATOM", "BEYOND", "EXCEL", "NUMPY", "OFF_WORD", "TEXT", "About", "Arithmetic", "Array", "Axis", "Block", "Cell",
+    "Computation", "Constant", "Count", "Definition", "Edge", "Ended", "Expr", "Find", "Held", "Index", "Lookup", "Loop", "Max",
     "Members", "NoNumber",
     "NotationError", "Op", "Operand", "Position", "Read", "Reduce", "Ref", "Rule", "Spelled", "Step", "Sum", "Values",
     "again", "at_member", "at_most", "block", "chain", "changes", "choose", "components", "compute", "constant",

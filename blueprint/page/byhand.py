@@ -3,10 +3,11 @@ of the walk, where the chosen column is, and the constants by which numbers are 
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
 
 import numpy as np
 
-from blueprint.language import ATOM, EXCEL, NUMPY, Axis, Constant, Expr, Op, Rule, Spelled, spell_formula
+from blueprint.language import ATOM, BEYOND, EXCEL, NUMPY, Axis, Constant, Ended, Expr, Op, Rule, Spelled, spell_formula
 from blueprint.page import digits, grid, layout
 
 MORE = (0, 2, 4, 7, 10)
@@ -39,6 +40,7 @@ def trials(
     more = shown - digits.SHOWN
     places = f"{at['shown']}+{more}" if more else at["shown"]
     scale = max(1.0, digits.unit_of(float(value.value)))
+    ended = value.value if isinstance(value.value, Ended) else Ended(BEYOND)
 
     def scaled(number: str) -> str:
         return f"{number}/MAX(1,{value.unit})" if value.unit else number
@@ -47,9 +49,10 @@ def trials(
         result = scaled(f"({spelled(expr, operand, cell)})" if value.unit else spelled(expr, operand, cell))
         with np.errstate(all="ignore"):
             number = float(digits.half_up(evaluated(expr, operand, decimals) / scale, CLEAN))
-        return f"=ROUND(ROUND({result},{at['clean']}),{places})", float(digits.half_up(number, shown))
+        found = float(digits.half_up(number, shown)) if isfinite(number) else ended
+        return f"=ROUND(ROUND({result},{at['clean']}),{places})", found
 
-    due = float(digits.half_up(float(value.value) / scale, shown))
+    due = ended if isinstance(value.value, Ended) else float(digits.half_up(float(value.value) / scale, shown))
     return [*(tried(*level) for level in levels), (f"=ROUND({scaled(value.cell)},{places})", due)]
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from math import floor, inf, isfinite, log10, nan
 
-from blueprint.language import OFF_WORD
+from blueprint.language import OFF_WORD, Ended
 
 SHOWN = 4
 """Decimals of a value."""
@@ -26,7 +26,9 @@ LARGE_FORMAT = "0.0000E+00"
 
 
 def unit_of(value: float) -> float:
-    """Returns the power of ten in which a number is counted: 1, but for very small and very large ones."""
+    """Returns the power of ten in which a number is counted: 1, but for very small and very large ones; of no number none."""
+    if isinstance(value, Ended):
+        return value
     size = abs(value)
     plain = size < SMALLEST or LEAST <= size < MOST or not isfinite(size)
     return 1.0 if plain else float(10.0 ** floor(log10(size)))
@@ -71,12 +73,16 @@ class Operand:
         rounded = f"ROUND({self._counted},{decimals})"
         return self.cell if self.whole else f"({rounded}*{self.unit})" if self.unit else rounded
 
-    def printed(self, decimals: int, factor: bool = False) -> str:
-        """Prints the number; a negative factor in brackets."""
+    def printed(self, decimals: int | Ended, factor: bool = False) -> str:
+        """Prints the number; a negative factor in brackets; an error where the number is none, or that of its decimals."""
         if isinstance(self.value, str):
             return self.value if self.whole else f"“{self.value}”"
+        if isinstance(self.value, Ended):
+            return no_number(self.value)
         if self.whole:
             return f"{self.value:.15g}"
+        if isinstance(decimals, Ended):
+            return no_number(decimals)
         number = half_up(self.value / self._unit, decimals)
         power = "" if self._unit == 1 else f"E{round(log10(self._unit))}"
         text = "−" * (number < 0) + f"{abs(number):f}{power}"
@@ -110,8 +116,22 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?")
 FIFTEEN_DIGITS = 1e-14
 
 
+NO_NUMBER = "\ue000"
+"""A letter of no language, around the error that stands in a print where a number is missing; the print then is that error."""
+
+
+def no_number(end: Ended) -> str:
+    """Returns what stands in a print for what is no number."""
+    return f"{NO_NUMBER}{end.error}{NO_NUMBER}"
+
+
 class Print(str):
     """A text that prints numbers, and so may be rounded by another program in another way; a word is no print."""
+
+    @property
+    def shown(self) -> str:
+        """What the cell shows: the text, or the first error among its numbers."""
+        return str(self).split(NO_NUMBER)[1] if NO_NUMBER in self else self
 
 
 def same_print(ours: str, theirs: str) -> bool:

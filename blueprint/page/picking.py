@@ -67,7 +67,9 @@ class Picker:
     def value(self, leaf: steps.Leaf) -> float | str:
         """Returns the number that a line holds; 0 where a sheet's empty cell is read, beyond the last member."""
         if isinstance(leaf, Reduce):
-            return float(np.sum(np.prod([self.values[block] for block in steps.blocks_of(leaf)], axis=0)))
+            ended = (end for block in steps.blocks_of(leaf) for end in self.values.ended.get(block, {}).values())
+            found = np.sum(np.prod([self.values[block] for block in steps.blocks_of(leaf)], axis=0))
+            return next(ended, float(found))
         places = places_of(leaf, self.at, self.values)
         known = all(place in span for place, span in zip(places, self.values.spans(leaf.block), strict=True))
         return self.values.cell(leaf.block, *places) if known else 0.0

@@ -60,7 +60,7 @@ def _piece(
     """Spells the number of one column, and behind it its word with the number; returns the cell of that, and its text."""
     here, column = at
     pick = f"{grid.address(row, here, fixed=True)}+{member[1]}"
-    value = float(writer.values.cell(told.numbers, *member))
+    value = writer.values.cell(told.numbers, *member)
     writer.pen.live(row, column, f"={picked(_row(told.numbers, writer), pick)}", value, "as print")
     number = digits.Operand(value, grid.address(row, column))
     word = str(writer.values.cell(told.words, *member))

@@ -102,6 +102,12 @@ def meant(asked: Asked, book: Book) -> Meant:
     except NotationError as error:
         raise WorksheetError(f"{asked.title}: {error}") from error
     _refuse_given(asked.title, block)
+    ended = book.values.ended.get(block, {})
+    why = book.values.why.get(block)
+    require(
+        not (ended if places is None else places in ended),
+        f"{asked.title} has no number: {why}; ask for a cell that has one",
+    )
     return Meant(block.name if places is None else cell_title(Cell(block, places)), (block,), places)
 
 

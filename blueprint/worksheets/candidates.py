@@ -47,6 +47,7 @@ class Candidates:
         return (
             inside
             and self.may(block)
+            and cell.places not in values.ended.get(block, {})
             and self.graph.counts(block, cell.places, values)
             and is_told(cell, values)
             and not ties(cell, values)

@@ -20,7 +20,7 @@ FUNCTIONS = {
     "CHOOSE", "AVERAGE", "EXACT", "COUNT", "COUNTA", "COUNTIF", "ISNUMBER", "SIGN", "INT", "POWER", "LOG10", "LEN", "FIXED",
     "IFERROR", "SUMXMY2",
 }  # fmt: skip
-WATCHING = {"ISERR", "ROW", "LOWER", "UPPER", "_xlfn.FORMULATEXT", "_xlfn.ISFORMULA"}
+WATCHING = {"ISERR", "ISTEXT", "ROW", "LOWER", "UPPER", "_xlfn.FORMULATEXT", "_xlfn.ISFORMULA"}
 """What only those formulas use that see whether the others were overwritten; they may be long, and one IF in another."""
 SIGNS = set("+-*/()<>=,:$!._&")
 LONGEST = 170  # 166 today: how far a convention that may be off is outside its range, because its names are spelled out

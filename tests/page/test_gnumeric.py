@@ -15,7 +15,7 @@ from openpyxl.utils.cell import get_column_letter
 from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.page import grid
-from blueprint.page.formulas import OVERWRITTEN, PROBE_CELL, REPLACED, UNREAD, VERDICT
+from blueprint.page.formulas import NOT_ALL_SEEN, OVERWRITTEN, PROBE_CELL, REPLACED, VERDICT
 from blueprint.page.recalculate import Cells, EngineMissing, compare, with_ironcalc
 from blueprint.page.watch import expected, waiting_in
 from blueprint.workbooks.registry import blueprint_of, kinds
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.usefixtures("needs_gnumeric")
 
 def due(book: Book) -> Cells:
     """Returns what Gnumeric must compute: our numbers, and that it has no FORMULATEXT, with the line that says so."""
-    says = {(sheet, grid.address(row, VERDICT + 4)): UNREAD for sheet, row, _ in book.layout.judged}
+    says = {(sheet, grid.address(row, VERDICT + 4)): NOT_ALL_SEEN for sheet, row, _ in book.layout.judged}
     return {**expected(book.layout), ("Formulas", PROBE): 0.0, **says}
 
 

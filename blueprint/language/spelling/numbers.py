@@ -13,7 +13,7 @@ import numpy as np
 from blueprint.language import blocks, cells, trees, vectorise
 from blueprint.language.nodes import Constant, Expr, Find, Op, Reduce, Ref
 from blueprint.language.spelling.text import ANYTHING, ATOM, PLAIN, PRODUCT, SUM, Spelled, Style, bracketed, spell
-from blueprint.language.values import Values
+from blueprint.language.values import Ended, Values
 
 LONGEST_SUM = 12
 LARGEST_PLAIN = 1e9
@@ -125,6 +125,8 @@ def number(value: float | str, style: Style = PLAIN, decimals: int = SHOWN) -> S
     """Prints a number without empty zeros; a negative one goes into brackets beside an operator."""
     if isinstance(value, str):
         return Spelled(style.word.format(style.letters(value)))
+    if isinstance(value, Ended):
+        return Spelled(style.letters(value.error))
     if value != value:
         return Spelled(style.blank)
     text = _decimals(value, decimals)

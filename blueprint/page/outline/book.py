@@ -124,6 +124,8 @@ class Blueprint:
     result, parts: the number that everything leads to, which a build reports, and what adds up to it.
     choices: for a typed block, the words that may be typed there (a list, or a block that holds it).
     ranges:  for a typed block, the lowest and highest number that may be typed there.
+    needed:  what must have numbers besides the result, such as the gradients that were asked for; what neither of them reads may
+        end in an error, which its cell shows. Without a result every number must be one.
     notes:   what a reader may want to know of a block besides its meaning, by the block's name.
     chosen:  the column that is shown from top to bottom.
     whole:   what all members of the axes that run to the right are together.
@@ -142,6 +144,7 @@ class Blueprint:
     facts: Mapping[str, str] = field(default_factory=dict)
     result: Block | None = None
     parts: tuple[Block, ...] = ()
+    needed: tuple[Block, ...] = ()
     notes: Mapping[str, str] = field(default_factory=dict)
     chosen: Choice | None = None
     whole: str = "table"
@@ -158,6 +161,11 @@ class Blueprint:
     def looks(self) -> set[Block]:
         """The typed numbers that change only what is shown."""
         return {*self.chosen.numbers, self.chosen.decimals} if self.chosen else set()
+
+    @property
+    def results(self) -> frozenset[Block] | None:
+        """The blocks that must have numbers; None: all of them."""
+        return None if self.result is None else frozenset((self.result, *self.parts, *self.needed))
 
     def understood(self, sheet: Sheet) -> tuple[Axis, ...]:
         """Returns the letters that equations on a sheet leave out: those of its columns, or of the chosen column."""

@@ -87,6 +87,7 @@ from blueprint.workbooks.common.definitions import (
     variance_floor,
     whitened_advantages,
     with_lambda,
+    with_weight,
     word_weights,
 )
 from blueprint.workbooks.common.labels import labels
@@ -172,5 +173,5 @@ __all__ = [
     "rnn", "rows", "rows_on", "scalar_head", "score_of", "score_stays", "settings", "settings_sections", "several",
     "sheet_of", "signal", "signal_sheet", "size", "softmax", "spread", "start_sheet", "statistics", "surrogate", "t",
     "tempered", "titled_sections", "turned", "updated", "v", "variance_floor", "walk", "way_back", "which_sheet", "whitened",
-    "whitened_advantages", "with_", "with_backward", "with_lambda", "with_library_gradients", "word_weights",
+    "whitened_advantages", "with_", "with_backward", "with_lambda", "with_library_gradients", "with_weight", "word_weights",
 ]  # fmt: skip
