@@ -1,15 +1,17 @@
 """Blanks that are chosen: along one derivation, from its first quantities to the result, in one column where that can be.
 
-Cells are chosen among those that the result is computed from. An answer must say something: it is not 0, 1 or a whole number,
-not what its equation reads already, and nothing that stays in the file looks like it.
+Where a kind names its derivation they lie on it, all of them in what one cell near its end is computed from, as long as
+there are such; else, and once these are spent, cells are chosen among those that the result is computed from. An answer must
+say something: it is not 0, 1 or a whole number, not what its equation reads already, and nothing that stays in the file
+looks like it.
 """
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from itertools import zip_longest
+from itertools import product, zip_longest
 from random import Random
 
-from blueprint.language import Axis, Block, Cell
+from blueprint.language import Axis, Block, Cell, chain
 from blueprint.page.outline import Piece
 from blueprint.worksheets.candidates import Candidates
 
@@ -32,13 +34,52 @@ class Chooser:
 
         refused: blocks in which none is chosen. one_of: of the cells for which it is the same one is chosen.
         """
-        found: list[Cell] = []
-        for column in self.columns:
+        found = self._derived(count, refused, one_of)
+        for column in self.columns if len(found) < count else ():
             here = self._around(column, refused)
             for tier in self._tiers(here):
                 self._take([cell for cell in tier if one_of(cell) not in set(map(one_of, found))], count, found)
-        rank = {cell: i for i, cell in enumerate(self.candidates.usable)}
-        return sorted(found, key=rank.__getitem__)
+        rank = {cell: i for i, cell in enumerate(self.candidates.derivation)}
+        order = {block: i for i, block in enumerate(self.graph.order)}
+        return sorted(found, key=lambda cell: (order[cell.block], rank.get(cell, len(rank)), cell.places))
+
+    def _derived(self, count: int, refused: set[Block], one_of: Callable[[Cell], object]) -> list[Cell]:
+        """Chooses along the derivation that a kind names: a cell of each step first, then another one of each, and so on."""
+        found: list[Cell] = []
+        steps = [[cell for cell in step if cell.block not in refused] for step in self._steps]
+        while len(found) < count and (round_ := self._round(steps, found, one_of)):
+            self._take(round_, count, found)
+            gone = set(round_)
+            steps = [[cell for cell in step if cell not in gone] for step in steps]
+        return found
+
+    def _round(self, steps: list[list[Cell]], found: list[Cell], one_of: Callable[[Cell], object]) -> list[Cell]:
+        """Returns a cell of each step that has one left, those before the last one among what that is computed from."""
+        chosen: list[Cell] = []
+        for step in reversed(steps):
+            taken = set(map(one_of, [*found, *chosen]))
+            free = [cell for cell in step if one_of(cell) not in taken and self._differs(cell, [*found, *chosen])]
+            if free:
+                anchor = next((cell for cell in chosen if cell.block.axes), None)
+                behind = chain(anchor, self.book.reads) if anchor else {}
+                near = [cell for cell in free if cell in behind] or free
+                plain = [cell for cell in near if not self.candidates.coincides(cell)] or near
+                chosen.append(self.random.choice(plain))
+        return chosen[::-1]
+
+    @cached_property
+    def _steps(self) -> list[list[Cell]]:
+        """By step of the derivation that a kind names the cells that may be blanks: where others only hand it on, the first."""
+        named = {block.name: block for block in self.graph.blocks}
+        rows = [named[name] for name in self.book.blueprint.derivation if name in named]
+        size = self.book.values.size
+        cells = ([Cell(row, at) for at in product(*(range(size(axis)) for axis in row.axes))] for row in rows)
+        origins = ([self.candidates.origin(cell) for cell in step if self.counts(cell)] for step in cells)
+        return [[cell for cell in dict.fromkeys(step) if self.candidates.asks(cell)] for step in origins]
+
+    def counts(self, cell: Cell) -> bool:
+        """Tells whether a cell is part of what is computed."""
+        return self.graph.counts(cell.block, cell.places, self.book.values)
 
     def _around(self, column: Column, refused: set[Block]) -> list[Cell]:
         """Lists the usable cells of a column, and those of its group of which the column itself has none of the row.
@@ -54,10 +95,11 @@ class Chooser:
         return [cell for cell in left if cell in inside or cell in beside]
 
     def by_section(self, refused: set[Block]) -> list[Cell]:
-        """Lists a cell of each section, in the best column, those sections first in which stands what one looks for."""
+        """Lists a cell of each section: those of the derivation first, then those in which stands what one looks for."""
         column = self.columns[0] if self.columns else frozenset()
         tiers = self._tiers(self._around(column, refused))
-        return [cell for tier in tiers[:2] for cell in self.random.sample(tier, len(tier))]
+        named = [cell for step in self._steps[::-1] for cell in step[:1] if cell.block not in refused]
+        return [*named, *(cell for tier in tiers[:2] for cell in self.random.sample(tier, len(tier)))]
 
     def best(self, cells: Iterable[Cell]) -> Cell | None:
         """Returns the cell to ask for among some of a row: one of the derivation, in the best of its columns."""

@@ -14,6 +14,7 @@ from blueprint.worksheets.check_digits import can_be_checked
 from blueprint.worksheets.choosing import Chooser
 from blueprint.worksheets.errors import WorksheetError, require
 from blueprint.worksheets.graph import Graph
+from blueprint.worksheets.in_use import USED, in_use, taken, written
 from blueprint.worksheets.leaks import answers_of, is_plain
 from blueprint.worksheets.leaving import Leaver, Left
 from blueprint.worksheets.made import LEVELS, Worksheet
@@ -28,17 +29,20 @@ def worksheet(
     level: int = 1,
     check: bool = False,
     seed: str = "",
+    fixed: bool = True,
 ) -> Worksheet:
     """Makes a worksheet.
 
     asked: how many blanks are chosen, or which they are; None: 12, or as many as there can be.
     level: 1, single cells; 2, whole rows; 3, whole sections.
     check: each answer must have check digits that tell right from wrong and do not tell the answer.
-    seed: other blanks are chosen for another seed, the same for the same. Raises WorksheetError where it cannot be made.
+    seed: other blanks are chosen for another seed, the same for the same.
+    fixed: what settings choose is what they choose for good; else somebody may choose otherwise in the file.
+    Raises WorksheetError where it cannot be made.
     """
     require(level in LEVELS, f"there is no level {level}: 1 is single cells, 2 whole rows, 3 whole sections")
     require(not blueprint.blanks, "this blueprint has blanks already: make a worksheet of one without")
-    making = _Making(Book(blueprint), level, check, seed)
+    making = _Making(blueprint, level, check, seed, fixed)
     if asked is None:
         return making.chosen(USUAL, fewest=1)
     if isinstance(asked, int):
@@ -51,8 +55,10 @@ def worksheet(
 class _Making:
     """Makes one worksheet of a book."""
 
-    def __init__(self, book: Book, level: int, check: bool, seed: str):
-        self.book, self.level, self.check = book, level, check
+    def __init__(self, blueprint: Blueprint, level: int, check: bool, seed: str, fixed: bool):
+        self.whole, self.level, self.check = blueprint, level, check
+        self.taken = taken(blueprint, Book(blueprint).values) if fixed else {}
+        self.book = book = Book(in_use(blueprint, self.taken))
         self.graph = Graph(book.blueprint)
         self.leaver = Leaver(self.graph, book)
         barred = {block for sheet in self.graph.derived_again for block in blocks_on(sheet)} | self.graph.verdicts
@@ -105,10 +111,11 @@ class _Making:
 
     def _made(self, blanks: Sequence[Blank], left: Left) -> Worksheet:
         answers = {blank.title: answers_of(blank, self.book.values) for blank in blanks}
-        facts = {**left.blueprint.facts, "worksheet": str(self.level)}
+        used = {USED: written(self.taken)} if self.taken else {}
+        facts = {**left.blueprint.facts, "worksheet": str(self.level), **used}
         shown = tuple(self._checked(blank, answers[blank.title]) for blank in blanks)
         blueprint = replace(left.blueprint, blanks=shown, left_out=left.reasons, facts=facts)
-        return Worksheet(blueprint, self.book, self.level, answers, frozenset(left.shown))
+        return Worksheet(blueprint, self.book, self.whole, self.level, answers, frozenset(left.shown))
 
     def _checked(self, blank: Blank, answers: list[float]) -> Blank:
         """Puts check digits to a blank, if they are asked for; not to a row whose digits would tell it, or hang on rounding."""

@@ -119,6 +119,7 @@ class Blueprint:
     notes:   what a reader may want to know of a block besides its meaning, by the block's name.
     chosen:  the column that is shown from top to bottom.
     whole:   what all members of the axes that run to the right are together.
+    derivation: the names of the steps by which one learns how the result comes about, the first ones first.
     blanks, left_out: cells that are left to the reader; what is not there because of them, each with the reason.
     """
 
@@ -136,6 +137,7 @@ class Blueprint:
     notes: Mapping[str, str] = field(default_factory=dict)
     chosen: Choice | None = None
     whole: str = "table"
+    derivation: tuple[str, ...] = ()
     blanks: tuple[Blank, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
 

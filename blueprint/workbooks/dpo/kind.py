@@ -36,4 +36,8 @@ KIND = Kind(
     comparison="blueprint.workbooks.dpo.comparison:COMPARISON",
     gradient="blueprint.workbooks.dpo.backward:with_gradients",
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},
+    derivation=(
+        "policy.logprobs", "policy.logp", "reference.logp", "chosen.ratio", "rejected.ratio", "margin", "margin.argument",
+        "chosen.reward", "rejected.reward", "loss.pair", "preference_loss", "rewards.margins",
+    ),  # fmt: skip
 )

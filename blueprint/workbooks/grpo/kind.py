@@ -36,4 +36,9 @@ KIND = Kind(
     comparison="blueprint.workbooks.grpo.comparison:COMPARISON",
     gradient="blueprint.workbooks.grpo.backward:with_gradients",
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},
+    derivation=(
+        "group.reward", "group.mean", "group.deviation", "group.advantage", "policy.logprobs", "log_ratio", "ratio",
+        "ratio.clipped", "surrogate.unclipped", "surrogate.clipped", "surrogate", "kl_new.k3", "policy_loss", "kl_loss",
+        "total_loss",
+    ),  # fmt: skip
 )

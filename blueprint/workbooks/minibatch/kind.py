@@ -24,4 +24,9 @@ KIND = Kind(
         new=("share.policy", "share.value", "share.entropy"),
     ),
     misconceptions="blueprint.workbooks.common.misconceptions:MISCONCEPTIONS",
+    derivation=(
+        "kl.used", "reward.penalty", "rewards", "td_errors", "advantages", "returns", "advantages_used", "ratio",
+        "ratio.clipped", "surrogate.unclipped", "surrogate.clipped", "surrogate", "policy_loss", "value.word_loss", "value_loss",
+        "entropy", "total_loss",
+    ),  # fmt: skip
 )

@@ -16,4 +16,8 @@ KIND = Kind(
     notes=(HERE / "notes.toml",),
     witness="blueprint.workbooks.optimum.witness:WITNESS",
     misconceptions="blueprint.workbooks.optimum.misconceptions:MISCONCEPTIONS",
+    derivation=(
+        "reference.logp", "response.p", "optimum.logsumexp", "optimum.p", "policy.p", "policy.log_ratio", "kl.reference",
+        "objective", "objective.best", "implicit.reward", "prefers.p", "pair.margin", "pair.loss", "dpo_loss",
+    ),  # fmt: skip
 )

@@ -31,4 +31,8 @@ KIND = Kind(
     notes=(HERE / "notes.toml",),
     models=HERE / "models.toml",
     gradient="blueprint.workbooks.reward_model.backward:MOVED",
+    derivation=(
+        "reward_model.out", "score", "chosen.score", "rejected.score", "difference", "probability", "argument", "loss.pair",
+        "weight.pair", "preference_loss", "adds.center", "rewards.margins", "total_loss",
+    ),  # fmt: skip
 )

@@ -41,4 +41,9 @@ KIND = Kind(
     whole="blueprint.workbooks.common.conventions.data:RESPONSE",
     former=Former(renamed={"value.residual_mean": "value.residual.mean", **_EXPLAINED}),
     misconceptions="blueprint.workbooks.common.misconceptions:MISCONCEPTIONS",
+    derivation=(
+        "kl.used", "reward.penalty", "rewards", "td_errors", "advantages", "returns", "advantages_used", "ratio",
+        "ratio.clipped", "surrogate.unclipped", "surrogate.clipped", "surrogate", "policy_loss", "value.word_loss", "value_loss",
+        "policy.entropy", "entropy", "policy_kl", "total_loss",
+    ),  # fmt: skip
 )

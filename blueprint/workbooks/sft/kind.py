@@ -30,4 +30,8 @@ KIND = Kind(
     gradient="blueprint.workbooks.sft.backward:MOVED",
     misconceptions="blueprint.workbooks.sft.misconceptions:MISCONCEPTIONS",
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},
+    derivation=(
+        "policy.logits", "policy.p", "policy.logprobs", "policy.entropy", "loss.of_token", "loss.share", "loss.of_text",
+        "watch.logp", "nll", "perplexity", "total_loss",
+    ),  # fmt: skip
 )
