@@ -55,10 +55,9 @@ class Assignment:
     @cached_property
     def worksheet(self) -> Worksheet:
         """The worksheet of the numbers themselves. Raises WorksheetError."""
-        if isinstance(self.asked, int):
-            return worksheet(self.variation.base, self.asked, self.level, self.check, str(self.seed))
-        asked = [Asked(*each) for each in self.asked]
-        return worksheet(self.variation.base, asked, ROWS if self.rows else self.level, self.check, str(self.seed))
+        asked = self.asked if isinstance(self.asked, int) else [Asked(*each) for each in self.asked]
+        level, fixed = ROWS if self.rows else self.level, not self.variation.chooses
+        return worksheet(self.variation.base, asked, level, self.check, str(self.seed), fixed)
 
     def settled(self) -> "Assignment":
         """Returns the assignment with its blanks by name, as a key has them; those of a section are its rows."""

@@ -7,9 +7,9 @@ from itertools import product
 from blueprint.book import Book
 from blueprint.language import Block, Cell, chain
 from blueprint.worksheets.graph import Graph
-from blueprint.worksheets.leaks import is_plain, is_told
+from blueprint.worksheets.leaks import is_chosen, is_plain, is_short, is_told
 from blueprint.worksheets.leaks import repeats as repeated
-from blueprint.worksheets.rules import chooses, ties
+from blueprint.worksheets.rules import ties
 from blueprint.worksheets.table import Table
 
 
@@ -67,15 +67,14 @@ class Candidates:
             self._is_number(block)
             and self.graph.counts(block, cell.places, values)
             and not is_plain(answer, block.about.decimals)
-            and (repeated(cell, values) is None or chooses(cell, values))
             and not ties(cell, values)
             and self.suits(answer)
-            and self._alone(cell)
+            and (is_chosen(cell, values) or (repeated(cell, values) is None and self._alone(cell)))
         )
 
     def origin(self, cell: Cell) -> Cell:
         """Returns the cell from which others only hand an answer on to this one: what it repeats, step by step."""
-        while self._is_number(cell.block) and not chooses(cell, self.book.values):
+        while self._is_number(cell.block) and not is_chosen(cell, self.book.values):
             step = repeated(cell, self.book.values)
             if step is None or step.block.typed:
                 break
@@ -105,6 +104,8 @@ class Candidates:
     def _alone(self, cell: Cell) -> bool:
         """Tells whether no step shows an answer of which it cannot be done without, such as one before it."""
         answer = float(self.book.values.cell(cell.block, *cell.places))
+        if is_short(answer):
+            return True
         shown = {self.table.cell(int(index)) for index in self.table.same(answer)} - {cell}
         needed = {cell.block, *self.book.blueprint.parts, *self.graph.result}
         apart = (

@@ -17,6 +17,8 @@ from blueprint.worksheets.candidates import Candidates
 
 NEARLY = 0.9
 """A column is as good as the best one if it has this share of its quantities."""
+MOST_ANCHORS = 24
+"""Cells of a row of which one looks up what they are computed from."""
 Column = frozenset[tuple[Axis, int]]
 
 
@@ -28,11 +30,11 @@ class Chooser:
         self.random = Random(f"blanks {seed}")  # a seed that anybody may know
 
     def chosen(
-        self, count: int, refused: set[Block], one_of: Callable[[Cell], object] = lambda cell: cell
+        self, count: int, refused: set[Cell], one_of: Callable[[Cell], object] = lambda cell: cell
     ) -> list[Cell]:
         """Chooses so many cells, or as many as there are, spread over the steps, in the order of computation.
 
-        refused: blocks in which none is chosen. one_of: of the cells for which it is the same one is chosen.
+        refused: cells that are not chosen. one_of: of the cells for which it is the same one is chosen.
         """
         found = self._derived(count, refused, one_of)
         for column in self.columns if len(found) < count else ():
@@ -43,10 +45,10 @@ class Chooser:
         order = {block: i for i, block in enumerate(self.graph.order)}
         return sorted(found, key=lambda cell: (order[cell.block], rank.get(cell, len(rank)), cell.places))
 
-    def _derived(self, count: int, refused: set[Block], one_of: Callable[[Cell], object]) -> list[Cell]:
+    def _derived(self, count: int, refused: set[Cell], one_of: Callable[[Cell], object]) -> list[Cell]:
         """Chooses along the derivation that a kind names: a cell of each step first, then another one of each, and so on."""
         found: list[Cell] = []
-        steps = [[cell for cell in step if cell.block not in refused] for step in self._steps]
+        steps = [[cell for cell in step if cell not in refused] for step in self._steps]
         while len(found) < count and (round_ := self._round(steps, found, one_of)):
             self._take(round_, count, found)
             gone = set(round_)
@@ -54,18 +56,30 @@ class Chooser:
         return found
 
     def _round(self, steps: list[list[Cell]], found: list[Cell], one_of: Callable[[Cell], object]) -> list[Cell]:
-        """Returns a cell of each step that has one left, those before the last one among what that is computed from."""
+        """Returns a cell of each step that has one left, if it can be one of those that a cell near the end is computed from."""
+        anchor = self._anchor(steps)
+        behind = chain(anchor, self.book.reads) if anchor else {}
         chosen: list[Cell] = []
         for step in reversed(steps):
             taken = set(map(one_of, [*found, *chosen]))
             free = [cell for cell in step if one_of(cell) not in taken and self._differs(cell, [*found, *chosen])]
             if free:
-                anchor = next((cell for cell in chosen if cell.block.axes), None)
-                behind = chain(anchor, self.book.reads) if anchor else {}
                 near = [cell for cell in free if cell in behind] or free
                 plain = [cell for cell in near if not self.candidates.coincides(cell)] or near
                 chosen.append(self.random.choice(plain))
         return chosen[::-1]
+
+    def _anchor(self, steps: list[list[Cell]]) -> Cell | None:
+        """Returns a cell of the last step that has several: one of those that are computed from cells of the most steps."""
+        last = next((i for i, step in reversed([*enumerate(steps)]) if len(step) > 1), None)
+        if last is None:
+            return None
+        held = {cell: self._steps_behind(cell, steps[:last]) for cell in steps[last][:MOST_ANCHORS]}
+        return self.random.choice([cell for cell, many in held.items() if many == max(held.values())])
+
+    def _steps_behind(self, cell: Cell, steps: list[list[Cell]]) -> int:
+        behind = chain(cell, self.book.reads)
+        return sum(any(each in behind for each in step) for step in steps)
 
     @cached_property
     def _steps(self) -> list[list[Cell]]:
@@ -81,12 +95,12 @@ class Chooser:
         """Tells whether a cell is part of what is computed."""
         return self.graph.counts(cell.block, cell.places, self.book.values)
 
-    def _around(self, column: Column, refused: set[Block]) -> list[Cell]:
+    def _around(self, column: Column, refused: set[Cell]) -> list[Cell]:
         """Lists the usable cells of a column, and those of its group of which the column itself has none of the row.
 
         None is of what says which cells count: with such a blank empty, everything would wait.
         """
-        left = [cell for cell in self.candidates.usable if cell.block not in refused | self.graph.frame]
+        left = [cell for cell in self.candidates.usable if cell not in refused and cell.block not in self.graph.frame]
         inside = {cell for cell in left if self.column(cell) <= column}
         rows = {cell.block for cell in inside}
         outer = [axis.extent for sheet in self.book.blueprint.sheets for axis in sheet.across[:-1]]
@@ -94,11 +108,11 @@ class Chooser:
         beside = {cell for cell in left if cell.block not in rows and group and group <= self.column(cell)}
         return [cell for cell in left if cell in inside or cell in beside]
 
-    def by_section(self, refused: set[Block]) -> list[Cell]:
+    def by_section(self, refused: set[Cell]) -> list[Cell]:
         """Lists a cell of each section: those of the derivation first, then those in which stands what one looks for."""
         column = self.columns[0] if self.columns else frozenset()
         tiers = self._tiers(self._around(column, refused))
-        named = [cell for step in self._steps[::-1] for cell in step[:1] if cell.block not in refused]
+        named = [cell for step in self._steps[::-1] for cell in step if cell not in refused]
         return [*named, *(cell for tier in tiers[:2] for cell in self.random.sample(tier, len(tier)))]
 
     def best(self, cells: Iterable[Cell]) -> Cell | None:

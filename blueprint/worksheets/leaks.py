@@ -12,7 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from blueprint.language import Block, Cell, Values, fill, reads
+from blueprint.language import Block, Cell, Expr, Op, Values, fill, filled_by, reads
+from blueprint.language.cells import alternative_of
 from blueprint.page.outline import Blank, Blueprint
 from blueprint.worksheets.graph import Graph
 from blueprint.worksheets.table import SAME, Table
@@ -41,6 +42,20 @@ def is_plain(answer: float, decimals: int) -> bool:
     return not np.isfinite(answer) or abs(answer) < 10.0 ** (SMALL - 1 - decimals) or answer == round(answer)
 
 
+def is_short(answer: float) -> bool:
+    """Tells whether a number has so few digits, as 0.5 or 1.2, that another one of them is no second way to it."""
+    return bool(np.isclose(answer, float(f"{answer:.{SMALL}g}"), rtol=SAME, atol=0))
+
+
+def is_chosen(cell: Cell, values: Values) -> bool:
+    """Tells whether an answer is a minimum or maximum, and so by nature one of the numbers compared."""
+    filled = filled_by(*cell, values)
+    taken: Expr | None = filled.definition.expr if filled else None
+    while isinstance(taken, Op) and taken.name == "where" and filled:
+        taken = alternative_of(taken, filled.members, values)
+    return isinstance(taken, Op) and taken.name in ("minimum", "maximum")
+
+
 def repeats(cell: Cell, values: Values) -> Cell | None:
     """Returns a cell that an equation reads and whose number is its own result, or None."""
     answer = float(values.cell(cell.block, *cell.places))
@@ -52,9 +67,10 @@ def repeats(cell: Cell, values: Values) -> Cell | None:
 
 
 def is_told(cell: Cell, values: Values) -> bool:
-    """Tells whether an answer can be looked for: it is neither plain nor one of the numbers that its equation reads."""
+    """Tells whether an answer can be looked for: it is neither plain nor one of the numbers that its equation chooses from."""
     answer = float(values.cell(cell.block, *cell.places))
-    return not is_plain(answer, cell.block.about.decimals) and repeats(cell, values) is None
+    plain = is_plain(answer, cell.block.about.decimals)
+    return not plain and repeats(cell, values) is None and not is_chosen(cell, values)
 
 
 class Search:

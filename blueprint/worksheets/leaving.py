@@ -9,7 +9,7 @@ from blueprint.page.outline import Blank, Blueprint, Entry, Sample, Sheet, block
 from blueprint.worksheets.cutting import Cutter
 from blueprint.worksheets.formulas import same_formula
 from blueprint.worksheets.graph import Graph
-from blueprint.worksheets.leaks import Search
+from blueprint.worksheets.leaks import Search, is_short
 from blueprint.worksheets.table import Table
 from blueprint.worksheets.texts import NUMBER, Quoted, texts_in, texts_of
 
@@ -27,7 +27,7 @@ class Left:
     """What is left of a blueprint.
 
     reasons: what is not there, each with the reason. refused: by the title of a blank, why it cannot be one.
-    shown: cells of rows whose answers stand elsewhere, too, in what cannot be left out.
+    shown: cells of rows whose answers stand elsewhere, too, in what cannot be left out, and those of which it is a coincidence.
     """
 
     blueprint: Blueprint
@@ -50,14 +50,16 @@ class Leaver:
         search = Search(graph.blueprint, self.book.values, blanks, graph=graph)
         search.tables = self.tables
         stuck: dict[str, dict[Cell, Cell]] = {}
+        short: set[Cell] = set()
         needed = _needed(graph, blanks)
         gone = {**dict(self._alike(blanks, needed)), **gone}
         away = _closed(graph, gone)
         for leak in (leak for leak in search.leaks() if leak.cell.block not in away):
             block, title = leak.cell.block, leak.blank.title
             if graph.below_one(block) & needed:
-                if leak.typed:
-                    continue  # a coincidence of these numbers: what is computed from it is computed from any other, too
+                if leak.typed or is_short(float(self.book.values.cell(leak.of.block, *leak.of.places))):
+                    short.add(leak.of)  # a coincidence of these numbers
+                    continue
                 stuck.setdefault(title, {}).setdefault(leak.of, leak.cell)
             else:
                 gone.setdefault(block, f"shows {title}" if leak.typed else f"computes {title} a second way")
@@ -66,7 +68,7 @@ class Leaver:
             for blank, answers in search.missing
             if len(stuck.get(blank.title, ())) > len(answers) * (MOST if blank.asks == "formula" else 0)
         }
-        shown = {cell for title, cells in stuck.items() if title not in refused for cell in cells}
+        shown = short | {cell for title, cells in stuck.items() if title not in refused for cell in cells}
         return self._left(search, _closed(graph, gone), refused, shown)
 
     def _alike(self, blanks: Sequence[Blank], needed: set[Block]) -> Iterator[tuple[Block, str]]:

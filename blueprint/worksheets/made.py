@@ -16,7 +16,8 @@ class Worksheet:
     """A blueprint with blanks, and what belongs into them.
 
     full: the book with all answers, of which only what is in use is left. whole: the blueprint it was made of. answers: by the title of a blank the numbers of its cells, in their order.
-    shown: cells of rows whose answers stand elsewhere as well, in what cannot be left out: of these the formula is asked.
+    shown: cells whose answers stand elsewhere as well, in what cannot be left out: of rows the formula is asked, and in single
+    cells it is a coincidence.
     """
 
     blueprint: Blueprint

@@ -68,7 +68,7 @@ class _Making:
 
     def chosen(self, count: int, fewest: int) -> Worksheet:
         """Chooses blanks until none of them is given away. Raises WorksheetError if there are fewer than the fewest."""
-        refused: set[Block] = set()
+        refused: set[Cell] = set()
         while True:
             by_blank = self._choice(count, refused)
             can_be = f"{len(by_blank)} {'rows' if self.level == 2 else 'cells'} can be blanks"
@@ -79,9 +79,11 @@ class _Making:
             left = self.leaver.leave(list(by_blank))
             if not left.refused:
                 return self._made(list(by_blank), left)
-            refused |= {cell.block for blank, cell in by_blank.items() if blank.title in left.refused}
+            for cell in (cell for blank, cell in by_blank.items() if blank.title in left.refused):
+                again = self.level > 1 or any(each.block is cell.block for each in refused)
+                refused |= set(self._cells(cell.block)) if again else {cell}
 
-    def _choice(self, count: int, refused: set[Block]) -> dict[Blank, Cell]:
+    def _choice(self, count: int, refused: set[Cell]) -> dict[Blank, Cell]:
         """Returns so many blanks, each with the cell for which it was chosen; of whole sections those that fit in."""
         if self.level == 1:
             return {self._single(cell): cell for cell in self.chooser.chosen(count, refused)}

@@ -63,12 +63,6 @@ def choices_in(expr: Expr) -> Iterator[Op]:
             yield node
 
 
-def chooses(cell: Cell, values: Values) -> bool:
-    """Tells whether the equation of a cell is a choice between numbers, one of which it is."""
-    filled = filled_by(*cell, values)
-    return filled is not None and next(choices_in(filled.definition.expr), None) is not None
-
-
 def ways_of(block: Block, values: Values) -> Iterator[set[int]]:
     """Yields, for each choice in a block's equations, the ways that it goes somewhere in the block; ties are none."""
     for definition in block.definitions:

@@ -24,8 +24,7 @@ KIND = Kind(
     whole={"actions": ("old.logits", "a whole number from 0 to {last}, as there are {count} actions")},
     misconceptions="blueprint.workbooks.common.misconceptions:MISCONCEPTIONS",
     derivation=(
-        "old.logprobs", "policy.logprobs", "td_errors", "advantages", "returns", "advantages_used", "ratio", "ratio.clipped",
-        "surrogate.unclipped", "surrogate.clipped", "surrogate", "policy_loss", "value.step_loss", "value_loss",
-        "policy.entropy", "entropy", "total_loss",
+        "td_errors", "advantages", "returns", "advantages_used", "ratio", "ratio.clipped", "surrogate", "policy_loss",
+        "value.step_loss", "value_loss", "entropy", "total_loss",
     ),  # fmt: skip
 )

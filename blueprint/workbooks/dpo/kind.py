@@ -38,6 +38,6 @@ KIND = Kind(
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},
     derivation=(
         "policy.logprobs", "policy.logp", "reference.logp", "chosen.ratio", "rejected.ratio", "margin", "margin.argument",
-        "chosen.reward", "rejected.reward", "loss.pair", "preference_loss", "rewards.margins",
+        "chosen.reward", "rejected.reward", "probability", "loss.pair", "preference_loss",
     ),  # fmt: skip
 )

@@ -37,8 +37,7 @@ KIND = Kind(
     gradient="blueprint.workbooks.grpo.backward:with_gradients",
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},
     derivation=(
-        "group.reward", "group.mean", "group.deviation", "group.advantage", "policy.logprobs", "log_ratio", "ratio",
-        "ratio.clipped", "surrogate.unclipped", "surrogate.clipped", "surrogate", "kl_new.k3", "policy_loss", "kl_loss",
-        "total_loss",
+        "kl_new.k3", "kl_loss", "group.reward", "group.mean", "group.deviation", "group.advantage", "log_ratio", "ratio", "ratio.clipped",
+        "surrogate.unclipped", "surrogate", "policy.token_loss", "policy_loss",
     ),  # fmt: skip
 )

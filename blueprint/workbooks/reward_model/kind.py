@@ -32,7 +32,7 @@ KIND = Kind(
     models=HERE / "models.toml",
     gradient="blueprint.workbooks.reward_model.backward:MOVED",
     derivation=(
-        "reward_model.out", "score", "chosen.score", "rejected.score", "difference", "probability", "argument", "loss.pair",
-        "weight.pair", "preference_loss", "adds.center", "rewards.margins", "total_loss",
+        "reward_model.out", "score", "chosen.score", "rejected.score", "difference", "probability", "weight.pair",
+        "loss.pair", "preference_loss", "rewards.margins", "argument.grad", "score.grad", "total_loss",
     ),  # fmt: skip
 )

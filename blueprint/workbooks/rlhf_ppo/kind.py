@@ -42,8 +42,7 @@ KIND = Kind(
     former=Former(renamed={"value.residual_mean": "value.residual.mean", **_EXPLAINED}),
     misconceptions="blueprint.workbooks.common.misconceptions:MISCONCEPTIONS",
     derivation=(
-        "kl.used", "reward.penalty", "rewards", "td_errors", "advantages", "returns", "advantages_used", "ratio",
-        "ratio.clipped", "surrogate.unclipped", "surrogate.clipped", "surrogate", "policy_loss", "value.word_loss", "value_loss",
-        "policy.entropy", "entropy", "policy_kl", "total_loss",
+        "kl.used", "rewards", "td_errors", "advantages", "returns", "ratio", "ratio.clipped", "surrogate", "policy_loss",
+        "value_loss", "entropy", "total_loss",
     ),  # fmt: skip
 )

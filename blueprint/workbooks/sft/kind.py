@@ -31,7 +31,7 @@ KIND = Kind(
     misconceptions="blueprint.workbooks.sft.misconceptions:MISCONCEPTIONS",
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},
     derivation=(
-        "policy.logits", "policy.p", "policy.logprobs", "policy.entropy", "loss.of_token", "loss.share", "loss.of_text",
-        "watch.logp", "nll", "perplexity", "total_loss",
+        "policy.logits", "policy.p", "policy.logprobs", "policy.entropy", "watch.logp", "loss.of_token", "loss.of_text",
+        "total_loss", "policy.logits.grad", "update1.policy.Y", "epoch2.loss.of_token", "epoch2.total_loss",
     ),  # fmt: skip
 )
