@@ -5,7 +5,7 @@ from functools import cached_property
 from itertools import product
 
 from blueprint.book import Book
-from blueprint.language import Block, Cell, chain
+from blueprint.language import Block, Cell, Ref, chain, filled_by, reads
 from blueprint.worksheets.graph import Graph
 from blueprint.worksheets.leaks import is_chosen, is_plain, is_short, is_told
 from blueprint.worksheets.leaks import repeats as repeated
@@ -62,15 +62,19 @@ class Candidates:
         What chooses between two numbers is one of them by nature; which of them is the question.
         """
         block, values = cell.block, self.book.values
-        answer = float(values.cell(block, *cell.places))
         return (
             self._is_number(block)
-            and self.graph.counts(block, cell.places, values)
-            and not is_plain(answer, block.about.decimals)
+            and self.says(cell)
             and not ties(cell, values)
-            and self.suits(answer)
             and (is_chosen(cell, values) or (repeated(cell, values) is None and self._alone(cell)))
         )
+
+    def says(self, cell: Cell) -> bool:
+        """Tells whether a cell counts and has an answer with digits: what may be asked for by the name of the cell."""
+        block, values = cell.block, self.book.values
+        answer = float(values.cell(block, *cell.places))
+        counts = self.graph.counts(block, cell.places, values)
+        return counts and self.suits(answer) and not is_plain(answer, block.about.decimals)
 
     def origin(self, cell: Cell) -> Cell:
         """Returns the cell from which others only hand an answer on to this one: what it repeats, step by step."""
@@ -79,6 +83,15 @@ class Candidates:
             if step is None or step.block.typed:
                 break
             cell = self.through(step)
+        return cell
+
+    def source(self, cell: Cell) -> Cell:
+        """Returns the cell that a cell hands on because its equation says nothing else, step by step; any other cell itself."""
+        while (filled := filled_by(*cell, self.book.values)) and isinstance(filled.definition.expr, Ref):
+            (step,) = reads(cell, self.book.values)[-1].cells
+            if step.block.typed or step.block.text:
+                break
+            cell = step
         return cell
 
     def through(self, cell: Cell) -> Cell:

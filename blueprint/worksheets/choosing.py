@@ -116,14 +116,20 @@ class Chooser:
         return [*named, *(cell for tier in tiers[:2] for cell in self.random.sample(tier, len(tier)))]
 
     def best(self, cells: Iterable[Cell]) -> Cell | None:
-        """Returns the cell to ask for among some of a row: one of the derivation, in the best of its columns."""
-        usable = set(self.candidates.usable)
-        listed = [cell for cell in cells if self.candidates.fits(cell)]
-        inside = [cell for cell in listed if cell in usable] or listed
+        """Returns the cell to ask for among some of a row: the best kind of which there is one, in the best of its columns.
+
+        None is plain; of the others those are best that may be chosen, then those that may be asked for on a derivation. Where
+        the row only hands on another one, a cell of that is returned.
+        """
+        listed, usable = [self.candidates.source(cell) for cell in cells], set(self.candidates.usable)
+        kinds = (usable.__contains__, self.candidates.fits, self.candidates.asks, self.candidates.says)
+        found = (list(filter(kind, listed)) for kind in kinds)
+        if not (inside := next(filter(None, found), [])):
+            return None
         for column in self.columns:
             if here := [cell for cell in inside if self.column(cell) <= column]:
                 return self.random.choice(here)
-        return inside[0] if inside else None
+        return inside[0]
 
     def column(self, cell: Cell) -> Column:
         """Returns where a cell stands along the axes that run from left to right."""

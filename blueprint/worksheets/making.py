@@ -18,6 +18,7 @@ from blueprint.worksheets.in_use import USED, in_use, taken, written
 from blueprint.worksheets.leaks import answers_of, is_plain
 from blueprint.worksheets.leaving import Leaver, Left
 from blueprint.worksheets.made import LEVELS, Worksheet
+from blueprint.worksheets.rules import is_zero, repeats
 
 USUAL = 12
 """How many blanks are chosen, where there can be so many."""
@@ -126,17 +127,27 @@ class _Making:
     def _meant(self, found: Meant, weight: float) -> list[Blank]:
         """Returns the blanks that are meant by what was asked for, as the level has it."""
         if found.places is not None:
-            return [self._refuse_plain(self._single(Cell(found.blocks[0], found.places), weight))]
+            cell = Cell(found.blocks[0], found.places)
+            self._refuse_handed_on(cell)
+            return [self._refuse_plain(self._single(cell, weight))]
         row = found.blocks[0]
         if self.level == 1:
             cells = [cell for block in found.blocks if (cell := self.chooser.best(self._cells(block)))]
-            require(cells, f"{found.title} has no cell whose answer says something: 0, 1, or what stands there already")
+            require(cells, f"{found.title} has no cell whose answer says something: each is 0, 1 or too short a number")
             return [self._single(cell, weight) for cell in cells]
         if self.level == 2:
-            rows = [row] if found.is_row else [block for block in found.blocks if self.candidates.may(block)]
-            require(rows, f"{found.title} has no row of numbers that can be left blank")
-            return [self._row(block, weight) for block in rows]
-        return [self._row(block, weight) for block in (self._section(row) if found.is_row else found.blocks)]
+            listed = [row] if found.is_row else [block for block in found.blocks if self.candidates.may(block)]
+            require(listed, f"{found.title} has no row of numbers that can be left blank")
+            return [self._row(block, weight) for block in listed]
+        rows = self._section(row) if found.is_row else tuple(filter(self._says, found.blocks))
+        require(rows, f"{found.title} has no row that says something: each holds only 0, or hands numbers on")
+        return [self._row(block, weight) for block in rows]
+
+    def _refuse_handed_on(self, cell: Cell) -> None:
+        """Refuses a cell that only hands on another one, in which its answer would stand."""
+        source = self.candidates.source(cell)
+        title = cell_title(source)
+        require(source is cell, f"{cell_title(cell)} only hands on {title}, where its answer would stand: ask for {title}")
 
     def _refuse_plain(self, blank: Blank) -> Blank:
         """Refuses a cell whose answer is 0, or so short a number that it may stand anywhere."""
@@ -171,6 +182,11 @@ class _Making:
         return [cell for cell in (Cell(block, at) for at in places) if reads(cell, self.book.values)]
 
     def _section(self, block: Block) -> tuple[Block, ...]:
-        """Returns what is computed in the section of a block."""
+        """Returns the block and what else is computed in its section, but for rows that only hand numbers on, or hold only 0."""
         _, section = self.graph.home[block]
-        return tuple(each for each in computed(section) if self._cells(each))
+        return tuple(each for each in computed(section) if each is block or self._says(each))
+
+    def _says(self, block: Block) -> bool:
+        """Tells whether a row has a formula that is worth asking for: other formulas would show its zeros, or what it reads."""
+        values = self.book.values
+        return not all(is_zero(cell, values) or repeats(cell, values) for cell in self._cells(block))

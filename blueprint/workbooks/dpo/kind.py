@@ -38,6 +38,7 @@ KIND = Kind(
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},
     derivation=(
         "policy.logprobs", "policy.logp", "reference.logp", "chosen.ratio", "rejected.ratio", "margin", "margin.argument",
-        "chosen.reward", "rejected.reward", "probability", "loss.pair", "preference_loss",
+        "chosen.reward", "rejected.reward", "loss.pair", "preference_loss", "epoch2.policy.logp", "epoch2.chosen.ratio",
+        "epoch2.rejected.ratio", "epoch2.margin", "epoch2.chosen.reward", "epoch2.loss.pair", "epoch2.preference_loss",
     ),  # fmt: skip
 )
