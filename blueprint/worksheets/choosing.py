@@ -58,7 +58,7 @@ class Chooser:
     def _round(self, steps: list[list[Cell]], found: list[Cell], one_of: Callable[[Cell], object]) -> list[Cell]:
         """Returns a cell of each step that has one left, if it can be one of those that a cell near the end is computed from."""
         anchor = self._anchor(steps)
-        behind = chain(anchor, self.book.reads) if anchor else {}
+        behind = self._behind(anchor, steps) if anchor else set[Cell]()
         chosen: list[Cell] = []
         for step in reversed(steps):
             taken = set(map(one_of, [*found, *chosen]))
@@ -78,8 +78,13 @@ class Chooser:
         return self.random.choice([cell for cell, many in held.items() if many == max(held.values())])
 
     def _steps_behind(self, cell: Cell, steps: list[list[Cell]]) -> int:
-        behind = chain(cell, self.book.reads)
+        behind = self._behind(cell, steps)
         return sum(any(each in behind for each in step) for step in steps)
+
+    def _behind(self, cell: Cell, steps: list[list[Cell]]) -> set[Cell]:
+        """Returns what a cell is computed from, as far as it leads to the steps."""
+        leading = self.graph.below({each.block for step in steps for each in step})
+        return set(chain(cell, lambda each: self.book.reads(each) if each.block in leading else ()))
 
     @cached_property
     def _steps(self) -> list[list[Cell]]:

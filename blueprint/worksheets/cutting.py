@@ -86,7 +86,7 @@ class Cutter:
 
     def sheet(self, sheet: Sheet) -> Sheet | None:
         """Returns what is left of a sheet; nothing where only sentences are left of what held more."""
-        if sheet.title in self.derived_again:
+        if sheet.title in self.derived_again or sheet.tries:
             return None
         sections = tuple(filter(None, map(self.section, sheet.sections)))
         left = replace(

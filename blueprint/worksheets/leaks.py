@@ -15,6 +15,7 @@ import numpy as np
 from blueprint.language import Block, Cell, Expr, Op, Values, fill, filled_by, reads
 from blueprint.language.cells import alternative_of
 from blueprint.page.outline import Blank, Blueprint
+from blueprint.worksheets.backwards import Backwards
 from blueprint.worksheets.graph import Graph
 from blueprint.worksheets.table import SAME, Table
 
@@ -24,12 +25,13 @@ SMALL = 2
 
 @dataclass(frozen=True)
 class Leak:
-    """A cell that shows an answer: of which cell of which blank, and whether it was typed."""
+    """A cell that shows an answer: of which cell of which blank, and whether it was typed, or the answer follows backwards."""
 
     blank: Blank
     of: Cell
     cell: Cell
     typed: bool = False
+    backwards: bool = False
 
 
 def answers_of(blank: Blank, values: Values) -> list[float]:
@@ -107,7 +109,25 @@ class Search:
     def leaks(self) -> list[Leak]:
         """Lists the cells that show an answer: with one blank empty and all others filled in, and with all of them empty."""
         found = [leak for blank, answers in self.missing for leak in self.with_empty((blank,), {blank: answers})]
-        return list(dict.fromkeys([*self.with_all_empty(), *found]))
+        return list(dict.fromkeys([*self.with_all_empty(), *found, *self.from_behind()]))
+
+    def from_behind(self) -> Iterator[Leak]:
+        """Yields the cells from which the answer of a blank that asks for a number follows backwards, while it alone is empty."""
+        full = self.table(())
+        for blank, answers in ((blank, answers) for blank, answers in self.missing if blank.asks == "number"):
+            empty = self.table((blank,))
+            for of, answer in answers.items():
+                read = {each for found in reads(of, self.values) for each in found.cells}  # to see through these is the step
+                for cell in set(self.backwards.holding(answer)) - read:
+                    at = full.index(cell)
+                    waits = cell.block in self.graph.below_one(blank.block) and full.numbers[at] != empty.numbers[at]
+                    if not waits and cell not in self.cells:
+                        yield Leak(blank, of, cell, backwards=True)
+
+    @cached_property
+    def backwards(self) -> Backwards:
+        """The numbers that stand within equations."""
+        return Backwards(self.graph.blocks, self.values)
 
     def with_all_empty(self) -> list[Leak]:
         """Lists the cells that show an answer with all blanks empty: the file as it is handed out."""

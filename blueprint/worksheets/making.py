@@ -20,6 +20,8 @@ from blueprint.worksheets.leaving import Leaver, Left
 from blueprint.worksheets.made import LEVELS, Worksheet
 from blueprint.worksheets.rules import is_zero, repeats
 
+OTHERS = {"Other options": "what a setting chooses is chosen for good: the formulas have only the option that is in use"}
+"""What is left out because a worksheet asks for the steps of one method, as its sheet Blanks says it."""
 USUAL = 12
 """How many blanks are chosen, where there can be so many."""
 
@@ -117,7 +119,8 @@ class _Making:
         used = {USED: written(self.taken)} if self.taken else {}
         facts = {**left.blueprint.facts, "worksheet": str(self.level), **used}
         shown = tuple(self._checked(blank, answers[blank.title]) for blank in blanks)
-        blueprint = replace(left.blueprint, blanks=shown, left_out=left.reasons, facts=facts)
+        reasons = left.reasons | (OTHERS if self.taken else {})
+        blueprint = replace(left.blueprint, blanks=shown, left_out=reasons, facts=facts)
         return Worksheet(blueprint, self.book, self.whole, self.level, answers, frozenset(left.shown))
 
     def _checked(self, blank: Blank, answers: list[float]) -> Blank:

@@ -42,6 +42,7 @@ class Sheet:
     printed: whether it is printed; of a sheet that is not, its head is, and says so.
     aside: how many of the last columns of `widths` are not printed.
     tight: rows are no higher than their letters, and gaps between sections are narrow, so that all of it fits on a page.
+    tries: it proposes changes to the workbook, and tells what they lead to.
     first: the number of its first section; None: its sections have no numbers, as on a page of words.
     """
 
@@ -58,6 +59,7 @@ class Sheet:
     printed: bool = True
     aside: int = 0
     tight: bool = False
+    tries: bool = False
     first: int | None = 1
 
     def headings(self) -> list[str]:

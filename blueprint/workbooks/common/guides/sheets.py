@@ -61,7 +61,7 @@ def first_hour_sheet(blocks: Mapping[str, Block], measured: bool) -> list[Sheet]
         ("type into", "this", "and watch", "now", "in the default", "what one will see"),
     )
     this = 1 + max(len(_this(each)) for each in found)
-    return [Sheet("First hour", LEAD, (section,), widths=(19, this, 43, 9, 16, TEXTS - this), first=None)]
+    return [Sheet("First hour", LEAD, (section,), widths=(19, this, 43, 9, 16, TEXTS - this), tries=True, first=None)]
 
 
 def tries(blocks: Mapping[str, Block]) -> list[Try]:
