@@ -1,17 +1,23 @@
-"""The handout: a worksheet on paper. For each blank what is asked, its equation, the numbers it reads, and a line to write on."""
+"""The handout: a worksheet on paper. For each blank what is asked, its equation, the numbers it reads, and a line to write on.
 
-from collections.abc import Iterator
+What a blank needs besides stands behind the blanks: the steps that lead from one blank to another, each with its equation, and
+the numbers that they, and long sums, read. So that everything can be calculated from the paper alone.
+"""
+
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from blueprint.explaining import label
-from blueprint.language import Cell, equation, filled_by
+from blueprint.language import Block, Cell, equation, filled_by
 from blueprint.page.outline import Blank
 from blueprint.worksheets.leaks import Search
 from blueprint.worksheets.made import Worksheet
 from blueprint.worksheets.table import Table
 
 MOST = 12
-"""How many numbers of a sum are put on paper; of more the sheet is named where they stand."""
+"""How many numbers of a sum are put beside a blank; more of them stand behind the blanks."""
+MORE = 2
+"""Digits that given numbers have on paper beyond those that a sheet shows, so that all of an answer come out right."""
 
 
 @dataclass(frozen=True)
@@ -37,21 +43,28 @@ class Task:
 
 @dataclass(frozen=True)
 class Handout:
-    """What is put on paper: a title, the lines below it, the tasks, what the letters mean."""
+    """What is put on paper: a title, the lines below it, the tasks.
+
+    steps: the equations that lead from one blank to another. numbers: what these, and long sums, read: a line for each row.
+    """
 
     title: str
     head: tuple[str, ...]
     tasks: tuple[Task, ...]
+    steps: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
 
 
 def handout(worksheet: Worksheet) -> Handout:
     """Returns what a worksheet asks, as text."""
     ways = {1: "numbers", 2: "rows: write the formula", 3: "sections: write the formulas"}[worksheet.level]
     blanks = "1 blank" if len(worksheet.blanks) == 1 else f"{len(worksheet.blanks)} blanks"
-    rounded = "Numbers that are given are rounded as the sheets show them; the workbook has all their digits."
+    rounded = "Given numbers are rounded. Go on with all digits of your own, and round what you write down."
     head = (f"{worksheet.blueprint.title}, level {worksheet.level}, {blanks} ({ways})", rounded)
     title = worksheet.blueprint.sheets[0].heading or worksheet.blueprint.title
-    return Handout(title, head, tuple(_Writer(worksheet).tasks()))
+    writer = _Writer(worksheet)
+    tasks = tuple(writer.tasks())
+    return Handout(title, head, tasks, *writer.behind())
 
 
 class _Writer:
@@ -62,6 +75,8 @@ class _Writer:
         self.numbers = {Cell(each.block, at): i for i, each in enumerate(self.blanks, 1) for at in each.cells}
         self.search = Search(self.book.blueprint, self.book.values, self.blanks)
         self.table = Table(self.search.graph.blocks, self.book.values)
+        self.between: dict[Cell, None] = {}
+        self.listed: dict[Cell, None] = {}
 
     def tasks(self) -> Iterator[Task]:
         """Yields each blank; of a row its equation, and as an example what the first cell that counts reads."""
@@ -93,9 +108,11 @@ class _Writer:
     def _given(self, cell: Cell) -> Iterator[str]:
         """Yields what an equation reads: each number by its name, a blank by its number, a long sum by where it stands."""
         for read in self.book.reads(cell):
+            self._note(read.cells)
             if len(read.cells) > MOST:
+                self.listed |= dict.fromkeys(each for each in read.cells if self._is_given(each))
                 first, last = self._address(read.cells[0]), self._address(read.cells[-1])
-                yield f"{read.ref.block.symbol}: {len(read.cells)} numbers, {first} to {last.rpartition('!')[2]}"
+                yield f"{read.ref.block.symbol}: {len(read.cells)} numbers, see below ({first} to {last.rpartition('!')[2]})"
             else:
                 shown: dict[str, list[str]] = {}
                 for each in read.cells:
@@ -104,6 +121,38 @@ class _Writer:
                     shown.setdefault(together, []).append(self._called(each))
                 yield from (f"{', '.join(cells)} {said.lstrip('0123456789 ')}" for said, cells in shown.items())
 
+    def _note(self, cells: Iterable[Cell]) -> None:
+        """Notes the cells that lead from blanks to these, and the numbers that they read."""
+        waiting = [cell for cell in cells if cell not in self.numbers and cell not in self.between and self._on(cell)]
+        while waiting:
+            cell = waiting.pop()
+            self.between[cell] = None
+            for each in (each for read in self.book.reads(cell) for each in read.cells):
+                if self._is_given(each):
+                    self.listed[each] = None
+                elif each not in self.numbers and each not in self.between:
+                    waiting.append(each)
+
+    def _is_given(self, cell: Cell) -> bool:
+        return cell not in self.numbers and not self._on(cell)
+
+    def behind(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Returns the equations of the steps between blanks, and the numbers that stand behind the blanks."""
+        order = {block: i for i, block in enumerate(self.search.graph.blocks)}
+        steps: dict[str, None] = {}
+        for cell in sorted(self.between, key=lambda cell: order[cell.block]):
+            if filled := filled_by(*cell, self.book.values):
+                steps[equation(cell.block, filled.definition)] = None
+        rows: dict[Block, list[Cell]] = {}
+        for cell in sorted(self.listed, key=lambda cell: (order[cell.block], cell.places)):
+            rows.setdefault(cell.block, []).append(cell)
+        lines = (
+            f"{block.about.meaning or block.name}:   "
+            + "   ".join(f"{self._called(cell)} {self._shown(cell)}" for cell in cells)
+            for block, cells in rows.items()
+        )
+        return tuple(steps), tuple(lines)
+
     def _shown(self, cell: Cell) -> str:
         """Returns the number of a cell, or, where it hangs on blanks, on which: with it one would know something of them."""
         if cell in self.numbers:
@@ -111,11 +160,19 @@ class _Writer:
         value = self.book.values.cell(cell.block, *cell.places)
         if isinstance(value, str):
             return f"= “{value}”"
-        if hangs := [str(i) for i, blank in enumerate(self.blanks, 1) if self._hangs(cell, blank)]:
-            return f"follows from {'blanks' if len(hangs) > 1 else 'blank'} {', '.join(hangs)}"
-        return f"= {value + 0.0:.{cell.block.about.decimals}f}".replace("-", "−")
+        if hangs := self._on(cell):
+            return f"follows from {'blanks' if len(hangs) > 1 else 'blank'} {', '.join(map(str, hangs))}"
+        return f"= {_written(float(value), cell.block.about.decimals)}"
+
+    def _on(self, cell: Cell) -> list[int]:
+        """Returns the numbers of the blanks on which a cell hangs."""
+        if cell.block.typed or cell.block.text or cell.block not in self.search.graph.home:
+            return []
+        return [i for i, blank in enumerate(self.blanks, 1) if self._hangs(cell, blank)]
 
     def _hangs(self, cell: Cell, blank: Blank) -> bool:
+        if cell.block not in self.search.graph.below_one(blank.block):
+            return False
         at = self.table.index(cell)
         return bool(self.search.table((blank,)).numbers[at] != self.table.numbers[at])
 
@@ -124,3 +181,11 @@ class _Writer:
 
     def _address(self, cell: Cell) -> str:
         return self.worksheet.book.layout.address(*cell)
+
+
+def _written(number: float, decimals: int) -> str:
+    """Writes a number with the decimals that a sheet shows, and more of them where it has more."""
+    whole, _, digits = f"{number + 0.0:.{decimals + MORE}f}".partition(".")
+    more = digits[decimals:].rstrip("0")
+    kept = digits[:decimals] + more
+    return (f"{whole}.{kept}" if kept else whole).replace("-", "−")

@@ -52,16 +52,16 @@ class Leaver:
         search = Search(graph.blueprint, self.book.values, blanks, graph=graph)
         search.tables, search.backwards = self.tables, self.backwards
         stuck: dict[str, dict[Cell, Leak]] = {}
-        short: set[Cell] = set()
+        chance: set[Cell] = set()
         needed = _needed(graph, blanks)
         gone = {**dict(self._alike(blanks, needed)), **gone}
         away = _closed(graph, gone)
         for leak in (leak for leak in search.leaks() if leak.cell.block not in away):
             block, title = leak.cell.block, leak.blank.title
-            if graph.below_one(block) & needed:
-                if leak.typed or is_short(float(self.book.values.cell(leak.of.block, *leak.of.places))):
-                    short.add(leak.of)  # a coincidence of these numbers
-                    continue
+            is_needed = bool(graph.below_one(block) & needed)
+            if self._is_chance(leak, is_needed):
+                chance.add(leak.of)
+            elif is_needed:
                 stuck.setdefault(title, {}).setdefault(leak.of, leak)
             else:
                 gone.setdefault(block, _reason(leak))
@@ -70,8 +70,20 @@ class Leaver:
             for blank, answers in search.missing
             if len(stuck.get(blank.title, ())) > len(answers) * (MOST if blank.asks == "formula" else 0)
         }
-        shown = short | {cell for title, cells in stuck.items() if title not in refused for cell in cells}
+        shown = chance | {cell for title, cells in stuck.items() if title not in refused for cell in cells}
         return self._left(search, _closed(graph, gone), refused, shown)
+
+    def _is_chance(self, leak: Leak, needed: bool) -> bool:
+        """Tells whether it is a coincidence of these numbers that a cell shows an answer.
+
+        So it is with an input from which something is computed, and with a number of few digits that stands anywhere else than
+        the answer does.
+        """
+        if leak.typed and needed:
+            return True
+        (block, places), (other, there) = leak.of, leak.cell
+        along = [axis.extent for axis in block.axes] == [axis.extent for axis in other.axes] and places == there
+        return is_short(float(self.book.values.cell(block, *places))) and (needed or leak.typed or not along)
 
     def _alike(self, blanks: Sequence[Blank], needed: set[Block]) -> Iterator[tuple[Block, str]]:
         """Yields the blocks that have a formula that is asked for, with other settings, and can be done without."""
