@@ -4,6 +4,7 @@ What a blank needs besides stands behind the blanks: the steps that lead from on
 the numbers that they, and long sums, read. So that everything can be calculated from the paper alone.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -62,12 +63,12 @@ def handout(worksheet: Worksheet) -> Handout:
     rounded = "Given numbers are rounded. Go on with all digits of your own, and round what you write down."
     head = (f"{worksheet.blueprint.title}, level {worksheet.level}, {blanks} ({ways})", rounded)
     title = worksheet.blueprint.sheets[0].heading or worksheet.blueprint.title
-    writer = _Writer(worksheet)
-    tasks = tuple(writer.tasks())
-    return Handout(title, head, tasks, *writer.behind())
+    writer = Writer(worksheet)
+    writer.look()
+    return Handout(title, head, tuple(writer.tasks()), tuple(writer.steps()), tuple(writer.rows()))
 
 
-class _Writer:
+class Writer:
     """Writes down what the blanks of a worksheet ask."""
 
     def __init__(self, worksheet: Worksheet):
@@ -77,18 +78,34 @@ class _Writer:
         self.table = Table(self.search.graph.blocks, self.book.values)
         self.between: dict[Cell, None] = {}
         self.listed: dict[Cell, None] = {}
+        self.order = {block: i for i, block in enumerate(self.search.graph.blocks)}
+        self.twins: set[str] = set()
+
+    def look(self) -> None:
+        """Looks through what the blanks read: what is between them, what stands behind them, which symbols mean two rows."""
+        met = {cell.block for cell in self.numbers}
+        for blank in self.blanks:
+            for read in self.book.reads(Cell(blank.block, self._first(blank))):
+                met |= {cell.block for cell in read.cells}
+                if blank.asks == "formula":
+                    continue  # nothing is calculated
+                self._note(read.cells)
+                if len(read.cells) > MOST:
+                    self.listed |= dict.fromkeys(each for each in read.cells if self._is_given(each))
+        met |= {cell.block for cell in (*self.between, *self.listed)}
+        symbols = Counter(block.symbol for block in met)
+        self.twins = {symbol for symbol, times in symbols.items() if times > 1}
 
     def tasks(self) -> Iterator[Task]:
         """Yields each blank; of a row its equation, and as an example what the first cell that counts reads."""
         for number, blank in enumerate(self.blanks, 1):
             block, answers = blank.block, self.worksheet.answers[blank.title]
             cell = Cell(block, self._first(blank))
-            filled = filled_by(*cell, self.book.values)
             yield Task(
                 number=number,
                 title=block.about.meaning or block.name,
-                wanted=self._called(cell),
-                equation=equation(block, filled.definition) if filled else "",
+                wanted=self.called(cell),
+                equation=self.equation(cell),
                 given=tuple(self._given(cell)),
                 asks=blank.asks,
                 weight=blank.weight,
@@ -108,17 +125,16 @@ class _Writer:
     def _given(self, cell: Cell) -> Iterator[str]:
         """Yields what an equation reads: each number by its name, a blank by its number, a long sum by where it stands."""
         for read in self.book.reads(cell):
-            self._note(read.cells)
             if len(read.cells) > MOST:
-                self.listed |= dict.fromkeys(each for each in read.cells if self._is_given(each))
                 first, last = self._address(read.cells[0]), self._address(read.cells[-1])
-                yield f"{read.ref.block.symbol}: {len(read.cells)} numbers, see below ({first} to {last.rpartition('!')[2]})"
+                below = ", see below" if self.listed.keys() & set(read.cells) else ""
+                yield f"{read.ref.block.symbol}: {len(read.cells)} numbers, {first} to {last.rpartition('!')[2]}{below}"
             else:
                 shown: dict[str, list[str]] = {}
                 for each in read.cells:
                     said = self._shown(each)
                     together = said if said.startswith("follow") else f"{len(shown)} {said}"
-                    shown.setdefault(together, []).append(self._called(each))
+                    shown.setdefault(together, []).append(self.called(each))
                 yield from (f"{', '.join(cells)} {said.lstrip('0123456789 ')}" for said, cells in shown.items())
 
     def _note(self, cells: Iterable[Cell]) -> None:
@@ -136,22 +152,29 @@ class _Writer:
     def _is_given(self, cell: Cell) -> bool:
         return cell not in self.numbers and not self._on(cell)
 
-    def behind(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Returns the equations of the steps between blanks, and the numbers that stand behind the blanks."""
-        order = {block: i for i, block in enumerate(self.search.graph.blocks)}
-        steps: dict[str, None] = {}
-        for cell in sorted(self.between, key=lambda cell: order[cell.block]):
-            if filled := filled_by(*cell, self.book.values):
-                steps[equation(cell.block, filled.definition)] = None
+    def steps(self) -> Iterator[str]:
+        """Yields the equations of the steps between blanks."""
+        cells = sorted(self.between, key=lambda cell: self.order[cell.block])
+        yield from dict.fromkeys(filter(None, map(self.equation, cells)))
+
+    def rows(self) -> Iterator[str]:
+        """Yields the numbers that stand behind the blanks, a line for each row."""
         rows: dict[Block, list[Cell]] = {}
-        for cell in sorted(self.listed, key=lambda cell: (order[cell.block], cell.places)):
+        for cell in sorted(self.listed, key=lambda cell: (self.order[cell.block], cell.places)):
             rows.setdefault(cell.block, []).append(cell)
-        lines = (
-            f"{block.about.meaning or block.name}:   "
-            + "   ".join(f"{self._called(cell)} {self._shown(cell)}" for cell in cells)
-            for block, cells in rows.items()
-        )
-        return tuple(steps), tuple(lines)
+        for block, cells in rows.items():
+            said = "   ".join(f"{self.called(cell)} {self._shown(cell)}" for cell in cells)
+            yield f"{block.about.meaning or block.name}:   {said}"
+
+    def equation(self, cell: Cell) -> str:
+        """Returns the equation of a cell; after its sheet, where its symbol means two rows."""
+        if (filled := filled_by(*cell, self.book.values)) is None:
+            return ""
+        where = f"{self._sheet(cell.block)}: " if cell.block.symbol in self.twins else ""
+        return where + equation(cell.block, filled.definition)
+
+    def _sheet(self, block: Block) -> str:
+        return self.search.graph.home[block][0].title
 
     def _shown(self, cell: Cell) -> str:
         """Returns the number of a cell, or, where it hangs on blanks, on which: with it one would know something of them."""
@@ -176,8 +199,10 @@ class _Writer:
         at = self.table.index(cell)
         return bool(self.search.table((blank,)).numbers[at] != self.table.numbers[at])
 
-    def _called(self, cell: Cell) -> str:
-        return label(cell, self.book.blueprint.names, self.book.values)
+    def called(self, cell: Cell) -> str:
+        """Returns the name of a cell; with its sheet, where its symbol means two rows."""
+        where = f" on {self._sheet(cell.block)}" if cell.block.symbol in self.twins else ""
+        return label(cell, self.book.blueprint.names, self.book.values) + where
 
     def _address(self, cell: Cell) -> str:
         return self.worksheet.book.layout.address(*cell)

@@ -32,6 +32,6 @@ KIND = Kind(
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},
     derivation=(
         "policy.logits", "policy.p", "policy.logprobs", "policy.entropy", "watch.logp", "loss.of_token", "loss.of_text",
-        "total_loss", "policy.logits.grad", "update1.policy.Y", "epoch2.loss.of_token", "epoch2.total_loss",
+        "total_loss", "policy.logits.grad", "policy.Y.grad", "update1.norm", "update1.policy.Y",
     ),  # fmt: skip
 )
