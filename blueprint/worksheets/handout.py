@@ -105,7 +105,7 @@ class Writer:
                 number=number,
                 title=block.about.meaning or block.name,
                 wanted=self.called(cell),
-                equation=self.equation(cell),
+                equation=self.equation(cell) if blank.says else "",
                 given=tuple(self._given(cell)),
                 asks=blank.asks,
                 weight=blank.weight,
@@ -155,7 +155,8 @@ class Writer:
     def steps(self) -> Iterator[str]:
         """Yields the equations of the steps between blanks."""
         cells = sorted(self.between, key=lambda cell: self.order[cell.block])
-        yield from dict.fromkeys(filter(None, map(self.equation, cells)))
+        unsaid = self.worksheet.blueprint.unsaid
+        yield from dict.fromkeys(self.equation(cell) for cell in cells if cell.block not in unsaid)
 
     def rows(self) -> Iterator[str]:
         """Yields the numbers that stand behind the blanks, a line for each row."""

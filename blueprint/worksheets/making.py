@@ -33,6 +33,7 @@ def worksheet(
     check: bool = False,
     seed: str = "",
     fixed: bool = True,
+    equations: bool = True,
 ) -> Worksheet:
     """Makes a worksheet.
 
@@ -41,11 +42,11 @@ def worksheet(
     check: each answer must have check digits that tell right from wrong and do not tell the answer.
     seed: other blanks are chosen for another seed, the same for the same.
     fixed: what settings choose is what they choose for good; else somebody may choose otherwise in the file.
-    Raises WorksheetError where it cannot be made.
+    equations: those of blanks are printed beside them. Raises WorksheetError where it cannot be made.
     """
     require(level in LEVELS, f"there is no level {level}: 1 is single cells, 2 whole rows, 3 whole sections")
     require(not blueprint.blanks, "this blueprint has blanks already: make a worksheet of one without")
-    making = _Making(blueprint, level, check, seed, fixed)
+    making = _Making(blueprint, level, check, seed, fixed, equations)
     if asked is None:
         return making.chosen(USUAL, fewest=1)
     if isinstance(asked, int):
@@ -58,8 +59,8 @@ def worksheet(
 class _Making:
     """Makes one worksheet of a book."""
 
-    def __init__(self, blueprint: Blueprint, level: int, check: bool, seed: str, fixed: bool):
-        self.whole, self.level, self.check = blueprint, level, check
+    def __init__(self, blueprint: Blueprint, level: int, check: bool, seed: str, fixed: bool, equations: bool):
+        self.whole, self.level, self.check, self.equations = blueprint, level, check, equations
         self.taken = taken(blueprint, Book(blueprint).values) if fixed else {}
         self.book = book = Book(in_use(blueprint, self.taken))
         self.graph = Graph(book.blueprint)
@@ -125,7 +126,8 @@ class _Making:
 
     def _checked(self, blank: Blank, answers: list[float]) -> Blank:
         """Puts check digits to a blank, if they are asked for; not to a row whose digits would tell it, or hang on rounding."""
-        return replace(blank, check=check_of(answers)) if self.check and can_be_checked(answers) else blank
+        check = check_of(answers) if self.check and can_be_checked(answers) else None
+        return replace(blank, check=check, says=self.equations)
 
     def _meant(self, found: Meant, weight: float) -> list[Blank]:
         """Returns the blanks that are meant by what was asked for, as the level has it."""

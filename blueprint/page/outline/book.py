@@ -98,6 +98,7 @@ class Blank:
     weight: what it counts beside the others, above 0.
     asks:   "number", or "formula" where a number alone is not what is asked for.
     check:  the two digits by which the reader checks what was filled in (`page.blanks.check_of` its numbers), or None.
+    says:   whether its equation is printed, beside it and wherever the workbook lists its rows.
     """
 
     title: str
@@ -106,6 +107,7 @@ class Blank:
     weight: float = 1.0
     asks: str = "number"
     check: int | None = None
+    says: bool = True
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,11 @@ class Blueprint:
     def looks(self) -> set[Block]:
         """The typed numbers that change only what is shown."""
         return {*self.chosen.numbers, self.chosen.decimals} if self.chosen else set()
+
+    @property
+    def unsaid(self) -> set[Block]:
+        """The blocks whose equations are not printed."""
+        return {blank.block for blank in self.blanks if not blank.says}
 
     def understood(self, sheet: Sheet) -> tuple[Axis, ...]:
         """Returns the letters that equations on a sheet leave out: those of its columns, or of the chosen column."""
