@@ -40,8 +40,13 @@ def answers_of(blank: Blank, values: Values) -> list[float]:
 
 
 def is_plain(answer: float, decimals: int) -> bool:
-    """Tells whether so many cells may show a number that nothing can be said of one that does: 0, 1, too few digits, none."""
-    return not np.isfinite(answer) or abs(answer) < 10.0 ** (SMALL - 1 - decimals) or answer == round(answer)
+    """Tells whether so many cells may show a number that nothing can be said of one that does: 0, 1, too few digits, none.
+
+    What counts is what a sheet shows: 0.99999 is 1.0000.
+    """
+    if not np.isfinite(answer) or abs(answer) < 10.0 ** (SMALL - 1 - decimals):
+        return True
+    return round(answer, decimals) == round(answer)
 
 
 def is_short(answer: float) -> bool:

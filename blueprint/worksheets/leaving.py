@@ -79,7 +79,7 @@ class Leaver:
         So it is with an input from which something is computed, and with a number of few digits that stands anywhere else than
         the answer does.
         """
-        if leak.typed and needed:
+        if leak.typed and (needed or self.graph.readers[leak.cell.block]):
             return True
         (block, places), (other, there) = leak.of, leak.cell
         along = [axis.extent for axis in block.axes] == [axis.extent for axis in other.axes] and places == there
