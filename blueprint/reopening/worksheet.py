@@ -34,7 +34,7 @@ class Cut:
         """Returns a blueprint with the blanks of a file, and without the blocks that were left out of it because of them."""
         if not self.blanks:
             return blueprint
-        used = in_use(blueprint, read(dict(self.facts).get(USED, "")))
+        used = in_use(blueprint, read(dict(self.facts).get(USED, ""), blueprint))
         made = without(used, self.left_out(used), self._unsaid(used))
         blocks = {block.name: block for block in made.blocks()}
         blanks = tuple(

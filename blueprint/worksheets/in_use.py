@@ -18,8 +18,7 @@ Taken = Mapping[str, int]
 
 def taken(blueprint: Blueprint, values: Values) -> dict[str, int]:
     """Returns which alternative each choice takes that a setting decides."""
-    found = {block for _, _, block in _choices(blueprint)}
-    return {block.name: int(values.cell(block)) for block in sorted(found, key=lambda block: block.name)}
+    return {block.name: int(values.cell(block)) for block in _deciding(blueprint)}
 
 
 def in_use(blueprint: Blueprint, taken: Taken) -> Blueprint:
@@ -34,23 +33,34 @@ def in_use(blueprint: Blueprint, taken: Taken) -> Blueprint:
 
 
 def written(taken: Taken) -> str:
-    """Writes down which alternatives are taken, as a file says it of itself."""
-    return " ".join(f"{name}={number}" for name, number in taken.items())
+    """Writes down which alternatives are taken, in the order of `taken`, as a file says it of itself in few letters."""
+    return " ".join(map(str, taken.values()))
 
 
-def read(text: str) -> dict[str, int]:
-    """Reads what was written down."""
-    pairs = (each.partition("=") for each in text.split())
-    return {name: int(number) for name, _, number in pairs if number.isdecimal()}
+def read(text: str, blueprint: Blueprint) -> dict[str, int]:
+    """Reads what was written down; nothing where it is of another number of choices, as of another version."""
+    numbers, deciding = text.split(), _deciding(blueprint)
+    if len(numbers) != len(deciding) or not all(map(str.isdecimal, numbers)):
+        return {}
+    return {block.name: int(number) for block, number in zip(deciding, numbers, strict=True)}
 
 
-def _choices(blueprint: Blueprint) -> Iterator[tuple[Block, Op, Block]]:
-    """Yields each choice that a setting decides: the block in whose equation it stands, the choice, the number that decides."""
-    for block in blueprint.blocks():
-        for node in (node for definition in block.definitions for node in walk(definition.expr)):
-            match node:
-                case Op("choose", (Ref(number, ()), *_)):
-                    yield block, node, number
+def _deciding(blueprint: Blueprint) -> list[Block]:
+    """Lists the numbers that decide choices, by name: single numbers, each computed from a setting."""
+    found = {
+        number
+        for block in blueprint.blocks()
+        for definition in block.definitions
+        for node in walk(definition.expr)
+        for number in _decides(node)
+    }
+    return sorted(found, key=lambda block: block.name)
+
+
+def _decides(node: Expr) -> Iterator[Block]:
+    match node:
+        case Op("choose", (Ref(number, ()), *_)):
+            yield number
 
 
 def _taken(expr: Expr, taken: Taken) -> Expr:
