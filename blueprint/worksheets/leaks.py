@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from blueprint.language import Block, Cell, Expr, Op, Values, fill, filled_by, reads
+from blueprint.language import Block, Cell, Expr, Op, Values, chain, fill, filled_by, reads
 from blueprint.language.cells import alternative_of
 from blueprint.page.outline import Blank, Blueprint
 from blueprint.worksheets.backwards import Backwards
@@ -118,16 +118,17 @@ class Search:
 
     def from_behind(self) -> Iterator[Leak]:
         """Yields the cells from which the answer of a blank that asks for a number follows backwards, while it alone is empty."""
-        full = self.table(())
         for blank, answers in ((blank, answers) for blank, answers in self.missing if blank.asks == "number"):
-            empty = self.table((blank,))
             for of, answer in answers.items():
                 read = {each for found in reads(of, self.values) for each in found.cells}  # to see through these is the step
                 for cell in set(self.backwards.holding(answer)) - read:
-                    at = full.index(cell)
-                    waits = cell.block in self.graph.below_one(blank.block) and full.numbers[at] != empty.numbers[at]
-                    if not waits and cell not in self.cells:
+                    if cell not in self.cells and not self._waits(cell, of):
                         yield Leak(blank, of, cell, backwards=True)
+
+    def _waits(self, cell: Cell, blank: Cell) -> bool:
+        """Tells whether a cell reads a blank one, directly or through others."""
+        below = self.graph.below_one(blank.block)
+        return blank in chain(cell, lambda each: reads(each, self.values) if each.block in below else ())
 
     @cached_property
     def backwards(self) -> Backwards:
