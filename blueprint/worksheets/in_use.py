@@ -5,7 +5,6 @@ rewards are the rewards), and none of them could be left out as long as a choice
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from blueprint.language import Block, Constant, Expr, Op, Ref, Values, again, rebuilt, walk
 from blueprint.page.outline import Blueprint, with_copies

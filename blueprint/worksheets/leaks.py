@@ -120,7 +120,8 @@ class Search:
         """Yields the cells from which the answer of a blank that asks for a number follows backwards, while it alone is empty."""
         for blank, answers in ((blank, answers) for blank, answers in self.missing if blank.asks == "number"):
             for of, answer in answers.items():
-                read = {each for found in reads(of, self.values) for each in found.cells}  # to see through these is the step
+                # To see through what the blank itself reads is the step that is asked for.
+                read = {each for found in reads(of, self.values) for each in found.cells}
                 for cell in set(self.backwards.holding(answer)) - read:
                     if cell not in self.cells and not self._waits(cell, of):
                         yield Leak(blank, of, cell, backwards=True)

@@ -112,11 +112,12 @@ class Leaver:
         named = tried | {_masked(text, whole): reason for text, reason in why.items() if text in kept}
         return Left(left, {**_named(self.graph.blueprint, left, gone), **named}, refused, shown)
 
-
     def _measured(self, blanks: Sequence[Blank]) -> Iterator[tuple[str, str]]:
         """Yields the texts that tell what a single number comes to that waits for a blank, each with the reason."""
         below = self.graph.below({blank.block for blank in blanks})
-        for block in (block for block in self.graph.order if block in below and not (block.axes or block.text or block.limit)):
+        for block in (
+            block for block in self.graph.order if block in below and not (block.axes or block.text or block.limit)
+        ):
             quoting = self.quoted.quoting(float(self.book.values.cell(block)), block.about.decimals)
             yield from ((text, f"tells what {block.symbol} ({block.name}) comes to, which waits") for text in quoting)
 

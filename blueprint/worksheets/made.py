@@ -15,7 +15,8 @@ LEVELS = {1: "single cells", 2: "whole rows", 3: "whole sections"}
 class Worksheet:
     """A blueprint with blanks, and what belongs into them.
 
-    full: the book with all answers, of which only what is in use is left. whole: the blueprint it was made of. answers: by the title of a blank the numbers of its cells, in their order.
+    full: the book with all answers, of which only what is in use is left. whole: the blueprint it was made of.
+    answers: by the title of a blank the numbers of its cells, in their order.
     shown: cells whose answers stand elsewhere as well, in what cannot be left out: of rows the formula is asked, and in single
     cells it is a coincidence.
     """

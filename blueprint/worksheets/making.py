@@ -20,7 +20,9 @@ from blueprint.worksheets.leaving import Leaver, Left
 from blueprint.worksheets.made import LEVELS, Worksheet
 from blueprint.worksheets.rules import is_zero, repeats
 
-OTHERS = {"Other options": "what a setting chooses is chosen for good: the formulas have only the option that is in use"}
+OTHERS = {
+    "Other options": "what a setting chooses is chosen for good: the formulas have only the option that is in use"
+}
 """What is left out because a worksheet asks for the steps of one method, as its sheet Blanks says it."""
 USUAL = 12
 """How many blanks are chosen, where there can be so many."""
@@ -132,14 +134,14 @@ class _Making:
     def _meant(self, found: Meant, weight: float) -> list[Blank]:
         """Returns the blanks that are meant by what was asked for, as the level has it."""
         if found.places is not None:
-            cell = Cell(found.blocks[0], found.places)
-            self._refuse_handed_on(cell)
-            return [self._refuse_plain(self._single(cell, weight))]
+            asked = Cell(found.blocks[0], found.places)
+            self._refuse_handed_on(asked)
+            return [self._refuse_plain(self._single(asked, weight))]
         row = found.blocks[0]
         if self.level == 1:
             cells = [cell for block in found.blocks if (cell := self.chooser.best(self._cells(block)))]
             require(cells, f"{found.title} has no cell whose answer says something: each is 0, 1 or too short a number")
-            return [self._single(cell, weight) for cell in cells]
+            return [self._single(cell, weight) for cell in dict.fromkeys(cells)]
         if self.level == 2:
             listed = [row] if found.is_row else [block for block in found.blocks if self.candidates.may(block)]
             require(listed, f"{found.title} has no row of numbers that can be left blank")
@@ -152,7 +154,9 @@ class _Making:
         """Refuses a cell that only hands on another one, in which its answer would stand."""
         source = self.candidates.source(cell)
         title = cell_title(source)
-        require(source is cell, f"{cell_title(cell)} only hands on {title}, where its answer would stand: ask for {title}")
+        require(
+            source is cell, f"{cell_title(cell)} only hands on {title}, where its answer would stand: ask for {title}"
+        )
 
     def _refuse_plain(self, blank: Blank) -> Blank:
         """Refuses a cell whose answer is 0, or so short a number that it may stand anywhere."""

@@ -87,7 +87,10 @@ def _behind(found: Handout) -> Iterator[list[Put]]:
         first = [Put(head, 10, weight="bold", down=2.2, indent=0)] if lines else []
         for line in lines:
             texts = [text for each in line.split("\n") for text in wrap(_whole(each), LETTERS - 4)]
-            yield [*first, *(Put(text, 8.5, "#333333", indent=0.03 if i == 0 else 0.05) for i, text in enumerate(texts))]
+            yield [
+                *first,
+                *(Put(text, 8.5, "#333333", indent=0.03 if i == 0 else 0.05) for i, text in enumerate(texts)),
+            ]
             first = []
 
 

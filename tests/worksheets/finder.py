@@ -55,7 +55,9 @@ def texts_of_file(path: Path) -> list[str]:
     from openpyxl import load_workbook
 
     cells = (cell for sheet in load_workbook(path) for row in sheet.iter_rows() for cell in row)
-    return [text for cell in cells for text in (cell.value, cell.comment and cell.comment.text) if isinstance(text, str)]
+    return [
+        text for cell in cells for text in (cell.value, cell.comment and cell.comment.text) if isinstance(text, str)
+    ]
 
 
 def answers_in(value: object, missing: Missing) -> Iterator[str]:

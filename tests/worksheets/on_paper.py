@@ -48,21 +48,25 @@ class Paper:
     def _computed(self, cell: Cell) -> float | str:
         """Computes a cell by its equation from what is on paper; everything else is 0."""
         filled = filled_by(*cell, self.book.values)
-        assert filled and self.writer.equation(cell) in self.equations, f"{self.writer.called(cell)} is not on paper"
+        assert filled, f"{self.writer.called(cell)} has no equation"
+        assert self.writer.equation(cell) in self.equations, f"{self.writer.called(cell)} is not on paper"
         read = [each for found in reads(cell, self.book.values) for each in found.cells]
         known = {each: self._number(each) for each in read}
         values = Values(self.book.values.sizes, beyond=True)
         arrays = self.book.values.arrays
         values.arrays = {block: _empty(array) for block, array in arrays.items() if not block.link}
         for each, number in known.items():
-            at = (place + values.before(each.block, axis) for place, axis in zip(each.places, each.block.axes, strict=True))
+            at = (
+                place + values.before(each.block, axis)
+                for place, axis in zip(each.places, each.block.axes, strict=True)
+            )
             values.arrays[each.block][tuple(at)] = np.inf if each.block.limit and number == "off" else number
         fill(self.links, values)
         found: float | str = value_of(filled.definition.expr, filled.members, values)
         return found
 
 
-def _empty(array: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _empty(array: np.ndarray) -> np.ndarray:
     return np.full(array.shape, "", dtype=object) if array.dtype == object else np.zeros(array.shape)
 
 
@@ -71,4 +75,7 @@ def _numbers(text: str) -> list[tuple[str, float | str]]:
     if not (found := NUMBER.match(text)):
         return []
     number = found[2] if found[2].startswith("“") else float(found[2].replace("−", "-"))
-    return [(name, number.strip("“”") if isinstance(number, str) else number) for name in re.split(r", (?![^\[]*\])", found[1])]
+    return [
+        (name, number.strip("“”") if isinstance(number, str) else number)
+        for name in re.split(r", (?![^\[]*\])", found[1])
+    ]

@@ -116,6 +116,15 @@ def test_core_rows_can_be_asked_for(name: str, title: str, blank: str) -> None:
     assert worksheet(of(name), [Asked(title)]).blanks[0].title.startswith(blank)
 
 
+def test_of_a_section_no_cell_is_asked_for_twice() -> None:
+    """Some of its rows hand on another one."""
+    titles = [
+        blank.title
+        for blank in worksheet(of("dpo"), [Asked("section:The loss of a pair"), Asked("section:The loss")]).blanks
+    ]
+    assert len(titles) == len(set(titles)) > 1
+
+
 def test_a_cell_that_only_hands_on_another_says_which_to_ask_for() -> None:
     says = "loss.pair@p=1 only hands on loss.sigmoid@p=1, where its answer would stand: ask for loss.sigmoid@p=1"
     with pytest.raises(WorksheetError, match=says):
@@ -129,7 +138,7 @@ def test_of_a_choice_only_what_is_in_use_is_left() -> None:
     assert equations["loss.pair"] == "L_dpo[p]"
     assert "aot.argument" not in equations
     assert "Other options" in made.blueprint.left_out
-    with pytest.raises(WorksheetError, match="aot.argument in Pairs!"):
+    with pytest.raises(WorksheetError, match=r"aot\.argument in Pairs!"):
         worksheet(of("dpo"), [Asked("margin.scaled@p=1")], fixed=False)
 
 

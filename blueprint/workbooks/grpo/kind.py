@@ -37,7 +37,18 @@ KIND = Kind(
     gradient="blueprint.workbooks.grpo.backward:with_gradients",
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},
     derivation=(
-        "kl_new.k3", "kl_loss", "group.reward", "group.mean", "group.deviation", "group.advantage", "log_ratio", "ratio", "ratio.clipped",
-        "surrogate.unclipped", "surrogate", "policy.token_loss", "policy_loss",
-    ),  # fmt: skip
+        "kl_new.k3",
+        "kl_loss",
+        "group.reward",
+        "group.mean",
+        "group.deviation",
+        "group.advantage",
+        "log_ratio",
+        "ratio",
+        "ratio.clipped",
+        "surrogate.unclipped",
+        "surrogate",
+        "policy.token_loss",
+        "policy_loss",
+    ),
 )

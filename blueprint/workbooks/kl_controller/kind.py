@@ -15,6 +15,13 @@ KIND = Kind(
     witness="blueprint.workbooks.kl_controller.witness:WITNESS",
     misconceptions="blueprint.workbooks.kl_controller.misconceptions:MISCONCEPTIONS",
     derivation=(
-        "kl.seq_sum", "kl.token_mean", "kl.fed", "error.raw", "error", "factor", "kl_coef.after", "final_kl_coef",
-    ),  # fmt: skip
+        "kl.seq_sum",
+        "kl.token_mean",
+        "kl.fed",
+        "error.raw",
+        "error",
+        "factor",
+        "kl_coef.after",
+        "final_kl_coef",
+    ),
 )

@@ -25,7 +25,17 @@ KIND = Kind(
     ),
     misconceptions="blueprint.workbooks.common.misconceptions:MISCONCEPTIONS",
     derivation=(
-        "kl.used", "rewards", "td_errors", "advantages", "returns", "ratio", "ratio.clipped", "surrogate", "policy_loss",
-        "value_loss", "entropy", "total_loss",
-    ),  # fmt: skip
+        "kl.used",
+        "rewards",
+        "td_errors",
+        "advantages",
+        "returns",
+        "ratio",
+        "ratio.clipped",
+        "surrogate",
+        "policy_loss",
+        "value_loss",
+        "entropy",
+        "total_loss",
+    ),
 )

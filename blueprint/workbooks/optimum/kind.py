@@ -17,7 +17,19 @@ KIND = Kind(
     witness="blueprint.workbooks.optimum.witness:WITNESS",
     misconceptions="blueprint.workbooks.optimum.misconceptions:MISCONCEPTIONS",
     derivation=(
-        "reference.logp", "response.p", "optimum.logsumexp", "optimum.p", "policy.p", "policy.log_ratio", "kl.reference",
-        "objective", "objective.best", "implicit.reward", "prefers.p", "pair.margin", "pair.loss", "dpo_loss",
-    ),  # fmt: skip
+        "reference.logp",
+        "response.p",
+        "optimum.logsumexp",
+        "optimum.p",
+        "policy.p",
+        "policy.log_ratio",
+        "kl.reference",
+        "objective",
+        "objective.best",
+        "implicit.reward",
+        "prefers.p",
+        "pair.margin",
+        "pair.loss",
+        "dpo_loss",
+    ),
 )

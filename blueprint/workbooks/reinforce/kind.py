@@ -17,7 +17,17 @@ KIND = Kind(
     witness="blueprint.workbooks.reinforce.witness:WITNESS",
     misconceptions="blueprint.workbooks.reinforce.misconceptions:MISCONCEPTIONS",
     derivation=(
-        "policy.p", "slope", "slope.square", "expected_reward", "gradient", "gradient.square", "advantage",
-        "gradient.with", "variance.without", "baseline.optimal", "variance.with", "variance.share",
-    ),  # fmt: skip
+        "policy.p",
+        "slope",
+        "slope.square",
+        "expected_reward",
+        "gradient",
+        "gradient.square",
+        "advantage",
+        "gradient.with",
+        "variance.without",
+        "baseline.optimal",
+        "variance.with",
+        "variance.share",
+    ),
 )

@@ -32,7 +32,18 @@ KIND = Kind(
     models=HERE / "models.toml",
     gradient="blueprint.workbooks.reward_model.backward:MOVED",
     derivation=(
-        "reward_model.out", "score", "chosen.score", "rejected.score", "difference", "probability", "weight.pair",
-        "loss.pair", "preference_loss", "rewards.margins", "argument.grad", "score.grad", "total_loss",
-    ),  # fmt: skip
+        "reward_model.out",
+        "score",
+        "chosen.score",
+        "rejected.score",
+        "difference",
+        "probability",
+        "weight.pair",
+        "loss.pair",
+        "preference_loss",
+        "rewards.margins",
+        "argument.grad",
+        "score.grad",
+        "total_loss",
+    ),
 )
