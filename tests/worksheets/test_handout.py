@@ -54,7 +54,7 @@ def test_a_number_that_is_not_printed_is_missed() -> None:
     made = worksheet(blueprint_of(load("very-very-sleepy", [])), [Asked("advantages@n=1,t=1")])
     paper = Paper(made)
     del paper.printed["γ"]
-    with pytest.raises(AssertionError, match="γ has no equation"):
+    with pytest.raises(AssertionError, match="γ is not on paper"):
         paper.solved()
 
 
