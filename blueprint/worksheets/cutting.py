@@ -49,8 +49,7 @@ class Cutter:
         self.derived_again = {sheet.title for sheet in finders}
         spreads = [item for sheet in blueprint.sheets for item in sheet.items() if isinstance(item, Spread)]
         self.spread = {block for item in spreads if finders for block in item.columns.values()}
-        drawn = [sheet for sheet in blueprint.sheets if any(isinstance(item, Chart) for item in sheet.items())]
-        self.charted = {block for sheet in drawn for block in blocks_on(sheet)}
+        self.inputs = {block for sheet in blueprint.sheets for block in _inputs(sheet)}
         self.unled: list[re.Pattern[str]] = []
         self.read: set[Block] = set()
 
@@ -108,15 +107,11 @@ class Cutter:
         held = any(blocks_of(item) for item in section.items)
         before, left = ([block for item in each for block in blocks_of(item)] for each in (section.items, items))
         unread = all(block.typed and block not in self.read for block in left)
-        if not all(block.typed for block in before) and unread and not self._are_inputs(left):
+        if not all(block.typed for block in before) and unread and not self.inputs & set(left):
             items = tuple(item for item in items if isinstance(item, Note))  # settings of what is gone
         aside = all(isinstance(item, Note | Unchanged if held else Note) for item in items)
         only_words = all(isinstance(item, Note) for item in section.items)
         return None if (aside and not only_words) or (section.items and not items) else replace(section, items=items)
-
-    def _are_inputs(self, blocks: Iterable[Block]) -> bool:
-        """Tells whether typed blocks are inputs, by which a file is read again: tables, but for those that only a chart reads."""
-        return any(block.axes and block not in self.charted for block in blocks)
 
     def item(self, item: Item) -> tuple[Item, ...]:
         """Returns what is left of an item, nothing or more than one."""
@@ -175,3 +170,10 @@ class Cutter:
     @staticmethod
     def _drawn(series: Series) -> set[Block]:
         return {series.values, series.over} | (set() if series.words is None else {series.words})
+
+
+def _inputs(sheet: Sheet) -> list[Block]:
+    """Lists what is typed on a sheet that has tables of it: inputs, by which a file is read again; not what only charts read."""
+    typed = [block for block in blocks_on(sheet) if block.typed]
+    drawn = any(isinstance(item, Chart) for item in sheet.items())
+    return typed if not drawn and any(block.axes for block in typed) else []
