@@ -166,6 +166,8 @@ def test_no_worksheet_proposes_changes_and_tells_what_they_lead_to(name: str) ->
         ("very-very-sleepy", 12, 1, ""),
         ("sft", 1, 3, "s2"),
         ("dpo", 12, 1, ""),
+        ("sft", 12, 3, "s2"),
+        ("reward-model", 12, 3, "s2"),
         ("reinforce", 12, 2, "a"),
         ("kl-controller", 8, 3, "a"),
         ("classic", 12, 2, "a"),
