@@ -76,7 +76,7 @@ class Key(Record):
         seed: what variants are drawn from, beside a student's id. secret: of the tokens, in hex.
         level: 1 single cells, 2 whole rows, 3 a whole section. kind: of the workbook.
         numbers: a complete numbers file, from which every variant departs. vary: what departs.
-        check: whether files hold self-check digits.
+        check: whether files hold self-check digits. equations: whether those of blanks are printed beside them.
     """
 
     version: Literal[1] = 1
@@ -88,6 +88,7 @@ class Key(Record):
     numbers: str
     vary: list[str] = []
     check: bool = False
+    equations: bool = True
     blanks: Annotated[list[KeyBlank], Field(min_length=1)]
     students: Annotated[list[KeyStudent], Field(min_length=1)]
 

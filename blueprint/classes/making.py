@@ -87,7 +87,7 @@ def make(
             with saved_whole(unfinished / STRESS) as page:
                 page.write_text(stress_page(draws, key, refused, again), encoding="utf-8")
             if teacher:
-                assignment.worksheet.full.save(unfinished / TEACHER)
+                Book(assignment.worksheet.whole).save(unfinished / TEACHER)
                 (unfinished / TEACHER).chmod(0o600)
     return Made(key, refused, again, draws.warnings)
 

@@ -63,6 +63,8 @@ class SheetPen(Pen):
 
     def equation_text(self, block: Block) -> str:
         """Returns a block's equations without those of its edges, in one line."""
+        if block in self.layout.blueprint.unsaid:
+            return ""
         inner = _inner(block)
         understood = frozenset(self.layout.blueprint.understood(self.sheet))
         texts = [equation(block, each, understood) for each in inner[: None if len(inner) <= MOST else 1]]

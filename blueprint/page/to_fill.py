@@ -116,7 +116,9 @@ def _row(row: int, blank: outline.Blank, pen: Pen) -> None:
 
 
 def _equation(blank: outline.Blank, layout: Layout) -> str:
-    """Returns the equation of a blank's first cell."""
+    """Returns the equation of a blank's first cell, if it is printed."""
+    if not blank.says:
+        return ""
     filled = filled_by(blank.block, blank.cells[0], layout.values)
     sheet = layout.places[blank.block].sheet
     across = next((each.across for each in layout.blueprint.sheets if each.title == sheet), ())
