@@ -3,7 +3,8 @@
 ironcalc 0.9 takes a formula apart by recursion, so that some kB of brackets overflow the stack and end the process without
 a word; and a product over whole sheets computes for hours. It looks for a sheet's notes at one place only, and cannot open a
 file in which openpyxl has put them elsewhere; and it takes a blank cell that openpyxl has marked as a number (t="n" without
-a value) for a 0; where lxml is installed openpyxl writes such a cell in two tags. A workbook that we have just written needs none of this.
+a value) for a 0; where lxml is installed openpyxl writes such a cell in two tags. A workbook that we have just written
+needs none of this.
 """
 
 import json
