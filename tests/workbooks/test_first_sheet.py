@@ -165,8 +165,8 @@ def test_settings_do_not_change_what_a_number_is_a_mean_of() -> None:
 
 
 BACKWARDS = {
-    "default": ["gradient into π_θ", "gradient into the critic"],
-    "ten-libraries": ["gradient into π_θ", "gradient into the critic"],
+    "default": ["gradient into the policy", "gradient into the critic"],
+    "ten-libraries": ["gradient into the policy", "gradient into the critic"],
     "grpo": ["gradient into π_θ"], "dpo": ["gradient into π_θ"], "sft": ["gradient into π_θ"],
     "reward-model": ["gradient into the scores"],
 }  # fmt: skip

@@ -116,9 +116,9 @@ def flow_of_loss(x: Rows) -> Flow:
 
 
 BACKWARDS = (
-    (("gradient into π_θ", "policy.p"), ("into log π_θ", "policy.logprobs"), ("into ρ", "ratio"), ("into U_min", "surrogate"),
-     ("policy loss", "policy_loss"), ("TOTAL LOSS", "total_loss")),
-    (("gradient into the critic", "critic.values"), ("into V", "critic.values"), ("into V_c, unless held", "value.clipped"),
+    (("gradient into the policy", "policy.p"), ("into log π_θ", "policy.logprobs"), ("into ρ", "ratio"),
+     ("into U_min", "surrogate"), ("policy loss", "policy_loss"), ("TOTAL LOSS", "total_loss")),
+    (("gradient into the critic", "critic.values"), ("into V", "critic.values"), ("into V_c unless held", "value.clipped"),
      ("into the square", "value.word_loss"), ("value loss", "value_loss"), ("TOTAL LOSS", "total_loss")),
 )  # fmt: skip
 """Where the gradient flows, from right to left: into policy and critic alone."""
