@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 from blueprint.classes.errors import ClassError
 from blueprint.classes.key import Key, KeyBlank
 from blueprint.quoting import unquoted
+from blueprint.reading import content_of
 
 Share = Annotated[FiniteFloat, Field(ge=0, le=1)]
 Above0 = Annotated[FiniteFloat, Field(gt=0, le=1e9)]
@@ -123,8 +124,7 @@ def read_policy(path: Path | None, key: Key) -> GradingPolicy:
     if path is None:
         return GradingPolicy.model_validate({})
     try:
-        with path.open("rb") as file:
-            tables = tomllib.loads(file.read(LARGEST).decode("utf-8-sig"))
+        tables = tomllib.loads(content_of(path, LARGEST).decode("utf-8-sig"))
         return GradingPolicy.model_validate(tables).fitted(key)
     except OSError as error:
         raise ClassError(

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError,
 
 from blueprint.classes.errors import ClassError
 from blueprint.quoting import unquoted
+from blueprint.reading import content_of
 from blueprint.saving import saved_whole
 
 OWNER_ALONE = 0o600
@@ -130,8 +131,7 @@ class Key(Record):
 
 def _bytes(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            found = file.read(LARGEST + 1)
+        found = content_of(path, LARGEST)
     except OSError as error:
         raise ClassError(
             f"{path} cannot be read as a key ({(error.strerror or str(error)).lower()}): give the key.json that class make wrote"

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from blueprint.classes.errors import ClassError
 from blueprint.quoting import unquoted
+from blueprint.reading import content_of
 from blueprint.saving import saved_whole
 
 FILE = "results.json"
@@ -137,7 +138,7 @@ class Results(Record):
         """Reads `results.json`, or that of a folder. Raises ClassError in a sentence for what is none."""
         path = path / FILE if path.is_dir() else path
         try:
-            return cls.model_validate(json.loads(path.read_text(encoding="utf-8")))
+            return cls.model_validate(json.loads(content_of(path).decode("utf-8")))
         except OSError:
             raise ClassError(f"{path} cannot be read: name a folder that `class grade` has written") from None
         except ValidationError as error:

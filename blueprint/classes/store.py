@@ -14,6 +14,7 @@ from blueprint.classes.collecting import Collected
 from blueprint.classes.errors import ClassError
 from blueprint.classes.results import Record
 from blueprint.quoting import unquoted
+from blueprint.reading import content_of
 from blueprint.saving import saved_whole
 
 FOLDER, INDEX, UNKNOWN = "submissions", "index.json", "_unknown"
@@ -130,7 +131,7 @@ def _once(known: list[str], more: list[str]) -> None:
 
 def _read(path: Path) -> _Index:
     try:
-        index = _Index.model_validate(json.loads(path.read_text(encoding="utf-8")))
+        index = _Index.model_validate(json.loads(content_of(path).decode("utf-8")))
     except FileNotFoundError:
         return _Index()
     except (OSError, ValueError, ValidationError) as error:

@@ -9,6 +9,7 @@ from typing import Any
 
 from blueprint.inputs.errors import NumbersError, name_of, nearest, shown, suggestion
 from blueprint.quoting import printable, unquoted
+from blueprint.reading import content_of
 from blueprint.workbooks.registry import built_in_file, kinds
 
 _LOOKED_AT = 2000
@@ -104,7 +105,7 @@ def _parsed(path: Path, label: str) -> dict[str, Any]:
         NumbersError: with where and why it is none, and what to do.
     """
     try:
-        data = path.read_bytes()
+        data = content_of(path)
     except (OSError, ValueError) as error:  # ValueError: a path with a zero byte in it
         reason = error.strerror if isinstance(error, OSError) else error
         raise NumbersError(f"{label}: {_UNREADABLE.get(type(error), f'the file cannot be read ({reason})')}.") from None
