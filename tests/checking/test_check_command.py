@@ -27,7 +27,8 @@ def test_the_command_prints_one_line_for_a_file_that_agrees_and_ends_with_0(path
     code, out, _ = run(path)
     (line,) = out.splitlines()
     assert code == 0
-    said = r"  agrees  ([\d,]+) of \1 quantities, [\d,]+ cells, largest difference \S+, ([\d,]+) of \2 formulas, [\d,]+ other stored values"
+    said = r"  agrees  ([\d,]+) of \1 quantities, [\d,]+ cells, largest difference \S+, "
+    said += r"([\d,]+) of \2 formulas, [\d,]+ other stored values"
     assert re.fullmatch(re.escape(str(path)) + said, line)
 
 
@@ -46,11 +47,8 @@ def test_a_stored_text_or_mark_that_no_formula_comes_to_is_told(path: Path, tmp_
     """In the margin (a mark), in a print of Walk, in a verdict: whatever stands there that its formula does not come to."""
     workbook, shown = openpyxl.load_workbook(path), openpyxl.load_workbook(path, data_only=True)
     column = {"Walk": "F", "Start": "D", "Loss": "A", "Formulas": "D", "Delivered": "D"}[sheet]
-    cell = next(
-        each
-        for each in workbook[sheet][column]
-        if str(each.value).startswith("=") and not isinstance(shown[sheet][each.coordinate].value, float)
-    )
+    formulas = (each for each in workbook[sheet][column] if str(each.value).startswith("="))
+    cell = next(each for each in formulas if not isinstance(shown[sheet][each.coordinate].value, float))
     change(path, tmp_path / "a.xlsx", sheet, {cell.coordinate: (str(cell.value).removeprefix("="), "≠")})
     code, out, _ = run(tmp_path / "a.xlsx")
     place = f"{sheet}!{cell.coordinate}"
