@@ -8,7 +8,10 @@ something else was typed or overwritten, by a program that does not calculate.
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from blueprint.checking.files import Checked
+from blueprint.language import Array
 from blueprint.page import grid
 from blueprint.page.digits import same_print
 from blueprint.page.parse_cell import is_error
@@ -16,7 +19,8 @@ from blueprint.page.place import Address
 from blueprint.quoting import quoted, unquoted
 
 NEAR = 1e-9
-"""How far numbers may be apart, relative to those above 1: programs round differently."""
+"""How far numbers may be apart, relative to those above 1: programs round differently. The last digit of the largest number of
+a file may be lost wherever that number was added."""
 
 
 class Stale(NamedTuple):
@@ -50,10 +54,11 @@ def values_of(file: Checked) -> Values:
     known = [(at, file.value(*at), file.computed.get((at.sheet, _cell(at)))) for at in cells]
     # What waits for a blank of a worksheet was saved without a value.
     held = [(at, shows, is_) for at, shows, is_ in known if shows is not None or not file.blanks.cells]
+    lost = float(np.spacing(max((_largest(array) for array in file.arrays.values()), default=1.0)))
     stale = (
         Stale(f"{unquoted(at.sheet)}!{_cell(at)}", _print(shows), _print(is_))
         for at, shows, is_ in held
-        if not _same(shows, is_)
+        if not _same(shows, is_, lost)
     )
     return Values(tuple(stale), len(held))
 
@@ -63,10 +68,18 @@ def _of_quantities(file: Checked) -> set[Address]:
     return {Address(found.sheet, row, column) for found in file.places.values() for _, row, column in found.cells()}
 
 
-def _same(shows: object, computed: object) -> bool:
-    """Tells whether two values are the same: numbers nearly, prints but for their last digit, an error as any other."""
+def _largest(array: Array) -> float:
+    numbers = array[np.isfinite(array)] if array.dtype != object else np.zeros(0)
+    return float(np.abs(numbers).max(initial=1.0))
+
+
+def _same(shows: object, computed: object, lost: float) -> bool:
+    """Tells whether two values are the same: numbers nearly, prints but for their last digit, an error as any other.
+
+    lost: how far apart numbers may be at least.
+    """
     if isinstance(shows, int | float) and isinstance(computed, int | float):
-        return abs(computed - shows) <= NEAR * max(1.0, abs(computed))
+        return abs(computed - shows) <= max(lost, NEAR * max(1.0, abs(computed)))
     if is_error(shows) or is_error(computed):
         return is_error(shows) and is_error(computed)
     if isinstance(shows, str) and isinstance(computed, str):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from blueprint.page.outline import Blueprint, Line, Section, Sheet
 from blueprint.page.recalculate import compare, with_ironcalc
 from blueprint.workbooks import blueprint_of
 from tests.page.soffice import with_libreoffice
+from tests.page.workshop import made
+from tests.replayed import window_book, with_everything_logged
 
 Changes = dict[str, Any]
 REMARK = "no number: what was typed is too large, empty, not in a list, or leads to a division by 0; the result does not read it"
@@ -282,3 +285,50 @@ def test_a_cell_that_ended_is_nan_and_knows_its_error() -> None:
     end = book.values.cell(book.blocks["low"])
     assert isinstance(end, Ended)
     assert (end != end, end.error) == (True, "#NUM!")
+
+
+KINDS = ("very-very-sleepy", "classic", "kl-controller", "reinforce", "optimum", "reward-model", "a minibatch")
+
+
+def with_unread(outline: Blueprint) -> Blueprint:
+    """Adds, on the last sheet, e to the power of a typed 1000, half of it on a row of its own, and 1 / 0."""
+    far, nothing = typed("far", (), "far", "a number"), typed("nothing", (), "nil", "0")
+    beyond, half, none = (
+        block(f"unread.{name}", (), name, "what nothing reads") for name in ("beyond", "half", "none")
+    )
+    beyond[()], none[()] = exp(far), far / nothing
+    half[()] = beyond / 2
+    *others, last = outline.sheets
+    more = Section("Unread", tuple(Line((each,)) for each in (far, nothing, beyond, half, none)), printed=False)
+    sheets = (*others, replace(last, sections=(*last.sections, more)))
+    return replace(outline, sheets=sheets, typed={**outline.typed, far: 1000.0, nothing: 0.0})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_workbook_lives_with_what_its_result_does_not_read(kind: str, tmp_path: Path) -> None:
+    whole = window_book(batch=with_everything_logged()) if kind == "a minibatch" else made(numbers=kind)
+    book = Book(with_unread(whole.blueprint))
+    assert {each.name: {str(end.error) for end in cells.values()} for each, cells in book.values.ended.items()} == {
+        "unread.beyond": {"#NUM!"}, "unread.half": {"#NUM!"}, "unread.none": {"#DIV/0!"},
+    }  # fmt: skip
+    assert {each.name for each in book.values.roots} == {"unread.beyond", "unread.none"}
+    book.save(tmp_path / "a.xlsx")
+    proof = book.prove(tmp_path / "a.xlsx")
+    assert (proof.failures, proof.agreeing) == ([], proof.total)
+    stored = load_workbook(tmp_path / "a.xlsx", data_only=True)
+    row = next(row for row in range(1, 60) if stored["Start"].cell(row, 3).value == "all checks")
+    assert (stored["Start"].cell(row, 4).value, stored["Formulas"]["D4"].value) == ("OK", "remark")
+
+
+GRADIENTS = {
+    "default": {"policy.W.grad", "critic.W.grad"}, "classic": {"policy.logits.grad", "values.new.grad"}, "sft": {"update2.policy.W"},
+    "dpo": {"policy.W.grad"}, "grpo": {"policy.W.grad"}, "reward-model": {"update4.reward_model.W"},
+}  # fmt: skip
+"""By built-in numbers, some of the gradients that are asked for; of an optimiser the weights that it leaves."""
+
+
+@pytest.mark.parametrize("numbers", GRADIENTS)
+def test_the_gradients_that_are_asked_for_must_have_numbers(numbers: str) -> None:
+    needed = {each.name for each in made("gradients=on", numbers=numbers).blueprint.results or ()}
+    assert GRADIENTS[numbers] <= needed
+    assert not any(name.startswith(("library.", "which.", "check.")) for name in needed)

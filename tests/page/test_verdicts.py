@@ -18,7 +18,7 @@ SETTINGS = [("default", "reward.score_slot=one_past"), ("kl-controller", "contro
 def verdicts(path: Path) -> tuple[dict[tuple[str, str], object], dict[tuple[str, str], object]]:
     """Returns every verdict of a file, as it is stored and as the engine computes it: cells that say OK, LOOK, same and so on."""
     words = {"OK", "LOOK", "same", "changed", "remark", "overwritten", "differs", "error"}
-    computed: dict[tuple[str, str], object] = {cell: value for cell, value in with_ironcalc(path).items() if value in words}
+    computed: dict[tuple[str, str], object] = {c: value for c, value in with_ironcalc(path).items() if value in words}
     workbook = load_workbook(path, data_only=True)
     return {(sheet, cell): workbook[sheet][cell].value for sheet, cell in computed}, computed
 
