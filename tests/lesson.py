@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from math import exp, log1p
 from pathlib import Path
@@ -75,8 +74,10 @@ def _table() -> list[str]:
 
 
 def _sums(book: Book) -> list[list[float]]:
+    """Returns the log-probs of both responses of each pair, under the policy and under the reference."""
     names = ("chosen.sum", "chosen.sum_ref", "rejected.sum", "rejected.sum_ref")
-    return np.asarray([book.values[book.blocks[name]] for name in names], dtype=float).T.tolist()
+    columns = [np.asarray(book.values[book.blocks[name]], dtype=float) for name in names]
+    return [[float(each) for each in row] for row in zip(*columns, strict=True)]
 
 
 def _pairs() -> list[str]:
@@ -115,14 +116,11 @@ PARTS: dict[str, Callable[[], list[str]]] = {
 def written(page: str) -> str:
     """Returns the page with every number computed anew."""
     for name, part in PARTS.items():
-        page, found = re.subn(
-            rf"(?<=<!-- {name} -->\n).*?(?=<!-- /{name} -->)",
-            lambda _, of=part: "\n".join([*of(), ""]),
-            page,
-            flags=re.DOTALL,
-        )
-        if found != 1:
-            raise LookupError(f"lesson-plan.md: found {found} places <!-- {name} -->, expected 1.")
+        before, behind = f"<!-- {name} -->\n", f"<!-- /{name} -->"
+        if (page.count(before), page.count(behind)) != (1, 1):
+            raise LookupError(f"lesson-plan.md: {before.strip()} and {behind} must stand there once each.")
+        head, rest = page.split(before)
+        page = head + before + "\n".join([*part(), ""]) + behind + rest.split(behind)[1]
     return page
 
 

@@ -94,6 +94,7 @@ def clip(log_ratio: Decimal, advantage: Decimal) -> Clipped:
     return Clipped(ratio, kept, f"{'good' if advantage > 0 else 'bad'}, {where}")
 
 
+SIGNAL = ("rewards", "td_errors", "advantages_used", "returns")
 FOUR = {"good, above", "good, below", "bad, above", "bad, below"}
 
 
@@ -117,7 +118,9 @@ def test_ppo_from_log_probs_to_the_loss() -> None:
     names = ("old.logprobs", "reference.logprobs", "policy.logprobs", "old_critic.values", "critic.values")
     old, ref, new, v_old, v = (tenths(rows(book, name, lengths)) for name in names)
     (scores,) = tenths([load("by-hand")["reward_model.scores"]])
-    rewards, deltas, advantages, returns, ratios, kept = ([] for _ in range(6))
+    made_of: dict[str, list[list[Decimal]]] = {name: [] for name in SIGNAL}
+    ratios: list[list[Decimal]] = []
+    kept: list[list[Decimal]] = []
     losses: list[Decimal] = []
     cases: set[str] = set()
     for n, length in enumerate(lengths):
@@ -132,15 +135,13 @@ def test_ppo_from_log_probs_to_the_loss() -> None:
         for t in range(length):
             held = min(max(v[n][t], v_old[n][t] - Decimal("0.2")), v_old[n][t] + Decimal("0.2"))
             losses.append(short(max(short((v[n][t] - R[t]) ** 2), short((held - R[t]) ** 2)) / 2))
-        for table, row in ((rewards, r), (deltas, delta), (advantages, A), (returns, R)):
-            table.append(row)
+        for name, row in zip(SIGNAL, (r, delta, A, R), strict=True):
+            made_of[name].append(row)
         ratios.append([each.ratio for each in steps])
         kept.append([each.kept for each in steps])
         cases |= {each.case for each in steps}
-    agree(book, "rewards", rewards)
-    agree(book, "td_errors", deltas)
-    agree(book, "advantages_used", advantages)
-    agree(book, "returns", returns)
+    for name, by_pencil in made_of.items():
+        agree(book, name, by_pencil)
     agree(book, "ratio", ratios, TABLE)
     agree(book, "surrogate", kept, TABLE)
     agree(book, "value.word_loss", [losses[:3], losses[3:]])
