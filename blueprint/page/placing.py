@@ -17,7 +17,7 @@ from blueprint.page import (
     walk,
 )
 from blueprint.page.layout import Layout, Live
-from blueprint.page.one_page.draw import lay_one_page
+from blueprint.page.one_page.paint import lay_one_page
 from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Table
 from blueprint.page.place import Nest, Place
 
