@@ -51,7 +51,10 @@ LABELS = {
     RESULT_ROW: "1 if all that the result reads has numbers",
     SHORTEST_ROW: "letters of a watch, at least",
 }
-NOT_ALL_SEEN = "This program has no FORMULATEXT: a number typed over a formula is seen only if it is another, and no input was changed."
+NOT_ALL_SEEN = (
+    "This program has no FORMULATEXT: a number typed over a formula is seen only if it is another, "
+    "and no input was changed."
+)
 """What is said where nothing is found, but not all could be looked for."""
 
 

@@ -321,7 +321,8 @@ def test_every_kind_of_workbook_lives_with_what_its_result_does_not_read(kind: s
 
 
 GRADIENTS = {
-    "default": {"policy.W.grad", "critic.W.grad"}, "classic": {"policy.logits.grad", "values.new.grad"}, "sft": {"update2.policy.W"},
+    "default": {"policy.W.grad", "critic.W.grad"}, "classic": {"policy.logits.grad", "values.new.grad"},
+    "sft": {"update2.policy.W"},
     "dpo": {"policy.W.grad"}, "grpo": {"policy.W.grad"}, "reward-model": {"update4.reward_model.W"},
 }  # fmt: skip
 """By built-in numbers, some of the gradients that are asked for; of an optimiser the weights that it leaves."""
