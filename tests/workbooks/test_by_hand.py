@@ -99,11 +99,9 @@ FOUR = {"good, above", "good, below", "bad, above", "bad, below"}
 
 
 def rows(book: Book, name: str, lengths: Iterable[int]) -> list[list[float]]:
-    """Returns a block of a workbook on the tokens of the responses, without pads and edges."""
-    block = book.blocks[name]
-    found = np.asarray(book.values[block], dtype=float)
-    first = int((block.axes[1], -1) in block.edges)
-    return [list(row[first : first + length]) for row, length in zip(found, lengths, strict=True)]
+    """Returns a block of a workbook on the tokens of the responses, without pads."""
+    found = np.asarray(book.values[book.blocks[name]], dtype=float)
+    return [list(row[:length]) for row, length in zip(found, lengths, strict=True)]
 
 
 def agree(book: Book, name: str, by_pencil: list[list[Decimal]], within: float = ROUNDING) -> None:
