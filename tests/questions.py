@@ -147,7 +147,7 @@ def filled(sentence: str) -> str:
 def right(equation: re.Match[str]) -> bool:
     """Says whether a pocket calculator makes of the left side what stands on the right, to half a unit of the fourth decimal."""
     left, result = (each.replace("−", "-").replace("·", "*") for each in equation.groups())
-    return abs(eval(left, {"__builtins__": {}}) - float(result)) < 0.501e-4
+    return bool(abs(eval(left, {"__builtins__": {}}) - float(result)) < 0.501e-4)
 
 
 def _field(text: str) -> str:

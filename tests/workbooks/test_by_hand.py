@@ -19,9 +19,11 @@ from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.page.recalculate import compare, with_ironcalc
 from blueprint.page.watch import expected
+from blueprint.reopening import numbers_in
 from tests.audit import spoil
 from tests.page.soffice import with_libreoffice
 from tests.page.workshop import Array, made
+from tests.reopening.alike import fields_that_differ
 
 NAMES = ("by-hand", "by-hand-grpo", "by-hand-dpo")
 MOST = 3
@@ -256,3 +258,12 @@ def test_torch_agrees(name: str, tmp_path: Path) -> None:
 
     made(numbers=name).save(tmp_path / "book.xlsx")
     assert bp.check(tmp_path / "book.xlsx").frame.agrees.all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_typed_in_the_workbook_are_the_numbers_of_the_file(name: str, tmp_path: Path) -> None:
+    made(numbers=name).save(tmp_path / "book.xlsx")
+    # What no file of pairs need give comes back as the zeros that the sheet types for it.
+    zeros = {f"parts.{table}.{side}" for table in ("mismatched", "rewards") for side in ("chosen", "rejected")}
+    differ = set(fields_that_differ(load(name), numbers_in(tmp_path / "book.xlsx")))
+    assert differ == (zeros if name == "by-hand-dpo" else set())
