@@ -45,10 +45,8 @@ def line(head: str, cells: Iterable[str]) -> str:
 
 def tokens(book: Book, name: str) -> list[float]:
     """Returns what a row has on the five tokens."""
-    block = book.blocks[name]
-    first = int((block.axes[1], -1) in block.edges)
-    rows = zip(np.asarray(book.values[block], dtype=float), LENGTHS, strict=True)
-    return [float(each) for row, length in rows for each in row[first : first + length]]
+    rows = zip(np.asarray(book.values[book.blocks[name]], dtype=float), LENGTHS, strict=True)
+    return [float(each) for row, length in rows for each in row[:length]]
 
 
 def _of_tokens(names: dict[str, str]) -> list[str]:

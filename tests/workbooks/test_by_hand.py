@@ -19,9 +19,11 @@ from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.page.recalculate import compare, with_ironcalc
 from blueprint.page.watch import expected
+from blueprint.reopening import numbers_in
 from tests.audit import spoil
 from tests.page.soffice import with_libreoffice
 from tests.page.workshop import Array, made
+from tests.reopening.alike import fields_that_differ
 
 NAMES = ("by-hand", "by-hand-grpo", "by-hand-dpo")
 MOST = 3
@@ -99,11 +101,9 @@ FOUR = {"good, above", "good, below", "bad, above", "bad, below"}
 
 
 def rows(book: Book, name: str, lengths: Iterable[int]) -> list[list[float]]:
-    """Returns a block of a workbook on the tokens of the responses, without pads and edges."""
-    block = book.blocks[name]
-    found = np.asarray(book.values[block], dtype=float)
-    first = int((block.axes[1], -1) in block.edges)
-    return [list(row[first : first + length]) for row, length in zip(found, lengths, strict=True)]
+    """Returns a block of a workbook on the tokens of the responses, without pads."""
+    found = np.asarray(book.values[book.blocks[name]], dtype=float)
+    return [list(row[:length]) for row, length in zip(found, lengths, strict=True)]
 
 
 def agree(book: Book, name: str, by_pencil: list[list[Decimal]], within: float = ROUNDING) -> None:
@@ -258,3 +258,12 @@ def test_torch_agrees(name: str, tmp_path: Path) -> None:
 
     made(numbers=name).save(tmp_path / "book.xlsx")
     assert bp.check(tmp_path / "book.xlsx").frame.agrees.all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_typed_in_the_workbook_are_the_numbers_of_the_file(name: str, tmp_path: Path) -> None:
+    made(numbers=name).save(tmp_path / "book.xlsx")
+    # What no file of pairs need give comes back as the zeros that the sheet types for it.
+    zeros = {f"parts.{table}.{side}" for table in ("mismatched", "rewards") for side in ("chosen", "rejected")}
+    differ = set(fields_that_differ(load(name), numbers_in(tmp_path / "book.xlsx")))
+    assert differ == (zeros if name == "by-hand-dpo" else set())
