@@ -19,7 +19,7 @@ A4_WIDTH = 11.69
 
 @dataclass(frozen=True)
 class Picture:
-    """What to show: a sheet, the range of it ("": what it prints), how high it is in inches (landscape A4 is 11.69 wide), the workbook."""
+    """A sheet, the range of it ("": all that is printed), how high it is in inches (A4 is 11.69 wide), and the workbook."""
 
     name: str
     sheet: str
