@@ -111,7 +111,7 @@ def recalculated(name: str, line: Drawn, i: int) -> float | None:
     """Calculates what a line claims from the numbers that are displayed: of its own column, or of its whole strip."""
     book, by_id = saved(name)[0], dict[str, Drawn]()
     for each in lines(name):
-        by_id.setdefault(each.row.called, each)
+        by_id.setdefault(each.row.called, each)  # a row of several names goes by the first
     column = line.cells[i][0]
     strip, place = line.panel.strips.index(column.strip), column.strip.columns.index(column)
 

@@ -116,6 +116,8 @@ class PanelWriter(LineWriter):
             for i, cells in enumerate(placed.cells):
                 named = placed.panel.heads or ("{}",)
                 title = named[min(i, len(named) - 1)].format(i + 1)
+                room = sum(self.sheet.widths[cell] for cell in cells)
+                title = title if self.ruler(title, look.style(f"strip {model}")) <= room else str(i + 1)
                 self.merge(STRIPS, cells[0], STRIPS, cells[-1], f"one-page strip {model}")
                 self.put(STRIPS, cells[0], title, f"strip {model}")
         for column in placed.columns:
@@ -134,11 +136,13 @@ class PanelWriter(LineWriter):
         if isinstance(called, Block):
             address = self.layout.address(called, (member,), fixed=True)
             word = str(self.layout.values.cell(called, member))
-            fits = self.ruler(word, look.style(style)) <= self.sheet.widths[column.column]
-            self.live(self.heads_row, column.column, address, word, style if fits else f"{style} tiny")
-        else:
-            text = called.format(member + axis.start) if called else f"{axis.letter} {member + axis.start}"
-            self.put(self.heads_row, column.column, text, style)
+            wide = self.sheet.widths[column.column]
+            sizes = [each for each in (style, f"{style} tiny") if self.ruler(word, look.style(each)) <= wide]
+            if sizes:
+                self.live(self.heads_row, column.column, address, word, sizes[0])
+                return
+        pattern = called if isinstance(called, str) else f"{axis.letter} {{}}"
+        self.put(self.heads_row, column.column, pattern.format(member + axis.start), style)
 
     def mark_chosen(self, column: Column) -> None:
         """Marks the head of a column where Walk shows it."""

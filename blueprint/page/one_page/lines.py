@@ -106,7 +106,7 @@ class LineWriter(Claims):
     def write_marks(self, line: Drawn) -> None:
         """Writes what marks numbers of a line: the one that counts is filled, one that is a constant is clipped."""
         counts: look.Properties = {"bg_color": look.COUNTS, "bold": True}
-        clipped = counts | {"font_color": look.CLIPPED, "num_format": look.snipped(line.decimals)}
+        clipped = counts | {"font_color": look.CLIPPED, "num_format": look.snipped(min(line.decimals, 2))}
         for said, name, style in ((line.row.clipped, "clipped", clipped), (line.row.fills, "counts", counts)):
             if said and all(read in self.blocks for _, read in Term(said).leaves):
                 self.mark_where(said, line, f"{name} {line.decimals}", style)

@@ -1,5 +1,6 @@
 """Reads the file of a kind's page, `one_page.toml`: what stands on the sheet One page, by the names of blocks."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,37 @@ RESULT = "loss L"
 
 
 def with_one_page(made: Blueprint, path: Path | None) -> Blueprint:
-    """Adds the page of a kind's file to a blueprint, where there is one."""
-    return replace(made, one_page=one_page_in(path)) if path else made
+    """Adds the page of a kind's file to a blueprint, where there is one.
+
+    A row may name several blocks, of which a level has one: the first that is there is shown, and goes by the first name.
+    """
+    if path is None:
+        return made
+    page, known = one_page_in(path), {block.name for block in made.blocks()}
+    named = (row.block.split() for panel in page.panels for section in panel.sections for row in section.rows)
+    there = {names[0]: next((name for name in names if name in known), names[0]) for names in named if names}
+    panels = tuple(
+        replace(
+            panel,
+            sections=tuple(
+                replace(section, rows=tuple(_of_level(row, there) for row in section.rows))
+                for section in panel.sections
+            ),
+        )
+        for panel in page.panels
+    )
+    return replace(made, one_page=replace(page, panels=panels))
+
+
+def _of_level(row: PageRow, there: Mapping[str, str]) -> PageRow:
+    """Returns a row with the blocks that are there."""
+    value = row.value
+    for first, found in there.items():
+        value = value.replace(f"({first})", f"({found})")
+    if not row.block:
+        return replace(row, value=value)
+    first = row.block.split()[0]
+    return replace(row, block=there[first], id=row.id or first)
 
 
 def one_page_in(path: Path) -> OnePage:
