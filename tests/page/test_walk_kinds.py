@@ -41,7 +41,7 @@ def test_a_value_of_six_decimals_is_right_in_all_of_them(tmp_path: Path) -> None
     """What a token adds to GRPO's loss is shown with six: 0.0357·(−1.5648) is −0.05586, and not −0.055887."""
     made(numbers="grpo").save(tmp_path / "a.xlsx")
     walker = Walker(tmp_path / "a.xlsx")
-    walker.choose(9, 4)
+    walker.choose(5, 4)
     (line,) = [line for line in walker.lines() if line.symbol == "add_L"]
     assert (line.decimals, f"{line.value:.6f}") == (6, "-0.055887")
     assert re.fullmatch(r"= 0\.035714\d*·\(−1\.564838\d*\)", line.numbers)
