@@ -2,8 +2,8 @@
 of the walk, where the chosen column is, and the constants by which numbers are printed: no formula hides one of them.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from math import isfinite
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import fsum, isfinite
 
 import numpy as np
 
@@ -76,6 +76,36 @@ def evaluated(expr: Expr, operand: Find, decimals: int) -> float:
         return expr.value  # type: ignore[return-value]  # a word stands on neither side of a sum
     assert isinstance(expr, Op)
     return NUMBERS[expr.name](*(evaluated(arg, operand, decimals) for arg in expr.args))
+
+
+def sums(
+    values: Sequence[float | str],
+    area: str,
+    whole: digits.Operand | None,
+    at: Mapping[str, str],
+    levels: Iterable[tuple[str, int]],
+) -> list[tuple[str, float]]:
+    """Returns what listed numbers add up to, rounded to each number of decimals, and last what they are said to add up to.
+
+    Each as a formula and as what comes out. area: where the numbers stand. whole: the quantity that is their sum, or a
+    part of it (their mean); without one it is their own sum. at, levels: as for `trials`.
+    """
+    ended = next((each for each in (*values, whole and whole.value) if isinstance(each, Ended)), None)
+    total = 0.0 if ended else fsum(map(float, values))
+    due = total if whole is None or ended else float(whole.value)
+    part = due / total if total else 1.0
+    times = "" if whole is None else f"*IF(SUM({area})=0,1,{whole.cell}/SUM({area}))"
+
+    def tried(cell: str, decimals: int) -> tuple[str, float]:
+        formula = f"=ROUND(ROUND(SUMPRODUCT(ROUND({area},{cell})){times},{at['clean']}),{at['shown']})"
+        if ended:
+            return formula, ended
+        found = digits.half_up(fsum(float(digits.half_up(float(each), decimals)) for each in values) * part, CLEAN)
+        return formula, float(digits.half_up(float(found), digits.SHOWN))
+
+    shown = ended or float(digits.half_up(due, digits.SHOWN))
+    last = f"=ROUND({f'SUM({area})' if whole is None else whole.cell},{at['shown']})"
+    return [*(tried(*level) for level in levels), (last, shown)]
 
 
 CONSTANTS = {

@@ -10,6 +10,7 @@ from blueprint.language import (
     Axis,
     Block,
     Constant,
+    Ended,
     Expr,
     Lookup,
     NotationError,
@@ -21,7 +22,7 @@ from blueprint.language import (
     places_of,
     require,
 )
-from blueprint.page import byhand, grid, names, outline, steps
+from blueprint.page import byhand, digits, grid, names, outline, steps
 from blueprint.page.layout import Layout, Live, Pen
 
 
@@ -30,6 +31,7 @@ class Picker:
 
     finder: sheet and row of the two lines that find the column.
     constants, levels: the cells of the constants, and those of the decimals that are tried.
+    dec, least: the name of the cell that says the fewest decimals, and how many these are.
     """
 
     def __init__(self, layout: Layout, choice: outline.Choice, finder: tuple[str, int]):
@@ -37,6 +39,7 @@ class Picker:
         self.stride = grid.address(finder[1], steps.VALUE)
         self.constants, self.levels = byhand.cells_of(finder[1])
         *self.outer, self.time = choice.across
+        self.dec, self.least = names.defined_name(choice.decimals.name), int(float(self.values.cell(choice.decimals)))
         self.at = {axis: self._chosen(axis, n) for axis, n in zip(choice.across, choice.numbers, strict=True)}
 
     def _chosen(self, axis: Axis, number: Block) -> int:
@@ -47,6 +50,31 @@ class Picker:
             f"{number.name} is {typed:g}: {axis.meaning}s run {axis.start} … {last}",
         )
         return int(typed) - axis.start
+
+    def tried_levels(self) -> list[tuple[str, int]]:
+        """Returns the decimals that are tried, each with the cell that says so."""
+        return [(cell, self.least + more) for cell, more in zip(self.levels, byhand.MORE, strict=False)]
+
+    def enough(self, row: int, cells: list[tuple[str, float]]) -> tuple[str, int]:
+        """Writes what comes out with more and more decimals; spells the fewest that are enough, and returns which these are."""
+        for column, cell in enumerate(cells, steps.TRIED):
+            self.pen.live(row, column, *cell, "as print")
+        due, first = grid.address(row, steps.DUE), grid.address(row, steps.TRIED)
+        formula = f"={picked(f'{self.levels[0]}:{self.levels[-1]}', f'MATCH({due},{first}:{due},0)')}"
+        return formula, [number for _, number in cells].index(cells[-1][1])
+
+    def enough_for_sum(
+        self, row: int, values: list[float | str], area: str, whole: digits.Operand | None
+    ) -> int | Ended:
+        """Spells how many decimals listed numbers need to add up as displayed; returns how many, or the end among them."""
+        cells = byhand.sums(values, area, whole, self.constants, self.tried_levels())
+        formula, number = self.enough(row, cells)
+        due = cells[-1][1]
+        decimals = due if isinstance(due, Ended) else self.least + byhand.LEVELS[number]
+        self.pen.live(
+            row, steps.DIGITS, formula, decimals if isinstance(decimals, Ended) else float(decimals), "as print"
+        )
+        return decimals
 
     def place(self) -> tuple[str, float]:
         """Spells the one number that says where the chosen column is; returns it, too."""

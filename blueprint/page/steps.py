@@ -60,13 +60,17 @@ class WalkLine:
 
 @dataclass(frozen=True)
 class WalkList:
-    """A line that lists a quantity's members side by side, which stand right of it; `says` is its name, if not its block's."""
+    """A line that lists a quantity's members side by side, which stand right of it; `says` is its name, if not its block's.
+
+    adds: as they are displayed they add up to their sum.
+    """
 
     row: int
     whole: Ref
     axis: Axis
     members: tuple[Ref, ...]
     says: str
+    adds: bool = False
 
 
 def place_step(step: outline.Step, pen: cell_writer.SheetPen) -> None:
@@ -92,7 +96,7 @@ def place_list(listed: outline.Listed, pen: cell_writer.SheetPen) -> None:
     if pen.values.size(axis) <= LONGEST:
         whole = whole_of(listed, pen.layout.blueprint.understood(pen.sheet)[-1])
         members = (origin(at_member(whole, axis, Constant(member))) for member in range(pen.values.size(axis)))
-        _keep(WalkList(pen.row, whole, axis, tuple(members), listed.says), pen)
+        _keep(WalkList(pen.row, whole, axis, tuple(members), listed.says, listed.adds), pen)
         pen.row += 1
 
 

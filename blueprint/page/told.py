@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from blueprint.language import Block, picked
-from blueprint.page import cell_writer, digits, grid, names, outline, picking
-from blueprint.page.steps import EQUATION, MEMBERS, WHERE
+from blueprint.language import Block, Ended, Position, Ref, picked
+from blueprint.page import cell_writer, digits, grid, names, outline, picking, steps
+from blueprint.page.steps import DIGITS, EQUATION, MEMBERS, WHERE
 
 BETWEEN = ", "
 MOST = 40
@@ -29,10 +29,11 @@ def write(row: int, told: outline.Told, writer: picking.Picker) -> None:
     number = f"{names.defined_name(writer.choice.numbers[0].name)}-{axis.start - 1}"
     pen.live(row, here, f"={picked(among, number)}", places[chosen][1], "as print")
     group = int(places[chosen][1] - 1) // _stride(told, writer)
-    pieces = [
-        _piece(told, writer, row, (here, here + 1 + 2 * member), (group, member))
-        for member in range(writer.values.size(told.numbers.axes[-1]))
-    ]
+    size = writer.values.size(told.numbers.axes[-1])
+    values = [_number(told, writer, (row, here, here + 1 + member), (group, member)) for member in range(size)]
+    area = grid.area(row, here + 1, row, here + size, fixed=True)
+    decimals = writer.enough_for_sum(row, values, area, _whole(told, writer))
+    pieces = [_piece(told, writer, (row, here, here + 1 + member), (group, member), decimals) for member in range(size)]
     pen.name(row, told.numbers.symbol, told.says)
     pen.link(row, WHERE, told.numbers)
     joined = "&".join(cell for cell, _ in pieces)
@@ -54,21 +55,47 @@ def _found(told: outline.Told, writer: picking.Picker) -> Iterator[tuple[str, fl
         yield f"=MATCH(1,{span},0)", float(1 + list(table[member]).index(1) * _stride(told, writer))
 
 
-def _piece(
-    told: outline.Told, writer: picking.Picker, row: int, at: tuple[int, int], member: tuple[int, int]
-) -> tuple[str, str]:
-    """Spells the number of one column, and behind it its word with the number; returns the cell of that, and its text."""
-    here, column = at
+def _whole(told: outline.Told, writer: picking.Picker) -> digits.Operand:
+    """Returns what the numbers add up to, which has a line of its own."""
+    leaf = steps.origin(Ref(told.whole, tuple(map(Position, told.whole.axes))))
+    return digits.Operand(writer.value(leaf), writer.cell_of(leaf))
+
+
+def _number(
+    told: outline.Told, writer: picking.Picker, at: tuple[int, int, int], member: tuple[int, int]
+) -> float | str:
+    """Spells the number of one column, 0 if it does not count; returns it. at: the row, the column of the group, and its own."""
+    row, here, column = at
     pick = f"{grid.address(row, here, fixed=True)}+{member[1]}"
-    value = writer.values.cell(told.numbers, *member)
-    writer.pen.live(row, column, f"={picked(_row(told.numbers, writer), pick)}", value, "as print")
+    value = writer.values.cell(told.numbers, *member) if writer.values.cell(told.counts, *member) == 1 else 0.0
+    counts, number = (picked(_row(block, writer), pick) for block in (told.counts, told.numbers))
+    writer.pen.live(row, column, f"=IF({counts}=1,{number},0)", value, "as print")
+    return value
+
+
+def _piece(
+    told: outline.Told,
+    writer: picking.Picker,
+    at: tuple[int, int, int],
+    member: tuple[int, int],
+    decimals: int | Ended,
+) -> tuple[str, str]:
+    """Spells the word of one column with its number, right of all numbers; returns the cell of that, and its text."""
+    row, here, column = at
+    pick, behind = (
+        f"{grid.address(row, here, fixed=True)}+{member[1]}",
+        column + writer.values.size(told.numbers.axes[-1]),
+    )
+    counted, word = writer.values.cell(told.counts, *member) == 1, str(writer.values.cell(told.words, *member))
+    value = writer.values.cell(told.numbers, *member) if counted else 0.0
     number = digits.Operand(value, grid.address(row, column))
-    word = str(writer.values.cell(told.words, *member))
-    says = f"{BETWEEN}{word} {number.printed(digits.SHOWN)}" if writer.values.cell(told.counts, *member) == 1 else ""
+    says = f"{BETWEEN}{word} {number.printed(decimals)}" if counted else ""
     counts, words = (picked(_row(block, writer), pick) for block in (told.counts, told.words))
-    formula = f'=IF({counts}=1,"{BETWEEN}"&{words}&" "&{number.printed_formula(str(digits.SHOWN), writer.constants["longest"])},"")'
-    writer.pen.live(row, column + 1, formula, digits.Print(says), "as print")
-    return grid.address(row, column + 1), says
+    printed = number.printed_formula(grid.address(row, DIGITS), writer.constants["longest"])
+    writer.pen.live(
+        row, behind, f'=IF({counts}=1,"{BETWEEN}"&{words}&" "&{printed},"")', digits.Print(says), "as print"
+    )
+    return grid.address(row, behind), says
 
 
 def _row(block: Block, writer: picking.Picker) -> str:

@@ -2,16 +2,14 @@
 
 from collections.abc import Iterator
 
-from blueprint.language import OFF_WORD, Ended, Expr, Op, Reduce, Ref, picked, reference, text
+from blueprint.language import OFF_WORD, Ended, Expr, Op, Reduce, Ref, reference, text
 from blueprint.page import byhand, digits, grid, line_text, names, outline, picking, told
 from blueprint.page.layout import Layout
 from blueprint.page.steps import (
     DIGITS,
-    DUE,
     EQUATION,
     MEMBERS,
     NUMBERS,
-    TRIED,
     UNITS,
     WHERE,
     Leaf,
@@ -47,14 +45,10 @@ def lay_walk(layout: Layout) -> None:
 
 
 class WalkWriter(picking.Picker):
-    """Writes the chosen column line by line, and puts numbers into its equations.
-
-    dec, least: the name of the cell that says the fewest decimals, and how many these are.
-    """
+    """Writes the chosen column line by line, and puts numbers into its equations."""
 
     def __init__(self, layout: Layout, choice: outline.Choice, finder: tuple[str, int]):
         super().__init__(layout, choice, finder)
-        self.dec, self.least = names.defined_name(choice.decimals.name), int(float(self.values.cell(choice.decimals)))
         self.operands: dict[Leaf, digits.Operand] = {}
 
     def numbers(self, line: WalkLine, expr: Expr) -> None:
@@ -85,14 +79,9 @@ class WalkWriter(picking.Picker):
         formula = f"={self.levels[fewest]}"
         # A limit may be the word off, with which nothing can be calculated; a blank's number is left to the reader.
         if not (line_text.is_limit(line.leaf) or self.is_blank(line.leaf)):
-            levels = [(cell, self.least + more) for cell, more in zip(self.levels, byhand.LEVELS, strict=True)]
             operand, shown = self.operand(line.leaf), line_text.decimals(line.leaf)
-            cells = byhand.trials(operand, shown, expr, self.found, self.constants, levels[:-1])
-            for column, cell in enumerate(cells, TRIED):
-                self.pen.live(row, column, *cell, "as print")
-            fewest = [number for _, number in cells].index(cells[-1][1])
-            due, first = grid.address(row, DUE), grid.address(row, TRIED)
-            formula = f"={picked(f'{self.levels[0]}:{self.levels[-1]}', f'MATCH({due},{first}:{due},0)')}"
+            cells = byhand.trials(operand, shown, expr, self.found, self.constants, self.tried_levels())
+            formula, fewest = self.enough(row, cells)
         ended = value if isinstance(value, Ended) else None
         self.pen.live(row, DIGITS, formula, ended or float(self.least + byhand.LEVELS[fewest]), "as print")
         return ended or fewest
@@ -197,13 +186,18 @@ class WalkWriter(picking.Picker):
         pen.name(row, symbol, beside or line.says or block.about.meaning)
         pen.link(row, WHERE, block)
         self.members(line)
-        printed, cells = list[str](), list[str]()
+        printed, cells, dec = list[str](), list[str](), self.dec
+        decimals: int | Ended = self.least
+        if line.adds:
+            area = grid.area(row, MEMBERS, row, MEMBERS + len(line.members) - 1, fixed=True)
+            dec = grid.address(row, DIGITS)
+            decimals = self.enough_for_sum(row, [*map(self.value, line.members)], area, None)
         for number, leaf in enumerate(line.members):
             (called, word), operand = self.member_name(line.axis, number), self.operand(leaf)
-            printed.append(f"{word} {operand.printed(self.least)}")
+            printed.append(f"{word} {operand.printed(decimals)}")
             column = MEMBERS + len(line.members) + number
             cells.append(grid.address(row, column))
-            spelled = operand.printed_formula(self.dec, self.constants["longest"])
+            spelled = operand.printed_formula(dec, self.constants["longest"])
             pen.live(row, column, f'={called}&" "&{spelled}', digits.Print(printed[-1]), "as print")
         pen.live(row, EQUATION, "=" + '&", "&'.join(cells), digits.Print(", ".join(printed)), "walk list")
 

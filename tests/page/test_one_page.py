@@ -19,6 +19,7 @@ from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.page.names import ONE_PAGE, defined_name
 from blueprint.page.one_page.canvas import Drawn
+from blueprint.page.one_page.tiles import Sum
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.registry import kinds
 from tests.page.fits import clipped, shown
@@ -265,3 +266,54 @@ def test_nothing_is_used_that_other_programs_lose() -> None:
     assert "<drawing" not in sheet
     assert "shrinkToFit" not in styles
     assert not re.search(r'patternType="(?!none|solid|gray125)', styles)
+
+
+def tiles_of(name: str) -> tuple[str, float, list[tuple[str, float]]]:
+    """Returns the sign before the tiles, the displayed result, and each tile's sign and displayed number."""
+    book = saved(name)[0]
+    drawn, page = book.layout.one_page, page_of(name)
+    assert drawn is not None
+    row = next(
+        row for row in range(1, drawn.end + 2)
+        for cell in page[row] if "  " in str(cell.number_format) and cell.value is not None
+    )  # fmt: skip
+    cells = [cell for cell in page[row] if cell.value not in (None, "")]
+    result = float(re.sub(r"[^\d.−-]", "", shown(cells[0]).rpartition("  ")[2]).replace("−", "-"))
+    rest = [cell for cell in cells[1:] if str(cell.value) not in ("!", "#")]
+    pairs = [
+        (str(sign.value), float(shown(tile).replace("−", "-")))
+        for sign, tile in zip(rest[::2], rest[1::2], strict=False)
+    ]
+    return pairs[0][0] if pairs else "", result, pairs
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_the_tiles_come_to_the_result_as_they_are_displayed(name: str) -> None:
+    book = saved(name)[0]
+    if book.blueprint.result is None or book.blueprint.result.axes or name == "kl-controller":
+        return
+    first, result, pairs = tiles_of(name)
+    total = pairs[0][1]
+    for sign, number in pairs[1:]:
+        total = total * number if sign == "×" else total - number if sign == "−" else total + number
+    decimals = max(4, len(f"{result:.6f}".rstrip("0").partition(".")[2]))
+    if first in ("=", "of"):
+        assert rounded(total, decimals) == result, (pairs, result)
+    else:
+        assert abs(total - result) > 0.5e-4, "it is said to be another number, and is none"
+
+
+def test_tiles_that_lack_a_part_say_so(tmp_path: Path) -> None:
+    """A weight of the policy KL that is no longer 0 adds a part that has no tile."""
+    book = Book(blueprint_of(load("default", ("ppo.policy_kl_coef=0.5",))))
+    sum_of = Sum(0.5, (0.3, 0.1), ("=", "+"))
+    assert sum_of.sign(*sum_of.decimals()) == "…"
+    assert book.layout.one_page is not None
+    assert {live.value for live in book.layout.lives if live.style == "one-page tilesign"} == {"…"}
+
+
+@pytest.mark.parametrize(
+    ("parts", "due"), [((0.12345, 0.12345), (5, 4)), ((0.00004, 0.00004), (5, 4)), ((0.1, 0.2), (4, 4))]
+)
+def test_tiles_show_as_many_decimals_as_they_need(parts: tuple[float, float], due: tuple[int, int]) -> None:
+    assert Sum(sum(parts), parts, ("=", "+")).decimals() == due

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
-from math import exp, inf, log, sqrt, tanh
+from math import exp, inf, log, nan, sqrt, tanh
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,6 +64,16 @@ class Walker:
         """Returns all lines, two of a row where two numbers are read on it."""
         return [line for row in self.rows for line in self.on(row)]
 
+    def lists(self) -> list[tuple[list[Decimal], float]]:
+        """Returns the numbers of each list, as they are displayed, with the value of the line below it."""
+        found = []
+        for row in range(6, self.page.max_row):
+            text, below = (self.model.get_cell_value(self.sheet, *at) for at in ((row, BESIDE), (row + 1, VALUE)))
+            numbers = [Decimal(each.replace("−", "-")) for each in LISTED.findall(str(text or ""))]
+            if numbers and self.page.cell(row, VALUE).value is None and self.where(row):
+                found.append((numbers, float(below) if isinstance(below, float | int) else nan))
+        return found
+
     def on(self, row: int) -> list[Line]:
         """Returns the lines of a row."""
         cell, name = partial(self.model.get_cell_value, self.sheet, row), partial(self.page.cell, row)
@@ -72,6 +82,27 @@ class Walker:
             return [Line(f"D{row}", name(2).value, cell(VALUE), cell(NUMBERS), max(4, len(shown)))]
         second = name(BESIDE).value.partition("   ")[0]
         return [Line(f"D{row}", name(2).value, cell(VALUE), ""), Line(f"F{row}", second, cell(NUMBERS), "")]
+
+
+LISTED = re.compile(r"(?:^|, )\S+ (−?\d+(?:\.\d+)?)(?=, |$)")
+"""A number of a list, behind its word."""
+
+
+def added_up(walker: Walker, choices: Iterable[tuple[int, int]]) -> tuple[int, list[str]]:
+    """Adds up the lists of which a line below is the sum, and those of probabilities; returns how many, and which are wrong.
+
+    A list is of a sum if it comes nearer to it than the rounding of its numbers can make of it.
+    """
+    count, wrong = 0, []
+    for episode, decision in choices:
+        walker.choose(episode, decision)
+        for listed, below in walker.lists():
+            for value in (below, 1.0):
+                if abs(float(sum(listed)) - value) < len(listed) * 0.6e-4:
+                    count += 1
+                    good = displayed(float(sum(listed)), value) == displayed(value, value, digits=15)
+                    wrong += [] if good else [f"{episode, decision}: {listed} and {value}"]
+    return count, wrong
 
 
 def calculated(numbers: str) -> float | bool:

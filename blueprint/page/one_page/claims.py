@@ -16,6 +16,7 @@ from blueprint.page.one_page.canvas import DECIMALS, Drawn
 from blueprint.page.one_page.columns import Column
 from blueprint.page.one_page.panels import PanelPlacer
 from blueprint.page.one_page.terms import Leaf, Term
+from blueprint.page.one_page.tiles import TILE_DECIMALS
 from blueprint.page.outline.one_page import PageRow
 
 AGREES, ROUNDED, ANOTHER = 0.0, 1.0, 2.0
@@ -34,7 +35,7 @@ class Claims(PanelPlacer):
         """Writes the numbers of decimals, and the tolerance, that the claims are judged by."""
         row = self.checks_row
         self.of_decimals = {}
-        for i, many in enumerate(sorted({0, *DECIMALS})):
+        for i, many in enumerate(sorted({0, *DECIMALS, *TILE_DECIMALS})):
             self.pen.label(row, 2 + i, float(many), "one-page made")
             self.of_decimals[many] = grid.address(row, 2 + i, fixed=True)
         self.pen.label(row, 1, TOLERANCE, "one-page made")

@@ -115,21 +115,21 @@ FAMILIES: dict[str, Any] = {
     "caption": lambda model="none": {"font_size": 11, "bold": True, "font_color": TEXT[model], "align": "right"},
     "way": lambda: {"font_size": 10, "font_color": "#0563C1", "underline": 1, "align": "right"},
     "small": lambda: {"font_size": 9, "italic": True, "font_color": WORDS},
-    "result": lambda words: {
+    "result": lambda words, decimals: {
         "font_size": 18,
         "bold": True,
         "font_color": "#FFFFFF",
         "bg_color": STRONG["none"],
         "align": "center",
-        "num_format": '"{0}  "0.0000;"{0}  "−0.0000;"{0}  "0.0000'.format(words.replace("_", " ")),
+        "num_format": '"{0}  "{1};"{0}  "−{1};"{0}  "{1}'.format(words.replace("_", " "), "0." + "0" * int(decimals)),
     },
-    "tile": lambda model: {
+    "tile": lambda model, decimals: {
         "font_size": 16,
         "bold": True,
         "align": "center",
         "font_color": TEXT[model],
         "bg_color": PALE[model] if model != "none" else SECTION,
-        "num_format": "0.0000;−0.0000;0.0000",
+        "num_format": number(int(decimals)).replace("_-", ""),
     },
     "tilewords": lambda model: {
         "font_size": 11,

@@ -15,6 +15,7 @@ from blueprint.page.one_page.canvas import DECIMALS, Sheet
 from blueprint.page.one_page.heads import HEAD, STRIPS, TITLE, PanelWriter
 from blueprint.page.one_page.panels import CELLS_WIDE
 from blueprint.page.one_page.terms import Leaf, Term
+from blueprint.page.one_page.tiles import Sum
 from blueprint.page.outline.one_page import Tile
 
 MOST_TILES = 4
@@ -90,27 +91,26 @@ class PagePainter(PanelWriter):
             while edges[first] - edges[spans[-1][1] + 1] < SIGN_WIDE and first < last:
                 first += 1
             spans.append((first, max(first, last)))
-        words = self.page.result
         top, bottom = row, row + 1
         left, right = spans[0]
-        style = "one-page result"
-        self.merge(top, left, bottom, right, f"{style} {words.replace(' ', '_')}")
-        self.live(
-            top,
-            left,
-            names.defined_name(result.name),
-            self.layout.values.cell(result),
-            f"result {words.replace(' ', '_')}",
-            repeats=True,
-        )
+        value, numbers = self.layout.values.cell(result), [self.single(tile) for tile in tiles]
+        sum_of = Sum(value, tuple(number for _, number in numbers), tuple(tile.sign for tile in tiles))
+        decimals, shown = sum_of.decimals()
+        style = f"result {self.page.result.replace(' ', '_')} {shown}"
+        self.merge(top, left, bottom, right, f"one-page {style}")
+        self.live(top, left, names.defined_name(result.name), value, style, repeats=True)
+        cells = [grid.address(top, left) for left, _ in spans]
         for tile, (left, right), before in zip(tiles, spans[1:], spans, strict=False):
             sign = before[1] + 1
             self.merge(top, sign, bottom, max(sign, left - 1), "one-page tilesign")
-            self.put(top, sign, tile.sign or "=", "tilesign")
-            self.merge(top, left, top, right, f"one-page tile {tile.model}")
+            if tile.sign == "=":
+                formula = sum_of.sign_formula(cells, self.of(decimals), self.of(shown), self.tolerance)
+                self.live(top, sign, formula, sum_of.sign(decimals, shown), "tilesign")
+            else:
+                self.put(top, sign, tile.sign or "=", "tilesign")
+            self.merge(top, left, top, right, f"one-page tile {tile.model} {decimals}")
             self.merge(bottom, left, bottom, right, f"one-page tilewords {tile.model}")
-            formula, value = self.single(tile)
-            self.live(top, left, formula, value, f"tile {tile.model}")
+            self.live(top, left, *numbers[tiles.index(tile)], f"tile {tile.model} {decimals}")
             self.tile_words(tile, bottom, left)
         if self.page.after:
             self.put(top, spans[-1][1] + 1, self.page.after, "tilesign")

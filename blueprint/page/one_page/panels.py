@@ -12,6 +12,8 @@ from blueprint.page.one_page.canvas import Canvas, Placed
 from blueprint.page.outline.one_page import Panel
 from blueprint.page.ruler import Ruler
 
+COLUMNS_OF_TILE = 4
+"""Columns that a tile and its sign need at least, so that they stand where there is room."""
 TITLE_GAP = 40
 """Pixels between the title and what is said at its right."""
 CELLS_WIDE = (look.CELL, look.NARROW_CELL, look.LEAST_CELL)
@@ -49,7 +51,16 @@ class PanelPlacer(Canvas):
             widths = self.place_panel(replace(panel, below=False), widths)
         title, hint = self.ruler(self.page.title, look.style("title")), self.ruler(self.page.hint, look.style("hint"))
         widths[2] += max(0, title + TITLE_GAP - sum(widths[1:-1]))  # the title ends before the cell of the hint
-        self.sheet.widths = [*widths[:-1], widths[-1] + max(0, title + hint + TITLE_GAP - sum(widths))]
+        last = widths[-1] + max(0, title + hint + TITLE_GAP - sum(widths))
+        self.sheet.widths = [*widths[:-1], *self.with_room_for_tiles(last, len(widths))]
+        for placed in self.panels:
+            if placed.last == len(widths) - 1:
+                placed.last = len(self.sheet.widths) - 1
+
+    def with_room_for_tiles(self, last: int, columns: int) -> list[int]:
+        """Returns the last column, cut into as many narrow ones as the tiles need to stand beside each other."""
+        pieces = max(1, 1 + COLUMNS_OF_TILE * (1 + len(self.page.tiles)) - columns)
+        return [last // pieces] * (pieces - 1) + [last - last // pieces * (pieces - 1)]
 
     def place_panel(self, panel: Panel, widths: list[int]) -> list[int]:
         """Places one panel right of the others."""

@@ -119,12 +119,14 @@ class Listed:
 
     member: for a table of weights, the id of the member whose weights are meant.
     by: −1 for the column before. says: a sentence in place of the block's meaning.
+    adds: the numbers are displayed with as many decimals as they need to add up, as probabilities do to 1.
     """
 
     block: Block
     member: Block | None = None
     by: int = 0
     says: str = ""
+    adds: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,12 +134,14 @@ class Told:
     """Numbers of one group of columns side by side, each behind the word of its column: those that count.
 
     group: a table of 0 and 1, a row for each member that may be picked: 1 stands at the group that is meant. Left out if too many.
+    whole: what they add up to (or their mean): they are displayed with as many decimals as a pocket calculator needs for it.
     """
 
     numbers: Block
     words: Block
     counts: Block
     group: Block
+    whole: Block
     says: str
 
 

@@ -110,6 +110,10 @@ CHECKING = (
     "The sheet Delivered holds what was typed when the file was made, and says what was changed since.",
     "To undo a change, empty the cell under “yours”, or copy the number back from Delivered.",
 )
+DIGITS = (
+    "Sheets that compute show four decimals; Walk (where there is one), One page and explain show as many as a pocket "
+    "calculator needs."
+)
 EXPLAIN = "Any cell in words and numbers, on the command line: blueprint explain FILE '{cell}'"
 
 
@@ -160,7 +164,7 @@ def made_by(facts: Mapping[str, str]) -> str:
 
 def how_to_check(asked: Block, made: str, checking: Sequence[str] = CHECKING) -> Section:
     """Says how the file is checked. asked: a number whose cell is the example of what can be explained. made: by what."""
-    return Section("How to check this file", (*map(Note, checking), Note(EXPLAIN, asked), Note(made)))
+    return Section("How to check this file", (*map(Note, checking), Note(DIGITS), Note(EXPLAIN, asked), Note(made)))
 
 
 def start_sheet(

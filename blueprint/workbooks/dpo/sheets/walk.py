@@ -14,7 +14,7 @@ STEPS = {
     "How much likelier has each become?": ("chosen.against", "chosen.ratio", "rejected.against", "rejected.ratio"),
     "By how much more has the chosen one gained?": ("margin", "margin.scaled", "margin.argument"),
     "The loss of the pair: how surprising is it that this one was preferred?": (
-        "margin.right", "margin.wrong", "loss.sigmoid", "loss.pair",
+        "margin.right", "margin.wrong", "loss.sigmoid", "loss.ipo_off", "loss.ipo", "loss.pair",
     ),
     "What the gradient weighs it with": ("loss.sure", "loss.unsure"),
     "The implicit rewards, as they are logged": (
@@ -40,7 +40,14 @@ def _tokens(rows: Rows) -> Iterator[tuple[str, tuple[Block | Told, ...]]]:
             line
             for model, of in MODELS.items()
             for line in (
-                Told(rows[f"{model}.logprobs"], words, counts, rows[f"pair.{side}"], f"its tokens, by the {model}"),
+                Told(
+                    rows[f"{model}.logprobs"],
+                    words,
+                    counts,
+                    rows[f"pair.{side}"],
+                    rows[f"{side}.{of}"],
+                    f"its tokens, by the {model}",
+                ),
                 rows[f"{side}.{of}"],
             )
         )

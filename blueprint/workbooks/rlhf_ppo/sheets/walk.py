@@ -43,7 +43,7 @@ def model_sections(rows: Rows) -> Iterator[Titled]:
     """Outlines how the old policy wrote the token, and what all models say of it, as far as they are run here."""
     a, mask = rows["rollout.written"], rows["mask"]
     logits = {name: rows.get(f"{name}.tempered", rows[f"{name}.logits"]) for name in POLICIES.values()}
-    exponentials, p = Listed(rows["old.exponentials"]), Listed(rows["old.p"])
+    exponentials, p = Listed(rows["old.exponentials"]), Listed(rows["old.p"], adds=True)
     soft = (Listed(logits["old"]), rows["old.top"], exponentials, rows["old.logsumexp"], p)
     every_next = ("Every next token: logits and soft-max", soft)
     if "old.memory" in rows:
