@@ -28,6 +28,26 @@ OVER = {
     "weights": "the policy's weights alone, and over the critic's",
     "logits": "the policy's logits and the critic's values, with which this batch begins",
 }
+SOURCES = """\
+Every convention is a switch that recalculates in the finished workbook:
+
+    blueprint presets                                          # what each library does, version, source, what differs
+    blueprint build --preset verl                              # its conventions on the default batch, every one live
+    blueprint build --preset trl_1.12 --set loss.aggregation=seq-mean-token-mean
+    blueprint build --numbers ten-libraries --compare trl_1.12,openrlhf,verl
+
+`ten-libraries` is the batch on which the libraries' own code was run. The definitions, torch and the recalculated workbook
+reproduce every number of those runs, pads aside; `tests/data/golden_runs.json` says how they were recorded. Known defects of a
+library are reproduced, and named as defects. The puzzles of PPO (`docs/puzzles.md`) explain what surprises people: a negative
+KL, the score after `<eos>`, token mean or sequence mean, n or n − 1, the max of the value clip, entropy over pads, a ratio that
+is not 1, a loss of 0.
+
+Classic PPO (rewards given, `done`, V(next)) has a workbook of its own with the conventions of CleanRL, Stable-Baselines3,
+TorchRL and rlax; so has the adaptive KL controller. `check` compares both with torch, and `verify` and `import` read rollouts of
+CleanRL and Stable-Baselines3:
+
+    blueprint build --numbers classic --preset sb3
+    blueprint build --numbers kl-controller"""
 COLUMNS = {
     "policy loss": "library.policy_loss",
     "value loss": "library.value_loss",
@@ -44,4 +64,6 @@ def silent(values: Values) -> tuple[str, ...]:
     return () if values["reward.kl_in"] in ("loss", "both") else KL_LOSS
 
 
-COMPARISON = Comparison("Which PPO is it?", INTRODUCTION, COLUMNS, OVER, GRADIENTS, OF_THE_BATCH, silent)
+COMPARISON = Comparison(
+    "Which PPO is it?", INTRODUCTION, COLUMNS, OVER, GRADIENTS, OF_THE_BATCH, silent, sources=SOURCES,
+)  # fmt: skip
