@@ -54,7 +54,9 @@ def test_own_blueprint_and_its_four_ways(tmp_path: Path, monkeypatch: pytest.Mon
     sessions = [block for block in OWN if block.startswith(">>>")]
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()  # compares the class and text of errors, too
     for number, session in enumerate(sessions):
-        runner.run(parser.get_doctest(session, space, f"own blueprint {number}", "own-blueprint.md", 0), clear_globs=False)
+        runner.run(
+            parser.get_doctest(session, space, f"own blueprint {number}", "own-blueprint.md", 0), clear_globs=False
+        )
     results = runner.summarize()
     assert results.failed == 0
     assert results.attempted >= 5
@@ -93,6 +95,32 @@ def test_the_example_is_about_ten_lines_of_definitions() -> None:
     example = next(block for block in OWN if block.startswith("from blueprint"))
     definitions = [line for line in example.splitlines() if line and not line.startswith(("from", "savings"))]
     assert len(definitions) <= 10
+
+
+@pytest.mark.parametrize(
+    ("name", "batch", "count", "told"),
+    [
+        ("which-ppo", "ten-libraries", 10, "the policy losses of ten libraries run from −1.01 to +2.28"),
+        ("which-grpo", "grpo-batch", 32, "compares 32 libraries and papers"),
+        ("which-dpo", "dpo-batch", 37, "dpo-batch has 37 presets"),
+    ],
+)
+def test_the_readme_counts_what_the_pages_compare(name: str, batch: str, count: int, told: str) -> None:
+    """The rows of a page's first table: two of the head, the default, and the others."""
+    page = (DOCS / f"{name}.md").read_text(encoding="utf-8").partition(f"## The batch `{batch}`\n")[2]
+    rows = re.search(r"(?:^\| .*\n)+", page, flags=re.MULTILINE)
+    assert rows is not None
+    assert len(rows[0].splitlines()) - 3 == count
+    assert told in README
+
+
+def test_the_policy_losses_of_the_ten_run_as_the_readme_says() -> None:
+    page = (DOCS / "which-ppo.md").read_text(encoding="utf-8").partition("## The batch `ten-libraries`\n")[2]
+    others = re.findall(
+        r"^\| (?!library|---|default)\S+ \| [^|]+ \| (\S+) \|", page.partition("A dash")[0], flags=re.MULTILINE
+    )
+    losses = [float(each.replace("−", "-")) for each in others]
+    assert (len(losses), f"{min(losses):.2f}", f"{max(losses):.2f}") == (10, "-1.01", "2.28")
 
 
 def test_what_the_readme_says_a_build_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
