@@ -7,10 +7,10 @@ from blueprint.workbooks.grpo.schema import GRPO, ONLY_RUN
 
 INTRODUCTION = """\
 They are called GRPO, or are named after what they change of it, and each computes another loss from the same batch: the same
-responses, scores and log-probs of four models. Every row below follows what one library does when nothing is set, read in its
-source at the version named, or what a paper writes; `blueprint presets` says where. The loss is what the optimiser makes
-smaller. All rows are a later step of a batch, at which new and old policy differ, unless a row says otherwise: on the first
-step every ratio is 1. No row is the right one, but whoever compares two runs should know which row each of them is."""
+responses, scores and log-probs of four models. Every row below shows what one library does by default, as its source says at
+the version named, or what a paper writes; `blueprint presets` says where. The loss is what the optimiser minimises. All rows show
+a later step on a batch, where new and old policy differ, unless a row says otherwise: on the first step every ratio is 1. No row
+is the only correct one, but if you compare two runs you should know which row each of them follows."""
 GRADIENTS = """\
 A loss is one number; what trains is its gradient, that of the loss over what the optimiser moves. Angles are those to the
 default's gradient on the same batch: at 0° both pull the same way, at 90° they have nothing in common, beyond it they pull

@@ -5,10 +5,10 @@ from blueprint.workbooks.common.conventions.data import LIVE
 
 INTRODUCTION = """\
 They are all called PPO, and each computes another loss from the same batch: the same tokens, log-probs, values and scores
-(the temperature is the batch's own, too). Every row below follows what one library does when nothing is set, read in its
-source at the version named; `blueprint presets` says where. The total is what the policy's optimiser makes smaller: where
-the critic has an optimiser of its own, the value loss is no part of it. No row is the right one, but whoever compares two
-runs should know which row each of them is."""
+(the temperature belongs to the batch, too). Every row below shows what one library does by default, as its source says at the
+version named; `blueprint presets` says where. The total is the loss that the policy's optimiser minimises: where the critic has
+an optimiser of its own, the value loss is not part of it. No row is the only correct one, but if you compare two runs you should
+know which row each of them follows."""
 GRADIENTS = """\
 A loss is one number; what trains is its gradient. The policy's is that of the total loss over what the policy's optimiser
 moves, the critic's that of what its own optimiser makes smaller: the value loss, times vf_coef where one optimiser has both.
