@@ -21,7 +21,8 @@ GONE = (
     "a dearer", "a mark in the corner", "against those delivered", "Four networks are in memory", "a LOOK too",
     "no matter of taste", "is made larger", "so no push", "pushed too far", "All that is left of the text",
     "close to twenty pieces", "at hand when this was tested", "made known by", "neither compares across",
-    "by what the head says of a pad", "the score stands there", "to come to an end,",
+    "by what the head says of a pad", "the score stands there", "to come to an end,", "asks of everybody",
+    "has to be the own one", "and enters no loss", "by how much it is to be ahead", "whoever compares two",
 )  # fmt: skip
 """What each of them was known by."""
 

@@ -8,8 +8,8 @@ INTRODUCTION = """\
 They are called DPO, or are named after what they change of it, and each computes another loss from the same pairs: the same texts,
 and the same log-probs of policy and reference. Every row below shows what one library does by default, apart from what its name
 says, as its source says at the version named; `blueprint presets` says where. Libraries change fast: a name without a version says
-little. β, γ and coefficients are each library's own defaults, which alone make losses differ. No row is the only correct one, but if
-you compare two runs you should know which row each of them follows."""
+little. β, γ and coefficients are each library's own defaults, which alone make losses differ. No row is the only correct one, but
+if you compare two runs you should know which row each of them follows."""
 GRADIENTS = """\
 A loss is one number; what trains is its gradient, that of the loss over what the optimiser moves. Angles are those to the
 default's gradient on the same pairs: at 0° both pull the same way, at 90° they have nothing in common, beyond it they pull
