@@ -2,6 +2,7 @@
 
 import sys as _sys
 
+from blueprint import interrupted as _first  # noqa: F401  # before the others, which take half a second
 from blueprint.api import build, check, open, verify
 from blueprint.book import Book, book
 from blueprint.language import (

@@ -35,8 +35,9 @@ if TYPE_CHECKING:  # what a method alone uses is imported there: `import bluepri
 class Book:
     """A blueprint and the numbers of all its blocks.
 
-    Raises NoNumber, which names the cell in the workbook and the reason, where a computation ends: an overflow, a
-    logarithm of 0, a quotient by 0. What underflows to 0 is a number.
+    Raises NoNumber, which names the cell in the workbook and the reason, where a computation ends that the result reads: an
+    overflow, a logarithm of 0, a quotient by 0. What nothing that is needed reads may end: its cell shows the error that a
+    spreadsheet shows (`ended`). What underflows to 0 is a number.
 
     beyond: goes on with infinity and NaN, as a library does; such a book can be read, but not saved.
     held: numbers that stand in computed cells whatever their equations say, as what was filled into a worksheet's blanks.
@@ -45,7 +46,9 @@ class Book:
     def __init__(self, blueprint: outline.Blueprint, beyond: bool = False, held: Held | None = None):
         self.blueprint = blueprint
         try:
-            self.values: Values = compute(blueprint.blocks(), blueprint.sizes, blueprint.typed, beyond, held or {})
+            self.values: Values = compute(
+                blueprint.blocks(), blueprint.sizes, blueprint.typed, beyond, held or {}, blueprint.results
+            )
         except NoNumber as ended:
             raise ended.at(self.stands(ended.block, ended.places, ended.values)) from None
 
@@ -135,6 +138,11 @@ class Book:
     def said(self, cell: Cell) -> float | str | None:
         """Returns what a file shows in a cell where that is not the cell's value: nothing, as there is no file."""
         return None
+
+    def ended(self, cell: Cell) -> str:
+        """Says why a cell has no number, though the result has one; "" of any other cell."""
+        ended = cell.places in self.values.ended.get(cell.block, {})
+        return f"no number: {self.values.why[cell.block]}; the result does not read it" if ended else ""
 
     def doubts(self, cell: Cell) -> str:
         """Says in what a file differs from the numbers that its inputs give: in nothing, as there is no file."""

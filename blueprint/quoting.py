@@ -47,6 +47,11 @@ def printable(text: str, kept: str = "") -> str:
     return "".join(letter if letter.isprintable() or letter in kept else repr(letter)[1:-1] for letter in text)
 
 
+def encodable(text: str) -> str:
+    r"""Returns a text that a file in UTF-8 can hold: a byte in a file's name that is none is spelled: `\udce9`."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def page(text: str) -> str:
     r"""Returns a page of text, or of JSON, in which what cannot be seen is spelled as JSON spells it: `\u202e`."""
     if text.isascii() and text.replace("\n", "").isprintable():

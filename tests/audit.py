@@ -29,8 +29,10 @@ _TOKEN = re.compile(
 )
 
 
-def spoil(source: Path, target: Path) -> int:
+def spoil(source: Path, target: Path, waits: bool = False) -> int:
     """Writes a copy of a workbook in which every formula cell's cached value is 777.25; returns how many there are.
+
+    waits: formulas that wait for a blank were saved without a value; they get one, too.
 
     Raises ValueError if a formula cell has no cached value, or if a formula is found that could not be spoiled.
     """
@@ -41,7 +43,7 @@ def spoil(source: Path, target: Path) -> int:
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for info, content in parts:
             if info.filename in sheets:
-                text, count = _spoil_sheet(content.decode("utf-8"))
+                text, count = _spoil_sheet(content.decode("utf-8"), waits)
                 content, replaced = text.encode("utf-8"), replaced + count
             archive.writestr(info, content)
     if replaced != (found := len(formulas(source))):
@@ -49,7 +51,7 @@ def spoil(source: Path, target: Path) -> int:
     return replaced
 
 
-def _spoil_sheet(xml: str) -> tuple[str, int]:
+def _spoil_sheet(xml: str, waits: bool) -> tuple[str, int]:
     """Replaces the cached values of one sheet; returns its new text and how many they were."""
     count = 0
 
@@ -58,6 +60,8 @@ def _spoil_sheet(xml: str) -> tuple[str, int]:
         attributes, body = cell["attributes"] or "", cell["body"]
         if not _FORMULA.search(body):
             return cell[0]
+        if not _VALUE.search(body) and waits:
+            body += "<v/>"
         if not _VALUE.search(body):
             raise ValueError(f"the formula cell <c{attributes}> has no cached value")
         count += 1
@@ -84,7 +88,12 @@ def formulas(path: Path) -> dict[tuple[str, str], str]:
 
 def watches(sheet: str, cell: str, formula: str) -> bool:
     """Tells whether a formula belongs to those that say whether the others were overwritten."""
-    return sheet == "Formulas" or re.fullmatch(r"A\d+", cell) is not None or "first_formula" in formula
+    return (
+        sheet == "Formulas"
+        or re.fullmatch(r"A\d+", cell) is not None
+        or "first_formula" in formula
+        or "Formulas!" in formula
+    )
 
 
 def sheet_parts(archive: zipfile.ZipFile) -> dict[str, str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.page.gnumeric import gnumeric
 from tests.page.soffice import libreoffice
 
 
@@ -42,5 +43,15 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 def needs_libreoffice() -> None:
     """Skips a test where LibreOffice is not installed; fails it if BLUEPRINT_NEEDS_LIBREOFFICE is set, as in CI."""
     if libreoffice() is None:
-        outcome = pytest.fail if os.environ.get("BLUEPRINT_NEEDS_LIBREOFFICE") else pytest.skip
-        outcome("LibreOffice is not installed: no `soffice` was found")
+        _missing("LIBREOFFICE", "LibreOffice is not installed: no `soffice` was found")
+
+
+@pytest.fixture(scope="session")
+def needs_gnumeric() -> None:
+    """Skips a test where Gnumeric is not installed; fails it if BLUEPRINT_NEEDS_GNUMERIC is set, as in CI."""
+    if gnumeric() is None:
+        _missing("GNUMERIC", "Gnumeric is not installed: no `ssconvert` was found")
+
+
+def _missing(program: str, sentence: str) -> None:
+    (pytest.fail if os.environ.get(f"BLUEPRINT_NEEDS_{program}") else pytest.skip)(sentence)

@@ -89,6 +89,8 @@ def diagnostics(flat: Tokens, episodes: Tokens, ppo: Ppo) -> dict[str, float]:
         "advantage.variance": variance,
         "clip_fraction.loss": (flat["surrogate.clipped"] < flat["surrogate.unclipped"]).mean(),
         "clip_fraction.ratio": (np.abs(flat["ratio"] - 1) > ppo["clip_range"]).mean(),
+        # Within the range both squares are one number, but for the rounding of V_old + (V − V_old).
+        "clip_fraction.value": (flat["value.square_clipped"] > flat["value.square"] + 1e-12).mean(),
         "approx_kl.k1": flat["policy_kl.k1"].mean(),
         "approx_kl.k3": flat["policy_kl.k3"].mean(),
         "kl.per_word": flat["kl.used"].mean(),

@@ -14,6 +14,9 @@ from blueprint.page.read import read
 
 BUILT_IN = [
     "default",
+    "by-hand",
+    "by-hand-dpo",
+    "by-hand-grpo",
     "classic",
     "dpo",
     "dpo-batch",

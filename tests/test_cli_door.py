@@ -12,6 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+from blueprint import interrupted
 from blueprint.cli import main
 from blueprint.commands.door import TRACEBACK, Door
 
@@ -70,7 +71,7 @@ def test_what_was_foreseen_stays_as_it_is() -> None:
     assert ended(None).exit_code == 0
     assert ended(SystemExit(1)).exit_code == 1
     assert ended(click.UsageError("so")).exit_code == 2
-    assert (ended(KeyboardInterrupt()).exit_code, ended(KeyboardInterrupt()).output.strip()) == (1, "Aborted!")
+    assert (ended(KeyboardInterrupt()).exit_code, ended(KeyboardInterrupt()).output) == (130, "")
 
 
 def test_a_developer_sees_where_it_was() -> None:
@@ -107,7 +108,7 @@ def test_a_folder_that_was_deleted_is_told(tmp_path: Path, command: list[str]) -
     assert (said.returncode, said.stderr) == (2, sentence)
 
 
-ENDED_BY = {"SIGTERM": 143, "SIGHUP": 129, "SIGINT": 1}
+ENDED_BY = {"SIGTERM": 143, "SIGHUP": 129, "SIGINT": 130}
 WRITTEN = "while it is written"
 MOMENTS = {
     "before it is written": "xlsxwriter.Workbook.__enter__",
@@ -137,6 +138,87 @@ main(["build", "--numbers", "very-very-sleepy", "--no-proof", "-o", "a.xlsx"])
     assert (said.returncode, said.stdout) == (ENDED_BY[name], b""), said.stderr
     assert b"Traceback" not in said.stderr
     assert [path.name for path in tmp_path.rglob("*")] == ["rest"]
+
+
+LONG = "x" * 5000
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ([LONG], f"No such command '{'x' * 119}…'."),
+        (["numbers", f"--{LONG}"], f"--{'x' * 117}…"),
+        (["numbers", f"--{LONG}=1"], f"--{'x' * 117}…"),
+        (["build", "--conventions", LONG], f"'{'x' * 119}…' is not one of 'plain', 'live'."),
+        (["list", LONG], f"Got unexpected extra argument ({'x' * 119}…)"),
+        (["worksheet", "--blanks", "9" * 5000], f"'{'9' * 119}…' is not a valid integer range."),
+        (["explain", "total_loss", "--depth", LONG], f"Invalid value for '--depth': {'x' * 119}…"),
+        (["class", LONG], f"No such command '{'x' * 119}…'."),
+        (["list", "\x1b[31m\u202e\n"], "Got unexpected extra argument (\\x1b[31m\\u202e\\n)"),
+    ],
+    ids=lambda each: each[0][:12] if isinstance(each, list) else None,
+)
+def test_what_click_quotes_of_a_command_line_is_short(words: list[str], says: str) -> None:
+    found = CliRunner().invoke(main, words)
+    assert found.exit_code == 2
+    assert says in found.output
+    assert len(found.output) < 600
+    assert "\x1b" not in found.output
+
+
+PLANTED = """
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ["INTERRUPTED_AT"]:
+            sys.meta_path.remove(self)
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+                for _ in range(1000): pass
+            except KeyboardInterrupt:
+                if os.environ.get("AS_ANOTHER"):
+                    raise ImportError("the module could not be loaded") from None
+                raise
+sys.meta_path.insert(0, Interrupting())
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""
+"""Interrupts a process where it comes to load a module; some modules make another error of that."""
+
+
+def interrupted_at(folder: Path, module: str, *words: str, **more: str) -> tuple[int, str, str]:
+    (folder / "sitecustomize.py").write_text(PLANTED, encoding="utf-8")
+    paths = os.pathsep.join([str(folder), str(Path(__file__).parents[1])])
+    said = subprocess.run(
+        [sys.executable, *words], cwd=folder, capture_output=True, check=False, text=True,
+        env=os.environ | {"PYTHONPATH": paths, "INTERRUPTED_AT": module} | more,
+    )  # fmt: skip
+    return said.returncode, said.stdout, said.stderr
+
+
+@NO_WINDOWS
+@pytest.mark.parametrize("as_another", ["", "yes"])
+@pytest.mark.parametrize("module", ["blueprint.api", "click", "blueprint.cli", "blueprint.commands.presets"])
+def test_ctrl_c_ends_the_loading_without_a_word(tmp_path: Path, module: str, as_another: str) -> None:
+    found = interrupted_at(tmp_path, module, "-m", "blueprint", "presets", AS_ANOTHER=as_another)
+    assert found == (130, "", "")
+
+
+@NO_WINDOWS
+def test_a_program_that_imports_the_package_keeps_its_own_ways(tmp_path: Path) -> None:
+    code = "try:\n    import blueprint\nexcept KeyboardInterrupt:\n    print('mine')"
+    assert interrupted_at(tmp_path, "blueprint.api", "-c", code) == (0, "mine\n", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "ours"),
+    [
+        (["python", "-m", "blueprint", "list"], True), (["python", "/usr/bin/blueprint", "list"], True),
+        (["python", "-I", "blueprint.exe"], True), (["python", "-m", "pytest", "blueprint"], False),
+        (["python", "-c", "import blueprint"], False), (["python"], False), (["python", "-m", "blueprint.page.apart"], False),
+    ],
+)  # fmt: skip
+def test_our_own_command_is_told_by_its_words(words: list[str], ours: bool) -> None:
+    assert interrupted._is_command(words) is ours
 
 
 def test_nohup_keeps_its_meaning() -> None:

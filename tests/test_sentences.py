@@ -42,7 +42,7 @@ def test_no_odd_sentence_has_come_back(phrase: str) -> None:
 
 def test_newcomers_read_at_once_in_which_programs_this_was_tested() -> None:
     first = (ROOT / "README.md").read_text(encoding="utf-8").split("![")[0]
-    assert "Not tested in Microsoft Excel; tested in LibreOffice and IronCalc." in first
+    assert "Not tested in Microsoft Excel; tested in LibreOffice, Gnumeric and IronCalc." in first
 
 
 @pytest.mark.parametrize("count", [6, 28, 47, 1000])

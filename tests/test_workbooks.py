@@ -19,6 +19,9 @@ NUMBERS = {
     **{
         f"{name}.xlsx": name
         for name in (
+            "by-hand",
+            "by-hand-grpo",
+            "by-hand-dpo",
             "very-very-sleepy",
             "ten-libraries",
             "classic",

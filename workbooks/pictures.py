@@ -19,7 +19,7 @@ A4_WIDTH = 11.69
 
 @dataclass(frozen=True)
 class Picture:
-    """What to show: a sheet, the range of it, how high it is in inches (landscape A4 is 11.69 wide), and the workbook."""
+    """A sheet, the range of it ("": all that is printed), how high it is in inches (A4 is 11.69 wide), and the workbook."""
 
     name: str
     sheet: str
@@ -29,6 +29,22 @@ class Picture:
 
 
 PICTURES = (
+    *(
+        Picture(name, "One page", "", inches, book)
+        for name, inches, book in (
+            ("one-page", 5.3, "rlhf_ppo.xlsx"),
+            ("one-page-grpo", 4.4, "grpo.xlsx"),
+            ("one-page-dpo", 3.3, "dpo.xlsx"),
+            ("one-page-sft", 4.1, "sft.xlsx"),
+            ("one-page-reward-model", 5.2, "reward-model.xlsx"),
+            ("one-page-classic", 3.8, "classic.xlsx"),
+            ("one-page-reinforce", 3.3, "reinforce.xlsx"),
+            ("one-page-optimum", 6.2, "optimum.xlsx"),
+            ("one-page-kl-controller", 5.3, "kl-controller.xlsx"),
+            ("one-page-epochs", 5.3, "epochs.xlsx"),
+            ("one-page-very-very-sleepy", 3.6, "very-very-sleepy.xlsx"),
+        )
+    ),
     Picture("start", "Start", "A1:N59", 7.4),
     Picture("old-policy", "Old policy", "A1:Z75", 7.6),
     Picture("reward-and-advantage", "Reward & advantage", "A1:Z34", 4.6),
@@ -59,7 +75,8 @@ def render(source: Path, picture: Picture, room: Path, target: Path) -> None:
         page.print_title_rows = page.print_title_cols = None
         page.oddFooter.left.text = page.oddFooter.center.text = page.oddFooter.right.text = None
         page.page_margins = PageMargins(0.1, 0.1, 0.1, 0.1, 0, 0)
-    book[picture.sheet].print_area = picture.cells
+    if picture.cells:
+        book[picture.sheet].print_area = picture.cells
     number = str(book.sheetnames.index(picture.sheet) + 1)
     book.save(room / "page.xlsx")
     profile = f"-env:UserInstallation=file://{room}/profile"

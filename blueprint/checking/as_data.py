@@ -29,6 +29,11 @@ def data(verdict: Verdict) -> dict[str, Any]:
             "why_not": compared.why,
             "other": [other._asdict() for other in compared.others],
         },
+        "values": {
+            "compared": verdict.values.compared,
+            "why_not": verdict.values.why,
+            "stale": [stale._asdict() for stale in verdict.values.stale],
+        },
         "ties": list(verdict.ties),
         "first": [
             {

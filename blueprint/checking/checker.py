@@ -23,8 +23,10 @@ from blueprint.checking.deviations import (
     undecided,
     widened,
 )
+from blueprint.checking.errors import right_errors
 from blueprint.checking.files import Checked
 from blueprint.checking.likely import likely, likely_answer
+from blueprint.checking.stale import values_of
 from blueprint.checking.verdicts import First, Verdict
 from blueprint.language import Array, Axis
 from blueprint.page.filled_in import Spot
@@ -101,12 +103,13 @@ def judge(
     wider = widened(witness, {name: file.followers(name) for name in WHITENED if name in file.places})
     # the sheet's own checks measure rounding, of which float32 has more
     rows, missed = comparable(file, meant, CHECKS if dtype != "float64" else None)
-    lines = compare(file.arrays, rows, TOLERANCES[dtype], wider, file.odd, carried(file, witness, TOLERANCES[dtype]))
+    far, right = carried(file, witness, TOLERANCES[dtype]), right_errors(file, rows)
+    lines = compare(file.arrays, rows, TOLERANCES[dtype], wider, file.odd, far, right)
     open_ = undecided(file, lines)
     lines = [replace(line, differing=()) if left_open(line, open_) else line for line in lines]
     firsts = _firsts(file, rows, lines, found, reveal)
     told = tuple(_told(line, file, reveal) for line in lines)
-    return Verdict(file, told, missed, tuple(firsts), ties, found)
+    return Verdict(file, told, missed, tuple(firsts), ties, found, values_of(file))
 
 
 def _told(line: Deviation, file: Checked, reveal: bool) -> Deviation:

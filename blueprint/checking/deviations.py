@@ -62,16 +62,23 @@ def compare(
     wider: Mapping[str, float],
     odd: Mapping[str, Collection[tuple[int, ...]]] | None = None,
     carried: Mapping[str, float] | None = None,
+    right: Mapping[str, Collection[tuple[int, ...]]] | None = None,
 ) -> list[Deviation]:
     """Compares every quantity that both have, in the witness's order.
 
     wider: by quantity, how many times more than usual may differ (whitening divides by a small σ). odd: by quantity,
-    cells that show no number at all, which is never right. carried: by quantity, what may differ at least.
+    cells that show no number at all, which is right only of an error where torch has none either. carried: by quantity, what
+    may differ at least. right: by quantity, the cells that rightly show an error.
     """
-    least, errors = carried or {}, odd or {}
+    least, errors, ended = carried or {}, odd or {}, right or {}
     return [
         _compared(
-            name, sheet[name], theirs, tolerance * wider.get(name, 1.0), least.get(name, 0.0), errors.get(name, ())
+            name,
+            sheet[name],
+            theirs,
+            tolerance * wider.get(name, 1.0),
+            least.get(name, 0.0),
+            {at: at in ended.get(name, ()) for at in (*errors.get(name, ()), *ended.get(name, ()))},
         )
         for name, theirs in witness.items()
         if name in sheet
@@ -79,19 +86,22 @@ def compare(
 
 
 def _compared(
-    name: str, ours: Array, theirs: Array, relative: float, least: float, odd: Collection[tuple[int, ...]]
+    name: str, ours: Array, theirs: Array, relative: float, least: float, odd: Mapping[tuple[int, ...], bool]
 ) -> Deviation:
+    """Compares one quantity; odd: its cells that show no number, and whether that is right."""
     allowed = 0.0
     if ours.dtype == object or theirs.dtype == object:
         distance = np.asarray(ours != theirs).astype(float)
+        for at in (at for at, right in odd.items() if right):
+            distance[at] = 0.0
     else:
         allowed = allowed_of(theirs, relative, least)
         # A limit that is off is infinite on both sides, and infinity less infinity is no number.
         same = (ours == theirs) | (np.isnan(ours) & np.isnan(theirs))
         with np.errstate(invalid="ignore"):
             distance = np.where(same, 0.0, np.nan_to_num(np.abs(ours - theirs), nan=np.inf, posinf=np.inf))
-        for at in odd:
-            distance[at] = np.inf
+        for at, right in odd.items():
+            distance[at] = 0.0 if right else np.inf
     where = np.unravel_index(int(np.argmax(distance)), distance.shape) if distance.size else ()
     differing = tuple(map(tuple, np.argwhere(distance > allowed).tolist()))
     return Deviation(

@@ -11,7 +11,7 @@ import numpy as np
 
 from blueprint.checking.formulas import Compared, formulas_of
 from blueprint.checking.older import by_todays_names
-from blueprint.language import Array
+from blueprint.language import Array, Values
 from blueprint.page.apart import recalculated_apart, slimmed, without_values
 from blueprint.page.filled_in import FilledIn
 from blueprint.page.found import Found
@@ -77,10 +77,19 @@ class Checked(Opened):
 
     @cached_property
     def given(self) -> dict[str, Array]:
-        """What torch starts from: the file's blocks, and typed ones that a worksheet leaves out; nothing in it reads these."""
+        """What torch starts from: the file's blocks, and those that a worksheet leaves out.
+
+        By what is there torch sees what there is to compute, such as how many steps an optimiser takes; so the computed ones,
+        of which it reads no number, are there as zeros. Of the typed ones nothing in the worksheet reads a number.
+        """
         if self.book is None:
             return self.arrays
-        return {**typed_of(blueprint_of(numbers_of(self))), **self.arrays}
+        whole = blueprint_of(numbers_of(self))
+        values = Values(whole.sizes)
+        computed = {
+            block.name: np.zeros(values.shape(block)) for block in whole.blocks() if not (block.typed or block.text)
+        }
+        return {**computed, **typed_of(whole), **self.arrays}
 
     def left_out(self, name: str) -> bool:
         """Says whether a quantity is not in a worksheet because of its blanks."""

@@ -49,7 +49,7 @@ class Compared:
 
     expected: how many formulas a fresh workbook has. open: of how many it is not sure where they stand in the file, or
     where a cell that they read does. why: why none could be compared, else "". axes: along which axes the blocks of such a
-    workbook lie, by their names.
+    workbook lie, by their names. cells: where the formulas stand that are those of a fresh workbook.
     """
 
     others: tuple[Other, ...] = ()
@@ -57,6 +57,7 @@ class Compared:
     open: int = 0
     why: str = ""
     axes: Mapping[str, tuple[Axis, ...]] = field(default_factory=dict)
+    cells: tuple[Address, ...] = ()
 
     @property
     def compared(self) -> int:
@@ -96,6 +97,7 @@ def against_fresh(like: Like, places: dict[str, Found], file: Written, value: Va
 
 def _compared(fresh: Fresh, moved: Moved, file: Written, value: Value) -> Compared:
     others: list[Other] = []
+    cells: list[Address] = []
     unsure = 0
     meant = [
         (Address(sheet, *cell), text) for sheet, formulas in fresh.formulas.items() for cell, text in formulas.items()
@@ -105,9 +107,11 @@ def _compared(fresh: Fresh, moved: Moved, file: Written, value: Value) -> Compar
         written = file.get(at.sheet, {}).get(at[1:]) if at else None
         agrees = _agrees(written, at, text, place, moved) if at else None
         unsure += agrees is None
+        if at and agrees:
+            cells.append(at)
         if at and agrees is False:
             others.append(_other(at, written, spelled(text, place.sheet, moved.to_file), value))
-    return Compared(tuple(others), len(meant), unsure)
+    return Compared(tuple(others), len(meant), unsure, cells=tuple(cells))
 
 
 def _agrees(written: str | None, at: Address, meant: str, place: Address, moved: Moved) -> bool | None:

@@ -1,19 +1,22 @@
 """Verdicts: what a check of one file comes to, as records, as a table for people, and as plain data for programs."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isnan
 
 from blueprint.checking.blanks import Answer
 from blueprint.checking.causes import Cause
 from blueprint.checking.deviations import Deviation
 from blueprint.checking.files import Checked
+from blueprint.checking.stale import Values
 from blueprint.quoting import table, unquoted
 
 MOST_MISSED = 6
 """Quantities that are named of those that were not compared; a line each would hide what else there is to say."""
 MOST_FORMULAS = 10
 """Formulas that are named of those that are not as in a fresh workbook; `--json` names all."""
+MOST_STALE = 3
+"""Stored values that are told of those that are not what their formulas come to."""
 HEADINGS = ("quantity", "stands at", "cells", "largest difference", "where", "verdict")
 
 
@@ -48,7 +51,7 @@ class Verdict:
     """What a check of one file came to.
 
     missed: quantities that should be compared, and why they could not be. ties: draws that fall on a boundary between two words.
-    answers: what became of the blanks of a worksheet.
+    answers: what became of the blanks of a worksheet. values: the stored values that belong to no quantity.
     """
 
     file: Checked
@@ -57,11 +60,16 @@ class Verdict:
     firsts: tuple[First, ...]
     ties: tuple[str, ...]
     answers: tuple[Answer, ...] = ()
+    values: Values = field(default_factory=Values)
 
     @property
     def agrees(self) -> bool:
-        """Whether every number agrees, and every formula is that of a fresh workbook; a number not compared does not."""
-        return not (self.missed or self.file.compared.others) and all(line.agrees for line in self.lines)
+        """Whether every number agrees, every formula is that of a fresh workbook, and every text is what its formula comes to.
+
+        A number that is not compared does not agree.
+        """
+        others = self.missed or self.file.compared.others or self.values.stale
+        return not others and all(line.agrees for line in self.lines)
 
     @property
     def expected(self) -> int:
@@ -92,11 +100,16 @@ def line_of(verdict: Verdict) -> str:
         says = f"differs: {str(found[0]).splitlines()[0]} ({found[0].cause.value})"
     elif others := verdict.file.compared.others:
         says = f"differs in a formula: {others[0].cell}" + (f" and {len(others) - 1:,} more" if others[1:] else "")
+    elif stale := verdict.values.stale:
+        says = f"shows what no formula comes to: {stale[0].cell}" + (
+            f" and {len(stale) - 1:,} more" if stale[1:] else ""
+        )
     else:
         says = "not all compared" if verdict.missed else "agrees"
         says += " so far" if verdict.file.blanks.empty and not verdict.missed else ""
     compared = f"{len(verdict.lines):,} of {verdict.expected:,} quantities, {verdict.cells:,} cells"
     formulas = f"{verdict.file.compared.compared:,} of {verdict.file.compared.expected:,} formulas"
+    formulas += f", {verdict.values.compared:,} other stored values" if verdict.values.compared else ""
     blanks = f", {blanks_of(verdict)}" if verdict.answers else ""
     return f"{name}  {says}  {compared}, largest difference {verdict.largest:.1e}, {formulas}{blanks}"
 
@@ -118,7 +131,7 @@ def findings(verdict: Verdict) -> str:
         named = "; ".join(f"{unquoted(name)}: {why}" for name, why in [*verdict.missed.items()][:MOST_MISSED])
         more = f"; and {len(verdict.missed) - MOST_MISSED} more" if len(verdict.missed) > MOST_MISSED else ""
         parts.append(f"not compared: {named}{more}")
-    parts += _formulas(verdict)
+    parts += [*_formulas(verdict), *_stale(verdict)]
     parts += [f"tie: {tie}" for tie in verdict.ties]
     if verdict.file.recalculated:
         parts.append(f"{verdict.file.path} held formulas without numbers: they were recalculated first, by ironcalc")
@@ -148,6 +161,16 @@ def _formulas(verdict: Verdict) -> Iterator[str]:
             f"{compared.open:,} of {compared.expected:,} formulas were not compared with those of a fresh workbook: rows, "
             "columns or sheets were added or deleted, so that it is not sure which cells they are, or read"
         )
+
+
+def _stale(verdict: Verdict) -> Iterator[str]:
+    """Says which stored values are not those of their formulas."""
+    stale = verdict.values.stale
+    yield from map(str, stale[:MOST_STALE])
+    if more := len(stale[MOST_STALE:]):
+        yield f"{more:,} more stored values are not those of their formulas; open and save the file in a spreadsheet program"
+    if verdict.values.why:
+        yield f"stored values of texts and watches were not compared: {verdict.values.why}"
 
 
 def _row(verdict: Verdict, line: Deviation, followers: set[str]) -> tuple[str, ...]:

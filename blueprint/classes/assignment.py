@@ -33,7 +33,7 @@ class Assignment:
         asked: how many blanks are chosen, or which, each with its weight. level: 1 cells, 2 rows, 3 sections.
         vary: what varies, see `variants.resolved`. seed: what variants, and blanks that are chosen, are drawn from.
         check: whether files hold check digits. secret: of the tokens, in hex. rows: whether the blanks asked for are rows,
-            into which a section was taken apart.
+            into which a section was taken apart. equations: whether those of blanks are printed.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Assignment:
     check: bool = False
     secret: str = field(default="", repr=False)
     rows: bool = False
+    equations: bool = True
 
     @cached_property
     def variation(self) -> Variation:
@@ -55,10 +56,9 @@ class Assignment:
     @cached_property
     def worksheet(self) -> Worksheet:
         """The worksheet of the numbers themselves. Raises WorksheetError."""
-        if isinstance(self.asked, int):
-            return worksheet(self.variation.base, self.asked, self.level, self.check, str(self.seed))
-        asked = [Asked(*each) for each in self.asked]
-        return worksheet(self.variation.base, asked, ROWS if self.rows else self.level, self.check, str(self.seed))
+        asked = self.asked if isinstance(self.asked, int) else [Asked(*each) for each in self.asked]
+        level, fixed = ROWS if self.rows else self.level, not self.variation.chooses
+        return worksheet(self.variation.base, asked, level, self.check, str(self.seed), fixed, self.equations)
 
     def settled(self) -> "Assignment":
         """Returns the assignment with its blanks by name, as a key has them; those of a section are its rows."""
@@ -70,7 +70,7 @@ class Assignment:
         """Returns the assignment of a key, from which every file of the class can be made again."""
         asked = tuple((blank.title, blank.weight) for blank in key.blanks)
         given = (key.assignment, key.numbers, asked, key.level, tuple(key.vary), key.seed, key.check, key.secret)
-        return cls(*given, rows=key.level > ROWS)
+        return cls(*given, rows=key.level > ROWS, equations=key.equations)
 
     @cached_property
     def ids(self) -> list[str]:
@@ -133,6 +133,7 @@ class Assignment:
             numbers=self.numbers,
             vary=[*self.variation.keys],
             check=self.check,
+            equations=self.equations,
             blanks=self.blanks,
             students=students,
         )

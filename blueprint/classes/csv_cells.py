@@ -16,6 +16,7 @@ from itertools import chain
 from pathlib import Path
 
 from blueprint.classes.errors import ClassError
+from blueprint.reading import content_of
 from blueprint.saving import saved_whole
 
 LARGEST, MOST_CELLS = 64 * 2**20, 5_000_000
@@ -105,8 +106,7 @@ def read_csv(path: Path, what: str = "a CSV file") -> Csv:
     be read, is no text, is empty, or is larger than any class.
     """
     try:
-        with path.open("rb") as file:
-            raw = file.read(LARGEST + 1)
+        raw = content_of(path, LARGEST)
     except OSError as error:
         says = (error.strerror or str(error)).lower()
         raise ClassError(f"{path} cannot be read as {what} ({says}): give the name of a CSV file") from None

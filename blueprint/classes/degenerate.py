@@ -30,12 +30,14 @@ RULES = {
     "branch": "a minimum, maximum or condition goes the same way in the whole row",
     "alike": "two misconceptions, or one and the right way, give the same number",
     "told": "another number of the file shows the answer",
+    "typed": "a number that is typed looks like the answer",
     "check": "the check digits hang on how the answer is rounded",
 }
 """Why a variant is drawn again."""
 RIGHT = "the right way"
 SOMETIMES, OFTEN = 1 / 4, 3 / 4
-"""In what share of variants two misconceptions, or one and the right way, are alike where that lies in the equations."""
+"""In what share of variants two misconceptions, or one and the right way, are alike where that lies in the equations; and a
+typed number looks like an answer where that lies in how few digits it has."""
 
 
 class Finding(NamedTuple):
@@ -105,7 +107,7 @@ class Screen:
             found |= {Finding("alike", number, pair) for pair in self._alike(blank, values)}
         numbers = {blank.title: number for number, blank in enumerate(self.blueprint.blanks)}
         leaks = Search(variant, values, shown=self.shown, graph=self.graph).with_all_empty()
-        return found | {Finding("told", numbers[leak.blank.title]) for leak in leaks}
+        return found | {Finding("typed" if leak.typed else "told", numbers[leak.blank.title]) for leak in leaks}
 
     def answers(self, values: Values) -> list[list[float]]:
         """Returns what belongs into the cells of each blank."""
@@ -168,6 +170,6 @@ def always(findings: Sequence[set[Finding]]) -> set[Finding]:
 
 def _share(finding: Finding) -> float:
     """Returns in what share of the variants a finding must be to be one of the equations."""
-    if finding.rule != "alike":
-        return 1.0
-    return OFTEN if finding.of.startswith(RIGHT) else SOMETIMES
+    if finding.rule == "alike" and finding.of.startswith(RIGHT):
+        return OFTEN
+    return SOMETIMES if finding.rule in ("alike", "typed") else 1.0

@@ -16,7 +16,7 @@ from blueprint.workbooks.registry import kind_named
 
 Refused = Counter[tuple[str, int | None]]
 """How often a draw was refused, by rule and number of the blank; None: of the whole variant."""
-UNTOLD = ("branch", "alike")
+UNTOLD = ("branch", "alike", "typed")
 """What is no fault of a blank where all variants have it."""
 MOST_ATTEMPTS, PROBES = 200, 12
 """Draws after which a student's variant is given up, and those from which one learns what all variants have alike."""

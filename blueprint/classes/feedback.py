@@ -11,6 +11,7 @@ from xml.etree.ElementTree import Element
 from xlsxwriter import Workbook
 
 from blueprint.classes.html_page import STATUSES, element, page
+from blueprint.classes.marking import TOO_FEW
 from blueprint.classes.results import Mark, Marked, Result, Results, Status
 from blueprint.page import styles
 
@@ -25,6 +26,7 @@ LOOKS: dict[Status, tuple[str, styles.Properties]] = {
 }
 """For each status a sign, a word and a colour: colour is never alone."""
 CARRIED = "carried: right with your own earlier number, which is wrong itself"
+NOT_KNOWN = "No known mistake gives this number."
 HEADS = ("blank", "what was asked", "where it stands", "you wrote", "mark", "points", "of", "why")
 REVEALED = "right is"
 WIDTHS = (6, 30, 26, 16, 12, 7, 5, 66, 16)
@@ -45,18 +47,25 @@ def lines(result: Result, results: Results, answers: Answers | None) -> Iterator
         points: str | float = "" if mark.status == "excused" else round(mark.points * blank.weight, 4)
         yield Line(
             (
-                number, blank.title, _where(blank), _numbers(mark.given), LOOKS[mark.status][0], points, blank.weight,
-                _why(mark),
+                number, blank.words or blank.title, _where(blank), _numbers(mark.given), LOOKS[mark.status][0], points,
+                blank.weight, _why(mark, blank),
             ),
             mark.status,
             _numbers(answers[blank.id]) if answers else "",
         )  # fmt: skip
 
 
-def _why(mark: Mark) -> str:
-    """Returns the sentence on a blank; that what is right is right stands beside it."""
+def _why(mark: Mark, blank: Marked) -> str:
+    """Returns the sentence on a blank; that what is right is right stands beside it.
+
+    What a misconception says stays as it is: β is another symbol than Β.
+    """
     why = mark.why.removeprefix(mark.status).lstrip(";: ")
-    return why[:1].upper() + why[1:]
+    if not (mark.says and why.startswith(mark.says)):
+        why = why[:1].upper() + why[1:]
+    if mark.status == "wrong" and not mark.misconception and not any(how in why.lower() for how in TOO_FEW.values()):
+        return " ".join(filter(None, (f"{why}." * bool(why), NOT_KNOWN * (not why), blank.hint)))
+    return why
 
 
 def _where(blank: Marked) -> str:

@@ -1,11 +1,11 @@
 """Flags: what a teacher may want to look at. None of them is a verdict, and none changes a mark."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
 from blueprint.classes.identity import TOKEN
-from blueprint.classes.key import Key
+from blueprint.classes.key import Key, KeyBlank
 from blueprint.classes.results import Flag, Result
 from blueprint.classes.store import Stored
 from blueprint.classes.working import Worked
@@ -14,6 +14,10 @@ from blueprint.quoting import unquoted
 
 FEW = 5
 """Students who share the name of the one who saved their files; more of them sit at machines that belong to a room."""
+SHARED, MORE = 2, 4
+"""In how many cells another's answers are no chance, and decimals beyond those shown that say so in a single one."""
+FEWER = 3
+"""Significant digits that each of these has at least."""
 DIGITS = 4
 """Significant digits from which on it is no chance that two write the same wrong number."""
 PROGRAMS = frozenset({
@@ -37,6 +41,7 @@ def flags_of(key: Key, handed: list[Handed], results: list[Result]) -> list[Flag
         *chain.from_iterable(_of_file(key, each) for each in handed),
         *_twice(handed),
         *_same_numbers(key, results),
+        *_of_another(key, results),
         *_saved_by_another(key, handed),
     ]
 
@@ -58,6 +63,9 @@ def _of_file(key: Key, handed: Handed) -> Iterator[Flag]:
         yield Flag(kind="tokens disagree", says=says, students=owners, files=names)
     if worked.edited:
         yield Flag(kind="locked cells edited", says=_listed("cells of", worked.edited), students=owners, files=names)
+    if worked.unreadable:
+        says = _listed("what stands there is no number in", worked.unreadable)
+        yield Flag(kind="no number", says=says, students=owners, files=names)
     if worked.constants:
         says = _listed("a number stands where a formula was asked for in", worked.constants)
         yield Flag(kind="pasted constant", says=says, students=owners, files=names)
@@ -82,7 +90,7 @@ def _twice(handed: list[Handed]) -> Iterator[Flag]:
     """Yields students whose token came from several participants of the platform, in one file or in several."""
     by_student: dict[str, list[Stored]] = {}
     for each in handed:
-        for student in each.worked.owners:
+        for student in each.worked.owners if each.worked.tokens or not each.worked.refused else ():
             by_student.setdefault(student, []).append(each.stored)
     for student, files in by_student.items():
         participants = dict.fromkeys(number for each in files for number in each.participants)
@@ -112,9 +120,49 @@ def _same_numbers(key: Key, results: list[Result]) -> Iterator[Flag]:
         yield Flag(kind="identical wrong numbers", says=says, students=list(who))
 
 
-def _telling(number: float) -> bool:
+def _of_another(key: Key, results: list[Result]) -> Iterator[Flag]:
+    """Yields students whose wrong numbers are another's right ones: in full, or in so many cells that it is no chance."""
+    shown, exact = _Answers(key, lambda blank: blank.decimals), _Answers(key, lambda blank: blank.decimals + MORE)
+    for result in results:
+        alike, in_full = dict[str, list[str]](), set[str]()
+        for blank, i, number in _wrong_numbers(result):
+            in_full |= exact.whose(blank, i, number)
+            for student in shown.whose(blank, i, number) - {result.student}:
+                alike.setdefault(student, []).append(blank)
+        for student, blanks in alike.items():
+            if student in in_full or len(blanks) >= SHARED:
+                says = _listed(f"the right answers of {unquoted(student)} in", dict.fromkeys(blanks))
+                yield Flag(kind="another's answers", says=says, students=[result.student, student])
+
+
+def _wrong_numbers(result: Result) -> Iterator[tuple[str, int, float]]:
+    for blank, mark in result.marks.items():
+        if mark.status == "wrong":
+            yield from (
+                (blank, i, each) for i, each in enumerate(mark.given) if each is not None and _telling(each, FEWER)
+            )
+
+
+class _Answers:
+    """Whose right answer a number is, to so many decimals; those that many have say nothing."""
+
+    def __init__(self, key: Key, decimals: Callable[[KeyBlank], int]):
+        self._decimals = {blank.id: decimals(blank) for blank in key.blanks}
+        self._whose: dict[tuple[str, int, float], set[str]] = {}
+        for student in key.students:
+            for blank, numbers in student.answers.items():
+                for i, number in enumerate(numbers):
+                    self._whose.setdefault((blank, i, round(number, self._decimals[blank])), set()).add(student.id)
+
+    def whose(self, blank: str, cell: int, number: float) -> set[str]:
+        """Returns the students whose answer it is."""
+        found = self._whose.get((blank, cell, round(number, self._decimals[blank])), set())
+        return found if len(found) <= FEW else set()
+
+
+def _telling(number: float, digits: int = DIGITS) -> bool:
     """Tells whether a number has so many digits that two do not write it by chance."""
-    return len(f"{abs(number):.9e}".partition("e")[0].replace(".", "").rstrip("0")) >= DIGITS
+    return len(f"{abs(number):.9e}".partition("e")[0].replace(".", "").rstrip("0")) >= digits
 
 
 def _saved_by_another(key: Key, handed: list[Handed]) -> Iterator[Flag]:

@@ -1,15 +1,19 @@
 """Grading: from what was handed in to the results of a class. Everything that hangs on policy and overrides is done here."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 
+from blueprint.classes.collecting import submission_of
 from blueprint.classes.errors import ClassError
 from blueprint.classes.flags import Handed, flags_of
 from blueprint.classes.grading_policy import GradingPolicy
+from blueprint.classes.in_words import InWords, in_words
 from blueprint.classes.key import Key, KeyBlank, KeyStudent
 from blueprint.classes.overrides import Overrides, overridden
 from blueprint.classes.results import Mark, Marked, Result, Results
 from blueprint.classes.store import UNKNOWN, Store, Stored
+from blueprint.classes.whose import names_of, numbers_of, seeming_owner
 from blueprint.classes.working import Job, Worked, worked_on
 from blueprint.quoting import unquoted
 
@@ -29,21 +33,36 @@ def grade(
     """Marks every file that is kept, and puts each among those of its student. Raises ClassError for a line without use."""
     kept = [each for each in store.files if each.stored]
     assigned = _assigned(kept, overrides.assigned, key)
-    jobs = [Job(store.folder / str(each.stored), assigned.get(each.sha256)) for each in kept]
+    jobs = [
+        Job(store.folder / str(each.stored), assigned.get(each.sha256), submission_of(each.names[0])) for each in kept
+    ]
     worked = worked_on(jobs, key, policy, processes, done)
     handed = [Handed(stored, each) for stored, each in zip(kept, worked, strict=True)]
     for stored, each in handed:
         store.move(stored, each.owners[0] if len(each.owners) == 1 else UNKNOWN)
     store.save()
+    not_taken = [Handed(each, Worked(refused=each.refused)) for each in store.files if not each.stored]
+    handed = _with_owners([*handed, *not_taken], key)
     results = [_result(student, handed, key, policy, overrides, times) for student in key.students]
-    refused = [Handed(each, Worked(refused=each.refused)) for each in store.files if not each.stored]
+    words = in_words(key)
     return Results(
         assignment=key.assignment,
         points=_points(key, policy),
-        blanks=[_head(blank, policy) for blank in key.blanks],
+        blanks=[_head(blank, policy, words[blank.id]) for blank in key.blanks],
         results=results,
-        flags=flags_of(key, [*handed, *refused], results),
+        flags=flags_of(key, handed, results),
     )
+
+
+def _with_owners(handed: list[Handed], key: Key) -> list[Handed]:
+    """Says of files that were not read whose they seem to be, so that a name stands beside the flag."""
+    numbers, names = numbers_of(handed), names_of(key)
+    return [
+        Handed(stored, replace(worked, owners=seeming_owner(stored, numbers, names)))
+        if worked.refused and not worked.owners
+        else Handed(stored, worked)
+        for stored, worked in handed
+    ]
 
 
 def _assigned(kept: list[Stored], said: Mapping[str, str], key: Key) -> dict[str, str]:
@@ -68,10 +87,12 @@ def _points(key: Key, policy: GradingPolicy) -> float:
     return policy.points if policy.points is not None else sum(policy.weight(blank) for blank in key.blanks)
 
 
-def _head(blank: KeyBlank, policy: GradingPolicy) -> Marked:
+def _head(blank: KeyBlank, policy: GradingPolicy, words: InWords) -> Marked:
     return Marked(
         id=blank.id,
         title=blank.title,
+        words=words.asked,
+        hint=words.hint,
         sheet=blank.sheet,
         cells=blank.addresses,
         weight=policy.weight(blank),

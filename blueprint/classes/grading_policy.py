@@ -10,9 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 from blueprint.classes.errors import ClassError
 from blueprint.classes.key import Key, KeyBlank
 from blueprint.quoting import unquoted
+from blueprint.reading import content_of
 
 Share = Annotated[FiniteFloat, Field(ge=0, le=1)]
-Above0 = Annotated[FiniteFloat, Field(gt=0)]
+Above0 = Annotated[FiniteFloat, Field(gt=0, le=1e9)]
+"""Points and weights: so large that their sum is still a number."""
 LARGEST = 1_000_000
 """Bytes of a grading policy."""
 
@@ -34,7 +36,9 @@ class Late(Table):
     """What is lost by being late, by the platform's time."""
 
     due: datetime = Field(description="the deadline, such as 2026-03-06T23:59:00+01:00")
-    grace_minutes: Annotated[FiniteFloat, Field(ge=0)] = Field(default=0.0, description="minutes that do not count")
+    grace_minutes: Annotated[FiniteFloat, Field(ge=0, le=1e6)] = Field(
+        default=0.0, description="minutes that do not count"
+    )
     per_day: Share = Field(default=0.1, description="share of the total that each day begun costs")
     most: Share = Field(default=1.0, description="share that is lost at most")
 
@@ -120,8 +124,7 @@ def read_policy(path: Path | None, key: Key) -> GradingPolicy:
     if path is None:
         return GradingPolicy.model_validate({})
     try:
-        with path.open("rb") as file:
-            tables = tomllib.loads(file.read(LARGEST).decode("utf-8-sig"))
+        tables = tomllib.loads(content_of(path, LARGEST).decode("utf-8-sig"))
         return GradingPolicy.model_validate(tables).fitted(key)
     except OSError as error:
         raise ClassError(

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError,
 
 from blueprint.classes.errors import ClassError
 from blueprint.quoting import unquoted
+from blueprint.reading import content_of
 from blueprint.saving import saved_whole
 
 OWNER_ALONE = 0o600
@@ -41,9 +42,9 @@ class KeyBlank(Record):
     block: str
     cells: Annotated[list[list[int]], Field(min_length=1)]
     sheet: str
-    addresses: list[str]
+    addresses: list[Annotated[str, Field(pattern=r"^[A-Z]{1,3}[1-9][0-9]{0,6}$")]]
     decimals: Annotated[int, Field(ge=0, le=30)]
-    weight: Annotated[FiniteFloat, Field(gt=0)] = 1.0
+    weight: Annotated[FiniteFloat, Field(gt=0, le=1e9)] = 1.0
     asks: Literal["number", "formula"] = "number"
     tolerance: Annotated[FiniteFloat, Field(ge=0)] | None = None
 
@@ -76,7 +77,7 @@ class Key(Record):
         seed: what variants are drawn from, beside a student's id. secret: of the tokens, in hex.
         level: 1 single cells, 2 whole rows, 3 a whole section. kind: of the workbook.
         numbers: a complete numbers file, from which every variant departs. vary: what departs.
-        check: whether files hold self-check digits.
+        check: whether files hold self-check digits. equations: whether those of blanks are printed beside them.
     """
 
     version: Literal[1] = 1
@@ -88,6 +89,7 @@ class Key(Record):
     numbers: str
     vary: list[str] = []
     check: bool = False
+    equations: bool = True
     blanks: Annotated[list[KeyBlank], Field(min_length=1)]
     students: Annotated[list[KeyStudent], Field(min_length=1)]
 
@@ -129,8 +131,7 @@ class Key(Record):
 
 def _bytes(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            found = file.read(LARGEST + 1)
+        found = content_of(path, LARGEST)
     except OSError as error:
         raise ClassError(
             f"{path} cannot be read as a key ({(error.strerror or str(error)).lower()}): give the key.json that class make wrote"

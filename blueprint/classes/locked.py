@@ -5,6 +5,7 @@ from itertools import product
 from math import isfinite
 from typing import Any, NamedTuple
 
+from blueprint.classes.open_document import OpenDocument
 from blueprint.classes.package import Area, Package, Shown
 from blueprint.language import Block, Cell, Constant, Count, Values
 from blueprint.page import grid
@@ -51,12 +52,12 @@ def _lying(block: Block, layout: Layout, asked: frozenset[Cell]) -> Lying:
     )
 
 
-def locked_in(package: Package, blocks: Iterable[Lying]) -> dict[str, list[Shown]]:
+def locked_in(package: Package | OpenDocument, blocks: Iterable[Lying]) -> dict[str, list[Shown]]:
     """Returns what the cells of blocks show, in the array's order; a block that is not whole any more is left out."""
     return dict(_locked(package, blocks))
 
 
-def _locked(package: Package, blocks: Iterable[Lying]) -> Iterator[tuple[str, list[Shown]]]:
+def _locked(package: Package | OpenDocument, blocks: Iterable[Lying]) -> Iterator[tuple[str, list[Shown]]]:
     for lying in blocks:
         area = next(iter(package.areas(lying.name) or ()), None)
         if area is not None and (area.rows, area.columns) == (lying.area.rows, lying.area.columns):

@@ -12,6 +12,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from blueprint import interrupted
 from blueprint.book import Book
 from blueprint.classes.assignment import Assignment
 from blueprint.classes.cores import cores
@@ -86,7 +87,7 @@ def make(
             with saved_whole(unfinished / STRESS) as page:
                 page.write_text(stress_page(draws, key, refused, again), encoding="utf-8")
             if teacher:
-                assignment.worksheet.full.save(unfinished / TEACHER)
+                Book(assignment.worksheet.whole).save(unfinished / TEACHER)
                 (unfinished / TEACHER).chmod(0o600)
     return Made(key, refused, again, draws.warnings)
 
@@ -139,10 +140,16 @@ def working(draws: Draws, students: int) -> Iterator[Each]:
     given = (replace(draws.assignment), draws.always)
     with ProcessPoolExecutor(cores(), get_context("spawn"), _begin, given) as pool:
         try:
-            yield lambda work, given, progress: _each(pool.map(partial(_work, work), given, chunksize=2), progress)
+            yield lambda work, given, progress: _each(_begun(pool, work, given), progress)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def _begun(pool: ProcessPoolExecutor, work: Work, given: Any) -> Iterator[Any]:
+    """Gives tasks to processes; those that begin now do not hear Ctrl-C, which ends them through this one."""
+    with interrupted.unheard():
+        return pool.map(partial(_work, work), given, chunksize=2)
 
 
 def _each(found: Iterator[Any], progress: Progress) -> Iterator[Any]:

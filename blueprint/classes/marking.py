@@ -12,7 +12,7 @@ from blueprint.classes.submission import Given
 from blueprint.classes.trivial import trivial
 from blueprint.classes.typed import base_of, with_departures
 from blueprint.language import Block, Cell, Values, fill, schedule
-from blueprint.misconceptions import Diagnosis, diagnose, wrong_values
+from blueprint.misconceptions import Diagnosis, diagnose, further_values, shortened, wrong_values
 from blueprint.page.digits import MOST, SHOWN
 from blueprint.page.outline import Blank
 from blueprint.workbooks.registry import kind_named
@@ -20,6 +20,9 @@ from blueprint.worksheets.graph import Graph
 
 HAIR, FIFTEEN_DIGITS = 1e-6, 1e-14
 """What a number may be off beyond half a unit: a part of that unit, since halves are not exact in binary, and of itself."""
+
+TOO_FEW = {"rounded": "right, but rounded too far", "cut": "right, but cut off instead of rounded"}
+"""What was done to a number that is wrong by its digits alone."""
 
 MOST_ROUNDING = 50
 """By how many times its tolerance a carried number may be off since earlier ones were rounded; more explains anything."""
@@ -130,8 +133,15 @@ class Marking:
         if not (
             isfinite(own) and (off <= most or (off <= MOST_ROUNDING * most and self._rounded_before(cell, off - most)))
         ):
-            return Judged("wrong")
+            return Judged("wrong", why=self._too_few(blank, given.number, (expected, own)))
         return self._carried(cell, blank, own)
+
+    def _too_few(self, blank: KeyBlank, number: float, rights: Iterable[float]) -> str:
+        """Says what was done to a number that would be right with more digits; "" of any other."""
+        found = (shortened(number, right, blank.decimals) for right in rights if abs(right) < MOST)
+        how = next(filter(None, found), None)
+        wanted = f": {blank.decimals} decimals are wanted" * (self.course.policy.tolerance_of(blank) is None)
+        return f"{TOO_FEW[how]}{wanted}" if how else ""
 
     def _rounded_before(self, cell: Cell, off: float) -> bool:
         """Tells whether a step is off because earlier numbers, of which one is wrong, were typed as rounded as the sheet shows.
@@ -183,10 +193,14 @@ class Marking:
         """Returns the known misconception that gives the wrong numbers of a blank, on the true numbers or on the student's."""
         asked, course = self.course.blanks[blank.id], self.course
         given = [each.number for each in self.answers[blank.id]]
-        rights = [self.student.answers[blank.id], [self.own(Cell(asked.block, at)) for at in asked.cells]]
-        for values in (self.true, self.carried):
+        cells = [Cell(asked.block, at) for at in asked.cells]
+        rights = [self.student.answers[blank.id], [self.own(cell) for cell in cells]]
+        tolerance = course.policy.tolerance_of(blank)
+        own = any(self.judged(each).status != "right" for cell in cells for each in self.before(cell).blanks)
+        for values in (self.true, self.carried) if own else (self.true,):
             wrong = wrong_values(course.kind, course.base, values, asked)
-            if found := diagnose(given, wrong, rights, blank.decimals, course.policy.tolerance_of(blank)):
+            wrong += further_values(course.kind, course.base, values, asked, wrong)
+            if found := diagnose(given, wrong, rights, blank.decimals, tolerance):
                 return found
         return None
 

@@ -81,11 +81,12 @@ def fill(source: Path, results: Results, target: Path) -> Filled:
 
 
 def worksheet(source: Path) -> Csv:
-    """Reads a grading worksheet. Raises ClassError for a file that Moodle would not take."""
+    """Reads a grading worksheet; short rows end in empty cells. Raises ClassError for a file that Moodle would not take."""
     table = read_csv(source, f"a grading worksheet that was made {_MADE_BY}")
     if lost := [each for each in NEEDED if table.column(each) is None]:
         raise ClassError(f"{source} has no column {several(lost)}, and Moodle would refuse it: download it {_MADE_BY}")
-    return table
+    columns = len(table.rows[0])
+    return replace(table, rows=[[*row, *[""] * (columns - len(row))] for row in table.rows])
 
 
 def filled_worksheet(table: Csv, results: Results) -> Filled:

@@ -14,6 +14,8 @@ from blueprint.quoting import quoted
 
 LARGEST_PART = 8_000_000
 """Bytes of one part that is taken apart, which makes at most some 200 MB of it; those of the first workbook have 0.3 million."""
+LARGEST_SAYING = 1_000
+"""Bytes in which a file says of which format it is."""
 _FORMULA = re.compile(rb"<(?:\w+:)?f\b[^<>]*>([^<]*)<")
 _REACHES_OUT = re.compile(rb"\w\s*\|[^|]*!|\bDDE\s*\(", re.IGNORECASE)
 """What asks another program for something, such as cmd|'/c calc'!A1, outside of the words of a formula."""
@@ -48,7 +50,7 @@ class Parts:
         for name in self._zip.namelist():
             if name.startswith("xl/worksheets/") and name.endswith(".xml"):
                 require(
-                    not _reaches_out(_plain(self.content(name))),
+                    not _reaches_out(plain(self.content(name))),
                     f"a formula in its part {quoted(name)} calls another program: take it out",
                 )
 
@@ -58,19 +60,28 @@ class Parts:
             return None
         content = self.content(part)
         require(
-            not archive.DECLARES.search(_plain(content)),
+            not archive.DECLARES.search(plain(content)),
             f"the file declares entities in its part {quoted(part)}, as no workbook does: it is not read",
         )
         with archive.refusing(self.path):
             return fromstring(content)
 
-    def content(self, part: str) -> bytes:
-        """Unpacks a part, once, and no further than its stated size."""
+    @property
+    def part_names(self) -> list[str]:
+        """The names of all parts."""
+        return self._zip.namelist()
+
+    def is_of(self, kind: bytes) -> bool:
+        """Tells whether the file says of itself that it is of a format, as those of OpenDocument do in their first part."""
+        return "mimetype" in self.part_names and self.content("mimetype", LARGEST_SAYING).strip() == kind
+
+    def content(self, part: str, most: int = LARGEST_PART) -> bytes:
+        """Unpacks a part, once, and no further than its stated size. most: bytes beyond which it is refused."""
         if part not in self._unpacked:
             info = self._zip.getinfo(part)
             require(not info.flag_bits & 0x1, "the file is protected by a password: save it without one")
             require(
-                info.file_size <= LARGEST_PART,
+                info.file_size <= most,
                 f"its part {quoted(part)} has {info.file_size / 1e6:,.0f} MB, as none of a worksheet has: it is not read",
             )
             with archive.refusing(self.path), self._zip.open(info) as unpacking:
@@ -78,7 +89,7 @@ class Parts:
         return self._unpacked[part]
 
 
-def _plain(content: bytes) -> bytes:
+def plain(content: bytes) -> bytes:
     """Returns a part as it reads in ASCII, UTF-16 too."""
     return content.replace(b"\0", b"") if b"\0" in content else content
 

@@ -4,6 +4,7 @@ Which row is whose is found by the one column in which most ids of the roster st
 somebody else's in another column does no harm; who is left is found by e-mail, then by a name that nobody else has.
 """
 
+import math
 import re
 import unicodedata
 from collections import Counter
@@ -114,17 +115,18 @@ def score(result: Result, results: Results, most: float) -> float | None:
     """Returns a total as the platform counts, where `most` points are the most; None where nothing is marked."""
     if result.total is None:
         return None
-    return most * result.total / results.points if results.points else most
+    return most * (result.total / results.points) if results.points else most
 
 
 def number_in(text: str) -> float | None:
-    """Reads a number as Canvas does: the last point or comma is the decimal one; None for what is none."""
+    """Reads a number as Canvas does: the last point or comma is the decimal one; None for what is none, or none that is finite."""
     text = text.strip().rstrip("%").strip()
     *groups, last = re.split("[.,]", text)
     try:
-        return float(f"{''.join(groups)}.{last}" if groups else last)
+        found = float(f"{''.join(groups)}.{last}" if groups else last)
     except ValueError:
         return None
+    return found if math.isfinite(found) else None
 
 
 def decimals_with_comma(table: Csv) -> bool:

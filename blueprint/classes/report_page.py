@@ -144,7 +144,7 @@ def _called(blank: Marked) -> str:
 
 
 def _name(blank: Marked) -> tuple[Content, Content]:
-    return blank.id, element("code", blank.title)
+    return blank.id, blank.words or element("code", blank.title)
 
 
 def _share(number: float | None) -> str:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from blueprint.classes.errors import ClassError
 from blueprint.quoting import unquoted
+from blueprint.reading import content_of
 from blueprint.saving import saved_whole
 
 FILE = "results.json"
@@ -93,10 +94,15 @@ class Result(Record):
 
 
 class Marked(Record):
-    """A blank, as results know it: its id, title, sheet and cells, weight after the grading policy, and what it asks for."""
+    """A blank, as results know it: its id, title, sheet and cells, weight after the grading policy, and what it asks for.
+
+    words: the title as one says it. hint: where to look again, for those whose mistake is not known; neither holds an answer.
+    """
 
     id: str
     title: str
+    words: str = ""
+    hint: str = ""
     sheet: str = ""
     cells: list[str] = []
     weight: float = 1.0
@@ -132,7 +138,7 @@ class Results(Record):
         """Reads `results.json`, or that of a folder. Raises ClassError in a sentence for what is none."""
         path = path / FILE if path.is_dir() else path
         try:
-            return cls.model_validate(json.loads(path.read_text(encoding="utf-8")))
+            return cls.model_validate(json.loads(content_of(path).decode("utf-8")))
         except OSError:
             raise ClassError(f"{path} cannot be read: name a folder that `class grade` has written") from None
         except ValidationError as error:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
@@ -13,6 +14,7 @@ from blueprint.classes.collecting import Collected
 from blueprint.classes.errors import ClassError
 from blueprint.classes.results import Record
 from blueprint.quoting import unquoted
+from blueprint.reading import content_of
 from blueprint.saving import saved_whole
 
 FOLDER, INDEX, UNKNOWN = "submissions", "index.json", "_unknown"
@@ -55,7 +57,18 @@ class Store:
                 each.refused = each.refused or ("" if each.stored else "it is not among the kept submissions any more")
 
     def add(self, found: Iterable[Collected], moved: Callable[[int], object] = lambda done: None) -> None:
-        """Keeps files; one whose bytes are known gets one more name. The list is written when all are there."""
+        """Keeps files; one whose bytes are known gets one more name. The list is written when all are there; else none is kept."""
+        before = [each.model_copy(deep=True) for each in self.files]
+        try:
+            self._add(found, moved)
+        except BaseException:
+            self.files = before
+            self._clear()
+            raise
+        self.save()
+        self._clear()
+
+    def _add(self, found: Iterable[Collected], moved: Callable[[int], object]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         known = {each.sha256: each for each in self.files if each.stored}
         refused = {name for each in self.files if not each.stored for name in each.names}
@@ -64,7 +77,10 @@ class Store:
             sha, participants = each.sha, [each.participant] if each.participant else []
             if each.refused:
                 if each.name not in refused:
-                    self.files.append(Stored(names=[each.name], sha256=sha, stored=None, refused=each.refused))
+                    taken_not = Stored(
+                        names=[each.name], sha256=sha, stored=None, participants=participants, refused=each.refused
+                    )
+                    self.files.append(taken_not)
             elif sha in known:
                 _once(known[sha].names, [each.name])
                 _once(known[sha].participants, participants)
@@ -76,7 +92,13 @@ class Store:
                     participants=participants,
                 )  # fmt: skip
                 self.files.append(known[sha])
-        self.save()
+
+    def _clear(self) -> None:
+        """Takes away the files of nobody that are not in the list: a grading that was ended had put them there."""
+        listed = {self.folder / each.stored for each in self.files if each.stored}
+        for path in (self.folder / UNKNOWN).glob("*.xlsx"):
+            if re.fullmatch(r"[0-9a-f]{16}", path.stem) and path not in listed:
+                path.unlink()
 
     def path(self, student: str, sha: str) -> Path:
         """Returns where a file of a student is kept; an id may hold anything, and leads nowhere else."""
@@ -109,7 +131,7 @@ def _once(known: list[str], more: list[str]) -> None:
 
 def _read(path: Path) -> _Index:
     try:
-        index = _Index.model_validate(json.loads(path.read_text(encoding="utf-8")))
+        index = _Index.model_validate(json.loads(content_of(path).decode("utf-8")))
     except FileNotFoundError:
         return _Index()
     except (OSError, ValueError, ValidationError) as error:

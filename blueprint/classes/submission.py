@@ -10,12 +10,13 @@ from typing import NamedTuple
 from blueprint.classes.identity import TOKEN
 from blueprint.classes.key import Key, KeyBlank
 from blueprint.classes.locked import Lying, locked_in
+from blueprint.classes.number_meant import number_meant
+from blueprint.classes.open_document import OpenDocument, opened
 from blueprint.classes.package import Package, Shown
 from blueprint.page import archive, grid, parse_cell, refusals
 from blueprint.page.apart import recalculated_apart, slimmed
 from blueprint.page.formula_parts import cell_at
 from blueprint.page.read import ReadError
-from blueprint.quoting import quoted
 
 TOKEN_NAME, TOKEN_PROPERTY = "blueprint_token", "blueprint token"
 
@@ -58,7 +59,7 @@ def read_submission(
     """
     tokens: dict[str, str] = {}
     try:
-        with closing(Package(path)) as package:
+        with closing(opened(path)) as package:
             tokens = tokens_in(package)
             package.refuse_hostile()
             if not wanted(tokens):
@@ -71,7 +72,7 @@ def read_submission(
         return Submission(tokens, refused=str(error).replace(str(path), "the file"))
 
 
-def tokens_in(package: Package) -> dict[str, str]:
+def tokens_in(package: Package | OpenDocument) -> dict[str, str]:
     """Returns the tokens of a file by the place where each stands; every place is lost by some program."""
     area = next(iter(package.areas(TOKEN_NAME) or ()), None)
     named = package.shown(area.sheet, grid.address(area.row, area.column)).value if area else None
@@ -89,12 +90,12 @@ def tokens_in(package: Package) -> dict[str, str]:
 UNSAVED = "a formula that was saved without its value"
 
 
-def _answer(package: Package, blank: KeyBlank) -> tuple[Given, ...]:
+def _answer(package: Package | OpenDocument, blank: KeyBlank) -> tuple[Given, ...]:
     """Reads the cells of a blank where its name says that they stand now, or else where they were."""
     return tuple(given_in(package.shown(sheet, address)) for sheet, address in _stand(package, blank))
 
 
-def _stand(package: Package, blank: KeyBlank) -> list[tuple[str, str]]:
+def _stand(package: Package | OpenDocument, blank: KeyBlank) -> list[tuple[str, str]]:
     """Returns sheet and address of each cell of a blank, by its name. Raises ReadError where some of them are gone."""
     delivered = [cell_at(address) for address in blank.addresses]
     name = f"blank_{blank.id[1:]}"
@@ -112,31 +113,23 @@ def _stand(package: Package, blank: KeyBlank) -> list[tuple[str, str]]:
 
 
 def given_in(shown: Shown) -> Given:
-    """Returns the number that a student means: 0.5, 0,5, " 0.5 ", 50 %, a formula with its value."""
+    """Returns the number that a student means: 0.5, "0,5", "≈ 0.5 nats" (see `number_meant`), a formula with its value."""
     value, formula = shown
     if value is None or (isinstance(value, str) and not value.strip()):
         return Given(None, UNSAVED if formula is not None and value is None else "", formula)
     try:
-        return Given(_number_in(value), "", formula, isinstance(value, str))
+        number = number_meant(value) if isinstance(value, str) else parse_cell.number_in(value)
     except parse_cell.NoNumber as error:
         return Given(None, str(error), formula, True)
-
-
-def _number_in(value: object) -> float:
-    """Reads a number as `parse_cell.number_in` does; a percentage too, and a comma is always a decimal one."""
-    if not isinstance(value, str) or parse_cell.is_error(value):
-        return parse_cell.number_in(value)
-    if value.lstrip().startswith("="):
-        raise parse_cell.NoNumber(f"found the formula {quoted(value)} as text, which was never computed: type it anew")
-    if value.rstrip().endswith("%"):
-        return _number_in(value.rstrip()[:-1]) / 100
-    return parse_cell.number_in(value.replace(",", ".") if value.count(",") == 1 and "." not in value else value)
+    return Given(number, "", formula, isinstance(value, str))
 
 
 def _recalculated(
-    package: Package, blanks: list[KeyBlank], answers: dict[str, tuple[Given, ...]]
+    package: Package | OpenDocument, blanks: list[KeyBlank], answers: dict[str, tuple[Given, ...]]
 ) -> dict[str, tuple[Given, ...]]:
     """Has formulas without a saved value computed, in a process apart. Raises ReadError where they come to nothing."""
+    if isinstance(package, OpenDocument):
+        raise ReadError("its formulas were saved without values: open it in LibreOffice, and save it once more")
     archive.check_archive(package.path)
     with TemporaryDirectory() as folder:
         try:

@@ -53,6 +53,12 @@ class Variation:
         found: Level = level_of(self.numbers)
         return found
 
+    @property
+    def chooses(self) -> bool:
+        """Whether a setting varies that chooses among steps."""
+        settings = (self.level.by_dotted_key.get(key) for key in self.keys)
+        return any(setting is not None and bool(setting.words) for setting in settings)
+
     @cached_property
     def base(self) -> Blueprint:
         """The blueprint of the numbers themselves."""

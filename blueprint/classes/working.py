@@ -1,21 +1,27 @@
 """The work on one file, apart from all others: it is read, marked, and looked at for what may be flagged.
 
 Processes do it, a file at a time, so that memory is bounded by their number, and a file that ends one costs that file alone.
+The files of one submission share a bound of time, where the system has alarms.
 """
 
 import gc
+import signal
+import threading
+import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 
+from blueprint import interrupted
 from blueprint.classes.grading_policy import GradingPolicy
 from blueprint.classes.key import Key, KeyStudent
 from blueprint.classes.locked import Lying, edited, lying_in
-from blueprint.classes.marking import Course, Marking
+from blueprint.classes.marking import Answers, Course, Marking
 from blueprint.classes.marks import is_constant, marks_of
 from blueprint.classes.results import Mark
 from blueprint.classes.submission import Submission, read_submission
@@ -25,14 +31,22 @@ from blueprint.quoting import unquoted
 
 TOO_FEW = 8
 """Files below which processes of their own cost more than they save."""
+SECONDS = 120.0
+"""What the files of one submission may take together; one takes a few tenths, and at most 20 where formulas were not saved with
+their values."""
+
+
+class OutOfTime(BaseException):
+    """The time of a submission is over: no Exception, for whoever reads a file takes those for damage."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A file to be worked on, and the student whose it is if somebody has said so."""
+    """A file to be worked on, the student whose it is if somebody has said so, and which submission it is a part of."""
 
     path: Path
     assigned: str | None = None
+    submission: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,6 +58,7 @@ class Worked:
         marks: of its one owner, by blank; None where it is not marked, of which refused says why if it was not read.
         saved_by: who made it, and who saved it last. edited: blocks in which locked cells were edited.
         constants: ids of blanks with a number where a formula was asked for.
+        unreadable: for each blank with a cell of which no number could be made, which blank, and what was found there.
     """
 
     tokens: dict[str, str] = field(default_factory=dict)
@@ -53,6 +68,7 @@ class Worked:
     saved_by: tuple[str, str] = ("", "")
     edited: tuple[str, ...] = ()
     constants: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
 
 
 class Worker:
@@ -65,10 +81,20 @@ class Worker:
         self.lying: list[Lying] = lying_in(place_blocks(base, values), self.course.asked)
         self.owners = {student.token: student for student in key.students}
 
-    def work(self, job: Job) -> Worked:
+    def work_on(self, jobs: list[Job]) -> list[Worked]:
+        """Works on the files of one submission, as long as its time lasts."""
+        end, found = time.monotonic() + SECONDS, []
+        for job in jobs:
+            found.append(self.work(job, end - time.monotonic()))
+        return found
+
+    def work(self, job: Job, seconds: float = SECONDS) -> Worked:
         """Works on a file; whatever its content, a sentence comes of it."""
         try:
-            return self._work(job)
+            with alarmed(seconds):
+                return self._work(job)
+        except OutOfTime:
+            return Worked(refused=f"its submission takes more than {SECONDS:.0f} seconds to be read: ask for it again")
         except Exception as error:  # of somebody else's file; the class goes on
             return Worked(refused=f"the file cannot be marked ({type(error).__name__}: {unquoted(error)})")
 
@@ -89,6 +115,7 @@ class Worker:
             saved_by=found.saved_by,
             edited=tuple(self._edited(found, marking)),
             constants=tuple(blank.id for blank in asked if is_constant(marking, blank)),
+            unreadable=tuple(_unreadable(found.answers)),
         )
 
     def _owners(self, tokens: dict[str, str], job: Job) -> list[KeyStudent]:
@@ -101,6 +128,12 @@ class Worker:
         given = [each for answers in found.answers.values() for each in answers]
         typed_alone = any(each.text for each in given)  # text is no number to a sheet
         return edited(found.locked, self.lying, marking.carried, typed_alone)
+
+
+def _unreadable(answers: Answers) -> Iterator[str]:
+    for id, given in answers.items():
+        if problem := next((each.problem for each in given if each.number is None and each.problem), ""):
+            yield f"{id} ({problem})"
 
 
 @cache
@@ -118,8 +151,29 @@ def _begin(key: str, policy: str) -> None:
     gc.set_threshold(100_000)
 
 
-def _go(job: Job) -> Worked:
-    return _begun["worker"].work(job)
+def _go(jobs: list[Job]) -> list[Worked]:
+    return _begun["worker"].work_on(jobs)
+
+
+@contextmanager
+def alarmed(seconds: float) -> Iterator[None]:
+    """Raises OutOfTime after some seconds, at once if there are none; only the main thread of a POSIX system has alarms."""
+    if seconds <= 0:
+        raise OutOfTime
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(*given: object) -> None:
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def worked_on(
@@ -127,30 +181,45 @@ def worked_on(
 ) -> list[Worked]:
     """Works on all files, in their order. done: called after each, with 1."""
     worker = Worker(key, policy)  # here too, so that what is wrong with a key is said once
-    if len(jobs) < TOO_FEW or processes < 2:
-        return [_counted(worker.work(job), done) for job in jobs]
-    given = key.model_dump_json(), policy.model_dump_json()
+    groups = _submissions(jobs)
     found: dict[int, Worked] = {}
-    while left := [i for i in range(len(jobs)) if i not in found]:
-        for i, worked in _in_processes(left, jobs, given, 1 if found else processes):
-            found[i] = _counted(worked, done)
+    if len(jobs) < TOO_FEW or processes < 2:
+        for group in groups:
+            found |= _counted(group, worker.work_on([jobs[i] for i in group]), done)
+    given = key.model_dump_json(), policy.model_dump_json()
+    while left := [group for group in groups if group[0] not in found]:
+        for group, worked in _in_processes(left, jobs, given, 1 if found else processes):
+            found |= _counted(group, worked, done)
     return [found[i] for i in range(len(jobs))]
 
 
-def _in_processes(left: list[int], jobs: list[Job], given: tuple[str, str], most: int) -> Iterator[tuple[int, Worked]]:
-    """Yields what is done until a process dies; if there is but one, it is known which file has ended it."""
+def _submissions(jobs: list[Job]) -> list[list[int]]:
+    """Returns the numbers of the files of each submission."""
+    groups: dict[object, list[int]] = {}
+    for i, job in enumerate(jobs):
+        groups.setdefault(job.submission or i, []).append(i)
+    return [*groups.values()]
+
+
+def _in_processes(
+    left: list[list[int]], jobs: list[Job], given: tuple[str, str], most: int
+) -> Iterator[tuple[list[int], list[Worked]]]:
+    """Yields what is done until a process dies; if there is but one, it is known which submission has ended it."""
     with ProcessPoolExecutor(most, get_context("spawn"), initializer=_begin, initargs=given) as pool:
-        begun: list[tuple[int, Future[Worked]]] = [(i, pool.submit(_go, jobs[i])) for i in left]
+        with interrupted.unheard():
+            begun = [(group, pool.submit(_go, [jobs[i] for i in group])) for group in left]
         broken = []
-        for i, future in begun:
+        for group, future in begun:
             if isinstance(future.exception(), BrokenProcessPool):
-                broken.append(i)
+                broken.append(group)
             else:
-                yield i, future.result()
+                yield group, future.result()
     if broken and most == 1:
-        yield broken[0], Worked(refused="the file ended the process that read it: it asks for too much memory or time")
+        ended = Worked(refused="the file ended the process that read it: it asks for too much memory or time")
+        yield broken[0], [ended for _ in broken[0]]
 
 
-def _counted(worked: Worked, done: Callable[[int], object]) -> Worked:
-    done(1)
-    return worked
+def _counted(group: list[int], worked: list[Worked], done: Callable[[int], object]) -> dict[int, Worked]:
+    """Returns what was done by its number."""
+    done(len(group))
+    return dict(zip(group, worked, strict=True))

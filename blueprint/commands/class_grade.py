@@ -24,6 +24,7 @@ from blueprint.classes.results import Results
 from blueprint.classes.store import Store
 from blueprint.classes.times import times_in, times_of_moodle
 from blueprint.commands import console, door
+from blueprint.quoting import encodable
 from blueprint.saving import refuse_existing
 
 EXAMPLES = """\b
@@ -110,7 +111,7 @@ def graded_anew(
 ) -> Results:
     """Marks what is kept, and writes it all down."""
     chosen, overrides = read_policy(policy, key), read_overrides(folder / OVERRIDES, key)
-    said = dict(each.rpartition("=")[::2] for each in assign)
+    said = dict(encodable(each).rpartition("=")[::2] for each in assign)
     door.require("" not in said, "--assign takes FILE=STUDENT, the file as flags.csv calls it: --assign a/b.xlsx=4711")
     overrides = Overrides(overrides.marks, {**overrides.assigned, **said})
     with _bar("marking", sum(bool(each.stored) for each in kept.files)) as done:

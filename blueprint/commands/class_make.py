@@ -80,6 +80,7 @@ Exit codes: 0 made, 2 wrong use, or no good variant for some student.
 @click.option(
     "--check", is_flag=True, help="Two digits beside each blank, by which a student sees whether it is right."
 )
+@click.option("--no-equations", is_flag=True, help="Do not print the equations of blanks beside them.")
 @click.option("--teacher", is_flag=True, help=f"Write {TEACHER}, too: the workbook with every answer.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: one object on stdout.")
 @click.option(
@@ -87,7 +88,8 @@ Exit codes: 0 made, 2 wrong use, or no good variant for some student.
 )
 def make_class(
     roster: Path, output: Path, numbers: str, overrides: tuple[str, ...], blanks: int | None, blanks_file: Path | None, level: int,
-    vary: str, seed: int, assignment: str | None, match: str | None, check: bool, teacher: bool, as_json: bool, force: bool,
+    vary: str, seed: int, assignment: str | None, match: str | None, check: bool, no_equations: bool, teacher: bool, as_json: bool,
+    force: bool,
 ) -> None:  # fmt: skip
     """Make a worksheet with inputs of their own for each student of a roster, and the key by which they are marked."""
     door.require(
@@ -107,6 +109,7 @@ def make_class(
         seed,
         check,
         secret,
+        equations=not no_equations,
     )
     if before := left_behind(output):
         console.say(before, err=True)

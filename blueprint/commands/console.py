@@ -2,7 +2,7 @@
 
 import codecs
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from io import TextIOWrapper
 from pathlib import Path
 
@@ -11,6 +11,8 @@ import click
 from blueprint.book import Book
 from blueprint.quoting import page, printable
 
+MOST_ENDED = 5
+"""Quantities without a number that are named one by one."""
 PLAIN = {
     "−": "-", "·": "*", "≤": "<=", "≥": ">=", "‖": "||", "∣": "|", "√": "sqrt", "²": "^2", "…": "...", "“": '"', "”": '"',
     "↓": "down", "→": "->", "Σ": "sum", "Â": "A^", "Δ": "Delta", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "eps",
@@ -40,11 +42,34 @@ def saved(book: Book, path: Path, proof: bool, remarks: Iterable[str] = ()) -> b
     """Saves a workbook, has it proved, and says what everything in it leads to; False if not every formula was proved."""
     formulas = book.save(path)
     say(f"{printable(str(path))}: {len(book.layout.body)} sheets, {formulas:,} formulas")
-    for line in remarks:
+    for line in (*remarks, *ended(book), *failing(book)):
         say(line)
     agrees = not proof or proved(book, path)
     _tell_result(book)
     return agrees
+
+
+def ended(book: Book) -> Iterator[str]:
+    """Says of each quantity in which a computation ended that nothing needed reads it, and why it has no number."""
+    roots, values = book.values.roots, book.values
+    for block, places in [*roots.items()][:MOST_ENDED]:
+        where = book.layout.address(block, places).replace("'", "")
+        yield f"no number: {block.name} ({where}): {values.why[block]}; the result does not read it"
+    if more := len(roots) - MOST_ENDED:
+        yield from [f"no number: {more} more quantities, which the result does not read"] if more > 0 else []
+
+
+def failing(book: Book) -> Iterator[str]:
+    """Says of each of the workbook's own checks that fails what must hold, and how far off it is."""
+    values = book.values
+    for name, verdict in book.blocks.items():
+        stem = name.removesuffix(".verdict")
+        worst, allowed = book.blocks.get(f"{stem}.worst"), book.blocks.get(f"{stem}.tolerance")
+        if name == stem or worst is None or allowed is None or verdict in values.ended or values.cell(verdict) == "OK":
+            continue
+        off, near = (f"{values.cell(each):.6g}" for each in (worst, allowed))
+        where = book.layout.address(verdict, ()).replace("'", "")
+        yield f"a check fails: {worst.about.meaning}: {off} off, {near} allowed ({where}), and Start says LOOK"
 
 
 def proved(book: Book, path: Path) -> bool:

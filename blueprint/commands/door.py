@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from blueprint import interrupted
 from blueprint.quoting import sentence, unquoted
 
 DIFFERENCE, UNREADABLE, NOT_COMPARED = 1, 3, 4
@@ -19,9 +20,11 @@ TRACEBACK = "BLUEPRINT_TRACEBACK"
 """The environment variable with which a developer sees where something went wrong."""
 LONGEST = 120
 """Letters of somebody else's message that are shown."""
+WORDS = "blueprint.words"
+"""Where a context keeps the words of its command line."""
 ENDING = ("SIGTERM", "SIGHUP")
 _PASSED_ON = (
-    click.ClickException, click.exceptions.Exit, click.Abort, SystemExit, KeyboardInterrupt, GeneratorExit, BrokenPipeError,
+    click.ClickException, click.exceptions.Exit, click.Abort, SystemExit, GeneratorExit, BrokenPipeError,
 )  # fmt: skip
 
 
@@ -80,16 +83,36 @@ def need_torch(command: str) -> None:
 class Door(click.Group):
     """A group of commands of which none ends in a traceback: what nobody foresaw is one sentence, and exit code 3."""
 
-    def make_context(self, *given: Any, **more: Any) -> click.Context:
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **more: Any
+    ) -> click.Context:
         """Reads the command line; --help and --version print at once."""
-        with answering(lambda: "blueprint"):
-            return super().make_context(*given, **more)
+        words = [*args]  # click takes them out of the list
+        with answering(lambda: "blueprint"), quoting_shortly(words):
+            context = super().make_context(info_name, args, parent, **more)
+        context.meta[WORDS] = words
+        return context
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs a command."""
         _need_folder()
-        with answering(lambda: ctx.invoked_subcommand or "blueprint"), ended_by_signals():
+        answers = answering(lambda: ctx.invoked_subcommand or "blueprint")
+        with interrupted.while_working(), answers, ended_by_signals(), quoting_shortly(ctx.meta.get(WORDS, [])):
             return super().invoke(ctx)
+
+
+@contextmanager
+def quoting_shortly(words: list[str]) -> Iterator[None]:
+    """Cuts what click quotes of a command line, whose words may have any length and hold anything."""
+    try:
+        yield
+    except click.UsageError as error:
+        message = error.format_message()
+        parts = {part for word in words for part in (word, word.partition("=")[0]) if part}
+        for part in sorted(parts, key=len, reverse=True):
+            for spelled in (part, repr(part)[1:-1]):
+                message = message.replace(spelled, unquoted(part, LONGEST))
+        raise click.UsageError(sentence(message), error.ctx) from error
 
 
 @contextmanager
@@ -100,9 +123,12 @@ def answering(command: Callable[[], str]) -> Iterator[None]:
             yield
         finally:
             sys.stdout.flush()  # here, so that a full disk behind a redirection is reported
-    except _PASSED_ON:
-        raise
     except BaseException as fault:  # a panic in ironcalc's Rust is no Exception
+        if isinstance(fault, KeyboardInterrupt) or (interrupted.happened() and not isinstance(fault, SystemExit)):
+            _let_go_of_stdout()
+            raise SystemExit(interrupted.CODE) from None
+        if isinstance(fault, _PASSED_ON):
+            raise
         if foreseen := [FORESEEN[each.__name__] for each in type(fault).__mro__ if each.__name__ in FORESEEN]:
             raise foreseen[0](str(fault)) from fault
         if os.environ.get(TRACEBACK):
@@ -135,7 +161,7 @@ def explained(fault: BaseException, command: str) -> str:
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Ends a command on SIGTERM as on Ctrl-C: from within, so that what it has not finished is taken away."""
+    """Ends a command on SIGTERM, as on Ctrl-C, from within, so that what it has not finished is taken away."""
     before: dict[int, Any] = {}
     with suppress(ValueError):  # only the main thread may ask for signals
         for number in (getattr(signal, name) for name in ENDING if hasattr(signal, name)):

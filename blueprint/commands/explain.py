@@ -34,13 +34,15 @@ TOKEN = (
 )
 
 Depth = int | Literal["all"]
+MOST_DIGITS = 9
+"""Of a number of steps."""
 
 
 def _depth(context: click.Context, option: click.Parameter, value: str) -> Depth:
     """Returns the number of steps, or "all"."""
     if value == "all":
         return "all"
-    if value.isdecimal() and int(value) > 0:
+    if value.isdecimal() and len(value) <= MOST_DIGITS and int(value) > 0:
         return int(value)
     raise click.BadParameter(f"{value} is neither a number of steps, 1 or more, nor the word all")
 

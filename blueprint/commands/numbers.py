@@ -11,6 +11,7 @@ from blueprint.commands import console, door
 from blueprint.commands.own_data import Rows, of_rows, require_kind, source_in
 from blueprint.inputs import SCHEMA_FILE, Source, load, origins, read, read_as_off, schema_of, source_of, toml_of
 from blueprint.quoting import printable, table
+from blueprint.reading import content_of
 from blueprint.saving import refuse_existing, saved_whole
 
 EXAMPLES = """\b
@@ -94,8 +95,8 @@ def _source(name: str, rows: Rows) -> Source:
 
 
 def _is_workbook(name: str) -> bool:
-    with suppress(OSError, ValueError), open(name, "rb") as file:
-        return name.lower().endswith(".xlsx") or file.read(len(ZIP)) == ZIP
+    with suppress(OSError, ValueError):
+        return name.lower().endswith(".xlsx") or content_of(Path(name), len(ZIP)).startswith(ZIP)
     return name.lower().endswith(".xlsx")  # no file: a name, or a path that is refused where it is read
 
 

@@ -8,6 +8,7 @@ import click
 
 from blueprint.commands import console, door
 from blueprint.inputs import name_of
+from blueprint.quoting import unquoted
 from blueprint.saving import refuse_target
 
 EXAMPLES = """\b
@@ -31,6 +32,8 @@ Examples:
 Exit codes: 0 written; 1 written, but the library's numbers deviate, or not every formula was proved; 2 wrong use;
 3 the file cannot be read, or not be replayed.
 """
+MOST_DIGITS = 9
+"""Of the number of a row."""
 SMALLEST_TOLERANCE = 1e-6
 """Of the factor: the tolerance of float64 is 1e-9, and its numbers are rounded to 1e-16."""
 
@@ -102,12 +105,14 @@ def verify(
 
 def _rows(context: click.Context, option: click.Parameter, value: str | None) -> list[int] | None:
     """Reads `0,3` as numbers of responses."""
-    try:
-        return None if value is None else [int(each) for each in value.split(",")]
-    except ValueError:
+    if value is None:
+        return None
+    rows = [each.strip() for each in value.split(",")]
+    if not all(each.isascii() and each.isdecimal() and len(each) <= MOST_DIGITS for each in rows):
         raise click.BadParameter(
-            f"{value} is no list of rows: write numbers from 0 on with commas, such as 0,3"
-        ) from None
+            f"{unquoted(value)} is no list of rows: write numbers from 0 on with commas, such as 0,3"
+        )
+    return [int(each) for each in rows]
 
 
 @click.command("import", epilog=IMPORT_EXAMPLES)

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from itertools import groupby
 from pathlib import Path
 from typing import NoReturn
 
@@ -42,8 +41,9 @@ def verify_files(files: Sequence[Path], options: VerifyOptions, as_json: bool, e
     """Verifies files, step by step, prints what they come to, and ends with the exit code that says it."""
     folder = next((file for file in files if file.is_dir()), None)
     door.require(folder is None, f"{folder} is a folder: verify it alone, as a whole run, or name the files in it")
-    steps = groupby(sorted(files, key=_step_number), key=_step_number) if len(files) > 1 else [(None, iter(files))]
-    found = [verdict for _, paths in steps for verdict in _step(list(paths), options)]
+    found = [verdict for paths in _by_step(files) for verdict in _step(paths, options)]
+    if not any(verdict.parts for verdict in found):
+        raise door.Unreadable(next(reason for verdict in found for reason in verdict.unread.values()))
     console.say("\n\n".join(_json(verdict) if as_json else text_of_step(verdict, each) for verdict in found))
     if not all(verdict.agrees for verdict in found):
         sys.exit(door.DIFFERENCE)
@@ -52,31 +52,49 @@ def verify_files(files: Sequence[Path], options: VerifyOptions, as_json: bool, e
     sys.exit(0 if any(verdict.compared for verdict in found) else door.NOT_COMPARED)
 
 
-def _step_number(file: Path) -> int:
-    """Returns the number of a file's step, −1 where it says none that could be read."""
+def _by_step(files: Sequence[Path]) -> list[list[Path]]:
+    """Groups files by their step, in order; those that cannot be read go with the others where these are of one step."""
+    numbers = {file: _step_number(file) for file in files}
+    known = sorted({number for number in numbers.values() if number is not None})
+    groups = {number: [file for file in files if numbers[file] == number] for number in known}
+    unknown = [file for file in files if numbers[file] is None]
+    if len(known) == 1:
+        return [[*groups[known[0]], *unknown]]
+    return [*groups.values(), *([unknown] if unknown else [])]
+
+
+def _step_number(file: Path) -> int | None:
+    """Returns the number of a file's step, −1 where it says none, and None where it cannot be read."""
     try:
         return int(metadata_of(file).get("step", -1))
-    except (MinibatchError, TypeError, ValueError):
-        return -1
+    except (TypeError, ValueError, OverflowError) as error:
+        return None if isinstance(error, MinibatchError) else -1
 
 
 def _step(files: Sequence[Path], options: VerifyOptions) -> Iterator[StepVerdict]:
     """Verifies the files of one step, those of each kind together."""
     dumps, unread = read_dumps(files)
     kinds = [[dump for dump in dumps if dump.kind == kind] for kind in dict.fromkeys(dump.kind for dump in dumps)]
-    for of_kind in kinds or [[]]:
+    if not kinds:
+        yield StepVerdict(None, (), unread)
+    for of_kind in kinds:
         yield verified(of_kind, options, unread)
         unread = {}
 
 
 def verified(dumps: Sequence[Dump], options: VerifyOptions, unread: Mapping[Path, str]) -> StepVerdict:
-    """Verifies dumps of one step, with progress on stderr where they are large; refuses them if none can be computed."""
+    """Verifies dumps of one step, with progress on stderr where they are large."""
     with door.ending_in(door.Refused, MinibatchError):
         for dump in dumps[:1]:
             choose(dump, options)
             verifier_of(dump).check_device(options.device)
     with _bars(sum(dump.size for dump in dumps)) as watch:
-        found = verify_dumps(dumps, options, watch, unread)
+        return verify_dumps(dumps, options, watch, unread)
+
+
+def _all_of(dumps: Sequence[Dump], options: VerifyOptions) -> StepVerdict:
+    """Verifies dumps of one step; refuses them if none can be computed."""
+    found = verified(dumps, options, {})
     if not found.parts:
         raise door.Unreadable(next(iter(found.unread.values())))
     return found
@@ -88,13 +106,13 @@ def book_of(paths: Sequence[Path], options: VerifyOptions, view: ViewOptions, na
     A part of a larger batch is whitened as that was.
     """
     dumps = [read_dump(path) for path in paths]
-    verifier, whole = verifier_of(dumps[0]), verified(dumps, options, {})
+    verifier, whole = verifier_of(dumps[0]), _all_of(dumps, options)
     part, agrees = (step.alone(whole) if len(dumps) == 1 else _together(dumps, whole, options)), whole.agrees
     console.say(f"{text_of_step(whole)}\n" if len(dumps) > 1 else f"{part.chosen}\n\n{text_of(part.verdict)}\n")
     fitted = "; ".join(f"{name} with {line}" for name, line in part.verdict.left_open.items() if line)
     if fitted:
         console.say(f"The workbook whitens as the larger batch was, by what was fitted: {fitted}.")
-        part = step.alone(verified([verifier.whitened_alike(part.verdict)], options, {}))
+        part = step.alone(_all_of([verifier.whitened_alike(part.verdict)], options))
     with door.ending_in(door.Refused, MinibatchError):
         shown = verifier.shown(part.verdict, part.chosen, view)
     return _book(shown, name, view.gradients), agrees
@@ -107,7 +125,7 @@ def _together(dumps: Sequence[Dump], found: StepVerdict, options: VerifyOptions)
         raise door.Refused(f"{len(dumps)} files are named, of dumps that are shown one by one: import each by itself")
     with door.ending_in(door.Refused, MinibatchError):
         one = together([part.verdict.replayed.batch for part in found.parts])
-    return step.alone(verified([one], options, {}))
+    return step.alone(_all_of([one], options))
 
 
 def _book(shown: Shown, name: str, gradients: bool) -> Book:
@@ -141,6 +159,10 @@ def _bars(words: int) -> Iterator[Watch]:
 
 
 def _json(found: StepVerdict) -> str:
+    if not found.parts:
+        not_read = {str(path): reason for path, reason in found.unread.items()}
+        nothing = {"step": found.step, "agrees": None, "deviates": False, "not_read": not_read}
+        return json.dumps(nothing, ensure_ascii=False, indent=1)
     first, single = found.parts[0], len(found.parts) == 1 and not found.unread
     data = data_of(first.verdict) | {"lacking": list(found.lacking)} if single else data_of_step(found)
     data |= {"why": first.chosen.why, "differs_from_preset": list(first.chosen.differs)}

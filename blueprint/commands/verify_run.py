@@ -10,15 +10,15 @@ from typing import NamedTuple, NoReturn
 
 import click
 
+from blueprint import interrupted
 from blueprint.commands import console, door
 from blueprint.dumps import MinibatchError, dump_kinds
+from blueprint.quoting import encodable
 from blueprint.verifying import VerifyOptions, known_device
 from blueprint.verifying.runs import finding, going, on_ray, plot, processes, report, step
 from blueprint.verifying.runs.ledger import NAME, NOT_VERIFIED, Ledger
 from blueprint.verifying.runs.summary import Summary, csv_of, summary_of
 from blueprint.verifying.settings import check_options
-
-INTERRUPTED = 130
 
 
 class RunOptions(NamedTuple):
@@ -93,7 +93,7 @@ def _gone_through(found: finding.Found, settings: VerifyOptions, options: RunOpt
             "command goes on from there.",
             err=True,
         )
-        sys.exit(INTERRUPTED)
+        sys.exit(interrupted.CODE)
     if ledger.failed:
         console.say(
             f"Note: the ledger {ledger.path} could not be written to its end ({ledger.failed}): not all is noted there.",
@@ -137,7 +137,7 @@ def _json(found: finding.Found, summary: Summary, notes: list[str]) -> str:
 def _write(summary: Summary, options: RunOptions) -> None:
     try:
         if options.csv:
-            options.csv.write_text(csv_of(summary), encoding="utf-8", newline="")
+            options.csv.write_text(encodable(csv_of(summary)), encoding="utf-8", newline="")
         if options.plot:
             plot.draw(summary, options.plot)
     except OSError as error:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 CHECK_EXAMPLES = """\b
 Examples:
   blueprint check rlhf_ppo.xlsx
+  blueprint check rlhf_ppo.xlsx --all
   blueprint check *.xlsx --device cuda --dtype float32 --json
 \b
 Exit codes: 0 all agree, 1 a difference, 2 wrong use, 3 a file cannot be read.
@@ -49,9 +50,10 @@ Exit codes: 0 alike, 1 a difference, 2 wrong use, 3 a file cannot be read.
 )
 @click.option("--dtype", default="float64", show_default=True, help="float64, or float32 with IEEE products.")
 @click.option("--reveal", is_flag=True, help="Of a worksheet: the right number, too, where a blank is filled in wrong.")
+@click.option("--all", "everything", is_flag=True, help="A line for every quantity, too, not only for what deviates.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object.")
-def check(paths: tuple[Path, ...], device: str, dtype: str, reveal: bool, as_json: bool) -> None:
-    """Hold workbooks against torch, cell by cell.
+def check(paths: tuple[Path, ...], device: str, dtype: str, reveal: bool, everything: bool, as_json: bool) -> None:
+    """Hold workbooks against torch, cell by cell: a line for each file, and whatever deviates.
 
     The inputs are read from each file, edited or not; everything else is computed again from the papers' mathematics, in
     code that shares nothing with the workbook's, and compared with every number in the sheets. A blank of a worksheet that is
@@ -63,7 +65,7 @@ def check(paths: tuple[Path, ...], device: str, dtype: str, reveal: bool, as_jso
     files, refused = _read(paths)
     outcome = held_against_torch(files, device, dtype, reveal) if files else None
     if outcome:
-        console.say(_json(outcome) if as_json else _text(outcome))
+        console.say(_json(outcome) if as_json else _text(outcome, everything))
     for message in refused:
         console.say(f"Error: {sentence(message)}", err=True)
     if refused:
@@ -83,12 +85,12 @@ def _read(paths: tuple[Path, ...]) -> tuple[list[Checked], list[str]]:
     return files, refused
 
 
-def _text(outcome: "Outcome") -> str:
-    """Prints a table for one file, a line per file for many; then what deviates, and how it was computed."""
+def _text(outcome: "Outcome", everything: bool) -> str:
+    """Prints a line for each file, then what deviates; with everything also the quantities of each, and how it was done."""
     verdicts, record = outcome
-    parts = [quantities(verdicts[0]), ""] if len(verdicts) == 1 else []
-    parts += [*map(line_of, verdicts), *filter(None, map(findings, verdicts))]
-    return "\n".join([*parts, f"torch {record.torch}, {record.dtype} on {record.device}"])
+    tables = [part for each in verdicts for part in (quantities(each), "")] if everything else []
+    parts = [*tables, *map(line_of, verdicts), *filter(None, map(findings, verdicts))]
+    return "\n".join([*parts, f"torch {record.torch}, {record.dtype} on {record.device}"] if everything else parts)
 
 
 def _json(outcome: "Outcome") -> str:

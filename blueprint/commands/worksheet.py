@@ -41,6 +41,7 @@ FILE = click.Path(path_type=Path)
 )  # fmt: skip
 @click.option("--seed", default="", metavar="TEXT", help="Another seed chooses other blanks.")
 @click.option("--check", is_flag=True, help="Two digits beside each blank, by which a student checks a number.")
+@click.option("--no-equations", is_flag=True, help="Do not print the equations of blanks beside them.")
 @click.option("-o", "--output", type=FILE, metavar="FILE", help="The worksheet  [default: worksheet.xlsx]")
 @click.option("--answers", type=FILE, metavar="FILE", help="The whole workbook with the answers in its blanks, too.")
 @click.option(
@@ -99,10 +100,11 @@ class Files(NamedTuple):
 def _made(numbers: str, overrides: tuple[str, ...], more: dict[str, Any]) -> Worksheet:
     """Makes the worksheet that the options ask for."""
     blanks, path = more.pop("blanks"), more.pop("blanks_file")
-    level, check, seed = (more.pop(name) for name in ("level", "check", "seed"))
+    level, check, seed, bare = (more.pop(name) for name in ("level", "check", "seed", "no_equations"))
     door.require(blanks is None or path is None, "--blanks and --blanks-file both say which blanks: leave one out")
     loaded = options.chosen(numbers, overrides, more).numbers
-    return worksheet(blueprint_of(loaded), asked_from(path) if path else blanks, int(level), check, seed)
+    asked = asked_from(path) if path else blanks
+    return worksheet(blueprint_of(loaded), asked, int(level), check, seed, equations=not bare)
 
 
 def _refuse(files: Files, force: bool) -> None:

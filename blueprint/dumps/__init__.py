@@ -12,6 +12,7 @@ from blueprint.dumps.metadata import (
     Place,
     Share,
     forward_option,
+    number_said,
     run_fields,
     whole_number,
 )
@@ -31,7 +32,7 @@ from blueprint.dumps.read import (
     read_minibatch,
 )
 from blueprint.dumps.recognise import METADATA, Recognised, names_in_metadata, recognise
-from blueprint.dumps.sides import SIDES, check_even, halves, pairs_in
+from blueprint.dumps.sides import SIDES, check_axes, check_even, halves, pairs_in, true_or_false
 from blueprint.dumps.step_files import in_order, joined, key_of, missing_in, rows_twice, unsaid
 from blueprint.dumps.together import together, whole_of
 
@@ -60,6 +61,7 @@ __all__ = [
     "Recognised",
     "Share",
     "catalogue_of",
+    "check_axes",
     "check_even",
     "dump_kinds",
     "forward_option",
@@ -78,6 +80,7 @@ __all__ = [
     "names_in_metadata",
     "naming",
     "not_understood",
+    "number_said",
     "open_raw",
     "pairs_in",
     "read_dump",
@@ -89,6 +92,7 @@ __all__ = [
     "run_fields",
     "save",
     "together",
+    "true_or_false",
     "unsaid",
     "whole_number",
     "whole_of",

@@ -49,6 +49,18 @@ class Dump:
 
     kind: ClassVar[str]
     """The kind of workbook that is made of it."""
+    counted: ClassVar[str] = "tokens"
+    """What a loss is a mean of."""
+
+    @property
+    def mask(self) -> Array:
+        """1 where a loss counts."""
+        raise NotImplementedError
+
+    @property
+    def many(self) -> int:
+        """How many tokens, or steps, it has."""
+        return int(self.mask.sum())
 
     @property
     def size(self) -> int:

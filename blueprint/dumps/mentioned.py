@@ -10,6 +10,8 @@ from blueprint.inputs.setting import OFF, Setting, dotted, says_off
 from blueprint.quoting import unquoted
 from blueprint.workbooks.common.conventions.data import LIVE
 
+LARGEST = 1e308
+"""Whole numbers beyond it are no float."""
 _NUMBERS_FILE_WORDS = {"true": "on", "false": "off", "none": "off"}
 """What may stand for a key of a numbers file."""
 
@@ -196,4 +198,4 @@ def _text(value: Any) -> str:
     """Returns a value as the table has it: true, false, none, a word, or a number."""
     if value is None or isinstance(value, bool):
         return str(value).lower()
-    return f"{value:g}" if isinstance(value, int | float) else str(value)
+    return f"{value:g}" if isinstance(value, int | float) and abs(value) < LARGEST else str(value)

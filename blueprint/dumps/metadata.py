@@ -89,6 +89,17 @@ def whole_number(found: Any, key: str, least: int | None = None) -> int:
     return int(number)
 
 
+def number_said(found: Any, key: str) -> float:
+    """Returns a number; the metadata of some formats are texts. Raises MinibatchError for anything else."""
+    try:
+        number = float(found) if isinstance(found, int | float | str) and not isinstance(found, bool) else None
+    except (ValueError, OverflowError):
+        number = None
+    require(number is not None, f"{key}: found {unquoted(str(found))}, expected a number.")
+    assert number is not None
+    return number
+
+
 def run_fields(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the fields of any `Dump` that say which version wrote it, and at which step and place.
 

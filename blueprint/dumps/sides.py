@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
-from blueprint.dumps.formats import Array, require
+import numpy as np
+
+from blueprint.dumps.formats import Array, MinibatchError, require
 
 SIDES = ("chosen", "rejected")
 
@@ -40,4 +42,29 @@ def check_even(found: Mapping[str, Array], names: Mapping[str, str]) -> None:
         require(
             count == counts[first],
             f"{names.get(name, name)} has {count} pairs and {names.get(first, first)} {counts[first]}; they need the same.",
+        )
+
+
+def true_or_false(array: Array, called: str) -> Array:
+    """Returns a mask as true and false; behind the end of a list stands NaN. Raises MinibatchError for another number."""
+    odd = (array != 0) & (array != 1) & (array == array)
+    if odd.any():
+        row, column = np.argwhere(odd)[0].tolist()
+        raise MinibatchError(f"{called}: found {array[row, column]} in row {row}, column {column}; a mask is 0 or 1.")
+    return np.asarray(array == 1)
+
+
+def check_axes(found: Mapping[str, Array], names: Mapping[str, str], of_tokens: Iterable[str]) -> None:
+    """Refuses what is neither a number for each pair nor, of the names of tokens, a row for each response.
+
+    Raises MinibatchError, too, for numbers that are true and false.
+    """
+    wide = set(of_tokens)
+    for name, array in found.items():
+        what, called = name.partition(".")[2], names.get(name, name)
+        axes = 2 if what in wide else 1
+        expected = "rows of responses, columns of tokens" if axes == 2 else "a number for each pair"
+        require(array.ndim == axes, f"{called}: found {array.ndim} axes, expected {axes}: {expected}.")
+        require(
+            array.dtype.kind != "b" or what in ("mask", "text"), f"{called}: found true and false, expected numbers."
         )

@@ -32,7 +32,7 @@ def explain(book: Book, what: Block | str, depth: int | None, members: Mapping[s
         cell = Cell(block, places_named(block, members, book.blueprint.names, book.values))
     first = origin(cell, book.values)
     source, repeats = first.block.about.source, f"{cell.block.name} repeats {first.block.name}"
-    head = [_column(first, book), source and f"source: {source}", *followed, book.doubts(cell)]
+    head = [_column(first, book), source and f"source: {source}", *followed, book.ended(cell), book.doubts(cell)]
     return explanation(first, book, depth, tuple(filter(None, [*head, repeats * (first.block is not cell.block)])))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from blueprint.language import escaped, latex_equation, latex_explained, latex_symbol, printed
+from blueprint.language import Ended, escaped, latex_equation, latex_explained, latex_symbol, printed
 
 if TYPE_CHECKING:
     from blueprint.explaining.tree import Explanation, Span
@@ -138,8 +138,9 @@ def _member(found: re.Match[str]) -> str:
 def to_dict(top: Explanation) -> dict[str, Any]:
     """Returns {"top": key, "cells": {key: facts}}: every cell once, by its address, the nearest to the top first.
 
-    `reads` lists the keys of what a cell's equation reads, in its order; `complete` is false where the depth was
-    reached. A blank value is None. `said` stands only where a file shows another value, `blank` only in a worksheet.
+    `reads` lists the keys of what a cell's equation reads, in its order; `complete` is false where the depth was reached. A
+    blank value is None; one that ended is the error that a spreadsheet shows. `said` stands only where a file shows another
+    value, `blank` only in a worksheet.
     """
     return {
         "top": _key(top),
@@ -154,7 +155,8 @@ def _key(cell: Explanation) -> str:
 
 def _facts(cell: Explanation) -> dict[str, Any]:
     facts = {field: getattr(cell, field) for field in FIELDS}
-    facts |= {"at": dict(cell.at), "value": None if cell.value != cell.value else cell.value}
+    value = cell.value.error if isinstance(cell.value, Ended) else None if cell.value != cell.value else cell.value
+    facts |= {"at": dict(cell.at), "value": value}
     shown = {} if cell.said is None else {"said": cell.said}
     blank = {"blank": cell.blank} if cell.blank else {}
     return facts | shown | blank | {"complete": not cell.more, "reads": list(dict.fromkeys(map(_key, cell.reads)))}

@@ -4,7 +4,7 @@ from blueprint.inputs.catalogue import DEFAULT, Catalogue, Preset, catalogue, da
 from blueprint.inputs.errors import NumbersError, counted, name_of, nearest, refusal, shown, suggestion
 from blueprint.inputs.level import Draft, Level, Values
 from blueprint.inputs.load import given, load, origins, read_as_off
-from blueprint.inputs.numbers import LONGEST, ROWS, Array, Numbers, Part, Settings
+from blueprint.inputs.numbers import LONGEST, ROWS, Array, Numbers, Part, Settings, check_one_more
 from blueprint.inputs.read import Source, names, read, source_of, tables_of
 from blueprint.inputs.setting import OFF, STORED_OFF, Setting, dotted, in_groups, says_off, shown_value
 from blueprint.inputs.words import check_known, check_vocabulary
@@ -31,6 +31,7 @@ __all__ = [
     "Values",
     "catalogue",
     "check_known",
+    "check_one_more",
     "check_vocabulary",
     "counted",
     "data_in",

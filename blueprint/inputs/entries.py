@@ -79,6 +79,7 @@ Seed = Annotated[
 Positive = Annotated[
     Whole,
     must_be("a whole number of at least 1", lambda number: number >= 1),
+    must_be("a whole number of at most 15 digits, all that a cell holds", lambda number: number < 10**15),
     WithJsonSchema({"type": "integer", "minimum": 1}),
 ]
 Draw = Annotated[
@@ -121,6 +122,11 @@ FEW = 4
 """So many numbers are named one by one."""
 
 
+def named_one_by_one(setting: Setting) -> bool:
+    """Tell whether a setting has so few whole numbers that each of them is named."""
+    return setting.whole and setting.high - setting.low < FEW
+
+
 def of_setting(setting: Setting) -> Any:
     """Return the kind of values that a setting may have; a limit may be off."""
     if setting.words:
@@ -130,7 +136,7 @@ def of_setting(setting: Setting) -> Any:
         allowed = range(int(setting.low), int(setting.high) + 1)
         said = (
             " or ".join(map(str, allowed))
-            if len(allowed) <= FEW
+            if named_one_by_one(setting)
             else f"a whole number from {allowed[0]} to {allowed[-1]}"
         )
         return Annotated[Number, must_be(said, lambda number: number in allowed)]

@@ -47,7 +47,7 @@ class Draft(NamedTuple):
 
     def fitted(self) -> Values:
         """Return the parts as arrays and tuples. Raises NumbersError where their shapes do not belong together."""
-        return fitted(self.level.parts, self.parts, self.level.limits, self.level.ragged)
+        return fitted(self.level.parts, self.parts, self.level.limits, self.level.ragged, self.level.why)
 
     def numbers(self, parts: Values) -> Numbers:
         """Return numbers that consist of settings and parts."""
@@ -67,6 +67,7 @@ class Level:
         accepts: the settings as a file is checked, where `make` refuses some of them in words of its own.
         presets: what libraries do.
         limits: the least and the most of what an axis counts. ragged: axes whose size differs from row to row.
+        why: by axis, what is to be known of its size, where it is not what one would expect.
         make: makes the numbers of a checked file; it completes what is left out, and refuses what does not belong together.
         values: what numbers hold, by key, settings apart.
         defaults: the settings that are in use where no preset is chosen.
@@ -86,6 +87,7 @@ class Level:
     presets: Callable[[], Catalogue] | None = None
     limits: Limits = field(default_factory=dict)
     ragged: Collection[str] = ()
+    why: Mapping[str, str] = field(default_factory=dict)
     make: Callable[[Draft], Numbers] = lambda draft: draft.numbers(draft.fitted())
     values: Callable[[Any], Values] = lambda numbers: dict(numbers.parts)
     defaults: Mapping[str, Setting] | None = None

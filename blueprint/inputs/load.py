@@ -8,7 +8,7 @@ from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from pydantic import ValidationError
@@ -143,7 +143,8 @@ def given(numbers: Numbers) -> Values:
     found = {"level": numbers.level, "title": numbers.title, "about": numbers.about} | level.values(numbers)
     found |= {"gradients": "on"} if numbers.gradients else {}
     found |= {level.dotted(key): value for key, value in numbers.ppo.items()}
-    plain = {key: each.tolist() if isinstance(each, np.ndarray) else each for key, each in found.items()}
+    whole = {part.key for part in level.parts if get_args(part.entry)[:1] == (int,)}
+    plain = {key: _written(each, key in whole) for key, each in found.items()}
     return {key: plain[key] for key in level.keys if key in plain}
 
 
@@ -156,6 +157,13 @@ def _built_in_name(numbers: Numbers) -> str:
 @cache
 def _built_in(name: str) -> Values:
     return given(_made(read(name), ()))
+
+
+def _written(value: Any, whole: bool) -> Any:
+    """Return a value as a file has it; whole: its numbers are whole ones, which arrays hold as 2.0."""
+    if isinstance(value, np.ndarray):
+        return (value.astype(int) if whole and np.all(value == np.trunc(value)) else value).tolist()
+    return "off" if isinstance(value, float) and value == OFF else value
 
 
 def assumed(numbers: Numbers) -> Settings:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,12 +93,16 @@ class Numbers:
 
 
 def fitted(
-    parts: Iterable[Part], given: Mapping[str, Any], limits: Limits, ragged: Collection[str] = ()
+    parts: Iterable[Part],
+    given: Mapping[str, Any],
+    limits: Limits,
+    ragged: Collection[str] = (),
+    why: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """Return what is given as arrays of numbers, and as tuples of words and of rows of different lengths.
 
     The first part that has an axis fixes its size. limits: the least and the most of an axis. ragged: axes whose size
-    differs from row to row.
+    differs from row to row. why: by axis, what a refusal says of its size besides.
 
     Raises:
         NumbersError: if a part has more or fewer entries than the first one of its axis, or these are too many.
@@ -115,7 +120,8 @@ def fitted(
         size, source = sizes.setdefault(which, (found, part.key))
         if found != size:
             noun = part.noun if len(at) == len(part.axes) - 1 else "list" if at else "row"
-            raise refusal(where, counted(found, noun), f"{size}, one per {axis}, as {source} has")
+            because = f"; {why[axis]}" if axis in why else ""
+            raise refusal(where, counted(found, noun), f"{size}, one per {axis}, as {source} has{because}")
         for number, each in enumerate(value):
             check(part, each, (*at, number))
 
@@ -123,6 +129,15 @@ def fitted(
     for part in there:
         check(part, given[part.key])
     return {part.key: _frozen(part, given[part.key], ragged) for part in there}
+
+
+def check_one_more(parts: Mapping[str, Any], longer: str, shorter: str, why: str) -> None:
+    """Check that each row of one part has an entry more than those of another. Raises NumbersError, which says why."""
+    found, expected = len(parts[longer][0]), 1 + len(parts[shorter][0])
+    if found != expected:
+        raise refusal(
+            f"{longer}, row 1", f"{found} tokens", f"{expected}, one more than {shorter} has positions; {why}"
+        )
 
 
 def _frozen(part: Part, value: Any, ragged: Collection[str]) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 from blueprint.inputs.errors import NumbersError, name_of, nearest, shown, suggestion
 from blueprint.quoting import printable, unquoted
+from blueprint.reading import content_of
 from blueprint.workbooks.registry import built_in_file, kinds
 
 _LOOKED_AT = 2000
@@ -51,8 +52,18 @@ def read(source: str | PathLike[str]) -> Source:
 
 
 def source_of(text: str, path: Path) -> Source:
-    """Read the tables of a text that was made of another kind of file, such as a workbook."""
-    return Source(name_of(path), False, tomllib.loads(text), printable(path.name))
+    """Read the tables of a text that stands in another kind of file, such as a workbook or the key of a class.
+
+    Raises:
+        NumbersError: if it is not TOML.
+    """
+    try:
+        tables = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise NumbersError(
+            f"the numbers in {printable(path.name)} are not TOML ({unquoted(error, 120)}): write it anew."
+        ) from None
+    return Source(name_of(path), False, tables, printable(path.name))
 
 
 def tables_of(tables: Mapping[str, Any]) -> Source:
@@ -94,7 +105,7 @@ def _parsed(path: Path, label: str) -> dict[str, Any]:
         NumbersError: with where and why it is none, and what to do.
     """
     try:
-        data = path.read_bytes()
+        data = content_of(path)
     except (OSError, ValueError) as error:  # ValueError: a path with a zero byte in it
         reason = error.strerror if isinstance(error, OSError) else error
         raise NumbersError(f"{label}: {_UNREADABLE.get(type(error), f'the file cannot be read ({reason})')}.") from None

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from textwrap import wrap
 from typing import Any
 
+from blueprint.inputs.entries import named_one_by_one
 from blueprint.inputs.load import assumed, given, level_named
 from blueprint.inputs.numbers import Numbers
 from blueprint.inputs.setting import OFF, Setting
@@ -86,9 +87,12 @@ def _setting(setting: Setting) -> Node:
     """Describe what may stand for a setting; a word's symbol says nothing that a file needs."""
     symbol = "" if setting.words else f"{setting.symbol}: "
     node: Node = {"description": f"{symbol}{setting.meaning}"} if setting.meaning else {}
-    if setting.words or setting.whole:
+    if setting.words or named_one_by_one(setting):
         allowed = list(setting.words or range(int(setting.low), int(setting.high) + 1))
         return node | {"enum": allowed, "default": setting.value}
+    if setting.whole:
+        low, high = int(setting.low), int(setting.high)
+        return node | {"type": "integer", "minimum": low, "maximum": high, "default": setting.value}
     number: Node = {"type": "number", "minimum": setting.low, "maximum": setting.largest}
     values = {"anyOf": [number, {"const": "off"}]} if setting.limit else number
     return node | values | {"default": "off" if setting.value == OFF else setting.value}
@@ -178,6 +182,8 @@ def _allowed(node: Node) -> str:
             return f"{', '.join(map(str, others))}{' or ' if others else ''}{last}"
         case {"anyOf": [{"minimum": low, "maximum": _}, {"const": "off"}]}:
             return f'{low:g} or more, or "off"'
+        case {"type": "integer", "minimum": low, "maximum": high}:
+            return f"a whole number from {low} to {high}"
         case {"minimum": low, "maximum": high}:
             return f"{low:.10g} to {high:.10g}"
         case {"minimum": low}:

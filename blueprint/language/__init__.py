@@ -28,11 +28,11 @@ from blueprint.language.functions import (
     tanh,
     where,
 )  # fmt: skip
-from blueprint.language.lost import NoNumber
+from blueprint.language.lost import BEYOND, NoNumber
 from blueprint.language.making import again, block, link, transposed, typed
 from blueprint.language.nodes import Arithmetic, Constant, Count, Expr, Find, Index, Lookup, Op, Operand, Reduce, Ref
 from blueprint.language.schedule import Loop, Step, components, in_order, needs, schedule
-from blueprint.language.spelling.excel import EXCEL, excel, spell_formula
+from blueprint.language.spelling.excel import EXCEL, excel, picked, spell_formula
 from blueprint.language.spelling.latex import escaped, latex_equation, latex_equations, latex_explained, latex_symbol
 from blueprint.language.spelling.numbers import explained, printed
 from blueprint.language.spelling.text import (
@@ -48,7 +48,7 @@ from blueprint.language.spelling.text import (
     text,
 )
 from blueprint.language.trees import OFF_WORD, at_member, rebuilt, reindexed, walk
-from blueprint.language.values import Array, Held, Values
+from blueprint.language.values import Array, Ended, Held, Values
 from blueprint.language.vectorise import NUMPY
 
 # Printing is taught to the nodes here, so that they need not know their renderers.
@@ -56,14 +56,14 @@ Expr.__str__ = text  # type: ignore[method-assign,assignment]
 Block.__str__ = equations  # type: ignore[method-assign,assignment]
 
 __all__ = [
-    "ANYTHING", "ATOM", "EXCEL", "NUMPY", "OFF_WORD", "TEXT", "About", "Arithmetic", "Array", "Axis", "Block", "Cell",
-    "Computation", "Constant", "Count", "Definition", "Edge", "Expr", "Find", "Held", "Index", "Lookup", "Loop", "Max",
+    "ANYTHING", "ATOM", "BEYOND", "EXCEL", "NUMPY", "OFF_WORD", "TEXT", "About", "Arithmetic", "Array", "Axis", "Block", "Cell",
+    "Computation", "Constant", "Count", "Definition", "Edge", "Ended", "Expr", "Find", "Held", "Index", "Lookup", "Loop", "Max",
     "Members", "NoNumber",
     "NotationError", "Op", "Operand", "Position", "Read", "Reduce", "Ref", "Rule", "Spelled", "Step", "Sum", "Values",
     "again", "at_member", "at_most", "block", "chain", "changes", "choose", "components", "compute", "constant",
     "equal", "equation", "equations", "escaped", "excel", "exp", "explained", "fill", "filled", "filled_by", "find", "in_order",
     "is_off", "join", "latex_equation", "latex_equations", "latex_explained", "latex_symbol", "less", "link", "log",
-    "match", "maximum", "minimum", "needs", "number", "origin", "places_of", "printed", "reads", "rebuilt", "reference",
+    "match", "maximum", "minimum", "needs", "number", "origin", "picked", "places_of", "printed", "reads", "rebuilt", "reference",
     "reindexed", "require", "rounded", "schedule", "size", "spell", "spell_formula", "sqrt", "tanh", "text", "transposed", "typed",
     "walk", "where",
 ]  # fmt: skip

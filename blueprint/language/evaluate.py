@@ -1,6 +1,7 @@
 """Evaluation: the numbers of every block, from the typed ones, in numpy float64."""
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from copy import copy
 from types import MappingProxyType
 
@@ -9,9 +10,9 @@ import numpy as np
 from blueprint.language import cells, trees, vectorise
 from blueprint.language.axes import Axis, Edge, NotationError, require
 from blueprint.language.blocks import Block, Definition
-from blueprint.language.lost import no_number
+from blueprint.language.lost import ending, no_number
 from blueprint.language.schedule import Loop, Step, in_order, read_by, schedule
-from blueprint.language.values import Array, At, Held, Values, Where
+from blueprint.language.values import Array, At, Ended, Held, Values, Where
 
 
 def compute(
@@ -20,6 +21,7 @@ def compute(
     typed: Mapping[Block, object],
     beyond: bool = False,
     held: Held = MappingProxyType({}),
+    needed: AbstractSet[Block] | None = None,
 ) -> Values:
     """Computes every block.
 
@@ -28,10 +30,12 @@ def compute(
     beyond: whether results may be infinite or no number, as a library's are on the same inputs.
     held: numbers that stand in computed cells whatever their equations say (`Values.own` keeps what these came to), by
     0-based places; everything that reads such a cell goes on with its number.
+    needed: the blocks that must have numbers, and so all that they read, by the branches that are taken; None: all. What ends
+    elsewhere is kept as `Values.ended`.
     Raises NotationError for a missing or misshapen input and a cell that needs itself, and NoNumber (without `beyond`) for
-    the first result that is no number.
+    the first needed result that is no number.
     """
-    return Computation(blocks, sizes, beyond).values(typed, held)
+    return Computation(blocks, sizes, beyond).values(typed, held, needed)
 
 
 class Computation:
@@ -45,16 +49,22 @@ class Computation:
         self._values = Values(sizes, beyond)
         self._compiled: _Compiled = {}
 
-    def values(self, typed: Mapping[Block, object], held: Held = MappingProxyType({})) -> Values:
+    def values(
+        self,
+        typed: Mapping[Block, object],
+        held: Held = MappingProxyType({}),
+        needed: AbstractSet[Block] | None = None,
+    ) -> Values:
         """Computes every block, as `compute` does, and raises what it raises."""
         values = self._values
         values.arrays, values.held, values.own = {}, {}, {}
+        values.ended, values.why, values.roots = {}, {}, {}
         values.hold(held)
         for block in self._typed:
             values.fill(block, typed)
         fill(self._steps, values, self._compiled)
         for block in () if values.beyond else in_order(self._steps):
-            _check_finite(block, values)
+            _check_finite(block, values, needed is None or block in needed)
         return copy(values)  # what is compiled goes on to read from `values`, whose arrays will be others
 
 
@@ -110,16 +120,36 @@ def _check_listed(blocks: list[Block]) -> None:
             require(read in known, f"{block.name} reads {read.name}, which stands nowhere: put it on a sheet")
 
 
-def _check_finite(block: Block, values: Values) -> None:
-    """Raises NoNumber for the first cell that is no finite number, and NotationError for one without an equation."""
+def _check_finite(block: Block, values: Values, needed: bool) -> None:
+    """Raises NoNumber for the first cell that is no finite number and may not end, NotationError for one without an equation."""
     broken = _broken(block, values.arrays[block])
-    for at in broken:
-        places = tuple(int(i) - values.before(block, axis) for i, axis in zip(at, block.axes, strict=True))
-        if cells.filled_by(block, places, values) is not None:
-            raise no_number(block, places, values)
-    if len(broken) and len(_broken(block, values[block])):
+    ended = [
+        places
+        for places in (_places(block, at, values) for at in broken)
+        if cells.filled_by(block, places, values) is not None
+    ]
+    if ended and (needed or not _may_end(block, ended, values)):
+        raise no_number(block, ended[0], values)
+    if len(broken) and not ended and len(_broken(block, values[block])):
         written = " and ".join(f"[{', '.join(map(str, d.target))}]" for d in block.definitions)
         raise NotationError(f"{block.name} has cells without an equation: only {written} is written")
+
+
+def _places(block: Block, at: Array, values: Values) -> tuple[int, ...]:
+    """Returns the 0-based places of a cell, by its index in the block's array."""
+    return tuple(int(i) - values.before(block, axis) for i, axis in zip(at, block.axes, strict=True))
+
+
+def _may_end(block: Block, ended: list[tuple[int, ...]], values: Values) -> bool:
+    """Notes that a block has cells that ended, with the reason of the first; False where a spreadsheet shows no error."""
+    found = ending(block, ended[0], values)
+    if found.error:
+        values.ended[block] = dict.fromkeys(ended, Ended(found.error))
+        own = found.cell.block is block
+        values.why[block] = found.reason if own else f"{found.cell.block.symbol} has none, {found.reason}"
+        if own:
+            values.roots[block] = ended[0]
+    return bool(found.error)
 
 
 def _broken(block: Block, array: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -22,6 +22,8 @@ REASONS = {
     "choose": "there is no alternative {}",
 }
 """What to say of the operation at which a computation ends; the result of any other one is too large."""
+DIVIDED, BEYOND = "#DIV/0!", "#NUM!"
+"""What a spreadsheet shows where a computation ends: a quotient by 0, and what has no number or one that is too large."""
 
 
 class NoNumber(NotationError):
@@ -50,8 +52,27 @@ class NoNumber(NotationError):
         return f"{axis.letter} = {place + axis.start}" if inside else f"{axis.letter}: the {end}"
 
 
+class Ending(NamedTuple):
+    """Where and why a computation ended.
+
+    cell: the one at which it did. reason: the step that fails there. equation: the cell's, and with the numbers put in.
+    error: what a spreadsheet shows there; "" where it would show a number, as of an empty cell, or one looked up.
+    """
+
+    cell: cells.Cell
+    reason: str
+    equation: str
+    error: str
+
+
 def no_number(block: Block, places: tuple[int, ...], values: Values) -> NoNumber:
     """Returns the exception that says why a computed cell, given by 0-based places, has no number, and where that began."""
+    found = ending(block, places, values)
+    return NoNumber(*found.cell, found.reason, found.equation, values)
+
+
+def ending(block: Block, places: tuple[int, ...], values: Values) -> Ending:
+    """Finds where the computation ended on which a cell without a number hangs, given by 0-based places."""
     before: cells.Cell | None = cells.Cell(block, places)
     while before:
         cell, filled = before, cells.filled_by(*before, values)
@@ -63,7 +84,8 @@ def no_number(block: Block, places: tuple[int, ...], values: Values) -> NoNumber
         isinstance(node, Find) or (isinstance(node, Ref) and trees.lookups_in(node)) for node in trees.walk(expr)
     ):
         equation += f" = {with_numbers(expr, members, values)}"  # what leads nowhere has no numbers to put in
-    return NoNumber(*cell, _reason(expr, members, values), equation, values)
+    reason, error = _reason(expr, members, values)
+    return Ending(cell, reason, equation, error)
 
 
 def _lost_in(expr: Expr, members: cells.Members, values: Values) -> Iterator[cells.Cell]:
@@ -84,21 +106,23 @@ def _lost_in(expr: Expr, members: cells.Members, values: Values) -> Iterator[cel
                 yield cell
 
 
-def _reason(expr: Expr, members: cells.Members, values: Values) -> str:
-    """Says at which step the number is lost, looking into what is read before looking at what is done with it."""
+def _reason(expr: Expr, members: cells.Members, values: Values) -> tuple[str, str]:
+    """Says at which step the number is lost, looking into what is read before looking at what is done with it; and the error."""
     for each in () if isinstance(expr, Ref | Reduce | Find) else _operands(expr, members, values):
         if _lost(cells.value_of(each, members, values)):
             return _reason(each, members, values)
     match expr:
         case Op(name, args) if name in REASONS:
-            return REASONS[name].format(*(printed(cells.value_of(arg, members, values)) for arg in args))
+            numbers = [cells.value_of(arg, members, values) for arg in args]
+            error = "" if name == "choose" else DIVIDED if name == "div" and numbers[1] == 0 else BEYOND
+            return REASONS[name].format(*map(printed, numbers)), error
         case Ref(block) if trees.lookups_in(expr):
-            return f"“{expr}” looks up a member that {block.name} does not have"
+            return f"“{expr}” looks up a member that {block.name} does not have", ""
         case Ref(block):
-            return f"a cell of {block.name} is empty"
+            return f"a cell of {block.name} is empty", ""
         case Find():
-            return f"“{expr}” finds nothing"
-    return f"“{expr}” is {LARGEST}"
+            return f"“{expr}” finds nothing", ""
+    return f"“{expr}” is {LARGEST}", BEYOND
 
 
 def _operands(expr: Expr, members: cells.Members, values: Values) -> tuple[Expr, ...]:

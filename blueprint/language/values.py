@@ -1,8 +1,8 @@
 """Values: the numbers of every block, one array each, with room for the edge cells that the block has."""
 
 from collections.abc import Container, Mapping
-from math import inf
-from typing import Any, NamedTuple
+from math import inf, nan
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,21 @@ Array = npt.NDArray[Any]
 At = Mapping[Axis, int]
 Held = Mapping[Block, Mapping[tuple[int, ...], float]]
 """Numbers that stand in computed cells whatever their equations say, by block and 0-based places."""
+
+
+class Ended(float):
+    """No number (NaN): what a cell holds whose computation ended, though nothing that is needed reads it.
+
+    error: what a spreadsheet shows there, such as `#NUM!`.
+    """
+
+    def __new__(cls, error: str) -> Self:
+        """Makes NaN that knows its error."""
+        made = super().__new__(cls, nan)
+        made.error = error
+        return made
+
+    error: str
 
 
 class Where(NamedTuple):
@@ -47,6 +62,8 @@ class Values:
     beyond: whether numbers go on as infinity beyond the largest one, as in a library; in a sheet they end in an error.
     held: the numbers that stand in cells whatever their equations say, NaN in every other cell; own: what the equations of
     those cells came to.
+    ended: by block, the cells whose computation ended, by 0-based places, where nothing that is needed reads them; why: by
+    block, the reason of the first of them; roots: the blocks among them in which a computation ended by itself.
     """
 
     def __init__(self, sizes: Mapping[Axis, int], beyond: bool = False):
@@ -60,6 +77,9 @@ class Values:
         self.arrays: dict[Block, Array] = {}
         self.held: dict[Block, Array] = {}
         self.own: dict[Block, Array] = {}
+        self.ended: dict[Block, dict[tuple[int, ...], Ended]] = {}
+        self.why: dict[Block, str] = {}
+        self.roots: dict[Block, tuple[int, ...]] = {}
         self._known: dict[Block, tuple[int, list[range]]] = {}
 
     def size(self, axis: Axis) -> int:
@@ -162,6 +182,8 @@ class Values:
 
     def cell(self, block: Block, *places: int) -> float | str:
         """Returns one cell by 0-based places; −1 and the axis's size are its edges. A limit that is off is a word."""
+        if block in self.ended and (end := self.ended[block].get(places)) is not None:
+            return end
         spans = self.spans(block)
         if any(place not in span for place, span in zip(places, spans, strict=True)):
             raise IndexError(f"{block.name} has no cell at {places}")

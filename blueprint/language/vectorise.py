@@ -51,7 +51,8 @@ def compiled(expr: Expr, frame: tuple[Axis, ...], values: Values) -> Getter:
         case Reduce(name, axes, body):
             inner = compiled(body, frame + axes, values)
             dims = tuple(range(len(frame), len(frame) + len(axes)))
-            return lambda at: REDUCTIONS[name](inner(at), axis=dims)
+            held = inner if name == "sum" or values.beyond or is_limit(body) else lambda at: _finite(inner(at))
+            return lambda at: REDUCTIONS[name](held(at), axis=dims)
         case Find(name, axis, among, value):
             return _find(name, compiled(among, (*frame, axis), values), compiled(value, frame, values))
         case Changes():

@@ -26,12 +26,13 @@ from blueprint.misconceptions.rewriting import (
     without,
     zero,
 )
+from blueprint.misconceptions.shortened import shortened
 from blueprint.misconceptions.shown import Arrays, Shown
-from blueprint.misconceptions.wrong import Rows, Wrong, misconceptions_of, wrong_values
+from blueprint.misconceptions.wrong import Rows, Wrong, further_values, misconceptions_of, wrong_values
 
 __all__ = [
     "Arrays", "Change", "Diagnosis", "Misconception", "Names", "Rewritten", "Rows", "Shown", "Wrong", "applied", "at",
-    "base_2", "becomes", "counting", "crossed", "diagnose", "equation", "half_unit", "halves", "instead", "minus_one",
-    "misconceptions_of", "of", "operand", "operation", "row", "swapped", "times", "turned", "upside_down", "whole",
-    "without", "wrong_values", "zero",
+    "base_2", "becomes", "counting", "crossed", "diagnose", "equation", "further_values", "half_unit", "halves", "instead",
+    "minus_one", "misconceptions_of", "of", "operand", "operation", "row", "shortened", "swapped", "times", "turned",
+    "upside_down", "whole", "without", "wrong_values", "zero",
 ]  # fmt: skip

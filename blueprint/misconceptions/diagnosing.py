@@ -5,10 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from blueprint.misconceptions.wrong import Wrong
+from blueprint.misconceptions.shortened import shortened
+from blueprint.misconceptions.upstream import INSTEAD
+from blueprint.misconceptions.wrong import PLAIN, Wrong, one_idea
 
 CHANCE = 0.05
 """How probable it may be at most that a number drawn from where the numbers of a row lie is one of its misconceptions'."""
+MOST_IDEAS, MOST_ALIKE = 3, 6
+"""Different mistakes that are said of one number, and how many may give it; where more do, it tells nothing."""
+MORE_GIVE_IT = "another, since more mistakes give this number."
 MORE_DIGITS = 4
 """Digits more than the sheet shows with which a number was computed, not copied: of these all have to agree."""
 EXACT = 1e-9
@@ -35,25 +40,56 @@ def diagnose(
 
     given: a number for each cell of the blank, None for an empty one. wrong: its misconceptions, on the true values or on the
     student's own, the most specific first. rights: numbers that are right: the true ones, and those with errors carried
-    forward; a cell that has one of these is never wrong. decimals: those that the sheet shows. tolerance: what counts as
-    right; without it half a unit of the last digit shown.
+    forward; a cell that has one of these, or one of too few digits, is never wrong; nor are zeros alone. decimals: those
+    that the sheet shows. tolerance: what counts as right; without it half a unit of the last digit shown.
     """
     half = half_unit(decimals)
     right = [[numbers[cell] for numbers in rights] for cell in range(len(given))]
     off = {
         cell: number
         for cell, number in enumerate(given)
-        if number is not None and not _one_of(number, right[cell], half if tolerance is None else tolerance)
+        if number is not None
+        and not _one_of(number, right[cell], half if tolerance is None else tolerance)
+        and not any(shortened(number, each, decimals) for each in right[cell])
     }
-    if not off or not all(map(math.isfinite, off.values())):
+    if not any(off.values()) or not all(map(math.isfinite, off.values())):  # an empty cell of a program reads 0, too
         return None
     near = {cell: half if _copied(number, decimals) else EXACT * max(1.0, abs(number)) for cell, number in off.items()}
     fits = [each for each in wrong if all(_one_of(off[cell], [each.numbers[cell]], near[cell]) for cell in off)]
-    if not fits or _by_chance(wrong, right, near) > CHANCE:
+    if set(off.values()) <= PLAIN:
+        fits = [each for each in fits if each.written]
+    if not fits:
         return None
-    first = min(fits, key=lambda each: not each.written)
-    others = dict.fromkeys(each.name for each in fits if each.name != first.name)
-    return Diagnosis(first.name, first.says, tuple(others))
+    nearest = min(map(_unlikely, fits))
+    if _by_chance([each for each in wrong if _unlikely(each) <= nearest], right, near) > CHANCE:
+        return None
+    near_fits = [each for each in fits if each.far == nearest[0]]
+    return _said(
+        [*near_fits, *(each for each in fits if each.written and any(one_idea(each, near) for near in near_fits))]
+    )
+
+
+def _unlikely(wrong: Wrong) -> tuple[int, bool]:
+    """Returns how much a mistake lets others go before it: the farther up it is made, and one that nobody wrote down."""
+    return wrong.far, not wrong.written
+
+
+def _said(fits: Sequence[Wrong]) -> Diagnosis | None:
+    """Says which mistake gives the numbers; of two or three that give them each, and of many none.
+
+    One that follows from how an equation is built is no other than one that gives the same in the whole row. Two that somebody
+    wrote down are two, even there: c1 of 0.5 forgotten, and the ½ of the loss.
+    """
+    ideas: list[Wrong] = []
+    for each in sorted(fits, key=lambda each: (not each.written, not each.name.startswith(INSTEAD))):
+        if not any(each.name == other.name or (one_idea(each, other) and not each.written) for other in ideas):
+            ideas.append(each)
+    if len({each.key for each in ideas}) > MOST_ALIKE:
+        return None
+    more = [MORE_GIVE_IT] if len(ideas) > MOST_IDEAS else []
+    says = " Or: ".join([*(each.says for each in ideas[:MOST_IDEAS]), *more])
+    others = dict.fromkeys(each.name for each in fits if each.name != ideas[0].name)
+    return Diagnosis(ideas[0].name, says, tuple(others))
 
 
 def half_unit(decimals: int) -> float:

@@ -28,6 +28,10 @@ class WrongRow(Protocol):
         """Short and stable."""
 
     @property
+    def block(self) -> Block:
+        """The row."""
+
+    @property
     def says(self) -> str:
         """One sentence."""
 

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from blueprint.language import Block, Constant, Expr, Op, Position, Reduce, Ref, log, rebuilt, text, walk
 from blueprint.language.nodes import Lookup
-from blueprint.misconceptions.parts import left_out, negative, neighbour
+from blueprint.misconceptions.averaging import means, means_of_sum
+from blueprint.misconceptions.parts import is_setting, left_out, negative, neighbour, rest
 
 
 class Changed(NamedTuple):
@@ -23,8 +24,12 @@ OTHER = {"maximum": ("minimum", "min stands where max should."), "minimum": ("ma
 
 
 def changed(expr: Expr) -> Iterator[Changed]:
-    """Yields the equation with each mistake that can be made in one of its parts."""
+    """Yields the equation with each mistake that can be made in one of its parts, and those that go through all of it."""
     yield Changed("sign", "The sign is turned.", negative(expr))
+    settings = {node.block for node in walk(expr) if isinstance(node, Ref) and is_setting(node.block)}
+    without = left_out(expr, lambda node: isinstance(node, Ref) and node.block in settings)
+    if len(settings) > 1 and without is not None:
+        yield Changed("settings-left-out", "All settings are left out.", without)
     for part in walk(expr):
         for name, says, other in _parts(part):
             if (whole := _replaced(expr, part, other)) is not None:
@@ -47,7 +52,8 @@ def _parts(part: Expr) -> Iterator[Part]:
             yield "forgotten-log", f"{FORGOTTEN['log']} is forgotten.", inner
         case Op(name, (inner,)) if name in FORGOTTEN:
             yield f"forgotten-{name}", f"{FORGOTTEN[name]} is forgotten.", inner
-        case Reduce(_, _, Op("mul", args)):
+        case Reduce("sum", _, Op("mul", args)):
+            yield from means_of_sum(part)
             for gone in args:
                 yield f"factor-{_said(gone)}", f"{_said(gone)} is left out of the sum.", _summed(part, gone)
         case Ref():
@@ -59,7 +65,8 @@ def _of_two(part: Op) -> Iterator[Part]:
     name, (left, right) = part.name, part.args
     match name:
         case "maximum" | "minimum":
-            yield f"{name}-turned", OTHER[name][1], Op(OTHER[name][0], part.args)
+            if not any(isinstance(each, Constant) for each in part.args):  # max(N, 1) only keeps from dividing by 0
+                yield f"{name}-turned", OTHER[name][1], Op(OTHER[name][0], part.args)
             for kept, gone in ((left, right), (right, left)):
                 yield f"{name}-only", f"Only {_said(kept)} counts, not {_said(gone)}.", kept
         case "add" | "sub":
@@ -69,14 +76,35 @@ def _of_two(part: Op) -> Iterator[Part]:
                 yield f"term-{_said(gone)}", f"{_said(gone)} is left out.", _kept(part, gone)
             if name == "sub":
                 yield "forgotten-complement", f"{_said(right)} stands where {_said(part)} should.", right
+                yield "divided-not-subtracted", f"It is divided by {_said(right)}, not less it.", Op("div", part.args)
         case "mul":
             for gone in part.args:
                 yield f"factor-{_said(gone)}", f"{_said(gone)} is left out.", _kept(part, gone)
+                if isinstance(gone, Ref) and is_setting(gone.block):
+                    says = f"It is divided by {_said(gone)}, not multiplied with it."
+                    yield "divided-not-multiplied", says, Op("div", (right if gone is left else left, gone))
+            if _is_one(left, right):
+                yield "not-squared", f"{_said(left)} is not squared.", left
+                yield (
+                    "size-for-square",
+                    f"The size of {_said(left)} stands where its square should.",
+                    Op("abs", (left,)),
+                )
         case "div":
             yield "not-divided", f"It is not divided by {_said(right)}.", left
             yield "upside-down", "The fraction stands upside down.", Op("div", (right, left))
+            yield (
+                "multiplied-not-divided",
+                f"It is multiplied with {_said(right)}, not divided by it.",
+                Op("mul", part.args),
+            )
+            yield from means(part)
         case "less" | "at_most":
             yield "comparison-turned", "The comparison stands the other way round.", Op(name, (right, left))
+
+
+def _is_one(one: Expr, other: Expr) -> bool:
+    return isinstance(one, Ref) and isinstance(other, Ref) and one.block is other.block and one.at == other.at
 
 
 def _said(expr: Expr) -> str:
@@ -86,7 +114,9 @@ def _said(expr: Expr) -> str:
 
 
 def _kept(part: Op, gone: Expr) -> Expr | None:
-    return left_out(part, lambda node: node is gone)
+    """Returns what is left of an operation on two; a part of an equation may stand in it twice, and is gone here alone."""
+    left, right = part.args
+    return rest(part, None, right) if gone is left else rest(part, left, None)
 
 
 def _summed(part: Reduce, gone: Expr) -> Expr | None:
@@ -125,17 +155,11 @@ def _fits(expr: Expr, part: Expr, other: Expr) -> bool:
 
 def _swapped(expr: Expr) -> Iterator[Changed]:
     """Yields the equation with two settings exchanged that it reads."""
-    read = list({node.block: node for node in walk(expr) if isinstance(node, Ref) and _is_setting(node.block)}.values())
+    read = list({node.block: node for node in walk(expr) if isinstance(node, Ref) and is_setting(node.block)}.values())
     for place, one in enumerate(read):
         for other in read[place + 1 :]:
             both = f"{_said(one)}-{_said(other)}", f"{_said(one)} and {_said(other)} are exchanged."
             yield Changed(f"swapped-{both[0]}", both[1], _exchanged(expr, {one.block: other, other.block: one}))
-
-
-def _is_setting(block: Block) -> bool:
-    """Tells whether a number is typed, or chosen between typed ones."""
-    chosen = (isinstance(node, Op) and node.name == "filled" for d in block.definitions for node in walk(d.expr))
-    return not block.axes and not block.text and (block.typed or any(chosen))
 
 
 def _exchanged(expr: Expr, into: Mapping[Block, Ref]) -> Expr:

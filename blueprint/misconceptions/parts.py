@@ -52,7 +52,7 @@ def left_out(expr: Expr, hit: Callable[[Expr], bool]) -> Expr | None:
         return None
     match expr:
         case Op(name, (left, right)) if name in ("add", "sub", "mul", "div", "maximum", "minimum"):
-            return _rest(expr, left_out(left, hit), left_out(right, hit))
+            return rest(expr, left_out(left, hit), left_out(right, hit))
         case Op(name, args, labels) if name not in ("choose", "where"):
             kept = tuple(each for each in (left_out(arg, hit) for arg in args) if each is not None)
             return Op(name, kept, labels) if len(kept) == len(args) else None
@@ -62,10 +62,16 @@ def left_out(expr: Expr, hit: Callable[[Expr], bool]) -> Expr | None:
     return expr
 
 
-def _rest(expr: Op, left: Expr | None, right: Expr | None) -> Expr | None:
+def rest(expr: Op, left: Expr | None, right: Expr | None) -> Expr | None:
     """Returns what is left of an operation on two of which one or both may be gone."""
     if left is None:
         if right is None or expr.name in ("add", "mul", "maximum", "minimum"):
             return right
         return negative(right) if expr.name == "sub" else Op("div", (Constant(1), right))
     return left if right is None else Op(expr.name, (left, right))
+
+
+def is_setting(block: Block) -> bool:
+    """Tells whether a number is typed, or chosen between typed ones."""
+    chosen = (isinstance(node, Op) and node.name == "filled" for d in block.definitions for node in walk(d.expr))
+    return not block.axes and not block.text and (block.typed or any(chosen))

@@ -16,6 +16,7 @@ T = TypeVar("T")
 
 def refilled(layout: Layout, first: Layout) -> Layout:
     """Gives a layout the formulas of a first one where its equations are the same, and its own values. Raises Unlike."""
+    _same("numbers that ended", bool(layout.values.ended or first.values.ended), False)
     _same("places", _places(layout), _places(first))
     _same("what is said of rows", _said(layout), _said(first))
     if (
@@ -132,7 +133,7 @@ def _watch(layout: Layout, first: Layout) -> watch.Watch:
     for run in layout.runs or ():
         values |= {(run.sheet, run.row, column): value for column, value in zip(run.columns, run.values, strict=True)}
     sums = (watch.delivered_sum(values[live.at] for live in some) for some in known.sums)
-    labels = [*formulas.fixed(layout)]
+    labels = [*formulas.fixed(layout, 0)]
     labels += [
         replace(label, text=next(sums) if label.style == "sum" else label.text) for label in known.labels[len(labels) :]
     ]

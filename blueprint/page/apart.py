@@ -3,7 +3,8 @@
 ironcalc 0.9 takes a formula apart by recursion, so that some kB of brackets overflow the stack and end the process without
 a word; and a product over whole sheets computes for hours. It looks for a sheet's notes at one place only, and cannot open a
 file in which openpyxl has put them elsewhere; and it takes a blank cell that openpyxl has marked as a number (t="n" without
-a value) for a 0. A workbook that we have just written needs none of this.
+a value) for a 0; where lxml is installed openpyxl writes such a cell in two tags. A workbook that we have just written
+needs none of this.
 """
 
 import json
@@ -28,7 +29,7 @@ _STOPPED = f"the engine was stopped: its formulas are nested too deeply, or take
 
 _RELATION = re.compile(rb'<Relationship [^>]*?Type="[^"]*/(?:comments|vmlDrawing|drawing|threadedComment)"[^>]*?/>')
 _ELEMENT = re.compile(rb"<(?:legacyDrawing|drawing)\b[^>]*?/>")
-_BLANK = re.compile(rb'(<c r="[A-Z]+[0-9]+"(?: s="[0-9]+")?) t="n"( ?/>)')
+_BLANK = re.compile(rb'(<c r="[A-Z]+[0-9]+"(?: s="[0-9]+")?) t="n"( ?/>|></c>)')
 _FORMULA = re.compile(
     rb"<(?:\w+:)?c\b[^>]*?\br\s*=\s*[\"'](?P<cell>[A-Z]+[0-9]+)[\"'][^>]*>\s*<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)"
     rb"\s*+(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*+</(?:\w+:)?v>)?\s*+</(?:\w+:)?c>"

@@ -3,10 +3,11 @@ of the walk, where the chosen column is, and the constants by which numbers are 
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
 
 import numpy as np
 
-from blueprint.language import ATOM, EXCEL, NUMPY, Axis, Constant, Expr, Op, Rule, Spelled, spell_formula
+from blueprint.language import ATOM, BEYOND, EXCEL, NUMPY, Axis, Constant, Ended, Expr, Op, Rule, Spelled, spell_formula
 from blueprint.page import digits, grid, layout
 
 MORE = (0, 2, 4, 7, 10)
@@ -24,14 +25,22 @@ Find = Callable[[Expr], digits.Operand | None]
 
 
 def trials(
-    value: digits.Operand, expr: Expr, operand: Find, at: Mapping[str, str], levels: Iterable[tuple[str, int]]
+    value: digits.Operand,
+    shown: int,
+    expr: Expr,
+    operand: Find,
+    at: Mapping[str, str],
+    levels: Iterable[tuple[str, int]],
 ) -> list[tuple[str, float]]:
     """Returns what a calculator shows for a line, with each number of decimals, and last the value as it is shown.
 
-    Each as a formula and as what comes out. operand: what stands for the numbers in the line. at: the cells of the
-    constants. levels: how many decimals are tried, each with the cell that says so.
+    Each as a formula and as what comes out. shown: decimals with which the value is shown. operand: what stands for the
+    numbers in the line. at: the cells of the constants. levels: how many decimals are tried, each with the cell that says so.
     """
+    more = shown - digits.SHOWN
+    places = f"{at['shown']}+{more}" if more else at["shown"]
     scale = max(1.0, digits.unit_of(float(value.value)))
+    ended = value.value if isinstance(value.value, Ended) else Ended(BEYOND)
 
     def scaled(number: str) -> str:
         return f"{number}/MAX(1,{value.unit})" if value.unit else number
@@ -40,10 +49,11 @@ def trials(
         result = scaled(f"({spelled(expr, operand, cell)})" if value.unit else spelled(expr, operand, cell))
         with np.errstate(all="ignore"):
             number = float(digits.half_up(evaluated(expr, operand, decimals) / scale, CLEAN))
-        return f"=ROUND(ROUND({result},{at['clean']}),{at['shown']})", float(digits.half_up(number, digits.SHOWN))
+        found = float(digits.half_up(number, shown)) if isfinite(number) else ended
+        return f"=ROUND(ROUND({result},{at['clean']}),{places})", found
 
-    due = float(digits.half_up(float(value.value) / scale, digits.SHOWN))
-    return [*(tried(*level) for level in levels), (f"=ROUND({scaled(value.cell)},{at['shown']})", due)]
+    due = ended if isinstance(value.value, Ended) else float(digits.half_up(float(value.value) / scale, shown))
+    return [*(tried(*level) for level in levels), (f"=ROUND({scaled(value.cell)},{places})", due)]
 
 
 def spelled(expr: Expr, operand: Find, decimals: str) -> str:
@@ -74,6 +84,7 @@ CONSTANTS = {
     "smallest": ("least", "smaller ones are 0, as rounding is", digits.SMALLEST, "live 12"),
     "ten": ("ten", "what the powers are of", 10.0, "live 0"),
     "clean": ("digits", "decimals of a pocket calculator", float(CLEAN), "live 0"),
+    "longest": ("letters", "of the longest number", float(digits.LONGEST), "live 0"),
     "shown": ("shown", "decimals of the values", float(digits.SHOWN), "live 0"),
 }
 """By key: symbol, meaning, value and style."""

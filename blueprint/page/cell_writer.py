@@ -37,7 +37,7 @@ class SheetPen(Pen):
         for member in range(self.values.size(across)):
             self.member(across, member, self.row, grid.LEFT + member, "column heading")
         if not block.typed:
-            self.label(self.row, grid.LEFT + self.values.size(across), f"  {self.equation_text(block)}", "equation")
+            self.label(self.row, grid.LEFT + self.values.size(across), f"  {self.says(block)}", "equation")
 
     def row_name(self, block: Block, down: Axis, member: int, row: int) -> None:
         """Names one row of a block: its symbol with the number, and the word where members are words."""
@@ -63,10 +63,20 @@ class SheetPen(Pen):
 
     def equation_text(self, block: Block) -> str:
         """Returns a block's equations without those of its edges, in one line."""
+        if block in self.layout.blueprint.unsaid:
+            return ""
         inner = _inner(block)
         understood = frozenset(self.layout.blueprint.understood(self.sheet))
         texts = [equation(block, each, understood) for each in inner[: None if len(inner) <= MOST else 1]]
         return ";   ".join(texts + ["…"] * (len(inner) > MOST))
+
+    def says(self, block: Block) -> str:
+        """Returns a block's equations, and why it has cells without a number if it had any when the file was made."""
+        return self.equation_text(block) + self.no_number(block)
+
+    def no_number(self, block: Block) -> str:
+        """Says why a block has cells without a number, if it had any when the file was made."""
+        return f"   (as delivered no number: {self.values.why[block]})" if block in self.values.why else ""
 
     def equation(self, block: Block, style: str) -> None:
         """Prints a block's equation at the left of the free columns; a repeated block says where it comes from."""
@@ -74,7 +84,7 @@ class SheetPen(Pen):
             several = len({_repeated(each) for each in _inner(block)}) > 1
             self.link(self.row, grid.LEFT, origin(block), f"{'the last ' * several}from {{sheet}}, row {{row}}")
         else:
-            self.label(self.row, grid.LEFT, self.equation_text(block), style)
+            self.label(self.row, grid.LEFT, self.says(block), style)
 
 
 def origin(block: Block) -> Block:

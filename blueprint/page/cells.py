@@ -9,6 +9,7 @@ import numpy as np
 
 from blueprint.language import (
     OFF_WORD,
+    Array,
     Axis,
     Block,
     Constant,
@@ -18,6 +19,7 @@ from blueprint.language import (
     NotationError,
     Position,
     Ref,
+    Values,
     places_of,
     walk,
 )
@@ -116,7 +118,18 @@ def _defined(block: Block, definition: Definition, layout: Layout) -> Iterator[R
             spelled = addresses.template(block, definition, at, layout)
             formulas = [spelled.filled(column, start) for column, start in zip(columns, starts, strict=True)]
         found = list(map(plain, np.ravel(values.view(target, at)[1]).tolist()))
+        if block in values.ended:
+            ends = np.ravel(_errors(block, values)[values.where(block, target.at, at).place(at)]).tolist()
+            found = [end or value for end, value in zip(ends, found, strict=True)]
         yield Run(block, place.sheet, row, columns, formulas, found, edge=len(free) < len(definition.target))
+
+
+def _errors(block: Block, values: Values) -> Array:
+    """Returns what the cells of a block show that have no number, "" for the others."""
+    shown = np.full(values.shape(block), "", dtype=object)
+    for places, end in values.ended[block].items():
+        shown[tuple(place - span[0] for place, span in zip(places, values.spans(block), strict=True))] = end.error
+    return shown
 
 
 def _lies_across(definition: Definition, along: list[Axis], layout: Layout) -> bool:

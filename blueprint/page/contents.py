@@ -105,7 +105,8 @@ def _cells(block: Block, layout: Layout, reads: list[Block], readers: list[Block
     return {
         "name": block.name, "symbol": about.symbol, "meaning": about.meaning, "unit or range": about.unit,
         "kind": kind_of(block), "holds": holds(block), "axes": ", ".join(axis.letter for axis in block.axes),
-        "stands at": layout.range(block, fixed=False).replace("'", ""), "equation": "" if block.typed else equation,
+        "stands at": layout.range(block, fixed=False).replace("'", ""),
+        "equation": "" if block.typed or block in layout.blueprint.unsaid else equation,
         "reads from": ", ".join(each.name for each in reads), "read by": ", ".join(each.name for each in readers),
         "source": about.source, "defined name": names.defined_name(block.name),
         "lies": " ".join(map(str, place.shape_of(block, layout.places[block], layout.values))),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from math import floor, inf, isfinite, log10, nan
 
-from blueprint.language import OFF_WORD
+from blueprint.language import OFF_WORD, Ended
 
 SHOWN = 4
 """Decimals of a value."""
@@ -19,12 +19,16 @@ LEAST, MOST = 1e-4, 1e6
 """Sizes between which a number is printed as it is, and counted in ones."""
 SMALLEST = 1e-12
 """What is smaller counts as 0, as on a calculator of twelve decimals: where a sum is 0, one program rounds to 3.7E-17."""
+LONGEST = 17
+"""Letters of the longest number of fifteen digits, 0.123456789012345. Gnumeric joins some with twenty: 0.40419999999999999999."""
 LARGE_FORMAT = "0.0000E+00"
 """How a value is shown whose size is MOST or more."""
 
 
 def unit_of(value: float) -> float:
-    """Returns the power of ten in which a number is counted: 1, but for very small and very large ones."""
+    """Returns the power of ten in which a number is counted: 1, but for very small and very large ones; of no number none."""
+    if isinstance(value, Ended):
+        return value
     size = abs(value)
     plain = size < SMALLEST or LEAST <= size < MOST or not isfinite(size)
     return 1.0 if plain else float(10.0 ** floor(log10(size)))
@@ -69,24 +73,29 @@ class Operand:
         rounded = f"ROUND({self._counted},{decimals})"
         return self.cell if self.whole else f"({rounded}*{self.unit})" if self.unit else rounded
 
-    def printed(self, decimals: int, factor: bool = False) -> str:
-        """Prints the number; a negative factor in brackets."""
+    def printed(self, decimals: int | Ended, factor: bool = False) -> str:
+        """Prints the number; a negative factor in brackets; an error where the number is none, or that of its decimals."""
         if isinstance(self.value, str):
             return self.value if self.whole else f"“{self.value}”"
+        if isinstance(self.value, Ended):
+            return no_number(self.value)
         if self.whole:
             return f"{self.value:.15g}"
+        if isinstance(decimals, Ended):
+            return no_number(decimals)
         number = half_up(self.value / self._unit, decimals)
         power = "" if self._unit == 1 else f"E{round(log10(self._unit))}"
         text = "−" * (number < 0) + f"{abs(number):f}{power}"
         return f"({text})" if factor and number < 0 else text
 
-    def printed_formula(self, decimals: str, factor: bool = False) -> str:
-        """Spells the print of the number, to be joined by &."""
+    def printed_formula(self, decimals: str, longest: str, factor: bool = False) -> str:
+        """Spells the print of the number, to be joined by &; longest: where LONGEST stands."""
         if self.whole or isinstance(self.value, str):
             return self.cell if self.whole else f'"“"&{self.cell}&"”"'
         below = f"ROUND({self._counted},{decimals})<0"
         power = f'&IF({self.unit}=1,"","E"&ROUND(LOG10({self.unit}),0))' if self.unit else ""
-        opened = f'IF({below},"{"(" * factor}−","")&ROUND(ABS({self._counted}),{decimals}){power}'
+        size = joined(f"ROUND(ABS({self._counted}),{decimals})", decimals, longest)
+        opened = f'IF({below},"{"(" * factor}−","")&{size}{power}'
         return f'{opened}&IF({below},")","")' if factor else opened
 
     @property
@@ -98,12 +107,31 @@ class Operand:
         return f"{self.cell}/{self.unit}" if self.unit else self.cell
 
 
+def joined(number: str, decimals: str, longest: str) -> str:
+    """Spells a number as text; where a program joins it with more digits than it has, with all its decimals instead."""
+    return f"IF(LEN({number})>{longest},FIXED({number},{decimals},1),{number})"
+
+
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 FIFTEEN_DIGITS = 1e-14
 
 
+NO_NUMBER = "\ue000"
+"""A letter of no language, around the error that stands in a print where a number is missing; the print then is that error."""
+
+
+def no_number(end: Ended) -> str:
+    """Returns what stands in a print for what is no number."""
+    return f"{NO_NUMBER}{end.error}{NO_NUMBER}"
+
+
 class Print(str):
     """A text that prints numbers, and so may be rounded by another program in another way; a word is no print."""
+
+    @property
+    def shown(self) -> str:
+        """What the cell shows: the text, or the first error among its numbers."""
+        return str(self).split(NO_NUMBER)[1] if NO_NUMBER in self else self
 
 
 def same_print(ours: str, theirs: str) -> bool:

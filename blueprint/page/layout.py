@@ -101,7 +101,7 @@ class Layout:
     tall: by row of the walk, column and text of a cell of several lines. unchanged: where it is said whether typed cells were.
     runs, watch: the cells of every block, and the formulas that watch the others, once they are spelled.
     hangs: the formulas that hang on blanks, each with their numbers, once the watch is spelled. known: corners once asked for.
-    judged: where it is said whether all checks and all formulas are well: sheet, row, the defined name of the former.
+    judged: where it is said whether all checks and all formulas are well: sheet, row, the verdict on the former.
     one_page: how the sheet that shows all at a glance is set up.
     """
 
@@ -122,7 +122,7 @@ class Layout:
     finder: tuple[str, int] | None = None
     tall: dict[int, tuple[int, str]] = field(default_factory=dict)
     unchanged: list[tuple[str, int]] = field(default_factory=list)
-    judged: list[tuple[str, int, str]] = field(default_factory=list)
+    judged: list[tuple[str, int, Block]] = field(default_factory=list)
     spread: dict[Block, tuple[str, int, int, int]] = field(default_factory=dict)
     body: dict[str, int] = field(default_factory=dict)
     end: dict[str, int] = field(default_factory=dict)

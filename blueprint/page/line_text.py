@@ -50,10 +50,14 @@ def is_whole(leaf: steps.Leaf) -> bool:
     return is_limit(leaf) or not any(block.about.decimals for block in steps.blocks_of(leaf))
 
 
+def decimals(leaf: steps.Leaf) -> int:
+    """Returns how many decimals a value is shown with, if it is no whole number."""
+    return max(digits.SHOWN, *(block.about.decimals for block in steps.blocks_of(leaf)))
+
+
 def style_of(leaf: steps.Leaf, is_word: bool, derived: bool) -> str:
     """Returns the style of a value: whole numbers as such, others with the decimals by which one checks them."""
-    most = max(digits.SHOWN, *(block.about.decimals for block in steps.blocks_of(leaf)))
-    shown = "0" if is_whole(leaf) and not is_limit(leaf) else str(most)
+    shown = "0" if is_whole(leaf) and not is_limit(leaf) else str(decimals(leaf))
     reads = "" if isinstance(leaf, Reduce) else leaf.block.about.reads
     return f"live {'word' if is_word else shown}" + " key" * derived + styles.read_as(reads)
 

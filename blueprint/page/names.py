@@ -19,13 +19,14 @@ SHEETS = {
 """Each sheet that is added to those of an outline, with what stands there, in the order of the tabs."""
 
 CONTENTS_RANGE, CHOSEN_PLACE, CHANGED_INPUTS = "blueprint_contents", "chosen_place", "changed_inputs"
-CHANGED_SINCE, FIRST_FORMULA = "changed_since", "first_formula"
+CHANGED_SINCE, FIRST_FORMULA, READS_FORMULAS = "changed_since", "first_formula", "reads_formulas"
 BLANKS_RANGE, COPY_CELL = "blueprint_blanks", "blueprint_token"
 COPY = COPY_CELL.removeprefix("blueprint_")
 """The table of the blanks; and the cell that says whose copy a file is, with the name of that among the blueprint's facts."""
-NAMES = (CONTENTS_RANGE, CHOSEN_PLACE, CHANGED_INPUTS, CHANGED_SINCE, FIRST_FORMULA)
+NAMES = (CONTENTS_RANGE, CHOSEN_PLACE, CHANGED_INPUTS, CHANGED_SINCE, FIRST_FORMULA, READS_FORMULAS)
 """The table of contents, by which readers find every block; where the chosen column is in every row; how many typed
-blocks were changed, without the choice of what is shown and with it; and the first formula that is not as delivered."""
+blocks were changed, without the choice of what is shown and with it; the first formula that is not as delivered; and
+whether the program can read a formula's text."""
 
 UNPRINTED = "Of this sheet only the head is printed, for its length; to print it all, clear its print area."
 FIRST_PRINTED = "Only the first group is printed; to print all, clear the print area."

@@ -67,7 +67,7 @@ UNSET = 64
 HEAD_WIDTH = 1000
 """Pixels of a head that is printed alone."""
 MOST_PAGES = 4
-"""Pages that a sheet may take: of one with more only the first group of columns is printed, the first response of many."""
+"""Pages that a sheet may take: of one with more only the first group of columns is printed, the first of many."""
 
 
 def area_of(sheet: outline.Sheet, layout: Layout, columns: Columns, rows: Rows) -> printing.Area:

@@ -13,6 +13,8 @@ ERRORS = frozenset({
 })  # fmt: skip
 """What cells show instead of a value, in Excel, LibreOffice, Google Sheets and the embedded engine."""
 
+_NUMBERED_ERROR = re.compile(r"Err:[0-9]{3}")
+"""As LibreOffice calls what it has no other name for."""
 _MINUS = str.maketrans({"−": "-", "﹣": "-", "－": "-"})
 _NUMBER = re.compile(r"[+-]?(?P<whole>[0-9]*)(?:(?P<point>[.,])(?P<rest>[0-9]*))?(?:[eE][+-]?[0-9]{1,4})?")
 _GROUPED = re.compile(r"[+-]?[0-9]{1,3}(?:(?P<mark>[.,' \u00a0\u202f])[0-9]{3})(?:(?P=mark)[0-9]{3})*(?:[.,][0-9]+)?")
@@ -24,7 +26,7 @@ class NoNumber(ValueError):
 
 def is_error(value: object) -> bool:
     """Says whether a cell shows an error instead of a value."""
-    return isinstance(value, str) and value.upper() in ERRORS
+    return isinstance(value, str) and (value.upper() in ERRORS or _NUMBERED_ERROR.fullmatch(value) is not None)
 
 
 def number_in(value: object) -> float:

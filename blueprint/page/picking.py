@@ -1,7 +1,7 @@
 """Picking: what stands in the chosen column, as numbers and as formulas that follow the choice.
 
 A row of the page runs over all groups, so one number says where the chosen column is in it, in every row of every
-sheet: `INDEX(row, chosen_place)`. The next member is one place further.
+sheet: `INDEX(row, 1, chosen_place)`. The next member is one place further.
 """
 
 import numpy as np
@@ -17,10 +17,11 @@ from blueprint.language import (
     Position,
     Reduce,
     Ref,
+    picked,
     places_of,
     require,
 )
-from blueprint.page import grid, names, outline, steps
+from blueprint.page import byhand, grid, names, outline, steps
 from blueprint.page.layout import Layout, Live, Pen
 
 
@@ -28,11 +29,13 @@ class Picker:
     """Reads the chosen column; the first values are those of the column chosen by the blueprint's own numbers.
 
     finder: sheet and row of the two lines that find the column.
+    constants, levels: the cells of the constants, and those of the decimals that are tried.
     """
 
     def __init__(self, layout: Layout, choice: outline.Choice, finder: tuple[str, int]):
         self.layout, self.values, self.choice, self.pen = layout, layout.values, choice, Pen(finder[0], layout)
         self.stride = grid.address(finder[1], steps.VALUE)
+        self.constants, self.levels = byhand.cells_of(finder[1])
         *self.outer, self.time = choice.across
         self.at = {axis: self._chosen(axis, n) for axis, n in zip(choice.across, choice.numbers, strict=True)}
 
@@ -58,13 +61,15 @@ class Picker:
         sheet, top, last, column = self.layout.spread[block]
         for member in range(last - top + 1):
             value = self.values.cell(block, *(self.at.get(axis, member) for axis in block.axes))
-            formula = f"=INDEX({self.rows(block, self.layout.places[block].row + member)},{names.CHOSEN_PLACE})"
+            formula = f"={picked(self.rows(block, self.layout.places[block].row + member), names.CHOSEN_PLACE)}"
             self.layout.lives.append(Live(sheet, top + member, column, formula, value, f"live {block.about.decimals}"))
 
     def value(self, leaf: steps.Leaf) -> float | str:
         """Returns the number that a line holds; 0 where a sheet's empty cell is read, beyond the last member."""
         if isinstance(leaf, Reduce):
-            return float(np.sum(np.prod([self.values[block] for block in steps.blocks_of(leaf)], axis=0)))
+            ended = (end for block in steps.blocks_of(leaf) for end in self.values.ended.get(block, {}).values())
+            found = np.sum(np.prod([self.values[block] for block in steps.blocks_of(leaf)], axis=0))
+            return next(ended, float(found))
         places = places_of(leaf, self.at, self.values)
         known = all(place in span for place, span in zip(places, self.values.spans(leaf.block), strict=True))
         return self.values.cell(leaf.block, *places) if known else 0.0
@@ -86,7 +91,7 @@ class Picker:
             return self._of_column(leaf)
         # The Σ column of the chosen group, as `chosen_place` counts, is the one before the next group's start.
         place = f"{names.CHOSEN_PLACE}-{names.defined_name(self.choice.numbers[-1].name)}+{self.stride}-2"
-        return f"=INDEX({self.rows(leaf.block, self.layout.places[leaf.block].row, ends=1)},{place})"
+        return f"={picked(self.rows(leaf.block, self.layout.places[leaf.block].row, ends=1), place)}"
 
     def member_name(self, axis: Axis, member: int) -> tuple[str, str]:
         """Returns what a member is called, as a formula and as text."""
@@ -104,8 +109,8 @@ class Picker:
         if id is not None:
             height = self.values.size(leaf.block.axes[-1]) - 1
             return f"=INDEX({self.rows(leaf.block, row, height)},{self.cell_of(id)}+1,{place})"
-        picked = f"=INDEX({self.rows(leaf.block, row)},{place})"
-        return picked + '&""' if leaf.block.text and leaf.block.typed else picked  # INDEX takes a blank for a 0
+        formula = f"={picked(self.rows(leaf.block, row), place)}"
+        return formula + '&""' if leaf.block.text and leaf.block.typed else formula  # INDEX takes a blank for a 0
 
     def _member(self, leaf: Ref) -> tuple[tuple[int, ...], Ref | None]:
         """Returns which member's row is meant, and the id that counts from there on, where it is computed."""
@@ -131,7 +136,7 @@ class Picker:
             if isinstance(index, Lookup) and isinstance(index.id, Ref):
                 ends = ((*at[:number], end, *at[number + 1 :]) for end in (0, self.values.size(axis) - 1))
                 first, last = (grid.address(*place.cell(block, end), fixed=True) for end in ends)
-                return f"INDEX({grid.quoted(place.sheet)}!{first}:{last},{self.cell_of(index.id)}+1)"
+                return picked(f"{grid.quoted(place.sheet)}!{first}:{last}", f"{self.cell_of(index.id)}+1")
         return self.layout.address(block, at, fixed=True)
 
     def rows(self, block: Block, top: int, height: int = 0, ends: int = 0) -> str:

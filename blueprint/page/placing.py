@@ -1,10 +1,13 @@
 """Placing: walks through an outline from top to bottom and gives every item its rows."""
 
-from blueprint.language import Axis, Block, NotationError, Values, require
+from dataclasses import replace
+
+from blueprint.language import Axis, Block, Ended, NotationError, Values, require
 from blueprint.page import (
     cell_writer,
     contents,
     delivered,
+    digits,
     fitting,
     formulas,
     grid,
@@ -14,7 +17,7 @@ from blueprint.page import (
     walk,
 )
 from blueprint.page.layout import Layout, Live
-from blueprint.page.one_page.draw import lay_one_page
+from blueprint.page.one_page.paint import lay_one_page
 from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Table
 from blueprint.page.place import Nest, Place
 
@@ -46,7 +49,13 @@ def lay_out(blueprint: Blueprint, values: Values) -> Layout:
         contents.lay_contents,
     ):
         lay(layout)
+    layout.lives = [replace(live, value=shown_value(live.value)) for live in layout.lives]
     return layout
+
+
+def shown_value(value: float | str) -> float | str:
+    """Returns what a cell shows of a value: the error where there is no number, and where one is printed that is none."""
+    return value.error if isinstance(value, Ended) else value.shown if isinstance(value, digits.Print) else value
 
 
 def place_blocks(blueprint: Blueprint, values: Values) -> Layout:
@@ -135,6 +144,7 @@ class SheetPlacer(cell_writer.SheetPen):
             default = "line" if block in {*known.ranges, *known.choices, *known.picked} else "fixed"
             self.settle(block, Place(self.title, self.row, column, dict.fromkeys(block.axes, (0, 1))), role or default)
             column += len(self.values.span(block, block.axes[0])) if block.axes else 1
+        self.label(self.row, column, "".join(map(self.no_number, blocks)), "equation")
         self.row += 1
 
     def table(self, block: Block, across: Axis | None, role: str) -> None:
@@ -144,7 +154,7 @@ class SheetPlacer(cell_writer.SheetPen):
         self.caption(block)
         self.headings(block, across)
         if across is None and len(block.definitions) == 1:
-            self.label(self.row, grid.LEFT + 1, f"  {self.equation_text(block)}", "equation")
+            self.label(self.row, grid.LEFT + 1, f"  {self.says(block)}", "equation")
         self.row += 1
         self.put_table(block, across, role or "weights")
         for member in range(self.values.size(down)):

@@ -4,6 +4,8 @@ from typing import Any
 
 from xlsxwriter.worksheet import Worksheet
 
+from blueprint.page.parse_cell import is_error
+
 
 class Unknown(str):
     """The value of a formula that waits: none is written."""
@@ -30,10 +32,10 @@ class PlainSheet(Worksheet):  # type: ignore[misc]
         return attribute if plain else super()._escape_attributes(attribute)
 
     def _get_range_data(self, *corners: int) -> list[Any]:
-        """Returns what a chart shows without calculating; None for what is unknown."""
+        """Returns what a chart shows without calculating; None for what is unknown, and for an error."""
         found = super()._get_range_data(*corners)
         unknown = any(isinstance(each, Unknown) for each in found)
-        return [None if unknown and each == "" else each for each in found]
+        return [None if (unknown and each == "") or is_error(each) else each for each in found]
 
     def _prepare_formula(self, formula: str, expand_future_functions: bool = False) -> str:
         """Takes the sign = off; the writer would also look for each of 29 newer functions, a third of the time of a build."""

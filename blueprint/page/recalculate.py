@@ -74,7 +74,7 @@ def prove(path: Path, expected: Cells, waiting: Container[tuple[str, str]] = ())
 
 
 def compare(ours: Cells, theirs: Cells) -> Proof:
-    """Compares two sets of cells; a cell that one side lacks is a failure, and so is every error value."""
+    """Compares two sets of cells; a cell that one side lacks is a failure, and so is an error that the other side has not."""
     pairs = {key: (ours.get(key, Absent.CELL), theirs.get(key, Absent.CELL)) for key in theirs | ours}
     failures = [Failure(*key, a, b) for key, (a, b) in pairs.items() if not _agree(a, b)]
     worst = max((_difference(a, b) for a, b in pairs.values()), default=0.0)
@@ -135,7 +135,12 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def _agree(ours: Value | Absent, theirs: Value | Absent) -> bool:
-    """Tells whether two values are the same: numbers to TOLERANCE, texts exactly but for the rounding in prints, errors never."""
+    """Tells whether two values are the same: numbers to TOLERANCE, texts exactly but for the rounding in prints.
+
+    An error is the same as any other: engines call them differently, `#NUM!` is `Err:502` in one.
+    """
+    if parse_cell.is_error(ours) or parse_cell.is_error(theirs):
+        return parse_cell.is_error(ours) and parse_cell.is_error(theirs)
     match ours, theirs:
         case (bool(), _) | (_, bool()):
             return ours is theirs
@@ -144,7 +149,7 @@ def _agree(ours: Value | Absent, theirs: Value | Absent) -> bool:
         case (digits.Print(), str()):
             return digits.same_print(ours, theirs)
         case (str() | None, str() | None):
-            return (ours or "") == (theirs or "") and ours not in parse_cell.ERRORS
+            return (ours or "") == (theirs or "")
     return False
 
 

@@ -45,6 +45,7 @@ def names_of(layout: Layout) -> dict[str, str]:
         names.CHANGED_INPUTS: delivered.COUNT_CELL,
         names.CHANGED_SINCE: formulas.CHANGED_CELL,
         names.FIRST_FORMULA: formulas.FOUND_CELL,
+        names.READS_FORMULAS: formulas.PROBE_CELL,
     }
     if layout.finder is not None:
         sheet, row = layout.finder

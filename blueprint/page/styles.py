@@ -25,6 +25,9 @@ VERDICTS: dict[str, Properties] = {
     "same": GOOD,
     "LOOK": BAD,
     "changed": OTHER,
+    "remark": OTHER,
+    "error": OTHER,
+    "unwatched": BAD,
     "overwritten": BAD,
     "differs": BAD,
 }

@@ -6,13 +6,13 @@ And the line at the head of the first sheet that says how far one is, and whose 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from blueprint.language import Axis, Edge, equation, filled_by
+from blueprint.language import Axis, Edge, Values, equation, filled_by
 from blueprint.page import blanks, grid, names, outline
 from blueprint.page.layout import Layout, Link, Live, Pen, sheet_of_its_own
 
 HEADINGS = {
     "blank": 6, "stands at": 23, "symbol": 13, "what is asked": 36, "where": 20, "equation": 42, "title": 28,
-    "write": 9, "points": 7, "cells": 6, "filled in": 8, "so it is": 8,
+    "write": 9, "decimals": 9, "points": 7, "cells": 6, "filled in": 8, "so it is": 8,
 }  # fmt: skip
 """Of the table, each with its width in letters, from the second column on."""
 CHECKS = {"check": 8, "yours": 8, "verdict": 10}
@@ -99,11 +99,14 @@ def _row(row: int, blank: outline.Blank, pen: Pen) -> None:
     sheet, *_ = place = blanks.places_of(blank, pen.layout)[0]
     texts: dict[str, float | str] = {
         "symbol": blank.block.symbol, "what is asked": blank.block.about.meaning,
-        "where": cells_named(blank, pen.layout), "write": f"a {blank.asks}", "points": blank.weight,
+        "where": cells_named(blank, pen.layout.values), "write": f"a {blank.asks}",
+        "decimals": blank.block.about.decimals, "points": blank.weight,
         "cells": len(blank.cells), "equation": _equation(blank, pen.layout), "title": blank.title,
     }  # fmt: skip
     for heading, text in texts.items():
-        style = "equation" if heading == "equation" else "number" if heading in ("points", "cells") else "name"
+        style = (
+            "equation" if heading == "equation" else "number" if heading in ("decimals", "points", "cells") else "name"
+        )
         pen.label(row, COLUMN[heading], text, style)
     pen.label(row, grid.SYMBOL, row - FIRST_ROW + 1, "count")
     address = f"{grid.quoted(sheet)}!{grid.address(*place[1:])}"
@@ -113,22 +116,24 @@ def _row(row: int, blank: outline.Blank, pen: Pen) -> None:
 
 
 def _equation(blank: outline.Blank, layout: Layout) -> str:
-    """Returns the equation of a blank's first cell."""
+    """Returns the equation of a blank's first cell, if it is printed."""
+    if not blank.says:
+        return ""
     filled = filled_by(blank.block, blank.cells[0], layout.values)
     sheet = layout.places[blank.block].sheet
     across = next((each.across for each in layout.blueprint.sheets if each.title == sheet), ())
     return equation(blank.block, filled.definition, frozenset(across)) if filled else ""
 
 
-def cells_named(blank: outline.Blank, layout: Layout) -> str:
+def cells_named(blank: outline.Blank, values: Values) -> str:
     """Says which cells a blank has: `plot 1, week 5`, or along an axis with several `week 3 … 5`."""
     along = zip(blank.block.axes, *blank.cells, strict=True) if blank.block.axes else ()
-    return ", ".join(_named(axis, places, layout) for axis, *places in along)
+    return ", ".join(_named(axis, places, values) for axis, *places in along)
 
 
-def _named(axis: Axis, places: Sequence[int], layout: Layout) -> str:
+def _named(axis: Axis, places: Sequence[int], values: Values) -> str:
     numbers = sorted(set(places))
-    sides = {-1: str(Edge(axis, -1)), layout.values.size(axis): str(Edge(axis, 1))}
+    sides = {-1: str(Edge(axis, -1)), values.size(axis): str(Edge(axis, 1))}
     ends = [sides.get(place, str(place + axis.start)) for place in dict.fromkeys((numbers[0], numbers[-1]))]
     return f"{axis.meaning} {' … '.join(ends)}"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from blueprint.language import Block
+from blueprint.language import Block, picked
 from blueprint.page import cell_writer, digits, grid, names, outline, picking
 from blueprint.page.steps import EQUATION, MEMBERS, WHERE
 
@@ -23,12 +23,12 @@ def write(row: int, told: outline.Told, writer: picking.Picker) -> None:
     pen, places = writer.pen, [*_found(told, writer)]
     for column, (formula, place) in enumerate(places, MEMBERS):
         pen.live(row, column, formula, place, "as print")
-    picked, (axis,) = writer.at[writer.choice.across[0]], writer.choice.across
+    chosen, (axis,) = writer.at[writer.choice.across[0]], writer.choice.across
     here = MEMBERS + len(places)
     among = grid.area(row, MEMBERS, row, here - 1, fixed=True)
     number = f"{names.defined_name(writer.choice.numbers[0].name)}-{axis.start - 1}"
-    pen.live(row, here, f"=INDEX({among},1,{number})", places[picked][1], "as print")
-    group = int(places[picked][1] - 1) // _stride(told, writer)
+    pen.live(row, here, f"={picked(among, number)}", places[chosen][1], "as print")
+    group = int(places[chosen][1] - 1) // _stride(told, writer)
     pieces = [
         _piece(told, writer, row, (here, here + 1 + 2 * member), (group, member))
         for member in range(writer.values.size(told.numbers.axes[-1]))
@@ -60,13 +60,13 @@ def _piece(
     """Spells the number of one column, and behind it its word with the number; returns the cell of that, and its text."""
     here, column = at
     pick = f"{grid.address(row, here, fixed=True)}+{member[1]}"
-    value = float(writer.values.cell(told.numbers, *member))
-    writer.pen.live(row, column, f"=INDEX({_row(told.numbers, writer)},{pick})", value, "as print")
+    value = writer.values.cell(told.numbers, *member)
+    writer.pen.live(row, column, f"={picked(_row(told.numbers, writer), pick)}", value, "as print")
     number = digits.Operand(value, grid.address(row, column))
     word = str(writer.values.cell(told.words, *member))
     says = f"{BETWEEN}{word} {number.printed(digits.SHOWN)}" if writer.values.cell(told.counts, *member) == 1 else ""
-    counts, words = (f"INDEX({_row(block, writer)},{pick})" for block in (told.counts, told.words))
-    formula = f'=IF({counts}=1,"{BETWEEN}"&{words}&" "&{number.printed_formula(str(digits.SHOWN))},"")'
+    counts, words = (picked(_row(block, writer), pick) for block in (told.counts, told.words))
+    formula = f'=IF({counts}=1,"{BETWEEN}"&{words}&" "&{number.printed_formula(str(digits.SHOWN), writer.constants["longest"])},"")'
     writer.pen.live(row, column + 1, formula, digits.Print(says), "as print")
     return grid.address(row, column + 1), says
 

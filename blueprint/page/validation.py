@@ -62,13 +62,14 @@ def rule_of_blank(number: int, blank: Blank) -> Rule:
     """Returns the rule of a blank's cells: any number, typed or by a formula; and the message that says what is asked."""
     about, points = blank.block.about, f"{blank.weight:g} point{'s' * (blank.weight != 1)}"
     expected = "a number" if blank.asks == "number" else "a formula that gives a number"
+    digits = f"{about.decimals} decimals" if about.decimals != 1 else "1 decimal"
     return {
         "validate": "decimal",
         "criteria": "between",
         "minimum": -FARTHEST,
         "maximum": FARTHEST,
         "input_title": f"blank {number}  {about.symbol}"[:TITLE_LETTERS],
-        "input_message": f"{about.meaning}: {expected} ({points})"[:MESSAGE_LETTERS],
+        "input_message": f"{about.meaning}: {expected}, to {digits} ({points})"[:MESSAGE_LETTERS],
         "error_message": f"Blank {number} takes {expected}; write 0.5 or, where your program does, 0,5.",
         "ignore_blank": True,
     }

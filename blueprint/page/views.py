@@ -125,7 +125,7 @@ def _judged(judged: Judged, pen: SheetPen) -> None:
     """Keeps the line of the verdict on all checks and formulas."""
     pen.name(pen.row, judged.checks.symbol, judged.title)
     pen.link(pen.row, steps.VALUE + 1, judged.checks)
-    pen.layout.judged.append((pen.title, pen.row, names.defined_name(judged.checks.name)))
+    pen.layout.judged.append((pen.title, pen.row, judged.checks))
     pen.row += 1
 
 

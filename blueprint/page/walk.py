@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from blueprint.language import OFF_WORD, Expr, Op, Reduce, Ref, reference, text
+from blueprint.language import OFF_WORD, Ended, Expr, Op, Reduce, Ref, picked, reference, text
 from blueprint.page import byhand, digits, grid, line_text, names, outline, picking, told
 from blueprint.page.layout import Layout
 from blueprint.page.steps import (
@@ -50,21 +50,23 @@ class WalkWriter(picking.Picker):
     """Writes the chosen column line by line, and puts numbers into its equations.
 
     dec, least: the name of the cell that says the fewest decimals, and how many these are.
-    constants, levels: the cells of the constants, and those of the decimals that are tried.
     """
 
     def __init__(self, layout: Layout, choice: outline.Choice, finder: tuple[str, int]):
         super().__init__(layout, choice, finder)
         self.dec, self.least = names.defined_name(choice.decimals.name), int(float(self.values.cell(choice.decimals)))
-        self.constants, self.levels = byhand.cells_of(finder[1])
         self.operands: dict[Leaf, digits.Operand] = {}
 
     def numbers(self, line: WalkLine, expr: Expr) -> None:
         """Spells an equation's right side with the numbers put in, as many decimals as it takes."""
         row, fewest, free = line.row, self.tried(line, expr), iter(range(MEMBERS + len(line.members), grid.LAST_COLUMN))
-        joined = self.joined(line_text.pieces(expr), line, self.least + byhand.LEVELS[fewest], free)
+        decimals = fewest if isinstance(fewest, Ended) else self.least + byhand.LEVELS[fewest]
+        joined = self.joined(line_text.pieces(expr), line, decimals, free)
         sign = "" if isinstance(expr, Op) and expr.name == byhand.WITHIN else "= "
-        printed = (ROUGHLY if byhand.LEVELS[fewest] == byhand.LEVELS[-1] else sign) + joined[1]
+        if isinstance(fewest, Ended):
+            printed = digits.no_number(fewest)
+        else:
+            printed = (ROUGHLY if byhand.LEVELS[fewest] == byhand.LEVELS[-1] else sign) + joined[1]
         formula = f'=IF({grid.address(row, DIGITS)}<{self.levels[-1]},"{sign}","{ROUGHLY}")&{joined[0]}'
         if picking.shift(line.leaf) > 0:  # it is of the next member; there is none after the last one
             column, last = next(free), names.defined_name(self.choice.numbers[-1].name)
@@ -74,34 +76,41 @@ class WalkWriter(picking.Picker):
         self.pen.live(row, NUMBERS, formula, digits.Print(printed), "walk numbers")
         self.layout.tall[row] = NUMBERS, printed
 
-    def tried(self, line: WalkLine, expr: Expr) -> int:
-        """Spells what comes out with more and more decimals, and the fewest that are enough; returns which these are."""
-        row, fewest = line.row, len(byhand.LEVELS) - 2
+    def tried(self, line: WalkLine, expr: Expr) -> int | Ended:
+        """Spells what comes out with more and more decimals, and the fewest that are enough; returns which these are.
+
+        Of what is no number none are enough: it is returned.
+        """
+        row, fewest, value = line.row, len(byhand.LEVELS) - 2, self.value(line.leaf)
         formula = f"={self.levels[fewest]}"
         # A limit may be the word off, with which nothing can be calculated; a blank's number is left to the reader.
         if not (line_text.is_limit(line.leaf) or self.is_blank(line.leaf)):
             levels = [(cell, self.least + more) for cell, more in zip(self.levels, byhand.LEVELS, strict=True)]
-            cells = byhand.trials(self.operand(line.leaf), expr, self.found, self.constants, levels[:-1])
+            operand, shown = self.operand(line.leaf), line_text.decimals(line.leaf)
+            cells = byhand.trials(operand, shown, expr, self.found, self.constants, levels[:-1])
             for column, cell in enumerate(cells, TRIED):
                 self.pen.live(row, column, *cell, "as print")
-            fewest = [value for _, value in cells].index(cells[-1][1])
+            fewest = [number for _, number in cells].index(cells[-1][1])
             due, first = grid.address(row, DUE), grid.address(row, TRIED)
-            formula = f"=INDEX({self.levels[0]}:{self.levels[-1]},MATCH({due},{first}:{due},0))"
-        self.pen.live(row, DIGITS, formula, float(self.least + byhand.LEVELS[fewest]), "as print")
-        return fewest
+            formula = f"={picked(f'{self.levels[0]}:{self.levels[-1]}', f'MATCH({due},{first}:{due},0)')}"
+        ended = value if isinstance(value, Ended) else None
+        self.pen.live(row, DIGITS, formula, ended or float(self.least + byhand.LEVELS[fewest]), "as print")
+        return ended or fewest
 
     def is_blank(self, leaf: Leaf) -> bool:
         """Says whether cells of the quantity are left to the reader."""
         return any(blank.block in {*blocks_of(leaf)} for blank in self.layout.blueprint.blanks)
 
     def joined(
-        self, parts: list[str | line_text.Number], line: WalkLine, decimals: int, free: Iterator[int]
+        self, parts: list[str | line_text.Number], line: WalkLine, decimals: int | Ended, free: Iterator[int]
     ) -> tuple[str, str]:
         """Joins pieces, as formula and as text."""
         spelled = [self.part(part, line, decimals, free) for part in parts]
         return "&".join(formula for formula, _ in spelled), "".join(shown for _, shown in spelled)
 
-    def part(self, part: str | line_text.Number, line: WalkLine, decimals: int, free: Iterator[int]) -> tuple[str, str]:
+    def part(
+        self, part: str | line_text.Number, line: WalkLine, decimals: int | Ended, free: Iterator[int]
+    ) -> tuple[str, str]:
         """Spells one piece, as formula and as text: print stays as it is, a number is printed in the next free cell."""
         match part:
             case str():
@@ -117,14 +126,19 @@ class WalkWriter(picking.Picker):
                 return f"CHOOSE({number}+1,{','.join(formula for formula, _ in spelled)})", chosen
         operand = self.found(part.shown)
         assert operand is not None
-        printed = operand.printed(decimals, part.factor)
-        if operand.whole:
-            return operand.printed_formula("", part.factor), printed
-        formula, column = operand.printed_formula(grid.address(line.row, DIGITS), part.factor), next(free)
+        printed, longest = operand.printed(decimals, part.factor), self.constants["longest"]
+        may_be_off = isinstance(part.shown, Ref) and line_text.is_limit(part.shown)
+        if operand.whole and not may_be_off:
+            return operand.cell, printed
+        formula, column = operand.printed_formula(grid.address(line.row, DIGITS), longest, part.factor), next(free)
+        if may_be_off:  # or have decimals
+            formula = digits.joined(formula, self.constants["clean"], longest) + '&""'
         self.pen.live(line.row, column, f"={formula}", digits.Print(printed), "as print")
         return grid.address(line.row, column), printed
 
-    def branch(self, row: Expr, factor: bool, line: WalkLine, decimals: int, free: Iterator[int]) -> tuple[str, str]:
+    def branch(
+        self, row: Expr, factor: bool, line: WalkLine, decimals: int | Ended, free: Iterator[int]
+    ) -> tuple[str, str]:
         """Spells one of those among which is chosen: a number, or what is calculated."""
         if isinstance(row, Ref):
             return self.part(line_text.Number(row, factor), line, decimals, free)
@@ -189,9 +203,8 @@ class WalkWriter(picking.Picker):
             printed.append(f"{word} {operand.printed(self.least)}")
             column = MEMBERS + len(line.members) + number
             cells.append(grid.address(row, column))
-            pen.live(
-                row, column, f'={called}&" "&{operand.printed_formula(self.dec)}', digits.Print(printed[-1]), "as print"
-            )
+            spelled = operand.printed_formula(self.dec, self.constants["longest"])
+            pen.live(row, column, f'={called}&" "&{spelled}', digits.Print(printed[-1]), "as print")
         pen.live(row, EQUATION, "=" + '&", "&'.join(cells), digits.Print(", ".join(printed)), "walk list")
 
     def members(self, line: WalkLine | WalkList) -> None:

@@ -4,8 +4,10 @@ It says “!” where a cell holds no formula, or one that reads nothing (=0.5),
 no text for the first, and in the text of the second there is no capital letter, while every formula of ours has one, in
 an address or a function. It says “≠” where a formula has another value than the delivered one: words, and what the page
 itself picks and prints, are computed a second time, at all times; the numbers of the steps have the delivered sum as
-long as everything typed is as delivered. It says “#” where something else was typed, and the row shows an error.
-What hangs on blanks has no delivered value, and is only watched for being a formula.
+long as everything typed is as delivered. It says “#” where the row shows an error: since something else was typed, or as it
+was delivered, and then a “#” stands for the delivered sum. What hangs on blanks has no delivered value, and is only watched
+for being a formula. Whether a watch itself is overwritten is seen on the sheet Formulas. A program without FORMULATEXT
+(Gnumeric) has an error for every one of these texts: there no cell is called overwritten, and a line says so.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,6 +21,7 @@ from blueprint.page import watch_pieces as pieces
 from blueprint.page.cells import Value, runs
 from blueprint.page.formulas import (
     ENDED,
+    ENDED_CELL,
     INTACT,
     OVERWRITTEN,
     REPLACED,
@@ -29,8 +32,9 @@ from blueprint.page.formulas import (
     summary,
 )
 from blueprint.page.layout import Label, Layout, Live
+from blueprint.page.parse_cell import is_error
 
-MARGIN = 0
+MARGIN, WATCH = 0, "watch"
 BELOW = 2
 """Rows between the end of a sheet and the watches of rows that are too long for one."""
 
@@ -50,10 +54,10 @@ class Watch(NamedTuple):
 def watch_of(layout: Layout) -> Watch:
     """Returns the watches of a workbook, and what follows from them; they are spelled once."""
     if layout.watch is None:
-        watched, verdicts = [*_watched(layout)], [*summary(layout)]
-        layout.hangs = waiting.hangs_on([*watched, *verdicts], layout)
+        watched = [*_watched(layout)]
+        layout.hangs = waiting.hangs_on(watched, layout)
         watched = [replace(each, waits=True) if each.at in layout.hangs else each for each in watched]
-        layout.watch = Watch(watched, [*verdicts, *to_fill.lives(layout)], [*fixed(layout)], [])
+        layout.watch = Watch(watched, [*to_fill.lives(layout)], [*fixed(layout, sum(map(_is_error, watched)))], [])
         found: dict[str, dict[int, list[Live]]] = {}
         for live in layout.watch.watched:
             found.setdefault(live.sheet, {}).setdefault(live.row, []).append(live)
@@ -64,6 +68,10 @@ def watch_of(layout: Layout) -> Watch:
             layout.watch.labels.extend(spelled.expected())
             layout.watch.sums.extend(spelled.sums)
             sums_row += 1 + len(spelled.sums) // SUMS_BESIDE
+        marks = [live for live in layout.watch.lives if live.column == MARGIN and live.style == WATCH]
+        verdicts = [*summary(layout, marks)]
+        layout.hangs |= waiting.hangs_on([*watched, *verdicts], layout)
+        layout.watch.lives.extend(verdicts)
     return layout.watch
 
 
@@ -97,9 +105,16 @@ def _watched(layout: Layout) -> Iterator[Live]:
     """Yields every formula but those of the chain."""
     for run in runs(layout):
         for column, formula, value in zip(run.columns, run.formulas or (), run.values, strict=False):
-            summed = not isinstance(value, str) and isfinite(value)  # a word such as `off`, or nothing, is in no sum
+            number = not isinstance(value, str) and isfinite(value)
+            summed = number or (
+                is_error(value) and not run.block.text
+            )  # a word such as `off`, or nothing, is in no sum
             yield Live(run.sheet, run.row, column, formula, value, "", run.block.link, summed)
     yield from layout.lives
+
+
+def _is_error(formula: Live) -> bool:
+    return not formula.waits and is_error(formula.value)
 
 
 class Speller:
@@ -113,32 +128,35 @@ class Speller:
         """Spells the watch of one row; one that is too long becomes several below the sheet, and a word on them."""
         parts = [self.watch(part) for part in pieces.parts(sorted(formulas, key=lambda formula: formula.column))]
         if len(parts) == 1:
-            return [self.live(row, parts[0])]
+            return [self.live(row, *parts[0])]
         first, self.below = self.below, self.below + len(parts)
-        lives = [self.live(first + i, part) for i, part in enumerate(parts)]
+        lives = [self.live(first + i, *part) for i, part in enumerate(parts)]
         cells = grid.area(first, MARGIN, self.below - 1, MARGIN)
         said = f'"{INTACT}"'
         for sign in (ENDED, REPLACED, OVERWRITTEN):
             said = f'IF(COUNTIF({cells},"{sign}")>0,"{sign}",{said})'
-        return [*lives, self.live(row, f"={said}")]
+        return [*lives, self.live(row, f"={said}", ENDED if any(sign == ENDED for _, sign in parts) else INTACT)]
 
-    def live(self, row: int, formula: str) -> Live:
-        """Puts a formula into the margin."""
-        return Live(self.sheet, row, MARGIN, formula, INTACT, "watch")
+    def live(self, row: int, formula: str, sign: str) -> Live:
+        """Puts a formula into the margin; sign: what it says as delivered."""
+        return Live(self.sheet, row, MARGIN, formula, sign, WATCH)
 
-    def watch(self, formulas: list[Live]) -> str:
-        """Spells one watch."""
+    def watch(self, formulas: list[Live]) -> tuple[str, str]:
+        """Spells one watch; returns also the sign that it gives as delivered."""
         constant = ",".join(map(pieces.constant, formulas))
         known = [formula for formula in formulas if not formula.waits]
         if not known:
-            return f'=IF(IFERROR(OR({constant}),TRUE),"{OVERWRITTEN}","{INTACT}")'
+            return f'=IF(IFERROR(OR({constant}),{names.READS_FORMULAS}),"{OVERWRITTEN}","{INTACT}")', INTACT
         values = [pieces.again(formula) for formula in known if not formula.summed]
+        may_end = f"{names.CHANGED_SINCE}+{ENDED_CELL}>0"
         if summed := [formula for formula in known if formula.summed]:
+            may_end = f"OR({names.CHANGED_SINCE}>0,ISTEXT({address(*self.place(len(self.sums)))}))"
             values.append(self.summed(summed))
         same = f'IF(AND({",".join(values)}),"{INTACT}","{REPLACED}")'
         ended = INTACT if all(formula.repeats for formula in known) else ENDED  # it is said where it begins
-        error = f'IF({names.CHANGED_SINCE}>0,"{ended}","{REPLACED}")'
-        return f'=IF(IFERROR(OR({constant}),TRUE),"{OVERWRITTEN}",IFERROR({same},{error}))'
+        overwritten = f"IFERROR(OR({constant}),{names.READS_FORMULAS})"
+        formula = f'=IF({overwritten},"{OVERWRITTEN}",IFERROR({same},IF({may_end},"{ended}","{REPLACED}")))'
+        return formula, ended if any(map(_is_error, known)) else INTACT
 
     def summed(self, formulas: list[Live]) -> str:
         """Spells that numbers have the sum that they were delivered with; that they are numbers is part of the sum.
@@ -162,7 +180,10 @@ class Speller:
             yield Label(names.FORMULAS, *self.place(i), delivered_sum(formula.value for formula in formulas), "sum")
 
 
-def delivered_sum(values: Iterable[float | str]) -> float:
-    """Returns what a watch expects of numbers: their sum, and 2 for each, so that they are numbers at all."""
+def delivered_sum(values: Iterable[float | str]) -> float | str:
+    """Returns what a watch expects of numbers: their sum, and 2 for each, so that they are numbers at all; # of an error."""
+    values = [*values]
+    if any(map(is_error, values)):
+        return ENDED
     numbers = [*map(float, values)]
     return sum(numbers) + 2 * len(numbers)

@@ -3,6 +3,7 @@
 from datetime import datetime
 from io import BytesIO
 from itertools import product
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,8 @@ class BookWriter:
     def formula(self, sheet: str, row: int, column: int, formula: str, value: float | str, look: Any) -> None:
         """Writes a formula with its value; without one where it waits for blanks."""
         value = plain_sheet.UNKNOWN if (sheet, row, column) in self.waits else value
+        if value != value or value in (inf, -inf):  # no reader knows what such a number is
+            raise SaveError(f"{sheet}!{grid.address(row, column)} would hold {value}, which is no number")
         self.sheets[sheet].write_formula(row, column, formula, look, value)
         self.formulas += 1
 

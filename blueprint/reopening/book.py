@@ -13,6 +13,7 @@ from blueprint.inputs.setting import STORED_OFF
 from blueprint.language import (
     Block,
     Cell,
+    Ended,
     NotationError,
     Read,
     Step,
@@ -26,6 +27,7 @@ from blueprint.language import (
 from blueprint.page import filled_in
 from blueprint.page.filled_in import FilledIn
 from blueprint.page.outline import Blueprint
+from blueprint.page.parse_cell import is_error
 from blueprint.page.place import Address, Spot
 from blueprint.page.read import Opened
 from blueprint.reopening.worksheet import entered, places_at
@@ -94,7 +96,7 @@ class SavedBook(Book):
     def said(self, cell: Cell) -> float | str | None:
         """Returns what the file shows in a cell, where that is not its value; None also where it shows nothing."""
         shown, value = self._shown(cell), self.values.cell(cell.block, *cell.places)
-        if shown is None or self.blank(cell):
+        if shown is None or self.blank(cell) or (isinstance(value, Ended) and is_error(shown)):
             return None
         if isinstance(value, str) or not isinstance(shown, int | float):
             return None if shown == value else str(shown)

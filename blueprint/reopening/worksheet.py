@@ -6,10 +6,10 @@ from blueprint.language import Block, Held, Values
 from blueprint.page.filled_in import FilledIn, Told
 from blueprint.page.outline import Blank, Blueprint, Entry
 from blueprint.page.read import Opened
-from blueprint.worksheets import Asked, without, worksheet
+from blueprint.worksheets import USED, Asked, in_use, read, without, worksheet
 
-FACTS = ("worksheet", "token")
-"""What a worksheet says of itself that another workbook of its numbers does not: its level, and whose it is."""
+FACTS = ("worksheet", "token", USED)
+"""What a worksheet says of itself that another workbook of its numbers does not: its level, whose it is, what is in use."""
 SENTENCE, BEGINNING, MOST_ROWS = 8, 24, 5_000
 """Letters that a sentence has at least, and by which one is known, since lines are broken; and rows in which it is sought."""
 Places = tuple[int, ...]
@@ -34,7 +34,8 @@ class Cut:
         """Returns a blueprint with the blanks of a file, and without the blocks that were left out of it because of them."""
         if not self.blanks:
             return blueprint
-        made = without(blueprint, self.left_out(blueprint), self._unsaid(blueprint))
+        used = in_use(blueprint, read(dict(self.facts).get(USED, ""), blueprint))
+        made = without(used, self.left_out(used), self._unsaid(used))
         blocks = {block.name: block for block in made.blocks()}
         blanks = tuple(
             Blank(told.title, blocks[name], cells, told.weight, told.asks, told.check)
@@ -59,7 +60,8 @@ class Cut:
             return blueprint
         level = min(int(dict(self.facts).get("worksheet", "1")), 2)  # a section is its rows, each of which is named
         asked = [Asked(told.title, told.weight) for told, _, _ in self.blanks]
-        made = worksheet(blueprint, asked, level, any(told.check is not None for told, _, _ in self.blanks)).blueprint
+        check, fixed = any(told.check is not None for told, _, _ in self.blanks), USED in dict(self.facts)
+        made = worksheet(blueprint, asked, level, check, fixed=fixed).blueprint
         return replace(made, facts={**made.facts, **dict(self.facts)})
 
     def left_out(self, blueprint: Blueprint) -> set[str]:

@@ -22,7 +22,7 @@ def picked(path: str, badness: Array, most: int, options: ViewOptions, called: s
         f"--rows names the {called}, --worst finds them: use one of the two",
     )
     if options.rows is not None:
-        stray = [row for row in options.rows if row >= count]
+        stray = [row for row in options.rows if not 0 <= row < count]
         require(not stray, f"{path} has no row {stray[0] if stray else ''}: it has {called} 0 … {count - 1}")
         rows = np.array(list(dict.fromkeys(options.rows)))
     elif options.worst is None and count <= ALL:

@@ -99,12 +99,12 @@ def text_of_step(found: StepVerdict, each: bool = False) -> str:
 def _head(found: StepVerdict) -> str:
     """Says how many files there are, of what."""
     batches = [each.verdict.replayed.batch for each in found.parts]
-    tokens = sum(int(each.mask.sum()) for each in batches)
+    many, counted = sum(each.many for each in batches), batches[0].counted
     counts = {what: len({getattr(each.place or Place(), what) for each in batches} - {None}) for what in COUNTED_IN}
     plurals = {what: f"{what}es" if what.endswith("batch") else f"{what}s" for what in COUNTED_IN}
     several = ", ".join(f"{count} {plurals[what]}" for what, count in counts.items() if count > 1)
     step = "Files without a step" if found.step is None else f"Step {found.step}"
-    return f"{step}: {len(found.parts)} files of {tokens:,} tokens{f': {several}' if several else ''}.\n"
+    return f"{step}: {len(found.parts)} files of {many:,} {counted}{f': {several}' if several else ''}.\n"
 
 
 def _first_of_step(found: StepVerdict, first: StepLine) -> Iterator[str]:

@@ -53,9 +53,9 @@ def held_in(batch: Minibatch) -> dict[str, str]:
 
 
 def coarsest(dtypes: Mapping[str, str], names: Collection[str]) -> str:
-    """Returns the coarsest dtype of some tensors."""
+    """Returns the coarsest dtype of some tensors; whole numbers, and true and false, are exact."""
     order = list(TOLERANCES)
-    return order[max((order.index(dtypes[name]) for name in names if name in dtypes), default=0)]
+    return order[max((order.index(dtypes[name]) for name in names if dtypes.get(name) in TOLERANCES), default=0)]
 
 
 def _rounded_to(batch: Minibatch, name: str) -> str:

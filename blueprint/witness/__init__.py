@@ -60,6 +60,7 @@ from blueprint.witness.tensors import (
     wide,
     with_end,
     with_start,
+    with_weight,
 )
 from blueprint.witness.totals import summed_rows
 from blueprint.witness.weights import weight_rows
@@ -156,6 +157,7 @@ __all__ = [
     "wide",
     "with_end",
     "with_start",
+    "with_weight",
     "within",
     "witness",
 ]

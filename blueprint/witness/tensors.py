@@ -17,6 +17,11 @@ Held = Mapping[str, torch.Tensor]
 Number: TypeAlias = torch.Tensor | float
 
 
+def with_weight(weight: float, part: torch.Tensor) -> torch.Tensor:
+    """Multiplies a part by its weight; a part of weight 0 is not computed by a library, and adds 0, even if it has no number."""
+    return weight * part if weight else torch.zeros_like(part)
+
+
 def with_end(values: torch.Tensor) -> torch.Tensor:
     """Returns the tensor with a zero behind the last position."""
     return torch.cat([values, torch.zeros_like(values[..., :1])], dim=-1)

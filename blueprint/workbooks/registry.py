@@ -1,6 +1,7 @@
 """The kinds of workbooks there are: those of the folders beside this file, those of installed packages, and a user's own."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -146,6 +147,7 @@ def blueprint_of(numbers: Any, witnessed: "Witnessed | None" = None) -> "Bluepri
         raise KindError(f"gradients: {kind.title} has no loss, and only a loss has gradients; leave gradients out.")
     if numbers.gradients:
         outline = kind.part("gradient")(outline)
+    outline = replace(outline, derivation=kind.derivation)
     guided = with_guides(
         with_notes(outline, kind.notes, imported(kind.settings) or {}),
         built_in=numbers.built_in,

@@ -12,6 +12,7 @@ from blueprint.book import Book
 from blueprint.explaining import places_named
 from blueprint.language import Block, Cell, NotationError
 from blueprint.page.outline import Section, Sheet, blocks_of
+from blueprint.reading import content_of
 from blueprint.worksheets.errors import WorksheetError, require
 from blueprint.worksheets.graph import Graph
 
@@ -41,7 +42,9 @@ class _Entry(BaseModel):
             examples=["advantages", "advantages@episode=1,token=5", "section:Reward"],
         ),
     ]
-    weight: Annotated[float, Field(gt=0, allow_inf_nan=False, description="What it counts beside the others.")] = 1.0
+    weight: Annotated[
+        float, Field(gt=0, le=1e9, allow_inf_nan=False, description="What it counts beside the others.")
+    ] = 1.0
 
 
 class _File(BaseModel):
@@ -57,15 +60,15 @@ def schema() -> dict[str, Any]:
 def asked_from(path: str | Path) -> list[Asked]:
     """Reads a file of blanks. Raises WorksheetError, in one sentence, for one that cannot be read or means nothing."""
     try:
-        found = _File.model_validate(tomllib.loads(Path(path).read_bytes().decode("utf-8-sig")), strict=False)
+        found = _File.model_validate(tomllib.loads(content_of(Path(path)).decode("utf-8-sig")), strict=False)
     except OSError as error:
         raise WorksheetError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
     except UnicodeDecodeError as error:
         raise WorksheetError(f"{path} is not in UTF-8: save it so") from error
-    except tomllib.TOMLDecodeError as error:
-        raise WorksheetError(f"{path} is no TOML: {error}") from error
     except ValidationError as error:
         raise WorksheetError(f"{path}: {_complaint(error)}") from error
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets of thousands of levels
+        raise WorksheetError(f"{path} is no TOML: {error}") from error
     return [Asked(each.what, each.weight) for each in found.blanks]
 
 
@@ -102,6 +105,12 @@ def meant(asked: Asked, book: Book) -> Meant:
     except NotationError as error:
         raise WorksheetError(f"{asked.title}: {error}") from error
     _refuse_given(asked.title, block)
+    ended = book.values.ended.get(block, {})
+    why = book.values.why.get(block)
+    require(
+        not (ended if places is None else places in ended),
+        f"{asked.title} has no number: {why}; ask for a cell that has one",
+    )
     return Meant(block.name if places is None else cell_title(Cell(block, places)), (block,), places)
 
 

@@ -28,6 +28,7 @@ from blueprint.page.outline import (
     Table,
     Unchanged,
     blocks_of,
+    blocks_on,
 )
 
 
@@ -48,6 +49,7 @@ class Cutter:
         self.derived_again = {sheet.title for sheet in finders}
         spreads = [item for sheet in blueprint.sheets for item in sheet.items() if isinstance(item, Spread)]
         self.spread = {block for item in spreads if finders for block in item.columns.values()}
+        self.inputs = {block for sheet in blueprint.sheets for block in _inputs(sheet)}
         self.unled: list[re.Pattern[str]] = []
         self.read: set[Block] = set()
 
@@ -86,7 +88,7 @@ class Cutter:
 
     def sheet(self, sheet: Sheet) -> Sheet | None:
         """Returns what is left of a sheet; nothing where only sentences are left of what held more."""
-        if sheet.title in self.derived_again:
+        if sheet.title in self.derived_again or sheet.tries:
             return None
         sections = tuple(filter(None, map(self.section, sheet.sections)))
         left = replace(
@@ -104,7 +106,8 @@ class Cutter:
         items = tuple(kept for item in section.items for kept in self.item(item))
         held = any(blocks_of(item) for item in section.items)
         before, left = ([block for item in each for block in blocks_of(item)] for each in (section.items, items))
-        if not all(block.typed for block in before) and all(block.typed and block not in self.read for block in left):
+        unread = all(block.typed and block not in self.read for block in left)
+        if not all(block.typed for block in before) and unread and not self.inputs & set(left):
             items = tuple(item for item in items if isinstance(item, Note))  # settings of what is gone
         aside = all(isinstance(item, Note | Unchanged if held else Note) for item in items)
         only_words = all(isinstance(item, Note) for item in section.items)
@@ -168,3 +171,10 @@ class Cutter:
     @staticmethod
     def _drawn(series: Series) -> set[Block]:
         return {series.values, series.over} | (set() if series.words is None else {series.words})
+
+
+def _inputs(sheet: Sheet) -> list[Block]:
+    """Lists what is typed on a sheet that has tables of it: inputs, by which a file is read again; not what only charts read."""
+    typed = [block for block in blocks_on(sheet) if block.typed]
+    drawn = any(isinstance(item, Chart) for item in sheet.items())
+    return typed if not drawn and any(block.axes for block in typed) else []

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from blueprint.language import Block, Expr, Op, Reduce, Ref, Step, Values, needs, schedule, walk
+from blueprint.language import Block, Expr, Op, Reduce, Ref, Step, Values, in_order, needs, schedule, walk
 from blueprint.page.outline import Blueprint, Finder, Item, Judged, Row, Section, Sheet, blocks_of
 
 Place = tuple[Sheet, Section]
@@ -24,6 +24,11 @@ class Graph:
                 self.readers[block].append(reader)
         self._steps: dict[frozenset[Block], tuple[Step, ...]] = {}
         self._belows: dict[Block, set[Block]] = {}
+
+    @cached_property
+    def order(self) -> list[Block]:
+        """The computed blocks in the order in which they are computed."""
+        return [*in_order(schedule([block for block in self.blocks if not block.typed]))]
 
     @property
     def result(self) -> list[Block]:

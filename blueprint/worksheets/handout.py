@@ -1,17 +1,24 @@
-"""The handout: a worksheet on paper. For each blank what is asked, its equation, the numbers it reads, and a line to write on."""
+"""The handout: a worksheet on paper. For each blank what is asked, its equation, the numbers it reads, and a line to write on.
 
-from collections.abc import Iterator
+What a blank needs besides stands behind the blanks: the steps that lead from one blank to another, each with its equation, and
+the numbers that they, and long sums, read. So that everything can be calculated from the paper alone.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from blueprint.explaining import label
-from blueprint.language import Cell, equation, filled_by
+from blueprint.language import Block, Cell, equation, filled_by
 from blueprint.page.outline import Blank
 from blueprint.worksheets.leaks import Search
 from blueprint.worksheets.made import Worksheet
 from blueprint.worksheets.table import Table
 
 MOST = 12
-"""How many numbers of a sum are put on paper; of more the sheet is named where they stand."""
+"""How many numbers of a sum are put beside a blank; more of them stand behind the blanks."""
+MORE = 2
+"""Digits that given numbers have on paper beyond those that a sheet shows, so that all of an answer come out right."""
 
 
 @dataclass(frozen=True)
@@ -37,24 +44,31 @@ class Task:
 
 @dataclass(frozen=True)
 class Handout:
-    """What is put on paper: a title, the lines below it, the tasks, what the letters mean."""
+    """What is put on paper: a title, the lines below it, the tasks.
+
+    steps: the equations that lead from one blank to another. numbers: what these, and long sums, read: a line for each row.
+    """
 
     title: str
     head: tuple[str, ...]
     tasks: tuple[Task, ...]
+    steps: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
 
 
 def handout(worksheet: Worksheet) -> Handout:
     """Returns what a worksheet asks, as text."""
     ways = {1: "numbers", 2: "rows: write the formula", 3: "sections: write the formulas"}[worksheet.level]
     blanks = "1 blank" if len(worksheet.blanks) == 1 else f"{len(worksheet.blanks)} blanks"
-    rounded = "Numbers that are given are rounded as the sheets show them; the workbook has all their digits."
+    rounded = "Given numbers are rounded. Go on with all digits of your own, and round what you write down."
     head = (f"{worksheet.blueprint.title}, level {worksheet.level}, {blanks} ({ways})", rounded)
     title = worksheet.blueprint.sheets[0].heading or worksheet.blueprint.title
-    return Handout(title, head, tuple(_Writer(worksheet).tasks()))
+    writer = Writer(worksheet)
+    writer.look()
+    return Handout(title, head, tuple(writer.tasks()), tuple(writer.steps()), tuple(writer.rows()))
 
 
-class _Writer:
+class Writer:
     """Writes down what the blanks of a worksheet ask."""
 
     def __init__(self, worksheet: Worksheet):
@@ -62,18 +76,36 @@ class _Writer:
         self.numbers = {Cell(each.block, at): i for i, each in enumerate(self.blanks, 1) for at in each.cells}
         self.search = Search(self.book.blueprint, self.book.values, self.blanks)
         self.table = Table(self.search.graph.blocks, self.book.values)
+        self.between: dict[Cell, None] = {}
+        self.listed: dict[Cell, None] = {}
+        self.order = {block: i for i, block in enumerate(self.search.graph.blocks)}
+        self.twins: set[str] = set()
+
+    def look(self) -> None:
+        """Looks through what the blanks read: what is between them, what stands behind them, which symbols mean two rows."""
+        met = {cell.block for cell in self.numbers}
+        for blank in self.blanks:
+            for read in self.book.reads(Cell(blank.block, self._first(blank))):
+                met |= {cell.block for cell in read.cells}
+                if blank.asks == "formula":
+                    continue  # nothing is calculated
+                self._note(read.cells)
+                if len(read.cells) > MOST:
+                    self.listed |= dict.fromkeys(each for each in read.cells if self._is_given(each))
+        met |= {cell.block for cell in (*self.between, *self.listed)}
+        symbols = Counter(block.symbol for block in met)
+        self.twins = {symbol for symbol, times in symbols.items() if times > 1}
 
     def tasks(self) -> Iterator[Task]:
         """Yields each blank; of a row its equation, and as an example what the first cell that counts reads."""
         for number, blank in enumerate(self.blanks, 1):
             block, answers = blank.block, self.worksheet.answers[blank.title]
             cell = Cell(block, self._first(blank))
-            filled = filled_by(*cell, self.book.values)
             yield Task(
                 number=number,
                 title=block.about.meaning or block.name,
-                wanted=self._called(cell),
-                equation=equation(block, filled.definition) if filled else "",
+                wanted=self.called(cell),
+                equation=self.equation(cell) if blank.says else "",
                 given=tuple(self._given(cell)),
                 asks=blank.asks,
                 weight=blank.weight,
@@ -95,14 +127,55 @@ class _Writer:
         for read in self.book.reads(cell):
             if len(read.cells) > MOST:
                 first, last = self._address(read.cells[0]), self._address(read.cells[-1])
-                yield f"{read.ref.block.symbol}: {len(read.cells)} numbers, {first} to {last.rpartition('!')[2]}"
+                below = ", see below" if self.listed.keys() & set(read.cells) else ""
+                yield f"{read.ref.block.symbol}: {len(read.cells)} numbers, {first} to {last.rpartition('!')[2]}{below}"
             else:
                 shown: dict[str, list[str]] = {}
                 for each in read.cells:
                     said = self._shown(each)
                     together = said if said.startswith("follow") else f"{len(shown)} {said}"
-                    shown.setdefault(together, []).append(self._called(each))
+                    shown.setdefault(together, []).append(self.called(each))
                 yield from (f"{', '.join(cells)} {said.lstrip('0123456789 ')}" for said, cells in shown.items())
+
+    def _note(self, cells: Iterable[Cell]) -> None:
+        """Notes the cells that lead from blanks to these, and the numbers that they read."""
+        waiting = [cell for cell in cells if cell not in self.numbers and cell not in self.between and self._on(cell)]
+        while waiting:
+            cell = waiting.pop()
+            self.between[cell] = None
+            for each in (each for read in self.book.reads(cell) for each in read.cells):
+                if self._is_given(each):
+                    self.listed[each] = None
+                elif each not in self.numbers and each not in self.between:
+                    waiting.append(each)
+
+    def _is_given(self, cell: Cell) -> bool:
+        return cell not in self.numbers and not self._on(cell)
+
+    def steps(self) -> Iterator[str]:
+        """Yields the equations of the steps between blanks."""
+        cells = sorted(self.between, key=lambda cell: self.order[cell.block])
+        unsaid = self.worksheet.blueprint.unsaid
+        yield from dict.fromkeys(self.equation(cell) for cell in cells if cell.block not in unsaid)
+
+    def rows(self) -> Iterator[str]:
+        """Yields the numbers that stand behind the blanks, a line for each row."""
+        rows: dict[Block, list[Cell]] = {}
+        for cell in sorted(self.listed, key=lambda cell: (self.order[cell.block], cell.places)):
+            rows.setdefault(cell.block, []).append(cell)
+        for block, cells in rows.items():
+            said = "   ".join(f"{self.called(cell)} {self._shown(cell)}" for cell in cells)
+            yield f"{block.about.meaning or block.name}:   {said}"
+
+    def equation(self, cell: Cell) -> str:
+        """Returns the equation of a cell; after its sheet, where its symbol means two rows."""
+        if (filled := filled_by(*cell, self.book.values)) is None:
+            return ""
+        where = f"{self._sheet(cell.block)}: " if cell.block.symbol in self.twins else ""
+        return where + equation(cell.block, filled.definition)
+
+    def _sheet(self, block: Block) -> str:
+        return self.search.graph.home[block][0].title
 
     def _shown(self, cell: Cell) -> str:
         """Returns the number of a cell, or, where it hangs on blanks, on which: with it one would know something of them."""
@@ -111,16 +184,34 @@ class _Writer:
         value = self.book.values.cell(cell.block, *cell.places)
         if isinstance(value, str):
             return f"= “{value}”"
-        if hangs := [str(i) for i, blank in enumerate(self.blanks, 1) if self._hangs(cell, blank)]:
-            return f"follows from {'blanks' if len(hangs) > 1 else 'blank'} {', '.join(hangs)}"
-        return f"= {value + 0.0:.{cell.block.about.decimals}f}".replace("-", "−")
+        if hangs := self._on(cell):
+            return f"follows from {'blanks' if len(hangs) > 1 else 'blank'} {', '.join(map(str, hangs))}"
+        return f"= {_written(float(value), cell.block.about.decimals)}"
+
+    def _on(self, cell: Cell) -> list[int]:
+        """Returns the numbers of the blanks on which a cell hangs."""
+        if cell.block.typed or cell.block.text or cell.block not in self.search.graph.home:
+            return []
+        return [i for i, blank in enumerate(self.blanks, 1) if self._hangs(cell, blank)]
 
     def _hangs(self, cell: Cell, blank: Blank) -> bool:
+        if cell.block not in self.search.graph.below_one(blank.block):
+            return False
         at = self.table.index(cell)
         return bool(self.search.table((blank,)).numbers[at] != self.table.numbers[at])
 
-    def _called(self, cell: Cell) -> str:
-        return label(cell, self.book.blueprint.names, self.book.values)
+    def called(self, cell: Cell) -> str:
+        """Returns the name of a cell; with its sheet, where its symbol means two rows."""
+        where = f" on {self._sheet(cell.block)}" if cell.block.symbol in self.twins else ""
+        return label(cell, self.book.blueprint.names, self.book.values) + where
 
     def _address(self, cell: Cell) -> str:
         return self.worksheet.book.layout.address(*cell)
+
+
+def _written(number: float, decimals: int) -> str:
+    """Writes a number with the decimals that a sheet shows, and more of them where it has more."""
+    whole, _, digits = f"{number + 0.0:.{decimals + MORE}f}".partition(".")
+    more = digits[decimals:].rstrip("0")
+    kept = digits[:decimals] + more
+    return (f"{whole}.{kept}" if kept else whole).replace("-", "−")

@@ -12,8 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
-from blueprint.language import Block, Cell, Values, fill, reads
+from blueprint.language import Block, Cell, Expr, Op, Values, chain, fill, filled_by, reads
+from blueprint.language.cells import alternative_of
 from blueprint.page.outline import Blank, Blueprint
+from blueprint.worksheets.backwards import Backwards
 from blueprint.worksheets.graph import Graph
 from blueprint.worksheets.table import SAME, Table
 
@@ -23,12 +25,13 @@ SMALL = 2
 
 @dataclass(frozen=True)
 class Leak:
-    """A cell that shows an answer: of which cell of which blank, and whether it was typed."""
+    """A cell that shows an answer: of which cell of which blank, and whether it was typed, or the answer follows backwards."""
 
     blank: Blank
     of: Cell
     cell: Cell
     typed: bool = False
+    backwards: bool = False
 
 
 def answers_of(blank: Blank, values: Values) -> list[float]:
@@ -37,8 +40,27 @@ def answers_of(blank: Blank, values: Values) -> list[float]:
 
 
 def is_plain(answer: float, decimals: int) -> bool:
-    """Tells whether so many cells may show a number that nothing can be said of one that does: 0, 1, too few digits, none."""
-    return not np.isfinite(answer) or abs(answer) < 10.0 ** (SMALL - 1 - decimals) or answer == round(answer)
+    """Tells whether so many cells may show a number that nothing can be said of one that does: 0, 1, too few digits, none.
+
+    What counts is what a sheet shows: 0.99999 is 1.0000.
+    """
+    if not np.isfinite(answer) or abs(answer) < 10.0 ** (SMALL - 1 - decimals):
+        return True
+    return round(answer, decimals) == round(answer)
+
+
+def is_short(answer: float) -> bool:
+    """Tells whether a number has so few digits, as 0.5 or 1.2, that another one of them is no second way to it."""
+    return bool(np.isclose(answer, float(f"{answer:.{SMALL}g}"), rtol=SAME, atol=0))
+
+
+def is_chosen(cell: Cell, values: Values) -> bool:
+    """Tells whether an answer is a minimum or maximum, and so by nature one of the numbers compared."""
+    filled = filled_by(*cell, values)
+    taken: Expr | None = filled.definition.expr if filled else None
+    while isinstance(taken, Op) and taken.name == "where" and filled:
+        taken = alternative_of(taken, filled.members, values)
+    return isinstance(taken, Op) and taken.name in ("minimum", "maximum")
 
 
 def repeats(cell: Cell, values: Values) -> Cell | None:
@@ -52,9 +74,10 @@ def repeats(cell: Cell, values: Values) -> Cell | None:
 
 
 def is_told(cell: Cell, values: Values) -> bool:
-    """Tells whether an answer can be looked for: it is neither plain nor one of the numbers that its equation reads."""
+    """Tells whether an answer can be looked for: it is neither plain nor one of the numbers that its equation chooses from."""
     answer = float(values.cell(cell.block, *cell.places))
-    return not is_plain(answer, cell.block.about.decimals) and repeats(cell, values) is None
+    plain = is_plain(answer, cell.block.about.decimals)
+    return not plain and repeats(cell, values) is None and not is_chosen(cell, values)
 
 
 class Search:
@@ -91,7 +114,27 @@ class Search:
     def leaks(self) -> list[Leak]:
         """Lists the cells that show an answer: with one blank empty and all others filled in, and with all of them empty."""
         found = [leak for blank, answers in self.missing for leak in self.with_empty((blank,), {blank: answers})]
-        return list(dict.fromkeys([*self.with_all_empty(), *found]))
+        return list(dict.fromkeys([*self.with_all_empty(), *found, *self.from_behind()]))
+
+    def from_behind(self) -> Iterator[Leak]:
+        """Yields the cells from which the answer of a blank that asks for a number follows backwards, while it alone is empty."""
+        for blank, answers in ((blank, answers) for blank, answers in self.missing if blank.asks == "number"):
+            for of, answer in answers.items():
+                # To see through what the blank itself reads is the step that is asked for.
+                read = {each for found in reads(of, self.values) for each in found.cells}
+                for cell in set(self.backwards.holding(answer)) - read:
+                    if cell not in self.cells and not self._waits(cell, of):
+                        yield Leak(blank, of, cell, backwards=True)
+
+    def _waits(self, cell: Cell, blank: Cell) -> bool:
+        """Tells whether a cell reads a blank one, directly or through others."""
+        below = self.graph.below_one(blank.block)
+        return blank in chain(cell, lambda each: reads(each, self.values) if each.block in below else ())
+
+    @cached_property
+    def backwards(self) -> Backwards:
+        """The numbers that stand within equations."""
+        return Backwards(self.graph.blocks, self.values)
 
     def with_all_empty(self) -> list[Leak]:
         """Lists the cells that show an answer with all blanks empty: the file as it is handed out."""

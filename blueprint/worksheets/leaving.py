@@ -1,19 +1,21 @@
 """What is left out because of blanks: whatever shows an answer, judges it, or derives it again; each with the reason."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from blueprint.book import Book
 from blueprint.language import Block, Cell, Constant, Op
 from blueprint.page.outline import Blank, Blueprint, Entry, Sample, Sheet, blocks_of, blocks_on
+from blueprint.worksheets.backwards import Backwards
 from blueprint.worksheets.cutting import Cutter
 from blueprint.worksheets.formulas import same_formula
 from blueprint.worksheets.graph import Graph
-from blueprint.worksheets.leaks import Search
+from blueprint.worksheets.leaks import Leak, Search, is_short
 from blueprint.worksheets.table import Table
 from blueprint.worksheets.texts import NUMBER, Quoted, texts_in, texts_of
 
 AGAIN = "derives every step of a column again, with its numbers"
+TRIES = "proposes changes, and tells what each of them leads to"
 MOST = 0.5
 """The share of the cells of a row whose answers may stand elsewhere, too, where its formula is asked for (the last return is the
 last reward)."""
@@ -27,7 +29,7 @@ class Left:
     """What is left of a blueprint.
 
     reasons: what is not there, each with the reason. refused: by the title of a blank, why it cannot be one.
-    shown: cells of rows whose answers stand elsewhere, too, in what cannot be left out.
+    shown: cells of rows whose answers stand elsewhere, too, in what cannot be left out, and those of which it is a coincidence.
     """
 
     blueprint: Blueprint
@@ -42,30 +44,46 @@ class Leaver:
     def __init__(self, graph: Graph, book: Book):
         self.graph, self.book = graph, book
         self.tables: dict[tuple[tuple[Blank, ...], bool], Table] = {}
-        self.quoted = Quoted(texts_of(graph.blueprint))
+        self.quoted, self.backwards = Quoted(texts_of(graph.blueprint)), Backwards(graph.blocks, book.values)
 
     def leave(self, blanks: Sequence[Blank]) -> Left:
         """Returns what is left, and which blanks are given away by what cannot be left out."""
         graph, gone = self.graph, dict(_by_nature(self.graph, blanks))
         search = Search(graph.blueprint, self.book.values, blanks, graph=graph)
-        search.tables = self.tables
-        stuck: dict[str, dict[Cell, Cell]] = {}
+        search.tables, search.backwards = self.tables, self.backwards
+        stuck: dict[str, dict[Cell, Leak]] = {}
+        chance: set[Cell] = set()
         needed = _needed(graph, blanks)
         gone = {**dict(self._alike(blanks, needed)), **gone}
         away = _closed(graph, gone)
         for leak in (leak for leak in search.leaks() if leak.cell.block not in away):
             block, title = leak.cell.block, leak.blank.title
-            if graph.below_one(block) & needed:
-                stuck.setdefault(title, {}).setdefault(leak.of, leak.cell)
+            is_needed = bool(graph.below_one(block) & needed)
+            if self._is_chance(leak, is_needed):
+                chance.add(leak.of)
+            elif is_needed:
+                stuck.setdefault(title, {}).setdefault(leak.of, leak)
             else:
-                gone.setdefault(block, f"shows {title}" if leak.typed else f"computes {title} a second way")
+                gone.setdefault(block, _reason(leak))
         refused = {
-            blank.title: f"{_called(next(iter(stuck[blank.title].values())), self.book)} shows the same number, and is needed"
+            blank.title: _refusal(next(iter(stuck[blank.title].values())), self.book)
             for blank, answers in search.missing
             if len(stuck.get(blank.title, ())) > len(answers) * (MOST if blank.asks == "formula" else 0)
         }
-        shown = {cell for title, cells in stuck.items() if title not in refused for cell in cells}
+        shown = chance | {cell for title, cells in stuck.items() if title not in refused for cell in cells}
         return self._left(search, _closed(graph, gone), refused, shown)
+
+    def _is_chance(self, leak: Leak, needed: bool) -> bool:
+        """Tells whether it is a coincidence of these numbers that a cell shows an answer.
+
+        So it is with an input from which something is computed, and with a number of few digits that stands anywhere else than
+        the answer does.
+        """
+        if leak.typed and (needed or self.graph.readers[leak.cell.block]):
+            return True
+        (block, places), (other, there) = leak.of, leak.cell
+        along = [axis.extent for axis in block.axes] == [axis.extent for axis in other.axes] and places == there
+        return is_short(float(self.book.values.cell(block, *places))) and (needed or leak.typed or not along)
 
     def _alike(self, blanks: Sequence[Blank], needed: set[Block]) -> Iterator[tuple[Block, str]]:
         """Yields the blocks that have a formula that is asked for, with other settings, and can be done without."""
@@ -80,15 +98,28 @@ class Leaver:
         for blank, answers in search.missing:
             for answer in answers.values():
                 texts |= dict.fromkeys(self.quoted.quoting(answer, blank.block.about.decimals), blank.title)
-        left = Cutter(self.graph.blueprint, gone, texts).cut()
+        measured = dict(self._measured(search.blanks))
+        left = Cutter(self.graph.blueprint, gone, {**texts, **measured}).cut()
         for text in texts.keys() & set(texts_of(left)):
             refused.setdefault(texts[text], f"“{text}” quotes its answer, and cannot be left out")
         samples = {
             item.text for _, _, item in self.graph.items() if isinstance(item, Sample)
         }  # they stay, with another text
         whole = self.graph.blueprint
-        named = {_masked(text, whole): f"quotes {title}" for text, title in texts.items() if text not in samples}
+        kept = set(texts_of(replace(whole, sheets=tuple(sheet for sheet in whole.sheets if not sheet.tries))))
+        why = measured | {text: f"quotes {title}" for text, title in texts.items() if text not in samples}
+        tried = {sheet.title: TRIES for sheet in whole.sheets if sheet.tries}
+        named = tried | {_masked(text, whole): reason for text, reason in why.items() if text in kept}
         return Left(left, {**_named(self.graph.blueprint, left, gone), **named}, refused, shown)
+
+    def _measured(self, blanks: Sequence[Blank]) -> Iterator[tuple[str, str]]:
+        """Yields the texts that tell what a single number comes to that waits for a blank, each with the reason."""
+        below = self.graph.below({blank.block for blank in blanks})
+        for block in (
+            block for block in self.graph.order if block in below and not (block.axes or block.text or block.limit)
+        ):
+            quoting = self.quoted.quoting(float(self.book.values.cell(block)), block.about.decimals)
+            yield from ((text, f"tells what {block.symbol} ({block.name}) comes to, which waits") for text in quoting)
 
 
 def _by_nature(graph: Graph, blanks: Sequence[Blank]) -> Iterator[tuple[Block, str]]:
@@ -122,6 +153,19 @@ def _closed(graph: Graph, gone: Mapping[Block, str]) -> dict[Block, str]:
         for block in graph.below([root]) - closed.keys():
             closed[block] = gone[root] if block.link else f"reads {root.symbol} ({root.name}), which {gone[root]}"
     return closed
+
+
+def _reason(leak: Leak) -> str:
+    if leak.backwards:
+        return f"has {leak.blank.title} within its formula, so that it follows backwards"
+    return f"shows {leak.blank.title}" if leak.typed else f"computes {leak.blank.title} a second way"
+
+
+def _refusal(leak: Leak, book: Book) -> str:
+    cell = _called(leak.cell, book)
+    if leak.backwards:
+        return f"it follows from {cell}, which has it within its formula and is needed"
+    return f"{cell} shows the same number, and is needed"
 
 
 def _called(cell: Cell, book: Book) -> str:

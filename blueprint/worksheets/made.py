@@ -15,12 +15,15 @@ LEVELS = {1: "single cells", 2: "whole rows", 3: "whole sections"}
 class Worksheet:
     """A blueprint with blanks, and what belongs into them.
 
-    full: the book with all answers. answers: by the title of a blank the numbers of its cells, in their order.
-    shown: cells of rows whose answers stand elsewhere as well, in what cannot be left out: of these the formula is asked.
+    full: the book with all answers, of which only what is in use is left. whole: the blueprint it was made of.
+    answers: by the title of a blank the numbers of its cells, in their order.
+    shown: cells whose answers stand elsewhere as well, in what cannot be left out: of rows the formula is asked, and in single
+    cells it is a coincidence.
     """
 
     blueprint: Blueprint
     full: Book
+    whole: Blueprint
     level: int
     answers: dict[str, list[float]] = field(default_factory=dict)
     shown: frozenset[Cell] = frozenset()
@@ -42,7 +45,9 @@ class Worksheet:
     @cached_property
     def filled_in(self) -> Book:
         """The whole book, of which nothing is left out, with the answers in its blanks."""
-        held = {blank.block: dict[tuple[int, ...], float]() for blank in self.blanks}
-        for blank in self.blanks:
+        named = {block.name: block for block in self.whole.blocks()}
+        blanks = tuple(replace(blank, block=named[blank.block.name]) for blank in self.blanks)
+        held = {blank.block: dict[tuple[int, ...], float]() for blank in blanks}
+        for blank in blanks:
             held[blank.block] |= dict(zip(blank.cells, self.answers[blank.title], strict=True))
-        return Book(replace(self.full.blueprint, blanks=self.blanks), held=held)
+        return Book(replace(self.whole, blanks=blanks), held=held)

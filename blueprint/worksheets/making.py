@@ -14,10 +14,16 @@ from blueprint.worksheets.check_digits import can_be_checked
 from blueprint.worksheets.choosing import Chooser
 from blueprint.worksheets.errors import WorksheetError, require
 from blueprint.worksheets.graph import Graph
+from blueprint.worksheets.in_use import USED, in_use, taken, written
 from blueprint.worksheets.leaks import answers_of, is_plain
 from blueprint.worksheets.leaving import Leaver, Left
 from blueprint.worksheets.made import LEVELS, Worksheet
+from blueprint.worksheets.rules import is_zero, repeats
 
+OTHERS = {
+    "Other options": "what a setting chooses is chosen for good: the formulas have only the option that is in use"
+}
+"""What is left out because a worksheet asks for the steps of one method, as its sheet Blanks says it."""
 USUAL = 12
 """How many blanks are chosen, where there can be so many."""
 
@@ -28,17 +34,21 @@ def worksheet(
     level: int = 1,
     check: bool = False,
     seed: str = "",
+    fixed: bool = True,
+    equations: bool = True,
 ) -> Worksheet:
     """Makes a worksheet.
 
     asked: how many blanks are chosen, or which they are; None: 12, or as many as there can be.
     level: 1, single cells; 2, whole rows; 3, whole sections.
     check: each answer must have check digits that tell right from wrong and do not tell the answer.
-    seed: other blanks are chosen for another seed, the same for the same. Raises WorksheetError where it cannot be made.
+    seed: other blanks are chosen for another seed, the same for the same.
+    fixed: what settings choose is what they choose for good; else somebody may choose otherwise in the file.
+    equations: those of blanks are printed beside them. Raises WorksheetError where it cannot be made.
     """
     require(level in LEVELS, f"there is no level {level}: 1 is single cells, 2 whole rows, 3 whole sections")
     require(not blueprint.blanks, "this blueprint has blanks already: make a worksheet of one without")
-    making = _Making(Book(blueprint), level, check, seed)
+    making = _Making(blueprint, level, check, seed, fixed, equations)
     if asked is None:
         return making.chosen(USUAL, fewest=1)
     if isinstance(asked, int):
@@ -51,8 +61,10 @@ def worksheet(
 class _Making:
     """Makes one worksheet of a book."""
 
-    def __init__(self, book: Book, level: int, check: bool, seed: str):
-        self.book, self.level, self.check = book, level, check
+    def __init__(self, blueprint: Blueprint, level: int, check: bool, seed: str, fixed: bool, equations: bool):
+        self.whole, self.level, self.check, self.equations = blueprint, level, check, equations
+        self.taken = taken(blueprint, Book(blueprint).values) if fixed else {}
+        self.book = book = Book(in_use(blueprint, self.taken))
         self.graph = Graph(book.blueprint)
         self.leaver = Leaver(self.graph, book)
         barred = {block for sheet in self.graph.derived_again for block in blocks_on(sheet)} | self.graph.verdicts
@@ -62,7 +74,7 @@ class _Making:
 
     def chosen(self, count: int, fewest: int) -> Worksheet:
         """Chooses blanks until none of them is given away. Raises WorksheetError if there are fewer than the fewest."""
-        refused: set[Block] = set()
+        refused: set[Cell] = set()
         while True:
             by_blank = self._choice(count, refused)
             can_be = f"{len(by_blank)} {'rows' if self.level == 2 else 'cells'} can be blanks"
@@ -73,9 +85,11 @@ class _Making:
             left = self.leaver.leave(list(by_blank))
             if not left.refused:
                 return self._made(list(by_blank), left)
-            refused |= {cell.block for blank, cell in by_blank.items() if blank.title in left.refused}
+            for cell in (cell for blank, cell in by_blank.items() if blank.title in left.refused):
+                again = self.level > 1 or any(each.block is cell.block for each in refused)
+                refused |= set(self._cells(cell.block)) if again else {cell}
 
-    def _choice(self, count: int, refused: set[Block]) -> dict[Blank, Cell]:
+    def _choice(self, count: int, refused: set[Cell]) -> dict[Blank, Cell]:
         """Returns so many blanks, each with the cell for which it was chosen; of whole sections those that fit in."""
         if self.level == 1:
             return {self._single(cell): cell for cell in self.chooser.chosen(count, refused)}
@@ -105,29 +119,44 @@ class _Making:
 
     def _made(self, blanks: Sequence[Blank], left: Left) -> Worksheet:
         answers = {blank.title: answers_of(blank, self.book.values) for blank in blanks}
-        facts = {**left.blueprint.facts, "worksheet": str(self.level)}
+        used = {USED: written(self.taken)} if self.taken else {}
+        facts = {**left.blueprint.facts, "worksheet": str(self.level), **used}
         shown = tuple(self._checked(blank, answers[blank.title]) for blank in blanks)
-        blueprint = replace(left.blueprint, blanks=shown, left_out=left.reasons, facts=facts)
-        return Worksheet(blueprint, self.book, self.level, answers, frozenset(left.shown))
+        reasons = left.reasons | (OTHERS if self.taken else {})
+        blueprint = replace(left.blueprint, blanks=shown, left_out=reasons, facts=facts)
+        return Worksheet(blueprint, self.book, self.whole, self.level, answers, frozenset(left.shown))
 
     def _checked(self, blank: Blank, answers: list[float]) -> Blank:
         """Puts check digits to a blank, if they are asked for; not to a row whose digits would tell it, or hang on rounding."""
-        return replace(blank, check=check_of(answers)) if self.check and can_be_checked(answers) else blank
+        check = check_of(answers) if self.check and can_be_checked(answers) else None
+        return replace(blank, check=check, says=self.equations)
 
     def _meant(self, found: Meant, weight: float) -> list[Blank]:
         """Returns the blanks that are meant by what was asked for, as the level has it."""
         if found.places is not None:
-            return [self._refuse_plain(self._single(Cell(found.blocks[0], found.places), weight))]
+            asked = Cell(found.blocks[0], found.places)
+            self._refuse_handed_on(asked)
+            return [self._refuse_plain(self._single(asked, weight))]
         row = found.blocks[0]
         if self.level == 1:
             cells = [cell for block in found.blocks if (cell := self.chooser.best(self._cells(block)))]
-            require(cells, f"{found.title} has no cell whose answer says something: 0, 1, or what stands there already")
-            return [self._single(cell, weight) for cell in cells]
+            require(cells, f"{found.title} has no cell whose answer says something: each is 0, 1 or too short a number")
+            return [self._single(cell, weight) for cell in dict.fromkeys(cells)]
         if self.level == 2:
-            rows = [row] if found.is_row else [block for block in found.blocks if self.candidates.may(block)]
-            require(rows, f"{found.title} has no row of numbers that can be left blank")
-            return [self._row(block, weight) for block in rows]
-        return [self._row(block, weight) for block in (self._section(row) if found.is_row else found.blocks)]
+            listed = [row] if found.is_row else [block for block in found.blocks if self.candidates.may(block)]
+            require(listed, f"{found.title} has no row of numbers that can be left blank")
+            return [self._row(block, weight) for block in listed]
+        rows = self._section(row) if found.is_row else tuple(filter(self._says, found.blocks))
+        require(rows, f"{found.title} has no row that says something: each holds only 0, or hands numbers on")
+        return [self._row(block, weight) for block in rows]
+
+    def _refuse_handed_on(self, cell: Cell) -> None:
+        """Refuses a cell that only hands on another one, in which its answer would stand."""
+        source = self.candidates.source(cell)
+        title = cell_title(source)
+        require(
+            source is cell, f"{cell_title(cell)} only hands on {title}, where its answer would stand: ask for {title}"
+        )
 
     def _refuse_plain(self, blank: Blank) -> Blank:
         """Refuses a cell whose answer is 0, or so short a number that it may stand anywhere."""
@@ -162,6 +191,11 @@ class _Making:
         return [cell for cell in (Cell(block, at) for at in places) if reads(cell, self.book.values)]
 
     def _section(self, block: Block) -> tuple[Block, ...]:
-        """Returns what is computed in the section of a block."""
+        """Returns the block and what else is computed in its section, but for rows that only hand numbers on, or hold only 0."""
         _, section = self.graph.home[block]
-        return tuple(each for each in computed(section) if self._cells(each))
+        return tuple(each for each in computed(section) if each is block or self._says(each))
+
+    def _says(self, block: Block) -> bool:
+        """Tells whether a row has a formula that is worth asking for: other formulas would show its zeros, or what it reads."""
+        values = self.book.values
+        return not all(is_zero(cell, values) or repeats(cell, values) for cell in self._cells(block))

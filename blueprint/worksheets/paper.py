@@ -48,7 +48,8 @@ def print_handout(found: Handout, path: Path, answers: bool) -> None:
     from matplotlib.backends.backend_pdf import PdfPages
     from matplotlib.figure import Figure
 
-    asked = _pages([_asked(task) for task in found.tasks], _head(found, "Name: ____________________________"))
+    groups = [*(_asked(task) for task in found.tasks), *_behind(found)]
+    asked = _pages(groups, _head(found, "Name: ____________________________"))
     told = (
         _pages([_answered(task) for task in found.tasks], _head(found, "Answers, for the teacher")) if answers else []
     )
@@ -77,6 +78,25 @@ def _asked(task: Task) -> list[Put]:
     wanted = f"{task.wanted} =" if task.asks == "number" else f"formula in {task.stands}:  ="
     digits = "" if task.digits is None else f"check digits {task.digits:02d}"
     return [*lines, Put(f"{wanted}\t{digits}", 10, down=1.7, rule=True)]
+
+
+def _behind(found: Handout) -> Iterator[list[Put]]:
+    """Lays out the steps between blanks and the numbers that are read; a line of them at a time, so that pages fill."""
+    heads = {"Steps that lead from one blank to another": found.steps, "Numbers that are read": found.numbers}
+    for head, lines in heads.items():
+        first = [Put(head, 10, weight="bold", down=2.2, indent=0)] if lines else []
+        for line in lines:
+            texts = [text for each in line.split("\n") for text in wrap(_whole(each), LETTERS - 4)]
+            yield [
+                *first,
+                *(Put(text, 8.5, "#333333", indent=0.03 if i == 0 else 0.05) for i, text in enumerate(texts)),
+            ]
+            first = []
+
+
+def _whole(line: str) -> str:
+    """Returns a line of several numbers that breaks only between them: three blanks stand there."""
+    return "   ".join(_kept(line.split("   ")))
 
 
 def _kept(given: Iterable[str]) -> Iterator[str]:

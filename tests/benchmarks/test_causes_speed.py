@@ -64,9 +64,10 @@ def test_a_deviation_that_nothing_explains(
     verdict = verify(other, rlhf().preset("verl").values, "verl")
     assert verdict.first is not None
     assert verdict.causes == ()
-    times = [(_seconds(clean), _seconds(other)) for _ in range(TURNS if timed else 1)]
+    times = benchmark.pedantic(
+        lambda: [(_seconds(clean), _seconds(other)) for _ in range(TURNS if timed else 1)], rounds=1
+    )
     unit, ours = (statistics.median(each) for each in zip(*times, strict=True))
-    benchmark.pedantic(lambda: None, rounds=1)
-    benchmark.extra_info.update(seconds=round(ours, 2), times=round(ours / unit, 1))
+    benchmark.extra_info.update(seconds=round(ours, 2), ratios=[other / clean for clean, other in times])
     print(f"\n{size} {wrong.__name__}: {ours:.2f} s, {ours / unit:.1f} times {unit:.3f} s")
     assert ours <= max(MOST_TIMES * unit, SANE) or not timed

@@ -82,7 +82,7 @@ def median_ratio(benchmark: Any, ours: Callable[[], float], other: Callable[[], 
     times: list[tuple[float, float]] = []
     benchmark.pedantic(lambda: times.append((ours(), other())), rounds=ROUNDS, warmup_rounds=1)
     ratios = sorted(a / b for a, b in times[-ROUNDS:])
-    benchmark.extra_info["ratios"] = [round(ratio, 3) for ratio in ratios]
+    benchmark.extra_info["ratios"] = ratios
     return statistics.median(ratios)
 
 

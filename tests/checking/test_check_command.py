@@ -23,10 +23,49 @@ from tests.checking.running import SIGNAL, row_of, run
 from tests.page.workshop import located, save_made
 
 
-def test_the_command_prints_a_table_and_ends_with_0(path: Path) -> None:
+def test_the_command_prints_one_line_for_a_file_that_agrees_and_ends_with_0(path: Path) -> None:
     code, out, _ = run(path)
+    (line,) = out.splitlines()
     assert code == 0
-    assert "advantages" in out
+    said = r"  agrees  ([\d,]+) of \1 quantities, [\d,]+ cells, largest difference \S+, "
+    said += r"([\d,]+) of \2 formulas, [\d,]+ other stored values"
+    assert re.fullmatch(re.escape(str(path)) + said, line)
+
+
+def test_every_formula_is_compared_with_something(path: Path) -> None:
+    """The cells of quantities with torch, the others with what an engine makes of them: no stored value is left over."""
+    told = json.loads(run(path, "--json")[1])["files"][0]
+    places, formulas = located(path), told["formulas"]["expected"]
+    of_quantities = sum(found.kind != "typed" for found in places.values() for _ in found.cells())
+    constants = sum(each["cells"] for each in told["quantities"]) - of_quantities
+    assert constants == 0
+    assert told["values"]["compared"] + of_quantities >= formulas == told["formulas"]["compared"]
+
+
+@pytest.mark.parametrize("sheet", ["Walk", "Start", "Loss", "Formulas", "Delivered"])
+def test_a_stored_text_or_mark_that_no_formula_comes_to_is_told(path: Path, tmp_path: Path, sheet: str) -> None:
+    """In the margin (a mark), in a print of Walk, in a verdict: whatever stands there that its formula does not come to."""
+    workbook, shown = openpyxl.load_workbook(path), openpyxl.load_workbook(path, data_only=True)
+    column = {"Walk": "F", "Start": "D", "Loss": "A", "Formulas": "D", "Delivered": "D"}[sheet]
+    formulas = (each for each in workbook[sheet][column] if str(each.value).startswith("="))
+    cell = next(each for each in formulas if not isinstance(shown[sheet][each.coordinate].value, float))
+    change(path, tmp_path / "a.xlsx", sheet, {cell.coordinate: (str(cell.value).removeprefix("="), "≠")})
+    code, out, _ = run(tmp_path / "a.xlsx")
+    place = f"{sheet}!{cell.coordinate}"
+    assert code == 1
+    first, second, *others = out.splitlines()
+    assert first.startswith(f"{tmp_path / 'a.xlsx'}  shows what no formula comes to: {place}")
+    assert second.startswith(f"{place}: the file shows '≠', its formula comes to ")
+    assert second.endswith(": saved without recalculation")
+    assert others == []
+
+
+def test_all_prints_a_table_of_every_file_and_how_it_was_computed(path: Path, tmp_path: Path) -> None:
+    shutil.copy(path, tmp_path / "b.xlsx")
+    code, out, _ = run(path, tmp_path / "b.xlsx", "--all")
+    assert code == 0
+    assert sum(line.startswith("advantages ") for line in out.splitlines()) == 2
+    assert sum("  agrees  " in line for line in out.splitlines() if ".xlsx" in line) == 2
     assert f"{path}  agrees" in out
     assert "float64 on cpu" in out
 
@@ -56,7 +95,8 @@ def test_json_is_for_programs(path: Path) -> None:
 def test_float32_is_held_to_what_float32_can(path: Path) -> None:
     code, out, _ = run(path, "--dtype", "float32")
     assert code == 0, out
-    assert "float32" in out
+    assert "float32" not in out
+    assert "float32 on cpu" in run(path, "--dtype", "float32", "--all")[1].splitlines()[-1]
 
 
 @pytest.mark.parametrize(

@@ -99,10 +99,13 @@ def test_what_may_be_looked_at_is_flagged(graded: Path) -> None:
     found = {(flag.kind, *flag.students): flag for flag in Results.load(graded).flags}
     assert set(found) == {
         ("same token twice", ADA), ("pasted constant", ADA), ("pasted constant", ZOE), ("pasted constant", EVE),
-        ("locked cells edited", EVE), ("not read",), ("no token",),
+        ("locked cells edited", EVE), ("no number", ZOE), ("not read",), ("no token",),
     }  # fmt: skip
     assert found["same token twice", ADA].says == "handed in by 2 participants of the platform: 1001, 1002"
     assert "gamma.yours" in found["locked cells edited", EVE].says
+    assert found["no number", ZOE].says == (
+        "what stands there is no number in b03 (found 'about 2', expected a number)"
+    )
     assert found["not read",].files == ["Carl/essay.xlsx"]
 
 

@@ -114,6 +114,15 @@ def test_a_day_that_has_begun_costs_whole_up_to_the_most(
     assert naive.days(datetime.fromisoformat("2026-03-07T00:00:00+05:00")) == 1
 
 
+@pytest.mark.parametrize("year", [1, 9999])
+@pytest.mark.parametrize("zone", ["", "+14:00", "-12:00"])
+def test_the_largest_grace_and_any_year_come_to_a_number(tmp_path: Path, year: int, zone: str) -> None:
+    text = f"[late]\ndue = {year:04}-12-31T23:59:00{zone}\ngrace_minutes = 1e6\nper_day = 1"
+    late = read_policy(written(tmp_path, text), KEY).late
+    assert late is not None
+    assert late.penalty(late.days(datetime(2026, 1, 1))) == (year == 1)
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -126,6 +135,12 @@ def test_a_day_that_has_begun_costs_whole_up_to_the_most(
         ('[[excused]]\nstudent = "9"', "student 9: the key has none of that id"),
         ("points = ", "is no TOML"),
         ("[weights]\nb01 = nan", "weights.b01: Input should be"),
+        ("[weights]\nb01 = 1e308\nb02 = 1e308", "weights.b01: Input should be less than or equal to 1000000000"),
+        (f"points = 1{'0' * 400}", "points: Input should be"),
+        (
+            "[late]\ndue = 2026-03-06\ngrace_minutes = 1e300",
+            "late.grace_minutes: Input should be less than or equal to",
+        ),
     ],
 )
 def test_a_wrong_policy_is_refused_in_a_sentence(tmp_path: Path, text: str, says: str) -> None:

@@ -10,7 +10,7 @@ from blueprint.classes.errors import ClassError
 from blueprint.classes.identity import TOKEN, student_of, token_of
 from blueprint.classes.key import Key, KeyBlank, KeyStudent
 from blueprint.classes.typed import base_of, departures, variant_of, with_departures
-from blueprint.inputs import load, toml_of
+from blueprint.inputs import NumbersError, load, toml_of
 
 SECRET = "0f" * 32
 
@@ -49,6 +49,7 @@ def test_a_key_comes_back_and_nobody_else_may_read_it(tmp_path: Path) -> None:
         ('"id": "Ünal, =1"', '"id": "4711"', "student's id 4711 stands there twice"),
         ("0.25", '"NaN"', "students.0.answers.b01.0: Input should be a finite number"),
         ("{", "", "Invalid JSON"),
+        ('"addresses": [', '"addresses": [""], "was": [', "blanks.0.addresses.0: String should match pattern"),
     ],
 )
 def test_what_is_no_key_is_refused_in_a_sentence(tmp_path: Path, old: str, new: str, says: str) -> None:
@@ -58,6 +59,14 @@ def test_what_is_no_key_is_refused_in_a_sentence(tmp_path: Path, old: str, new: 
     with pytest.raises(ClassError, match="is not a key that class make wrote: ") as refused:
         Key.load(path)
     assert says in str(refused.value)
+
+
+def test_numbers_that_are_no_toml_are_refused_in_a_sentence() -> None:
+    with pytest.raises(NumbersError) as refused:
+        base_of(key(numbers="a = ["))
+    assert str(refused.value) == (
+        "the numbers in hw1.toml are not TOML (Invalid value (at end of document)): write it anew."
+    )
 
 
 def test_no_file_and_no_student_are_refused(tmp_path: Path) -> None:

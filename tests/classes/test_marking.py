@@ -214,3 +214,26 @@ def test_any_kind_of_workbook_is_marked(numbers: str, block: str, places: tuple[
     assert marks(made, {})["b01"].status == "right"
     wrong = marks(made, {"b01": [answer(made, "b01") + 12.3456]})["b01"]
     assert (wrong.status, wrong.misconception) == ("wrong", None)
+
+
+def test_a_right_answer_of_too_few_digits_is_wrong_with_its_reason_and_no_misconception(course: Course) -> None:
+    exact = answer(course, "b01")
+    for number, how in ((round(exact, 3), "rounded too far"), (round(exact, 2), "rounded too far")):
+        mark = marks(course, {"b01": [number]})["b01"]
+        assert (mark.status, mark.why) == ("wrong", f"wrong; right, but {how}: 4 decimals are wanted")
+        assert mark.misconception is None
+    row = course.key.students[0].answers["b06"]
+    cut = marks(course, {"b06": [int(each * 1e4) / 1e4 for each in row]})["b06"]
+    counting = [each for each in row if each]  # behind the last token nothing counts
+    kept = sum(int(each * 1e4) == round(each * 1e4) for each in counting)
+    assert kept < len(counting)
+    assert (cut.status, cut.misconception) == ("wrong", None)
+    reason = "right, but cut off instead of rounded: 4 decimals are wanted"
+    assert cut.why == f"wrong; {reason}; {kept} of {len(counting)} cells are right"
+    assert marks(course, {"b01": [0.0]})["b01"].why == "wrong"
+
+
+def test_a_carried_answer_may_be_rounded_too_far_as_well(course: Course) -> None:
+    wrong = answer(course, "b01") + 1
+    mark = marks(course, {"b01": [wrong], "b02": [round(advantage(course, wrong), 2)]})["b02"]
+    assert mark.why == "wrong; right, but rounded too far: 4 decimals are wanted"

@@ -81,6 +81,27 @@ def test_moodle_reads_the_grades_and_comments(tmp_path: Path) -> None:
     assert b",=" not in (tmp_path / "out.csv").read_bytes()
 
 
+@pytest.mark.parametrize("cells", range(1, len(HEAD)))
+def test_short_rows_end_in_empty_cells(tmp_path: Path, cells: int) -> None:
+    """A spreadsheet leaves out what is empty at the end of a row; the grade and the comment stand where they belong."""
+    short = [ROWS[0][:cells], *ROWS[1:]]
+    (tmp_path / "in.csv").write_bytes(worksheet(short))
+    done = moodle.fill(tmp_path / "in.csv", CLASS, tmp_path / "out.csv")
+    assert {len(row) for row in done.table.rows} == {len(HEAD)}
+    assert moodle.participants(done.table, CLASS).keys() >= {"4712", "4713"}
+    assert isinstance(moodle.times(done.table), dict)
+
+
+@pytest.mark.parametrize("most", ["nan", "inf", "1e999", "1e308", ""])
+def test_a_largest_grade_that_is_no_number_is_passed_over(tmp_path: Path, most: str) -> None:
+    place = HEAD.index("Maximum Grade")
+    rows = [[*row[:place], most, *row[place + 1 :]] for row in ROWS]
+    (tmp_path / "in.csv").write_bytes(worksheet(rows))
+    done = moodle.fill(tmp_path / "in.csv", CLASS, tmp_path / "out.csv")
+    grade = done.table.rows[1][HEAD.index("Grade")]
+    assert float(grade) == (1 if most != "1e308" else pytest.approx(0.25e308))
+
+
 def test_decimal_commas_and_semicolons_are_kept(tmp_path: Path) -> None:
     rows = [[cell.replace("10.00", "10,00").replace("7.00", "7,00") for cell in row] for row in ROWS]
     (tmp_path / "in.csv").write_bytes(worksheet(rows, delimiter=";"))

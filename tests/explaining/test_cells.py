@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from blueprint import Axis, Book, block, book, equal, typed
-from blueprint.language.spelling.numbers import number
+from blueprint.language.spelling.numbers import MOST, SHOWN, number
 from blueprint.language.trees import OFF_WORD
 from tests.explaining.formulas import PICKS, cells_of, formulas, precedents, split_address
 from tests.page.workshop import made
@@ -52,6 +52,7 @@ def test_what_a_cell_reads_is_what_its_formula_refers_to(name: str) -> None:
     assert plain > 60
 
 
+DECIMALS = range(SHOWN, MOST + 1)
 NUMBER = re.compile(r"(?<![\w.])−?\d+(?:\.\d+)?(?:e[+−]\d+)?")
 
 
@@ -60,15 +61,21 @@ def test_the_numbers_of_a_line_are_those_of_the_cells_that_are_read(name: str) -
     of = book_called(name)
     lines = 0
     for told in cells_of(of, 8, 4 if len(of.blocks) < LARGE else 2):
-        assert told.numbers.endswith(f"= {number(told.value).text}" if told.equation else number(told.value).text)
+        result = number(told.value).text
+        line = told.numbers.removesuffix(result)
+        assert line.endswith((" = ", " ≈ ")) if told.equation else line == "", told.numbers
         if not told.reads or "…" in told.numbers:
             continue
         lines += 1
-        line = told.numbers.rpartition(" = ")[0]
         # That a limit is off is said by the word in its cell: it is no number of the line.
-        operands = {number(each.value).text for each in told.reads if each.value != OFF_WORD}
-        allowed = {text.lstrip("−") for text in operands} | {"0", "1", "2"} | {str(told.at.get("t"))}
-        assert {text.lstrip("−") for text in NUMBER.findall(re.sub("“.*?”", "", line))} <= allowed, told
+        found = {text.lstrip("−") for text in NUMBER.findall(re.sub("“.*?”", "", line))}
+        # A line has as many decimals as it takes, the same for all of its numbers.
+        put_in = [
+            {number(each.value, decimals=n).text for each in told.reads if each.value != OFF_WORD} for n in DECIMALS
+        ]
+        whole = {"0", "1", "2", str(told.at.get("t"))}
+        operands = next((each for each in put_in if found <= {text.lstrip("−") for text in each} | whole), None)
+        assert operands is not None, told
         formula = formulas(of)[split_address(told.cell)]
         if not any(word in formula for word in ("INDEX", "CHOOSE")):
             assert all(text in line for text in operands), told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -162,11 +163,12 @@ def test_the_recursion_of_the_advantages_shows_the_golden_numbers(
 ) -> None:
     printed = str(default.explain("advantages", n=n, t=4, depth=5))
     A, delta = golden.DEFAULT_TOKENS["advantages"][n - 1], golden.DEFAULT_TOKENS["td_errors"][n - 1]
+    line = re.compile(r"^ *\(?(−?[\d.]+)\)? \+ 1·0\.9·0\.8·\(?(−?[\d.]+)\)? = (.*)$", re.MULTILINE)
+    put_in = {result: (error, factor) for error, factor, result in line.findall(printed)}
     for i, t in enumerate(words):
-        error = f"({shown(delta[i])})" if delta[i] < 0 else shown(delta[i])
-        later = A[i + 1] if i + 1 < len(A) else 0
-        factor = f"({shown(later)})" if later < 0 else shown(later)
-        assert f"{error} + 1·0.9·0.8·{factor} = {shown(A[i])}" in printed
+        found = [float(each.replace("−", "-")) for each in put_in[shown(A[i])]]
+        # A line has as many decimals as it takes; the golden numbers have four.
+        assert found == pytest.approx([delta[i], A[i + 1] if i + 1 < len(A) else 0], abs=6e-5)
         assert f"A[{n}, {t}] = {shown(A[i])}  (advantages, " in printed
 
 

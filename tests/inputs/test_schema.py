@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from jsonschema import Draft202012Validator
 from blueprint.inputs import OFF, NumbersError, Setting, load, names, read, schema_of, toml_of
 from blueprint.inputs.load import level_named
 from blueprint.inputs.read import overridden
+from blueprint.inputs.write import level_schema
 from blueprint.workbooks.rlhf_ppo.inputs.sizes import LIMITS
 from tests.inputs.test_written import CASES
 
@@ -45,6 +47,9 @@ WRONG = [
     ("default", {"loss": {"dual_clip": 0.5}}, "loss.dual_clip"),
     ("default", {"advantage": {"ddof": 0.5}}, "advantage.ddof"),
     ("default", {"preset": "verll"}, "preset"),
+    ("grpo", {"reward": {"free_tokens": 2.5}}, "reward.free_tokens"),
+    ("grpo", {"reward": {"free_tokens": 100_001}}, "reward.free_tokens"),
+    ("grpo", {"reward": {"max_tokens": -1}}, "reward.max_tokens"),
     ("default", {"compare": ["verll"]}, "compare"),
     ("default", {"conventions": "lively"}, "conventions"),
     ("default", {"old": {"E": [1, 2]}}, "old.E.0"),
@@ -156,6 +161,15 @@ def test_what_the_loader_takes_is_never_marked(overrides: list[str]) -> None:
     except NumbersError:
         assume(False)
     assert complaints(tables) == []
+
+
+def test_it_is_small() -> None:
+    """Whole numbers have bounds; a setting with a hundred thousand of them made ten megabytes of it."""
+    assert len(json.dumps(SCHEMA)) < 300_000
+    keys = level_schema("prompts")["properties"]["reward"]["properties"]
+    assert {name: each for name, each in keys["free_tokens"].items() if name != "description"} == {
+        "type": "integer", "minimum": 0, "maximum": 100_000, "default": keys["free_tokens"]["default"],
+    }  # fmt: skip
 
 
 def test_an_editor_finds_keys_with_their_meaning() -> None:

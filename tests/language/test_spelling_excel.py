@@ -26,7 +26,7 @@ from blueprint.language import (
     where,
 )
 from blueprint.language.nodes import Op, Ref
-from blueprint.language.spelling.excel import EXCEL, EXCEL_CONDITIONS, LOOKUPS, excel
+from blueprint.language.spelling.excel import EXCEL, EXCEL_CONDITIONS, LOOKUPS, excel, picked
 from tests.language.common import k, n, refusal, t, v
 from tests.language.expressions import Pair, W, a, b, c, e, most, rows_without_a_pair, small, w, words, x
 
@@ -135,6 +135,20 @@ OTHERS: list[Pair] = [
 @pytest.mark.parametrize(("expr", "expected"), ROWS + BRACKETS + OTHERS)
 def test_spells(expr: Expr, expected: str) -> None:
     assert excel(expr, Names()) == expected
+
+
+PICKED = {
+    "$D11:$K11": "INDEX($D11:$K11,1,k)", "'A!b 3:4'!$D$11:$K$11": "INDEX('A!b 3:4'!$D$11:$K$11,1,k)",
+    "\0" "11:\0" "11": "INDEX(\0" "11:\0" "11,1,k)", "K1:K1": "INDEX(K1:K1,1,k)", "D1:D11": "INDEX(D1:D11,k)",
+    "D1:D2": "INDEX(D1:D2,k)", "Words!$D$1:$D$11": "INDEX(Words!$D$1:$D$11,k)", "A2!B11:B12": "INDEX(A2!B11:B12,k)",
+    "D11": "INDEX(D11,k)",
+}  # fmt: skip
+"""By range: of one row a position is the second of two, since Gnumeric and HyperFormula take one alone for a row's number."""
+
+
+@pytest.mark.parametrize("span", PICKED)
+def test_a_position_in_a_row_is_written_as_one_of_its_columns(span: str) -> None:
+    assert picked(span, "k") == PICKED[span]
 
 
 @pytest.mark.parametrize(("condition", "expected"), BARE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from blueprint.misconceptions import Diagnosis, Wrong, diagnose
+from blueprint.misconceptions import Diagnosis, Wrong, diagnose, shortened
 
 FORGOTTEN = Wrong("lambda-forgotten", "λ is forgotten.", (0.41234567,))
 TURNED = Wrong("sign", "the sign is turned", (-0.31234567,), written=False)
@@ -57,3 +57,40 @@ def test_every_wrong_cell_of_a_row_has_to_be_what_the_misconception_gives() -> N
     assert diagnose([-0.1111, None, -0.3333], known, right, 4) == Diagnosis("turned", "The sign is turned.")
     assert diagnose([-0.1111, 3.0, 0.3333], known, right, 4) is None
     assert diagnose([0.1111, None, float("inf")], known, right, 4) is None
+
+
+@pytest.mark.parametrize(
+    ("number", "right", "decimals", "how"),
+    [
+        (0.123, 0.12349, 4, "rounded"),
+        (-0.87, -0.8709, 4, "rounded"),
+        (0.003, 0.0031, 4, "rounded"),
+        (5.0, 5.0012, 4, "rounded"),
+        (12.0, 12.34, 3, "rounded"),
+        (0.1234, 0.12349, 4, "cut"),
+        (0.123, 0.12399, 4, "cut"),
+        (12.34, 12.3478, 4, "cut"),
+        (1234.0, 1234.56, 0, "cut"),
+        (1.0, 1.0965, 4, None),
+        (0.1, 0.1234, 4, None),
+        (0.0, 0.3, 4, None),
+        (0.3, 0.0, 4, None),
+        (0.124, 0.1231, 4, None),
+        (-0.123, 0.12349, 4, None),
+        (float("inf"), 0.3, 4, None),
+    ],
+)
+def test_a_right_number_of_too_few_digits_is_told(number: float, right: float, decimals: int, how: str | None) -> None:
+    assert shortened(number, right, decimals) == how
+
+
+def test_neither_a_right_number_of_too_few_digits_nor_zeros_are_a_misconception() -> None:
+    near = tuple(Wrong(f"near {number}", "It is near.", (number,)) for number in (0.312, 0.31, 0.0))
+    for number in (0.312, 0.31, 0.0):
+        assert named(number, (*near, *KNOWN)) is None
+    assert named(0.41, (*KNOWN, Wrong("far", "It is far.", (0.41,))), 0.4149) is None
+
+
+def test_a_row_is_named_by_its_other_cells_where_one_was_rounded_too_far() -> None:
+    known = (Wrong("turned", "The sign is turned.", (-0.1111, -0.2222)), Wrong("other", "Another.", (2.0, 3.0)))
+    assert diagnose([0.111, -0.2222], known, [(0.1111, 0.2222)], 4) == Diagnosis("turned", "The sign is turned.")

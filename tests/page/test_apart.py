@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 import xlsxwriter
 
 from blueprint.page import apart
-from blueprint.page.apart import recalculated_apart
+from blueprint.page.apart import recalculated_apart, slimmed
 from blueprint.page.recalculate import with_ironcalc
 
 STOPPED = "the engine was stopped: its formulas are nested too deeply, or take more than 20 seconds or 1 GB"
@@ -31,6 +32,19 @@ def test_it_computes_what_the_engine_computes(tmp_path: Path) -> None:
     path = written(tmp_path / "book.xlsx", "=A1/3", '="γ"&A1', "=1/0", "=A1=2", '=IF(A1>9,1,"")', "=1e300*1e300")
     assert recalculated_apart(path) == with_ironcalc(path)
     assert recalculated_apart(path)["S", "D1"] == 2 / 3
+
+
+@pytest.mark.parametrize("blank", ['<c r="A1" t="n" />', '<c r="A1" t="n"/>', '<c r="A1" t="n"></c>', '<c r="A1"/>'])
+def test_a_blank_cell_is_no_0_however_openpyxl_writes_it(tmp_path: Path, blank: str) -> None:
+    """With lxml, which openpyxl uses where it is installed, the cell has two tags."""
+    path = written(tmp_path / "book.xlsx", '=IF(A1="","blank","a number")')
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(tmp_path / "blank.xlsx", "w") as target:
+        for part in source.namelist():
+            text = source.read(part).decode()
+            assert ('<c r="A1"><v>2</v></c>' in text) == (part == "xl/worksheets/sheet1.xml")
+            target.writestr(part, text.replace('<c r="A1"><v>2</v></c>', blank))
+    slim = slimmed(tmp_path / "blank.xlsx", tmp_path / "slim.xlsx")
+    assert recalculated_apart(slim) == {("S", "D1"): "blank"}
 
 
 def test_what_the_engine_refuses_is_said(tmp_path: Path) -> None:

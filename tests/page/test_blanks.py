@@ -60,8 +60,8 @@ def test_a_blank_is_an_empty_unlocked_cell_of_its_own_look_with_a_name_and_a_mes
         assert cell.value is None
         assert (cell.fill.fgColor.rgb, cell.border.left.style, cell.protection.locked) == ("FFFFF2CC", "dashed", False)
     rules = {str(rule.sqref): rule.prompt for rule in page.data_validations.dataValidation}
-    assert rules["R8"] == "height up to a week: a number (1 point)"
-    assert rules["Q9 T9"] == "height by rain: a formula that gives a number (2 points)"
+    assert rules["R8"] == "height up to a week: a number, to 4 decimals (1 point)"
+    assert rules["Q9 T9"] == "height by rain: a formula that gives a number, to 4 decimals (2 points)"
     assert page["I3"].value == "v1.me"
 
 
@@ -98,12 +98,12 @@ def test_filled_in_every_cell_has_its_number_again_and_the_digits_agree(tmp_path
     assert full.prove(path).failures == []
     theirs = with_ironcalc(path)
     assert theirs["Weeks", "D3"] == "2 of 2"
-    assert (theirs["Blanks", "P7"], theirs["Blanks", "P8"]) == ("same", "other")
+    assert (theirs["Blanks", "Q7"], theirs["Blanks", "Q8"]) == ("same", "other")
 
 
 def test_the_sheet_of_blanks_lists_them_and_what_is_not_there(saved: Path) -> None:
     file = openpyxl.load_workbook(saved, data_only=True)
-    rows = [[cell.value for cell in row[1:13]] for row in file["Blanks"]["A7:M8"]]
+    rows = [[cell.value for cell in row[1:14]] for row in file["Blanks"]["A7:N8"]]
     assert rows[0] == [
         1,
         "Weeks!R8",
@@ -113,13 +113,14 @@ def test_the_sheet_of_blanks_lists_them_and_what_is_not_there(saved: Path) -> No
         "h = h[t − 1] + r",
         "height@((1,),)",
         "a number",
+        4,
         1,
         1,
         0,
         "empty",
     ]
     assert rows[1][:5] == [2, "Weeks!Q9", "a", "height by rain", "week 0 … 3"]
-    assert rows[1][7:] == ["a formula", 2, 2, 0, "empty"]
+    assert rows[1][7:] == ["a formula", 4, 2, 2, 0, "empty"]
     assert [file["Blanks"]["B11"].value, file["Blanks"]["D11"].value] == ["twice", "it says height again"]
 
 

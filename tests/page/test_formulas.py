@@ -17,9 +17,10 @@ from tests.replayed import window_book, with_everything_logged
 
 FUNCTIONS = {
     "EXP", "LN", "TANH", "SQRT", "ABS", "SUM", "SUMPRODUCT", "MAX", "MIN", "IF", "AND", "OR", "INDEX", "MATCH", "ROUND",
-    "CHOOSE", "AVERAGE", "EXACT", "COUNT", "COUNTA", "COUNTIF", "ISNUMBER", "SIGN", "INT", "POWER", "LOG10",
+    "CHOOSE", "AVERAGE", "EXACT", "COUNT", "COUNTA", "COUNTIF", "ISNUMBER", "SIGN", "INT", "POWER", "LOG10", "LEN", "FIXED",
+    "IFERROR", "SUMXMY2",
 }  # fmt: skip
-WATCHING = {"IFERROR", "ROW", "LOWER", "UPPER", "_xlfn.FORMULATEXT", "_xlfn.ISFORMULA"}
+WATCHING = {"ISERR", "ISTEXT", "ROW", "LOWER", "UPPER", "_xlfn.FORMULATEXT", "_xlfn.ISFORMULA"}
 """What only those formulas use that see whether the others were overwritten; they may be long, and one IF in another."""
 SIGNS = set("+-*/()<>=,:$!._&")
 LONGEST = 170  # 166 today: how far a convention that may be off is outside its range, because its names are spelled out
@@ -167,10 +168,24 @@ def test_ranges_lie_in_one_direction_and_products_of_sums_in_the_same_one(path: 
             )
 
 
+def test_a_position_in_a_row_is_told_from_the_number_of_a_row(all_written: Formulas) -> None:
+    """Gnumeric and HyperFormula take a position that is the only one for the number of a row, also where there is but one."""
+    rows = re.compile(r"INDEX\((?:'[^']*'!|\w+!)?\$?[A-Z]+\$?(\d+):\$?[A-Z]+\$?\1,(?!1,)")
+    assert [key for key, formula in all_written.items() if rows.search(formula)] == []
+    assert rows.search("INDEX(Old!$D$11:$K$11,Q16+1)")
+    assert not rows.search("INDEX(Old!$D$11:$K$11,1,Q16+1)+INDEX(D11:D112,Q16)")
+
+
+def test_truths_are_written_as_numbers(all_written: Formulas) -> None:
+    """HyperFormula takes TRUE and FALSE for names."""
+    assert [key for key, formula in all_written.items() if re.search(r"\b(TRUE|FALSE)\b", bare(formula))] == []
+
+
 # A table is read by row and column (Walk), as a whole against its copy of the same size (Delivered), or
 # for the largest of all.
 IN_TABLES = re.compile(
-    r"INDEX\([^,]*,[^,]*,[^,]*\)|SUMPRODUCT\([^,]*,[^,]*\)|COUNT\([^,]*\)-COUNT\([^,]*\)|MAX\([^,]*\)"
+    r"INDEX\([^,]*,[^,]*,[^,]*\)|IFERROR\(SUMPRODUCT\([^,]*,[^,]*\),SUMXMY2\([^,]*,[^,]*\)\)|COUNT\([^,]*\)-COUNT\([^,]*\)"
+    r"|MAX\([^,]*\)"
 )
 
 

@@ -126,12 +126,13 @@ def test_a_cell_that_one_side_lacks_is_a_failure(book: Path) -> None:
 
 
 @pytest.mark.parametrize("formula", ["LN(0)", "0/0", "NA()", "NOSUCH(1)", "nosuch+1", "EXP(1000)", "A1"])
-def test_an_error_never_agrees_not_even_with_itself(tmp_path: Path, formula: str) -> None:
+def test_an_error_agrees_with_an_error_and_with_nothing_else(tmp_path: Path, formula: str) -> None:
     with xlsxwriter.Workbook(tmp_path / "book.xlsx") as workbook:
         workbook.add_worksheet("S").write_formula("A1", f"={formula}", None, 1)
     computed = with_ironcalc(tmp_path / "book.xlsx")
     assert str(computed["S", "A1"]).startswith("#")
-    assert prove(tmp_path / "book.xlsx", computed).agreeing == 0
+    for ours, agreeing in (("#NUM!", 1), ("Err:502", 1), (1.0, 0), ("", 0), ("#", 0), (None, 0), (math.inf, 0)):
+        assert prove(tmp_path / "book.xlsx", {("S", "A1"): ours}).agreeing == agreeing, ours
 
 
 def test_worst_is_the_largest_scaled_difference() -> None:

@@ -105,7 +105,7 @@ def test_libreoffice_tells_the_same_walk(saved: tuple[Book, Path], tmp_path: Pat
     ours = Walker(saved[1])
     ours.choose(2, 5)
     assert len(ours.lines()) > 70
-    for cell, symbol, value, numbers in ours.lines():
+    for cell, symbol, value, numbers, _ in ours.lines():
         there = theirs[SHEET, cell]
         assert there == (value if isinstance(value, str) else pytest.approx(value, abs=1e-9)), symbol
         assert not numbers or theirs[SHEET, cell.replace("D", "F")] == numbers, symbol

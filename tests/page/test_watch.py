@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import cycle, product
 from pathlib import Path
 
@@ -14,14 +15,17 @@ from openpyxl.utils.cell import get_column_letter
 
 from blueprint.page.apart import slimmed
 from blueprint.page.cells import runs
-from blueprint.page.watch import watch_of
+from blueprint.page.formulas import NOT_ALL_SEEN, PROBE_ROW, VERDICT
+from blueprint.page.watch import WATCH, watch_of
 from tests.checking.cells import change
 from tests.page.soffice import with_libreoffice
-from tests.page.watching import KINDS, Spot, Watched, watched
+from tests.page.watching import CHAIN, KINDS, Spot, Watched, watched
 from tests.page.workshop import made
 
 SEEN = "a number or a text stands where a formula was"
 ENDED = "no number: what was typed is too large, empty, not in a list, or leads to a division by 0"
+UNSEEN = f"{ENDED}; the result does not read it"
+UNWATCHED = "the formula in column A, which watches this row, was overwritten"
 REPLACED = "other values than delivered, though no input was changed: a formula here, or one that it reads, is another"
 FINE = ("same", "")
 INPUTS: dict[str, list[tuple[str, tuple[int, ...], str]]] = {
@@ -101,7 +105,8 @@ def test_where_what_is_typed_leads_to_no_number_the_first_row_is_named(
         sheet, row, _ = file.of(first, *[0] * len(file.book.blocks[first].axes))
         verdict, said = file.on_start()
         place, _, why = str(said).partition(": ")
-        assert (verdict, why) == ("LOOK", ENDED)
+        assert verdict == "LOOK"  # of kl.k3 a check has no number any more
+        assert why == (UNSEEN if first == "kl.k3" else ENDED)
         assert place in {f"{sheet}, row {row + each}" for each in range(len(file.book.values[file.book.blocks[first]]))}
 
 
@@ -163,7 +168,7 @@ def test_another_column_may_be_shown() -> None:
         for text in ("99", "word"):  # no decision, so the rows that show it have no number, or clip it
             with typed(file, (name, (), text)):
                 verdict, said = file.says()
-                assert verdict == "same" or str(said).endswith(ENDED), (name, text)
+                assert verdict == "same" or (verdict == "remark" and str(said).endswith(UNSEEN)), (name, text)
 
 
 def test_every_formula_but_the_chain_is_watched(kind: str) -> None:
@@ -172,6 +177,68 @@ def test_every_formula_but_the_chain_is_watched(kind: str) -> None:
     margin = ((sheet, file.formula((sheet, row, 1))) for sheet in file.sheets for row in range(1, 1100))
     seen = {(sheet, cell) for sheet, formula in margin for cell in asked.findall(formula or "") if sheet != "Contents"}
     assert seen == {(sheet, f"{get_column_letter(column)}{row}") for sheet, row, column in file.formulas}
+
+
+def marks(file: Watched) -> list[Spot]:
+    """Returns the watches of a workbook, those below a sheet of rows that are too long for one among them."""
+    return [
+        (live.sheet, live.row + 1, live.column + 1) for live in watch_of(file.book.layout).lives if live.style == WATCH
+    ]
+
+
+def row_of(file: Watched, mark: Spot) -> list[Spot]:
+    """Returns the formulas of the row that a watch belongs to; none of one that stands below a sheet."""
+    return [spot for spot in file.formulas if spot[:2] == mark[:2]]
+
+
+@pytest.mark.parametrize("text", ["", "0", '=""', "=B1", "same"])
+def test_a_watch_that_is_cleared_or_overwritten_is_seen_and_its_row_named(kind: str, text: str) -> None:
+    file = watched(kind)
+    for mark in random.Random(text).sample(marks(file), 4):
+        with file.overwritten(mark, text):
+            assert file.on_start() == ("LOOK", place(mark) + UNWATCHED), (mark, text)
+
+
+def test_a_watch_and_a_formula_of_its_row_overwritten_together_are_seen(kind: str) -> None:
+    """Whatever is typed elsewhere: a constant or another formula in the row, the watch cleared or overwritten."""
+    file, drawn = watched(kind), random.Random(15)
+    pairs = [(mark, drawn.choice(row)) for mark in marks(file) if (row := row_of(file, mark))]
+    ways = product(([], INPUTS[kind]), ("", "0", '=""'), ("0.5", "=0.5", None))
+    for (mark, spot), (changes, cleared, text) in zip(
+        drawn.sample(pairs, min(9, len(pairs))), cycle(ways), strict=False
+    ):
+        with (
+            typed(file, *changes),
+            file.overwritten(spot, text or another(file, spot)),
+            file.overwritten(mark, cleared),
+        ):
+            assert file.on_start()[0] == "LOOK", (mark, spot, cleared, text)
+
+
+def test_every_watch_of_a_long_row_and_the_one_on_them_are_watched() -> None:
+    file = watched("long rows")
+    below = [mark for mark in marks(file) if not row_of(file, mark)]
+    summed = [mark for mark in marks(file) if row_of(file, mark)]
+    assert below
+    for one, other in ((below[0], summed[0]), (below[-1], below[0]), (summed[0], summed[-1])):
+        with file.overwritten(one, ""), file.overwritten(other, ""):
+            assert file.on_start()[0] == "LOOK", (one, other)
+
+
+def test_all_watches_of_a_sheet_cleared_are_seen() -> None:
+    file = watched("very-very-sleepy")
+    with ExitStack() as stack:
+        for mark in marks(file):
+            if mark[0] == "Walk":
+                stack.enter_context(file.overwritten(mark, ""))
+        assert file.on_start() == ("LOOK", f"Walk, row {max(m[1] for m in marks(file) if m[0] == 'Walk')}: {UNWATCHED}")
+
+
+def test_a_line_of_the_sheet_formulas_cleared_is_seen() -> None:
+    file = watched("very-very-sleepy")
+    line = next(row for row in range(10, 60) if file.value(("Formulas", row, 2)) == "Walk")
+    with file.overwritten(("Formulas", line, 4), ""):
+        assert file.on_start()[0] == "LOOK"
 
 
 def test_a_long_row_has_several_watches_and_no_formula_is_too_long() -> None:
@@ -206,3 +273,16 @@ def test_libreoffice_sees_it_as_well(needs_libreoffice: None, tmp_path: Path) ->
     assert (untouched["Formulas", "D4"], untouched["Formulas", "E4"] or "") == FINE
     for spot, cells in zip(spots, found, strict=True):
         assert (cells["Formulas", "D4"], cells["Formulas", "E4"]) == ("LOOK", place(spot) + SEEN)
+
+
+def test_where_a_formula_s_text_cannot_be_read_nothing_is_called_overwritten_and_a_line_says_so() -> None:
+    """As in Gnumeric, which has no FORMULATEXT: a cell that is none of its own values is seen all the same."""
+    file = watched("very-very-sleepy")
+    probe, spot = (CHAIN, PROBE_ROW + 1, VERDICT + 1), file.of("td_errors", 0, 1)
+    assert file.value(probe) == 1
+    with file.overwritten(probe, "0"):
+        assert file.on_start() == ("OK", NOT_ALL_SEEN)
+        with file.overwritten(spot, repr(file.value(spot))):
+            assert file.on_start() == ("OK", NOT_ALL_SEEN)
+        with file.overwritten(spot, "0.5"):
+            assert file.on_start() == ("LOOK", place(spot) + REPLACED)

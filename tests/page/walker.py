@@ -21,12 +21,16 @@ ROUGH = "≈ "
 
 
 class Line(NamedTuple):
-    """A line as the engine has it: the cell of its value, its symbol, its value, and the equation with its numbers."""
+    """A line as the engine has it: the cell of its value, its symbol, its value, the equation with its numbers.
+
+    decimals: with how many the value is shown.
+    """
 
     cell: str
     symbol: str
     value: Any
     numbers: Any
+    decimals: int = 4
 
 
 class Walker:
@@ -47,9 +51,11 @@ class Walker:
         return self.page.cell(row, BESIDE).hyperlink is not None
 
     def choose(self, episode: int, decision: int) -> None:
-        """Chooses a decision, as one does it on the sheet."""
-        first = next(row for row in range(4, 6) if self.page.cell(row, 2).value in ("n", "t"))
-        typed = (episode, decision) if self.page.cell(first, 2).value == "n" else (decision,)
+        """Chooses a decision, as one does it on the sheet; where only one of the two is chosen, the other is ignored."""
+        meant = {"n": episode, "p": episode, "t": decision}
+        letters = {row: self.page.cell(row, 2).value for row in range(4, 6)}
+        first = next(row for row, letter in letters.items() if letter in meant)
+        typed = [meant[letter] for letter in letters.values() if letter in meant]
         for row, number in enumerate(typed, first):
             self.model.set_user_input(self.sheet, row, VALUE, str(number))
         self.model.evaluate()
@@ -62,7 +68,8 @@ class Walker:
         """Returns the lines of a row."""
         cell, name = partial(self.model.get_cell_value, self.sheet, row), partial(self.page.cell, row)
         if not self.beside(row):
-            return [Line(f"D{row}", name(2).value, cell(VALUE), cell(NUMBERS))]
+            shown = name(VALUE).number_format.partition(".")[2]
+            return [Line(f"D{row}", name(2).value, cell(VALUE), cell(NUMBERS), max(4, len(shown)))]
         second = name(BESIDE).value.partition("   ")[0]
         return [Line(f"D{row}", name(2).value, cell(VALUE), ""), Line(f"F{row}", second, cell(NUMBERS), "")]
 
@@ -85,10 +92,10 @@ def calculated(numbers: str) -> float | bool:
     return eval(text, {"__builtins__": {}}, known)  # type: ignore[no-any-return]
 
 
-def displayed(result: float, value: float, digits: int = 12) -> Decimal:
-    """Rounds a result as a line shows its value: four decimals, of a large number those of its mantissa."""
+def displayed(result: float, value: float, digits: int = 12, decimals: int = 4) -> Decimal:
+    """Rounds a result as a line shows its value: to its decimals, of a large number those of its mantissa."""
     large = Decimal(f"{value:.15g}").adjusted() if abs(value) >= 1e6 else 0
-    return Decimal(f"{result:.{digits}g}").scaleb(-large).quantize(Decimal("0.0001"), ROUND_HALF_UP)
+    return Decimal(f"{result:.{digits}g}").scaleb(-large).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
 
 
 def refuted(walker: Walker, choices: Iterable[tuple[int, int]]) -> tuple[int, list[str]]:
@@ -102,7 +109,8 @@ def refuted(walker: Walker, choices: Iterable[tuple[int, int]]) -> tuple[int, li
         for line in walker.lines():
             if line.numbers and not line.numbers.startswith(ROUGH):
                 result = calculated(line.numbers)
-                good = result is True or displayed(result, line.value) == displayed(line.value, line.value, digits=15)
+                shown = partial(displayed, value=line.value, decimals=line.decimals)
+                good = result is True or shown(result) == shown(line.value, digits=15)
                 count += 1
                 wrong += [] if good else [f"{episode, decision} {line.symbol}: {line.value} {line.numbers}"]
     return count, wrong

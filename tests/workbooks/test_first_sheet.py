@@ -12,6 +12,7 @@ from blueprint.inputs import load
 from blueprint.page import styles
 from blueprint.page.outline import Piece
 from blueprint.workbooks import blueprint_of
+from tests.page.workshop import made
 from tests.workbooks.test_labels import BOOKS
 
 Claim = Callable[[Book, Piece], float]
@@ -161,3 +162,37 @@ def test_settings_do_not_change_what_a_number_is_a_mean_of() -> None:
     pairs = zip(pieces(BOOKS["default"]), pieces(other), strict=True)
     assert all((a.title, a.of) == (b.title, b.of) for a, b in pairs)
     assert len(pieces(other)) > 20
+
+
+BACKWARDS = {
+    "default": ["gradient into the policy", "gradient into the critic"],
+    "ten-libraries": ["gradient into the policy", "gradient into the critic"],
+    "grpo": ["gradient into π_θ"], "dpo": ["gradient into π_θ"], "sft": ["gradient into π_θ"],
+    "reward-model": ["gradient into the scores"],
+}  # fmt: skip
+"""By built-in numbers, where the arrows of the map that run back end."""
+
+
+@pytest.mark.parametrize("name", BACKWARDS)
+def test_the_map_says_where_the_gradient_flows_and_how_many_forward_passes_there_are(name: str) -> None:
+    layout = made(numbers=name).layout
+    links = [link for link in layout.links if link.sheet == "Start"]
+    ends = [link for link in links if str(link.text).startswith("gradient into")]
+    assert [link.text for link in ends] == BACKWARDS[name]
+    for end in ends:
+        there = sorted((link.column, str(link.text)) for link in links if link.row == end.row)
+        assert there[0][1] == end.text
+        assert there[-1][1] in ("TOTAL LOSS", "LOSS")
+        arrows = [
+            label.text
+            for label in layout.labels
+            if (label.sheet, label.row) == ("Start", end.row) and label.style == "arrow"
+        ]
+        assert arrows == ["←"] * (len(there) - 1)
+    told = [
+        str(label.text)
+        for label in layout.labels
+        if label.sheet == "Start" and str(label.text).startswith("Forward passes: ")
+    ]
+    assert len(told) == 1
+    assert "backward pass" in " ".join(str(label.text) for label in layout.labels if label.sheet == "Start")

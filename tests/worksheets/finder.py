@@ -50,6 +50,16 @@ def pieces(path: Path) -> Iterator[tuple[str, str]]:
             yield from ((part, unescape(value)) for value in found)
 
 
+def texts_of_file(path: Path) -> list[str]:
+    """Lists every text of a file that a reader may see, as often as it stands in a cell, a note or a name."""
+    from openpyxl import load_workbook
+
+    cells = (cell for sheet in load_workbook(path) for row in sheet.iter_rows() for cell in row)
+    return [
+        text for cell in cells for text in (cell.value, cell.comment and cell.comment.text) if isinstance(text, str)
+    ]
+
+
 def answers_in(value: object, missing: Missing) -> Iterator[str]:
     """Yields the missing answers that a number is, or that a text quotes; a number's negative counts as well."""
     if isinstance(value, bool) or value is None:

@@ -10,6 +10,7 @@ from blueprint.worksheets import Asked, Worksheet, WorksheetError, worksheet
 from blueprint.worksheets.handout import handout
 from blueprint.worksheets.paper import check_paper, print_handout
 from tests.worksheets.finder import answers_in
+from tests.worksheets.on_paper import Paper
 
 CELLS = ["old_critic.out@n=1,t=5", "td_errors@n=1,t=5", "advantages@n=1,t=5", "entropy", "total_loss"]
 
@@ -26,7 +27,7 @@ def test_each_blank_has_its_equation_and_what_it_reads(made: Worksheet) -> None:
     assert (error.number, error.wanted, error.asks, entropy.weight) == (2, "δ[1, 5]", "number", 2)
     assert error.equation == "δ[n, t] = m[n, t]·(r[n, t] + γ·V_old[n, t + 1] − V_old[n, t])"
     assert error.given == (
-        "m[1, 5] = 1", "r[1, 5] = 0.0267", "γ = 0.900", "V_old[1, 6] = 0.3224", "V_old[1, 5] follows from blank 1",
+        "m[1, 5] = 1", "r[1, 5] = 0.026693", "γ = 0.900", "V_old[1, 6] = 0.322382", "V_old[1, 5] follows from blank 1",
     )  # fmt: skip
     assert "δ[1, 5] is blank 2" in advantage.given
     assert "H_mean is blank 4" in loss.given
@@ -34,9 +35,34 @@ def test_each_blank_has_its_equation_and_what_it_reads(made: Worksheet) -> None:
     assert advantage.stands == made.cells_of(made.blanks[2])[0]
 
 
+KINDS = [
+    "default", "classic", "dpo", "grpo", "kl-controller", "optimum", "reinforce", "reward-model", "sft", "very-very-sleepy",
+    "epochs", "grpo-batch", "sft-batch",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_each_blank_is_solved_from_what_is_printed(name: str) -> None:
+    """With the equations on paper, the numbers on it, and the answers of other blanks, each comes out to the digits of its cell."""
+    made = worksheet(blueprint_of(load(name, [])))
+    for blank, solved in zip(made.blanks, Paper(made).solved(), strict=True):
+        answer = made.answers[blank.title][0]
+        assert abs(solved - answer) <= 0.5 * 10.0**-blank.block.about.decimals, (blank.title, solved, answer)
+
+
+def test_a_number_that_is_not_printed_is_missed() -> None:
+    made = worksheet(blueprint_of(load("very-very-sleepy", [])), [Asked("advantages@n=1,t=1")])
+    paper = Paper(made)
+    del paper.printed["γ"]
+    with pytest.raises(AssertionError, match="γ is not on paper"):
+        paper.solved()
+
+
 def test_what_is_given_tells_no_answer(made: Worksheet) -> None:
     missing = {blank.title: (made.answers[blank.title][0], blank.block.about.decimals) for blank in made.blanks}
-    for task in handout(made).tasks:
+    on_paper = handout(made)
+    assert [name for text in (*on_paper.steps, *on_paper.numbers) for name in answers_in(text, missing)] == []
+    for task in on_paper.tasks:
         asked = (task.title, task.wanted, task.equation, task.stands, *task.given)
         assert [name for text in asked for name in answers_in(text, missing)] == []
         assert [*answers_in(task.answer, missing)] == [made.blanks[task.number - 1].title]
@@ -46,7 +72,7 @@ def test_it_is_printed_with_the_answers_on_pages_of_their_own(made: Worksheet, t
     print_handout(handout(made), tmp_path / "asked.pdf", answers=False)
     print_handout(handout(made), tmp_path / "told.pdf", answers=True)
     pages = [(tmp_path / name).read_bytes().count(b"/Type /Page ") for name in ("asked.pdf", "told.pdf")]
-    assert pages == [1, 2]
+    assert pages == [2, 3]
     print_handout(handout(made), tmp_path / "again.pdf", answers=True)
     assert (tmp_path / "again.pdf").read_bytes() == (tmp_path / "told.pdf").read_bytes()
 

@@ -11,7 +11,9 @@ from blueprint.language import Axis, Block, block, minimum, typed
 from blueprint.page.outline import Blueprint, Note, Section, Sheet, on_one_sheet
 from blueprint.workbooks.registry import blueprint_of
 from blueprint.worksheets import Asked, Search, Worksheet, WorksheetError, asked_from, can_be_checked, worksheet
+from blueprint.worksheets.handout import handout
 from blueprint.worksheets.texts import Quoted
+from tests.worksheets.finder import texts_of_file
 
 t = Axis("t", "week", 1)
 
@@ -226,4 +228,15 @@ def test_every_kind_of_workbook_makes_worksheets(name: str) -> None:
     made = worksheet(blueprint_of(load(name, [])), check=True)
     assert 3 < len(made.blanks) <= 12
     assert all(blank.check is not None for blank in made.blanks)
-    assert Search(made.blueprint, made.full.values).leaks() == []
+    assert Search(made.blueprint, made.full.values, shown=made.shown).leaks() == []
+
+
+def test_an_option_hides_the_equations_of_blanks(tmp_path: Path) -> None:
+    shown, bare = (worksheet(grown(), [Asked("height@t=3")], equations=equations) for equations in (True, False))
+    texts = []
+    for name, made in (("shown", shown), ("bare", bare)):
+        made.book.save(tmp_path / f"{name}.xlsx")
+        texts.append([text for text in texts_of_file(tmp_path / f"{name}.xlsx") if "·q + g" in text])
+    assert len(texts[0]) > 2, "beside the row, on Blanks and on Contents"
+    assert not texts[1]
+    assert [handout(made).tasks[0].equation for made in (shown, bare)] == ["h[t] = h[t − 1]·q + g[t]", ""]

@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from blueprint.language.functions import CONDITIONS
 from blueprint.language.nodes import Constant, Count, Expr, Find, Lookup, Op, Reduce, Ref, wrap
+from blueprint.language.trees import walk
 
+ENDING = frozenset({"exp", "log", "sqrt", "div"})
+"""Operations that have no number of some numbers."""
 Term = Expr | int
 """An expression, or Python's own −1, 0 or 1, which never comes to stand in an equation as a factor."""
 
@@ -153,3 +157,11 @@ class Product:
         """The one reference of which it consists, whatever its sign."""
         only = self.factors[0] if len(self.factors) == 1 and not self.divisors else None
         return only if isinstance(only, Ref) else None
+
+
+def may_end(product: Product) -> bool:
+    """Tells whether a product may have no number where all that it reads has one, and is not itself a choice already."""
+    nodes = [node for each in (*product.factors, *product.divisors) for node in walk(each)]
+    counts = any(isinstance(node, Reduce) for each in product.divisors for node in walk(each))
+    named = {node.name for node in nodes if isinstance(node, Op)}
+    return (counts or bool(named & ENDING)) and not named & {*CONDITIONS, "where"}

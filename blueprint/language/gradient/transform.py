@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from blueprint.language.axes import Axis, Edge, NotationError, Position, require
 from blueprint.language.blocks import Block
-from blueprint.language.gradient.algebra import Product, Term, expression, plus
+from blueprint.language.functions import equal, where
+from blueprint.language.gradient.algebra import Product, Term, expression, may_end, negative, plus
 from blueprint.language.gradient.declared import Adjoint, Declared
 from blueprint.language.gradient.graph import Graph, Use, behind_links
 from blueprint.language.gradient.made import Gradient
 from blueprint.language.gradient.moving import moved_product
 from blueprint.language.gradient.rows import Rows, whole
 from blueprint.language.gradient.sums import share
-from blueprint.language.nodes import Lookup, Ref
+from blueprint.language.nodes import Constant, Expr, Lookup, Op, Reduce, Ref
+from blueprint.language.trees import walk
 
 
 def gradient(
@@ -108,13 +111,28 @@ class _Transform:
     def _terms(self, block: Block, letters: dict[Axis, Axis]) -> Iterator[Term]:
         for use in self.graph.uses.get(block, ()):
             if (product := self._share(use, block, letters)) is not None:
-                yield product.term
+                yield self._unless_off(product.term, product, use.reader)
         for declared in self.graph.declared.values():
             for read, back in declared.shares.items():
                 if behind_links(read, self.graph.ends) is block and declared.of in self.graph.moving:
                     row = self.rows.adjoint(declared.of)
                     ahead = tuple(axis for axis in row.axes if axis not in declared.of.axes)
-                    yield back(Adjoint(row, ahead), partial(self.rows.one_hot, of=block))
+                    sent = back(Adjoint(row, ahead), partial(self.rows.one_hot, of=block))
+                    # A textbook's line has a number wherever what it reads has one: a mean over nothing has none.
+                    yield self._unless_off(sent, Product.of(sent), declared.of) if _is_of_means(block) else sent
+
+    def _unless_off(self, term: Term, product: Product, reader: Block) -> Term:
+        """Returns a share, a term that is this product: 0 where a switch has turned its reader off, whatever the slope is there.
+
+        What is turned off has the adjoint 0. Where its slope has no number, as exp(1000), 0 times it would have none either.
+        """
+        row = self.rows.of.get(reader)
+        of = next((each for each in product.factors if isinstance(each, Ref) and each.block is row), None)
+        if of is None or not (_switched(of, self.rows) and may_end(product)):
+            return term
+        size = replace(product, sign=1).term
+        assert not isinstance(size, int)
+        return negative(where(equal(of, 0), 0, size)) if product.sign < 0 else where(equal(of, 0), 0, size)
 
     def _targets(self, block: Block) -> list[dict[Axis, Axis]]:
         """Returns the letters of each equation: one of its own for each part of a joined axis that is read part by part."""
@@ -168,6 +186,30 @@ class _Transform:
                 self.rows.zero_beyond(sent.block, slot, by)
         at = tuple(Position(index.axis, shifts.get(index.axis, 0)) for index in sent.at)
         return Product(made.sign, (Ref(sent.block, at),))
+
+
+def _switched(expr: Expr, rows: Rows) -> bool:
+    """Tells whether what is sent back is 0 as a whole where another alternative is chosen, or a weight is 0."""
+    match expr:
+        case Op("choose" | "where", (_, *branches)):
+            return any(isinstance(branch, Constant) and branch.value == 0 for branch in branches)
+        case Op("mul", (one, other)):
+            return _switched(one, rows) or _switched(other, rows)
+        case Op("neg" | "div", (inner, *_)) | Reduce("sum", _, inner):
+            return _switched(inner, rows)
+        case Ref(block) if block in rows.home:
+            return bool(block.definitions) and all(_switched(each.expr, rows) for each in block.definitions)
+    return False
+
+
+def _is_of_means(block: Block) -> bool:
+    """Tells whether a block, or one that it reads, is divided by a sum, which may be 0."""
+    read = (node.block for each in block.definitions for node in walk(each.expr) if isinstance(node, Ref))
+    equations = (each.expr for of in (block, *read) for each in of.definitions)
+    divisors = (
+        node.args[1] for expr in equations for node in walk(expr) if isinstance(node, Op) and node.name == "div"
+    )
+    return any(isinstance(node, Reduce) for divisor in divisors for node in walk(divisor))
 
 
 def _in_place(use: Use) -> bool:

@@ -5,6 +5,7 @@ and multiplies in the order in which the equation was written. `LN`, because `LO
 `-A1^2` means (−A1)² there.
 """
 
+import re
 from typing import Protocol
 
 from blueprint.language.axes import Axis, NotationError, Position, require
@@ -56,6 +57,9 @@ EXCEL_CONDITIONS: dict[str, Rule] = {
     "filled": Rule('{}<>""', ANYTHING, (SUM,)),
     "is_off": Rule('{}="off"', ANYTHING, (SUM,)),
 }
+
+_ONE_ROW = re.compile(r"\D*(\d+):\D*\1")
+"""A range of which both ends stand in the same row; a column's letters may still be open."""
 
 LOOKUPS = {"find": "MATCH({value},{among},1)-1", "match": "MATCH({value},{among},0)-1"}
 
@@ -135,4 +139,13 @@ def _index(ref: Ref, lookups: list[int], addresses: Addresses, cells: Render) ->
     slot, index = ref.block.axes[lookups[0]], ref.at[lookups[0]]
     assert isinstance(index, Lookup)
     along = Ref(ref.block, tuple(Position(slot) if i is index else i for i in ref.at))
-    return f"INDEX({addresses.span(along, (slot,))},{_plus_one(spell_formula(index.id, cells))})"
+    return picked(addresses.span(along, (slot,)), _plus_one(spell_formula(index.id, cells)))
+
+
+def picked(span: str, position: str) -> str:
+    """Spells the cell at a position, counted from 1, of a row or a column of cells.
+
+    Of a row the 1 is written out: Gnumeric and HyperFormula take a position alone for the number of a row.
+    """
+    sheet, mark, cells = span.rpartition("!")
+    return f"INDEX({sheet}{mark}{cells},{'1,' * bool(_ONE_ROW.fullmatch(cells))}{position})"

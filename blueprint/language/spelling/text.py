@@ -84,6 +84,7 @@ class Style(NamedTuple):
     blank: str = "blank"
     largest: str = "max({})"
     place: str = "place of {} in ({})"
+    roughly: str = "≈"
     rest: str = "…"
 
 

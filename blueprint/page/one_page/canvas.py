@@ -9,7 +9,7 @@ from blueprint.language import Block
 from blueprint.page import grid, names
 from blueprint.page.layout import Layout, Live, Pen
 from blueprint.page.one_page import look
-from blueprint.page.one_page.columns import Column, ColumnMaker, Finder, Strip, tokens_of
+from blueprint.page.one_page.columns import Column, ColumnMaker, Finder, Strip, columns_of
 from blueprint.page.one_page.terms import Term
 from blueprint.page.outline.one_page import OnePage, PageMatrix, PageRow, Panel
 
@@ -62,7 +62,7 @@ class Placed:
     @property
     def columns(self) -> list[Column]:
         """All columns of numbers."""
-        return [*tokens_of(self.strips)]
+        return [*columns_of(self.strips)]
 
 
 @dataclass
@@ -85,7 +85,7 @@ class Canvas:
     """The sheet that is drawn: the page as it is told, the blocks it may show, and all that stands on it so far.
 
     panels, drawn, order: the panels and lines that are placed, lines by what others call them and in reading order.
-    tokens_row: the row of the tokens. tokens_wide: how wide their columns are, in pixels. checks_row: the next free row
+    heads_row: the row of the members. cells_wide: how wide their columns are, in pixels. checks_row: the next free row
     below what is printed.
     """
 
@@ -102,7 +102,7 @@ class Canvas:
         self.order: list[Drawn] = []
         self.kept: dict[str, list[Strip]] = {}
         self.panels: list[Placed] = []
-        self.tokens_row, self.checks_row, self.tokens_wide = 0, 0, look.TOKEN
+        self.heads_row, self.checks_row, self.cells_wide = 0, 0, look.CELL
         self.of_decimals: dict[int, str] = {}
         self.tolerance = ""
 

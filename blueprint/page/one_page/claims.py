@@ -41,8 +41,8 @@ class Claims(PanelPlacer):
         self.tolerance = grid.address(row, 1, fixed=True)
         self.checks_row += 1
 
-    def by_token(self, row: PageRow) -> bool:
-        """Tells whether a line has a number for each token, or one for each episode."""
+    def by_member(self, row: PageRow) -> bool:
+        """Tells whether a line has a number for each member, or one for each group."""
         reads = [row.block] if row.block else [name for _, name in Term(row.value).leaves]
         axes = {axis for name in reads for axis in self.blocks[name].axes}
         return self.finder.time in axes or (not (axes & {*self.finder.across}) and self.is_member(axes))

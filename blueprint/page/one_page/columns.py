@@ -1,7 +1,7 @@
-"""The columns of One page: which token each of them is, found by formulas that follow the choice on Walk.
+"""The columns of One page: which member of which group each of them is, found by formulas that follow the choice on Walk.
 
-A row of the workbook runs over all episodes, so one number says where a token is in every row: its place. Below what
-is printed, the page counts the response's tokens up to each position; the k-th token is where the count reaches k.
+A row of the workbook runs over all groups, so one number says where a member is in every row: its place. Below what is
+printed, the page counts the members that count up to each position; the k-th of them is where the count reaches k.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,18 +13,18 @@ from blueprint.page.layout import Layout, Pen
 from blueprint.page.outline.one_page import Columns
 
 BEFORE = 2
-"""Tokens of a longer response that are shown before the chosen one."""
-EPISODE, TOTAL, FIRST, MOST, STRIDE = range(1, 6)
-"""The columns of what the page is made from: the number of an episode, its tokens, the first that is shown, how many are shown at
-most, how far the groups of columns stand apart. Lists stand right of the page."""
+"""Members of a longer group that are shown before the chosen one."""
+GROUP, TOTAL, FIRST, MOST, STRIDE = range(1, 6)
+"""The columns of what the page is made from: the number of a group, its members that count, the first
+of them that is shown, how many are shown at most, how far the groups of columns stand apart. Lists stand right of the page."""
 MADE = "one-page made"
 
 
 @dataclass
 class Column:
-    """One column of numbers. place: the cell that says where its token is in every row, "" where nothing follows the choice.
+    """One column of numbers. place: the cell that says where its member is in every row, "" where nothing follows the choice.
 
-    at: the members that are shown as delivered; None: no token stands here.
+    at: the members that are shown as delivered; None: none stands here.
     """
 
     column: int
@@ -35,7 +35,7 @@ class Column:
 
 @dataclass
 class Strip:
-    """Columns of one episode, or of all members of an axis.
+    """Columns of one group, or of all members of an axis.
 
     at: the members that are shown as delivered. cells: for axes that follow the choice, the cell of the number from 1.
     sum_place: the cell of the place of its Σ column. begins: the cell of the place of its first position.
@@ -96,7 +96,7 @@ class Finder:
         return self.picked(block, column.strip, column.at or {}, member)
 
     def picked(self, block: Block, strip: Strip, at: Mapping[Axis, int], member: int = 0) -> str:
-        """Spells a number that has no place in time: of the chosen episode, of its group, or of a member that stands fast."""
+        """Spells a number that has no place in time: of the chosen group, of its family, or of a member that stands fast."""
         live = [axis for axis in block.axes if axis in strip.cells]
         fixed = strip.at | dict(at)
         if live == [self.outer] and len(block.axes) == 1 and self.layout.places[block].groups:
@@ -113,14 +113,14 @@ class Finder:
         return f"CHOOSE({strip.cells[axis]},{each})"
 
     def place_of(self, column: Column) -> float:
-        """Returns the place of a column's token as delivered."""
+        """Returns the place of a column's member as delivered."""
         assert column.at is not None
         assert self.time is not None
-        episode = column.strip.at.get(self.outer, 0) if self.outer is not None else 0
-        return float(episode * self.stride * (self.outer is not None) + column.at[self.time] + 2)
+        group = column.strip.at.get(self.outer, 0) if self.outer is not None else 0
+        return float(group * self.stride * (self.outer is not None) + column.at[self.time] + 2)
 
     def value(self, block: Block, column: Column, shift: int = 0, member: int = 0) -> float | str:
-        """Returns the number that stands there as delivered; "" where there is no token, 0 beyond the last one."""
+        """Returns the number that stands there as delivered; "" where there is none, 0 beyond the last one."""
         if column.at is None:
             return ""
         at = column.strip.at | dict(column.at)
@@ -137,32 +137,32 @@ class ColumnMaker:
         self.values = finder.values
         self.known: dict[str, float | str] = {}
         self.listed = 0
-        self.group_row = 0
+        self.family_row = 0
 
     def widths(self, columns: Columns) -> list[int]:
         """Returns how many columns each strip has."""
         if columns.of == "members":
             axis = self.axis(columns.axis)
             return [min(columns.most, self.values.size(axis))]
-        if columns.of == "group":
-            groups, size = self.group_axes(columns)
-            block = self.response_numbers(columns)
+        if columns.of == "peers":
+            families, size = self.family_axes(columns)
+            block = self.peer_numbers(columns)
             most = columns.most
             return [
                 max(
                     1,
                     min(
                         most,
-                        max(self.length(int(float(self.values.cell(block, g, i))) - 1) for g in range(groups)),
+                        max(self.length(int(float(self.values.cell(block, g, i))) - 1) for g in range(families)),
                     ),
                 )
                 for i in range(size)
             ]
-        episodes = range(self.values.size(self.finder.outer) if self.finder.outer else 1)
+        groups = range(self.values.size(self.finder.outer) if self.finder.outer else 1)
         if columns.of == "pair":
             is_chosen = self.pair_blocks(columns)[1]
-            episodes = [n for n in episodes if float(self.values.cell(is_chosen, n)) == columns.member]  # type: ignore[assignment]
-        lengths = [self.length(n) for n in episodes]
+            groups = [n for n in groups if float(self.values.cell(is_chosen, n)) == columns.member]  # type: ignore[assignment]
+        lengths = [self.length(n) for n in groups]
         return [max(1, min(columns.most, max(lengths)))]
 
     def axis(self, letter: str) -> Axis:
@@ -170,27 +170,27 @@ class ColumnMaker:
         known = [axis for axis in self.finder.layout.blueprint.sizes if axis.letter == letter]
         return min(known, key=lambda axis: axis.start == 0)
 
-    def response_numbers(self, columns: Columns) -> Block:
-        """Returns the block that says which response stands at each place of a group."""
+    def peer_numbers(self, columns: Columns) -> Block:
+        """Returns the block that says which group stands at each place of a family."""
         return next(block for block in self.finder.layout.places if block.name == columns.axis)
 
-    def group_axes(self, columns: Columns) -> tuple[int, int]:
-        """Returns how many groups there are, and how large they are."""
-        group, member = self.response_numbers(columns).axes
-        return self.values.size(group), self.values.size(member)
+    def family_axes(self, columns: Columns) -> tuple[int, int]:
+        """Returns how many families there are, and how large they are."""
+        family, peer = self.peer_numbers(columns).axes
+        return self.values.size(family), self.values.size(peer)
 
-    def length(self, episode: int) -> int:
-        """Counts the tokens of an episode that count."""
-        return len(self.counted(episode))
+    def length(self, group: int) -> int:
+        """Counts the members of a group that count."""
+        return len(self.counted(group))
 
-    def counted(self, episode: int) -> list[int]:
-        """Returns the positions of an episode that count."""
+    def counted(self, group: int) -> list[int]:
+        """Returns the positions of a group that count."""
         time = self.finder.time
         assert time is not None
         spots = range(self.values.size(time))
         if self.mask is None:
             return list(spots)
-        lead = (episode,) if self.finder.outer else ()
+        lead = (group,) if self.finder.outer else ()
         return [t for t in spots if float(self.values.cell(self.mask, *lead, t)) == 1]
 
     def made(self, columns: Columns, cells: list[list[int]]) -> list[Strip]:
@@ -206,28 +206,28 @@ class ColumnMaker:
         return strip
 
     def strip(self, columns: Columns, number: int, cells: list[int]) -> Strip:
-        """Makes the columns of one episode, in four rows below the page: the place of each position, how many tokens there are
-        up to it, then for each column which token it shows, and the place of that one."""
+        """Makes the columns of one group, in four rows below the page: the place of each position, how many members there are
+        up to it, then for each column which it shows, and the place of that one."""
         finder, chosen = self.finder, self.finder.chosen()
-        episode, formula, at, extra = self.episode(columns, number, chosen)
+        group, formula, at, extra = self.found_group(columns, number, chosen)
         strip, row = Strip(at), self.row
         self.row += 4
-        top, total = grid.address(row, EPISODE, fixed=True), grid.address(row, TOTAL, fixed=True)
+        top, total = grid.address(row, GROUP, fixed=True), grid.address(row, TOTAL, fixed=True)
         most, stride = grid.address(row, MOST, fixed=True), grid.address(row, STRIDE, fixed=True)
-        self.cell(row, EPISODE, formula, float(episode + 1))
+        self.cell(row, GROUP, formula, float(group + 1))
         self.pen.label(row, MOST, float(len(cells)), MADE)
         self.pen.label(row, STRIDE, float(finder.stride), MADE)
-        begins = float(episode * finder.stride * (finder.outer is not None) + 2)
+        begins = float(group * finder.stride * (finder.outer is not None) + 2)
         if finder.outer is not None:
             strip.cells[finder.outer] = top
-            strip.sum_place = grid.address(row + 1, EPISODE, fixed=True)
-            self.cell(row + 1, EPISODE, f"{top}*{stride}-1", float((episode + 1) * finder.stride - 1))
+            strip.sum_place = grid.address(row + 1, GROUP, fixed=True)
+            self.cell(row + 1, GROUP, f"{top}*{stride}-1", float((group + 1) * finder.stride - 1))
         strip.cells |= extra
-        positions = self.counted(episode)
+        positions = self.counted(group)
         start = f"({top}-1)*{stride}+2" if finder.outer is not None else "2"
-        spots, counts = self.positions(row, episode, start, begins)
+        spots, counts = self.positions(row, group, start, begins)
         self.cell(row, TOTAL, f"MAX({counts})", float(len(positions)))
-        mine = columns.of == "tokens" and finder.time in finder.numbers
+        mine = columns.of == "counted" and finder.time in finder.numbers
         here = len([t for t in positions if t <= chosen.get(finder.time, 0)]) if finder.time is not None else 0
         first = max(1, min(len(positions) - len(cells) + 1, here - BEFORE)) if mine else 1
         if mine and finder.time is not None:
@@ -237,22 +237,22 @@ class ColumnMaker:
             self.pen.label(row, FIRST, 1.0, MADE)
         for i, cell in enumerate(cells):
             k = first + i
-            token = positions[k - 1] if k <= len(positions) else None
+            position = positions[k - 1] if k <= len(positions) else None
             which = f"{grid.address(row + 2, cells[i - 1])}+1" if i else grid.address(row, FIRST, fixed=True)
             self.cell(row + 2, cell, which, float(k))
             own = grid.address(row + 2, cell)
-            place = begins + token if token is not None else ""
+            place = begins + position if position is not None else ""
             self.cell(row + 3, cell, f'IF({own}>{total},"",INDEX({spots},1,MATCH({own},{counts},0)))', place)
-            known = None if token is None or finder.time is None else {finder.time: token}
+            known = None if position is None or finder.time is None else {finder.time: position}
             strip.columns.append(Column(cell, seen(row + 3, cell), known, strip))
         strip.begins = grid.address(row, self.listed, fixed=True)
         return strip
 
-    def positions(self, row: int, episode: int, start: str, begins: float) -> tuple[str, str]:
-        """Lists the places of all positions of an episode, and the tokens up to each; returns both ranges."""
+    def positions(self, row: int, group: int, start: str, begins: float) -> tuple[str, str]:
+        """Lists the places of all positions of a group, and the members that count up to each; returns both ranges."""
         finder, so_far = self.finder, 0
         assert finder.time is not None
-        size, counted = self.values.size(finder.time), self.counted(episode)
+        size, counted = self.values.size(finder.time), self.counted(group)
         for t in range(size):
             column = self.listed + t
             self.cell(row, column, f"{grid.address(row, column - 1)}+1" if t else start, begins + t)
@@ -266,7 +266,7 @@ class ColumnMaker:
         )
 
     def again(self, strips: list[Strip], cells: list[list[int]]) -> list[Strip]:
-        """Makes the columns of another panel that shows the same tokens: their places stand once more, above these columns."""
+        """Makes the columns of another panel that shows the same members: their places stand once more, above these columns."""
         made, row = list[Strip](), self.row
         self.row += 1
         for strip, own in zip(strips, cells, strict=True):
@@ -291,57 +291,57 @@ class ColumnMaker:
         else:
             self.pen.live(row, column, f"={formula}", value, MADE)
 
-    def episode(
+    def found_group(
         self, columns: Columns, number: int, chosen: Mapping[Axis, int]
     ) -> tuple[int, str, dict[Axis, int], dict[Axis, str]]:
-        """Finds an episode: as delivered, as a formula of its number, the members it stands for, and the cells that say them."""
+        """Finds a group: as delivered, as a formula of its number, the members it stands for, and the cells that say them."""
         finder, outer = self.finder, self.finder.outer
         if outer is None:
             return 0, "1", {}, {}
         mine = chosen[outer]
-        if columns.of == "tokens":
+        if columns.of == "counted":
             return mine, finder.number(outer), {outer: mine}, {}
-        if columns.of == "group":
-            return self.of_group(columns, number, mine)
+        if columns.of == "peers":
+            return self.of_family(columns, number, mine)
         return self.of_pair(columns, mine)
 
-    def of_group(self, columns: Columns, number: int, mine: int) -> tuple[int, str, dict[Axis, int], dict[Axis, str]]:
-        """Finds a response of the chosen one's group, in a list of the responses of all groups."""
-        finder, block = self.finder, self.response_numbers(columns)
-        groups, size = self.group_axes(columns)
+    def of_family(self, columns: Columns, number: int, mine: int) -> tuple[int, str, dict[Axis, int], dict[Axis, str]]:
+        """Finds a group of the chosen one's family, in a list of those of all families."""
+        finder, block = self.finder, self.peer_numbers(columns)
+        families, size = self.family_axes(columns)
         assert finder.outer is not None
-        listed = [(g, i) for g in range(groups) for i in range(size)]
+        listed = [(g, i) for g in range(families) for i in range(size)]
         numbers = [int(float(self.values.cell(block, *each))) for each in listed]
-        group = listed[numbers.index(mine + 1)][0]
+        family = listed[numbers.index(mine + 1)][0]
         row = self.row
         if number == 0:
-            self.group_row = row
+            self.family_row = row
             self.row += 2
             for j, each in enumerate(listed):
                 address = finder.layout.address(block, each, fixed=True)
                 self.cell(row, self.listed + j, address, float(numbers[j]))
             self.pen.label(row, MOST, float(size), MADE)
-        row = self.group_row
+        row = self.family_row
         area = grid.area(row, self.listed, row, self.listed + len(listed) - 1, fixed=True)
-        many, mine_at = grid.address(row, MOST, fixed=True), grid.address(row, EPISODE, fixed=True)
+        many, mine_at = grid.address(row, MOST, fixed=True), grid.address(row, GROUP, fixed=True)
         if number == 0:
             found = f"MATCH({finder.number(finder.outer)},{area},0)"
-            self.cell(row, EPISODE, f"INT(({found}-1)/{many})+1", float(group + 1))
+            self.cell(row, GROUP, f"INT(({found}-1)/{many})+1", float(family + 1))
         which = f"({mine_at}-1)*{many}+1" if number == 0 else f"{grid.address(row + 1, self.listed + number - 1)}+1"
-        self.cell(row + 1, self.listed + number, which, float(group * size + number + 1))
+        self.cell(row + 1, self.listed + number, which, float(family * size + number + 1))
         formula = f"INDEX({area},1,{grid.address(row + 1, self.listed + number, fixed=True)})"
-        episode = numbers[group * size + number] - 1
-        at = {finder.outer: episode, block.axes[0]: group, block.axes[1]: number}
-        return episode, formula, at, {block.axes[0]: mine_at}
+        group = numbers[family * size + number] - 1
+        at = {finder.outer: group, block.axes[0]: family, block.axes[1]: number}
+        return group, formula, at, {block.axes[0]: mine_at}
 
     def pair_blocks(self, columns: Columns) -> tuple[Block, Block]:
-        """Returns the blocks that say of a response its pair, and whether it is the chosen one."""
+        """Returns the blocks that say of a group its pair, and whether it is the chosen one."""
         known = {block.name: block for block in self.finder.layout.places}
         pair, is_chosen = (known[name] for name in columns.axis.split(" "))
         return pair, is_chosen
 
     def of_pair(self, columns: Columns, mine: int) -> tuple[int, str, dict[Axis, int], dict[Axis, str]]:
-        """Finds the chosen or the rejected response of the pair to which the chosen episode belongs."""
+        """Finds the chosen or the rejected group of the pair to which the chosen group belongs."""
         finder, outer = self.finder, self.finder.outer
         assert outer is not None
         pair, is_chosen = self.pair_blocks(columns)
@@ -362,8 +362,8 @@ class ColumnMaker:
             wanted = 2 * float(self.values.cell(pair, mine)) + columns.member
             own = f"INDEX({area},1,{finder.number(outer)})"
             formula = f"MATCH(2*INT({own}/2)+{columns.member},{area},0)"
-        episode = keys.index(wanted)
-        return episode, formula, {outer: episode}, {}
+        group = keys.index(wanted)
+        return group, formula, {outer: group}, {}
 
 
 def seen(row: int, column: int) -> str:
@@ -371,7 +371,7 @@ def seen(row: int, column: int) -> str:
     return f"{grid.letters(column)}${row + 1}"
 
 
-def tokens_of(strips: list[Strip]) -> Iterator[Column]:
+def columns_of(strips: list[Strip]) -> Iterator[Column]:
     """Yields the columns of several strips."""
     for strip in strips:
         yield from strip.columns

@@ -1,4 +1,4 @@
-"""Heads: the title with prompt and answer, the head of each panel, its tokens, and its matrices."""
+"""Heads: the title, with what was read and written, the head of each panel, its members, and its matrices."""
 
 from __future__ import annotations
 
@@ -14,54 +14,54 @@ from blueprint.page.one_page.lines import LineWriter
 from blueprint.page.outline.one_page import PageMatrix
 
 TITLE, HEAD, STRIPS = 0, 1, 2
-"""Rows of the title, of the heads of panels, and of what stands above several responses."""
-PROMPT = 6
-"""Tokens of a prompt that are shown, its last ones."""
+"""Rows of the title, of the heads of panels, and of what stands above several groups."""
+LEAD = 6
+"""Members that were read before, of which the last are shown."""
 
 
 class PanelWriter(LineWriter):
     """Writes panels."""
 
     def write_title(self) -> None:
-        """Writes title, prompt, answer, the hint, and the result."""
+        """Writes the title, what was read and written, and the hint."""
         self.put(TITLE, 1, self.page.title, "title")
         last = len(self.sheet.widths) - 1
         self.put(TITLE, last, self.page.hint, "hint")
-        prompt, first = self.first(self.page.prompt), self.panels[0].columns
-        if prompt is None or not first or first[0].at is None or self.finder.time is None:
+        lead, first = self.first(self.page.lead), self.panels[0].columns
+        if lead is None or not first or first[0].at is None or self.finder.time is None:
             return
         start = first[0].strip.columns[0]
         if not start.at:
             return
-        said = self.write_prompt(prompt, start)
+        said = self.write_lead(lead, start)
         free = self.ruler(self.page.title, look.style("title"))
         edges = [0, *accumulate(self.sheet.widths)]
         anchor = next(i for i, edge in enumerate(edges) if edge >= edges[1] + free)
-        self.live(TITLE, anchor, *said, "prompt")
-        if len(self.panels) > 1 and self.page.columns[self.panels[0].panel.columns].of == "tokens":
+        self.live(TITLE, anchor, *said, "lead")
+        if len(self.panels) > 1 and self.page.columns[self.panels[0].panel.columns].of == "counted":
             words = self.first(self.page.words)
             assert words is not None
             answer = [str(self.finder.value(words, column)) for column in first]
-            heads = [grid.address(self.tokens_row, column.column) for column in first]
+            heads = [grid.address(self.heads_row, column.column) for column in first]
             right = next(placed for placed in self.panels if placed.first > self.panels[0].last)
             said = self.joined(heads, answer)
             self.live(TITLE, right.first, *said, f"answer {self.panels[0].panel.model}")
 
-    def write_prompt(self, prompt: Block, start: Column) -> tuple[str, str]:
-        """Writes below the page the last tokens that were read before the first written one; returns the cell that joins them."""
+    def write_lead(self, lead: Block, start: Column) -> tuple[str, str]:
+        """Writes below the page the last members that were read before the first written one; returns the cell that joins them."""
         row, time = self.checks_row, self.finder.time
         self.checks_row += 2
         assert time is not None
         assert start.at is not None
         words, shown = list[str](), list[str]()
-        for i in range(PROMPT):
-            column, back = self.maker.listed + i, PROMPT - 1 - i
+        for i in range(LEAD):
+            column, back = self.maker.listed + i, LEAD - 1 - i
             place, after = grid.address(row, column), grid.address(row, column + 1)
             at = start.at[time] - back
             begins = self.finder.place_of(start) - back
             self.live(row, column, f"{after}-1" if back else f"SUM({start.place})", begins, "made")
-            spelled = f'IF({place}<{start.strip.begins},"",INDEX({self.finder.rows(prompt)},1,{place})&"")'
-            shown.append(str(self.finder.value(prompt, start, -back)) if at >= 0 else "")
+            spelled = f'IF({place}<{start.strip.begins},"",INDEX({self.finder.rows(lead)},1,{place})&"")'
+            shown.append(str(self.finder.value(lead, start, -back)) if at >= 0 else "")
             self.live(row + 1, column, spelled, shown[-1], "made")
             words.append(grid.address(row + 1, column))
         return self.joined(words, shown)
@@ -78,7 +78,7 @@ class PanelWriter(LineWriter):
         return so_far, said
 
     def write_panel(self, placed: Placed, start: int) -> None:
-        """Writes the head of a panel, its tokens and matrices, and notes its lines."""
+        """Writes the head of a panel, its members and matrices, and notes its lines."""
         panel = placed.panel
         head = start - 1 if panel.below else HEAD
         letter = self.letter(placed)
@@ -87,7 +87,7 @@ class PanelWriter(LineWriter):
                 head, column, f" {letter}   {panel.head}" if column == placed.first else None, f"head {panel.model}"
             )
         if not panel.below:
-            self.write_tokens(placed)
+            self.write_heads(placed)
         row = start
         for matrix in panel.matrices:
             if self.shows(matrix):
@@ -108,19 +108,20 @@ class PanelWriter(LineWriter):
         order = sorted(self.panels, key=lambda each: each.panel.below)
         return chr(ord("A") + next(i for i, each in enumerate(order) if each is placed))
 
-    def write_tokens(self, placed: Placed) -> None:
-        """Writes the token at the head of each column, in amber the one that Walk shows; above several responses, which."""
+    def write_heads(self, placed: Placed) -> None:
+        """Writes the member at the head of each column, in amber the one that Walk shows; above several groups, which."""
         model, words = placed.panel.model, self.first(self.page.words)
-        style = f"token {model}{' small' if self.tokens_wide < look.NARROW_TOKEN else ''}"
+        style = f"headword {model}{' small' if self.cells_wide < look.NARROW_CELL else ''}"
         if len(placed.strips) > 1:
             for i, cells in enumerate(placed.cells):
-                title = placed.panel.heads[i] if i < len(placed.panel.heads) else f"response {i + 1}"
+                named = placed.panel.heads or ("{}",)
+                title = named[min(i, len(named) - 1)].format(i + 1)
                 self.merge(STRIPS, cells[0], STRIPS, cells[-1], f"one-page strip {model}")
                 self.put(STRIPS, cells[0], title, f"strip {model}")
         for column in placed.columns:
             if column.place and words is not None:
                 formula = f'IF({column.place}="","",{self.finder.formula(words, column)})'
-                self.live(self.tokens_row, column.column, formula, self.finder.value(words, column), style)
+                self.live(self.heads_row, column.column, formula, self.finder.value(words, column), style)
             elif not column.place and column.at:
                 self.write_member(placed, column, style)
             self.mark_chosen(column)
@@ -134,10 +135,10 @@ class PanelWriter(LineWriter):
             address = self.layout.address(called, (member,), fixed=True)
             word = str(self.layout.values.cell(called, member))
             fits = self.ruler(word, look.style(style)) <= self.sheet.widths[column.column]
-            self.live(self.tokens_row, column.column, address, word, style if fits else f"{style} tiny")
+            self.live(self.heads_row, column.column, address, word, style if fits else f"{style} tiny")
         else:
             text = called.format(member + axis.start) if called else f"{axis.letter} {member + axis.start}"
-            self.put(self.tokens_row, column.column, text, style)
+            self.put(self.heads_row, column.column, text, style)
 
     def mark_chosen(self, column: Column) -> None:
         """Marks the head of a column where Walk shows it."""
@@ -148,14 +149,14 @@ class PanelWriter(LineWriter):
             if not column.place and axis in numbers:
                 condition = f"{self.finder.number(axis)}={member + axis.start}"
         if condition:
-            at = (self.tokens_row, column.column, self.tokens_row, column.column)
+            at = (self.heads_row, column.column, self.heads_row, column.column)
             self.mark(at, condition, "chosen", {"bg_color": look.CHOSEN, "font_color": look.INK})
 
     def write_matrix(self, matrix: PageMatrix, placed: Placed, top: int) -> int:
         """Writes a matrix and what stands at its left; returns the row below it."""
         block, model = self.blocks[matrix.block], placed.panel.model
         axis = block.axes[-1]
-        decimals = min(matrix.decimals, 2) if self.tokens_wide < look.NARROW_TOKEN else matrix.decimals
+        decimals = min(matrix.decimals, 2) if self.cells_wide < look.NARROW_CELL else matrix.decimals
         size, called = self.layout.values.size(axis), self.layout.blueprint.names.get(axis)
         label = placed.first if placed.weights else placed.symbol
         weights = self.blocks.get(matrix.weights)
@@ -193,7 +194,7 @@ class PanelWriter(LineWriter):
         for cells in placed.cells:
             corners = top, cells[0], top + size - 1, cells[-1]
             first = grid.address(top, cells[0])
-            word = f"{grid.letters(cells[0])}${self.tokens_row + 1}"
+            word = f"{grid.letters(cells[0])}${self.heads_row + 1}"
             if matrix.framed:
                 named = self.name_of(called, label, top, placed)
                 condition = f"AND(ISNUMBER({first}),EXACT({named},{word}))"

@@ -18,14 +18,14 @@ class LineWriter(Claims):
     def note_line(self, row: PageRow, placed: Placed, at: int) -> None:
         """Notes a line with its numbers; decimals are chosen when all are known."""
         cells = list[tuple[Column, int, float | str]]()
-        by_token = self.by_token(row)
+        by_member = self.by_member(row)
         for strip in placed.strips:
-            for column in strip.columns if by_token else strip.columns[:1]:
+            for column in strip.columns if by_member else strip.columns[:1]:
                 cells.append((column, column.column, self.number(row, column)))
         block = self.blocks.get(row.block)
         whole = block is not None and block.about.decimals == 0
-        narrow = by_token and self.sheet.widths[cells[0][1]] < look.TOKEN
-        least = LEAST_DECIMALS if self.tokens_wide < look.NARROW_TOKEN else NARROW_DECIMALS
+        narrow = by_member and self.sheet.widths[cells[0][1]] < look.CELL
+        least = LEAST_DECIMALS if self.cells_wide < look.NARROW_CELL else NARROW_DECIMALS
         choices = (0,) if whole else least if narrow else DECIMALS
         line = Drawn(row, placed, at, choices[0], cells, choices)
         self.drawn.setdefault(row.called, line)
@@ -47,7 +47,7 @@ class LineWriter(Claims):
         for i, (column, cell, value) in enumerate(line.cells):
             goes_back = row.back and line.choices == DECIMALS and column is not column.strip.columns[0]
             back = " back" if goes_back else ""
-            middle = "" if self.by_token(row) else " middle"
+            middle = "" if self.by_member(row) else " middle"
             close = " close" if line.choices == NARROW_DECIMALS else ""
             style = f"number {row.model} {line.decimals}{flag}{back}{middle}{close}"
             if middle and len(column.strip.columns) > 1:

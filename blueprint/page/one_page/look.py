@@ -6,32 +6,32 @@ Properties = dict[str, Any]
 
 INK, WORDS, RULE = "#1F2937", "#595959", "#1F2937"
 STRONG = {
-    "old": "#0B5CAD",
-    "reference": "#5F6368",
-    "policy": "#AD4E07",
-    "reward": "#8E2F8E",
-    "critic": "#1B7A43",
+    "blue": "#0B5CAD",
+    "grey": "#5F6368",
+    "orange": "#AD4E07",
+    "purple": "#8E2F8E",
+    "green": "#1B7A43",
     "none": "#1F3864",
 }
 PALE = {
-    "old": "#DCE9F7",
-    "reference": "#E3E4E6",
-    "policy": "#FDD9B0",
-    "reward": "#F6DDF3",
-    "critic": "#D2F0D8",
+    "blue": "#DCE9F7",
+    "grey": "#E3E4E6",
+    "orange": "#FDD9B0",
+    "purple": "#F6DDF3",
+    "green": "#D2F0D8",
     "none": "#FFFFFF",
 }
 """White on strong has a contrast of 5.3:1 or more, ink on pale 7.1:1 or more. Pale ones alone are not told apart by everybody:
 letters, symbols and words say the same."""
-TEXT = STRONG | {"policy": "#8F3F05", "critic": "#176B3A", "reference": "#545A5F"}
+TEXT = STRONG | {"orange": "#8F3F05", "green": "#176B3A", "grey": "#545A5F"}
 """The same for letters on the pale ones: 4.5:1 or more."""
 COUNTS, CLIPPED, CHOSEN, SECTION = "#FFE45C", "#7F0000", "#FFC000", "#E6EAF2"
 STEPS = (0.75, 0.5, 0.25)
 """Parts of the largest number of a matrix from which on a cell is darker."""
 SHADES = (0.42, 0.3, 0.2, 0.1)
 
-MARGIN, SIGN, SYMBOL, WIDE_SYMBOL, TOKEN, WORDS_WIDE, GAP, WEIGHT, ARROW = 14, 32, 78, 96, 50, 118, 20, 28, 18
-NARROW_TOKEN, LEAST_TOKEN, WIDEST = 46, 40, 1346
+MARGIN, SIGN, SYMBOL, WIDE_SYMBOL, CELL, WORDS_WIDE, GAP, WEIGHT, ARROW = 14, 32, 78, 96, 50, 118, 20, 28, 18
+NARROW_CELL, LEAST_CELL, WIDEST = 46, 40, 1346
 TITLE_HIGH, HEAD_HIGH, ROW_HIGH, TILE_HIGH, SMALL_HIGH, SPACE_HIGH = 34, 24, 20, 26, 18, 8
 
 
@@ -80,14 +80,13 @@ def _symbol(model: str, *flags: str) -> Properties:
 
 FAMILIES: dict[str, Any] = {
     "title": lambda: {"font_size": 20, "bold": True, "font_color": STRONG["none"]},
-    "prompt": lambda: {"font_size": 14, "font_color": WORDS},
+    "lead": lambda: {"font_size": 14, "font_color": WORDS},
     "answer": lambda model: {"font_size": 14, "bold": True, "font_color": TEXT[model]},
     "hint": lambda: {"font_size": 10, "italic": True, "font_color": WORDS, "align": "right"},
-    "loss": lambda: {"font_size": 14, "bold": True, "font_color": STRONG["none"], "align": "right"},
     "head": lambda model: {"bold": True, "font_size": 12, "font_color": "#FFFFFF", "bg_color": STRONG[model]},
     "strip": lambda model: {"align": "center", "font_color": TEXT[model], "bottom": 1, "bottom_color": STRONG[model]},
     "section": lambda: {"bold": True, "font_size": 12, "font_color": STRONG["none"], "bg_color": SECTION},
-    "token": lambda model, *flags: {
+    "headword": lambda model, *flags: {
         "font_size": 8 if "tiny" in flags else 10 if flags else 11,
         "bold": True,
         "align": "center",
@@ -142,7 +141,7 @@ FAMILIES: dict[str, Any] = {
     "keywritten": lambda: {
         "bold": True,
         "align": "center",
-        "bg_color": STRONG["old"],
+        "bg_color": STRONG["blue"],
         "font_color": "#FFFFFF",
         "border": 1,
         "border_color": INK,
@@ -161,4 +160,4 @@ WRITTEN: dict[str, Properties] = {
     model: {"bg_color": colour, "font_color": "#FFFFFF", "bold": True, "border": 1, "border_color": INK}
     for model, colour in STRONG.items()
 }
-"""How the written token of a matrix is framed, by model."""
+"""How the written member of a matrix is framed, by model."""

@@ -14,8 +14,8 @@ from blueprint.page.ruler import Ruler
 
 TITLE_GAP = 40
 """Pixels between the title and what is said at its right."""
-TOKENS_WIDE = (look.TOKEN, look.NARROW_TOKEN, look.LEAST_TOKEN)
-"""Pixels of a token's column, as many as there is room for."""
+CELLS_WIDE = (look.CELL, look.NARROW_CELL, look.LEAST_CELL)
+"""Pixels of a member's column, as many as there is room for."""
 
 
 class PanelPlacer(Canvas):
@@ -65,15 +65,15 @@ class PanelPlacer(Canvas):
             widths = [*widths, look.SIGN, look.SYMBOL]
         symbol = len(widths) - 1
         strips = self.maker.widths(self.page.columns[panel.columns])
-        cells, token = (
+        cells, wide = (
             list[list[int]](),
-            min(self.tokens_wide, look.TOKEN if sum(strips) <= 6 and not panel.tight else look.NARROW_TOKEN),
+            min(self.cells_wide, look.CELL if sum(strips) <= 6 and not panel.tight else look.NARROW_CELL),
         )
         for i, many in enumerate(strips):
             if i:
                 widths = [*widths, 8]
             cells.append([*range(len(widths), len(widths) + many)])
-            widths = [*widths, *[token] * many]
+            widths = [*widths, *[wide] * many]
         widths = [*widths, self.words_wide(panel)]
         self.panels.append(Placed(panel, first, first, symbol, cells, len(widths) - 1, len(widths) - 1, weights))
         return widths
@@ -114,7 +114,7 @@ class PanelPlacer(Canvas):
         return ends
 
     def find_columns(self, placed: Placed) -> None:
-        """Makes the columns of a panel; panels whose columns are the same tokens share how they are found."""
+        """Makes the columns of a panel; panels whose columns are the same members share how they are found."""
         columns = self.page.columns[placed.panel.columns]
         known = self.kept.get(placed.panel.columns)
         if known is None:

@@ -5,7 +5,7 @@ from blueprint.page.outline import Blueprint, Row, blocks_of
 from blueprint.page.outline.one_page import Columns, OnePage, PageRow, PageSection, Panel, Tile
 
 MOST_PANELS, MOST_ROWS, MOST_COLUMNS, LONGEST_WORDS = 3, 16, 6, 26
-MODELS = ("none", "old", "policy")
+MODELS = ("none", "blue", "orange")
 
 
 def plain_page(made: Blueprint) -> OnePage | None:

@@ -1,4 +1,4 @@
-"""Terms: the small expressions of a page's lines, `-kl_coef * kl.k1`, read once and spelled as a formula or computed."""
+"""Terms: the small expressions of a page's lines, `-rate * paid`, read once and spelled as a formula or computed."""
 
 import ast
 from collections.abc import Callable
@@ -41,7 +41,7 @@ class Term:
         try:
             self.tree = ast.parse(text, mode="eval").body
         except SyntaxError as error:
-            raise NotationError(f"one page: “{text}” is no expression; write one such as -kl_coef * kl.k1") from error
+            raise NotationError(f"one page: “{text}” is no expression; write one such as -rate * paid") from error
         self.leaves: list[Leaf] = []
         self._visit(self.tree)
 
@@ -70,7 +70,7 @@ class Term:
 
     @staticmethod
     def _leaf(node: ast.AST) -> Leaf | None:
-        """Returns the name that a node is: `gamma`, `kl.k1`, or `next(signal.values)`."""
+        """Returns the name that a node is: `gamma`, `paid`, or `next(paid)`."""
         match node:
             case ast.Call(ast.Name("next" | "sum" as way), [ast.Name() | ast.Attribute() as inner]):
                 return way, ast.unparse(inner)

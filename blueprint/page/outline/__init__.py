@@ -1,5 +1,6 @@
 """The outline of a workbook: which block stands on which sheet, under which heading, beside what. Pure data."""
 
+from blueprint.page.outline.again import sheet_again, with_copies
 from blueprint.page.outline.book import Blank, Blueprint, Choice, Section, Sheet, blocks_of, blocks_on, on_one_sheet
 from blueprint.page.outline.charts import Chart, Scale, Series
 from blueprint.page.outline.items import (
@@ -59,4 +60,6 @@ __all__ = [
     "key",
     "minor",
     "on_one_sheet",
+    "sheet_again",
+    "with_copies",
 ]

@@ -43,6 +43,7 @@ class Sheet:
     printed: whether it is printed; of a sheet that is not, its head is, and says so.
     aside: how many of the last columns of `widths` are not printed.
     tight: rows are no higher than their letters, and gaps between sections are narrow, so that all of it fits on a page.
+    tries: it proposes changes to the workbook, and tells what they lead to.
     first: the number of its first section; None: its sections have no numbers, as on a page of words.
     """
 
@@ -59,6 +60,7 @@ class Sheet:
     printed: bool = True
     aside: int = 0
     tight: bool = False
+    tries: bool = False
     first: int | None = 1
 
     def headings(self) -> list[str]:
@@ -104,6 +106,7 @@ class Blank:
     weight: what it counts beside the others, above 0.
     asks:   "number", or "formula" where a number alone is not what is asked for.
     check:  the two digits by which the reader checks what was filled in (`page.blanks.check_of` its numbers), or None.
+    says:   whether its equation is printed, beside it and wherever the workbook lists its rows.
     """
 
     title: str
@@ -112,6 +115,7 @@ class Blank:
     weight: float = 1.0
     asks: str = "number"
     check: int | None = None
+    says: bool = True
 
 
 @dataclass(frozen=True)
@@ -124,9 +128,12 @@ class Blueprint:
     result, parts: the number that everything leads to, which a build reports, and what adds up to it.
     choices: for a typed block, the words that may be typed there (a list, or a block that holds it).
     ranges:  for a typed block, the lowest and highest number that may be typed there.
+    needed:  what must have numbers besides the result, such as the gradients that were asked for; what neither of them reads may
+        end in an error, which its cell shows. Without a result every number must be one.
     notes:   what a reader may want to know of a block besides its meaning, by the block's name.
     chosen:  the column that is shown from top to bottom.
     whole:   what all members of the axes that run to the right are together.
+    derivation: the names of the steps by which one learns how the result comes about, the first ones first.
     blanks, left_out: cells that are left to the reader; what is not there because of them, each with the reason.
     one_page: the sheet that shows the whole computation at a glance, if there is one.
     """
@@ -142,9 +149,11 @@ class Blueprint:
     facts: Mapping[str, str] = field(default_factory=dict)
     result: Block | None = None
     parts: tuple[Block, ...] = ()
+    needed: tuple[Block, ...] = ()
     notes: Mapping[str, str] = field(default_factory=dict)
     chosen: Choice | None = None
     whole: str = "table"
+    derivation: tuple[str, ...] = ()
     blanks: tuple[Blank, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     one_page: OnePage | None = None
@@ -158,6 +167,16 @@ class Blueprint:
     def looks(self) -> set[Block]:
         """The typed numbers that change only what is shown."""
         return {*self.chosen.numbers, self.chosen.decimals} if self.chosen else set()
+
+    @property
+    def results(self) -> frozenset[Block] | None:
+        """The blocks that must have numbers; None: all of them."""
+        return None if self.result is None else frozenset((self.result, *self.parts, *self.needed))
+
+    @property
+    def unsaid(self) -> set[Block]:
+        """The blocks whose equations are not printed."""
+        return {blank.block for blank in self.blanks if not blank.says}
 
     def understood(self, sheet: Sheet) -> tuple[Axis, ...]:
         """Returns the letters that equations on a sheet leave out: those of its columns, or of the chosen column."""

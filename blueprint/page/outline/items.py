@@ -39,7 +39,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Note:
-    """A sentence. about: a block to which it leads, and whose address its text may hold as {cell}: `Loss!N51`."""
+    """A sentence. about: a block to which it leads, and whose address its text may hold as {cell}: `Sums!N51`."""
 
     text: str
     about: Block | None = None

@@ -1,13 +1,13 @@
 """One page, as data: the whole computation on one sheet, written as at school.
 
-Columns are tokens and one reads downwards: operands with their sign at the left, a line above the result. Panels stand
-side by side, a model each. What a page holds is said here by the names of blocks; `blueprint.page.one_page` draws it.
+Columns are members and one reads downwards: operands with their sign at the left, a line above the result. Panels stand
+side by side, a model each. What a page holds is said here by the names of blocks; `blueprint.page.one_page` paints it.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-ROLES = ("old", "reference", "policy", "reward", "critic", "none")
+ROLES = ("blue", "grey", "orange", "purple", "green", "none")
 """Whose number it is; each has a colour of its own, and "none" has none."""
 
 
@@ -51,7 +51,7 @@ class PageRow:
 
 @dataclass(frozen=True)
 class PageMatrix:
-    """A number for each member of the block's last axis, in rows below each other, and a column for each token.
+    """A number for each member of the block's last axis, in rows below each other, and a column for each member.
 
     framed: the member that was written is framed. weights: a table of the same members that is shown at the left.
     decimals: how many are shown. symbol, words: beside it. most: above so many members it is left out.
@@ -82,7 +82,7 @@ class Panel:
     below: it stands below the panel before it, in the same columns. beside: a block in whose row, in another panel, its
     first line stands. tight: it goes on from its left, without signs, symbols and words of its own.
     matrices, sections: what it holds, from top to bottom. aside: words right of its matrices.
-    heads: what stands above each of its strips.
+    heads: what stands above each of its strips, {} for its number.
     """
 
     head: str
@@ -101,8 +101,8 @@ class Panel:
 class Columns:
     """What the columns of a panel are.
 
-    of: "tokens" of the episode that is chosen on Walk; "group": tokens of all responses of its group; "pair": tokens of
-    the chosen (or, with `member` 0, the rejected) response of its pair; "members" of `axis`.
+    of: "counted": the members that count of the group that Walk shows; "peers": those of all groups of its family;
+    "pair": those of the chosen (or, with `member` 0, the rejected) group of its pair; "members" of `axis`.
     most: how many of them are shown; of more, those around the chosen one. words: the block of what members are called.
     """
 
@@ -117,7 +117,7 @@ class Columns:
 class Tile:
     """A part of the result: the sign before it, its block (or an expression), and words.
 
-    groups: one tile for each group of this name of columns: the sum of the block's numbers over its responses.
+    groups: one tile for each family of these columns: the sum of the block's numbers over its groups.
     """
 
     block: str = ""
@@ -132,18 +132,18 @@ class Tile:
 class OnePage:
     """The sheet. result: the words before the result's number; its block is the blueprint's.
 
-    words, mask: the blocks of the token of a position, and of whether it is one of the response.
-    prompt: the block of the tokens that were read. note: a line below the tiles.
+    words, mask: the blocks of the word of a position, and of whether it counts.
+    lead: the block of the words that were read. note: a line below the tiles.
     """
 
     title: str
     panels: tuple[Panel, ...]
     columns: Mapping[str, Columns] = field(default_factory=dict)
     tiles: tuple[Tile, ...] = ()
-    result: str = "loss L"
-    hint: str = "one column, one token: read downwards"
+    result: str = ""
+    hint: str = "read downwards"
     words: str = ""
     mask: str = ""
-    prompt: str = ""
+    lead: str = ""
     note: str = ""
     after: str = ""

@@ -30,9 +30,11 @@ class LedgerError(ValueError):
 
 
 def is_ledger(path: Path) -> bool:
-    """Tells whether a file is a ledger, by its first line."""
-    with suppress(OSError), path.open("rb") as file:
-        return file.read(len(_HEAD_LINE)) == _HEAD_LINE
+    """Tells whether a file is a ledger, by its first line; a pipe is none, and is not opened: that would wait for ever."""
+    with suppress(OSError):
+        if path.is_file():
+            with path.open("rb") as file:
+                return file.read(len(_HEAD_LINE)) == _HEAD_LINE
     return False
 
 
@@ -47,6 +49,8 @@ class Ledger(AbstractContextManager["Ledger"]):
         self.path, self.failed = path, ""
         self._places: dict[str, int] = {}
         self._kept: dict[str, Record] = {}
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise LedgerError(f"the ledger {path} is a pipe or a device: name a file with --ledger FILE")
         with ExitStack() as files:
             try:
                 self._file = files.enter_context(path.open("ab", buffering=0))
@@ -76,9 +80,9 @@ class Ledger(AbstractContextManager["Ledger"]):
         key = str(record["key"])
         if not self.failed:
             try:
-                self._places[key] = self._append(
-                    json.dumps(record, ensure_ascii=False, allow_nan=False).encode() + b"\n"
-                )
+                line = json.dumps(record, ensure_ascii=False, allow_nan=False)
+                # a file's name may be no UTF-8: what stands for its bytes is spelled as JSON spells it
+                self._places[key] = self._append(line.encode(errors="backslashreplace") + b"\n")
                 return
             except OSError as error:
                 self.failed = (error.strerror or str(error)).lower()

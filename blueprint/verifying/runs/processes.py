@@ -6,12 +6,13 @@ one, be it at the hands of a system that is out of memory, costs one step and no
 
 import os
 import signal
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Collection
+from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from blueprint import interrupted
 from blueprint.verifying.runs.step import Died, Step, Work
 
 SECONDS_TO_END = 5.0
@@ -70,7 +71,7 @@ class _Worker:
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
         self.process = context.Process(target=_serve, args=(theirs, work), daemon=True)
-        with _ignoring_interrupts():
+        with interrupted.unheard():
             self.process.start()
         theirs.close()
 
@@ -102,20 +103,6 @@ def _serve(pipe: Connection, work: Work) -> None:
     with one_thread(), suppress(EOFError, BrokenPipeError):
         while True:
             pipe.send(work(pipe.recv()))
-
-
-@contextmanager
-def _ignoring_interrupts() -> Iterator[None]:
-    """Lets processes begin that do not hear Ctrl-C, which ends them through this one alone."""
-    try:
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    except ValueError:  # not the main thread, which alone hears of it
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _ending(code: int | None) -> str:

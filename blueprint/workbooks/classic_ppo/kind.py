@@ -24,4 +24,18 @@ KIND = Kind(
     former=Former(gone=("advantage.deviation",)),
     whole={"actions": ("old.logits", "a whole number from 0 to {last}, as there are {count} actions")},
     misconceptions="blueprint.workbooks.common.misconceptions:MISCONCEPTIONS",
+    derivation=(
+        "td_errors",
+        "advantages",
+        "returns",
+        "advantages_used",
+        "ratio",
+        "ratio.clipped",
+        "surrogate",
+        "policy_loss",
+        "value.step_loss",
+        "value_loss",
+        "entropy",
+        "total_loss",
+    ),
 )

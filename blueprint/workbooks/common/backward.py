@@ -80,7 +80,10 @@ class Backward:
         """Adds the gradients to a blueprint, each below what it is of; where steps of an optimiser have them, they are there."""
         if "gradients" in outline.facts:
             return replace(outline, facts={**outline.facts, "gradients": "on"})
-        return with_backward(outline, self.of({block.name: block for block in outline.blocks()}))
+        rows = {block.name: block for block in outline.blocks()}
+        made = self.of(rows)
+        asked = (made[each] for moved in self.moves(self.known(rows)) for each in moved)
+        return replace(with_backward(outline, made), needed=(*outline.needed, *asked))
 
     def of(self, rows: Rows, along: tuple[Axis, ...] = (), prefix: str = "") -> Gradient:
         """Returns every adjoint of the total loss; the critic's are of its own loss where conventions may part the two.

@@ -1,7 +1,7 @@
 """The first sheet: the loss and its parts, the pieces with their numbers, the conventions in use, and the map."""
 
 from blueprint.page.outline import Flow, Piece
-from blueprint.workbooks.common import DOWN, UP, Rows, Says, lines_of_flow
+from blueprint.workbooks.common import DOWN, UP, Rows, Says, lines_of_flow, way_back
 
 PARTS = {
     "total loss": ("total_loss", "total_loss"),
@@ -39,6 +39,11 @@ FLOW = (
      ("mean", "preference_loss"), ("NLL added", "adds.nll"), ("TOTAL LOSS", "total_loss")),
 )  # fmt: skip
 """From left to right, from what is given to the loss: the title of each box, and the row to which it leads."""
+BACKWARDS = (
+    ("gradient into π_θ", "policy.logprobs"), ("both responses", "policy.logp"), ("into h", "margin"),
+    ("into log σ", "margin.right"), ("loss of the pair", "loss.pair"), ("TOTAL LOSS", "total_loss"),
+)  # fmt: skip
+"""Where the gradient flows, from right to left."""
 SIGNS = (
     "p: pair · w, l: its chosen and its rejected response · n: response, counted through all pairs · t: position · v: token",
     "start: before position 1 · end: after the last · Σ: one number for the response · all: for all pairs",
@@ -80,4 +85,4 @@ def flow(rows: Rows) -> Flow:
     """Draws the way from what is given to the loss."""
     lines = lines_of_flow(FLOW, rows)
     meet, down = ("",) * 7 + (UP,), ("",) * 10 + (DOWN,)
-    return Flow((lines[0], meet, lines[1], down, lines[2]))
+    return Flow((lines[0], meet, lines[1], down, lines[2], way_back(BACKWARDS, rows)))

@@ -14,6 +14,7 @@ PAIRS = (
 WHY_MISMATCHED = (
     "KTO asks how far the policy is from the reference where nothing was chosen: on the answer to another prompt."
 )
+LEFT_OUT = "Where a file does not give it, each text itself stands here, of which both models say the same: the log-ratio is 0."
 MODELS = {
     "policy": ("Policy", "π_θ, the policy in training, reads both texts of each pair; the loss moves it"),
     "reference": ("Reference", "π_ref, the frozen model from before, reads the same texts"),
@@ -77,7 +78,7 @@ def inputs_sheet(given: Rows) -> Sheet:
                               given["true.reward"])),
         Section("Which response is which", tuple(minor(given[name]) for name in selecting())),
         Section("Mismatched texts",
-                (Note(WHY_MISMATCHED), Row(given[others[0]], "text"), *map(minor, several(given, *others[1:])))),
+                (Note(f"{WHY_MISMATCHED} {LEFT_OUT}"), Row(given[others[0]], "text"), *map(minor, several(given, *others[1:])))),
     )  # fmt: skip
     return Sheet("Inputs", LEAD, sections, (n, t))
 

@@ -47,8 +47,20 @@ def _sizes(numbers: Numbers) -> dict[Axis, int]:
 
 def _typed(numbers: Numbers) -> dict[str, object]:
     """Lists what is typed by the names of its blocks; a column of Pairs is the pair of its number."""
-    given = {name: _array(numbers[key]) for key, name in TYPED.items()}
+    parts = {**_unasked(numbers), **numbers.parts}
+    given = {name: _array(parts[key]) for key, name in TYPED.items()}
     return {**given, "pair.column": np.arange(1.0, 1 + len(numbers["text.pair"]) // 2)}
+
+
+def _unasked(numbers: Numbers) -> dict[str, object]:
+    """Lists what stands for what no loss in use reads: true rewards of 0, and each text itself, as both models alike see it."""
+    own = np.array(numbers["policy.logits"])
+    return {
+        "rewards.true": np.zeros(len(own)),
+        "mismatched.texts": tuple(row[1:] for row in numbers["text.texts"]),
+        "mismatched.response": numbers["text.response"],
+        **dict.fromkeys((f"mismatched.{name}" for name in MODELS), own),
+    }
 
 
 def _array(value: object) -> object:

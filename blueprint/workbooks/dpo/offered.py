@@ -9,7 +9,7 @@ from blueprint.inputs import Catalogue, NumbersError, Setting, refusal
 from blueprint.inputs.catalogue import Preset
 from blueprint.workbooks.common import Choices, fixed
 from blueprint.workbooks.common.settings import Settings
-from blueprint.workbooks.dpo.schema import DPO, dpo_presets
+from blueprint.workbooks.dpo.schema import DPO, READ_BY, Readers, dpo_presets, reader_in
 
 BY_RESPONSE = "response"
 PER = ("token", BY_RESPONSE)
@@ -25,13 +25,13 @@ WITHOUT: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
 pads, or, where a number is that of a whole response, tokens."""
 GIVEN_AS = "logp.of"
 """Where a number is that of a whole response, the sum or the mean is taken already: whichever the library takes."""
-READS: Mapping[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
+READS: Mapping[str, Readers] = {
     "policy.chosen": (("reference.used", ("off",)), ("loss.form", ("orpo", "orpo_tokens")),
                       ("loss.nll_coef", ()), ("logp.alpha", ())),
-    "rewards.chosen": (("loss.form", ("rpo_squared", "rpo_backward", "rpo_forward")),),
-    "mismatched.chosen": (("loss.form", ("kto",)),),
+    "rewards.chosen": READ_BY["rewards"],
+    "mismatched.chosen": READ_BY["mismatched"],
 }  # fmt: skip
-"""By what may be missing the settings that read it: with these words, or, where there are none, if it is not the default."""
+"""By what may be missing the settings that read it."""
 
 
 @cache
@@ -104,8 +104,6 @@ def _check_read(given: set[str], in_force: Mapping[str, float | str]) -> None:
     if "reference.chosen" not in given:
         given = given | {"mismatched.chosen"}  # the policy is the reference: there is no KL on any response
     for part, readers in READS.items():
-        for key, words in readers if part not in given else ():
-            asks = in_force[key] in words if words else in_force[key] != DPO[key].value
-            if asks:
-                found = f"{in_force[key]} without {part}"
-                raise refusal(key, found, f"{part} in the file, which it reads, or another setting")
+        if part not in given and (asked := reader_in(readers, in_force)):
+            key, word = asked
+            raise refusal(key, f"{word} without {part}", f"{part} in the file, which it reads, or another setting")

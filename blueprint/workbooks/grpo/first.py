@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from blueprint.page.outline import Flow, Piece
-from blueprint.workbooks.common import DOWN, Rows, Says, lines_of_flow
+from blueprint.workbooks.common import DOWN, Rows, Says, lines_of_flow, way_back
 
 PARTS = {
     "total loss": ("total_loss", "total_loss"),
@@ -52,7 +52,7 @@ def flow(rows: Rows) -> Flow:
     """Draws the way from what is given to the loss."""
     lines = lines_of_flow(FLOW, rows)
     down = ("",) * 10 + (DOWN,)
-    return Flow((lines[0], down, lines[1], down, lines[2]))
+    return Flow((lines[0], down, lines[1], down, lines[2], way_back(BACKWARDS, rows)))
 
 
 FLOW = (
@@ -64,6 +64,11 @@ FLOW = (
      ("what it adds", "adds.kl_loss"), ("TOTAL LOSS", "total_loss")),
 )  # fmt: skip
 """From left to right, from what is given to the loss: the title of each box, and the row to which it leads."""
+BACKWARDS = (
+    ("gradient into π_θ", "policy.logprobs"), ("into d", "log_ratio"), ("into ρ", "ratio"), ("into U_min", "surrogate"),
+    ("policy loss", "policy_loss"), ("TOTAL LOSS", "total_loss"),
+)  # fmt: skip
+"""Where the gradient flows, from right to left."""
 SIGNS = (
     "q: prompt · i: response to the prompt · n: response, counted through all prompts · t: position · v: token, by its id",
     "start: before position 1 · end: after the last · Σ: one number for the response, on Groups for the prompt · batch: for all",

@@ -15,4 +15,14 @@ KIND = Kind(
     saved={"controller": ("responses.kl", "blueprint.workbooks.kl_controller.schema:numbers_in")},
     witness="blueprint.workbooks.kl_controller.witness:WITNESS",
     misconceptions="blueprint.workbooks.kl_controller.misconceptions:MISCONCEPTIONS",
+    derivation=(
+        "kl.seq_sum",
+        "kl.token_mean",
+        "kl.fed",
+        "error.raw",
+        "error",
+        "factor",
+        "kl_coef.after",
+        "final_kl_coef",
+    ),
 )

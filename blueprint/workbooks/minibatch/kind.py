@@ -25,4 +25,18 @@ KIND = Kind(
         new=("share.policy", "share.value", "share.entropy"),
     ),
     misconceptions="blueprint.workbooks.common.misconceptions:MISCONCEPTIONS",
+    derivation=(
+        "kl.used",
+        "rewards",
+        "td_errors",
+        "advantages",
+        "returns",
+        "ratio",
+        "ratio.clipped",
+        "surrogate",
+        "policy_loss",
+        "value_loss",
+        "entropy",
+        "total_loss",
+    ),
 )

@@ -17,4 +17,18 @@ KIND = Kind(
     one_page=HERE / "one_page.toml",
     witness="blueprint.workbooks.reinforce.witness:WITNESS",
     misconceptions="blueprint.workbooks.reinforce.misconceptions:MISCONCEPTIONS",
+    derivation=(
+        "policy.p",
+        "slope",
+        "slope.square",
+        "expected_reward",
+        "gradient",
+        "gradient.square",
+        "advantage",
+        "gradient.with",
+        "variance.without",
+        "baseline.optimal",
+        "variance.with",
+        "variance.share",
+    ),
 )

@@ -1,7 +1,7 @@
 """The first sheet: the loss and its parts, the pieces with their numbers, the conventions in use, and the map."""
 
 from blueprint.page.outline import Flow, Piece
-from blueprint.workbooks.common import DOWN, Rows, Says, lines_of_flow
+from blueprint.workbooks.common import DOWN, Rows, Says, lines_of_flow, way_back
 
 PARTS = {
     "total loss": ("total_loss", "total_loss"),
@@ -32,6 +32,11 @@ FLOW = (
      ("loss of the pair", "loss.pair"), ("TOTAL LOSS", "total_loss")),
 )  # fmt: skip
 """From left to right, from what is given to the loss: the title of each box, and the row to which it leads."""
+BACKWARDS = (
+    ("gradient into the scores", "head"), ("where it is read", "score"), ("into Δ", "difference"),
+    ("loss of the pair", "loss.pair"), ("TOTAL LOSS", "total_loss"),
+)  # fmt: skip
+"""Where the gradient flows, from right to left."""
 SAYS = Says(
     (
         "A reward model by hand: one score for each response, learned from which of two was preferred. Nothing is drawn.",
@@ -54,4 +59,4 @@ def pieces(some: dict[str, tuple[str, str]], rows: Rows) -> list[Piece]:
 def flow(rows: Rows) -> Flow:
     """Draws the way from what is given to the loss."""
     lines = lines_of_flow(FLOW, rows)
-    return Flow((lines[0], ("",) * 10 + (DOWN,), lines[1]))
+    return Flow((lines[0], ("",) * 10 + (DOWN,), lines[1], way_back(BACKWARDS, rows)))

@@ -41,4 +41,18 @@ KIND = Kind(
     whole="blueprint.workbooks.common.conventions.data:RESPONSE",
     former=Former(renamed={"value.residual_mean": "value.residual.mean", **_EXPLAINED}),
     misconceptions="blueprint.workbooks.common.misconceptions:MISCONCEPTIONS",
+    derivation=(
+        "kl.used",
+        "rewards",
+        "td_errors",
+        "advantages",
+        "returns",
+        "ratio",
+        "ratio.clipped",
+        "surrogate",
+        "policy_loss",
+        "value_loss",
+        "entropy",
+        "total_loss",
+    ),
 )

@@ -1,7 +1,7 @@
 """The first sheet: the loss, the pieces with their numbers, the conventions in use, and the map."""
 
 from blueprint.page.outline import Flow, Piece
-from blueprint.workbooks.common import DOWN, Rows, Says, lines_of_flow
+from blueprint.workbooks.common import DOWN, Rows, Says, lines_of_flow, way_back
 
 PARTS = {"loss": ("total_loss", "total_loss")}
 """The loss; it is all there is."""
@@ -33,6 +33,11 @@ FLOW = (
      ("LOSS", "total_loss")),
 )  # fmt: skip
 """From left to right, from what is given to the loss: the title of each box, and the row to which it leads."""
+BACKWARDS = (
+    ("gradient into π_θ", "policy.logits"), ("into log π", "policy.logprobs"), ("cost of it", "loss.of_token"),
+    ("LOSS", "total_loss"),
+)  # fmt: skip
+"""Where the gradient flows, from right to left."""
 SIGNS = (
     "n: text · t: position · v: token, by its id · b: microbatch · y: the label, the token that a position has to predict",
     "start: before position 1 · end: after the last · Σ: one number for the text · batch: for all texts of the step",
@@ -62,4 +67,4 @@ def pieces(some: dict[str, tuple[str, str]], rows: Rows) -> list[Piece]:
 def flow(rows: Rows) -> Flow:
     """Draws the way from what is given to the loss."""
     lines = lines_of_flow(FLOW, rows)
-    return Flow((lines[0], ("",) * 8 + (DOWN,), lines[1]))
+    return Flow((lines[0], ("",) * 8 + (DOWN,), lines[1], way_back(BACKWARDS, rows)))

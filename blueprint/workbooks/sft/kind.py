@@ -31,4 +31,18 @@ KIND = Kind(
     gradient="blueprint.workbooks.sft.backward:MOVED",
     misconceptions="blueprint.workbooks.sft.misconceptions:MISCONCEPTIONS",
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},
+    derivation=(
+        "policy.logits",
+        "policy.p",
+        "policy.logprobs",
+        "policy.entropy",
+        "watch.logp",
+        "loss.of_token",
+        "loss.of_text",
+        "total_loss",
+        "policy.logits.grad",
+        "policy.Y.grad",
+        "update1.norm",
+        "update1.policy.Y",
+    ),
 )

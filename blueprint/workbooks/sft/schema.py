@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blueprint.inputs import LONGEST, ROWS, Catalogue, Draft, Level, Numbers, Part, catalogue, refusal, settings_in
+from blueprint.inputs import (
+    LONGEST,
+    ROWS,
+    Catalogue,
+    Draft,
+    Level,
+    Numbers,
+    Part,
+    catalogue,
+    check_one_more,
+    refusal,
+    settings_in,
+)
 from blueprint.inputs.entries import Flag, Number, Text, Word
 from blueprint.workbooks.common import epochs, weights
 
@@ -19,6 +31,8 @@ SFT = RECORDS.settings
 """The settings, their records being `conventions.toml`."""
 SETTINGS = "settings; one that is left out is as in the preset"
 _SLOTS = ("text", "position")
+FIRST = "the first token of a text, which nothing predicts, has no entry"
+"""Why a text has one position less than tokens."""
 TEXTS = {
     "text.vocabulary": "vocabulary", "text.end_word": "end_word", "text.texts": "word_written", "text.response": "mask",
     "text.there": "text.mask",
@@ -79,6 +93,7 @@ def _checked(draft: Draft) -> dict[str, Any]:
     """
     sft_presets().preset(draft.parts["preset"])
     parts = draft.fitted()
+    check_one_more(parts, "text.texts", "text.response", FIRST)
     known = {each.casefold() for each in parts["text.vocabulary"]}
     for place, row in enumerate((*parts["text.texts"], (parts["text.end_word"],)), start=1):
         if stray := next((word for word in row if word.casefold() not in known), ""):
@@ -118,7 +133,7 @@ def _level(word: str, begins: str, policy: tuple[Part, ...], **more: Any) -> Lev
     return Level(
         "sft", word, begins, (*texts, *policy), tables, settings=SFT, of_settings="sft", presets=sft_presets,
         limits={"text": ROWS, "position": (1, LONGEST), "token of the text": (2, LONGEST + 1),
-                **weights.LIMITS}, **more,
+                **weights.LIMITS}, why={"position": FIRST}, **more,
     )  # fmt: skip
 
 

@@ -131,7 +131,7 @@ def test_a_bonus_of_some_tokens_is_refused_as_a_workbook(tmp_path: Path) -> None
 
 
 def test_of_a_microbatch_without_a_token_no_row_is_said_to_agree() -> None:
-    empty = [path for path in files("cut") if not read_dump(path).mask.any()]  # type: ignore[attr-defined]
+    empty = [path for path in files("cut") if not read_dump(path).mask.any()]
     assert len(empty) == 4
     for path in empty:
         found = verify_step([path])

@@ -48,6 +48,12 @@ class Rollout(Dump):
     at: Array
 
     kind = "classic_ppo"
+    counted = "steps"
+
+    @property
+    def mask(self) -> Array:
+        """1 for each row of the minibatch, [M]."""
+        return np.ones(len(self.at), np.bool_)
 
     @property
     def shape(self) -> tuple[int, int]:

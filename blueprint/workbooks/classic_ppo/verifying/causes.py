@@ -92,7 +92,7 @@ def _settings(rollout: Rollout, settings: Settings, signal: bool) -> Iterator[Tr
 def _rollouts(rollout: Rollout, settings: Settings) -> Iterator[Try]:
     """Yields rollouts in which something stands elsewhere, or is not looked at."""
     for label, needs, change in MOVED:
-        if needs in rollout.tensors:
+        if all(each in rollout.tensors for each in needs.split()):
             yield Try(label, replace(rollout, tensors={**rollout.tensors, **change(rollout, settings)}), settings)
     for order, way in _orders(rollout):
         at = transposed(rollout.at, rollout.shape, order)
@@ -139,7 +139,8 @@ MOVED: tuple[tuple[str, str, Change], ...] = (
     ("ends of episodes not looked at (no 1 − done)", "done", _each(np.zeros_like, *ENDS)),
     ("the end of the last step not looked at (next_done)", "done", _each(_without_last, *ENDS)),
     ("no value behind the last step (V(next) = 0)", "next_values", _each(np.zeros_like, "next_values")),
-    ("the value of the last step itself for V(next)", "next_values", lambda r, _: {"next_values": r.tensors["values_old"][:, -1]}),
+    ("the value of the last step itself for V(next)", "next_values values_old",
+     lambda r, _: {"next_values": r.tensors["values_old"][:, -1]}),
     ("the rewards one step late", "rewards", _each(_later, "rewards")),
     ("the rewards one step early", "rewards", _each(_earlier, "rewards")),
     ("the old values one step late", "values_old", _each(_later, "values_old")),
@@ -149,7 +150,8 @@ MOVED: tuple[tuple[str, str, Change], ...] = (
     ("the rewards before γ·V(terminal) was added at time limits", "rewards_env",
      lambda r, _: {"rewards": r.tensors["rewards_env"]}),
     ("nothing added to the rewards at time limits", "terminal_values", _each(np.zeros_like, "terminal_values")),
-    ("the old values in the place of the new ones", "values_new", lambda r, _: {"values_new": r.of_minibatch("values_old")}),
+    ("the old values in the place of the new ones", "values_new values_old",
+     lambda r, _: {"values_new": r.of_minibatch("values_old")}),
     ("V(terminal) added to the rewards at time limits without γ", "terminal_values", _undiscounted),
 )  # fmt: skip
 """How a report puts it, what a file needs for it, and the tensors that are then others."""

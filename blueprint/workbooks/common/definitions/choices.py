@@ -6,7 +6,20 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 from blueprint.inputs.setting import OFF, Setting
-from blueprint.language import Arithmetic, Axis, Block, Operand, Ref, block, is_off, join, maximum, minimum, where
+from blueprint.language import (
+    Arithmetic,
+    Axis,
+    Block,
+    Operand,
+    Ref,
+    block,
+    equal,
+    is_off,
+    join,
+    maximum,
+    minimum,
+    where,
+)
 from blueprint.workbooks.common.labels import Labels, labels
 from blueprint.workbooks.common.settings import Settings, Switch
 
@@ -24,6 +37,11 @@ def defined(made: Block, value: Operand) -> Block:
     """Defines a block in all its cells by one equation."""
     made[made.axes] = value
     return made
+
+
+def with_weight(weight: Arithmetic, part: Arithmetic) -> Arithmetic:
+    """Multiplies a part by its weight; a part of weight 0 is not read, since libraries do not compute it: it may have no number."""
+    return where(equal(weight, 0), 0, weight * part)
 
 
 class Everywhere(int):

@@ -149,6 +149,8 @@ def _joined(
                 sheets += [*epoch.sheets, update_sheet(epoch, [kind, *of_rates, *also] if epoch is epochs[0] else [])]
             sheets += beside
     given = {kind: update.by, **{each: update.rates[each.name] for each in of_rates if each.typed}}
+    result = "" if first.result is None else first.result.name
+    losses = (epoch.rows[result] for epoch in epochs if result in epoch.rows)
     # An update has its gradients; those of the libraries come with the key gradients, which a reopened file has again.
     return replace(
         first,
@@ -156,4 +158,5 @@ def _joined(
         typed={**first.typed, **given, **over},
         ranges={**first.ranges, **{each: of.ranges[each.name] for each in of_rates if each.name in of.ranges}},
         facts={**first.facts, "gradients": "of the update", **update.facts},
+        needed=(*first.needed, *losses, *epochs[-1].stepped.new.values()),
     )

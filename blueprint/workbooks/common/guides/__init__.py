@@ -80,10 +80,10 @@ def _pointed(sections: Sequence[Section], guides: list[str]) -> list[Section]:
 
 
 def models_section(blocks: Mapping[str, Block], texts: Mapping[str, Any]) -> Section:
-    """Lists the models, frozen and trained, and says whether they run here."""
+    """Lists the models, frozen and trained, and says whether they run here, how often, and where a gradient flows."""
     runs = any(name.endswith(".E") for name in blocks) and "told_with_weights" in texts
     begun = "told_with_steps" if OPTIMISER in blocks else "told_with_weights"
-    notes = Note(texts["told"]), Note(texts[begun] if runs else GIVEN)
+    notes = Note(texts["told"]), Note(texts[begun] if runs else GIVEN), Note(texts["passes"])
     return Section(
         "The models",
         (*(_model(model, blocks) for model in texts["model"]), *notes),

@@ -77,7 +77,7 @@ def first_hour_sheet(blocks: Mapping[str, Block], seen: Measured) -> list[Sheet]
     )
     this = 1 + max(len(_this(each)) for each in found)
     widths = (16, TEXTS - this) if seen else (16 + TEXTS - this,)
-    return [Sheet("First hour", LEAD, (section,), widths=(19, this, 43, 9, *widths), first=None)]
+    return [Sheet("First hour", LEAD, (section,), widths=(19, this, 43, 9, *widths), tries=True, first=None)]
 
 
 def tries(blocks: Mapping[str, Block]) -> list[Try]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from blueprint.inputs import NumbersError
 from blueprint.quoting import printable
+from blueprint.reading import content_of
 
 MOST_BYTES, MOST_ROWS = 64_000_000, 100_000
 """What a file may be: more is not looked at by hand."""
@@ -60,7 +61,7 @@ def _text(path: Path, spoken: Spoken) -> str:
         size = path.stat().st_size
         if size > MOST_BYTES:
             raise NumbersError(f"{name}: {size:,} bytes, expected at most {MOST_BYTES:,}; keep {spoken.some}.")
-        data = path.read_bytes()
+        data = content_of(path)
     except OSError as error:
         raise NumbersError(f"{name}: the file cannot be read ({error.strerror}); write the path of one.") from None
     if data.startswith(UTF16):

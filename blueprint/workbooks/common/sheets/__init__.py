@@ -19,6 +19,7 @@ from blueprint.workbooks.common.sheets.start import (
     how_to_check,
     made_by,
     start_sheet,
+    way_back,
     with_,
 )
 from blueprint.workbooks.common.sheets.walk import InView, Titled, titled_sections
@@ -27,5 +28,5 @@ __all__ = [
     "COLUMNS", "DASH", "DOWN", "LEGEND", "LINE", "ON", "TOTAL", "UP", "WIDTHS", "InView", "Lesson", "Made", "Rows", "Says",
     "Titled", "Witnessed", "behind", "checks_sheet", "conventions_in_use", "facts_of", "how_to_check", "in_line",
     "lesson_sheet", "lines_of_flow", "made_by", "named", "repeated", "rows_on", "several", "sheet_of", "start_sheet",
-    "titled_sections", "with_",
+    "titled_sections", "way_back", "with_",
 ]  # fmt: skip

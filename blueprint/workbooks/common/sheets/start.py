@@ -9,12 +9,20 @@ from blueprint.language import Block, Expr, Op, Reduce, Ref, walk
 from blueprint.page.outline import Box, Flow, Judged, Note, Piece, Sample, Section, Sheet, Tour, Unchanged
 from blueprint.workbooks.common.sheets.begins import BEGINS
 
-ON, UP, DOWN, LINE, DASH = "→", "↗", "↘", "───────────", "──"
+ON, BACK, UP, DOWN, LINE, DASH = "→", "←", "↗", "↘", "───────────", "──"
 
 
 def with_(title: str, block: Block) -> Box:
     """Names what else enters the box above."""
     return Box(f"with {title}", block, small=True)
+
+
+def way_back(line: Sequence[tuple[str, str]], rows: Mapping[str, Block]) -> tuple[Box | str, ...]:
+    """Draws where the gradient flows, from right to left.
+
+    line: from left to right the title of each box, and the name of the row to which it leads.
+    """
+    return tuple(part for title, name in line for part in (BACK, Box(title, rows[name])))[1:]
 
 
 OVER = {

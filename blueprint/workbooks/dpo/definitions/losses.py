@@ -7,6 +7,7 @@ Sources: WPO, 2406.11827, eq. 2; NLL terms: RPO, 2404.19733; CPO, 2401.08417; OR
 from typing import NamedTuple
 
 from blueprint.language import Sum, exp, less, log, minimum, where
+from blueprint.workbooks.common import with_weight
 from blueprint.workbooks.dpo.definitions.axes import n, p, t
 from blueprint.workbooks.dpo.definitions.steps import Given, Row, Steps
 
@@ -38,7 +39,7 @@ def total(pairs: Row, kto: tuple[Row, Row], bco: Row, weight: Row | None, nll: R
     binary = s.one("loss.bco_whole", Sum(p, bco[p]) / over)
     mix = used["loss.bco_mix"]
     mixed = s.one("preference_loss", (chosen + mix * binary) / (1 + mix))
-    added = s.one("adds.nll", used["loss.nll_coef"] * nll)
+    added = s.one("adds.nll", with_weight(used["loss.nll_coef"], nll))
     return Total((mixed, added), s.one("total_loss", mixed + added))
 
 

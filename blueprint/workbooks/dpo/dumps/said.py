@@ -6,7 +6,7 @@ TRL 1.16.0, trl/trainer/dpo_trainer.py, `_compute_loss`; 0.24.0, `dpo_loss`.
 from collections.abc import Mapping
 from typing import Any
 
-from blueprint.dumps import require
+from blueprint.dumps import number_said, require
 from blueprint.quoting import unquoted
 
 ALGORITHM = "algorithm"
@@ -127,9 +127,7 @@ def _is_number(value: object) -> bool:
 
 def number_in(said: Mapping[str, Any], key: str) -> float:
     """Returns a hyperparameter that is a number. Raises MinibatchError if it is none."""
-    value = said[key]
-    require(_is_number(value), f"{key}: found {unquoted(str(value))}, expected a number.")
-    return float(value)
+    return number_said(said[key], key)
 
 
 def _of_old(said: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,17 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from blueprint.dumps import SIDES, Array, MinibatchError, check_even, halves, require, rounding
+from blueprint.dumps import (
+    SIDES,
+    Array,
+    MinibatchError,
+    check_axes,
+    check_even,
+    halves,
+    require,
+    rounding,
+    true_or_false,
+)
 
 STACKED = ("tokens", "mask", "text", "logprobs", "logprobs_ref", "log_squares")
 OF_TOKENS = {"logp": "logprobs", "logp_ref": "logprobs_ref"}
@@ -32,6 +42,7 @@ def laid_apart(
             _one_side(name, array, lengths, called, found, names)
     check_even(found, names)
     _enough(found)
+    check_axes(found, names, STACKED)
     _widen(found)
     _masked(found, names)
     _check(found, names)
@@ -79,6 +90,10 @@ def _masked(found: dict[str, Array], names: Mapping[str, str]) -> None:
     if "chosen.logprobs" not in found:
         for name in [f"{side}.{what}" for side in SIDES for what in ("mask", "text")]:
             found.pop(name, None)
+        require(
+            "chosen.logprobs_ref" not in found,
+            "log-probs of tokens are there of the reference alone: write those of the policy, too, or sums of both.",
+        )
         return
     require(
         "chosen.mask" in found,
@@ -95,7 +110,13 @@ def _masked(found: dict[str, Array], names: Mapping[str, str]) -> None:
                     f"{names.get(name, name)} has {array.shape[1]} columns and {names[f'{side}.logprobs']} {width}: "
                     "they need the same, or one more.",
                 )
-                found[name] = array == 1
+                found[name] = true_or_false(array, names.get(name, name))
+    for name in [f"{side}.{what}" for side in SIDES for what in ("logprobs_ref", "log_squares")]:
+        own = f"{name.partition('.')[0]}.logprobs"
+        require(
+            name not in found or found[name].shape == found[own].shape,
+            f"{names.get(name, name)} and {names[own]} disagree; they need the same rows and columns.",
+        )
 
 
 def _check(found: Mapping[str, Array], names: Mapping[str, str]) -> None:

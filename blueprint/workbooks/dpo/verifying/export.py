@@ -66,6 +66,9 @@ def _view(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> View:
         longest <= LONGEST or per == PER[1],
         f"{batch.path} has a response of {longest} tokens there: a workbook shows {LONGEST}; --rows others",
     )
+    require(
+        longest > 0, f"{batch.path} has no token in any of the responses there: a workbook needs one; --rows others"
+    )
     view = View(step, rows, found.settings, chosen.preset.name, len(rows) == batch.pairs, per)
     try:
         check_asked(_parts(view), _asked(view))

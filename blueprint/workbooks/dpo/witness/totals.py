@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from blueprint.witness import Asked, Nodes
+from blueprint.witness import Asked, Nodes, with_weight
 from blueprint.workbooks.dpo.witness.losses import OF_ITS_OWN
 from blueprint.workbooks.dpo.witness.places import per_token
 
@@ -40,7 +40,7 @@ def total_rows(r: Nodes, use: Asked) -> None:
     r["loss.preference"] = r[alone.get(use.word("loss.form"), "loss.paired")]
     r["loss.bco_whole"] = r["loss.bco"].sum() / r["loss.over"]
     r["preference_loss"] = mixed(r["loss.preference"], r["loss.bco_whole"], use.number("loss.bco_mix"))
-    r["adds.nll"] = use.number("loss.nll_coef") * r["nll"]
+    r["adds.nll"] = with_weight(use.number("loss.nll_coef"), r["nll"])
     r["total_loss"] = r["preference_loss"] + r["adds.nll"]
 
 

@@ -5,6 +5,7 @@ Sources: GRPO, 2402.03300 (the same on every token); REINFORCE++, 2501.03262 (re
 """
 
 from blueprint.language import Sum, equal, maximum, sqrt, where
+from blueprint.workbooks.common import with_weight
 from blueprint.workbooks.grpo.definitions.axes import n, t
 from blueprint.workbooks.grpo.definitions.groups import Group
 from blueprint.workbooks.grpo.definitions.rewards import Rewards, paid_where
@@ -28,7 +29,7 @@ def advantages(of: Group, given: Rewards, m: Given, s: Steps) -> Row:
         discounted=A[n],
     )
     per_token = s.pick("advantage.kl_per_token", (), "kl.place", **paid_where(reward_token=1, after=1))
-    placed = s.row("advantage.placed", last[n, t] * own[n] - per_token * given.paid[n, t])
+    placed = s.row("advantage.placed", last[n, t] * own[n] - with_weight(per_token, given.paid[n, t]))
     ahead = s.row("advantage.to_go")
     ahead[n, t.last + 1] = 0
     ahead[n, t] = m[n, t] * (placed[n, t] + gamma * ahead[n, t + 1])
@@ -40,7 +41,7 @@ def advantages(of: Group, given: Rewards, m: Given, s: Steps) -> Row:
         reward_to_go=ahead[n, t] - b[n], discounted=A[n] * fading[n, t],
     )  # fmt: skip
     less_kl = s.pick("advantage.less_kl", (), "kl.place", **paid_where(advantage=1))
-    return _whitened(s.row("advantage.token", m[n, t] * (credit[n, t] - less_kl * given.paid[n, t])), m, s)
+    return _whitened(s.row("advantage.token", m[n, t] * (credit[n, t] - with_weight(less_kl, given.paid[n, t]))), m, s)
 
 
 def _whitened(A: Given, m: Given, s: Steps) -> Row:

@@ -6,7 +6,7 @@ Sources: GRPO, 2402.03300, eq. 3 (mean of means); DAPO, 2503.14476, eq. 12 (mean
 from typing import NamedTuple
 
 from blueprint.language import Max, Operand, Sum, at_most, equal, exp, less, log, maximum, minimum, where
-from blueprint.workbooks.common import Switch, limited
+from blueprint.workbooks.common import Switch, limited, with_weight
 from blueprint.workbooks.grpo.definitions.axes import i, n, q, t
 from blueprint.workbooks.grpo.definitions.ratios import Ratios
 from blueprint.workbooks.grpo.definitions.rewards import kl_estimate, paid_where
@@ -149,7 +149,7 @@ def total(
     policy = s.one("policy_loss", Sum((n, t), by["policy"][n, t] * counts[n, t]))
     beta = used["kl.coef"] * s.pick("kl_loss.counts", (), "kl.place", **paid_where(loss=1))
     kl_mean = s.one("kl_loss", Sum((n, t), by["kl"][n, t] * kl[n, t]))
-    paid = s.one("adds.kl_loss", beta * kl_mean)
+    paid = s.one("adds.kl_loss", with_weight(beta, kl_mean))
     mean = s.one("entropy", Sum((n, t), by["entropy"][n, t] * entropy[n, t]))
     bonus = s.one("adds.entropy", -(used["loss.ent_coef"] * mean))
     return Total((policy, paid, bonus), s.one("total_loss", policy + paid + bonus))

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from blueprint.language import Sum, exp, less, maximum, minimum, where
-from blueprint.workbooks.common import limited
+from blueprint.workbooks.common import limited, with_weight
 from blueprint.workbooks.grpo.definitions.axes import n, t
 from blueprint.workbooks.grpo.definitions.steps import Given, Row, Steps
 
@@ -27,7 +27,7 @@ def rewards(
     paid = s.row("kl_old.paid", s.use.used["kl.coef"] * estimate[n, t])
     summed = s.each("kl_old.sum", Sum(t, paid[n, t]))
     in_reward = s.pick("kl_old.in_reward", (), "kl.place", **paid_where(reward=1, reward_token=1))
-    return Rewards(shaped, paid, s.each("reward", shaped[n] - in_reward * summed[n]))
+    return Rewards(shaped, paid, s.each("reward", shaped[n] - with_weight(in_reward, summed[n])))
 
 
 def _shaped(score: Given, length: Given, truncated: Given, s: Steps) -> Row:

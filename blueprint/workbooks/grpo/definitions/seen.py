@@ -1,7 +1,7 @@
 """What a reader wants and the loss does not need: the advantage of a response step by step, what each token adds to the loss."""
 
 from blueprint.language import Block, equal, less, where
-from blueprint.workbooks.common import Rows
+from blueprint.workbooks.common import Rows, with_weight
 from blueprint.workbooks.grpo.definitions.axes import n, q, t
 from blueprint.workbooks.grpo.definitions.steps import Steps
 
@@ -21,7 +21,7 @@ def seen(rows: Rows, s: Steps) -> dict[str, tuple[Block, ...]]:
     s.under(SHARE)
     policy = s.row("share.policy", rows["weight.policy.row"][n, t] * rows["policy.counts"][n, t])
     beta = s.use.used["kl.coef"] * rows["kl_loss.counts"]
-    kl = s.row("share.kl", beta * rows["weight.kl.row"][n, t] * rows["kl_new.counts"][n, t])
+    kl = s.row("share.kl", with_weight(beta, rows["weight.kl.row"][n, t] * rows["kl_new.counts"][n, t]))
     weighed = rows["weight.entropy.row"][n, t] * rows["policy.entropy"][n, t]
     entropy = s.row("share.entropy", -(s.use.used["loss.ent_coef"] * weighed))
     s.row("share", policy[n, t] + kl[n, t] + entropy[n, t])

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from math import nan
 from typing import Any
 
-from blueprint.dumps import COUNTED_IN, require
+from blueprint.dumps import COUNTED_IN, number_said, require
 from blueprint.quoting import unquoted
 
 ALGORITHM = "algorithm"
@@ -12,6 +12,7 @@ ESTIMATORS = ("adv_estimator", "advantage_estimator")
 SIZES = ("num_generations", "num_generations_per_prompt", "n_samples_per_prompt", "rollout.n", "group_size")
 """What libraries call the number of responses to a prompt."""
 WEIGHTS = "reward_weights"
+SCALE = "loss_scale_factor"
 LENGTH, UNSURE, AGGREGATION = "max_completion_length", "top_entropy_quantile", "multi_objective_aggregation"
 DROPPED = (*SIZES, *ESTIMATORS, WEIGHTS, LENGTH, UNSURE, AGGREGATION)
 CUT = "mask_truncated_completions"
@@ -75,18 +76,18 @@ def settings_said(metadata: Mapping[str, Any]) -> dict[str, Any]:
         return {} if said is None else said
     found = {key: value for key, value in said.items() if key not in DROPPED}
     if said.get("loss_type") == "dr_grpo":
-        constant = metadata.get("loss_scale_factor") or said.get(LENGTH)
-        found |= {"loss.constant": float(constant)} if constant else {}
+        constant = metadata.get(SCALE) or said.get(LENGTH)
+        found |= {"loss.constant": number_said(constant, SCALE)} if constant else {}
     if said.get("loss_type") == "cispo":
         cap: Any = next((said[name] for name in ("epsilon_high", "epsilon") if said.get(name) is not None), 0.2)
         for name in ("epsilon", "epsilon_low", "epsilon_high"):
             found.pop(name, None)
-        found |= {"loss.clip_low": "off", "loss.clip_high": float(cap) - 1}
+        found |= {"loss.clip_low": "off", "loss.clip_high": number_said(cap, "epsilon_high") - 1}
     if algorithm_of(metadata) not in DIVIDED:
         found = {key: value for key, value in found.items() if not key.endswith(BY_STD)}
     if is_normalised(said):  # over the whole batch, whatever scale_rewards is
         found.pop("scale_rewards", None)
         found |= {"group.baseline": "batch", "group.std": "batch"}
-    if str(said.get("loss_agg_mode", "")).endswith("-norm") and metadata.get("loss_scale_factor"):
-        found["loss.constant"] = float(metadata["loss_scale_factor"])
+    if str(said.get("loss_agg_mode", "")).endswith("-norm") and metadata.get(SCALE):
+        found["loss.constant"] = number_said(metadata[SCALE], SCALE)
     return found

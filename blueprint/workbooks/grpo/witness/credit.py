@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from blueprint.witness import Asked, Held, Named, sums_from, with_end
+from blueprint.witness import Asked, Held, Named, sums_from, with_end, with_weight
 from blueprint.workbooks.grpo.witness.options import wide
 from blueprint.workbooks.grpo.witness.places import Places
 from blueprint.workbooks.grpo.witness.rewards import named
@@ -16,7 +16,7 @@ def credit_rows(rows: Held, places: Places, use: Asked) -> Named:
     last = m * (1 - with_end(m)[:, 1:])
     own = rows["reward.shaped"] if credit == "reward_to_go" else A
     per_token, less_kl = float(place in ("reward_token", "after")), float(place == "advantage")
-    placed = last * wide(own, m) - per_token * rows["kl_old.paid"]
+    placed = last * wide(own, m) - with_weight(per_token, rows["kl_old.paid"])
     ahead = sums_from(m * placed, m * gamma)
     # γ once for every token from here on to the end of the response.
     fading = torch.cat([gamma ** runs(m), torch.ones_like(m[:, :1])], 1)
@@ -24,7 +24,7 @@ def credit_rows(rows: Held, places: Places, use: Asked) -> Named:
         "outcome": wide(A, m), "to_go": ahead[:, :-1], "reward_to_go": ahead[:, :-1] - b[:, None],
         "discounted": A[:, None] * fading[:, :-1],
     }  # fmt: skip
-    token = m * (ways[credit] - less_kl * rows["kl_old.paid"])
+    token = m * (ways[credit] - with_weight(less_kl, rows["kl_old.paid"]))
     return named("advantage", {
         "response": A, "baseline": b, "last": last, "own": own, "kl_per_token": A.new_tensor(per_token), "placed": placed,
         "to_go": ahead, "fading": fading, "credited.reward_to_go": ways["reward_to_go"],

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from blueprint.witness import Asked, Held, Named, Nodes
+from blueprint.witness import Asked, Held, Named, Nodes, with_weight
 
 
 def reward_rows(rows: Held, use: Asked) -> Named:
@@ -58,7 +58,7 @@ def kl_rows(name: str, of: Tensor, rows: Held, use: Asked) -> Named:
         r["kl_old.paid"] = use.number("kl.coef") * r["kl_old.used"]
         r["kl_old.sum"] = r["kl_old.paid"].sum(1)
         r["kl_old.in_reward"] = of.new_tensor(float(use.word("kl.place") in ("reward", "reward_token")))
-        r["reward"] = rows["reward.shaped"] - r["kl_old.in_reward"] * r["kl_old.sum"]
+        r["reward"] = rows["reward.shaped"] - with_weight(float(r["kl_old.in_reward"]), r["kl_old.sum"])
     return r.written
 
 

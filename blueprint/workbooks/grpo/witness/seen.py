@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blueprint.witness import Asked, Batch, Held, Named, Rows, block, norm_bars, surrogates
+from blueprint.witness import Asked, Batch, Held, Named, Rows, block, norm_bars, surrogates, with_weight
 from blueprint.workbooks.grpo.witness.places import Places
 
 SAYS = ("does not count", "counts")
@@ -20,7 +20,7 @@ def seen_rows(rows: Held, places: Places, use: Asked) -> Named:
     paid = use.number("kl.coef") * float(use.word("kl.place") == "loss")
     share = {
         "share.policy": rows["weight.policy.row"] * rows["policy.counts"],
-        "share.kl": paid * rows["weight.kl.row"] * rows["kl_new.counts"],
+        "share.kl": with_weight(paid, rows["weight.kl.row"] * rows["kl_new.counts"]),
         "share.entropy": -use.number("loss.ent_coef") * rows["weight.entropy.row"] * rows["policy.entropy"],
     }
     whole = sum(share.values(), torch.zeros_like(rows["mask"]))

@@ -2,7 +2,7 @@
 
 import torch
 
-from blueprint.witness import Asked, Held, Named, Nodes
+from blueprint.witness import Asked, Held, Named, Nodes, with_weight
 from blueprint.workbooks.grpo.witness.options import wide
 from blueprint.workbooks.grpo.witness.places import Places
 from blueprint.workbooks.grpo.witness.rewards import kl_rows, named
@@ -107,7 +107,7 @@ def total_rows(rows: Held, places: Places, use: Asked) -> Named:
     }
     for row, (part, of) in parts.items():
         r[row] = (rows[f"weight.{part}.row"] * r[of]).sum()
-    r["adds.kl_loss"] = use.number("kl.coef") * r["kl_loss.counts"] * r["kl_loss"]
+    r["adds.kl_loss"] = with_weight(use.number("kl.coef") * float(r["kl_loss.counts"]), r["kl_loss"])
     r["adds.entropy"] = -use.number("loss.ent_coef") * r["entropy"]
     r["total_loss"] = r["policy_loss"] + r["adds.kl_loss"] + r["adds.entropy"]
     return r.written

@@ -16,15 +16,18 @@ from blueprint.dumps import (
     Names,
     Needs,
     Raw,
+    check_axes,
     check_even,
     forward_option,
     halves,
     mentioned,
     naming,
     not_understood,
+    number_said,
     recognise,
     require,
     run_fields,
+    true_or_false,
     whole_number,
 )
 from blueprint.inputs.errors import NumbersError
@@ -103,9 +106,17 @@ def _laid_apart(arrays: Mapping[str, Array], called: Mapping[str, str]) -> tuple
         names |= dict.fromkeys(made, called[name])
     check_even(found, names)
     require("chosen.score" in found, "scores of both sides are missing: rewards_chosen and rewards_rejected, [P].")
+    check_axes(found, names, STACKED)
     for side in SIDES:
-        if f"{side}.text" in found:
-            found[f"{side}.text"] = found[f"{side}.text"] == 1
+        wide = {what: found[f"{side}.{what}"] for what in STACKED if f"{side}.{what}" in found}
+        for what, array in wide.items():
+            first = next(iter(wide))
+            one, other = names[f"{side}.{what}"], names[f"{side}.{first}"]
+            require(
+                array.shape == wide[first].shape, f"{one} and {other} disagree; they need the same rows and columns."
+            )
+        if "text" in wide:
+            found[f"{side}.text"] = true_or_false(wide["text"], names[f"{side}.text"])
     for name in [each for each in found if each.rpartition(".")[2] in ("score", "margin")]:
         bad = np.flatnonzero(~np.isfinite(found[name]))
         where = f"{unquoted(names[name])}, pair {bad[0] if len(bad) else 0}"
@@ -121,7 +132,7 @@ def _follows(
         return {}, ()
     found: dict[str, float | str] = {"loss.margin": "typed" if "pair.margin" in tensors else "off"}
     if CENTERED in said:
-        found["center"] = float(said[CENTERED] or 0)
+        found["center"] = number_said(said[CENTERED] or 0, CENTERED)
     if said.get(PAD) is None or "chosen.tokens" not in tensors or "chosen.text" not in tensors:
         return found, ()
     last = [_last_tokens(tensors[f"{side}.tokens"], tensors[f"{side}.text"]) for side in SIDES]

@@ -61,6 +61,9 @@ def shown(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> Shown:
         longest <= LONGEST,
         f"{batch.path} has a text of {longest} tokens there: a workbook shows {LONGEST}; --rows others",
     )
+    empty = np.flatnonzero(~step.mask.any(axis=1)) % len(rows)
+    where = f"in row {rows[empty[0]]}" if len(empty) else ""
+    require(not len(empty), f"{batch.path} has a text without a token there, {where}: name others with --rows")
     view = View(step, rows, found.settings, chosen.preset.name, len(rows) == batch.pairs)
     again, remarks = recompute(step, found.settings), list[str]()
     if not view.all:

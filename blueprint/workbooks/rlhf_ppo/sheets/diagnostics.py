@@ -11,6 +11,7 @@ from blueprint.workbooks.common import (
     Counting,
     Rows,
     any_of,
+    below,
     count,
     explained_variance,
     largest,
@@ -34,7 +35,7 @@ LEAD = (
 class Inputs(NamedTuple):
     """What metrics are made of: all rows by name. over: the response tokens. each: the responses with a token.
 
-    step: the tokens that the loss counts, which are fewer where there are minibatches.
+    step: the tokens that the loss counts, which are fewer where there are minibatches. live: whether what a library logs follows.
     """
 
     rows: Rows
@@ -42,6 +43,7 @@ class Inputs(NamedTuple):
     step: Counting
     each: Counting
     use: Choices
+    live: bool
 
 
 def diagnostics(steps: Steps, use: Choices) -> Sheet:
@@ -52,14 +54,22 @@ def diagnostics(steps: Steps, use: Choices) -> Sheet:
     over, each = Counting(head.mask, words, words), Counting(EVERYWHERE, responses, responses)
     words = steps.rows.get("minibatch.words", words)
     step = Counting(steps.rows.get("minibatch.mask", head.mask), words, words)
-    see = Inputs({**steps.rows, **named(wrote, responses)}, over, step, each, use)
+    see = Inputs({**steps.rows, **named(wrote, responses)}, over, step, each, use, bool(steps.metrics))
     means = means_section(means_of(averaged_rows(steps.rows), step))
     return sheet_of("Diagnostics", LEAD, (*(outline(see) for outline in OUTLINE), means, *steps.metrics), head)
 
 
 def _clip_fractions(see: Inputs) -> Section:
     shares = {"clip_fraction.loss": "clip_fraction.changed", "clip_fraction.ratio": "clip_fraction.outside"}
-    return Section("Clip fraction (which tokens: see Loss)", _means(see, shares))
+    return Section("Clip fraction (which tokens: see Loss)", (*_means(see, shares), *_held_values(see)))
+
+
+def _held_values(see: Inputs) -> tuple[Row | Block, ...]:
+    """Flags the tokens whose value the value clip holds, and averages them; a library's own clip fractions have both."""
+    if see.live:
+        return ()
+    held = below("value.held_counts", see.rows["value.square"], see.rows["value.square_clipped"], see.use)
+    return held, key(mean("clip_fraction.value", held, see.step, see.use))
 
 
 def _approximate_kl(see: Inputs) -> Section:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from blueprint.language import Block
 from blueprint.page.outline import Blueprint, Box, Entry, Flow, Piece, Section
-from blueprint.workbooks.common import DASH, DOWN, LINE, ON, TOTAL, UP, Rows, Total, with_
+from blueprint.workbooks.common import DASH, DOWN, LINE, ON, TOTAL, UP, Rows, Total, way_back, with_
 
 ADDS = ("value loss, weighted", "entropy bonus, weighted", "policy KL, weighted", "KL to the reference, weighted")
 """What is added to the policy loss; the last one only where conventions are live."""
@@ -111,7 +111,17 @@ def flow_of_loss(x: Rows) -> Flow:
          Box("value clipped", x["value.clipped"]), ON, Box("larger square", x["value.word_loss"]), ON,
          Box("value loss", x["value_loss"]), UP),
         ("", "", "", "", with_("V_old", V_old), "", with_("return R", R)),
+        *(way_back(line, x) for line in BACKWARDS),
     ))  # fmt: skip
+
+
+BACKWARDS = (
+    (("gradient into the policy", "policy.p"), ("into log π_θ", "policy.logprobs"), ("into ρ", "ratio"),
+     ("into U_min", "surrogate"), ("policy loss", "policy_loss"), ("TOTAL LOSS", "total_loss")),
+    (("gradient into the critic", "critic.values"), ("into V", "critic.values"), ("into V_c unless held", "value.clipped"),
+     ("into the square", "value.word_loss"), ("value loss", "value_loss"), ("TOTAL LOSS", "total_loss")),
+)  # fmt: skip
+"""Where the gradient flows, from right to left: into policy and critic alone."""
 
 
 ORDER = "In which order to read the epochs"

@@ -54,6 +54,7 @@ PLAIN = {
     "log_ratio", "ratio", "ratio.clipped", "surrogate.unclipped", "surrogate.clipped", "surrogate",
     "clip_fraction.changed", "clip_fraction.outside", "policy_kl.k1", "policy_kl.k3",
     "value.error", "value.square", "value.clipped", "value.error_clipped", "value.square_clipped", "value.word_loss",
+    "value.held_counts", "clip_fraction.value",
     "policy_loss", "value_loss", "entropy", "policy_kl", "adds.value_loss", "adds.entropy", "adds.policy_kl", "total_loss",
     "share",
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Draws One page: places panels, writes them, then the result as tiles, and what the marks mean.
+"""Paints One page: places panels, writes them, then the result as tiles, and what the marks mean.
 
 Rows of all panels lie on one grid, so that what feeds another panel stands in the same row.
 """
@@ -13,43 +13,43 @@ from blueprint.page.layout import Layout, Link
 from blueprint.page.one_page import look
 from blueprint.page.one_page.canvas import DECIMALS, Sheet
 from blueprint.page.one_page.heads import HEAD, STRIPS, TITLE, PanelWriter
-from blueprint.page.one_page.panels import TOKENS_WIDE
+from blueprint.page.one_page.panels import CELLS_WIDE
 from blueprint.page.one_page.terms import Leaf, Term
 from blueprint.page.outline.one_page import Tile
 
 MOST_TILES = 4
 RESULT_WIDE, SIGN_WIDE = 210, 26
 """Pixels of the result, and of a sign between two tiles, at least."""
-HOW = "how this page is made: places of the tokens, then whether each line is right from the digits that it shows"
+HOW = "how this page is made: places of the members, then whether each line is right from the digits that it shows"
 
 
 def lay_one_page(layout: Layout) -> None:
     """Adds the sheet to a layout, if its blueprint has one."""
     if layout.blueprint.one_page is not None:
-        layout.one_page = PageDrawer(layout, layout.blueprint.one_page).lay()
+        layout.one_page = PagePainter(layout, layout.blueprint.one_page).lay()
 
 
-class PageDrawer(PanelWriter):
-    """Draws the whole page."""
+class PagePainter(PanelWriter):
+    """Paints the whole page."""
 
     def lay(self) -> Sheet:
         """Places panels, then rows, then writes."""
         panels = [panel for panel in self.page.panels if self.holds(panel)]
-        for self.tokens_wide in TOKENS_WIDE:
+        for self.cells_wide in CELLS_WIDE:
             self.panels = []
             self.place_panels(panels)
             if sum(self.sheet.widths) <= look.WIDEST:
                 break
         several = any(len(placed.cells) > 1 for placed in self.panels)
-        self.tokens_row = STRIPS + several
-        rows = self.place_rows(self.tokens_row + 1)
-        bottom = max(rows, default=self.tokens_row) + 1
+        self.heads_row = STRIPS + several
+        rows = self.place_rows(self.heads_row + 1)
+        bottom = max(rows, default=self.heads_row) + 1
         self.sheet.end = bottom + 4
         self.maker.row, self.maker.listed = self.sheet.end + 2, len(self.sheet.widths) + 1
         self.pen.label(
             self.sheet.end + 1,
             1,
-            "how this page is made: places of the tokens, then whether each line is right from the digits that it shows",
+            "how this page is made: places of the members, then whether each line is right from the digits that it shows",
             "one-page madename",
         )
         for placed in self.panels:
@@ -65,7 +65,7 @@ class PageDrawer(PanelWriter):
             self.write_line(line)
         self.write_tiles(bottom + 1)
         self.write_key()
-        self.layout.body[names.ONE_PAGE] = self.tokens_row + 1
+        self.layout.body[names.ONE_PAGE] = self.heads_row + 1
         self.layout.end[names.ONE_PAGE] = self.checks_row + 1
         heights = {TITLE: look.TITLE_HIGH, HEAD: look.HEAD_HIGH, bottom: look.SPACE_HIGH, bottom + 1: look.TILE_HIGH}
         heights |= {bottom + 2: look.TILE_HIGH, bottom + 3: look.SMALL_HIGH}
@@ -124,7 +124,7 @@ class PageDrawer(PanelWriter):
 
     def ways(self) -> list[tuple[str, str]]:
         """Lists the sheets to which the page leads on, with the words of the links."""
-        walk = [(self.layout.finder[0], "→ Walk: choose another token")] if self.layout.finder else []
+        walk = [(self.layout.finder[0], "→ Walk: choose another column")] if self.layout.finder else []
         return [(self.layout.blueprint.sheets[0].title, "→ Start: every piece"), *walk]
 
     def can_tile(self, tile: Tile) -> bool:
@@ -136,29 +136,29 @@ class PageDrawer(PanelWriter):
         """Returns a tile for each group, or the tile itself."""
         if not tile.groups:
             return [tile]
-        groups, _ = self.maker.group_axes(self.page.columns[tile.groups])
+        families, _ = self.maker.family_axes(self.page.columns[tile.groups])
         kept = [
             replace(tile, groups=f"{tile.groups} {g}", sign="+" if g else "=", words=tile.words.format(g + 1))
-            for g in range(groups)
+            for g in range(families)
         ]
-        if groups <= MOST_TILES:
+        if families <= MOST_TILES:
             return kept
         return []
 
     def group_sum(self, tile: Tile) -> tuple[str, float]:
-        """Spells the sum of a block's numbers over the responses of a group, which stand in one row."""
+        """Spells the sum of a block's numbers over the groups of a family, which stand in one row."""
         name, g = tile.groups.split(" ")
-        responses, block = self.maker.response_numbers(self.page.columns[name]), self.blocks[tile.block]
-        size, time = self.layout.values.size(responses.axes[1]), self.finder.time
+        peers, block = self.maker.peer_numbers(self.page.columns[name]), self.blocks[tile.block]
+        size, time = self.layout.values.size(peers.axes[1]), self.finder.time
         assert time is not None
         last = self.layout.values.size(time) - 1
         parts, total = [], 0.0
         for i in range(size):
-            episode = int(float(self.layout.values.cell(responses, int(g), i))) - 1
-            ends = (self.layout.address(block, (episode, t), fixed=True) for t in (0, last))
+            group = int(float(self.layout.values.cell(peers, int(g), i))) - 1
+            ends = (self.layout.address(block, (group, t), fixed=True) for t in (0, last))
             first, final = ends
             parts.append(f"SUM({first}:{final.rpartition('!')[2]})")
-            total += sum(float(self.layout.values.cell(block, episode, t)) for t in range(last + 1))
+            total += sum(float(self.layout.values.cell(block, group, t)) for t in range(last + 1))
         return "+".join(parts), total
 
     def single(self, tile: Tile) -> tuple[str, float | str]:
@@ -201,7 +201,7 @@ class PageDrawer(PanelWriter):
         first = self.panels[0]
         row = self.free[first.first] + 1
         meanings = [
-            ("keywritten", "0.133", "the written token", any(m.framed for p in self.panels for m in p.panel.matrices)),
+            ("keywritten", "0.133", "what was written", any(m.framed for p in self.panels for m in p.panel.matrices)),
             ("keyline", "= 0.5", "result of lines above", True),
             (
                 "sign",
@@ -219,8 +219,8 @@ class PageDrawer(PanelWriter):
             return
         halves = shown[: min(room, 3)], shown[min(room, 3) : 2 * min(room, 3)]
         edges = [0, *accumulate(self.sheet.widths)]
-        tokens = [cell for cells in first.cells for cell in cells]
-        beside = min(tokens, key=lambda cell: abs(edges[cell] - edges[first.first] - 200))
+        members = [cell for cells in first.cells for cell in cells]
+        beside = min(members, key=lambda cell: abs(edges[cell] - edges[first.first] - 200))
         if not first.weights:
             halves = halves[1], halves[0]
         for column, half in zip((first.first, beside), halves, strict=True):

@@ -1,0 +1,433 @@
+"""What a row comes to when a mistake is made further up, and everything between is computed from it.
+
+A mistake is an array: the numbers that a row shows by it. It is put in place of the row's own, and the rows between are
+computed again. What is compiled for that is kept, so that a whole class is gone through quickly.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import NamedTuple
+
+import numpy as np
+
+from blueprint.language import (
+    Array,
+    Axis,
+    Block,
+    Constant,
+    Expr,
+    NotationError,
+    Ref,
+    Step,
+    Values,
+    again,
+    fill,
+    rebuilt,
+    schedule,
+    walk,
+)
+from blueprint.misconceptions.evaluating import Cells, Rewritten, WrongRow
+from blueprint.misconceptions.parts import everywhere, is_setting
+from blueprint.misconceptions.relatives import ALTERNATIVES, Relatives
+from blueprint.misconceptions.units import in_other_units
+
+FARTHEST, NEAREST = 4, 1
+"""Steps up to which a mistake is looked for; that a row only repeats another, or sums it, is no step. Up to the nearest one every
+mistake that follows from an equation, farther up those that somebody wrote down, and a row that is taken for another."""
+MOST_BETWEEN = 36
+"""Rows that are computed again for a mistake further up; more are a whole rollout."""
+SETTINGS = 4
+"""Settings nearest to a row that may be exchanged with each other throughout, or left out."""
+FEW = 6
+"""Cells of a row of which one alone may be taken for their mean."""
+CHOICE = "choice-"
+"""How the names of mistakes begin in which another alternative is taken."""
+INSTEAD = "instead-"
+"""How the names of mistakes begin in which a row is taken for another."""
+Arrays = Mapping[Block, Array]
+Made = Callable[["Bench"], Mapping[Block, Array] | None]
+"""The arrays that rows show by a mistake; None where there are none."""
+
+
+class Bench:
+    """Computes rows of one workbook again and again, on the numbers of one student after the other."""
+
+    def __init__(self, sizes: Mapping[Axis, int]):
+        self._values = Values(sizes, beyond=True)
+        self._compiled: dict[object, object] = {}
+        self.base: Values = self._values
+
+    def take(self, values: Values) -> None:
+        """Takes a student's numbers."""
+        self.base = values
+        self._values.arrays = dict(values.arrays)
+
+    def computed(self, steps: tuple[Step, ...], anew: frozenset[Block], wrong: Arrays, wanted: Block) -> Array:
+        """Computes some rows anew while others show something else, and returns one of them; nothing is left of it."""
+        arrays, base = self._values.arrays, self.base.arrays
+        try:
+            for block in anew:
+                arrays.pop(block, None)
+            arrays.update(wrong)
+            fill(steps, self._values, self._compiled)  # type: ignore[arg-type]
+            return arrays[wanted]
+        finally:
+            for block in (*anew, *wrong):
+                if block in base:
+                    arrays[block] = base[block]
+                else:
+                    arrays.pop(block, None)
+
+
+@dataclass(frozen=True, eq=False)
+class Upstream:
+    """A row under a mistake that was made further up.
+
+    far: how far: 0 for what is next to the row's own step. made: what the rows with the mistake show.
+    path, steps: the rows between, this one among them, and the order in which they are computed. row: where it is one
+    that somebody wrote down, that row with it.
+    """
+
+    name: str
+    says: str
+    block: Block
+    far: int
+    made: Made
+    path: frozenset[Block]
+    steps: tuple[Step, ...]
+    row: WrongRow | None = None
+
+    @property
+    def written(self) -> bool:
+        """Whether somebody wrote it down."""
+        return self.row is not None
+
+    def numbers(self, cells: Cells, bench: Bench) -> list[float] | None:
+        """Returns what cells come to."""
+        wrong = self.made(bench)
+        if wrong is None:
+            return None
+        found = bench.computed(self.steps, self.path, wrong, self.block) if self.path else wrong[self.block]
+        before = [bench.base.before(self.block, axis) for axis in self.block.axes]
+        return [float(found[tuple(place + b for place, b in zip(cell, before, strict=True))]) for cell in cells]
+
+
+class _Mistake(NamedTuple):
+    """A mistake in one row: name, sentence, what is shown; whether it is made in all its twins; and if somebody wrote it."""
+
+    name: str
+    says: str
+    made: Made
+    together: bool = False
+    row: WrongRow | None = None
+
+
+class Beyond:
+    """The mistakes that can be made further up than in a row's own equation; made once for all variants of a workbook."""
+
+    def __init__(self, relatives: Relatives, wrong: Callable[[Block], Sequence[WrongRow]]):
+        self.relatives, self._wrong = relatives, wrong
+        self.bench = Bench(relatives.blueprint.sizes)
+        self._known: dict[Block, tuple[Upstream, ...]] = {}
+
+    def of(self, block: Block) -> tuple[Upstream, ...]:
+        """Returns the mistakes further up that reach a row, the nearest first."""
+        if block not in self._known:
+            self._known[block] = tuple(sorted(self._found(block), key=lambda each: each.far))
+        return self._known[block]
+
+    def _found(self, block: Block) -> Iterator[Upstream]:
+        yield from self._own(block)
+        kin = self.relatives
+        near = {
+            each: far
+            for each, far in kin.near(block, FARTHEST).items()
+            if not each.link and (far <= NEAREST or not kin.is_count(each)) and (far < FARTHEST or kin.namesakes(each))
+        }
+        for each, far in near.items():
+            if is_setting(each) or (each.axes != block.axes and self.relatives.is_transposed(each, near)):
+                continue
+            twins = self.relatives.twins(each, near)
+            paths = self._path([each], block), self._path([each, *twins], block)
+            for mistake in self._mistakes(each, far, twins):
+                path, steps = paths[mistake.together]
+                if path:
+                    far_now = max(far, 1)
+                    yield Upstream(mistake.name, mistake.says, block, far_now, mistake.made, path, steps, mistake.row)
+        yield from self._settings(block)
+
+    def _own(self, block: Block) -> Iterator[Upstream]:
+        """Yields what the row itself shows if another row, or another unit, stands there."""
+        kin = self.relatives
+        for other in kin.apart(block, [*kin.alike(block), *kin.made_of(block, 2), *kin.makes(block)]):
+            one, two = self._told_apart(other, block)
+            says = f"This is {one}, not {two}."
+            yield Upstream(f"{INSTEAD}{other.name}", says, block, 0, _shows(block, other), frozenset(), ())
+        for name, says, change in (*in_other_units(block, kin), *along_axes(block)):
+            yield Upstream(name, says, block, 0, _changed(block, change), frozenset(), ())
+        for row in (*self._of_namesakes(block), *stopped(block)):
+            yield Upstream(row.name, row.says, block, 0, _Again(row), frozenset(), ())
+        for other in kin.few_cells(block, FEW):
+            for place in range(kin.numbers(other).size):
+                says = f"This is {told(other)} of one {other.axes[0].meaning} alone."
+                yield Upstream(f"one-{other.name}", says, block, 0, _one_cell(block, other, place), frozenset(), ())
+        if block.axes:
+            for other in kin.made_of(block, 2):
+                says = f"This is the sum of {told(other)} from here on."
+                yield Upstream(f"rest-of-{other.name}", says, block, 0, _rest_of(block, other), frozenset(), ())
+
+    def _of_namesakes(self, block: Block) -> Iterator[Rewritten]:
+        """Yields the equation with another model's row read in one of the places where a row is read."""
+        for definition in block.definitions:
+            refs = [node for node in walk(definition.expr) if isinstance(node, Ref)]
+            for ref in refs:
+                if sum(each.block is ref.block for each in refs) < 2:
+                    continue
+                for other in self.relatives.namesakes(self.relatives.origin(ref.block)):
+                    stands = self.relatives.with_edges(other, ref.block)
+                    if stands is not None:
+                        says = f"{told(other)} is read in one place where {told(ref.block)} should be."
+                        expr = replaced(definition.expr, ref, Ref(stands, ref.at))
+                        yield Rewritten(f"{INSTEAD}{other.name}", says, False, block, {definition: expr})
+
+    def _path(self, above: Sequence[Block], block: Block) -> tuple[frozenset[Block], tuple[Step, ...]]:
+        shown = set(above)
+        path = [each for each in self.relatives.between(above, block) if each not in shown]
+        through_a_model = any(len(each.axes) >= ALTERNATIVES > len(block.axes) for each in path)
+        if through_a_model or len(path) > MOST_BETWEEN:
+            return frozenset(), ()
+        try:
+            return frozenset(path), schedule(path)
+        except NotationError:
+            return frozenset(), ()
+
+    def _mistakes(self, block: Block, far: int, twins: list[Block]) -> Iterator["_Mistake"]:
+        """Yields the mistakes in a row further up."""
+        where = f"In {told(block)}: "
+        everywhere = f"In {', '.join(each.symbol for each in (block, *twins))}: "
+        at_twins = [self._wrong(twin) for twin in twins]
+        for i, row in enumerate(self._wrong(block)):
+            made = _made(row) if far <= NEAREST or row.written or row.name.startswith(CHOICE) else None
+            if made is None:
+                continue
+            written = row if row.written else None
+            yield _Mistake(row.name, f"{where}{row.says}", made, row=written)
+            makes = [_made(each[i]) for each in at_twins if len(each) == len(self._wrong(block))]
+            if makes and len(makes) == len(twins) and (all_made := [each for each in makes if each]):
+                together = _all([made, *all_made])
+                yield _Mistake(row.name, f"{everywhere}{row.says}", together, together=True, row=written)
+        kin = self.relatives
+        if kin.is_count(block):
+            yield from (_Mistake(name, f"{where}{says}", _changed(block, change)) for name, says, change in ends(block))
+            return
+        others = [*kin.alike(block), *kin.made_of(block), *kin.makes(block)] if far < FARTHEST else kin.namesakes(block)
+        for other in kin.apart(block, others):
+            one, two = self._told_apart(other, block)
+            says = f"{one} stands where {two} should."
+            yield _Mistake(f"{INSTEAD}{other.name}", says, _shows(block, other))
+            pairs = [(twin, kin.counterpart(other, block, twin)) for twin in twins]
+            if pairs and all(each is not None for _, each in pairs):
+                shown = [_shows(block, other), *(_shows(twin, each) for twin, each in pairs if each is not None)]
+                yield _Mistake(f"{INSTEAD}{other.name}", f"{says[:-1]}, and so on.", _all(shown), together=True)
+        if far <= NEAREST:
+            for name, says, change in (*in_other_units(block, kin), *along_axes(block)):
+                yield _Mistake(name, f"{where}{says}", _changed(block, change))
+
+    def _told_apart(self, one: Block, other: Block) -> tuple[str, str]:
+        """Names two rows; if they are called the same, by their sheets, too."""
+        if told(one) != told(other):
+            return told(one), told(other)
+        return tuple(f"{told(each)} of {self.relatives.sheet(each)}" for each in (one, other))  # type: ignore[return-value]
+
+    def _settings(self, block: Block) -> Iterator[Upstream]:
+        """Yields what a row comes to with two settings exchanged in every equation, or one of them left out of all."""
+        near = self.relatives.near(block, 2)
+        read = [each for each in near if is_setting(each) and not each.limit][:SETTINGS]
+        for i, one in enumerate(read):
+            yield from self._with(
+                block, [one], f"left-out-{one.name}", f"{told(one)} is left out throughout.", _ones, near
+            )
+            for other in read[:i]:
+                both, name = f"{told(one)} and {told(other)} are", f"{one.name}-{other.name}"
+                yield from self._with(
+                    block, [one, other], f"swapped-{name}", f"{both} exchanged throughout.", _turned, near
+                )
+                yield from self._with(
+                    block, [one, other], f"left-out-{name}", f"{both} left out throughout.", _ones, near
+                )
+
+    def _with(
+        self,
+        block: Block,
+        settings: list[Block],
+        name: str,
+        says: str,
+        made: Callable[..., Made],
+        near: Mapping[Block, int],
+    ) -> Iterator[Upstream]:
+        path, steps = self._path(settings, block)
+        if path:
+            yield Upstream(name, says, block, max(1, *(near[each] for each in settings)), made(*settings), path, steps)
+
+
+def told(block: Block) -> str:
+    """Names a row: its symbol, and what it is."""
+    meaning = block.about.meaning
+    return f"{block.symbol} ({meaning})" if meaning and not meaning.startswith(("the same", "its ")) else block.symbol
+
+
+def _shows(block: Block, other: Block) -> Made:
+    def made(bench: Bench) -> Arrays | None:
+        array = bench.base.arrays[block].copy()
+        cut = _inner(bench.base, block)
+        array[cut] = bench.base[other]
+        return {block: array}
+
+    return made
+
+
+def _changed(block: Block, change: Callable[[Array], Array]) -> Made:
+    def made(bench: Bench) -> Arrays | None:
+        array = bench.base.arrays[block].astype(float)
+        cut = _inner(bench.base, block)
+        with np.errstate(all="ignore"):
+            array[cut] = change(array[cut])
+        return {block: array}
+
+    return made
+
+
+def _inner(values: Values, block: Block) -> tuple[slice, ...]:
+    """Returns where the cells of a row lie in its array, without its edges."""
+    begins = (values.before(block, axis) for axis in block.axes)
+    return tuple(slice(begin, begin + values.size(axis)) for begin, axis in zip(begins, block.axes, strict=True))
+
+
+def _one_cell(block: Block, other: Block, place: int) -> Made:
+    return lambda bench: {block: np.asarray(bench.base[other].ravel()[place], dtype=float)}
+
+
+def _rest_of(block: Block, other: Block) -> Made:
+    """Shows in each cell the sum of another row from there to the end of its last axis."""
+
+    def made(bench: Bench) -> Arrays | None:
+        array = bench.base.arrays[block].copy()
+        numbers = np.nan_to_num(bench.base[other].astype(float))
+        array[_inner(bench.base, block)] = np.flip(np.cumsum(np.flip(numbers, -1), axis=-1), -1)
+        return {block: array}
+
+    return made
+
+
+def _turned(one: Block, other: Block) -> Made:
+    return lambda bench: {one: bench.base.arrays[other], other: bench.base.arrays[one]}
+
+
+def _ones(*settings: Block) -> Made:
+    return lambda bench: {each: np.ones_like(bench.base.arrays[each]) for each in settings}
+
+
+def _all(makes: Sequence[Made]) -> Made:
+    def made(bench: Bench) -> Arrays | None:
+        found: dict[Block, Array] = {}
+        for each in makes:
+            arrays = each(bench)
+            if arrays is None:
+                return None
+            found |= arrays
+        return found
+
+    return made
+
+
+def _made(row: WrongRow) -> Made | None:
+    """Returns what a row shows by another equation; None of a mistake that is none of an equation."""
+    if not isinstance(row, Rewritten):
+        return None
+    return _Again(row)
+
+
+class _Again:
+    """A row with another equation, computed from the others; throughout, where it is a recursion."""
+
+    def __init__(self, row: Rewritten):
+        self.row = row
+
+    @cached_property
+    def _copy(self) -> tuple[Block, tuple[Step, ...], frozenset[Block]] | None:
+        before = self.row.block not in {*self.row.circle}
+        circle = (*self.row.circle, self.row.block) if before else self.row.circle
+        try:
+            copies = again(circle, {}, equations=self.row.instead)
+            own = [copies[each] for each in circle]
+            return copies[self.row.block], schedule(own), frozenset(own)
+        except (NotationError, KeyError):
+            return None
+
+    def __call__(self, bench: Bench) -> Arrays | None:
+        """Computes it on the student's numbers."""
+        if self._copy is None:
+            return None
+        copy, steps, own = self._copy
+        try:
+            return {self.row.block: bench.computed(steps, own, {}, copy)}
+        except (NotationError, IndexError, ValueError, KeyError):
+            return None
+
+
+def along_axes(block: Block) -> Iterator[tuple[str, str, Callable[[Array], Array]]]:
+    """Yields what stands in every cell if a row is summed, or averaged, along an axis of its own, or is read a place off."""
+    for place, axis in enumerate(block.axes):
+        what = axis.meaning
+        yield f"sum-over-{axis.letter}", f"It is summed over all {what}s.", partial(_everywhere, np.sum, place)
+        yield f"mean-over-{axis.letter}", f"It is averaged over all {what}s.", partial(_everywhere, np.mean, place)
+        for by, where in ((1, "after"), (-1, "before")) if axis is block.axes[-1] else ():
+            says = f"It is read at the {what} {where}."
+            yield f"{what}-{where}".replace(" ", "-"), says, partial(np.roll, shift=-by, axis=place)
+
+
+def _everywhere(made: Callable[..., Array], place: int, array: Array) -> Array:
+    return np.broadcast_to(made(array, axis=place, keepdims=True), array.shape)
+
+
+def stopped(block: Block) -> Iterator[Rewritten]:
+    """Yields a recursion that stops after one step: what its cells would be without it is read in its place."""
+    for definition in block.definitions:
+        if any(isinstance(node, Ref) and node.block is block for node in walk(definition.expr)):
+            alone = _reading(definition.expr, block, lambda ref: Constant(0))
+            first = again((block,), {}, equations={definition: alone})[block]
+            expr = _reading(definition.expr, block, partial(_the_same_of, first))
+            says = f"It goes on for one step alone: beyond the next place {block.symbol} is taken for 0."
+            yield Rewritten("one-step-alone", says, False, block, {definition: expr}, (first,))
+
+
+def _reading(expr: Expr, block: Block, other: Callable[[Ref], Expr]) -> Expr:
+    """Returns an expression with something else wherever it reads a row."""
+    return everywhere(expr, lambda node: other(node) if isinstance(node, Ref) and node.block is block else node)
+
+
+def _the_same_of(block: Block, ref: Ref) -> Ref:
+    return Ref(block, ref.at)
+
+
+def replaced(expr: Expr, part: Expr, other: Expr) -> Expr:
+    """Returns an expression with one part of it replaced."""
+    return other if expr is part else rebuilt(expr, lambda inner: replaced(inner, part, other))
+
+
+def ends(block: Block) -> Iterator[tuple[str, str, Callable[[Array], Array]]]:
+    """Yields what a mask is if the first or the last place that it counts is left out, along its last axis."""
+    if block.axes:
+        what = block.axes[-1].meaning
+        yield "first-left-out", f"The first {what} that counts is left out.", lambda array: _without(array, 0)
+        yield "last-left-out", f"The last {what} that counts is left out.", lambda array: _without(array, -1)
+
+
+def _without(array: Array, which: int) -> Array:
+    found = array.copy()
+    for at in np.ndindex(*array.shape[:-1]):
+        places = np.flatnonzero(array[at])
+        if len(places):
+            found[(*at, places[which])] = 0
+    return found

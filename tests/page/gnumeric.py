@@ -1,0 +1,76 @@
+"""Lets Gnumeric load workbooks, compute every formula anew, and save them again; and reads what it computed.
+
+Its `ssconvert` keeps the numbers that a file holds unless it is told to recalculate (`RECALCULATE`), as LibreOffice does.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from blueprint.page.recalculate import Cells, EngineMissing, Value, reading
+from tests.audit import MAIN, sheet_parts
+
+PROGRAM, RECALCULATE, WRITES = "ssconvert", ("--recalc",), "Gnumeric_Excel:xlsx2"
+SECONDS = 120.0
+TEXTS = "xl/sharedStrings.xml"
+
+
+def gnumeric() -> str | None:
+    """Finds the program that opens and saves without a window, or returns None."""
+    return shutil.which(PROGRAM)
+
+
+def with_gnumeric(paths: Sequence[Path]) -> list[Cells]:
+    """Returns, for each workbook, the value of every formula cell as Gnumeric computes it.
+
+    Raises EngineMissing without Gnumeric, and RuntimeError if a path is no workbook or a result is missing.
+    """
+    program = gnumeric()
+    if program is None:
+        raise EngineMissing("Gnumeric is not installed; get it with `apt-get install gnumeric`: it brings `ssconvert`.")
+    with TemporaryDirectory() as folder:
+        return [_recalculated(program, path, Path(folder) / f"{i}.xlsx") for i, path in enumerate(paths)]
+
+
+def _recalculated(program: str, path: Path, target: Path) -> Cells:
+    """Has one workbook computed and saved: in one call for several, ssconvert would make one of them."""
+    command = [program, *RECALCULATE, "-T", WRITES, str(path), str(target)]
+    with reading(path):
+        said = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SECONDS).stderr
+    if not target.exists():
+        raise RuntimeError(f"Gnumeric wrote no result for {path}; it said: {' '.join(said.split()) or 'nothing'}")
+    with zipfile.ZipFile(target) as archive:
+        texts = [*_texts(archive)]
+        return {
+            (sheet, cell.attrib["r"]): _value(cell.get("t"), cell.findtext(f"{MAIN}v"), texts)
+            for sheet, part in sheet_parts(archive).items()
+            for cell in ET.fromstring(archive.read(part)).iter(f"{MAIN}c")
+            if cell.find(f"{MAIN}f") is not None
+        }
+
+
+def _texts(archive: zipfile.ZipFile) -> Iterator[str]:
+    """Yields the texts that cells share, in their order."""
+    if TEXTS in archive.namelist():
+        for text in ET.fromstring(archive.read(TEXTS)).iter(f"{MAIN}si"):
+            yield "".join(part.text or "" for part in text.iter(f"{MAIN}t"))
+
+
+def _value(kind: str | None, written: str | None, texts: Sequence[str]) -> Value:
+    """Returns what a cell holds, by what the file says that it is; an error is its text."""
+    match kind:
+        case _ if written is None:
+            return None
+        case "s":
+            return texts[int(written)]
+        case "b":
+            return written == "1"
+        case "str" | "e":
+            return written
+    return float(written)
