@@ -7,6 +7,7 @@ import re
 import pytest
 
 from blueprint.inputs import load
+from blueprint.page.names import ONE_PAGE
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.registry import kinds
 from tests.test_docs import DOCS
@@ -19,8 +20,9 @@ BUILT_IN = {name for kind in kinds() for name in kind.built_in()}
 
 
 def sheets_of(name: str) -> set[str]:
-    """Returns the titles of a built-in workbook's sheets."""
-    return {sheet.title for sheet in blueprint_of(load(name)).sheets}
+    """Returns the titles of a built-in workbook's sheets, One page among them where the workbook has it."""
+    outline = blueprint_of(load(name))
+    return {sheet.title for sheet in outline.sheets} | ({ONE_PAGE} if outline.one_page is not None else set())
 
 
 def test_every_built_in_workbook_answers_a_question() -> None:

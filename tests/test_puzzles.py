@@ -91,6 +91,16 @@ def test_the_sentences_quote_what_was_printed() -> None:
     assert unprinted(PUZZLES) == set()
 
 
+@pytest.mark.parametrize("name", ["puzzles", "puzzles-grpo", "puzzles-dpo"])
+def test_the_page_begins_with_the_question(name: str) -> None:
+    """The code that all puzzles share is folded away: a reader comes to the first question at once."""
+    head = (DOCS / f"{name}.md").read_text(encoding="utf-8").partition("\n## 1. ")[0]
+    shown, folded, _ = re.split(r"^<details>|</details>$", head, flags=re.MULTILINE)
+    assert len(shown.splitlines()) <= 5
+    assert "```" not in shown
+    assert "```python\n" in folded
+
+
 def test_every_puzzle_has_a_target_and_threads() -> None:
     entries = re.split(r"^## ", PUZZLES, flags=re.MULTILINE)[1:]
     assert [entry[:2] for entry in entries] == [f"{number}." for number in range(1, 9)]

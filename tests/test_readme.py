@@ -1,4 +1,4 @@
-"""The README's examples are run as they stand there."""
+"""The examples of the README, and of the pages to which it leads, are run as they stand there."""
 
 from __future__ import annotations
 
@@ -17,32 +17,60 @@ from blueprint.inputs import load
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
 from tests.checking.cells import change
+from tests.test_docs import DOCS, FENCED
 
-README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = {
+    name: (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    for name in (
+        "reading", "explain", "gradients", "how-it-is-checked", "own-blueprint", "numbers-file", "verify", "class",
+    )
+}  # fmt: skip
+"""What the README led through before it was short."""
+OWN = FENCED.findall(PAGES["own-blueprint"])
+
+
+def test_the_readme_is_short_and_every_link_of_it_leads_somewhere() -> None:
+    assert len(README.splitlines()) <= 160
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", README) if not link.startswith("https://")]
+    assert {f"docs/{name}.md" for name in PAGES} <= set(links)
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+@pytest.mark.parametrize("name", sorted(PAGES))
+def test_links_of_the_pages_lead_somewhere(name: str) -> None:
+    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", PAGES[name])]
+    assert links
+    assert [link for link in links if not link.startswith("https://") and not (DOCS / link).exists()] == []
 
 
 def test_own_blueprint_and_its_four_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     space: dict[str, object] = {}
-    example = next(block for block in BLOCKS if block.startswith("from blueprint"))
-    exec(compile(example, "README.md", "exec"), space)
+    example = next(block for block in OWN if block.startswith("from blueprint"))
+    exec(compile(example, "own-blueprint.md", "exec"), space)
     assert (tmp_path / "savings.xlsx").stat().st_size > 0
-    sessions = [block for block in BLOCKS if block.startswith(">>>")]
+    sessions = [block for block in OWN if block.startswith(">>>")]
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()  # compares the class and text of errors, too
     for number, session in enumerate(sessions):
-        runner.run(parser.get_doctest(session, space, f"README {number}", "README.md", 0), clear_globs=False)
+        runner.run(
+            parser.get_doctest(session, space, f"own blueprint {number}", "own-blueprint.md", 0), clear_globs=False
+        )
     results = runner.summarize()
     assert results.failed == 0
     assert results.attempted >= 5
 
 
-def test_what_is_named_in_the_readme_can_be_imported() -> None:
+def test_what_is_named_in_readme_and_pages_can_be_imported() -> None:
     """Classes of errors, functions and modules: `blueprint.language.axes.NotationError`."""
-    for name in sorted(set(re.findall(r"\bblueprint(?:\.[A-Za-z_]\w*)+(?=[:`\s(])", README))):
+    text = "\n".join([README, *PAGES.values()])
+    named = sorted(set(re.findall(r"\bblueprint(?:\.[A-Za-z_]\w*)+(?=[:`\s(])", text)))
+    assert "blueprint.language.axes.NotationError" in named
+    for name in named:
         if not name.endswith((".toml", ".xlsx")):
             assert resolve_name(name), name
-    for module, names in re.findall(r"from (blueprint[\w.]*) import ([\w, ]+)", README):
+    for module, names in re.findall(r"from (blueprint[\w.]*) import ([\w, ]+)", text):
         assert all(resolve_name(f"{module}:{name.strip()}") for name in names.split(",")), (module, names)
 
 
@@ -50,7 +78,7 @@ def test_the_doors_of_the_readme_open(tmp_path: Path, monkeypatch: pytest.Monkey
     pytest.importorskip("torch", reason="check and verify need torch: install the extra [torch]")
     monkeypatch.chdir(tmp_path)
     space: dict[str, object] = {}
-    lines = next(block for block in BLOCKS if block.startswith("import blueprint as bp"))
+    lines = next(block for block in FENCED.findall(README) if block.startswith("import blueprint as bp"))
     found = {}
     for line in lines.splitlines():
         if line.startswith(("book[", "bp.")):
@@ -64,9 +92,35 @@ def test_the_doors_of_the_readme_open(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_the_example_is_about_ten_lines_of_definitions() -> None:
-    example = next(block for block in BLOCKS if block.startswith("from blueprint"))
+    example = next(block for block in OWN if block.startswith("from blueprint"))
     definitions = [line for line in example.splitlines() if line and not line.startswith(("from", "savings"))]
     assert len(definitions) <= 10
+
+
+@pytest.mark.parametrize(
+    ("name", "batch", "count", "told"),
+    [
+        ("which-ppo", "ten-libraries", 10, "the policy losses of ten libraries run from −1.01 to +2.28"),
+        ("which-grpo", "grpo-batch", 32, "compares 32 libraries and papers"),
+        ("which-dpo", "dpo-batch", 37, "dpo-batch has 37 presets"),
+    ],
+)
+def test_the_readme_counts_what_the_pages_compare(name: str, batch: str, count: int, told: str) -> None:
+    """The rows of a page's first table: two of the head, the default, and the others."""
+    page = (DOCS / f"{name}.md").read_text(encoding="utf-8").partition(f"## The batch `{batch}`\n")[2]
+    rows = re.search(r"(?:^\| .*\n)+", page, flags=re.MULTILINE)
+    assert rows is not None
+    assert len(rows[0].splitlines()) - 3 == count
+    assert told in README
+
+
+def test_the_policy_losses_of_the_ten_run_as_the_readme_says() -> None:
+    page = (DOCS / "which-ppo.md").read_text(encoding="utf-8").partition("## The batch `ten-libraries`\n")[2]
+    others = re.findall(
+        r"^\| (?!library|---|default)\S+ \| [^|]+ \| (\S+) \|", page.partition("A dash")[0], flags=re.MULTILINE
+    )
+    losses = [float(each.replace("−", "-")) for each in others]
+    assert (len(losses), f"{min(losses):.2f}", f"{max(losses):.2f}") == (10, "-1.01", "2.28")
 
 
 def test_what_the_readme_says_a_build_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,8 +133,8 @@ def test_what_the_readme_says_a_build_prints(tmp_path: Path, monkeypatch: pytest
     assert cut == [re.sub(r"difference \S+\)", "difference)", line) for line in expected]
 
 
-def test_the_numbers_file_of_the_readme_is_read(tmp_path: Path) -> None:
-    text = re.findall(r"```toml\n(.*?)```", README, flags=re.DOTALL)[0]
+def test_the_numbers_file_of_the_page_is_read(tmp_path: Path) -> None:
+    text = re.findall(r"```toml\n(.*?)```", PAGES["numbers-file"], flags=re.DOTALL)[0]
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
     loaded = load(tmp_path / "mine.toml")
     assert isinstance(loaded, WeightNumbers)
@@ -88,35 +142,51 @@ def test_the_numbers_file_of_the_readme_is_read(tmp_path: Path) -> None:
 
 
 def test_nothing_is_left_to_be_filled_in() -> None:
-    assert not re.search(r"^[A-Z]{3,}$|TODO|FIXME", README, flags=re.MULTILINE)
+    assert not re.search(r"^[A-Z]{3,}$|TODO|FIXME", "\n".join([README, *PAGES.values()]), flags=re.MULTILINE)
 
 
-def test_what_the_readme_says_explain_prints() -> None:
-    asked, *shown = README[README.index("    $ blueprint explain ") :].split("\n\n`--json`")[0].splitlines()
+def test_what_the_page_says_explain_prints() -> None:
+    page = PAGES["explain"]
+    asked, *shown = page[page.index("    $ blueprint explain ") :].split("\n\n`--json`")[0].splitlines()
     arguments = asked.removeprefix("    $ blueprint ").split()
     printed = CliRunner().invoke(main, arguments).output.splitlines()
     assert printed == [line.removeprefix("    ") for line in shown]
 
 
-def test_what_the_readme_says_of_a_broken_formula(tmp_path: Path) -> None:
+def test_explain_in_python_prints_as_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = FENCED.findall(PAGES["explain"])
+    exec(compile(code, "explain.md", "exec"), {})
+    printed = CliRunner().invoke(main, ["explain", "advantages", "--episode", "1", "--token", "5"]).output
+    assert capsys.readouterr().out.splitlines()[0] == printed.splitlines()[0]
+
+
+def test_what_the_page_says_of_the_loss_and_its_gradient() -> None:
+    """The KL in the loss: little in the loss, and degrees in the gradient."""
+    (asked, shown) = re.findall(r"^    \$ blueprint (.*)\n    (.*)$", PAGES["gradients"], flags=re.MULTILINE)[0]
+    assert shown in CliRunner().invoke(main, asked.split()).output.splitlines()
+
+
+def test_what_the_page_says_of_a_broken_formula(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="the outside witness needs torch")
-    shown = README[README.index("    Reward & advantage!U25: ") :].split("\n\n")[0].splitlines()
+    page = PAGES["how-it-is-checked"]
+    shown = page[page.index("    Reward & advantage!U25: ") :].split("\n\n")[0].splitlines()
     Book(blueprint_of(load("default"))).save(tmp_path / "a.xlsx")
     change(tmp_path / "a.xlsx", tmp_path / "b.xlsx", "Reward & advantage", {"U25": (None, 0.25)})
     printed = CliRunner().invoke(main, ["check", str(tmp_path / "b.xlsx")]).output
     assert "\n".join(line.removeprefix("    ") for line in shown) in printed
 
 
-def test_what_the_readme_says_verify_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_page_says_verify_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The lines are those of the notebook with the planted mistake."""
     pytest.importorskip("torch", reason="verify needs torch")
     from blueprint.verifying import text_of
 
     monkeypatch.chdir(tmp_path)
-    notebook = Path(__file__).parent.parent / "notebooks" / "replay-a-minibatch.ipynb"
+    notebook = ROOT / "notebooks" / "replay-a-minibatch.ipynb"
     space: dict[str, object] = {}
     for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
         if cell["cell_type"] == "code" and "verdict" not in space:
             exec(compile("".join(cell["source"]), notebook.name, "exec"), space)
-    shown = README[README.index("    First deviation: ") :].split("\n\n")[0].splitlines()
+    page = PAGES["verify"]
+    shown = page[page.index("    First deviation: advantages, row 0, columns 0 … 45: ") :].split("\n\n")[0].splitlines()
     assert "\n".join(line.removeprefix("    ") for line in shown) in text_of(space["verdict"])  # type: ignore[arg-type]

@@ -55,6 +55,7 @@ def page(batches: Sequence[Batch], command: str) -> str:
     parts += [*_alone(batches, of), "## Why they differ", EFFECTS.format(main=of.main, tuned=of.tuned)]
     names = dict.fromkeys(answer.preset.name for batch in batches for answer in batch.answers)
     parts += [telling.library(name, batches) for name in names]
+    parts += ["## Build one of these, and where the numbers come from", of.sources] if of.sources else []
     return "\n\n".join(parts)
 
 

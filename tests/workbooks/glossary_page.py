@@ -21,9 +21,9 @@ BEFORE, BEHIND = "<!-- words -->\n", "<!-- /words -->"
 """Between these the list of words stands in CONTRIBUTING.md."""
 HEAD = """# Glossary
 
-The words of RLHF, with the symbol and the row by which each goes in the workbooks. Every workbook has this list as a sheet,
-*Glossary*, with links to its own rows; page and sheet are made of `blueprint/workbooks/common/guides/glossary.toml`.
-There is one word for one thing; the last column has words that mean the same elsewhere. The name of a row can be asked for:
+The terms of RLHF, each with its symbol and its row in the workbooks. Every workbook has this list as the sheet *Glossary*, with
+links to its own rows; page and sheet are made from `blueprint/workbooks/common/guides/glossary.toml`. Each thing has one name; the
+last column lists words that others use for it. `explain` takes the name of a row:
 `blueprint explain td_errors --episode 1 --token 5`.
 """
 OF_LIVE = "*with live conventions*"

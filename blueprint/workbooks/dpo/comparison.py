@@ -6,10 +6,10 @@ from blueprint.workbooks.dpo.schema import DPO
 
 INTRODUCTION = """\
 They are called DPO, or are named after what they change of it, and each computes another loss from the same pairs: the same texts,
-and the same log-probs of policy and reference. Every row below follows what one library does when nothing is set but what its name
-says, read in its source at the version named; `blueprint presets` says where. Libraries change fast: a name without a version says
-little. β, γ and coefficients are those that each library has by itself, so that losses differ by them alone, too. No row is the
-right one, but whoever compares two runs should know which row each of them is."""
+and the same log-probs of policy and reference. Every row below shows what one library does by default, apart from what its name
+says, as its source says at the version named; `blueprint presets` says where. Libraries change fast: a name without a version says
+little. β, γ and coefficients are each library's own defaults, which alone make losses differ. No row is the only correct one, but
+if you compare two runs you should know which row each of them follows."""
 GRADIENTS = """\
 A loss is one number; what trains is its gradient, that of the loss over what the optimiser moves. Angles are those to the
 default's gradient on the same pairs: at 0° both pull the same way, at 90° they have nothing in common, beyond it they pull
@@ -24,6 +24,28 @@ against each other. Adam divides a constant factor out; no optimiser turns a gra
 - *Without a reference* a pair's margin is that of the policy alone: what the model found likely before it was trained counts.
 - *An NLL term* pulls the chosen response up by itself; the preference alone may make both less likely.
 - *Label smoothing* shortens the pull and, where a pair is right by much, turns it; *robust* divides by 1 − 2ε, and undoes that."""
+SOURCES = """\
+DPO, cDPO, robust, IPO (mean or sum), hinge, SLiC, KTO, ORPO, SimPO, CPO, length-normalised, reference-free, APO, AOT and others are
+switches of one workbook, with gradients and optimiser steps if you ask for them:
+
+    blueprint build --numbers dpo                     # three pairs, a small policy and its reference
+    blueprint build --numbers dpo-batch --preset trl_1.16_ipo   # four pairs from logits on; 37 presets by library and version
+    blueprint build --numbers dpo-batch --compare trl_1.16,trl_0.24,simpo --gradients -o three_dpos.xlsx
+    blueprint build --numbers optimum                 # PPO's objective, the DPO loss and π* ∝ π_ref·exp(r/β), over all responses
+
+195 recorded runs of eighteen libraries (22 versions) are reproduced by the definitions and by torch, losses to 1e-12, gradients to
+1e-11. Known defects are reproduced and named, such as LLaMA-Factory's hinge, which trains DPO, or TRL's label smoothing, which
+nothing reads since 0.29. The puzzles of DPO (`docs/puzzles-dpo.md`) explain a chosen reward that falls, a loss of 0.6931, an
+accuracy of 0, IPO's β, and pad = eos.
+
+The stages before have workbooks on the same network and vocabulary. Pairs, rankings and demonstrations of your own may be texts,
+messages, tokens or log-probs (`docs/own-pairs.md`); `verify` and `import` read steps of TRL's DPOTrainer and RewardTrainer. The
+notebook `notebooks/a-reward-model-from-pairs.ipynb` trains a reward model on 2,000 noisy pairs, compares its scores with the true
+ones, and makes a workbook of a step.
+
+    blueprint build --numbers sft                     # shift, mask, six ways to divide, p − one-hot, two optimiser steps
+    blueprint build --numbers reward-model            # B > A > D > C as six pairs; four steps until the ranking is right
+    blueprint numbers pairs.jsonl --kind dpo -o mine.toml       # or --kind sft, --kind reward_model; then build"""
 OVER = {"choices": "the policy's weights", "preferences": "the policy's logits, with which these pairs begin"}
 COLUMNS = {
     "loss": "library.total_loss",
@@ -107,5 +129,5 @@ DEFECTS = (
 """Each as a library has it, on top of this workbook's default."""
 COMPARISON = Comparison(
     "Which DPO is it?", INTRODUCTION, COLUMNS, OVER, GRADIENTS, (), silent, {EVERY_WORD: True}, ("compare=default",),
-    "β, γ and coefficients", CHANGES, DEFECTS,
+    "β, γ and coefficients", CHANGES, DEFECTS, SOURCES,
 )  # fmt: skip

@@ -7,10 +7,10 @@ from blueprint.workbooks.grpo.schema import GRPO, ONLY_RUN
 
 INTRODUCTION = """\
 They are called GRPO, or are named after what they change of it, and each computes another loss from the same batch: the same
-responses, scores and log-probs of four models. Every row below follows what one library does when nothing is set, read in its
-source at the version named, or what a paper writes; `blueprint presets` says where. The loss is what the optimiser makes
-smaller. All rows are a later step of a batch, at which new and old policy differ, unless a row says otherwise: on the first
-step every ratio is 1. No row is the right one, but whoever compares two runs should know which row each of them is."""
+responses, scores and log-probs of four models. Every row below shows what one library does by default, as its source says at
+the version named, or what a paper writes; `blueprint presets` says where. The loss is what the optimiser minimises. All rows show
+a later step on a batch, where new and old policy differ, unless a row says otherwise: on the first step every ratio is 1. No row
+is the only correct one, but if you compare two runs you should know which row each of them follows."""
 GRADIENTS = """\
 A loss is one number; what trains is its gradient, that of the loss over what the optimiser moves. Angles are those to the
 default's gradient on the same batch: at 0° both pull the same way, at 90° they have nothing in common, beyond it they pull
@@ -26,6 +26,26 @@ against each other. Adam divides a constant factor out; no optimiser turns a gra
   may hardly move the loss, and yet take most of the gradient: compare both columns of the table of single changes.
 - *−A·log π* and *CISPO* have a loss whose value says nothing, for log π is added up in place of a ratio. On the first step
   their gradient is that of the ratio; later on they keep the tokens that a clip leaves out."""
+SOURCES = """\
+More than seventy conventions are switches that recalculate in the finished workbook:
+
+    blueprint build --numbers grpo                              # a small policy answers three sums, four times each
+    blueprint build --numbers grpo --gradients --set ppo.update_step=0 -o first_step.xlsx   # every ratio is 1, and it learns
+    blueprint build --numbers grpo-batch --preset verl_grpo     # three prompts, four responses each, from logits on
+    blueprint build --numbers grpo-batch --compare trl_grpo,verl_grpo,dr_grpo_paper -o three.xlsx   # side by side; or all
+    blueprint build --numbers reinforce                         # the first lesson: what a baseline changes, and what it does not
+
+In `grpo` the tiny policy writes the answers. A rule that you can read scores them (a right answer, an end, tokens that cost);
+a typed score or a reward model may take its place. `grpo-batch` is the batch on which the critic-free code of seventeen libraries
+was run. One set of definitions, and torch, reproduce the recorded runs (GRPO, Dr. GRPO, DAPO, GSPO, CISPO, RLOO, REINFORCE++,
+ReMax and others) to 1e-12, with gradients and metrics. Every preset also agrees with torch on eighteen other batches: log-ratios
+of 700, one token, empty responses, equal rewards. The puzzles of GRPO (`docs/puzzles-grpo.md`) explain a loss of 0 that learns,
+a negative loss, a clip ratio of 0, and equal rewards.
+
+Your own rollouts become a workbook, with log-probs or without them (`docs/own-rollouts.md`); `verify` and `import` read real steps
+of TRL, verl and NeMo-RL:
+
+    blueprint numbers rollouts.jsonl --kind grpo -o mine.toml   # prompts, responses, rewards, groups; then build"""
 OVER = {
     "prompts": "the policy's weights",
     "responses": "the policy's logits, with which this batch begins",
@@ -113,5 +133,5 @@ def silent(values: Values) -> tuple[str, ...]:
 
 COMPARISON = Comparison(
     "Which GRPO is it?", INTRODUCTION, COLUMNS, OVER, GRADIENTS, ONLY_RUN, silent, {EVERY_WORD: True}, ("compare=default",),
-    "γ, clips and coefficients", CHANGES, DEFECTS,
+    "γ, clips and coefficients", CHANGES, DEFECTS, SOURCES,
 )  # fmt: skip

@@ -5,10 +5,10 @@ from blueprint.workbooks.common.conventions.data import LIVE
 
 INTRODUCTION = """\
 They are all called PPO, and each computes another loss from the same batch: the same tokens, log-probs, values and scores
-(the temperature is the batch's own, too). Every row below follows what one library does when nothing is set, read in its
-source at the version named; `blueprint presets` says where. The total is what the policy's optimiser makes smaller: where
-the critic has an optimiser of its own, the value loss is no part of it. No row is the right one, but whoever compares two
-runs should know which row each of them is."""
+(the temperature belongs to the batch, too). Every row below shows what one library does by default, as its source says at the
+version named; `blueprint presets` says where. The total is the loss that the policy's optimiser minimises: where the critic has
+an optimiser of its own, the value loss is not part of it. No row is the only correct one, but if you compare two runs you should
+know which row each of them follows."""
 GRADIENTS = """\
 A loss is one number; what trains is its gradient. The policy's is that of the total loss over what the policy's optimiser
 moves, the critic's that of what its own optimiser makes smaller: the value loss, times vf_coef where one optimiser has both.
@@ -28,6 +28,26 @@ OVER = {
     "weights": "the policy's weights alone, and over the critic's",
     "logits": "the policy's logits and the critic's values, with which this batch begins",
 }
+SOURCES = """\
+Every convention is a switch that recalculates in the finished workbook:
+
+    blueprint presets                                          # what each library does, version, source, what differs
+    blueprint build --preset verl                              # its conventions on the default batch, every one live
+    blueprint build --preset trl_1.12 --set loss.aggregation=seq-mean-token-mean
+    blueprint build --numbers ten-libraries --compare trl_1.12,openrlhf,verl
+
+`ten-libraries` is the batch on which the libraries' own code was run. The definitions, torch and the recalculated workbook
+reproduce every number of those runs, pads aside; `tests/data/golden_runs.json` says how they were recorded. Known defects of a
+library are reproduced, and named as defects. The puzzles of PPO (`docs/puzzles.md`) explain what surprises people: a negative
+KL, the score after `<eos>`, token mean or sequence mean, n or n − 1, the max of the value clip, entropy over pads, a ratio that
+is not 1, a loss of 0.
+
+Classic PPO (rewards given, `done`, V(next)) has a workbook of its own with the conventions of CleanRL, Stable-Baselines3,
+TorchRL and rlax; so has the adaptive KL controller. `check` compares both with torch, and `verify` and `import` read rollouts of
+CleanRL and Stable-Baselines3:
+
+    blueprint build --numbers classic --preset sb3
+    blueprint build --numbers kl-controller"""
 COLUMNS = {
     "policy loss": "library.policy_loss",
     "value loss": "library.value_loss",
@@ -44,4 +64,6 @@ def silent(values: Values) -> tuple[str, ...]:
     return () if values["reward.kl_in"] in ("loss", "both") else KL_LOSS
 
 
-COMPARISON = Comparison("Which PPO is it?", INTRODUCTION, COLUMNS, OVER, GRADIENTS, OF_THE_BATCH, silent)
+COMPARISON = Comparison(
+    "Which PPO is it?", INTRODUCTION, COLUMNS, OVER, GRADIENTS, OF_THE_BATCH, silent, sources=SOURCES,
+)  # fmt: skip

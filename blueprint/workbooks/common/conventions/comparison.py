@@ -31,6 +31,7 @@ class Comparison:
         asked: what is asked of numbers so that libraries stand side by side.
         tuned: what users of any library set anew.
         changes, defects: changes of the default, each computed by itself; of a defect its version and place are said.
+        sources: how a workbook of a row is built, and which recorded runs its numbers were compared with.
     """
 
     title: str
@@ -45,6 +46,7 @@ class Comparison:
     tuned: str = "γ, λ, clips and coefficients"
     changes: tuple[Change, ...] = ()
     defects: tuple[Change, ...] = ()
+    sources: str = ""
 
     @property
     def main(self) -> str:
