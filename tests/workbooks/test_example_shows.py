@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from blueprint.book import Book
+from blueprint.page.outline import Note
 from tests.workbooks.building import Array, mask_of, number, plain, row, words_of
 from tests.workbooks.random_numbers import default
 
@@ -20,6 +21,13 @@ def book() -> Book:
 def cosine(one: Array, other: Array) -> float:
     """Returns the cosine of the angle between two arrays."""
     return float((one * other).sum() / np.sqrt((one**2).sum() * (other**2).sum()))
+
+
+def said_of(book: Book, title: str) -> str:
+    """Returns what is said of Δ on the sheet of a model."""
+    sheet = next(each for each in book.blueprint.sheets if each.title == title)
+    section = next(each for each in sheet.sections if "The update Δ" in each.title)
+    return " ".join(item.text for item in section.items if isinstance(item, Note))
 
 
 def test_every_corner_of_the_clip(book: Book) -> None:
@@ -52,17 +60,21 @@ def test_delta_points_along_the_gradient(book: Book) -> None:
     h, p, written = (row(book, name)[mask] for name in ("old.memory", "old.p", "rollout.written"))
     uphill = h.T @ (advantages[:, None] * (np.eye(p.shape[1])[written.astype(int)] - p)) / len(h)
     delta = row(book, "policy.delta.Y")
-    assert cosine(delta, uphill) == pytest.approx(0.384, abs=5e-4)
+    whole = cosine(delta, uphill)
     followed = delta.copy()
     assert followed[2, [VERY, EOS]].tolist() == [-0.5, 0.5]
     followed[2, [VERY, EOS]] = 0
-    assert cosine(followed, uphill) == pytest.approx(0.510, abs=5e-4)
+    assert said_of(book, "Policy").endswith(
+        f"Its cosine with −∂L_policy/∂Y is {whole:.2f}; without these two it would be {cosine(followed, uphill):.2f}."
+    )
+    assert whole > 0.35
     assert np.count_nonzero(followed) == 4
     assert (followed * uphill >= 0).all()
     errors = returns - row(book, "old_critic.values")[mask]
     towards = row(book, "old_critic.memory")[mask].T @ errors / len(h)
     assert_array_equal(row(book, "critic.delta.head.w"), np.round(towards, 1))
-    assert cosine(row(book, "critic.delta.head.w"), towards) == pytest.approx(0.9965, abs=5e-5)
+    assert cosine(row(book, "critic.delta.head.w"), towards) > 0.99
+    assert "rounded to tenths" in said_of(book, "Critic")
 
 
 def test_the_critic_moves_towards_each_return_but_one(book: Book) -> None:
