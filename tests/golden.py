@@ -40,10 +40,10 @@ WEIGHTS: dict[str, Any] = {
     "policy.delta_E": [[0, 0, 0]] * 8,
     "policy.delta_W": [[0, 0, 0, 0]] * 8,
     "policy.delta_Y": [
-        [0, 0, -1, 0, 0, 1, 0, 0],
-        [0, 0, 0, 0, 0, 0, 0, 1.2],
-        [0.9, 0, 0, 0, 0, 0, 0, 0],
-        [1.7, 0, 0, 0, 0, 0, 0, 0],
+        [0, 0, 0, 0, 0, 0, -0.7, 0.8],
+        [0, 0, 0, 0, 0, 0, 0, 0.8],
+        [0.5, 0, 0, 0, 0, -0.5, 0, 0],
+        [0, 0, 0, 0, 0, 0, -0.4, 0],
     ],
     "old_critic.E": [
         [0.1, 0.4, -0.1], [0.2, -0.2, 0.4], [-0.9, 0.5, -0.3], [-0.1, 1, 0.9],
@@ -58,7 +58,7 @@ WEIGHTS: dict[str, Any] = {
     "old_critic.b": 0,
     "critic.delta_E": [[0, 0, 0]] * 8,
     "critic.delta_W": [[0, 0, 0, 0]] * 8,
-    "critic.delta_w": [0.2, 0, -0.1, -0.2],
+    "critic.delta_w": [0.1, -0.3, -0.2, 0.1],
     "critic.delta_b": 0,
     "reward_model.E": [
         [1.5, -0.5, 0.7], [-0.7, 0.1, 0.5], [0.7, 0.4, 0.3], [-0.1, 0.3, 1],
@@ -101,43 +101,43 @@ DEFAULT_TOKEN_DECIMALS = 4
 DEFAULT_TOKENS = {
     "old.logprobs": [[-2.0170, -1.6963, -2.0196, -1.5314], [-1.5155, -1.2527]],
     "reference.logprobs": [[-2.1288, -1.4294, -2.1987, -1.4831], [-1.4474, -1.4197]],
-    "policy.logprobs": [[-2.3281, -2.0335, -1.9275, -1.1271], [-1.8250, -1.0041]],
+    "policy.logprobs": [[-1.8568, -1.9549, -1.6503, -1.3211], [-1.9496, -1.0490]],
     "kl.k1": [[0.1118, -0.2669, 0.1791, -0.0483], [-0.0681, 0.1669]],
     "old_critic.values": [[0.1806, 0.6931, 0.3224, 0.5282], [0.1806, 0.1854]],
-    "critic.values": [[0.4986, 0.7558, 0.3848, 0.6581], [0.4986, 0.2070]],
+    "critic.values": [[0.5111, 0.9130, 0.6480, 0.8173], [0.5111, 0.0060]],
     "td_errors": [[0.4321, -0.3763, 0.1351, 1.1689], [-0.0069, -1.1940]],
     "advantages": [[0.6675, 0.3269, 0.9767, 1.1689], [-0.8665, -1.1940]],
     "advantages_used": [[0.4948, 0.1492, 0.8086, 1.0037], [-1.0620, -1.3943]],
-    "ratio": [[0.7327, 0.7138, 1.0965, 1.4982], [0.7338, 1.2823]],
-    "surrogate": [[0.3625, 0.1065, 0.8866, 1.2044], [-0.8496, -1.7879]],
+    "ratio": [[1.1737, 0.7722, 1.4468, 1.2340], [0.6478, 1.2260]],
+    "surrogate": [[0.5807, 0.1152, 0.9703, 1.2044], [-0.8496, -1.7094]],
 }
 # Of the two squares of the value loss: name, episode, word, number.
 DEFAULT_SQUARES = [
     ("value.square_clipped", 0, 0, 0.2185),
-    ("value.square", 0, 0, 0.1221),
-    ("value.square", 1, 0, 1.4032),
+    ("value.square", 0, 0, 0.1135),
+    ("value.square", 1, 0, 1.4330),
     ("value.square_clipped", 1, 0, 1.1375),
 ]
 DEFAULT_SCORES = [1.6922, -0.9919]
 # name: (number, decimals)
 DEFAULT_SCALARS = {
-    "policy_loss": (0.012910, 6),
-    "value_loss": (0.423717, 6),
-    "entropy": (1.927614, 6),
-    "total_loss": (0.205492, 6),
-    "clip_fraction.loss": (0.333, 3),
+    "policy_loss": (-0.051940, 6),
+    "value_loss": (0.353238, 6),
+    "entropy": (1.922023, 6),
+    "total_loss": (0.105459, 6),
+    "clip_fraction.loss": (0.5, 3),
     "clip_fraction.ratio": (0.833, 3),
     "clip_fraction.value": (0.167, 3),
 }
 DEFAULT_LARGEST_POLICY_STATE = (0.625, 3)
 
 # The default example with other draws or another step: words and total loss to six decimals.
-# The page prints 0.192498 for `update_step` 0: that is the total with only the policy held still. The step moves policy
-# and critic alike, which gives 0.191017: -mean(white A) = 0, plus mean(A^2) / 4, minus 0.01 times the old entropy.
-POLICY_STILL_TOTAL = 0.192498
+# With only the policy held still the total is 0.157258. The step moves policy and critic alike, so that `update_step` 0
+# gives 0.191017: -mean(white A) = 0, plus mean(A^2) / 4, minus 0.01 times the old entropy.
+POLICY_STILL_TOTAL = 0.157258
 STEP_0_TOTAL = 0.191017
-CUT = {"episode": 1, "draws": [0.89, 0.95, 0.60, 0.90], "words": [7, 7, 3, 7], "total_loss": 1.641780}
-ONE_WORD = {"episode": 0, "draws": [0.05, 0.75, 0.90, 0.11], "words": [0], "total_loss": 0.196751}
+CUT = {"episode": 1, "draws": [0.89, 0.95, 0.60, 0.90], "words": [7, 7, 3, 7], "total_loss": 1.378065}
+ONE_WORD = {"episode": 0, "draws": [0.05, 0.75, 0.90, 0.11], "words": [0], "total_loss": 0.230665}
 
 # The tutorial's "very very sleepy": per word, from log-probs and values given by hand.
 S1: dict[str, Any] = {

@@ -48,7 +48,7 @@ def test_a_bare_build_says_what_it_wrote_and_proved() -> None:
     sheets = written["xl/workbook.xml"].count("<sheet ")
     assert first == f"rlhf_ppo.xlsx: {sheets} sheets, {formulas:,} formulas"
     assert proof.startswith(f"proof: ironcalc recalculated {formulas:,} of {formulas:,} formulas to the same value")
-    assert meaning.startswith("total loss 0.205492: L = L_policy + c1·L_value − c2·H_mean")
+    assert meaning.startswith("total loss 0.105459: L = L_policy + c1·L_value − c2·H_mean")
     loss, _ = golden.DEFAULT_SCALARS["total_loss"]
     assert float(meaning.split()[2].rstrip(":")) == loss
     assert equation.split()[-2:] == ["=", f"{loss:.4f}"]

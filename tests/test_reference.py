@@ -91,7 +91,7 @@ def test_step_0_total_follows_from_the_printed_advantages() -> None:
     assert still.scalars["value_loss"] == pytest.approx((printed**2).mean() / 2, rel=0, abs=half_unit(4))
 
 
-def test_printed_step_0_total_holds_only_the_policy_still() -> None:
+def test_the_total_with_only_the_policy_held_still() -> None:
     numbers = default()
     still = {name: np.zeros_like(w) for name, w in numbers["weights"].items() if name.startswith("policy.delta_")}
     found = run({**numbers, "weights": {**numbers["weights"], **still}})

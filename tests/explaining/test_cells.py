@@ -117,10 +117,10 @@ def test_the_latex_of_a_sum_of_products(default: Book) -> None:
     spelled = default.explain("policy_loss", depth=1).latex().splitlines()
     assert spelled[1] == r"L_{\text{policy}} &= -\frac{\sum_{n,t} m_{n, t} \, {U_{\text{min}}}_{n, t}}{N} \\"
     terms = (
-        r"1 \cdot 0.3625 + 1 \cdot 0.1065 + 1 \cdot 0.8866 + 1 \cdot 1.2044 + 1 \cdot \left( -0.8496 \right) + 1 \cdot"
+        r"1 \cdot 0.5807 + 1 \cdot 0.1152 + 1 \cdot 0.9703 + 1 \cdot 1.2044 + 1 \cdot \left( -0.8496 \right) + 1 \cdot"
     )
     assert spelled[2].startswith(rf"L_{{\text{{policy}}}} &= -\frac{{{terms}")
-    assert spelled[2].endswith(r"{6} = 0.0129 \\[1ex]")
+    assert spelled[2].endswith(r"{6} = -0.0519 \\[1ex]")
 
 
 def test_words_with_signs_of_latex_are_escaped() -> None:

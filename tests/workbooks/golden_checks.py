@@ -48,7 +48,7 @@ def other_draws(build: Build) -> None:
 
 
 def no_update(build: Build) -> None:
-    """The total with policy and critic held still, and the one of the page, which held only the policy still."""
+    """The total with policy and critic held still, and with only the policy held still."""
     still = build(with_settings(default(), update_step=0.0))
     assert_allclose(number(still, "total_loss"), golden.STEP_0_TOTAL, rtol=0, atol=half_unit(6))
     weights = {k: 0 * w if k.startswith("policy.delta_") else w for k, w in default().weights.items()}

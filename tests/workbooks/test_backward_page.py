@@ -90,7 +90,7 @@ def test_words_beside_the_rows_fit_their_column() -> None:
 
 
 def test_a_token_pulls_one_way_or_not_at_all() -> None:
-    """In the default two response tokens are held by the clip; by hand from ρ, Â and ε = 0.2."""
+    """In the default three response tokens are held by the clip; by hand from ρ, Â and ε = 0.2."""
     values, blocks = book().values, book().blocks
     rho, A, m = (values[blocks[name]] for name in ("ratio", "loss.advantages", "mask"))
     m = m[:, -rho.shape[1] :] if m.shape != rho.shape else m
@@ -100,7 +100,7 @@ def test_a_token_pulls_one_way_or_not_at_all() -> None:
     assert np.array_equal(up, m * ~held * (A > 0))
     assert np.array_equal(down, m * ~held * (A < 0))
     counts = [float(values.cell(blocks[f"loss.grad.{way}.count"])) for way in ("up", "down", "still")]
-    assert (sum(counts), counts[2]) == (m.sum(), 2)
+    assert (sum(counts), counts[2]) == (m.sum(), 3)
 
 
 def test_norms_are_the_roots_of_the_sums_of_squares() -> None:

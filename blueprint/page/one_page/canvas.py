@@ -141,6 +141,10 @@ class Canvas:
         block = self.blocks.get(matrix.block)
         return block is not None and self.layout.values.size(block.axes[-1]) <= matrix.most
 
+    def aside(self, panel: Panel) -> tuple[str, ...]:
+        """Returns the words beside the matrices of a panel, where what they tell of is there."""
+        return panel.aside if not panel.aside_of or panel.aside_of in self.blocks else ()
+
     def lines(self, panel: Panel) -> Iterator[tuple[str, list[PageRow]]]:
         """Yields the sections of a panel with the lines that are there."""
         for section in panel.sections:

@@ -92,7 +92,7 @@ class PanelWriter(LineWriter):
         for matrix in panel.matrices:
             if self.shows(matrix):
                 row = self.write_matrix(matrix, placed, row)
-        for i, text in enumerate(panel.aside):
+        for i, text in enumerate(self.aside(panel)):
             self.put(start + i, placed.words, text, "words")
         for title, rows in self.lines(panel):
             if title:

@@ -91,7 +91,7 @@ class PanelPlacer(Canvas):
 
     def words_wide(self, panel: Panel) -> int:
         """Returns the width of the words of a panel, in pixels."""
-        words = [row.words for _, rows in self.lines(panel) for row in rows] + [*panel.aside]
+        words = [row.words for _, rows in self.lines(panel) for row in rows] + [*self.aside(panel)]
         style = look.style("words")
         return max([4, *(self.ruler(re.sub(r"{.*?}", "0.99", text), style) + 8 for text in words if text)])
 

@@ -81,8 +81,8 @@ class Panel:
     head, model: its title, in the model's colour. columns: the name of what its columns are, a key of `OnePage.columns`.
     below: it stands below the panel before it, in the same columns. beside: a block in whose row, in another panel, its
     first line stands. tight: it goes on from its left, without signs, symbols and words of its own.
-    matrices, sections: what it holds, from top to bottom. aside: words right of its matrices.
-    heads: what stands above each of its strips, {} for its number.
+    matrices, sections: what it holds, from top to bottom. aside: words right of its matrices. aside_of: the block that they
+    tell of, without which they are not said. heads: what stands above each of its strips, {} for its number.
     """
 
     head: str
@@ -93,6 +93,7 @@ class Panel:
     matrices: tuple[PageMatrix, ...] = ()
     sections: tuple[PageSection, ...] = ()
     aside: tuple[str, ...] = ()
+    aside_of: str = ""
     heads: tuple[str, ...] = ()
     tight: bool = False
 

@@ -24,9 +24,10 @@ from blueprint.workbooks.common.definitions import (
 from blueprint.workbooks.common.sheets.rows import Rows, sheet_of
 from blueprint.workbooks.common.sheets.walk import InView
 
-NO_GRADIENT = (
-    "Δ is typed; no gradient is computed. In the default example it is such that tokens stand in every corner of the clip: good",
-    "ones (Â > 0) that become less likely too, as “very”, and bad ones that become likelier. A gradient step does the opposite.",
+NO_GRADIENT = "Δ is typed and stands for a gradient step; no gradient is computed in this workbook."
+OF_THE_CRITIC = (
+    "In the default example Δ is −∂L_value/∂w at the old critic, rounded to tenths. V moves towards every return but that of",
+    "“happy”: it is written in the same state as the first “very”, whose return is high.",
 )
 
 
@@ -41,8 +42,12 @@ def memory_sections(memory: Memory, beside: Block, read: Block, network: Network
     )
 
 
-def moved(name: str, old: Sequence[Block], update_step: Block | None) -> tuple[list[Block], tuple[Section, ...]]:
+def moved(
+    name: str, old: Sequence[Block], update_step: Block | None, example: Sequence[str] = ()
+) -> tuple[list[Block], tuple[Section, ...]]:
     """Moves weights by the simulated update; returns them, and the outline of the typed Δ of each.
+
+    example: what is said of the Δ of the default example.
 
     Without an update step nothing is typed: they are the old weights, from which an optimiser sets out.
     """
@@ -51,7 +56,8 @@ def moved(name: str, old: Sequence[Block], update_step: Block | None) -> tuple[l
     changes = [change_of(name, weight) for weight in old]
     tables = [Table(change, _table_axis(change)) if change.axes else Line((change,), "weights") for change in changes]
     new = [updated(name, weight, change, update_step) for weight, change in zip(old, changes, strict=True)]
-    return new, (Section("The update Δ (typed): it stands for a training step", (*map(Note, NO_GRADIENT), *tables)),)
+    notes = map(Note, (NO_GRADIENT, *example))
+    return new, (Section("The update Δ (typed): it stands for a gradient step", (*notes, *tables)),)
 
 
 def _table_axis(weight: Block) -> Axis | None:
@@ -69,7 +75,7 @@ def old_critic(head: InView, rows: Rows) -> Sheet:
 def new_critic(head: InView, rows: Rows, update_step: Block | None) -> Sheet:
     """Outlines the critic after the simulated update."""
     old = [rows[f"old_critic.{weight}"] for weight in (*"EW", "head.w", "head.b")]
-    (E, W, w, b), update = moved("critic", old, update_step)
+    (E, W, w, b), update = moved("critic", old, update_step, OF_THE_CRITIC)
     lead = "the critic after the update; the value loss compares it with the returns"
     return _critic("critic", "Critic", lead, (Memory(E, W), Head(w, b)), head.on("critic"), rows, *update)
 

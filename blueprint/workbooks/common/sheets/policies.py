@@ -1,5 +1,6 @@
 """The sheets of the three policies: the old one writes the response, the reference and the new one read it."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from blueprint.language import Block, Operand, link
@@ -112,9 +113,14 @@ def reference(head: InView, rows: Rows, temperature: Operand | None) -> Sheet:
     return policy_that_reads(REFERENCE, head, rows, z, sections)
 
 
-def new_policy(head: InView, rows: Rows, update_step: Block | None, temperature: Operand | None) -> Sheet:
-    """Outlines the policy after the simulated update θ = θ_old + step · Δ; its entropy and how far it has moved."""
-    (E, W, Y), update = moved("policy", [rows[f"old.{weight}"] for weight in "EWY"], update_step)
+def new_policy(
+    head: InView, rows: Rows, update_step: Block | None, temperature: Operand | None, example: Sequence[str] = ()
+) -> Sheet:
+    """Outlines the policy after the simulated update θ = θ_old + step · Δ; its entropy and how far it has moved.
+
+    example: what is said of the Δ of the default example.
+    """
+    (E, W, Y), update = moved("policy", [rows[f"old.{weight}"] for weight in "EWY"], update_step, example)
     z, sections = run("policy", link("policy.read", rows["rollout.read"]), Memory(E, W), Y, temperature)
     return policy_that_reads(NEW, head, rows, z, (*update, *sections), first=0 if update else 1)
 

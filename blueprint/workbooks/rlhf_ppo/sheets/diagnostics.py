@@ -27,9 +27,7 @@ from blueprint.workbooks.common import (
 from blueprint.workbooks.rlhf_ppo.sheets.start import averaged_rows
 from blueprint.workbooks.rlhf_ppo.steps import Steps
 
-LEAD = (
-    "what one watches while training; none of it enters the loss (no gradient norm: the update is typed, not computed)"
-)
+LEAD = "what one watches while training; none of it enters the loss (no gradient norm: the update is a gradient step, rounded)"
 
 
 class Inputs(NamedTuple):

@@ -26,10 +26,10 @@ COUNTED, ALL = "count over the response", "all weights together"
 WHICH = "The links lead to rows that mark these tokens; the row ∂L/∂log π above them says how strongly each pulls."
 ROUNDING = "A slope between −g_min and g_min is mere rounding: nothing pulls there."
 REPHRASED = {
-    "what one watches while training; none of it enters the loss (no gradient norm: the update is typed, not computed)":
+    "what one watches while training; none of it enters the loss (no gradient norm: the update is a gradient step, rounded)":
         "what one watches while training; none of it enters the loss",
-    "Δ is typed; no gradient is computed. In the default example it is such that tokens stand in every corner of the clip: good":
-        "Δ is typed, and not made of the gradient below. In the default example tokens stand in every corner of the clip: good",
+    "Δ is typed and stands for a gradient step; no gradient is computed in this workbook.":
+        "Δ is typed and stands for a gradient step; it does not change with the gradient below.",
 }  # fmt: skip
 """Sentences that hold only without a gradient, and what is said instead."""
 
