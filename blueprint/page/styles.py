@@ -92,6 +92,8 @@ LABELS: dict[str, Properties] = {
     "sum": {"font_color": GREY, "num_format": "0.000E+00"},
     "piece count": {"bold": True, "num_format": "0", "align": "right"},
     "piece": {"bold": True, "num_format": "0.0000", "align": "right"},
+    "piece 5": {"bold": True, "num_format": "0.00000", "align": "right"},
+    "piece 6": {"bold": True, "num_format": "0.000000", "align": "right"},
 }
 
 KINDS: dict[str, Properties] = {

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from textwrap import wrap
 
 from blueprint.language import Block
-from blueprint.page import byhand, charts, grid, layout, names, ruler, steps, styles, told
+from blueprint.page import byhand, charts, grid, layout, names, ruler, steps, styles, sums, told
 from blueprint.page.cell_writer import SheetPen, origin
 from blueprint.page.outline import (
     Box,
@@ -33,7 +33,7 @@ LETTER, AROUND = 5.6, 12
 def _piece(piece: Piece, pen: SheetPen) -> None:
     """Places a named number that is shown again: its link, its equation and its meaning."""
     pen.name(pen.row, piece.about.symbol, piece.title)
-    pen.echo(pen.row, steps.VALUE, piece.shown, (), _shown_as(piece.shown) + styles.read_as(piece.shown.about.reads))
+    pen.echo(pen.row, steps.VALUE, piece.shown, (), _style_of(piece, pen) + styles.read_as(piece.shown.about.reads))
     pen.label(pen.row, OF, piece.of, "name")
     pen.link(pen.row, STANDS if piece.of else OF, piece.about)
     equation = pen.equation_text(origin(piece.about) if piece.about.link else piece.about) if piece.equation else ""
@@ -54,6 +54,15 @@ def _broken(text: str, column: int, end: int | None, style: str, pen: SheetPen) 
 
 def _shown_as(block: Block) -> str:
     return "verdict" if block.text else "piece" if block.about.decimals else "piece count"
+
+
+def _style_of(piece: Piece, pen: SheetPen) -> str:
+    """Returns the style of a number; one of a sum has as many decimals as the sum needs to be right as it is displayed."""
+    if len(piece.among) < 2 or _shown_as(piece.shown) != "piece":
+        return _shown_as(piece.shown)
+    total, *parts = (pen.values.cell(block) for block in piece.among)
+    decimals, shown = sums.Sum(total, tuple(parts), ("+",) * len(parts)).decimals()
+    return f"piece {shown if piece.shown is piece.among[0] else decimals}".removesuffix(" 4")
 
 
 def _flow(flow: Flow, pen: SheetPen) -> None:

@@ -19,7 +19,7 @@ from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.page.names import ONE_PAGE, defined_name
 from blueprint.page.one_page.canvas import Drawn
-from blueprint.page.one_page.tiles import Sum
+from blueprint.page.sums import Sum
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.registry import kinds
 from tests.page.fits import clipped, shown

@@ -16,8 +16,8 @@ from blueprint.page.one_page.canvas import DECIMALS, Drawn
 from blueprint.page.one_page.columns import Column
 from blueprint.page.one_page.panels import PanelPlacer
 from blueprint.page.one_page.terms import Leaf, Term
-from blueprint.page.one_page.tiles import TILE_DECIMALS
 from blueprint.page.outline.one_page import PageRow
+from blueprint.page.sums import TILE_DECIMALS
 
 AGREES, ROUNDED, ANOTHER = 0.0, 1.0, 2.0
 """What a claim comes to: right from the displayed digits, right from all digits, or neither."""

@@ -15,8 +15,8 @@ from blueprint.page.one_page.canvas import DECIMALS, Sheet
 from blueprint.page.one_page.heads import HEAD, STRIPS, TITLE, PanelWriter
 from blueprint.page.one_page.panels import CELLS_WIDE
 from blueprint.page.one_page.terms import Leaf, Term
-from blueprint.page.one_page.tiles import Sum
 from blueprint.page.outline.one_page import Tile
+from blueprint.page.sums import Sum
 
 MOST_TILES = 4
 RESULT_WIDE, SIGN_WIDE = 210, 26

@@ -50,6 +50,7 @@ class Piece:
     """A named number shown again, with the meaning, the equation (if `equation`) and the row of the block it speaks of.
 
     of: what the number is a mean or a sum of. says: a sentence in place of the block's meaning.
+    among: if it is a total or one of its parts: the total and all of its parts.
     """
 
     title: str
@@ -58,6 +59,7 @@ class Piece:
     equation: bool = True
     of: str = ""
     says: str = ""
+    among: tuple[Block, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,9 @@ def _number(made: Settings, key: str, setting: Setting, line: tuple[Block, Block
     )
     made.typed |= {low: setting.low, high: setting.largest}
     made.ranges[mine] = (setting.low, setting.largest)
-    outside = block(f"{key}.outside", (), f"{used.symbol}_out", "outside the ranges, up to this line")
+    outside = block(
+        f"{key}.outside", (), f"Σout_{used.symbol}", "all numbers down to this line: how far outside their ranges"
+    )
     beyond = maximum(0, maximum(low - used, used - high))
     this = where(is_off(used), 0, beyond) if used.limit else beyond
     outside[()] = this if made.outside is None else made.outside + this
@@ -164,6 +166,6 @@ def settings_sections(chosen: Settings) -> list[Section]:
     how = Note(
         "Type your own number into a cream cell under “yours”; empty, the preset's is used. Formulas read “used” alone."
     )
-    numbers = Section("Settings", (how, *map(Line, chosen.numbers)), (*COLUMNS, "from", "to", "outside the range"))
+    numbers = Section("Settings", (how, *map(Line, chosen.numbers)), (*COLUMNS, "from", "to", "outside so far"))
     switches = Section("Switches", tuple(map(Line, chosen.switches)), (*COLUMNS, "number", "one of"))
     return [numbers, switches] if chosen.switches else [numbers]

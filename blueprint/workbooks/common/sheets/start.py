@@ -193,7 +193,9 @@ def start_sheet(
     if choices:
         sections.insert(after, Section(told.says.which, (*choices, Note(told.says.choices))))
     if parts:
-        sections.insert(after, Section("The loss", tuple(with_origins(parts)), COLUMNS))
+        among = tuple(part.shown for part in parts)
+        shown = [replace(part, among=among) for part in with_origins(parts)]
+        sections.insert(after, Section("The loss", tuple(shown), COLUMNS))
     return Sheet(
         "Start", f"{told.title}: {told.about}", tuple(sections), widths=WIDTHS, heading=told.says.heading, first=None
     )
