@@ -97,7 +97,9 @@ def sums(
     times = "" if whole is None else f"*IF(SUM({area})=0,1,{whole.cell}/SUM({area}))"
 
     def tried(cell: str, decimals: int) -> tuple[str, float]:
-        formula = f"=ROUND(ROUND(SUMPRODUCT(ROUND({area},{cell})){times},{at['clean']}),{at['shown']})"
+        # Not ROUND over the range within SUMPRODUCT: some engines round its first number alone.
+        added = "+".join(f"ROUND({each},{cell})" for each in _cells(area))
+        formula = f"=ROUND(ROUND(({added}){times},{at['clean']}),{at['shown']})"
         if ended:
             return formula, ended
         found = digits.half_up(fsum(float(digits.half_up(float(each), decimals)) for each in values) * part, CLEAN)
@@ -106,6 +108,14 @@ def sums(
     shown = ended or float(digits.half_up(due, digits.SHOWN))
     last = f"=ROUND({f'SUM({area})' if whole is None else whole.cell},{at['shown']})"
     return [*(tried(*level) for level in levels), (last, shown)]
+
+
+def _cells(area: str) -> list[str]:
+    """Returns the cells of a range of one row."""
+    first, _, last = area.replace("$", "").partition(":")
+    row = first.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    left, right = (grid.column_of(each.removesuffix(row)) for each in (first, last or first))
+    return [f"${grid.letters(column)}${row}" for column in range(left, right + 1)]
 
 
 CONSTANTS = {
