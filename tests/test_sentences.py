@@ -21,11 +21,8 @@ GONE = (
     "a dearer", "a mark in the corner", "against those delivered", "Four networks are in memory", "a LOOK too",
     "no matter of taste", "is made larger", "so no push", "pushed too far", "All that is left of the text",
     "close to twenty pieces", "at hand when this was tested", "made known by", "neither compares across",
-<<<<<<< HEAD
     "by what the head says of a pad", "the score stands there", "to come to an end,", "asks of everybody",
     "has to be the own one", "and enters no loss", "by how much it is to be ahead", "whoever compares two",
-=======
-    "by what the head says of a pad", "the score stands there", "to come to an end,",
     "Averages to the KL, yet it may",
     "Close to the KL only where the",
     "Paid token by token, while the score",
@@ -87,7 +84,6 @@ GONE = (
     "1/E_π[ρ²]. Of a hundred draws so many",
     "The mean of the others does not",
     "The end of the row is what",
->>>>>>> h-rest
 )  # fmt: skip
 """What each of them was known by."""
 
