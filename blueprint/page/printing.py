@@ -80,7 +80,7 @@ def _ways(area: Area, landscape: bool, columns: tuple[int, ...]) -> Iterator[Pla
     """Yields the ways at every scale at which no page is too narrow; where one group is, it goes on to the next page."""
     parts = _parts(area, columns)
     wide, high = _room(landscape, a4=True)
-    one = int(100 * min(1, wide / max(parts), high / (HEADERS[1] + area.depths[-1])))
+    one = round(100 * min(1, wide / max(parts), high / (HEADERS[1] + area.depths[-1])))
     if not columns and one >= SMALLEST:
         yield Plan(landscape, one, (), (), 1)
         return

@@ -11,7 +11,7 @@ from openpyxl import load_workbook
 from openpyxl.utils import column_index_from_string
 
 from tests.page.finished import finished
-from tests.page.paper import breaks
+from tests.page.paper import breaks, scale
 
 NAMES = ("default", "dpo", "grpo", "reward-model", "sft")
 LARGEST = {"default": 36, "dpo": 60, "grpo": 40, "reward-model": 70, "sft": 60}
@@ -85,3 +85,14 @@ def test_hatched_bars_have_their_colour_below_white_stripes_and_numbers_where_no
             assert 'val="outEnd"' not in chart
     formats = {found for chart in charts for found in re.findall(r"formatCode=\"(\[[^\"]*)\"", chart)}
     assert all("-0.005" in found.replace("&lt;", "<") or "-0.0005" in found for found in formats)
+
+
+@pytest.mark.parametrize(("numbers", "sheets"), [
+    ("default", ("Start", "Walk")), ("dpo", ("Start", "Pairs")), ("grpo", ("Start", "Groups")), ("sft", ("Start", "Walk")),
+    ("reward-model", ("Start",)),
+])  # fmt: skip
+def test_the_sheets_that_a_class_needs_print_on_one_page_each(numbers: str, sheets: tuple[str, ...]) -> None:
+    """Start and Walk at 53 % or more: ten points are then at least 5.3 on paper; folded rows of the others are not measured."""
+    pages = pages_of(numbers)
+    assert {name: pages[name] for name in sheets} == dict.fromkeys(sheets, 1)
+    assert all(scale(finished(numbers), name) > 0.525 for name in sheets if name in ("Start", "Walk"))

@@ -11,7 +11,8 @@ from tests.page.walker import Walker, added_up, displayed, refuted
 from tests.page.workshop import made
 
 WALKS = {
-    "default": [*product((1, 2), (2, 4, 7, 8))], "epochs": [*product((1, 2), (4, 6))], "very-very-sleepy": [*product((1,), (1, 2, 3))],
+    "default": [*product((1, 2), (2, 4, 7, 8))], "epochs": [*product((1, 2), (4, 6))],
+    "very-very-sleepy": [*product((1,), (1, 2, 3))],
     "dpo": [*product((1, 2, 3), (1,))], "grpo": [*product((1, 2, 5, 9), (2, 4, 5))], "sft": [*product((1, 2), (2, 3, 4, 5))],
     "ten-libraries": [*product((1, 3), (1, 4))],
 }  # fmt: skip

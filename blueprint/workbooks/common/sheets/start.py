@@ -164,7 +164,9 @@ def made_by(facts: Mapping[str, str]) -> str:
 
 def how_to_check(asked: Block, made: str, checking: Sequence[str] = CHECKING) -> Section:
     """Says how the file is checked. asked: a number whose cell is the example of what can be explained. made: by what."""
-    return Section("How to check this file", (*map(Note, checking), Note(DIGITS), Note(EXPLAIN, asked), Note(made)))
+    return Section(
+        "How to check this file", (*map(Note, checking), Note(DIGITS), Note(EXPLAIN, asked), Note(made)), printed=False
+    )
 
 
 def start_sheet(
@@ -182,9 +184,9 @@ def start_sheet(
         ),
         Section("The map: each box leads to its row, and each sheet leads back here", (flow,)),
         Section("The pieces, in the order of computation", (*with_origins(pieces), Note(told.says.means)), COLUMNS),
-        Section("The sheets", (Tour(),)),
-        Section("Colours", told.says.legend),
-        Section("Signs", tuple(map(Note, told.says.signs))),
+        Section("The sheets", (Tour(),), printed=False),  # on paper Start ends with the pieces, and is one page
+        Section("Colours", told.says.legend, printed=False),
+        Section("Signs", tuple(map(Note, told.says.signs)), printed=False),
         how_to_check((parts or pieces)[0].about, made_by(told.facts), told.says.checking),
     ]
     if told.says.found:
