@@ -115,7 +115,7 @@ def test_measured_numbers_stand_beside_the_numbers_in_which_they_were_measured_a
         assert {len(row.cells) for row in rows} == {8}
         assert all(" → " in str(row.cells[6]) for row in rows)
         assert "−0.0000" not in "".join(str(row.cells[6]) for row in rows)
-    assert first_hour("default")[1][0].cells[6] == "1.0096 → 1.0000"
+    assert first_hour("default")[1][0].cells[6] == "1.0834 → 1.0000"
     assert first_hour("default")[1][-1].cells[6] == "6 → 3"
     for overrides in (("ppo.gamma=1",), ("conventions=live",), ("gradients=on",)):
         notes, rows, heads = first_hour("default", *overrides)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -145,16 +146,20 @@ def test_the_models_are_told_and_what_is_told_of_them_holds() -> None:
     assert not any(section.title == "The models" for section in BOOKS["kl-controller"].blueprint.sheets[0].sections)
 
 
-def test_good_words_become_less_likely_in_the_default_example_as_is_said_where_the_change_stands() -> None:
+def test_the_two_tokens_that_go_against_the_gradient_are_named_where_the_change_stands() -> None:
     book = BOOKS["default"]
-    good = book.values.cell(book.blocks["advantages_used"], 0, FIRST)
-    assert float(good) > 0
-    assert float(book.values.cell(book.blocks["ratio"], 0, FIRST)) < 1
-    assert book.values.cell(book.blocks["word_written"], 0, FIRST) == "very"
+
+    def at(name: str, episode: int, position: int) -> Any:
+        return book.values.cell(book.blocks[name], episode, position)
+
+    assert (at("word_written", 0, FIRST + 1), at("word_written", 1, FIRST + 1)) == ("very", "<eos>")
+    assert at("advantages_used", 0, FIRST + 1) > 0 and at("ratio", 0, FIRST + 1) < 0.8
+    assert at("advantages_used", 1, FIRST + 1) < 0 and at("ratio", 1, FIRST + 1) > 1.2
     policy = sheet_of(book, "Policy")
     assert policy is not None
     said = " ".join(item.text for item in policy.sections[0].items if isinstance(item, Note))
-    assert "“very”" in said
+    assert "takes the second “very” below 0.8" in said
+    assert "takes the <eos> after “happy” above 1.2" in said
     assert "no gradient is computed" in said
 
 
