@@ -13,7 +13,7 @@ from blueprint.page.one_page.columns import Column, ColumnMaker, Finder, Strip, 
 from blueprint.page.one_page.terms import Term
 from blueprint.page.outline.one_page import OnePage, PageMatrix, PageRow, Panel
 
-DECIMALS, NARROW_DECIMALS, LEAST_DECIMALS = (3, 4, 2, 5, 1), (2, 3, 1), (2, 1)
+DECIMALS, NARROW_DECIMALS, LEAST_DECIMALS = (3, 4, 2, 5, 1), (2, 3, 4, 1), (2, 1)
 """How many decimals a line may show, the best first; one whose columns are narrow; and one whose columns are the narrowest."""
 
 

@@ -11,6 +11,9 @@ from blueprint.page.one_page.columns import Column
 from blueprint.page.one_page.terms import Term
 from blueprint.page.outline.one_page import PageRow
 
+FULL = 1.0
+"""How much of a column is counted on: on paper programs make letters a little wider than on the screen."""
+
 
 class LineWriter(Claims):
     """Writes lines."""
@@ -26,10 +29,20 @@ class LineWriter(Claims):
         whole = block is not None and block.about.decimals == 0
         narrow = by_member and self.sheet.widths[cells[0][1]] < look.CELL
         least = LEAST_DECIMALS if self.cells_wide < look.NARROW_CELL else NARROW_DECIMALS
-        choices = (0,) if whole else least if narrow else DECIMALS
+        choices = (0,) if whole else self.fitting(row, least if narrow else DECIMALS, cells)
         line = Drawn(row, placed, at, choices[0], cells, choices)
         self.drawn.setdefault(row.called, line)
         self.order.append(line)
+
+    def fitting(self, row: PageRow, choices: tuple[int, ...], cells: list[tuple[Column, int, float | str]]) -> tuple[int, ...]:
+        """Returns the decimals with which all numbers have room, as delivered; the fewest where none of them fit."""
+        numbers = [(float(value), self.sheet.widths[cell]) for _, cell, value in cells if not isinstance(value, str)]
+
+        def fits(decimals: int) -> bool:
+            bold = {"bold": bool(row.equals or row.fills) if row.result is None else row.result}
+            return all(self.ruler(f"{number:.{decimals}f}", bold) <= FULL * wide for number, wide in numbers)
+
+        return tuple(filter(fits, choices)) or (min(choices),)
 
     def write_line(self, line: Drawn) -> None:
         """Writes a line: sign, symbol with a link to its rows, numbers, words."""
@@ -45,10 +58,12 @@ class LineWriter(Claims):
         else:
             self.put(at, placed.symbol, symbol, f"symbol {row.model}{flag}")
         for i, (column, cell, value) in enumerate(line.cells):
-            goes_back = row.back and line.choices == DECIMALS and column is not column.strip.columns[0]
+            goes_back = (
+                row.back and self.sheet.widths[line.cells[0][1]] >= look.CELL and column is not column.strip.columns[0]
+            )
             back = " back" if goes_back else ""
             middle = "" if self.by_member(row) else " middle"
-            close = " close" if line.choices == NARROW_DECIMALS else ""
+            close = " close" if line.decimals > DECIMALS[0] or self.sheet.widths[line.cells[0][1]] < look.CELL else ""
             style = f"number {row.model} {line.decimals}{flag}{back}{middle}{close}"
             if middle and len(column.strip.columns) > 1:
                 self.merge(at, cell, at, column.strip.columns[-1].column, f"one-page {style}")

@@ -11,7 +11,7 @@ from itertools import accumulate
 from blueprint.page import grid, names
 from blueprint.page.layout import Layout, Link
 from blueprint.page.one_page import look
-from blueprint.page.one_page.canvas import DECIMALS, Sheet
+from blueprint.page.one_page.canvas import Sheet
 from blueprint.page.one_page.heads import HEAD, STRIPS, TITLE, PanelWriter
 from blueprint.page.one_page.panels import CELLS_WIDE
 from blueprint.page.one_page.terms import Leaf, Term
@@ -207,7 +207,7 @@ class PagePainter(PanelWriter):
                 "sign",
                 "↖",
                 "read one to the left",
-                any(line.row.back and line.choices == DECIMALS for line in self.order),
+                any(line.row.back and self.sheet.widths[line.cells[0][1]] >= look.CELL for line in self.order),
             ),
             ("keycounts", "0.362", "of two, the one that counts", any(line.row.fills for line in self.order)),
             ("keyclipped", "✂1.204", "clipped: no gradient", any(line.row.clipped for line in self.order)),

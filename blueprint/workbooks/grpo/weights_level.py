@@ -51,7 +51,7 @@ def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
     codes, apart = same_prompt(given)
     low, high = given["rollout.draw.low"], given["rollout.draw.high"]
     length = (given["max_new_tokens"], given["max_new_tokens.low"], given["max_new_tokens.high"])
-    most, questions = numbers["sizes.max_new_tokens"], len(numbers["text.prompts"])
+    most = numbers["sizes.max_new_tokens"]
     start = Start(
         numbers=numbers,
         chosen=chosen,
@@ -74,7 +74,7 @@ def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
             *several(rows, "answer.id", "answer.placed"),
             *several(codes, "prompt.column", "prompt.group", "prompt.largest", "prompt.apart"),
         ),
-        first=(1 + len(numbers["rollout.draws"]) * (questions - 1) // questions, len(numbers["text.prompts"][-1])),
+        first=(1, len(numbers["text.prompts"][0])),
     )
     return whole(start, witnessed)
 
