@@ -3,12 +3,12 @@
 An examiner's list of what students do in homework on RLHF: test_fresh.py says how many of them a mark names.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-Numbers = Mapping[str, Any]  # the numbers of a row, by its name
+Numbers = Any  # gives the numbers of a row, by its name
 
 
 class Mistake(NamedTuple):
