@@ -42,8 +42,9 @@ class Axis:
 
     @property
     def plural(self) -> str:
-        """What several members are: `days`, `cities`."""
-        return re.sub("(?<![aeiou])y$", "ie", self.meaning) + "s"
+        """What several members are: `days`, `cities`, `responses to the prompt`."""
+        head, *rest = re.split("(?= (?:of|to|before|after) )", self.meaning, maxsplit=1)
+        return "".join([re.sub("(?<![aeiou])y$", "ie", head), "s", *rest])
 
     @property
     def first(self) -> End:

@@ -17,7 +17,7 @@ def means(part: Op) -> Iterator[Part]:
     yield "mean-over-everything", "It is divided by all columns, pads and all.", Op("div", (above, everything))
     if len(above.axes) > 1:
         first = above.axes[0]
-        says = f"It is divided by the number of {first.meaning}s."
+        says = f"It is divided by the number of {first.plural}."
         yield f"mean-over-{first.letter}", says, Op("div", (above, Count("size", first)))
         yield from _mean_of_means(above)
     match below:
@@ -48,7 +48,7 @@ def _mean_of_means(above: Reduce) -> Iterator[Part]:
     along = tuple(others)
     counted = Op("maximum", (Reduce("sum", along, mask), Constant(1)))
     inner = Op("div", (Reduce("sum", along, above.body), counted))
-    says = f"The means of the {first.meaning}s are averaged: here each {others[0].meaning} counts the same."
+    says = f"The means of the {first.plural} are averaged: here each {others[0].meaning} counts the same."
     yield "mean-of-means", says, Op("div", (Reduce("sum", (first,), inner), Count("size", first)))
 
 

@@ -1,10 +1,11 @@
 """Which misconception a student's numbers come from, if any: they must be what it gives, and not by chance."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from blueprint.misconceptions.discounting import DISCOUNTED
 from blueprint.misconceptions.shortened import shortened
 from blueprint.misconceptions.upstream import INSTEAD
 from blueprint.misconceptions.wrong import PLAIN, Wrong, one_idea
@@ -16,8 +17,11 @@ MOST_IDEAS, MOST_ALIKE = 3, 6
 MORE_GIVE_IT = "another, since more mistakes give this number."
 MORE_DIGITS = 4
 """Digits more than the sheet shows with which a number was computed, not copied: of these all have to agree."""
-EXACT = 1e-9
-"""How near a computed number must come, as a part of it: what a spreadsheet saves has 15 digits, sums lose a few."""
+EXACT = 2e-8
+"""How near a computed number must come, as a part of it: a spreadsheet saves 15 digits, sums lose a few, and an ε of 1e-8 that
+somebody leaves out of a divisor moves a number by as much of it."""
+ROUNDED = 1e-9
+"""What rounding takes of a number, as a part of it."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,16 @@ def diagnose(
     }
     if not any(off.values()) or not all(map(math.isfinite, off.values())):  # an empty cell of a program reads 0, too
         return None
-    near = {cell: half if _copied(number, decimals) else EXACT * max(1.0, abs(number)) for cell, number in off.items()}
+    for near in _nearness(off, decimals):
+        if found := _named(off, wrong, right, near):
+            return found
+    return None
+
+
+def _named(
+    off: Mapping[int, float], wrong: Sequence[Wrong], right: Sequence[Sequence[float]], near: Mapping[int, float]
+) -> Diagnosis | None:
+    """Names the misconception that comes so near to the numbers that are off, if chance does not."""
     fits = [each for each in wrong if all(_one_of(off[cell], [each.numbers[cell]], near[cell]) for cell in off)]
     if set(off.values()) <= PLAIN:
         fits = [each for each in fits if each.written]
@@ -82,7 +95,7 @@ def _said(fits: Sequence[Wrong]) -> Diagnosis | None:
     """
     ideas: list[Wrong] = []
     for each in sorted(fits, key=lambda each: (not each.written, not each.name.startswith(INSTEAD))):
-        if not any(each.name == other.name or (one_idea(each, other) and not each.written) for other in ideas):
+        if not any(each.name == other.name or _needless(each, other) for other in ideas):
             ideas.append(each)
     if len({each.key for each in ideas}) > MOST_ALIKE:
         return None
@@ -92,21 +105,38 @@ def _said(fits: Sequence[Wrong]) -> Diagnosis | None:
     return Diagnosis(ideas[0].name, says, tuple(others))
 
 
+def _needless(each: Wrong, other: Wrong) -> bool:
+    """Tells whether one that follows from how an equation is built goes without saying, as another gives the same.
+
+    A discounted sum is a computation of its own: who makes it does not know that she forgets λ by it.
+    """
+    return one_idea(each, other) and not each.written and not each.name.startswith(DISCOUNTED)
+
+
 def half_unit(decimals: int) -> float:
     """Returns half a unit of the last digit shown."""
     return 0.5 * 10.0**-decimals
 
 
 def _one_of(number: float, others: Sequence[float], near: float) -> bool:
-    return any(abs(number - other) <= near * (1 + EXACT) + EXACT * EXACT for other in others)
+    return any(abs(number - other) <= near * (1 + ROUNDED) + ROUNDED * ROUNDED for other in others)
 
 
-def _copied(number: float, decimals: int) -> bool:
-    """Tells whether a number has no more digits than somebody types: those shown, or a few more off a calculator."""
-    return round(number, decimals + MORE_DIGITS) == number
+def _nearness(off: Mapping[int, float], decimals: int) -> list[dict[int, float]]:
+    """Returns how near a mistake must come to each number: to all digits that are given, or else to those that the sheet shows.
+
+    Somebody types the digits shown, or a few more off a calculator, which are right if what she went on from was not rounded.
+    """
+    all_given, shown = dict[int, float](), dict[int, float]()
+    for cell, number in off.items():
+        digits = (each for each in range(decimals, decimals + MORE_DIGITS + 1) if round(number, each) == number)
+        given = next(digits, None)
+        all_given[cell] = EXACT * max(1.0, abs(number)) if given is None else half_unit(given)
+        shown[cell] = all_given[cell] if given is None else half_unit(decimals)
+    return [all_given, shown] if all_given != shown else [shown]
 
 
-def _by_chance(wrong: Sequence[Wrong], right: Sequence[Sequence[float]], near: dict[int, float]) -> float:
+def _by_chance(wrong: Sequence[Wrong], right: Sequence[Sequence[float]], near: Mapping[int, float]) -> float:
     """Returns how probable it is that numbers drawn from where those of the row lie are what some misconception gives.
 
     They lie as far from the right one, on either side, as half of the misconceptions' do.

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from blueprint.language import Block, Constant, Expr, Op, Position, Reduce, Ref, log, rebuilt, text, walk
+from blueprint.language import Block, Constant, Expr, Op, Position, Reduce, Ref, exp, log, rebuilt, text, walk
 from blueprint.language.nodes import Lookup
 from blueprint.misconceptions.averaging import means, means_of_sum
-from blueprint.misconceptions.parts import is_setting, left_out, negative, neighbour, rest
+from blueprint.misconceptions.parts import everywhere, is_setting, left_out, negative, neighbour, rest, same
 
 
 class Changed(NamedTuple):
@@ -34,6 +34,8 @@ def changed(expr: Expr) -> Iterator[Changed]:
         for name, says, other in _parts(part):
             if (whole := _replaced(expr, part, other)) is not None:
                 yield Changed(name, says, whole)
+    if not same(logarithm := everywhere(expr, _of_logarithm), expr):
+        yield Changed("bound-of-logarithm", "The logarithm is held between the bounds, not the ratio.", logarithm)
     yield from _swapped(expr)
 
 
@@ -101,6 +103,22 @@ def _of_two(part: Op) -> Iterator[Part]:
             yield from means(part)
         case "less" | "at_most":
             yield "comparison-turned", "The comparison stands the other way round.", Op(name, (right, left))
+
+
+def _of_logarithm(part: Expr) -> Expr:
+    """Returns a bound 1 ± ε of a ratio as it is for the ratio whose logarithm is held between −ε and ε: e^±ε."""
+    if not isinstance(part, Op) or part.name not in OTHER:
+        return part
+    return Op(part.name, tuple(map(_bound_of_logarithm, part.args)))
+
+
+def _bound_of_logarithm(bound: Expr) -> Expr:
+    match bound:
+        case Op("add", (Constant(value=1), Ref(setting) as by)) if is_setting(setting):
+            return exp(by)
+        case Op("sub", (Constant(value=1), Ref(setting) as by)) if is_setting(setting):
+            return exp(-by)
+    return bound
 
 
 def _is_one(one: Expr, other: Expr) -> bool:

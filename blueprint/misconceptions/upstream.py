@@ -27,6 +27,7 @@ from blueprint.language import (
     schedule,
     walk,
 )
+from blueprint.misconceptions.discounting import DISCOUNTED, discounted, to_go
 from blueprint.misconceptions.evaluating import Cells, Rewritten, WrongRow
 from blueprint.misconceptions.parts import everywhere, is_setting
 from blueprint.misconceptions.relatives import ALTERNATIVES, Relatives
@@ -176,6 +177,10 @@ class Beyond:
             for other in kin.made_of(block, 2):
                 says = f"This is the sum of {told(other)} from here on."
                 yield Upstream(f"rest-of-{other.name}", says, block, 0, _rest_of(block, other), frozenset(), ())
+            for other, by in discounted(block, kin, FARTHEST):
+                says = f"This is the sum of {told(other)} from here on, discounted by {by.symbol}."
+                name = f"{DISCOUNTED}{other.name}"
+                yield Upstream(name, says, block, 0, _discounted(block, other, by), frozenset(), ())
 
     def _of_namesakes(self, block: Block) -> Iterator[Rewritten]:
         """Yields the equation with another model's row read in one of the places where a row is read."""
@@ -313,8 +318,18 @@ def _rest_of(block: Block, other: Block) -> Made:
 
     def made(bench: Bench) -> Arrays | None:
         array = bench.base.arrays[block].copy()
-        numbers = np.nan_to_num(bench.base[other].astype(float))
-        array[_inner(bench.base, block)] = np.flip(np.cumsum(np.flip(numbers, -1), axis=-1), -1)
+        array[_inner(bench.base, block)] = to_go(bench.base[other], 1.0)
+        return {block: array}
+
+    return made
+
+
+def _discounted(block: Block, other: Block, by: Block) -> Made:
+    """Shows in each cell the sum of another row from there on, each number discounted once a place."""
+
+    def made(bench: Bench) -> Arrays | None:
+        array = bench.base.arrays[block].copy()
+        array[_inner(bench.base, block)] = to_go(bench.base[other], float(bench.base.arrays[by]))
         return {block: array}
 
     return made
@@ -379,9 +394,11 @@ class _Again:
 def along_axes(block: Block) -> Iterator[tuple[str, str, Callable[[Array], Array]]]:
     """Yields what stands in every cell if a row is summed, or averaged, along an axis of its own, or is read a place off."""
     for place, axis in enumerate(block.axes):
-        what = axis.meaning
-        yield f"sum-over-{axis.letter}", f"It is summed over all {what}s.", partial(_everywhere, np.sum, place)
-        yield f"mean-over-{axis.letter}", f"It is averaged over all {what}s.", partial(_everywhere, np.mean, place)
+        what, every = axis.meaning, axis.plural
+        yield f"sum-over-{axis.letter}", f"It is summed over all {every}.", partial(_everywhere, np.sum, place)
+        yield f"mean-over-{axis.letter}", f"It is averaged over all {every}.", partial(_everywhere, np.mean, place)
+        if place:
+            yield f"shared-over-{axis.letter}", f"It is divided by how many {every} count.", partial(_shared, place)
         for by, where in ((1, "after"), (-1, "before")) if axis is block.axes[-1] else ():
             says = f"It is read at the {what} {where}."
             yield f"{what}-{where}".replace(" ", "-"), says, partial(np.roll, shift=-by, axis=place)
@@ -389,6 +406,11 @@ def along_axes(block: Block) -> Iterator[tuple[str, str, Callable[[Array], Array
 
 def _everywhere(made: Callable[..., Array], place: int, array: Array) -> Array:
     return np.broadcast_to(made(array, axis=place, keepdims=True), array.shape)
+
+
+def _shared(place: int, array: Array) -> Array:
+    """Shares each number out among the places along an axis where something stands."""
+    return array / np.maximum(1, np.count_nonzero(array, axis=place, keepdims=True))
 
 
 def stopped(block: Block) -> Iterator[Rewritten]:

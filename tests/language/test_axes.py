@@ -55,3 +55,11 @@ def test_a_joined_axis_has_the_members_of_its_parts() -> None:
     assert values.size(one) == 1
     assert values.size(i) == 2 + 3 + 1
     assert [values.ahead(i, part) for part in (k, j, one)] == [0, 2, 5]
+
+
+@pytest.mark.parametrize(
+    ("meaning", "plural"),
+    [("day", "days"), ("city", "cities"), ("response to the prompt", "responses to the prompt")],
+)
+def test_several_members_are_named_by_the_plural_of_the_head_of_what_one_is(meaning: str, plural: str) -> None:
+    assert Axis("m", meaning).plural == plural

@@ -37,6 +37,20 @@ def test_a_number_with_more_digits_than_are_typed_must_agree_in_all_of_them() ->
     assert named(0.412301234567) is None
 
 
+def test_digits_beyond_those_shown_tell_of_more_mistakes_than_chance_would_let() -> None:
+    """0.41 of a row that shows two digits may be any of many; 0.4123, off a calculator, is one."""
+    many = tuple(Wrong(f"other-{i}", f"Mistake {i}.", (0.2 + 0.03 * i,), written=False) for i in range(9))
+    known = (Wrong("lambda-forgotten", "λ is forgotten.", FORGOTTEN.numbers, written=False), *many)
+    assert named(0.41, known, decimals=2) is None
+    assert named(0.4123, known, decimals=2) == "lambda-forgotten"
+
+
+def test_an_epsilon_that_is_left_out_of_a_divisor_hides_no_mistake() -> None:
+    exact = FORGOTTEN.numbers[0]
+    assert named(exact / (1 + 1e-8)) == "lambda-forgotten"
+    assert named(exact / (1 + 1e-7)) is None
+
+
 def test_a_written_one_comes_before_one_that_follows_from_the_equation_and_the_others_are_said() -> None:
     alike = (Wrong("factor", "λ is left out", FORGOTTEN.numbers, written=False), *KNOWN)
     assert diagnose([0.4123], alike, [RIGHT], 4) == Diagnosis("lambda-forgotten", "λ is forgotten.", ("factor",))

@@ -67,6 +67,14 @@ def test_min_for_max_a_function_forgotten_another_choice_and_what_is_not_divided
     assert said(book, "mean", ())["m is left out of the sum."] == pytest.approx(S.sum() / 5)
 
 
+def test_a_ratio_of_which_the_logarithm_is_clipped(book: Book) -> None:
+    held = said(book, "held", (0, 2))
+    assert held["The logarithm is held between the bounds, not the ratio."] == pytest.approx(np.exp(0.5))
+    assert said(book, "held", (0, 1))["The logarithm is held between the bounds, not the ratio."] == pytest.approx(
+        np.exp(-0.5)
+    )
+
+
 def test_numbers_are_finite_another_than_the_right_one_and_for_every_cell(book: Book) -> None:
     for name in ("total", "mean", "held", "info", "either", "counted"):
         made = book.block_named(name)

@@ -75,6 +75,9 @@ FAMILIES: list[tuple[str, str, str, Made]] = [
     ("default", "advantage.whitened", "divided by n", lambda v: v["advantage.centred"] / np.sqrt(
         tokmean(v, v["advantage.centred"] ** 2) + v["whiten_eps"])),
     ("default", "returns", "left out throughout", lambda v: togo(v["rewards"], 1)),
+    ("default", "returns", "from here on, discounted by γ", lambda v: togo(v["rewards"], v["gamma"])),
+    ("grpo", "advantages", "divided by how many positions count", lambda v: v["advantages"] / v["mask"].sum(1)[:, None]),
+    ("grpo", "ratio.clipped", "logarithm is held between", lambda v: np.exp(np.clip(v["log_ratio"], -0.2, 0.2))),
     ("default", "value_loss", "½ is forgotten", lambda v: 2 * v["value_loss"]),
     ("default", "entropy", "in bits", lambda v: v["entropy"] / LN2),
     ("grpo", "entropy", "in bits", lambda v: v["entropy"] / LN2),
