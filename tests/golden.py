@@ -127,7 +127,7 @@ DEFAULT_SCALARS = {
     "total_loss": (0.105459, 6),
     "clip_fraction.loss": (0.5, 3),
     "clip_fraction.ratio": (0.833, 3),
-    "clip_fraction.value": (0.167, 3),
+    "clip_fraction.value": (0.667, 3),
 }
 DEFAULT_LARGEST_POLICY_STATE = (0.625, 3)
 

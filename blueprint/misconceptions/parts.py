@@ -53,7 +53,14 @@ def left_out(expr: Expr, hit: Callable[[Expr], bool]) -> Expr | None:
     match expr:
         case Op(name, (left, right)) if name in ("add", "sub", "mul", "div", "maximum", "minimum"):
             return rest(expr, left_out(left, hit), left_out(right, hit))
-        case Op(name, args, labels) if name not in ("choose", "where"):
+        case Op("where", (condition, *branches), labels):
+            kept = [left_out(branch, hit) for branch in branches]
+            if any(each is None for each in kept):
+                return None
+            asked = left_out(condition, hit)
+            held = condition if asked is None else asked
+            return Op("where", (held, *(each for each in kept if each is not None)), labels)
+        case Op(name, args, labels) if name != "choose":
             kept = tuple(each for each in (left_out(arg, hit) for arg in args) if each is not None)
             return Op(name, kept, labels) if len(kept) == len(args) else None
         case Reduce(name, axes, body):

@@ -47,7 +47,7 @@ class Sum:
         displayed = self._spelled([f"ROUND({part},{decimals})" for part in parts])
         agrees = f"ABS(ROUND({displayed},{shown})-ROUND({result},{shown}))<{tolerance}"
         near = f"ABS({self._spelled(parts)}-{result})<={tolerance}*(1+ABS({result}))"
-        return f'IF(COUNT({",".join(cells)})<{len(cells)},"=",IF({agrees},"=",IF({near},"≈","…")))'
+        return f'IFERROR(CHOOSE((1-({agrees}))*(2-({near}))+1,"=","≈","…"),"=")'  # without numbers nothing is claimed
 
     def _are_numbers(self) -> bool:
         return not any(isinstance(each, str) or not isfinite(each) for each in (self.result, *self.parts))

@@ -66,7 +66,7 @@ def test_where_no_mistake_is_known_the_equation_is_said_and_what_it_reads(key: K
 def test_blanks_are_said_in_words(key: Key) -> None:
     assert [each.asked for each in in_words(key).values()] == [
         "whitened advantage (Â), episode 1, position 5",
-        "TD error: how far above expectation (δ), episode 1, position 4 … 7",
+        "TD error: better than the critic expected (δ), episode 1, position 4 … 7",
         "policy loss: minus the mean of U_min (L_policy)",
     ]
 

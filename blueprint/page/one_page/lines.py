@@ -34,7 +34,9 @@ class LineWriter(Claims):
         self.drawn.setdefault(row.called, line)
         self.order.append(line)
 
-    def fitting(self, row: PageRow, choices: tuple[int, ...], cells: list[tuple[Column, int, float | str]]) -> tuple[int, ...]:
+    def fitting(
+        self, row: PageRow, choices: tuple[int, ...], cells: list[tuple[Column, int, float | str]]
+    ) -> tuple[int, ...]:
         """Returns the decimals with which all numbers have room, as delivered; the fewest where none of them fit."""
         numbers = [(float(value), self.sheet.widths[cell]) for _, cell, value in cells if not isinstance(value, str)]
 

@@ -65,6 +65,7 @@ class PagePainter(PanelWriter):
         for line in self.order:
             self.write_line(line)
         self.write_tiles(bottom + 1)
+        self.write_ways(bottom + 3)
         self.write_key()
         self.layout.body[names.ONE_PAGE] = self.heads_row + 1
         self.layout.end[names.ONE_PAGE] = self.checks_row + 1
@@ -114,13 +115,14 @@ class PagePainter(PanelWriter):
             self.tile_words(tile, bottom, left)
         if self.page.after:
             self.put(top, spans[-1][1] + 1, self.page.after, "tilesign")
+
+    def write_ways(self, row: int) -> None:
+        """Writes below the tiles what there is to know, and the links that lead on."""
         for i, (sheet, text) in enumerate(self.ways()):
             at = len(self.sheet.widths) - 1 - 2 * i
-            self.layout.links.append(
-                Link(names.ONE_PAGE, row + 2, at, f"{grid.quoted(sheet)}!A1", text, "one-page way")
-            )
+            self.layout.links.append(Link(names.ONE_PAGE, row, at, f"{grid.quoted(sheet)}!A1", text, "one-page way"))
         if self.page.note:
-            self.put(row + 2, 1, self.page.note, "small")
+            self.put(row, 1, self.page.note, "small")
 
     def ways(self) -> list[tuple[str, str]]:
         """Lists the sheets to which the page leads on, with the words of the links."""
