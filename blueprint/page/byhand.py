@@ -87,8 +87,8 @@ def sums(
 ) -> list[tuple[str, float]]:
     """Returns what listed numbers add up to, rounded to each number of decimals, and last what they are said to add up to.
 
-    Each as a formula and as what comes out. cells: where the numbers stand, side by side. whole: the quantity that is their sum, or a
-    part of it (their mean); without one it is their own sum. at, levels: as for `trials`.
+    Each as a formula and as what comes out. cells: where the numbers stand, side by side. whole: the quantity that is their
+    sum, or a part of it (their mean); without one it is their own sum. at, levels: as for `trials`.
     """
     ended = next((each for each in (*values, whole and whole.value) if isinstance(each, Ended)), None)
     total = 0.0 if ended else fsum(map(float, values))
