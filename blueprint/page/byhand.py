@@ -80,26 +80,26 @@ def evaluated(expr: Expr, operand: Find, decimals: int) -> float:
 
 def sums(
     values: Sequence[float | str],
-    area: str,
+    cells: Sequence[str],
     whole: digits.Operand | None,
     at: Mapping[str, str],
     levels: Iterable[tuple[str, int]],
 ) -> list[tuple[str, float]]:
     """Returns what listed numbers add up to, rounded to each number of decimals, and last what they are said to add up to.
 
-    Each as a formula and as what comes out. area: where the numbers stand. whole: the quantity that is their sum, or a
-    part of it (their mean); without one it is their own sum. at, levels: as for `trials`.
+    Each as a formula and as what comes out. cells: where the numbers stand, side by side. whole: the quantity that is their
+    sum, or a part of it (their mean); without one it is their own sum. at, levels: as for `trials`.
     """
     ended = next((each for each in (*values, whole and whole.value) if isinstance(each, Ended)), None)
     total = 0.0 if ended else fsum(map(float, values))
     due = total if whole is None or ended else float(whole.value)
     part = due / total if total else 1.0
+    area = f"{cells[0]}:{cells[-1]}"
     times = "" if whole is None else f"*IF(SUM({area})=0,1,{whole.cell}/SUM({area}))"
 
     def tried(cell: str, decimals: int) -> tuple[str, float]:
-        # Not ROUND over the range within SUMPRODUCT: some engines round its first number alone.
-        added = "+".join(f"ROUND({each},{cell})" for each in _cells(area))
-        formula = f"=ROUND(ROUND(({added}){times},{at['clean']}),{at['shown']})"
+        rounded = "+".join(f"ROUND({each},{cell})" for each in cells)  # Gnumeric rounds no range at once
+        formula = f"=ROUND(ROUND(({rounded}){times},{at['clean']}),{at['shown']})"
         if ended:
             return formula, ended
         found = digits.half_up(fsum(float(digits.half_up(float(each), decimals)) for each in values) * part, CLEAN)
@@ -108,14 +108,6 @@ def sums(
     shown = ended or float(digits.half_up(due, digits.SHOWN))
     last = f"=ROUND({f'SUM({area})' if whole is None else whole.cell},{at['shown']})"
     return [*(tried(*level) for level in levels), (last, shown)]
-
-
-def _cells(area: str) -> list[str]:
-    """Returns the cells of a range of one row."""
-    first, _, last = area.replace("$", "").partition(":")
-    row = first.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-    left, right = (grid.column_of(each.removesuffix(row)) for each in (first, last or first))
-    return [f"${grid.letters(column)}${row}" for column in range(left, right + 1)]
 
 
 CONSTANTS = {

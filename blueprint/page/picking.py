@@ -64,10 +64,14 @@ class Picker:
         return formula, [number for _, number in cells].index(cells[-1][1])
 
     def enough_for_sum(
-        self, row: int, values: list[float | str], area: str, whole: digits.Operand | None
+        self, row: int, values: list[float | str], column: int, whole: digits.Operand | None
     ) -> int | Ended:
-        """Spells how many decimals listed numbers need to add up as displayed; returns how many, or the end among them."""
-        cells = byhand.sums(values, area, whole, self.constants, self.tried_levels())
+        """Spells how many decimals listed numbers need to add up as displayed; returns how many, or the end among them.
+
+        column: where the first of the numbers stands; the others stand right of it.
+        """
+        places = [grid.address(row, each) for each in range(column, column + len(values))]
+        cells = byhand.sums(values, places, whole, self.constants, self.tried_levels())
         formula, number = self.enough(row, cells)
         due = cells[-1][1]
         decimals = due if isinstance(due, Ended) else self.least + byhand.LEVELS[number]

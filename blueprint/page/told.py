@@ -31,8 +31,7 @@ def write(row: int, told: outline.Told, writer: picking.Picker) -> None:
     group = int(places[chosen][1] - 1) // _stride(told, writer)
     size = writer.values.size(told.numbers.axes[-1])
     values = [_number(told, writer, (row, here, here + 1 + member), (group, member)) for member in range(size)]
-    area = grid.area(row, here + 1, row, here + size, fixed=True)
-    decimals = writer.enough_for_sum(row, values, area, _whole(told, writer))
+    decimals = writer.enough_for_sum(row, values, here + 1, _whole(told, writer))
     pieces = [_piece(told, writer, (row, here, here + 1 + member), (group, member), decimals) for member in range(size)]
     pen.name(row, told.numbers.symbol, told.says)
     pen.link(row, WHERE, told.numbers)

@@ -189,9 +189,8 @@ class WalkWriter(picking.Picker):
         printed, cells, dec = list[str](), list[str](), self.dec
         decimals: int | Ended = self.least
         if line.adds:
-            area = grid.area(row, MEMBERS, row, MEMBERS + len(line.members) - 1, fixed=True)
             dec = grid.address(row, DIGITS)
-            decimals = self.enough_for_sum(row, [*map(self.value, line.members)], area, None)
+            decimals = self.enough_for_sum(row, [*map(self.value, line.members)], MEMBERS, None)
         for number, leaf in enumerate(line.members):
             (called, word), operand = self.member_name(line.axis, number), self.operand(leaf)
             printed.append(f"{word} {operand.printed(decimals)}")

@@ -135,7 +135,7 @@ def test_a_list_shows_what_stands_right_of_it(saved: tuple[Book, Path]) -> None:
     assert set(lists) == {"E[s]", "h[t − 1]", "h", "z", "ez", "p"}
     words = [str(word) for word in book.values[book.blocks["vocabulary"]]]
     shown = [
-        f"{word} {book.values.cell(book.blocks['old.p'], 0, 3, i):.4f}".rstrip("0") for i, word in enumerate(words)
+        f"{word} {book.values.cell(book.blocks['old.p'], 0, 3, i):.6f}".rstrip("0") for i, word in enumerate(words)
     ]
     assert page.cell(lists["p"], 5).value == ", ".join(shown)
     for row in lists.values():
