@@ -184,6 +184,8 @@ def test_a_moment_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, momen
 
 OVERFLOW = """
 level = "per-token"
+[ppo]
+kl_estimator = "k3"
 [per_token]
 words        = [["very", "very", "sleepy"]]
 logprobs_old = [[-0.9, -720.5, -0.5]]
@@ -191,6 +193,17 @@ logprobs_ref = [[-1.5, -1.0, -0.5]]
 values       = [[3.0, 3.5, 4.0]]
 scores       = [[0.0, 0.0, 5.0]]
 """
+
+
+def test_build_says_what_ended_that_the_result_does_not_read(tmp_path: Path) -> None:
+    numbers, out = tmp_path / "x.toml", tmp_path / "x.xlsx"
+    numbers.write_text(OVERFLOW.replace('"k3"', '"k1"'), encoding="utf-8")
+    told = call("build", "--numbers", str(numbers), "-o", str(out))
+    said = (
+        "no number: kl.k3 (Reward & advantage!R13): exp(719.5) is beyond 1.8e308, the largest number that a cell can hold; "
+        "the result does not read it"
+    )
+    assert (told.exit_code, said in told.output.splitlines(), "a check fails" in told.output) == (0, True, False)
 
 
 def test_build_writes_nothing_where_a_number_ends_and_says_where(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from blueprint.language import Axis, Block, Constant, Expr, Op, Position, Reduce, Ref, rebuilt, walk
+from blueprint.language import Axis, Block, Constant, Expr, Op, Position, Reduce, Ref, equal, rebuilt, walk, where
 
 
 def everywhere(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
@@ -53,14 +53,10 @@ def left_out(expr: Expr, hit: Callable[[Expr], bool]) -> Expr | None:
     match expr:
         case Op(name, (left, right)) if name in ("add", "sub", "mul", "div", "maximum", "minimum"):
             return rest(expr, left_out(left, hit), left_out(right, hit))
-        case Op("where", (condition, *branches), labels):
-            kept = [left_out(branch, hit) for branch in branches]
-            if any(each is None for each in kept):
-                return None
-            asked = left_out(condition, hit)
-            held = condition if asked is None else asked
-            return Op("where", (held, *(each for each in kept if each is not None)), labels)
-        case Op(name, args, labels) if name != "choose":
+        case Op("where", (Op("equal", (weight, Constant(0))), Constant(0), part)):  # a part of weight 0 is not read
+            of, kept_part = left_out(weight, hit), left_out(part, hit)
+            return kept_part if of is None or kept_part is None else where(equal(of, 0), 0, kept_part)
+        case Op(name, args, labels) if name not in ("choose", "where"):
             kept = tuple(each for each in (left_out(arg, hit) for arg in args) if each is not None)
             return Op(name, kept, labels) if len(kept) == len(args) else None
         case Reduce(name, axes, body):

@@ -28,7 +28,7 @@ COLUMNS = {sign: GONE + i for i, sign in enumerate(SAYS)}
 """Where a sheet's first row with a sign stands; of one that is not watched the last."""
 WATCHES = GONE + len(SAYS) + 1
 """From here on stand, some watches to a cell, the last rows whose watch is gone."""
-FOUND_ROW, CHANGED_ROW, TOLERANCE_ROW, PROBE_ROW, ENDED_ROW, RESULT_ROW, SHORTEST_ROW, FIRST_ROW = *range(3, 10), 12
+FOUND_ROW, CHANGED_ROW, TOLERANCE_ROW, PROBE_ROW, ENDED_ROW, RESULT_ROW, SHORTEST_ROW, FIRST_ROW = *range(3, 10), 11
 TOLERANCE = 1e-9
 """How far the sum of a row may be from the delivered one, relative to its numbers: as far as the proof allows a cell."""
 SHORTEST = 30

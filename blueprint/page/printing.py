@@ -123,6 +123,11 @@ def _row_breaks(area: Area, high: float, full: float) -> Iterator[int]:
         yield top
 
 
+def set_footer(page: Any) -> None:
+    """Says at the foot of each page the file, the sheet, and which page it is."""
+    page.set_footer("&L&8&F&C&8&A&R&8page &P of &N", {"margin": 0.25})
+
+
 def set_up_print(page: Any, area: Area) -> None:
     """Sets paper, margins, pages, repeated rows and columns, and what stands at the foot of each page."""
     way = plan(area)
@@ -134,7 +139,7 @@ def set_up_print(page: Any, area: Area) -> None:
     page.repeat_rows(0, area.head - 1)
     if area.names:
         page.repeat_columns(0, area.names - 1)
-    page.set_footer("&L&8&F&C&8&A&R&8page &P of &N", {"margin": 0.25})
+    set_footer(page)
     if way.pages == 1:  # a single page is left to the program, which heeds no ends when it fits
         page.fit_to_pages(1, 1)
     else:

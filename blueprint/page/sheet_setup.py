@@ -181,6 +181,8 @@ def set_up_own(title: str, page: Any, layout: Layout, look: Look) -> None:
         colour_states(page, layout, look)
     else:
         colour_verdicts(page, (0, grid.LEFT, layout.end[title], grid.LEFT), look)
+    if title == names.FORMULAS:  # so that its head leaves room
+        rows.heights |= dict.fromkeys(range(grid.TITLE_ROW + 1, body), paper.LOW)
     heights = [rows.pixels(row) for row in range(layout.end[title])]
     whole = printing.Area(widths, heights, 0, body)
     head = whole if title == names.BLANKS else paper.head_of(widths, heights, body)

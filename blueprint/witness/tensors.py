@@ -18,7 +18,7 @@ Number: TypeAlias = torch.Tensor | float
 
 
 def with_weight(weight: float, part: torch.Tensor) -> torch.Tensor:
-    """Multiplies a part by its weight; a part of weight 0 is not computed by a library, and adds 0, even if it has no number."""
+    """Returns what a part adds; with a weight of 0 that is 0, also of infinity, since a library leaves it out."""
     return weight * part if weight else torch.zeros_like(part)
 
 

@@ -19,7 +19,7 @@ ENOUGH = 4.5
 """The ratio that the Web Content Accessibility Guidelines 2.1 ask of plain text (1.4.3, AA)."""
 ENOUGH_FOR_LINES = 3.0
 """The same for what is no text but is needed to understand it (1.4.11, AA)."""
-VERDICTS = {"OK", "LOOK", "same", "changed", "overwritten", "differs"}
+VERDICTS = {"OK", "LOOK", "same", "changed", "overwritten", "differs", "remark", "error", "unwatched"}
 
 
 def built(name: str) -> Finished:

@@ -179,7 +179,7 @@ def test_the_file_opens_on_its_first_sheet_and_each_sheet_at_its_beginning(name:
         active = [s for s in root.iter(f"{MAIN}selection") if s.attrib.get("pane") == pane["activePane"]]
         assert len(active) == 1, sheet
         assert active[0].attrib.get("activeCell", "A1") in ("A1", pane["topLeftCell"]), sheet
-    assert selected == ["Start"] == list(file.sheets)[:1]
+    assert selected == ["One page"] == list(file.sheets)[:1]
 
 
 @pytest.mark.parametrize("name", BUILDS)

@@ -145,9 +145,9 @@ REFUSED: list[tuple[str, str, tuple[int, ...], object, str]] = [
     ("classic", "actions", (0, 1), 9,
      "{cell}: found 9, expected 0 … 3; old.logprobs (n = 1, t = 2, @) has no number: "
      "“log p[n, t, a_t[n, t]]” looks up a member that old.log_p does not have; log π_old = log p[n, t, a_t[n, t]]"),
-    ("controller", "responses.length", (0, 0), None,
-     "{cell}: found 0, expected 1 … 1e+06; responses.kl_per_word (u = 1, i = 1, @) has no number: "
-     "10 cannot be divided by 0; KL_word = KL_sum[u, i] / len[u, i] = 10 / 0"),
+    ("controller", "horizon.yours", (), 0,
+     "{cell}: found 0, expected 1 … 1e+06; factor (u = 1, @) has no number: "
+     "51.2 cannot be divided by 0; f = 1 + e[u]·n / K = 1 + 0.2·256 / 0"),
 ]  # fmt: skip
 
 
@@ -160,6 +160,14 @@ def test_what_cannot_be_computed_with_is_refused_with_its_cell(
     cell = of.file.where(name, at).removeprefix(f"{of.file.path}, ")
     said, sheets = refusal(path), "|".join(re.escape(grid.quoted(sheet)) for sheet in of.sheets)
     assert re.sub(rf"({sheets})![A-Z]+[0-9]+(?=\) has no number)", "@", said) == sentence.format(cell=cell)
+
+
+def test_what_the_result_does_not_read_is_no_reason_to_refuse(kinds: Path, tmp_path: Path) -> None:
+    """A length of 0: the KL of a token is 10 / 0, but the coefficient follows the KL of whole responses."""
+    saved = book_of(typed_into(kinds / "controller.xlsx", tmp_path / "unread.xlsx", "responses.length", (0, 0), None))
+    assert {block.name for block in saved.values.roots} == {"responses.kl_per_word"}
+    said = "no number: 10 cannot be divided by 0; the result does not read it"
+    assert said in str(saved.explain("responses.kl_per_word", u=1, i=1)).splitlines()
 
 
 def test_a_word_of_the_table_that_nothing_uses_is_no_reason_to_refuse(kinds: Path, tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
-from math import isfinite
+from math import isfinite, nan
 
-from blueprint.language import Axis
+from blueprint.language import Axis, Ended
 from blueprint.page import digits, grid, names
 from blueprint.page.one_page.canvas import DECIMALS, Drawn
 from blueprint.page.one_page.columns import Column
@@ -59,7 +59,13 @@ class Claims(PanelPlacer):
             return ""
         if row.block:
             return self.finder.value(self.blocks[row.block], column)
-        return Term(row.value).value(self.known(column)) + 0.0
+        return self.came_to(Term(row.value), column)
+
+    def came_to(self, term: Term, column: Column) -> float | str:
+        """Returns what an expression comes to in a column; what ended, where it reads that."""
+        read = (self.finder.value(self.blocks[name], column, shift=int(way == "next")) for way, name in term.leaves)
+        ended = next((each for each in read if isinstance(each, Ended)), None)
+        return ended if ended is not None else term.value(self.known(column)) + 0.0
 
     def known(self, column: Column) -> Callable[[Leaf], float]:
         """Returns how the numbers of an expression are found in a column."""
@@ -131,6 +137,8 @@ class Claims(PanelPlacer):
                 return float(digits.half_up(single, SETTING)) if shown and isfinite(single) else single
             operand = self.drawn[name]
             numbers = [operand.cells[j][2] for j in self.operands(line, i, operand, way)]
+            if any(isinstance(each, Ended) for each in numbers):
+                return nan
             found = [float(each) for each in numbers if not isinstance(each, str)]
             return sum(float(digits.half_up(each, operand.decimals)) if shown else each for each in found)
 
@@ -172,7 +180,7 @@ class Claims(PanelPlacer):
         last = self.of(line.decimals)
         agrees = f"ABS(ROUND({shown},{last})-ROUND({result},{last}))<{self.tolerance}"
         near = f"ABS({exact}-{result})<={self.tolerance}*(1+ABS({result}))"
-        return f"IF(COUNT({result})=0,0,(1-({agrees}))*(2-({near})))"
+        return f"IFERROR(IF(COUNT({result})=0,0,(1-({agrees}))*(2-({near}))),2)"
 
     def rounded(self, cell: str, decimals: int) -> str:
         """Spells a number as it is displayed; an empty cell is 0."""

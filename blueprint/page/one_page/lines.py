@@ -136,7 +136,7 @@ class LineWriter(Claims):
         for column, cell, _ in line.cells:
             spelled = term.formula(self.raw(column))
             is_one = f"1*({spelled})" if any(sign in said for sign in "<>") else spelled
-            value = 0.0 if column.at is None else term.value(self.known(column))
+            value = 0.0 if column.at is None else self.came_to(term, column)
             formula = f'IF({column.place}="",0,{is_one})' if column.place else is_one
             self.live(made, cell, formula, value, "made")
             self.mark((line.at, cell, line.at, cell), f"{grid.address(made, cell)}=1", f"mark {name}", style)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from blueprint.page import styles, waiting
+from blueprint.page import printing, styles, waiting
 from blueprint.page.layout import Layout
 from blueprint.page.names import ONE_PAGE
 from blueprint.page.one_page import look
@@ -26,6 +26,10 @@ def set_up(sheet: Sheet, page: Any, layout: Layout, make: Any) -> None:
     page.center_horizontally()
     page.fit_to_pages(1, 1)
     page.print_area(0, 0, sheet.end - 1, len(sheet.widths) - 1)
+    head = layout.body[ONE_PAGE]
+    page.repeat_rows(0, head - 1)
+    page.freeze_panes(head, 0)
+    printing.set_footer(page)
     for corners, style in sheet.merged:
         page.merge_range(*corners, "", make(style, styles.label_style(style)))
     for row, column, style in sheet.filled:
