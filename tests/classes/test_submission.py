@@ -117,7 +117,7 @@ def test_rows_and_sheets_may_have_moved(key: Key, handed: Path, tmp_path: Path) 
         if name == "xl/workbook.xml":
             down = re.sub(r"('Reward &amp; advantage'!)([^<]*)", lambda m: m[1] + _down(m[2]), text)
             return down.replace("Reward &amp; advantage", "Mein Blatt, &apos;neu&apos;").replace("&apos;", "''")
-        return _down(text, r'(?<=r=")([A-Z]*)(\d+)(?=")') if name == "xl/worksheets/sheet5.xml" else text
+        return _down(text, r'(?<=r=")([A-Z]*)(\d+)(?=")') if name == "xl/worksheets/sheet6.xml" else text
 
     _change(path, moved)
     _change(

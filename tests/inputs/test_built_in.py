@@ -43,7 +43,7 @@ RM_W = table(
 )
 
 DELTA_Y = np.zeros((4, 8))
-DELTA_Y[[0, 0, 1, 2, 3], [2, 5, 7, 0, 0]] = [-1, 1, 1.2, 0.9, 1.7]
+DELTA_Y[[0, 0, 1, 2, 2, 3], [6, 7, 7, 0, 5, 6]] = [-0.7, 0.8, 0.8, 0.5, -0.5, -0.4]
 
 WEIGHTS: dict[str, NDArray[np.float64] | list[float] | float] = {
     "old.E": OLD_E,
@@ -61,7 +61,7 @@ WEIGHTS: dict[str, NDArray[np.float64] | list[float] | float] = {
     "old_critic.b": 0.0,
     "critic.delta_E": np.zeros((8, 3)),
     "critic.delta_W": np.zeros((8, 4)),
-    "critic.delta_w": [0.2, 0, -0.1, -0.2],
+    "critic.delta_w": [0.1, -0.3, -0.2, 0.1],
     "critic.delta_b": 0.0,
     "reward_model.E": RM_E,
     "reward_model.W": RM_W,
