@@ -11,7 +11,7 @@ from blueprint.inputs import Numbers
 
 
 def differing(first: Numbers, second: Numbers) -> list[str]:
-    """Lists what differs between two sets of numbers; what was drawn anew, and which built-in set they are, are reports and no numbers."""
+    """Lists what differs between two sets of numbers; reports (what was drawn anew, which set they are) are no numbers."""
     assert type(first) is type(second)
     names = [field.name for field in fields(first) if field.name not in ("drawn_anew", "built_in")]
     return [name for name in names if not _same(getattr(first, name), getattr(second, name))]

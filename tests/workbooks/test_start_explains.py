@@ -20,7 +20,7 @@ LINE = "blueprint explain FILE "
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_the_line_on_start_works_as_printed(name: str) -> None:
     file = finished(name)
-    start = file.shown[next(iter(file.sheets))]
+    start = file.shown["Start"]
     texts = [str(cell.value) for row in start.iter_rows() for cell in row if cell.value is not None]
     (line,) = [text[text.index(LINE) :] for text in texts if LINE in text]
     arguments = shlex.split(line.replace("FILE", shlex.quote(str(file.path))))

@@ -29,7 +29,10 @@ class LineWriter(Claims):
         whole = block is not None and block.about.decimals == 0
         narrow = by_member and self.sheet.widths[cells[0][1]] < look.CELL
         least = LEAST_DECIMALS if self.cells_wide < look.NARROW_CELL else NARROW_DECIMALS
-        choices = (0,) if whole else self.fitting(row, least if narrow else DECIMALS, cells)
+        if self.layout.blueprint.blanks:  # every student's copy is written alike, whatever its numbers
+            choices: tuple[int, ...] = (0,) if whole else (NARROW_DECIMALS if narrow else DECIMALS)[:1]
+        else:
+            choices = (0,) if whole else self.fitting(row, least if narrow else DECIMALS, cells)
         line = Drawn(row, placed, at, choices[0], cells, choices)
         self.drawn.setdefault(row.called, line)
         self.order.append(line)

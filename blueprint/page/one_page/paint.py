@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import accumulate
 
-from blueprint.page import grid, names
+from blueprint.page import digits, grid, names
 from blueprint.page.layout import Layout, Link
 from blueprint.page.one_page import look
 from blueprint.page.one_page.canvas import Sheet
@@ -96,7 +96,8 @@ class PagePainter(PanelWriter):
         left, right = spans[0]
         value, numbers = self.layout.values.cell(result), [self.single(tile) for tile in tiles]
         sum_of = Sum(value, tuple(number for _, number in numbers), tuple(tile.sign for tile in tiles))
-        decimals, shown = sum_of.decimals()
+        alike = self.layout.blueprint.blanks  # every student's copy is written alike, whatever its numbers
+        decimals, shown = (digits.SHOWN, digits.SHOWN) if alike else sum_of.decimals()
         style = f"result {self.page.result.replace(' ', '_')} {shown}"
         self.merge(top, left, bottom, right, f"one-page {style}")
         self.live(top, left, names.defined_name(result.name), value, style, repeats=True)
