@@ -56,11 +56,15 @@ def typed_in(asked: Blueprint, name: str) -> npt.NDArray[Any]:
     return np.array(next(value for block, value in asked.typed.items() if block.name == name), dtype=object)
 
 
+SIZES = r' ht="[\d.]+"|<cols>.*?</cols>|<pageSetUpPr[^>]*/>|<pageSetup [^>]*/>|<rowBreaks.*?</rowBreaks>'
+"""Sizes, and how a page of paper follows from them: a copy keeps those of the first file, which leave room."""
+
+
 def spelled_out(file: dict[str, bytes]) -> dict[str, str]:
     """Returns the parts of a file with every text in its cells, instead of its number in the table of texts, and without sizes."""
     texts = re.findall("<si><t[^>]*>([^<]*)</t></si>", file["xl/sharedStrings.xml"].decode())
     known = {part: content.decode() for part, content in file.items() if part != "xl/sharedStrings.xml"}
-    known = {part: re.sub(r' ht="[\d.]+"|<cols>.*?</cols>', "", text) for part, text in known.items()}
+    known = {part: re.sub(SIZES, "", text) for part, text in known.items()}
     return {
         part: re.sub(r't="s"><v>(\d+)</v>', lambda found: f"<t>{texts[int(found[1])]}</t>", text)
         for part, text in known.items()

@@ -126,7 +126,8 @@ class Finder:
         at = column.strip.at | dict(column.at)
         places = tuple(at.get(axis, member) + (shift if axis is self.time else 0) for axis in block.axes)
         inside = all(place in span for place, span in zip(places, self.values.spans(block), strict=True))
-        return self.values.cell(block, *places) if inside else 0.0
+        found = self.values.cell(block, *places) if inside else 0.0
+        return found if isinstance(found, str) else found + 0.0  # no sheet knows a minus zero
 
 
 class ColumnMaker:
