@@ -46,7 +46,7 @@ def load(
     if isinstance(source, Mapping):
         source = tables_of(source)
     numbers = _made(source if isinstance(source, Source) else read(source), overrides)
-    return replace(numbers, built_in=_built_in_name(numbers))
+    return recognised(numbers)
 
 
 def _made(found: Source, overrides: Mapping[str, Any] | Sequence[str]) -> Numbers:
@@ -146,6 +146,11 @@ def given(numbers: Numbers) -> Values:
     whole = {part.key for part in level.parts if get_args(part.entry)[:1] == (int,)}
     plain = {key: _written(each, key in whole) for key, each in found.items()}
     return {key: plain[key] for key in level.keys if key in plain}
+
+
+def recognised(numbers: Numbers) -> Numbers:
+    """Return numbers that know which built-in set they are, if they are one."""
+    return replace(numbers, built_in=_built_in_name(numbers))
 
 
 def _built_in_name(numbers: Numbers) -> str:

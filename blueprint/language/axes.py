@@ -42,7 +42,7 @@ class Axis:
 
     @property
     def plural(self) -> str:
-        """What several members are: `days`, `cities`, `responses to the prompt`."""
+        """What several members are: `days`, `cities`, `stops of the tour`."""
         head, *rest = re.split("(?= (?:of|to|before|after) )", self.meaning, maxsplit=1)
         return "".join([re.sub("(?<![aeiou])y$", "ie", head), "s", *rest])
 

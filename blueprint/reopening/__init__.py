@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from blueprint.inputs import Numbers, NumbersError
+from blueprint.inputs.load import recognised
 from blueprint.language import NotationError
 from blueprint.page.filled_in import FilledIn
 from blueprint.page.read import Opened, ReadError
@@ -110,7 +111,7 @@ def back_of(book: SavedBook) -> Back:
     """Returns what `back_from` returns, for a file that was opened before."""
     try:
         numbers = _numbers_from(book)
-        return Back(numbers, unheld(book, numbers), book.remarks())
+        return Back(recognised(numbers), unheld(book, numbers), book.remarks())
     except (NumbersError, NotationError) as error:
         raise ReadError(f"{book.file.path}: {error}") from error
 
