@@ -111,11 +111,11 @@ def back_of(book: SavedBook) -> Back:
     """Returns what `back_from` returns, for a file that was opened before."""
     try:
         numbers = _numbers_from(book)
-        return Back(recognised(numbers), unheld(book, numbers), book.remarks())
+        return Back(numbers, unheld(book, numbers), book.remarks())
     except (NumbersError, NotationError) as error:
         raise ReadError(f"{book.file.path}: {error}") from error
 
 
 def _numbers_from(book: SavedBook) -> Numbers:
     """Returns everything that is typed in a file and that numbers can hold; `unheld` says what they cannot."""
-    return numbers_of(book.file, {block.name: array for block, array in book.values.arrays.items()})
+    return recognised(numbers_of(book.file, {block.name: array for block, array in book.values.arrays.items()}))

@@ -9,7 +9,7 @@ import numpy as np
 
 from blueprint.inputs import Numbers
 
-NOT_IN_A_FILE = {"drawn_anew", "built_in"}
+NOT_IN_A_FILE = {"drawn_anew"}
 """What is said once, when numbers are loaded."""
 
 
