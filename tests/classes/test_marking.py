@@ -139,7 +139,7 @@ def test_a_clip_that_is_no_longer_reached_is_not_carried(course: Course) -> None
 
 def test_a_clip_that_is_reached_only_now_is_carried() -> None:
     """The step has become longer: of two terms that were the same the smaller is the clipped one."""
-    asked: list[Asked] = [("ratio", [(0, 5)], "number"), ("surrogate", [(0, 5)], "number")]
+    asked: list[Asked] = [("ratio", [(0, 3)], "number"), ("surrogate", [(0, 3)], "number")]
     course = Course(key_of("default", asked, {"1": {}}), GradingPolicy.model_validate({}))
     ratio, surrogate = answer(course, "b01"), answer(course, "b02")
     assert 0.8 < ratio < 1.2
