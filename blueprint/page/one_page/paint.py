@@ -84,7 +84,7 @@ class PagePainter(PanelWriter):
         total = edges[-1]
         share = max(RESULT_WIDE, min(300, int(total * 0.22)))
         spans = [self.span(edges, edges[1], edges[1] + share)]
-        room = (total - edges[1] - share) / max(1, len(tiles) + 0.4 * bool(self.page.after))
+        room = (total - edges[1] - share) / max(1, len(tiles))
         for i in range(len(tiles)):
             left = edges[1] + share + i * room
             first, last = self.span(edges, left + 40, left + room)
@@ -114,8 +114,6 @@ class PagePainter(PanelWriter):
             self.merge(bottom, left, bottom, right, f"one-page tilewords {tile.model}")
             self.live(top, left, *numbers[tiles.index(tile)], f"tile {tile.model} {decimals}")
             self.tile_words(tile, bottom, left)
-        if self.page.after:
-            self.put(top, spans[-1][1] + 1, self.page.after, "tilesign")
 
     def write_ways(self, row: int) -> None:
         """Writes below the tiles what there is to know, and the links that lead on."""

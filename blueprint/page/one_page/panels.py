@@ -68,7 +68,7 @@ class PanelPlacer(Canvas):
         tables = [self.blocks[m.weights] for m in panel.matrices if m.weights in self.blocks and self.shows(m)]
         if tables:
             size = self.layout.values.size(tables[0].axes[0])
-            widths = [*widths, look.WIDE_SYMBOL - 36, *[look.WEIGHT] * size, look.ARROW]
+            widths = [*widths, look.NAME, *[look.WEIGHT] * size, look.ARROW]
             weights = [*range(first + 1, first + 1 + size)]
         elif panel.tight:
             widths = [*widths, 4, 12]

@@ -147,4 +147,3 @@ class OnePage:
     mask: str = ""
     lead: str = ""
     note: str = ""
-    after: str = ""
