@@ -14,6 +14,7 @@ from blueprint.page import grid
 from blueprint.page.formula_parts import same, same_in_place, spelled
 from blueprint.page.found import Found
 from blueprint.page.moved import Moved
+from blueprint.page.names import is_of_one_page
 from blueprint.page.place import Address
 from blueprint.page.read import Opened, ReadError
 from blueprint.page.written import Written
@@ -100,7 +101,10 @@ def _compared(fresh: Fresh, moved: Moved, file: Written, value: Value) -> Compar
     cells: list[Address] = []
     unsure = 0
     meant = [
-        (Address(sheet, *cell), text) for sheet, formulas in fresh.formulas.items() for cell, text in formulas.items()
+        (Address(sheet, *cell), text)
+        for sheet, formulas in fresh.formulas.items()
+        for cell, text in formulas.items()
+        if not is_of_one_page(sheet, text)  # its columns and decimals follow from the numbers; its own marks watch it
     ]
     for place, text in meant:
         at = moved.to_file(place)

@@ -28,6 +28,12 @@ NAMES = (CONTENTS_RANGE, CHOSEN_PLACE, CHANGED_INPUTS, CHANGED_SINCE, FIRST_FORM
 blocks were changed, without the choice of what is shown and with it; the first formula that is not as delivered; and
 whether the program can read a formula's text."""
 
+
+def is_of_one_page(sheet: str, formula: str) -> bool:
+    """Says whether a formula stands on One page, or reads a cell of it."""
+    return sheet == ONE_PAGE or f"'{ONE_PAGE}'!" in formula
+
+
 UNPRINTED = "Of this sheet only the head is printed, for its length; to print it all, clear its print area."
 FIRST_PRINTED = "Only the first group is printed; to print all, clear the print area."
 

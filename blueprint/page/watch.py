@@ -96,8 +96,12 @@ def formulas_of(layout: Layout) -> Iterator[Live]:
 
 
 def fingerprint(layout: Layout) -> str:
-    """Returns what tells the formulas of this workbook from those that another version of this program writes."""
-    spelled = (f"{each.sheet}!{each.row},{each.column}{each.formula}" for each in formulas_of(layout))
+    """Returns what tells the formulas of this workbook from those that another version of this program writes.
+
+    Those of One page are left out: how many columns and decimals it has follows from the numbers.
+    """
+    fixed = (each for each in formulas_of(layout) if not names.is_of_one_page(each.sheet, each.formula))
+    spelled = (f"{each.sheet}!{each.row},{each.column}{each.formula}" for each in fixed)
     return sha256("\n".join(spelled).encode("utf-8")).hexdigest()[:16]
 
 

@@ -164,7 +164,7 @@ class ColumnMaker:
             is_chosen = self.pair_blocks(columns)[1]
             groups = [n for n in groups if float(self.values.cell(is_chosen, n)) == columns.member]  # type: ignore[assignment]
         lengths = [self.length(n) for n in groups]
-        return [max(1, min(columns.most, max(lengths)))]
+        return [max(1, min(columns.most, max(lengths, default=1)))]
 
     def axis(self, letter: str) -> Axis:
         """Finds an axis by its letter, the longest of them."""
@@ -313,7 +313,7 @@ class ColumnMaker:
         assert finder.outer is not None
         listed = [(g, i) for g in range(families) for i in range(size)]
         numbers = [int(float(self.values.cell(block, *each))) for each in listed]
-        family = listed[numbers.index(mine + 1)][0]
+        family = listed[numbers.index(mine + 1)][0] if mine + 1 in numbers else 0
         row = self.row
         if number == 0:
             self.family_row = row
@@ -331,7 +331,7 @@ class ColumnMaker:
         which = f"({mine_at}-1)*{many}+1" if number == 0 else f"{grid.address(row + 1, self.listed + number - 1)}+1"
         self.cell(row + 1, self.listed + number, which, float(family * size + number + 1))
         formula = f"INDEX({area},1,{grid.address(row + 1, self.listed + number, fixed=True)})"
-        group = numbers[family * size + number] - 1
+        group = max(0, numbers[family * size + number] - 1)
         at = {finder.outer: group, block.axes[0]: family, block.axes[1]: number}
         return group, formula, at, {block.axes[0]: mine_at}
 
@@ -363,7 +363,7 @@ class ColumnMaker:
             wanted = 2 * float(self.values.cell(pair, mine)) + columns.member
             own = f"INDEX({area},1,{finder.number(outer)})"
             formula = f"MATCH(2*INT({own}/2)+{columns.member},{area},0)"
-        group = keys.index(wanted)
+        group = keys.index(wanted) if wanted in keys else 0
         return group, formula, {outer: group}, {}
 
 
