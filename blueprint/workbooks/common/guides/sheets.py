@@ -22,6 +22,8 @@ MEASURED = (
     "“delivered → then” is what the number is in this workbook as delivered, and what it becomes with nothing else changed; "
     "each was measured in a recalculated workbook."
 )
+UNMEASURED = "What a number becomes depends on the numbers of this workbook: type the change, and watch “now”."
+"""Stands in the same place, so that no row moves: whether numbers are built-in changes no formula's place."""
 
 
 class Try(NamedTuple):
@@ -72,12 +74,12 @@ def first_hour_sheet(blocks: Mapping[str, Block], seen: Measured) -> list[Sheet]
     entries = [_try(number, each, blocks, seen) for number, each in enumerate(found, 1)]
     section = Section(
         "Type the change, watch the number",
-        (Note(LIVE_NUMBER), *([Note(MEASURED)] if seen else []), *entries),
-        ("type into", "this", "and watch", "now", *(["delivered → then"] if seen else []), "what one will see"),
+        (Note(LIVE_NUMBER), Note(MEASURED if seen else UNMEASURED), *entries),
+        ("type into", "this", "and watch", "now", "delivered → then" if seen else "", "what one will see"),
     )
     this = 1 + max(len(_this(each)) for each in found)
-    widths = (16, TEXTS - this) if seen else (16 + TEXTS - this,)
-    return [Sheet("First hour", LEAD, (section,), widths=(19, this, 43, 9, *widths), tries=True, first=None)]
+    widths = (19, this, 43, 9, 16, TEXTS - this)
+    return [Sheet("First hour", LEAD, (section,), widths=widths, tries=True, first=None)]
 
 
 def tries(blocks: Mapping[str, Block]) -> list[Try]:
@@ -89,8 +91,8 @@ def _try(number: int, each: Try, blocks: Mapping[str, Block], seen: Measured) ->
     """Outlines a thing to try: what is typed where, what to watch, what that becomes if it was measured, and why."""
     watch = each.watched(blocks)
     meaning, where = Box(f"{watch.symbol}: {watch.about.meaning}", watch), Box("", blocks[next(iter(each.type))])
-    moves = [" → ".join(_shown(x, watch.about.decimals) for x in seen.get(each.do, ()))] if seen else []
-    return Entry((str(number), each.do, where, _this(each), meaning, watch, *moves, each.why))
+    moves = " → ".join(_shown(x, watch.about.decimals) for x in seen.get(each.do, ()))
+    return Entry((str(number), each.do, where, _this(each), meaning, watch, moves, each.why))
 
 
 def _shown(number: float, decimals: int) -> str:
