@@ -63,7 +63,15 @@ def gradient_charts(batch: Batch, rows: Held) -> Named:
         A, tiny = rows["advantages"], batch.typed("loss.grad.tiny")[0]
         felt = (rows["ratio.grad"] != 0) & ((A * rows["surrogate.grad"]).abs() > tiny)
         found["dot.grad.pull"] = torch.where(felt, A.sign() * rows["ratio"], 0.0)
-    return found | norm_bars(batch, rows)
+    return found | response_bars(batch, rows) | norm_bars(batch, rows)
+
+
+def response_bars(batch: Batch, rows: Held) -> Named:
+    """Returns what the bars of responses show, where there are such bars: the number, reward and advantage of each; [B]."""
+    if "bar.number" not in batch.files[0]:
+        return {}
+    number = batch.typed("response.number")[0].flatten()
+    return {"bar.number": number, "bar.reward": rows["reward"], "bar.advantage": rows["advantage.response"]}
 
 
 def clip_curve(batch: Batch, use: Asked) -> Named:
