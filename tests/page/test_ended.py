@@ -106,7 +106,8 @@ EXAMPLES: dict[str, tuple[str, Callable[[], Changes], set[str]]] = {
     "k3 beside k1": ("grpo-batch", far_off, {"kl_old.k3", "kl_new.k3"}),
     "k3 beside k1, with gradients": ("grpo-batch", lambda: far_off(gradients="on"), {"kl_old.k3", "kl_new.k3"}),
     "a KL that is not paid": (
-        "grpo-batch", lambda: far_off(**{"kl.place": "none", "kl.estimator": "k3"}), {"kl_old.k3", "kl_new.k3"},
+        "grpo-batch", lambda: far_off(**{"kl.place": "none", "kl.estimator": "k3", "gradients": "on"}),
+        {"kl_old.k3", "kl_new.k3"},
     ),
     "an NLL of weight 0": (
         "dpo-batch", lambda: no_chosen(gradients="on"), {"nll.token", "odds.chosen"},

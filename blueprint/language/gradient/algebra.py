@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from blueprint.language.blocks import Block
 from blueprint.language.functions import CONDITIONS
 from blueprint.language.nodes import Constant, Count, Expr, Find, Lookup, Op, Reduce, Ref, wrap
 from blueprint.language.trees import walk
@@ -160,8 +161,29 @@ class Product:
 
 
 def may_end(product: Product) -> bool:
-    """Tells whether a product may have no number where all that it reads has one, and is not itself a choice already."""
+    """Tells whether a product may have no number where all that it reads has one, and is not itself a choice already.
+
+    So it is with a row that is picked among alternatives, one of which may have none: k3 of a large log-ratio.
+    """
     nodes = [node for each in (*product.factors, *product.divisors) for node in walk(each)]
     counts = any(isinstance(node, Reduce) for each in product.divisors for node in walk(each))
     named = {node.name for node in nodes if isinstance(node, Op)}
-    return (counts or bool(named & ENDING)) and not named & {*CONDITIONS, "where"}
+    picked = any(_picks_what_may_end(node.block) for node in nodes if isinstance(node, Ref))
+    return (counts or picked or bool(named & ENDING)) and not named & {*CONDITIONS, "where"}
+
+
+def _picks_what_may_end(block: Block) -> bool:
+    """Tells whether a block is picked among alternatives of which one takes e to a power, a logarithm, a root or a quotient."""
+    alternatives = (
+        branch.block
+        for each in block.definitions
+        if isinstance(each.expr, Op) and each.expr.name == "choose"
+        for branch in each.expr.args[1:]
+        if isinstance(branch, Ref)
+    )
+    return any(
+        isinstance(node, Op) and node.name in ENDING
+        for block in alternatives
+        for each in block.definitions
+        for node in walk(each.expr)
+    )
