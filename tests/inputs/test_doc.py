@@ -22,9 +22,10 @@ COMMANDS = [line.strip() for line in PAGE.splitlines() if line.startswith("    b
 @pytest.mark.parametrize("command", COMMANDS)
 def test_its_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
     monkeypatch.chdir(tmp_path)
-    if "numbers mine.xlsx" in command:
-        made().save(Path("mine.xlsx"))
-    elif "mine.toml" in command.partition("-o")[0]:
+    for read in ("mine.xlsx", "rlhf_ppo.xlsx"):
+        if read in command.partition("-o")[0]:
+            made().save(Path(read))
+    if "mine.toml" in command.partition("-o")[0]:
         Path("mine.toml").write_text(toml_of(load()), encoding="utf-8")
     _, *arguments = shlex.split(command, comments=True)
     result = CliRunner().invoke(main, arguments, catch_exceptions=False)
@@ -40,11 +41,11 @@ def test_its_example_of_responses_can_be_loaded(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(example, encoding="utf-8")
     loaded = load(tmp_path / "mine.toml")
     assert isinstance(loaded, WeightNumbers)
-    assert loaded.responses == (("very", "happy", "<eos>"), ("is",))
+    assert loaded.responses == (("or", "not", "to", "be", "<eos>"), ())
 
 
 def test_its_lines_are_those_that_are_written() -> None:
-    lines = next(each for each in re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL) if "[ppo]" in each).splitlines()
+    lines = next(each for each in re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL) if "kl_coef" in each).splitlines()
     assert tomllib.loads("\n".join(lines)) == {"ppo": {"kl_coef": 0.2}}
     written = CliRunner().invoke(main, ["numbers", "--set", "ppo.kl_coef=0.2"]).stdout.splitlines()
     assert set(lines) - set(written) == set()

@@ -17,7 +17,7 @@ from blueprint.workbooks.common.guides import notes_in
 from tests.audit import formulas, relative_form, watches
 from tests.page.finished import Engine
 from tests.page.fits import clipped
-from tests.page.test_formulas import FUNCTIONS, LONGEST, bare, nested, row_parts
+from tests.page.test_formulas import FUNCTIONS, LONGEST, LONGEST_CLAIM, bare, nested, row_parts
 from tests.page.workshop import differing, made
 from tests.workbooks.test_classic_golden import RUNS
 from tests.workbooks.test_labels import LONGEST_NAME, WIDER
@@ -72,7 +72,8 @@ def test_formulas_are_plain(saved: tuple[Book, Path]) -> None:
     numbers = re.compile(r"(?<![\w$.])(?:\d+\.?\d*|\.\d+)(?:E[+-]?\d+)?(?![\w(])")
     assert {number for formula in written.values() for number in numbers.findall(bare(formula))} <= {"0", "1", "2"}
     assert [key for key, formula in written.items() if nested(bare(formula))] == []
-    assert max(map(len, written.values())) <= LONGEST
+    assert max(len(formula) for (sheet, _), formula in written.items() if sheet != "One page") <= LONGEST
+    assert max(len(formula) for (sheet, _), formula in written.items() if sheet == "One page") <= LONGEST_CLAIM
 
 
 def test_a_row_has_one_formula(saved: tuple[Book, Path]) -> None:

@@ -72,7 +72,7 @@ def head_of(path: Path) -> Raw:
     try:
         return _read(path, head_only=True)
     except MinibatchError:
-        if (texts := texts_of(path)) is None:
+        if not path.is_file() or (texts := texts_of(path)) is None:  # to open a pipe waits for ever
             raise
         return Raw(format="pickle", size=path.stat().st_size, names=texts)
 
