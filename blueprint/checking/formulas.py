@@ -4,7 +4,7 @@ The witness sees numbers; a formula of the same value, and one on a sheet that n
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from blueprint.page import grid
 from blueprint.page.formula_parts import same, same_in_place, spelled
 from blueprint.page.found import Found
 from blueprint.page.moved import Moved
-from blueprint.page.names import is_of_one_page
+from blueprint.page.names import ONE_PAGE, is_of_one_page
 from blueprint.page.place import Address
 from blueprint.page.read import Opened, ReadError
 from blueprint.page.written import Written
@@ -24,6 +24,8 @@ from blueprint.reopening.fresh import Fresh, Like, Off
 MARGIN = 1
 """The column of the watches, which tell a limit that was delivered as off from a number."""
 OFF = "off"
+OVERWRITTEN = ("!", "≠")
+"""What a watch shows where a number stands in place of a formula, and where another formula does."""
 FEWEST_BLOCKS = 0.9
 """Part of the blocks that a file shares with a fresh one; of fewer the formulas are those of another version."""
 ANOTHER_VERSION = "another version of this program wrote it (blueprint rebuild writes it anew)"
@@ -78,7 +80,16 @@ def formulas_of(file: Opened) -> Compared:
         return Compared(why=str(error).removeprefix(f"{file.path}: "))
     version = file.noted.get("formulas", "none") if file.noted else ""
     compared = against_fresh(like, file.places, file.written, lambda cell: file.value(*cell), version)
-    return replace(compared, axes=like.fresh().axes)
+    marked = () if compared.why else tuple(_marked_rows(file))
+    return replace(compared, axes=like.fresh().axes, others=(*compared.others, *marked))
+
+
+def _marked_rows(file: Opened) -> Iterator[Other]:
+    """Yields the rows of One page whose own mark says that a formula there is not as delivered, once they are recalculated."""
+    for row, column in file.written.get(ONE_PAGE, {}):
+        if column == MARGIN and file.value(ONE_PAGE, row, MARGIN) in OVERWRITTEN:
+            marked = f"{ONE_PAGE}!{grid.address(row - 1, MARGIN - 1)}"
+            yield Other(marked, "the mark of an overwritten formula in this row", "no mark")
 
 
 def against_fresh(like: Like, places: dict[str, Found], file: Written, value: Value, version: str = "") -> Compared:

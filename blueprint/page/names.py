@@ -34,8 +34,8 @@ def is_of_one_page(sheet: str, formula: str) -> bool:
     return sheet == ONE_PAGE or f"'{ONE_PAGE}'!" in formula
 
 
-UNPRINTED = "Of this sheet only the head is printed, for its length; to print it all, clear its print area."
-FIRST_PRINTED = "Only the first group is printed; to print all, clear the print area."
+UNPRINTED = "Printed: the head (see print area)"
+FIRST_PRINTED = "Printed: first group (see print area)"
 
 # What a spreadsheet takes for a cell (A1, LAM1), for a row or column (R, C, R1C1), or for a function of its own.
 _CELL = re.compile(r"[A-Za-z]{1,3}\d+|[Rr]\d*|[Cc]\d*|[Rr]\d*[Cc]\d*")

@@ -39,6 +39,9 @@ def clipped(path: Path) -> Iterator[Clipped]:
         widths = _widths(page)
         merged = {(area.min_row, area.min_col): area.max_col for area in page.merged_cells.ranges}
         for row in page.iter_rows():
+            fold = page.row_dimensions[row[0].row]
+            if fold.hidden and not fold.outlineLevel:
+                continue  # hidden for good: how the page is made, not what is read
             filled = {cell.column for cell in row if cell.value not in (None, "")}
             for cell in row:
                 if cell.column in filled and not cell.alignment.wrap_text:

@@ -33,29 +33,45 @@ class PanelWriter(LineWriter):
         start = first[0].strip.columns[0]
         if not start.at:
             return
-        said = self.write_lead(lead, start)
         free = self.ruler(self.page.title, look.style("title"))
         edges = [0, *accumulate(self.sheet.widths)]
         anchor = next(i for i, edge in enumerate(edges) if edge >= edges[1] + free)
-        self.live(TITLE, anchor, *said, "lead")
-        if len(self.panels) > 1 and self.page.columns[self.panels[0].panel.columns].of == "counted":
+        answered = len(self.panels) > 1 and self.page.columns[self.panels[0].panel.columns].of == "counted"
+        right = next((placed for placed in self.panels if placed.first > self.panels[0].last), None)
+        end = right.first if answered and right is not None else last
+        if many := self.longest_lead(lead, edges[end] - edges[anchor]):
+            self.live(TITLE, anchor, *self.write_lead(lead, start, many), "lead")
+        if answered and right is not None:
             words = self.first(self.page.words)
             assert words is not None
             answer = [str(self.finder.value(words, column)) for column in first]
             heads = [grid.address(self.heads_row, column.column) for column in first]
-            right = next(placed for placed in self.panels if placed.first > self.panels[0].last)
             said = self.joined(heads, answer)
             self.live(TITLE, right.first, *said, f"answer {self.panels[0].panel.model}")
 
-    def write_lead(self, lead: Block, start: Column) -> tuple[str, str]:
-        """Writes below the page the last members that were read before the first written one; returns the cell that joins them."""
+    def longest_lead(self, lead: Block, room: int) -> int:
+        """Returns how many members, read before, have room beside the title, whichever group is chosen."""
+        finder, many = self.finder, LEAD
+        for group in range(self.layout.values.size(finder.outer) if finder.outer else 1):
+            counted = self.maker.counted(group)
+            places = range(counted[0]) if counted else ()
+            words = [str(self.layout.values.cell(lead, *([group] if finder.outer else []), t)) for t in places]
+            while many and self.ruler(" ".join(words[-many:]), look.style("lead")) > room:
+                many -= 1
+        return many
+
+    def write_lead(self, lead: Block, start: Column, many: int) -> tuple[str, str]:
+        """Writes below the page the last members that were read before the first written one; returns the cell that joins them.
+
+        many: how many members there are at most.
+        """
         row, time = self.checks_row, self.finder.time
         self.checks_row += 2
         assert time is not None
         assert start.at is not None
         words, shown = list[str](), list[str]()
-        for i in range(LEAD):
-            column, back = self.maker.listed + i, LEAD - 1 - i
+        for i in range(many):
+            column, back = self.maker.listed + i, many - 1 - i
             place, after = grid.address(row, column), grid.address(row, column + 1)
             at = start.at[time] - back
             begins = self.finder.place_of(start) - back
@@ -120,10 +136,14 @@ class PanelWriter(LineWriter):
                 title = title if self.ruler(title, look.style(f"strip {model}")) <= room else str(i + 1)
                 self.merge(STRIPS, cells[0], STRIPS, cells[-1], f"one-page strip {model}")
                 self.put(STRIPS, cells[0], title, f"strip {model}")
+        if words is not None:
+            said = [str(self.finder.value(words, column)) for column in placed.columns if column.place]
+            fits = all(self.ruler(word, look.style(style)) <= self.cells_wide for word in said)
+            live = style if fits else f"headword {model} tiny"
         for column in placed.columns:
             if column.place and words is not None:
                 formula = f'IF({column.place}="","",{self.finder.formula(words, column)})'
-                self.live(self.heads_row, column.column, formula, self.finder.value(words, column), style)
+                self.live(self.heads_row, column.column, formula, self.finder.value(words, column), live)
             elif not column.place and column.at:
                 self.write_member(placed, column, style)
             self.mark_chosen(column)

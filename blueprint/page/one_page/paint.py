@@ -21,7 +21,7 @@ from blueprint.page.sums import Sum
 MOST_TILES = 4
 RESULT_WIDE, SIGN_WIDE = 210, 26
 """Pixels of the result, and of a sign between two tiles, at least."""
-HOW = "how this page is made: places of the members, then whether each line is right from the digits that it shows"
+HOW = "hidden below: places of the members, then whether each line is right from the digits that it shows"
 
 
 def lay_one_page(layout: Layout) -> None:
@@ -50,7 +50,7 @@ class PagePainter(PanelWriter):
         self.pen.label(
             self.sheet.end + 1,
             1,
-            "how this page is made: places of the members, then whether each line is right from the digits that it shows",
+            HOW,
             "one-page madename",
         )
         for placed in self.panels:

@@ -14,7 +14,7 @@ from blueprint.page.ruler import Ruler
 
 COLUMNS_OF_TILE = 4
 """Columns that a tile and its sign need at least, so that they stand where there is room."""
-TITLE_GAP = 40
+TITLE_GAP = 48
 """Pixels between the title and what is said at its right."""
 CELLS_WIDE = (look.CELL, look.NARROW_CELL, look.LEAST_CELL)
 """Pixels of a member's column, as many as there is room for."""
@@ -85,7 +85,8 @@ class PanelPlacer(Canvas):
                 widths = [*widths, 8]
             cells.append([*range(len(widths), len(widths) + many)])
             widths = [*widths, *[wide] * many]
-        widths = [*widths, self.words_wide(panel)]
+        head = self.ruler(f" A   {panel.head}", look.style(f"head {panel.model}"))
+        widths = [*widths, max(self.words_wide(panel), head - sum(widths[first:]))]
         self.panels.append(Placed(panel, first, first, symbol, cells, len(widths) - 1, len(widths) - 1, weights))
         return widths
 

@@ -17,6 +17,8 @@ def set_up(sheet: Sheet, page: Any, layout: Layout, make: Any) -> None:
         page.set_column_pixels(column, column, width)
     for row, height in sheet.heights.items():
         page.set_row_pixels(row, height)
+    for row in range(sheet.end + 2, layout.end[ONE_PAGE]):
+        page.set_row(row, None, None, {"hidden": True})  # not folded: the bar of folds would take from the width
     page.hide_gridlines(2)
     page.hide_row_col_headers()
     page.set_tab_color(look.STRONG["none"])
