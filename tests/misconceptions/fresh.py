@@ -103,7 +103,7 @@ DEFAULT = [
         "divided by the variance, not by its root",
     ),
     Mistake("ratio", (0, 4), lambda v: np.exp(v["loss.logp_old"][0, 4] - v["loss.logp_new"][0, 4]), "old over new"),
-    Mistake("ratio.clipped", (0, 3), lambda v: min(v["ratio"][0, 3], 1 + v["clip_range"]), "clipped from above only"),
+    Mistake("ratio.clipped", (0, 4), lambda v: min(v["ratio"][0, 4], 1 + v["clip_range"]), "clipped from above only"),
     Mistake(
         "surrogate",
         (0, 6),

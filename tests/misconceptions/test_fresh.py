@@ -29,7 +29,7 @@ IDEAS = {
         "wrong way round", "baseline is not subtracted", "divided by n", "deviation of the whole batch",
         "how many positions count", "exp is forgotten", "reference stands where the old policy", "logarithm is held between",
         "clipped one is taken", "unclipped one is taken", "means of the responses are averaged",
-        "number of responses, not of tokens", "in_L is left out",
+        "number of responses, not of tokens", "The KL is added",
     ],
     "dpo": [
         "This is mean_θ", "prompt's tokens are in the sum", "last position that counts is left out", "upside down",

@@ -68,7 +68,7 @@ def test_what_waits_is_calculated_when_its_blanks_are_filled_in(files: dict[str,
     done = files["done"]["Weeks"]
     assert [done[cell].value for cell in ("R8", "S8", "T8")] == [3.75, 7.75, 16.25]
     assert [done[cell].value for cell in ("A8", "A9")] == [None, None]
-    assert files["done"]["Blanks"]["P8"].value == "other"
+    assert files["done"]["Blanks"]["Q8"].value == "other"
     assert files["untouched"]["Weeks"]["Q9"].data_type == "e"
-    states = [[files[name]["Blanks"][cell].value for cell in ("M7", "M8")] for name in files]
+    states = [[files[name]["Blanks"][cell].value for cell in ("N7", "N8")] for name in files]
     assert states == [["empty", "empty"], ["filled in", "empty"], ["filled in", "filled in"]]

@@ -65,6 +65,14 @@ BETTER: dict[str, str] = {
     "check.settings.failed": "the same, where the settings are checked first",
     "clip_fraction.outside": "the distance from the clipped ratio: as the clip itself has it, to the last bit",
     "value.clipped": "held by its ends, a value within the range stays itself to the last bit",
+    "check.settings": "a running sum, and is called one",
+    **dict.fromkeys(
+        (
+            "clip_range.outside", "ent_coef.outside", "gae_lambda.outside", "kl_coef.outside", "policy_kl_coef.outside",
+            "update_step.outside", "value_clip_range.outside", "vf_coef.outside", "whiten_eps.outside",
+        ),
+        "reads a running sum, and calls it one",
+    ),
     "response.words": "at least 1, as in every other workbook: where it says so, an empty batch divides by no 0",
 }
 """Equations of the plain workbooks that are others than they were, and why."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-
-from xlsxwriter.utility import xl_pixel_width
+from functools import cached_property
 
 from blueprint.page.one_page import look
 from blueprint.page.one_page.canvas import Canvas, Placed
@@ -26,9 +25,15 @@ class PanelPlacer(Canvas):
     starts: the first row of each below its head. free: by first column, the next free row.
     """
 
-    ruler = Ruler(xl_pixel_width)
     starts: list[int]
     free: dict[int, int]
+
+    @cached_property
+    def ruler(self) -> Ruler:
+        """Measures texts; loaded late, since who explains a number draws no page."""
+        from xlsxwriter.utility import xl_pixel_width
+
+        return Ruler(xl_pixel_width)
 
     def holds(self, panel: Panel) -> bool:
         """Tells whether a panel has anything to show in this workbook."""

@@ -45,7 +45,7 @@ def test_an_overflow_is_a_sentence_in_python() -> None:
     far = np.array(base["old.logits"])
     far[1, 0] -= 900 * (np.array(base["text.vocabulary"]) == base["text.responses"][1][0])
     with pytest.raises(
-        NoNumber, match=r"kl_old.k3 \(n = 2, t = 1, Rewards!\w+\) has no number: exp\(900.324\) is beyond"
+        NoNumber, match=r"ratio \(n = 2, t = 1, Ratio!\w+\) has no number: exp\(899.9921\) is beyond"
     ):
         Book(blueprint_of(replace(base, parts={**base.parts, "old.logits": far})))
 

@@ -73,8 +73,8 @@ def kind_of(file: File) -> Kind:
 
 
 MEANS = (
-    "kl.used", "reward.penalty", "score.placed", "rewards", "td_errors", "advantages", "returns", "advantages_used", "ratio",
-    "surrogate", "clip_fraction.flag", "value.word_loss",
+    "advantages", "advantages_used", "clip_fraction.flag", "kl.used", "ratio", "returns", "reward.penalty", "rewards",
+    "score.placed", "surrogate", "td_errors", "value.word_loss",
 )  # fmt: skip
 PARTS = ("policy_loss", "adds.value_loss", "adds.entropy", "adds.kl_loss")
 POLICIES = {"old_policy": "old", "new_policy": "policy", "reference": "reference"}

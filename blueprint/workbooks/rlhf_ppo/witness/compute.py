@@ -43,7 +43,7 @@ from blueprint.workbooks.rlhf_ppo.witness.slope import add_beside
 from blueprint.workbooks.rlhf_ppo.witness.start import Start, from_logits, from_weights, texts_of
 
 SCORES = "reward.score"
-MEANS = ("kl.used", "reward.penalty", "rewards", "td_errors", "advantages", "returns", SCORES)
+MEANS = ("advantages", "kl.used", "returns", "reward.penalty", "rewards", "td_errors", SCORES)
 SIGNAL = {
     "kl.k1", "kl.k2", "kl.k3", "kl.used", "reward.penalty", "rewards", "td_errors", "advantages", "returns",
     "advantage.mean", "advantage.centred", "advantage.variance", "advantage.whitened", "advantages_used",
