@@ -82,6 +82,18 @@ def estimates(log_ratio: torch.Tensor) -> Named:
     }
 
 
+def read_only(values: torch.Tensor, where: torch.Tensor) -> torch.Tensor:
+    """Returns values that send nothing back but where they are read: a library does not compute what it does not read.
+
+    Without this, 0 times the infinite slope of e to a large power would be no number.
+    """
+    if not values.requires_grad:
+        return values
+    read = values.clone()
+    read.register_hook(lambda slope: torch.where(where, slope, 0.0))
+    return read
+
+
 def estimate_rows(name: str, log_ratio: torch.Tensor, exact: torch.Tensor, options: Options) -> Named:
     """Returns the estimates from log π − log π_ref of the tokens written, the chosen one and that one clamped.
 
@@ -91,10 +103,12 @@ def estimate_rows(name: str, log_ratio: torch.Tensor, exact: torch.Tensor, optio
     estimator, clamp = ESTIMATED[name]
     held = within(log_ratio, options.number(f"{clamp}_in"))
     alone = options.says(f"{clamp}_of", "k3")
-    found = estimates(torch.where(alone, log_ratio, held)) | {"k3": estimates(held)["k3"]}
+    is_k3, paid = options.says(estimator, "k3"), options.says("reward.kl_in", "loss") | options.says("reward.kl_in", "both")
+    read = is_k3 & paid & (options.number("loss.kl_coef") != 0)
+    found = estimates(torch.where(alone, log_ratio, held)) | {"k3": estimates(read_only(held, read))["k3"]}
     chosen = options.pick(estimator, found | {"full": exact})
     clamped = within(chosen, options.number(f"{clamp}_out"))
-    holds = ~alone | options.says(estimator, "k3")
+    holds = ~alone | is_k3
     used = {"used": torch.where(holds, clamped, chosen), "holds": holds.to(chosen.dtype).flatten()}
     found = {"free": log_ratio, "held": held} | found | {"chosen": chosen, "clamped": clamped} | used
     return {f"{name}.{row}": each for row, each in found.items()}

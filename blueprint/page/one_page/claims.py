@@ -180,7 +180,7 @@ class Claims(PanelPlacer):
         last = self.of(line.decimals)
         agrees = f"ABS(ROUND({shown},{last})-ROUND({result},{last}))<{self.tolerance}"
         near = f"ABS({exact}-{result})<={self.tolerance}*(1+ABS({result}))"
-        return f"IFERROR(IF(COUNT({result})=0,0,(1-({agrees}))*(2-({near}))),2)"
+        return f"IFERROR(IF(COUNT({result})=0,0,(1-IFERROR(({agrees})*1,0))*(2-({near}))),2)"  # a displayed 0 divides nothing
 
     def rounded(self, cell: str, decimals: int) -> str:
         """Spells a number as it is displayed; an empty cell is 0."""
