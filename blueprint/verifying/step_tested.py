@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from blueprint.dumps import MinibatchError, key_of
-from blueprint.verifying.case import Prepared, Verified, match_of
+from blueprint.verifying.case import Case, Prepared, Verified, match_of
 from blueprint.verifying.lines import DIFFERS, StepLine, settled
 from blueprint.verifying.parts import group_of
 from blueprint.verifying.verdict import Match, Verdict
@@ -42,7 +42,7 @@ def _under(step: Verified, first: StepLine, match: Match) -> Match | None:
     """
     case = step.case.under(match.changes)
     try:
-        made = [case.verified(each) for each in case.on_lines(case.prepared())]
+        made = [_as_far_as_known(case, case.verified(each), first.name) for each in case.on_lines(case.prepared())]
     except MinibatchError:
         return None
     by_path = {each.replayed.batch.path: each for each in made}
@@ -58,6 +58,14 @@ def _under(step: Verified, first: StepLine, match: Match) -> Match | None:
     count = len(step.verdicts) - len(against)
     these = f" in {'that file' if count == 1 else f'those {count} files'} alone ({len(against)} agree without it)"
     return replace(match, said=f"{match.said}{these if against else ''}", still=still)
+
+
+def _as_far_as_known(case: Case, made: Verdict, name: str) -> Verdict:
+    """Returns a verdict; where nothing says which rows were whitened together, the one that leaves their mean and spread open."""
+    if not _differs(made, name) or made.replayed.batch.place is not None:
+        return made
+    left = case.verdict(replace(made.replayed.batch, moments={}), None)
+    return left if name in left.left_open else made
 
 
 def _of_others(step: Verified, first: StepLine, at: Prepared, found: Sequence[Match], look: Look) -> Iterator[Match]:

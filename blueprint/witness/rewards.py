@@ -103,7 +103,10 @@ def estimate_rows(name: str, log_ratio: torch.Tensor, exact: torch.Tensor, optio
     estimator, clamp = ESTIMATED[name]
     held = within(log_ratio, options.number(f"{clamp}_in"))
     alone = options.says(f"{clamp}_of", "k3")
-    is_k3, paid = options.says(estimator, "k3"), options.says("reward.kl_in", "loss") | options.says("reward.kl_in", "both")
+    is_k3, paid = (
+        options.says(estimator, "k3"),
+        options.says("reward.kl_in", "loss") | options.says("reward.kl_in", "both"),
+    )
     read = is_k3 & paid & (options.number("loss.kl_coef") != 0)
     found = estimates(torch.where(alone, log_ratio, held)) | {"k3": estimates(read_only(held, read))["k3"]}
     chosen = options.pick(estimator, found | {"full": exact})

@@ -160,7 +160,9 @@ def test_lines_of_a_chart_stand_out_and_differ_by_more_than_colour(name: str) ->
             looks = series.find(f"{c}spPr")
             assert looks is not None
             paper = [x for ground in series.iter(f"{a}bgClr") for x in ground]
-            paper += [x for label in series.iter(f"{c}dLbls") for ground in label.iterfind(f"{c}spPr") for x in ground.iter()]
+            paper += [
+                x for label in series.iter(f"{c}dLbls") for ground in label.iterfind(f"{c}spPr") for x in ground.iter()
+            ]
             colours = [x.attrib["val"] for x in series.iter(f"{a}srgbClr") if x not in paper]
             assert all(contrast(colour, WHITE) >= ENOUGH_FOR_LINES for colour in colours), (part, colours)
             dash, hatching, mark = (

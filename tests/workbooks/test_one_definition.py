@@ -68,8 +68,15 @@ BETTER: dict[str, str] = {
     "check.settings": "a running sum, and is called one",
     **dict.fromkeys(
         (
-            "clip_range.outside", "ent_coef.outside", "gae_lambda.outside", "kl_coef.outside", "policy_kl_coef.outside",
-            "update_step.outside", "value_clip_range.outside", "vf_coef.outside", "whiten_eps.outside",
+            "clip_range.outside",
+            "ent_coef.outside",
+            "gae_lambda.outside",
+            "kl_coef.outside",
+            "policy_kl_coef.outside",
+            "update_step.outside",
+            "value_clip_range.outside",
+            "vf_coef.outside",
+            "whiten_eps.outside",
         ),
         "reads a running sum, and calls it one",
     ),

@@ -39,7 +39,10 @@ KIND = Kind(
     comparison="blueprint.workbooks.rlhf_ppo.comparison:COMPARISON",
     gradient="blueprint.workbooks.rlhf_ppo.backward:with_gradients",
     whole="blueprint.workbooks.common.conventions.data:RESPONSE",
-    former=Former(renamed={"value.residual_mean": "value.residual.mean", **_EXPLAINED}),
+    former=Former(
+        renamed={"value.residual_mean": "value.residual.mean", **_EXPLAINED},
+        new=("clip_fraction.value", "value.held_counts"),
+    ),
     misconceptions="blueprint.workbooks.common.misconceptions:MISCONCEPTIONS",
     derivation=(
         "kl.used",

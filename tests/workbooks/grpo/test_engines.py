@@ -44,9 +44,7 @@ def test_an_overflow_is_a_sentence_in_python() -> None:
     base = load("grpo-batch")
     far = np.array(base["old.logits"])
     far[1, 0] -= 900 * (np.array(base["text.vocabulary"]) == base["text.responses"][1][0])
-    with pytest.raises(
-        NoNumber, match=r"ratio \(n = 2, t = 1, Ratio!\w+\) has no number: exp\(899.9921\) is beyond"
-    ):
+    with pytest.raises(NoNumber, match=r"ratio \(n = 2, t = 1, Ratio!\w+\) has no number: exp\(899.9921\) is beyond"):
         Book(blueprint_of(replace(base, parts={**base.parts, "old.logits": far})))
 
 
