@@ -155,8 +155,7 @@ def _whole(replay: Replay) -> dict[str, Array]:
     for policy, name in rooms.items():
         found[f"check.log_{policy}.tolerance"] = rounding(replay.batch.dtypes.get(name, "float64"))
     for part in ("policy", "value"):
-        length = replay.responses[f"{part}.weight.length"]
-        found |= {f"{part}.words": length.sum(), f"{part}.responses": (length > 0).sum()}
+        found |= dict(zip((f"{part}.words", f"{part}.responses"), replay.counted(part), strict=True))
     return {name: np.asarray(each) for name, each in found.items()}
 
 
