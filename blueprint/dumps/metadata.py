@@ -136,13 +136,15 @@ class Share:
 
     tokens: of a mean over tokens, Σ z / tokens · ranks. responses: of a mean over responses, likewise. Neither needs to be a
     whole number: OpenRLHF divides both by the microbatches of an update. ranks: processes whose gradients are averaged.
-    slots: what seq-mean-token-sum-norm divides a response's sum by.
+    slots: what seq-mean-token-sum-norm divides a response's sum by. inferred_from: the logged loss that told tokens and responses,
+    where no metadata do.
     """
 
     tokens: float | None = None
     responses: float | None = None
     ranks: float = 1.0
     slots: float | None = None
+    inferred_from: str | None = None
 
 
 def share_of(metadata: Mapping[str, Any]) -> Share | None:
