@@ -19,9 +19,11 @@ class ScoredPairs(Dump):
         `chosen.position_scores` ([P, S]), `chosen.text` (bool, [P, S]) and `chosen.tokens` (whole numbers, [P, S]);
         `pair.margin`, `loss.pair` ([P]).
     forward_dtype: in which dtype the model computed, as the file says, else None.
+    end: the token that ends texts: the pad, where some text ends in it, else that of most texts; None where no tokens are known.
     """
 
     forward_dtype: str | None = None
+    end: int | None = None
 
     kind: ClassVar[str] = "reward_model"
 

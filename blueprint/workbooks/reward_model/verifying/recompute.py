@@ -75,10 +75,9 @@ def _positions(batch: ScoredPairs, side: str, shape: tuple[int, ...], read: str)
     columns = np.arange(shape[1])
     text = np.asarray(batch.tensors.get(f"{side}.text", np.ones(shape, np.bool_)))
     last = np.where(text, columns, 0).max(axis=1)
-    if read == "before_end" and f"{side}.tokens" in batch.tensors:
-        tokens = batch.tensors[f"{side}.tokens"]
-        end = tokens[np.arange(shape[0]), last]
-        last = np.where(text & (tokens != end[:, None]), columns, 0).max(axis=1)
+    if read == "before_end":  # where no tokens are known, the last of each text is taken for its end
+        is_end = columns == last[:, None] if batch.end is None else batch.tensors[f"{side}.tokens"] == batch.end
+        last = np.where(text & ~is_end, columns, 0).max(axis=1)
     moved = {"last_column": np.full_like(last, shape[1] - 1), "one_early": last - 1, "one_late": last + 1,
              "first": np.zeros_like(last), "before_end": last}  # fmt: skip
     return np.asarray(np.clip(moved.get(read, last), 0, shape[1] - 1))
