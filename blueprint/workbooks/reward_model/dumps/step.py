@@ -34,10 +34,11 @@ class ScoredPairs(Dump):
 
     @property
     def mask(self) -> Array:
-        """1 on the tokens of the texts, chosen ones first, [2P, S]; one each where nothing is known of them."""
-        if "chosen.text" not in self.tensors:
-            return np.ones((2 * self.pairs, 1), np.bool_)
-        return np.concatenate([self.tensors[f"{side}.text"] for side in SIDES])
+        """1 on the tokens of the texts, chosen ones first, [2P, S]: all where no mask is known; one each where no positions are."""
+        if "chosen.text" in self.tensors:
+            return np.concatenate([self.tensors[f"{side}.text"] for side in SIDES])
+        positions = self.tensors.get("chosen.position_scores", np.ones((1, 1))).shape[1]
+        return np.ones((2 * self.pairs, positions), np.bool_)
 
     @property
     def head(self) -> str:

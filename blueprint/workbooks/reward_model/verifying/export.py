@@ -151,4 +151,10 @@ def _digits(values: Array) -> Array:
 def agreement(arrays: Mapping[str, Array], ours: Again) -> Agreement:
     """Compares rows and losses of a workbook with the pairs computed again."""
     rows = {block: ours.rows[row] for block, row in ROWS.items() if row in ours.rows}
+    shift, scale = (
+        float(ours.settings["score.subtract"]),
+        float(ours.settings["score.divide"]),
+    )  # scores as they are used
+    rows |= {"difference": rows["difference"] / scale}
+    rows |= {"chosen.score": (rows["chosen.score"] - shift) / scale} if "chosen.score" in rows else {}
     return agreement_of(arrays, rows | {name: np.asarray(ours.numbers[name]) for name in NUMBERS}, NEAR)

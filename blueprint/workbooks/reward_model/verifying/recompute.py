@@ -99,7 +99,7 @@ def _watched(found: Again, scores: tuple[Tensor, Tensor], ways: Ways) -> None:
         "accuracy": right,
     }
     for name, row in means.items():
-        _put(found, name, _averaged(row, ways), float(row.abs().mean()), ways)
+        _put(found, name, _averaged(row, ways) * _counted(found), float(row.abs().mean()), ways)
     for name, value in (("least.score", both.min()), ("largest.score", both.max())):
         _put(found, name, value, float(both.abs().mean()), ways)
     found.rows["difference"] = apart.cpu().numpy()
@@ -119,13 +119,18 @@ def _losses(found: Again, scores: tuple[Tensor, Tensor], settings: Settings, way
         "difference": (chosen - rejected) ** 2,
         "mean": ((chosen + rejected) / 2) ** 2,
     }.get(str(ways.get("centre")), (chosen + rejected) ** 2)
-    count = len(pairs) / (len(pairs) + float(settings["loss.mean_eps"]))
+    count = 1.0 if settings["loss.average"] == "rankings" else _counted(found)
     preference = pairs.sum() if ways.get("summed") else _averaged(pairs, ways) * count
-    costs = float(settings["center"]) * _averaged(squares, ways)
-    costs = costs + float(settings["l2"]) * _averaged((chosen**2 + rejected**2) / 2, ways)
+    costs = float(settings["center"]) * _averaged(squares, ways) * count
+    costs = costs + float(settings["l2"]) * _averaged((chosen**2 + rejected**2) / 2, ways) * count
     found.rows["loss.pair"] = pairs.cpu().numpy() * _factor(ways, "loss.pair")
     for name, value in (("preference_loss", preference), ("total_loss", preference + costs)):
         _put(found, name, value, abs(float(value)), ways)
+
+
+def _counted(found: Again) -> float:
+    """Returns by what a mean over pairs is smaller where a number is added to theirs."""
+    return float(found.batch.pairs / (found.batch.pairs + float(found.settings["loss.mean_eps"])))
 
 
 def _margin(batch: ScoredPairs, like: Tensor) -> Tensor:
