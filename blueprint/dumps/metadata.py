@@ -155,7 +155,8 @@ def share_of(metadata: Mapping[str, Any]) -> Share | None:
     nested, plain = _divisors(_info(metadata.get(INFO))), _divisors(metadata)
     for key in plain.keys() & nested.keys():
         require(nested[key] == plain[key], f"metadata, {key}: found {plain[key]:g}, and {nested[key]:g} in {INFO}.")
-    return Share(**{SHARE_KEYS[key]: each for key, each in (nested | plain).items()}) if nested or plain else None
+    said: dict[str, Any] = {SHARE_KEYS[key]: each for key, each in (nested | plain).items()}
+    return Share(**said) if said else None
 
 
 def _info(found: Any) -> Mapping[str, Any]:

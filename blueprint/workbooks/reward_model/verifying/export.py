@@ -77,7 +77,7 @@ def _check(step: ScoredPairs, rows: Array, settings: Settings) -> None:
         longest <= LONGEST,
         f"{step.path} has a text of {longest} tokens there: a workbook shows {LONGEST}; --rows others",
     )
-    _check_rows(step, rows, step.mask.any(axis=1), "without a token there,")
+    _check_rows(step, rows, np.asarray(step.mask.any(axis=1)), "without a token there,")
     if settings["score.read"] == "before_end" and "chosen.position_scores" in step.tensors:
         texts, _, end = _texts(step)
         others = np.array([any(word != end for word in text) for text in texts])
