@@ -103,7 +103,7 @@ def _all_of(dumps: Sequence[Dump], options: VerifyOptions) -> StepVerdict:
 def book_of(paths: Sequence[Path], options: VerifyOptions, view: ViewOptions, name: str) -> tuple[Book, bool]:
     """Verifies a dump, or those of a step, prints what they come to, and makes a workbook; also returns whether everything agreed.
 
-    A part of a larger batch is whitened as that was.
+    A part of a larger batch is whitened as that was, and its losses are divided as there.
     """
     dumps = [read_dump(path) for path in paths]
     verifier, whole = verifier_of(dumps[0]), _all_of(dumps, options)
@@ -112,7 +112,8 @@ def book_of(paths: Sequence[Path], options: VerifyOptions, view: ViewOptions, na
     fitted = "; ".join(f"{name} with {line}" for name, line in part.verdict.left_open.items() if line)
     if fitted:
         console.say(f"The workbook whitens as the larger batch was, by what was fitted: {fitted}.")
-        part = step.alone(_all_of([verifier.whitened_alike(part.verdict)], options))
+    if part.verdict.left_open:
+        part = step.alone(_all_of([verifier.as_part(part.verdict)], options))
     with door.ending_in(door.Refused, MinibatchError):
         shown = verifier.shown(part.verdict, part.chosen, view)
     return _book(shown, name, view.gradients), agrees

@@ -136,13 +136,15 @@ class Share:
 
     tokens: of a mean over tokens, Σ z / tokens · ranks. responses: of a mean over responses, likewise. Neither needs to be a
     whole number: OpenRLHF divides both by the microbatches of an update. ranks: processes whose gradients are averaged.
-    slots: what seq-mean-token-sum-norm divides a response's sum by.
+    slots: what seq-mean-token-sum-norm divides a response's sum by. inferred_from: the logged loss that told tokens and responses,
+    where no metadata do.
     """
 
     tokens: float | None = None
     responses: float | None = None
     ranks: float = 1.0
     slots: float | None = None
+    inferred_from: str | None = None
 
 
 def share_of(metadata: Mapping[str, Any]) -> Share | None:
@@ -153,7 +155,8 @@ def share_of(metadata: Mapping[str, Any]) -> Share | None:
     nested, plain = _divisors(_info(metadata.get(INFO))), _divisors(metadata)
     for key in plain.keys() & nested.keys():
         require(nested[key] == plain[key], f"metadata, {key}: found {plain[key]:g}, and {nested[key]:g} in {INFO}.")
-    return Share(**{SHARE_KEYS[key]: each for key, each in (nested | plain).items()}) if nested or plain else None
+    said: dict[str, Any] = {SHARE_KEYS[key]: each for key, each in (nested | plain).items()}
+    return Share(**said) if said else None
 
 
 def _info(found: Any) -> Mapping[str, Any]:

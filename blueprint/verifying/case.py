@@ -73,7 +73,9 @@ class Case:
             key = group_of(batch, scope)
             if key not in groups:
                 groups[key] = self._group([each for each in self.placed if group_of(each, scope) == key], scope)
-            shared = replace(batch, moments=groups[key].moments, share=batch.share or self._share(batch))
+            shared = replace(
+                batch, moments=batch.moments or groups[key].moments, share=batch.share or self._share(batch)
+            )
             found.append(Prepared(shared, groups[key], self.scope.shares and shared.share is None))
         return found
 

@@ -45,6 +45,12 @@ class Replay:
         """The numbers that libraries log, as far as the file has what they are made of."""
         return {each.name: self.whole[each.name] for each in NUMBERS if each.needs not in self.missing}
 
+    def counted(self, part: str) -> tuple[float, float]:
+        """Returns the tokens and the responses that means of a part of the loss are divided by: of the whole batch, or of the
+        larger one that a file is a share of, as its library counts them. part: "policy", "value" or "entropy"."""
+        known = self.work.sums.known
+        return float(known[f"{part}.words"]), float(known[f"{part}.wrote"])
+
     def rows(self, episodes: Sequence[int]) -> dict[str, Array]:
         """Returns every row of chosen responses, [N, T] or with an edge, and their numbers [N], as in the whole batch.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 
 import torch
 
@@ -184,6 +185,10 @@ def _value(key: str, setting: Known, text: str) -> Setting:
         raise MinibatchError(f"--set {key}: found {unquoted(text)}, expected a number{or_off}") from None
     allowed = f"{shown(setting.low)} to {'off' if setting.limit else shown(setting.high)}"
     require(setting.holds(number), f"--set {key}: found {unquoted(text)}, expected {allowed}")
+    require(
+        not setting.whole or not isfinite(number) or number == round(number),
+        f"--set {key}: found {unquoted(text)}, expected a whole number, {allowed}",
+    )
     return number
 
 

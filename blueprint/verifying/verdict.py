@@ -193,7 +193,8 @@ class Verifier:
     """How dumps of a kind are verified and shown.
 
     check_device: raises MinibatchError where they cannot be computed. verify: what the dumps of one step come to; `unread` are
-    files of it that could not be read. whitened_alike: a dump that is a part of a larger batch, as that was whitened.
+    files of it that could not be read. as_part: a dump that is a part of a larger batch, with what was
+        fitted to what its verdict leaves open.
     together: the files of a step as one dump, of which a part may be shown; raises MinibatchError where that cannot be.
     shown: what of a dump is shown; raises MinibatchError for a row that is not there, and other such wishes.
     """
@@ -201,7 +202,7 @@ class Verifier:
     check_device: Callable[[str], None]
     verify: Callable[[Sequence[Any], VerifyOptions, Watch, Mapping[Path, str]], StepVerdict]
     shown: Callable[[Verdict, Chosen, ViewOptions], Shown]
-    whitened_alike: Callable[[Verdict], Dump]
+    as_part: Callable[[Verdict], Dump]
     together: Callable[[Sequence[Any]], Dump] | None = None
 
 

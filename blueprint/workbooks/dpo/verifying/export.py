@@ -1,6 +1,6 @@
 """From a step of DPO that was computed again to the numbers of a workbook: some of its pairs, as they are."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +17,12 @@ NEAR = 1e-10
 """How far |a − b| may be, over 1 + the largest of a row: both are float64, a cell has 15 digits, and losses are steep."""
 ROWS = {"chosen.logged": "chosen.reward", "rejected.logged": "rejected.reward", "loss.pair": "loss.pair"}
 NUMBERS = ("rewards.margins", "rewards.accuracies", "preference_loss", "total_loss")
+WATCHED = ("chosen.logged", "rejected.logged", "rewards.margins", "rewards.accuracies")
+"""What is made of rewards as they are watched."""
+SUMS = (
+    "The rewards shown are of log-probs per token, which the loss takes; those that the library logs are of sums, and only verify "
+    "has them: with the log-probs of all tokens, of the reference too, a workbook would."
+)
 IDS_SHOWN = 30
 
 
@@ -42,10 +48,19 @@ def shown(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> Shown:
     """Shows pairs of a step. Raises MinibatchError for rows that are not there, more than fit, or conventions that read more."""
     view = _view(verdict, chosen, options)
     again = recompute(view.step, view.settings)
-    remarks = (
-        () if view.all else ("The losses are those of the pairs shown; of the whole step they are what verify says.",)
+    remarks, other = list[str](), WATCHED if _watches_sums(view) else ()
+    if not view.all:
+        remarks.append("The losses are those of the pairs shown; of the whole step they are what verify says.")
+    if other:
+        remarks.append(SUMS)
+    return Shown(
+        view.label, tuple(remarks), lambda name: numbers_of(view, name), lambda arrays: agreement(arrays, again, other)
     )
-    return Shown(view.label, remarks, lambda name: numbers_of(view, name), lambda arrays: agreement(arrays, again))
+
+
+def _watches_sums(view: View) -> bool:
+    """Whether the library watches rewards of sums, and only the means that its loss takes can be given."""
+    return view.per == PER[1] and view.settings["logp.of"] != "sum" and view.settings["watch.rewards"] == "sum"
 
 
 def _view(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> View:
@@ -55,7 +70,8 @@ def _view(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> View:
         raise MinibatchError(f"{batch.path} cannot be made into a workbook: {lacks} missing")
     require(
         not batch.terms,
-        f"{batch.path} cannot be made into a workbook: its loss is {batch.mixture}, and a workbook has one loss",
+        f"{batch.path} cannot be made into a workbook: its loss is {batch.mixture}, and a workbook has one loss: "
+        "verify computes the sum",
     )
     rows = picked(batch.path, -found.rows["margin"], LARGEST[1], options, "pairs")
     names = {name: array[rows] for name, array in batch.tensors.items()}
@@ -82,7 +98,12 @@ def _asked(view: View) -> dict[str, float | str]:
     usual, offered = presets_of(view.per).presets.get(view.preset), presets_of(view.per).settings
     alone = {key: words[0] for key, words in WITHOUT[view.per].items() if len(words) == 1 and key != "logp.of"}
     odd = [key for key, word in alone.items() if view.settings[key] != word and _read(view, key)]
-    require(not odd, f"{view.step.path} cannot be made into a workbook: {''.join(odd[:1])} reads more than log-probs")
+    instead = "".join(f"{key}={alone[key]}" for key in odd[:1])
+    require(
+        not odd,
+        f"{view.step.path} cannot be made into a workbook: {''.join(odd[:1])} reads more than log-probs; "
+        f"--set {instead} shows the step without it",
+    )
     return {
         key: view.settings[key]
         for key in offered
@@ -158,7 +179,9 @@ def _digits(values: Array) -> Array:
     return np.array([float(f"{value:.15g}") for value in np.asarray(values, np.float64)])
 
 
-def agreement(arrays: Mapping[str, Array], ours: Again) -> Agreement:
-    """Compares rows and losses of a workbook with the pairs computed again."""
-    rows = {block: ours.rows[row] for block, row in ROWS.items()}
-    return agreement_of(arrays, rows | {name: np.asarray(ours.numbers[name]) for name in NUMBERS}, NEAR)
+def agreement(arrays: Mapping[str, Array], ours: Again, other: Collection[str] = ()) -> Agreement:
+    """Compares rows and losses of a workbook with the pairs computed again. other: rows that are something else there."""
+    found = {block: ours.rows[row] for block, row in ROWS.items()} | {
+        name: np.asarray(ours.numbers[name]) for name in NUMBERS
+    }
+    return agreement_of(arrays, {name: row for name, row in found.items() if name not in other}, NEAR)

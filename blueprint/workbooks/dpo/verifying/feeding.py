@@ -26,6 +26,7 @@ def fed(batch: PairStep, ways: Ways, device: str = "cpu") -> Fed:
     found["pair.number"] = np.tile(np.arange(count) + 1.0, 2)
     found["response.chosen"] = np.repeat([1.0, 0.0], count)
     found["true.reward"] = np.zeros(2 * count)
+    found["mismatched.ratio"] = np.zeros(2 * count)  # APO without pairs reads no other responses; KTO is lacking them
     if "chosen.log_squares" in batch.tensors:
         found["policy.square"] = np.exp(np.where(mask > 0, _both(batch, "log_squares"), 0.0))
     return {name: torch.from_numpy(np.ascontiguousarray(each, np.float64)).to(device) for name, each in found.items()}

@@ -118,10 +118,10 @@ def _watched(found: Again, rows: Rows, ways: Ways, given: Given) -> None:
         means |= {} if row is None else {f"logps.{side}": np.asarray(row)}
         if f"{side}.logp.mean" in found.rows:
             means[f"logps.{side}.mean"] = found.rows[f"{side}.logp.mean"]
+    over = found.batch.pairs / (found.batch.pairs + float(found.settings["loss.mean_eps"]))
     for name, row in means.items():
-        found.numbers[name] = float(_averaged(torch.from_numpy(np.asarray(row, np.float64)), ways)) * _factor(
-            ways, name
-        )
+        mean = float(_averaged(torch.from_numpy(np.asarray(row, np.float64)), ways)) * _factor(ways, name)
+        found.numbers[name] = mean * over if name.startswith("rewards.") else mean
         found.sizes[name] = float(np.abs(row[np.isfinite(row)]).mean()) if np.isfinite(row).any() else 1.0
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from blueprint.dumps import Array, Minibatch, require, rounding
+from blueprint.dumps import Array, Minibatch, Share, require, rounding
 from blueprint.inputs.setting import dotted
 from blueprint.verifying import Chosen, Replay, Shown, Verdict, ViewOptions
 from blueprint.verifying.file_inputs import TENSORS, per_word, texts_of
@@ -49,7 +49,7 @@ def shown(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> Shown:
     found, window = verdict.replayed, window_of(verdict, options)
     return Shown(
         window.label,
-        stand_ins(found.batch),
+        said_of(found),
         lambda name: numbers_of(found, window, name, verdict.preset, verdict),
         lambda arrays: agreement(arrays, found, window),
     )
@@ -69,7 +69,7 @@ def numbers_of(
     typed = _given(replay, window, rows) | _responses(replay, window, rows) | _whole(replay)
     typed |= _rest(replay, window, rows, typed)
     typed |= logged_rows(replay, lines, window, typed) | logged_numbers(replay, lines, typed)
-    notes = (*(compared_with(verdict) if verdict else ()), f"Shown: {window.label}.", *stand_ins(batch), *batch.notes)
+    notes = (*(compared_with(verdict) if verdict else ()), f"Shown: {window.label}.", *said_of(replay), *batch.notes)
     return MinibatchNumbers(
         name=name,
         title=name if batch.step is None else f"{name}, step {batch.step}",
@@ -80,6 +80,25 @@ def numbers_of(
         conventions=Conventions(True, preset),
         focus=window.focus + 1,
         notes=notes,
+    )
+
+
+def said_of(replay: Replay) -> tuple[str, ...]:
+    """Returns sentences on what of the workbook is not as a whole minibatch with every tensor would have it."""
+    return (*stand_ins(replay.batch), *_shares(replay))
+
+
+def _shares(replay: Replay) -> tuple[str, ...]:
+    """Says of a part of a larger minibatch which numbers on Batch are of that, and where they come from."""
+    length, share = replay.responses["policy.weight.length"], replay.batch.share or Share()
+    if share.slots is None and replay.counted("policy") == (length.sum(), (length > 0).sum()):
+        return ()
+    known = {"N_π": share.tokens, "N_V": share.tokens, "B_π_all": share.responses, "B_V_all": share.responses}
+    symbols = [symbol for symbol, number in (known | {"T_most": share.slots}).items() if number is not None]
+    whence = f", inferred from the {share.inferred_from} that the file logged" if share.inferred_from else ""
+    return (
+        "The file is a part of a larger minibatch, and its losses are its share of means over that: on Batch, "
+        f"{', '.join(symbols)} are what the library divides by{whence}, and not counted here.",
     )
 
 
@@ -155,8 +174,7 @@ def _whole(replay: Replay) -> dict[str, Array]:
     for policy, name in rooms.items():
         found[f"check.log_{policy}.tolerance"] = rounding(replay.batch.dtypes.get(name, "float64"))
     for part in ("policy", "value"):
-        length = replay.responses[f"{part}.weight.length"]
-        found |= {f"{part}.words": length.sum(), f"{part}.responses": (length > 0).sum()}
+        found |= dict(zip((f"{part}.words", f"{part}.responses"), replay.counted(part), strict=True))
     return {name: np.asarray(each) for name, each in found.items()}
 
 

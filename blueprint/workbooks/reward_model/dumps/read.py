@@ -44,6 +44,7 @@ STACKED = ("tokens", "text", "position_scores")
 BEFORE_END = (
     "the pad is the token that ends the texts: transformers takes the end for a pad, and reads the score in front of it"
 )
+PADS_COUNT = "the mask is 1 on pads: transformers reads the score at the last token that is none, and so does this"
 
 
 NEEDS: Needs = {
@@ -93,6 +94,7 @@ def step_of(raw: Raw, path: Path) -> ScoredPairs:
             hyperparameters={**follows, **named.settings},
             logged=named.logged,
             forward_dtype=forward_option(raw.metadata, "forward_dtype"),
+            end=_end(tensors, _pad(said if isinstance(said, dict) else {})),
             **run_fields(raw.metadata),
         )
 
@@ -133,15 +135,37 @@ def _follows(
     found: dict[str, float | str] = {"loss.margin": "typed" if "pair.margin" in tensors else "off"}
     if CENTERED in said:
         found["center"] = number_said(said[CENTERED] or 0, CENTERED)
-    if said.get(PAD) is None or "chosen.tokens" not in tensors or "chosen.text" not in tensors:
+    pad = _pad(said)
+    if pad is None or (end := _end(tensors, pad)) is None:
         return found, ()
-    last = [_last_tokens(tensors[f"{side}.tokens"], tensors[f"{side}.text"]) for side in SIDES]
-    ends = bool((np.concatenate(last) == whole_number(said[PAD], PAD)).any())
-    return found | {"score.read": "before_end" if ends else "last_token"}, (BEFORE_END,) if ends else ()
+    if end != pad:
+        return found | {"score.read": "last_token"}, ()
+    again = any(_pads_at_the_end(tensors[f"{side}.tokens"], tensors[f"{side}.text"], pad).max() > 1 for side in SIDES)
+    return found | {"score.read": "before_end"}, (PADS_COUNT if again else BEFORE_END,)
+
+
+def _pad(said: Mapping[str, Any]) -> int | None:
+    return None if said.get(PAD) is None else whole_number(said[PAD], PAD)
+
+
+def _end(tensors: Mapping[str, Array], pad: int | None) -> int | None:
+    """Returns the token that ends texts: the pad, where some text ends in it, else that of most; None where none are known."""
+    if "chosen.tokens" not in tensors or "chosen.text" not in tensors:
+        return None
+    last = np.concatenate([_last_tokens(tensors[f"{side}.tokens"], tensors[f"{side}.text"]) for side in SIDES])
+    tokens, counts = np.unique(last, return_counts=True)
+    return pad if pad is not None and pad in tokens else int(tokens[counts.argmax()]) if len(tokens) else None
 
 
 def _last_tokens(tokens: Array, text: Array) -> Array:
     return np.asarray(tokens[np.arange(len(tokens)), text.shape[1] - 1 - text[:, ::-1].argmax(axis=1)])
+
+
+def _pads_at_the_end(tokens: Array, text: Array, pad: int) -> Array:
+    """Returns how many pads each text has behind its last other token, [P]."""
+    columns = np.arange(text.shape[1])
+    last = np.where(text & (tokens != pad), columns, -1).max(axis=1)
+    return np.asarray((text & (columns > last[:, None])).sum(axis=1))
 
 
 def _preset(metadata: Mapping[str, Any], library: str | None) -> str | None:

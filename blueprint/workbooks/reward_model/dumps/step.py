@@ -19,9 +19,11 @@ class ScoredPairs(Dump):
         `chosen.position_scores` ([P, S]), `chosen.text` (bool, [P, S]) and `chosen.tokens` (whole numbers, [P, S]);
         `pair.margin`, `loss.pair` ([P]).
     forward_dtype: in which dtype the model computed, as the file says, else None.
+    end: the token that ends texts: the pad, where some text ends in it, else that of most texts; None where no tokens are known.
     """
 
     forward_dtype: str | None = None
+    end: int | None = None
 
     kind: ClassVar[str] = "reward_model"
 
@@ -32,10 +34,11 @@ class ScoredPairs(Dump):
 
     @property
     def mask(self) -> Array:
-        """1 on the tokens of the texts, chosen ones first, [2P, S]; one each where nothing is known of them."""
-        if "chosen.text" not in self.tensors:
-            return np.ones((2 * self.pairs, 1), np.bool_)
-        return np.concatenate([self.tensors[f"{side}.text"] for side in SIDES])
+        """1 on the tokens of the texts, chosen ones first, [2P, S]: all where no mask is known; one each where no positions are."""
+        if "chosen.text" in self.tensors:
+            return np.concatenate([self.tensors[f"{side}.text"] for side in SIDES])
+        positions = self.tensors.get("chosen.position_scores", np.ones((1, 1))).shape[1]
+        return np.ones((2 * self.pairs, positions), np.bool_)
 
     @property
     def head(self) -> str:

@@ -75,10 +75,9 @@ def _positions(batch: ScoredPairs, side: str, shape: tuple[int, ...], read: str)
     columns = np.arange(shape[1])
     text = np.asarray(batch.tensors.get(f"{side}.text", np.ones(shape, np.bool_)))
     last = np.where(text, columns, 0).max(axis=1)
-    if read == "before_end" and f"{side}.tokens" in batch.tensors:
-        tokens = batch.tensors[f"{side}.tokens"]
-        end = tokens[np.arange(shape[0]), last]
-        last = np.where(text & (tokens != end[:, None]), columns, 0).max(axis=1)
+    if read == "before_end":  # where no tokens are known, the last of each text is taken for its end
+        is_end = columns == last[:, None] if batch.end is None else batch.tensors[f"{side}.tokens"] == batch.end
+        last = np.where(text & ~is_end, columns, 0).max(axis=1)
     moved = {"last_column": np.full_like(last, shape[1] - 1), "one_early": last - 1, "one_late": last + 1,
              "first": np.zeros_like(last), "before_end": last}  # fmt: skip
     return np.asarray(np.clip(moved.get(read, last), 0, shape[1] - 1))
@@ -100,7 +99,7 @@ def _watched(found: Again, scores: tuple[Tensor, Tensor], ways: Ways) -> None:
         "accuracy": right,
     }
     for name, row in means.items():
-        _put(found, name, _averaged(row, ways), float(row.abs().mean()), ways)
+        _put(found, name, _averaged(row, ways) * _counted(found), float(row.abs().mean()), ways)
     for name, value in (("least.score", both.min()), ("largest.score", both.max())):
         _put(found, name, value, float(both.abs().mean()), ways)
     found.rows["difference"] = apart.cpu().numpy()
@@ -120,13 +119,18 @@ def _losses(found: Again, scores: tuple[Tensor, Tensor], settings: Settings, way
         "difference": (chosen - rejected) ** 2,
         "mean": ((chosen + rejected) / 2) ** 2,
     }.get(str(ways.get("centre")), (chosen + rejected) ** 2)
-    count = len(pairs) / (len(pairs) + float(settings["loss.mean_eps"]))
+    count = 1.0 if settings["loss.average"] == "rankings" else _counted(found)
     preference = pairs.sum() if ways.get("summed") else _averaged(pairs, ways) * count
-    costs = float(settings["center"]) * _averaged(squares, ways)
-    costs = costs + float(settings["l2"]) * _averaged((chosen**2 + rejected**2) / 2, ways)
+    costs = float(settings["center"]) * _averaged(squares, ways) * count
+    costs = costs + float(settings["l2"]) * _averaged((chosen**2 + rejected**2) / 2, ways) * count
     found.rows["loss.pair"] = pairs.cpu().numpy() * _factor(ways, "loss.pair")
     for name, value in (("preference_loss", preference), ("total_loss", preference + costs)):
         _put(found, name, value, abs(float(value)), ways)
+
+
+def _counted(found: Again) -> float:
+    """Returns by what a mean over pairs is smaller where a number is added to theirs."""
+    return float(found.batch.pairs / (found.batch.pairs + float(found.settings["loss.mean_eps"])))
 
 
 def _margin(batch: ScoredPairs, like: Tensor) -> Tensor:
