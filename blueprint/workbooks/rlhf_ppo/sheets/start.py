@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from blueprint.language import Block
 from blueprint.page.outline import Blueprint, Box, Entry, Flow, Piece, Section
-from blueprint.workbooks.common import DASH, DOWN, LINE, ON, TOTAL, UP, Rows, Total, way_back, with_
+from blueprint.workbooks.common import ABOUT, DASH, DOWN, LINE, ON, TOTAL, UP, Rows, Total, way_back, with_
 
 ADDS = ("value loss, weighted", "entropy bonus, weighted", "policy KL, weighted", "KL to the reference, weighted")
 """What is added to the policy loss; the last one only where conventions are live."""
@@ -145,5 +145,6 @@ def with_order(made: Blueprint) -> Blueprint:
         for number, (title, row, seen) in enumerate(found, 1)
     )
     start, *others = made.sheets
-    first, *sections = start.sections
-    return replace(made, sheets=(replace(start, sections=(first, Section(ORDER, tuple(entries)), *sections)), *others))
+    at = 1 + [section.title for section in start.sections].index(ABOUT)
+    sections = (*start.sections[:at], Section(ORDER, tuple(entries)), *start.sections[at:])
+    return replace(made, sheets=(replace(start, sections=sections), *others))
