@@ -90,13 +90,14 @@ def flow_of_loss(x: Rows) -> Flow:
     log_old, V_old, score = x["old.logprobs"], x["old_critic.values"], x["score"]
     scored = x["reward.score"] if "reward.score" in x else x["reward_model.score"]
     r, delta, A = Box("reward r", x["rewards"]), Box("TD error δ", x["td_errors"]), Box("advantage A", x["advantages"])
-    R = x["returns"]
+    R, writes = x["returns"], x["word_written"] if "rollout.drawn" in x else x["old.p"]
     return Flow((
-        (Box("Old policy π_old writes the tokens", x["word_written"]), ON, Box("log π_old", log_old), ON,
+        (Box("Old policy π_old writes the tokens", writes), ON, Box("log π_old", log_old), ON,
          Box("reference KL", x["kl.used"]), ON, r, ON, delta, ON, A),
         (Box("Reference π_ref reads them", x["reference.p"]), ON, Box("log π_ref", x["reference.logprobs"]), UP, "", "",
          with_("score", score), "", with_("V_old", V_old), "", "↓"),
-        (Box("Reward model reads them", scored), ON, Box("score", score), "", "", "", "", "", "", "", Box("return R", R)),
+        (Box("Reward model reads them", x.get("reward_model.out", scored)), ON, Box("score", scored), "", "", "", "", "", "", "",
+         Box("return R", R)),
         (Box("Old critic reads them", V_old), ON, Box("value V_old", V_old), "", "", "", "", "", "", "", with_("V_old", V_old)),
         ("", "", "", "", "", "", "", "", "", "", Box("whitened Â", x["advantages_used"])),
         ("", "", "", "", "", "", "", "", "", "", with_("A", x["advantages"])),
