@@ -45,7 +45,7 @@ PICTURES = (
             ("one-page-very-very-sleepy", 3.6, "very-very-sleepy.xlsx"),
         )
     ),
-    Picture("start", "Start", "A1:N59", 7.4),
+    Picture("start", "Start", "A1:N32", 4.8),
     Picture("old-policy", "Old policy", "A1:Z75", 7.6),
     Picture("reward-and-advantage", "Reward & advantage", "A1:Z34", 4.6),
     Picture("walk", "Walk", "A1:G49", 5.6),

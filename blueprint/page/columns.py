@@ -46,7 +46,12 @@ class Columns:
 
     def names(self, column: int, least: int) -> int:
         """Returns the width of symbols, or of names."""
-        return max([least, *(self.measured(x) for x in self.texts if x.column == column and x.style in NAMES)])
+        return max(
+            [
+                least,
+                *(self.measured(x) for x in self.texts if x.column == column and styles.uncoloured(x.style) in NAMES),
+            ]
+        )
 
     def titles(self, symbol: int) -> int:
         """Returns the width of names that titles need beside which something stands; symbol: the width of symbols."""

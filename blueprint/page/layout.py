@@ -102,7 +102,7 @@ class Layout:
     runs, watch: the cells of every block, and the formulas that watch the others, once they are spelled.
     hangs: the formulas that hang on blanks, each with their numbers, once the watch is spelled. known: corners once asked for.
     judged: where it is said whether all checks and all formulas are well: sheet, row, the verdict on the former.
-    one_page: how the sheet that shows all at a glance is set up.
+    one_page: how the sheet that shows all at a glance is set up. colours: by block, the colour of its sheet.
     """
 
     blueprint: outline.Blueprint
@@ -133,6 +133,7 @@ class Layout:
     watch: Watch | None = None
     hangs: dict[tuple[str, int, int], frozenset[int]] = field(default_factory=dict)
     one_page: Sheet | None = None
+    colours: dict[Block, str] = field(default_factory=dict)
 
     def address(self, block: Block, places: tuple[int, ...], seen_from: str = "", fixed: bool = False) -> str:
         """Returns the address of a block's cell, with its sheet unless it is seen from there; fixed: with the signs $."""

@@ -9,8 +9,9 @@ from blueprint.page import blanks, charts, grid, outline, printing, ruler, style
 from blueprint.page.columns import Columns
 from blueprint.page.layout import Layout, PlacedChart
 
-STANDARD, TITLE, LOW, TIGHT, NARROW, PARAGRAPH = 15, 24, 13.5, ruler.LINE / ruler.PIXELS_PER_POINT, 5.25, 13
-"""Points: a row, the row of the title, a row of a sheet with axes, a row and a gap of a tight sheet, a line of a paragraph."""
+STANDARD, TITLE, LOW, TIGHT, NARROW, BARE, PARAGRAPH = 15, 24, 13.5, ruler.LINE / ruler.PIXELS_PER_POINT, 5.25, 3, 13
+"""Points: a row, the row of the title, a row of a sheet with axes, a row and a gap of a tight sheet and a row of its head in
+which nothing stands, a line of a paragraph."""
 
 
 @dataclass
@@ -43,6 +44,8 @@ def rows_of(sheet: outline.Sheet, layout: Layout, columns: Columns) -> Rows:
     low = range(grid.TITLE_ROW + 1, layout.end[sheet.title])
     if sheet.tight:
         rows.heights |= dict.fromkeys(low, TIGHT) | {row - 1: NARROW for row in sections(sheet.title, layout)}
+        head = range(grid.BANNER_ROW, sections(sheet.title, layout)[0])
+        rows.heights |= dict.fromkeys(set(head) - said_in(sheet.title, layout), BARE)
     elif sheet.across and not any(placed.sheet == sheet.title for placed in layout.charts):
         rows.heights |= dict.fromkeys(low, LOW)
     style = styles.label_style("walk numbers")
@@ -105,6 +108,11 @@ def _pictures(placed: list[PlacedChart], widths: list[int], heights: list[int], 
     shown = [width for width, edge in zip(across, accumulate(across), strict=True) if edge - width < right]
     rows = sorted({each.row for each in placed})
     return printing.Area(shown, heights[: rows[-1] + charts.ROWS], 0, body, (), tuple(rows))
+
+
+def said_in(title: str, layout: Layout) -> set[int]:
+    """Returns the rows of a sheet in which a text, a formula or a link stands that belongs to no block."""
+    return {each.row for each in (*layout.labels, *layout.lives, *layout.links) if each.sheet == title}
 
 
 def sections(title: str, layout: Layout) -> tuple[int, ...]:

@@ -20,6 +20,7 @@ from blueprint.page.layout import Layout, Live
 from blueprint.page.one_page.paint import lay_one_page
 from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Table
 from blueprint.page.place import Nest, Place
+from blueprint.page.styles import coloured
 
 WIDE = 15
 """From this width on a column holds text, and its heading begins where the text does."""
@@ -63,7 +64,7 @@ def place_blocks(blueprint: Blueprint, values: Values) -> Layout:
     blueprint = fitting.with_wide_weights(blueprint, values)
     fitting.refuse_unfit(blueprint, values)
     blueprint = to_fill.with_legend(blueprint)
-    layout = Layout(blueprint, values)
+    layout = Layout(blueprint, values, colours=blueprint.colours)
     for sheet in blueprint.sheets:
         SheetPlacer(sheet, layout).place()
     fitting.refuse_overlaps(layout)
@@ -75,7 +76,7 @@ class SheetPlacer(cell_writer.SheetPen):
 
     def place(self) -> None:
         """Gives every item of the sheet its place."""
-        self.label(grid.TITLE_ROW, grid.SYMBOL, self.sheet.heading or self.title, "title")
+        self.label(grid.TITLE_ROW, grid.SYMBOL, self.sheet.heading or self.title, coloured("title", self.sheet.colour))
         self.label(grid.LEAD_ROW, grid.SYMBOL, self.sheet.lead, "lead")
         self.label(grid.BANNER_ROW, grid.LEFT, "" if self.sheet.printed else names.UNPRINTED, "note")
         for block in self.sheet.head:

@@ -40,6 +40,12 @@ class SheetSetup:
         area = paper.area_of(self.sheet, self.layout, self.columns, rows)
         frozen = self.layout.body[self.sheet.title], grid.LEFT if self.sheet.across else 0
         set_up_page(self.page, self.columns.widths, rows, frozen, area)
+        if (
+            colour := styles.LOOKED_UP_TAB
+            if self.sheet.tab == outline.LOOKED_UP
+            else styles.TABS.get(self.sheet.colour)
+        ):
+            self.page.set_tab_color(colour)
         waiting.show(self.sheet.title, self.page, self.look, self.layout)  # first of all, since the first rule wins
         if self.sheet.across:
             self.head_names()
@@ -105,14 +111,14 @@ class SheetSetup:
     def banner(self, group: int) -> None:
         """Writes the head of one group: what it is, then start, 1 … T, end, Σ."""
         members, outer, time = self.sizes[-1], self.sheet.across[0], self.sheet.across[-1]
-        start = grid.start_column(group, members)
+        start, banner = grid.start_column(group, members), styles.coloured("banner", self.sheet.colour)
         for column in range(start, start + members + 3):
-            self.page.write_blank(grid.BANNER_ROW, column, None, self.look("banner", styles.label_style("banner")))
+            self.page.write_blank(grid.BANNER_ROW, column, None, self.look(banner, styles.label_style(banner)))
         heads = self.layout.blueprint.heads.get(outer)
         title = (
             heads[group] if heads else f"{outer.meaning} {group + outer.start}" if len(self.sizes) > 1 else time.meaning
         )
-        self.label(grid.BANNER_ROW, start, title[:1].upper() + title[1:], "banner")
+        self.label(grid.BANNER_ROW, start, title[:1].upper() + title[1:], banner)
         for column, head in enumerate(
             (columns.SIDES[-1], *range(time.start, time.start + members), columns.SIDES[1], "Σ"), start
         ):
@@ -187,6 +193,8 @@ def set_up_own(title: str, page: Any, layout: Layout, look: Look) -> None:
     whole = printing.Area(widths, heights, 0, body)
     head = whole if title == names.BLANKS else paper.head_of(widths, heights, body)
     set_up_page(page, dict(enumerate(widths)), rows, (body, 1 if listed else grid.NAME), head)
+    if title in names.SHEETS:
+        page.set_tab_color(styles.LOOKED_UP_TAB)
 
 
 def set_up_page(

@@ -67,13 +67,7 @@ LABELS: dict[str, Properties] = {
     "column link": {"font_color": LINK, "underline": 1, "align": "center"},
     "cell": {"valign": "top"},
     "wrapped": {"valign": "top", "text_wrap": True},
-    "box": {
-        "font_color": LINK,
-        "align": "center",
-        "bg_color": PALE_BLUE,
-        "border": 1,
-        "border_color": NAVY,
-    },
+    "box": {"font_color": LINK, "align": "center", "border": 1, "border_color": NAVY},
     "plain box": {"align": "center", "border": 1, "border_color": NAVY},
     "small box": {"font_color": LINK, "align": "center", "italic": True, "font_size": 9},
     "arrow": {"font_color": NAVY, "align": "center", "bold": True},
@@ -94,6 +88,16 @@ LABELS: dict[str, Properties] = {
     "piece": {"bold": True, "num_format": "0.0000", "align": "right"},
     "piece 5": {"bold": True, "num_format": "0.00000", "align": "right"},
     "piece 6": {"bold": True, "num_format": "0.000000", "align": "right"},
+}
+
+TABS = {role: colour for role, colour in look.STRONG.items() if role != "none"}
+LOOKED_UP_TAB = "#D0D3D8"
+"""The colours of tabs, those of the sheet that shows all at a glance; and a pale grey for what is looked up."""
+LABELS |= {f"title {role}": LABELS["title"] | {"font_color": look.TEXT[role]} for role in TABS}
+LABELS |= {f"banner {role}": LABELS["banner"] | {"bg_color": colour} for role, colour in TABS.items()}
+LABELS |= {
+    f"box {role}": LABELS["box"] | {"font_color": look.TEXT[role], "bg_color": look.PALE[role], "border_color": colour}
+    for role, colour in TABS.items()
 }
 
 KINDS: dict[str, Properties] = {
@@ -152,6 +156,17 @@ def cell_style(
 def read_as(reads: str) -> str:
     """Returns the end of the style of a cell of the page's own that has a number format of its own; "" if it has none."""
     return f"{READS}{reads}" if reads else ""
+
+
+def coloured(style: str, role: str) -> str:
+    """Returns the style of a title, a banner or a box in the colour of its sheet, if this has one."""
+    return f"{style} {role}" if role in TABS else style
+
+
+def uncoloured(style: str) -> str:
+    """Returns the style that a sheet without a colour has in its place."""
+    plain, _, role = style.rpartition(" ")
+    return plain if role in TABS else style
 
 
 @cache

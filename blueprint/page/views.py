@@ -82,7 +82,8 @@ def _box(box: Box, pen: SheetPen, column: int, style: str) -> None:
     if box.block is None:
         pen.label(pen.row, column, box.title, f"plain {style}")
     else:
-        pen.link(pen.row, column, box.block, box.title or "{sheet}, row {row}", style)
+        look = styles.coloured(style, pen.layout.colours[box.block]) if style == "box" else style
+        pen.link(pen.row, column, box.block, box.title or "{sheet}, row {row}", look)
 
 
 def _entry(entry: Entry, pen: SheetPen) -> None:
@@ -114,7 +115,7 @@ def _finder(_: Finder, pen: SheetPen) -> None:
 
 def _tour(_: Tour, pen: SheetPen) -> None:
     """Lists the other sheets with what their first line says."""
-    sheets = {sheet.title: sheet.lead for sheet in pen.layout.blueprint.sheets if sheet is not pen.sheet}
+    sheets = {sheet.title: sheet.lead for sheet in pen.layout.blueprint.tabs if sheet is not pen.sheet}
     glance = {names.ONE_PAGE: names.ONE_PAGE_LEAD} if pen.layout.blueprint.one_page else {}
     filling = {names.BLANKS: names.BLANKS_LEAD} if pen.layout.blueprint.blanks else {}
     for title, lead in (glance | filling | sheets | names.SHEETS).items():

@@ -74,7 +74,7 @@ class BookWriter:
         if self.layout.one_page is not None:
             self.sheets[names.ONE_PAGE] = self.book.add_worksheet(names.ONE_PAGE, plain_sheet.PlainSheet)
             set_up.set_up(self.layout.one_page, self.sheets[names.ONE_PAGE], self.layout, self.look)
-        for sheet in self.blueprint.sheets:
+        for sheet in self.blueprint.tabs:
             self.sheets[sheet.title] = self.book.add_worksheet(sheet.title, plain_sheet.PlainSheet)
             if self.blueprint.blanks and sheet is self.blueprint.sheets[0]:
                 self.own_sheet(names.BLANKS)

@@ -64,7 +64,7 @@ def _as_far_as_known(case: Case, made: Verdict, name: str) -> Verdict:
     """Returns a verdict; where nothing says which rows were whitened together, the one that leaves their mean and spread open."""
     if not _differs(made, name) or made.replayed.batch.place is not None:
         return made
-    left = case.verdict(replace(made.replayed.batch, moments={}), None)
+    left = case.verdict(replace(made.replayed.batch, moments={}), False, explain=False)
     return left if name in left.left_open else made
 
 

@@ -42,7 +42,8 @@ class Kind:
             a function of the file (`reopening.saved.Saved`).
         notes: the files, and folders of files, in which its notes are; those of settings stand in their records.
         models: the file that tells of the models and of the loop around its step, for the first sheet.
-        one_page: the file of the sheet that shows all at a glance (`page.outline.one_page`).
+        one_page: the file of the sheet that shows all at a glance (`page.outline.one_page`), and of the models to which sheets
+            belong, whose colours they have.
         witness: how torch computes its files, independently of the definitions (`witness.KindWitness`).
         whole: typed blocks whose cells must be whole numbers from 0, or torch has no meaning for them: the largest, or the
             block along whose last axis they count, and what is expected; {last} and {count} stand for that axis's.

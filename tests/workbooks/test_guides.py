@@ -127,7 +127,8 @@ def test_every_note_is_in_the_list_of_notes(name: str) -> None:
 @pytest.mark.parametrize("name", BOOKS)
 def test_start_says_that_rows_have_notes_and_names_the_sheets_of_words(name: str) -> None:
     book = BOOKS[name]
-    first = " ".join(item.text for item in book.blueprint.sheets[0].sections[0].items if isinstance(item, Note))
+    about = next(section for section in book.blueprint.sheets[0].sections if section.title == "What this is")
+    first = " ".join(item.text for item in about.items if isinstance(item, Note))
     assert ("to see its note" in first) == (sheet_of(book, "Notes") is not None)
     assert [title for title in POINTS if sheet_of(book, title)] == [title for title in POINTS if f"{title}: " in first]
 

@@ -1,7 +1,19 @@
 """The outline of a workbook: which block stands on which sheet, under which heading, beside what. Pure data."""
 
 from blueprint.page.outline.again import sheet_again, with_copies
-from blueprint.page.outline.book import Blank, Blueprint, Choice, Section, Sheet, blocks_of, blocks_on, on_one_sheet
+from blueprint.page.outline.book import (
+    AGAIN,
+    LOOKED_UP,
+    READ,
+    Blank,
+    Blueprint,
+    Choice,
+    Section,
+    Sheet,
+    blocks_of,
+    blocks_on,
+    on_one_sheet,
+)
 from blueprint.page.outline.charts import Chart, Scale, Series
 from blueprint.page.outline.items import (
     Box,
@@ -28,6 +40,9 @@ from blueprint.page.outline.items import (
 )
 
 __all__ = [
+    "AGAIN",
+    "LOOKED_UP",
+    "READ",
     "Blank",
     "Blueprint",
     "Box",

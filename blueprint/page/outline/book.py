@@ -28,6 +28,10 @@ class Section:
     numbered: bool = True
 
 
+READ, AGAIN, LOOKED_UP = range(3)
+"""When a sheet is read: the first time through, as a repetition of one that was read, or when something is looked up."""
+
+
 @dataclass(frozen=True)
 class Sheet:
     """One sheet.
@@ -45,6 +49,8 @@ class Sheet:
     tight: rows are no higher than their letters, and gaps between sections are narrow, so that all of it fits on a page.
     tries: it proposes changes to the workbook, and tells what they lead to.
     first: the number of its first section; None: its sections have no numbers, as on a page of words.
+    colour: that of its tab and of its head, one of the roles of `page.outline.one_page`; what leads to it has the same.
+    tab: where its tab stands: `READ`, behind those `AGAIN`, or `LOOKED_UP`, in grey among the last.
     """
 
     title: str
@@ -62,6 +68,8 @@ class Sheet:
     tight: bool = False
     tries: bool = False
     first: int | None = 1
+    colour: str = "none"
+    tab: int = READ
 
     def headings(self) -> list[str]:
         """Returns what stands above each section: its title, after its number if it has one."""
@@ -162,6 +170,16 @@ class Blueprint:
     def picked(self) -> dict[Block, Axis]:
         """The typed numbers by which the reader picks a column, each with the axis along which it picks."""
         return dict(zip(self.chosen.numbers, self.chosen.across, strict=True)) if self.chosen else {}
+
+    @property
+    def tabs(self) -> list[Sheet]:
+        """The sheets in the order of their tabs, that of a first reading; among `sheets` they stand as they are computed."""
+        return sorted(self.sheets, key=lambda sheet: sheet.tab)
+
+    @property
+    def colours(self) -> dict[Block, str]:
+        """The colour of each block, that of its sheet."""
+        return {block: sheet.colour for sheet in self.sheets for block in blocks_on(sheet)}
 
     @property
     def looks(self) -> set[Block]:

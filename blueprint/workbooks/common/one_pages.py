@@ -1,5 +1,9 @@
-"""Reads the file of a kind's page, `one_page.toml`: what stands on the sheet One page, by the names of blocks."""
+"""Reads the file of a kind's page, `one_page.toml`: what stands on the sheet One page, by the names of blocks.
 
+Its table `sheets` says of sheets by their titles to which model they belong: tabs, heads and boxes are in its colour, too.
+"""
+
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -22,13 +26,15 @@ RESULT = "loss L"
 
 
 def with_one_page(made: Blueprint, path: Path | None) -> Blueprint:
-    """Adds the page of a kind's file to a blueprint, where there is one.
+    """Adds the page of a kind's file to a blueprint, where there is one, and gives its sheets the colours of their models.
 
     A row may name several blocks, of which a level has one: the first that is there is shown, and goes by the first name.
     """
     if path is None:
         return made
-    page, known = one_page_in(path), {block.name for block in made.blocks()}
+    data = dict(data_in(path))
+    made = with_colours(made, data.pop("sheets", {}))
+    page, known = one_page_in(data), {block.name for block in made.blocks()}
     named = (row.block.split() for panel in page.panels for section in panel.sections for row in section.rows)
     there = {names[0]: next((name for name in names if name in known), names[0]) for names in named if names}
     panels = tuple(
@@ -44,6 +50,17 @@ def with_one_page(made: Blueprint, path: Path | None) -> Blueprint:
     return replace(made, one_page=replace(page, panels=panels))
 
 
+def with_colours(made: Blueprint, models: Mapping[str, str]) -> Blueprint:
+    """Gives sheets the colours of models; models: by the title of a sheet. A sheet of a later step is like the first one."""
+    sheets = (replace(sheet, colour=COLOURS[models.get(_first(sheet.title), "none")]) for sheet in made.sheets)
+    return replace(made, sheets=tuple(sheets))
+
+
+def _first(title: str) -> str:
+    """Returns the title of a sheet in the first step."""
+    return re.sub(r" [\d.]+$", "", title)
+
+
 def _of_level(row: PageRow, there: Mapping[str, str]) -> PageRow:
     """Returns a row with the blocks that are there."""
     value = row.value
@@ -55,9 +72,8 @@ def _of_level(row: PageRow, there: Mapping[str, str]) -> PageRow:
     return replace(row, block=there[first], id=row.id or first)
 
 
-def one_page_in(path: Path) -> OnePage:
+def one_page_in(data: dict[str, Any]) -> OnePage:
     """Returns the page that a file describes; its keys are the fields of `page.outline.one_page`."""
-    data = dict(data_in(path))
     panels = tuple(map(_panel, data.pop("panel")))
     tiles = tuple(Tile(**_coloured(each)) for each in data.pop("tile", []))
     columns = {name: Columns(**each) for name, each in data.pop("columns", {}).items()}

@@ -6,11 +6,13 @@ import numpy as np
 
 from blueprint.inputs import Numbers
 from blueprint.language import Axis, Block, Sum, link, maximum, minimum, size, typed
-from blueprint.page.outline import Blueprint, Judged, Note, Piece, Section, Sheet, Tour, Unchanged, key
+from blueprint.page.outline import Blueprint, Flow, Note, Piece, Section, Sheet, Tour, key
 from blueprint.workbooks.common import (
+    ABOUT,
     COLUMNS,
+    COMES,
     LEGEND,
-    WIDTHS,
+    MAP,
     Choices,
     Identity,
     Rows,
@@ -19,14 +21,18 @@ from blueprint.workbooks.common import (
     all_in_range,
     checks_sheet,
     facts_of,
+    first_sheet,
     how_to_check,
+    judged,
     labels,
+    lines_of_flow,
     made_by,
     named,
     not_negative,
     settings,
     settings_sections,
     several,
+    with_,
 )
 from blueprint.workbooks.kl_controller.schema import CONTROLLER
 
@@ -50,6 +56,11 @@ ORDER = (
 LEAD = "from the KL of a batch of responses to the KL coefficient β of the next batch"
 LOOKS = tuple(look for look in LEGEND if look.role in ("line", "fixed", "", "key", "edge") and not look.faded)
 LONGEST = 1_000_000
+FLOW = (
+    (("KL of the responses", "responses.kl"), ("mean that is fed", "kl.fed"), ("off the target", "error"), ("factor", "factor"),
+     ("β after", "kl_coef.after"), ("β in the end", "final_kl_coef")),
+)  # fmt: skip
+"""From the KL of a batch to β: the title of each box, and the row to which it leads."""
 
 
 def kl_controller(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
@@ -147,13 +158,14 @@ def _controller(rows: Rows) -> Sheet:
 def _start(lead: str, rows: Rows, verdict: Block, made: str) -> Sheet:
     """Outlines the first sheet."""
     final = Piece("β after all updates", rows["final_kl_coef"], rows["kl_coef.after"], of="the last of its row")
-    unchanged = Unchanged("inputs: unchanged since the file was made")
+    before = ("",) * 8 + (with_("β before", rows["kl_coef.before"]),)
     sections = (
-        Section("What this is", tuple(map(Note, READING))),
-        Section("Does everything add up?", (Judged("all checks", verdict), unchanged)),
-        Section("What comes of it", (final,), COLUMNS),
+        judged(verdict),
+        Section(COMES, (final,), COLUMNS),
+        Section(MAP, (Flow((*lines_of_flow(FLOW, rows), before)),)),
+        Section(ABOUT, tuple(map(Note, READING))),
         Section("The sheets", (Tour(),)),
         Section("Colours", LOOKS),
         how_to_check(final.about, made),
     )
-    return Sheet("Start", lead, sections, widths=WIDTHS, heading="The adaptive KL controller by hand", first=None)
+    return first_sheet(lead, sections, "The adaptive KL controller by hand")

@@ -100,5 +100,14 @@ _TRY = (
     "Add 3 to every reward: π*, P and the DPO loss stay, β·log Z grows by 3. Only differences of rewards are identified.",
     "On Charts: both curves touch 0 at step 1, the one that PPO sees and the one that DPO sees.",
 )
-LESSON = Lesson("The optimum by hand", _READING, _TRY, _PIECES)
+_FLOW = (
+    (("reference π_ref", "reference.logp"), ("plus r/β", "optimum.logits"), ("optimum π*", "optimum.p"),
+     ("best J*", "objective.best")),
+    (("policy on its way", "policy.p"), ("KL to π_ref", "kl.reference"), ("PPO climbs J", "objective"),
+     ("below J*", "objective.below")),
+    (("implicit reward h", "implicit.reward"), ("margin of a pair", "pair.margin"), ("DPO loss", "dpo_loss"),
+     ("above the least", "dpo_loss.above")),
+)  # fmt: skip
+"""The optimum, and the two ways to it: the title of each box, and the row to which it leads."""
+LESSON = Lesson("The optimum by hand", _READING, _TRY, _PIECES, _FLOW)
 """What its first sheet says."""

@@ -106,5 +106,14 @@ _TRY = (
     "Choose “batch”, then look at “keep” on Policy: the own reward is part of the baseline; “leave_one_out” mends it.",
     "On Another policy type 6 for the last step: the largest ratio, and the share of draws that is left.",
 )
-LESSON = Lesson("REINFORCE by hand", _READING, _TRY, _PIECES)
+_FLOW = (
+    (("policy π", "policy.p"), ("a draw", "draws.token"), ("its reward", "draws.reward"), ("less baseline", "draws.advantage"),
+     ("times ∇log π", "with.estimate"), ("their mean", "with.mean")),
+    (("policy π", "policy.p"), ("expected reward", "expected_reward"), ("∇J, exactly", "gradient"),
+     ("with baseline", "gradient.with"), ("its variance", "variance.with"), ("the least", "least.variance")),
+    (("a policy that moved", "moved.p"), ("ratio ρ", "moved.ratio"), ("old draws × ρ", "reused.gradient"),
+     ("their variance", "reused.variance")),
+)  # fmt: skip
+"""From draws to the gradient, the same exactly, and the draws used again: the title of each box, and the row to which it leads."""
+LESSON = Lesson("REINFORCE by hand", _READING, _TRY, _PIECES, _FLOW)
 """What its first sheet says."""

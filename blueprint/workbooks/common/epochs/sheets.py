@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from blueprint.language import Block
-from blueprint.page.outline import Item, Line, Section, Sheet, Table
+from blueprint.page.outline import AGAIN, READ, Item, Line, Section, Sheet, Table
 from blueprint.workbooks.common.definitions.optimiser import Stepped
 from blueprint.workbooks.common.definitions.rates import of_step
 
@@ -44,7 +44,8 @@ def update_sheet(epoch: Epoch, rates: list[Block]) -> Sheet:
         sections.insert(0, Section("The optimiser (typed)", (replace(kind, role="fixed"), *others)))
     sections += [Section(_titled(name), tuple(map(_laid, rows))) for name, rows in of.items()]
     title = "Update" if rates else f"Update {epoch.number}"
-    return Sheet(title, f"epoch {epoch.number}: from the gradient to the new weights", tuple(sections))
+    lead = f"epoch {epoch.number}: from the gradient to the new weights"
+    return Sheet(title, lead, tuple(sections), tab=READ if rates else AGAIN)
 
 
 def _titled(weight: str) -> str:

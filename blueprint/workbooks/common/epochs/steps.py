@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from blueprint.language import Block, again, block, link, rounded, typed
 from blueprint.language.gradient import Gradient
-from blueprint.page.outline import Blueprint, Sheet, blocks_on
+from blueprint.page.outline import AGAIN, Blueprint, Sheet, blocks_on
 from blueprint.page.outline.again import sheet_again
 from blueprint.workbooks.common.definitions.optimiser import START, Slope, step
 from blueprint.workbooks.common.definitions.rates import Group, rates
@@ -100,7 +100,7 @@ def with_epochs(
 
 
 def _again(sheet: Sheet, copies: Mapping[Block, Block], number: str) -> Sheet:
-    return sheet_again(sheet, copies, f"{sheet.title} {number}", f"epoch {number}: {sheet.lead}")
+    return replace(sheet_again(sheet, copies, f"{sheet.title} {number}", f"epoch {number}: {sheet.lead}"), tab=AGAIN)
 
 
 def _handed(

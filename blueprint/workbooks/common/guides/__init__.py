@@ -23,6 +23,7 @@ from blueprint.workbooks.common.guides.sheets import (
     measured,
     notes_sheet,
 )
+from blueprint.workbooks.common.sheets.start import ABOUT
 
 HEADS = "Hover over a row's name to see its note: what it is for, and where libraries differ."
 POINTS = {
@@ -31,7 +32,7 @@ POINTS = {
     "Where libraries differ": "conventions by library",
     "Notes": "all notes as a list",
 }
-"""What each sheet of words is for, as the first section of Start says it."""
+"""What each sheet of words is for, as Start says it."""
 BEFORE = "The pieces"
 """What the section of Start begins with before which models and loop stand."""
 
@@ -73,10 +74,11 @@ def with_guides(made: Blueprint, built_in: str, models: Path | None, presets: Ca
 
 
 def _pointed(sections: Sequence[Section], guides: list[str]) -> list[Section]:
-    """Says in the first section of Start that rows have notes, and which sheets help."""
+    """Says where Start says what the workbook is that rows have notes, and which sheets help."""
     points = [*([HEADS] if "Notes" in guides else []), " · ".join(f"{title}: {POINTS[title]}" for title in guides)]
-    about, *others = sections
-    return [replace(about, items=(*about.items, *map(Note, points))), *others]
+    at = next((at for at, section in enumerate(sections) if section.title == ABOUT), 0)
+    said = replace(sections[at], items=(*sections[at].items, *map(Note, points)))
+    return [*sections[:at], said, *sections[at + 1 :]]
 
 
 def models_section(blocks: Mapping[str, Block], texts: Mapping[str, Any]) -> Section:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from blueprint.inputs.catalogue import Catalogue, data_in
 from blueprint.inputs.setting import in_groups, shown_value
 from blueprint.language import Block
-from blueprint.page.outline import Blueprint, Box, Entry, Note, Section, Sheet, blocks_on
+from blueprint.page.outline import LOOKED_UP, Blueprint, Box, Entry, Note, Section, Sheet, blocks_on
 
 LEAD = "things to try: type the change, see the number beside it move, then undo it (Ctrl+Z, or empty the cell under “yours”)"
 TEXTS = 53
@@ -204,4 +204,8 @@ def notes_sheet(made: Blueprint) -> list[Sheet]:
         for sheet in made.sheets
     }
     sections = tuple(Section(title, notes, ("stands on", "note")) for title, notes in found.items() if notes)
-    return [Sheet("Notes", NOTES, sections, widths=(27, 101), printed=False, first=None)] if sections else []
+    return (
+        [Sheet("Notes", NOTES, sections, widths=(27, 101), printed=False, first=None, tab=LOOKED_UP)]
+        if sections
+        else []
+    )

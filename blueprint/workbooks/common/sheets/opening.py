@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from blueprint.language import Block
-from blueprint.page.outline import Box, Item, Judged, Note, Piece, Section, Sheet, Tour, Unchanged
+from blueprint.page.outline import Box, Flow, Item, Note, Piece, Section, Sheet, Tour
 from blueprint.workbooks.common.conventions.inputs import Chosen
 from blueprint.workbooks.common.sheets.rows import Rows
-from blueprint.workbooks.common.sheets.start import COLUMNS, LEGEND, ON, WIDTHS, how_to_check
+from blueprint.workbooks.common.sheets.start import ABOUT, COLUMNS, LEGEND, MAP, ON, first_sheet, how_to_check, judged
 
 ROLES = ("line", "fixed", "", "key", "edge", "probability")
 """What is coloured in a lesson: it has no weights, no memory, and no position outside a response."""
@@ -36,31 +36,31 @@ def lines_of_flow(lines: Sequence[Sequence[tuple[str, str]]], rows: Rows) -> lis
 class Lesson(NamedTuple):
     """Sentences of a workbook that is one lesson: its heading, how to read it, and what to try.
 
-    pieces: titles of the numbers it arrives at, each with the row and what it is a mean or sum of.
+    pieces: titles of the numbers it arrives at, each with the row and what it is a mean or sum of. flow: the lines of its map.
     """
 
     heading: str
     reading: tuple[str, ...]
     tries: tuple[str, ...]
     pieces: Mapping[str, tuple[str, str]]
+    flow: Sequence[Sequence[tuple[str, str]]]
 
 
 def lesson_sheet(told: Lesson, lead: str, rows: Rows, verdict: Block, made: str) -> Sheet:
     """Outlines the first sheet of a lesson. lead: the line below its heading. made: by what the file was made."""
     pieces = tuple(Piece(title, rows[name], rows[name], of=of) for title, (name, of) in told.pieces.items())
     looks = tuple(look for look in LEGEND if look.role in ROLES and not look.faded)
-    judged = (Judged("all checks", verdict), Unchanged("inputs: unchanged since the file was made"))
     sections: dict[str, tuple[Item, ...]] = {
-        "What this is": _notes(told.reading),
-        "Does everything add up?": judged,
         COMES: pieces,
+        MAP: (Flow(tuple(lines_of_flow(told.flow, rows))),),
+        ABOUT: _notes(told.reading),
         "Try it": _notes(told.tries),
         "The sheets": (Tour(),),
         "Colours": looks,
     }
     made_of = (Section(title, parts, COLUMNS if title == COMES else ()) for title, parts in sections.items())
     last = how_to_check(pieces[0].about, made)
-    return Sheet("Start", lead, (*made_of, last), widths=WIDTHS, heading=told.heading, first=None)
+    return first_sheet(lead, (judged(verdict), *made_of, last), told.heading)
 
 
 def _notes(texts: Sequence[str]) -> tuple[Note, ...]:

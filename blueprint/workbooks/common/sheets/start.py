@@ -71,6 +71,9 @@ def _said(expr: Expr) -> str:
 
 
 HEADING = "RLHF PPO by hand"
+ABOUT, VERDICT, LOSS = "What this is", "Does everything add up?", "The loss"
+MAP = "The map: each box leads to its row, and each sheet leads back here"
+"""Titles of its sections: verdict, loss and map are the first ones, and are seen without scrolling on a small laptop."""
 WIDTHS = (10, 22, 4, 19, 4, 17, 3, 16, 3, 16, 17)
 """Together they leave room for symbols and names on a small laptop, and on a sheet of paper held upright."""
 COLUMNS = ("value", "a mean or sum of", "", "stands on", "", "equation", "", "", "", "meaning")
@@ -177,12 +180,11 @@ def start_sheet(
     parts: the total loss and what it is made of. pieces: every piece in the order of derivation. choices: which PPO it is.
     """
     sections = [
-        Section("What this is", tuple(map(Note, told.says.reading))),
-        Section(
-            "Does everything add up?",
-            (Judged("all checks", verdict), Unchanged("inputs: unchanged since the file was made")),
-        ),
-        Section("The map: each box leads to its row, and each sheet leads back here", (flow,)),
+        judged(verdict),
+        *([Section(LOSS, tuple(_of_sum(parts)), COLUMNS)] if parts else []),
+        Section(MAP, (flow,)),
+        Section(ABOUT, tuple(map(Note, told.says.reading))),
+        *([Section(told.says.which, (*choices, Note(told.says.choices)))] if choices else []),
         Section("The pieces, in the order of computation", (*with_origins(pieces), Note(told.says.means)), COLUMNS),
         Section("The sheets", (Tour(),), printed=False),  # on paper Start ends with the pieces, and is one page
         Section("Colours", told.says.legend, printed=False),
@@ -191,13 +193,20 @@ def start_sheet(
     ]
     if told.says.found:
         sections.insert(1, Section(LOGGED, (*map(Note, told.says.found), *with_origins([*told.says.where])), COLUMNS))
-    after = 2 + bool(told.says.found)
-    if choices:
-        sections.insert(after, Section(told.says.which, (*choices, Note(told.says.choices))))
-    if parts:
-        among = tuple(part.shown for part in parts)
-        shown = [replace(part, among=among) for part in with_origins(parts)]
-        sections.insert(after, Section("The loss", tuple(shown), COLUMNS))
-    return Sheet(
-        "Start", f"{told.title}: {told.about}", tuple(sections), widths=WIDTHS, heading=told.says.heading, first=None
-    )
+    return first_sheet(f"{told.title}: {told.about}", sections, told.says.heading)
+
+
+def judged(verdict: Block) -> Section:
+    """Outlines what the first sheet says first: whether all checks are well, and whether anything was changed."""
+    return Section(VERDICT, (Judged("all checks", verdict), Unchanged("inputs: unchanged since the file was made")))
+
+
+def first_sheet(lead: str, sections: Sequence[Section], heading: str) -> Sheet:
+    """Outlines Start of its sections; its rows are low, so that the first ones are seen at once."""
+    return Sheet("Start", lead, tuple(sections), widths=WIDTHS, heading=heading, first=None, tight=True)
+
+
+def _of_sum(parts: list[Piece]) -> list[Piece]:
+    """Says of a total and its parts that they add up."""
+    among = tuple(part.shown for part in parts)
+    return [replace(part, among=among) for part in with_origins(parts)]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from blueprint.language import Block
 from blueprint.page.outline import Blueprint, Box, Entry, Flow, Piece, Section
-from blueprint.workbooks.common import DASH, DOWN, LINE, ON, TOTAL, UP, Rows, Total, way_back, with_
+from blueprint.workbooks.common import ABOUT, DASH, DOWN, LINE, ON, TOTAL, UP, Rows, Total, way_back, with_
 
 ADDS = ("value loss, weighted", "entropy bonus, weighted", "policy KL, weighted", "KL to the reference, weighted")
 """What is added to the policy loss; the last one only where conventions are live."""
@@ -90,13 +90,14 @@ def flow_of_loss(x: Rows) -> Flow:
     log_old, V_old, score = x["old.logprobs"], x["old_critic.values"], x["score"]
     scored = x["reward.score"] if "reward.score" in x else x["reward_model.score"]
     r, delta, A = Box("reward r", x["rewards"]), Box("TD error δ", x["td_errors"]), Box("advantage A", x["advantages"])
-    R = x["returns"]
+    R, writes = x["returns"], x["word_written"] if "rollout.drawn" in x else x["old.p"]
     return Flow((
-        (Box("Old policy π_old writes the tokens", x["word_written"]), ON, Box("log π_old", log_old), ON,
+        (Box("Old policy π_old writes the tokens", writes), ON, Box("log π_old", log_old), ON,
          Box("reference KL", x["kl.used"]), ON, r, ON, delta, ON, A),
         (Box("Reference π_ref reads them", x["reference.p"]), ON, Box("log π_ref", x["reference.logprobs"]), UP, "", "",
          with_("score", score), "", with_("V_old", V_old), "", "↓"),
-        (Box("Reward model reads them", scored), ON, Box("score", score), "", "", "", "", "", "", "", Box("return R", R)),
+        (Box("Reward model reads them", x.get("reward_model.out", scored)), ON, Box("score", scored), "", "", "", "", "", "", "",
+         Box("return R", R)),
         (Box("Old critic reads them", V_old), ON, Box("value V_old", V_old), "", "", "", "", "", "", "", with_("V_old", V_old)),
         ("", "", "", "", "", "", "", "", "", "", Box("whitened Â", x["advantages_used"])),
         ("", "", "", "", "", "", "", "", "", "", with_("A", x["advantages"])),
@@ -145,5 +146,6 @@ def with_order(made: Blueprint) -> Blueprint:
         for number, (title, row, seen) in enumerate(found, 1)
     )
     start, *others = made.sheets
-    first, *sections = start.sections
-    return replace(made, sheets=(replace(start, sections=(first, Section(ORDER, tuple(entries)), *sections)), *others))
+    at = 1 + [section.title for section in start.sections].index(ABOUT)
+    sections = (*start.sections[:at], Section(ORDER, tuple(entries)), *start.sections[at:])
+    return replace(made, sheets=(replace(start, sections=sections), *others))

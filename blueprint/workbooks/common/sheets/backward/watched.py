@@ -10,12 +10,12 @@ from blueprint.language import Block, link
 from blueprint.page.outline import Blueprint, Item, Line, Note, Piece, Row, Section, Sheet, blocks_on, key
 from blueprint.workbooks.common.definitions import slopes
 from blueprint.workbooks.common.sheets.backward.sections import GRAD, OF_WEIGHTS, PULLS, TITLE
-from blueprint.workbooks.common.sheets.start import COLUMNS
+from blueprint.workbooks.common.sheets.start import COLUMNS, MAP
 
 DIAGNOSTICS, START = "Diagnostics", "Start"
 NORMS = "Norms: the root of the sum of the squares of each gradient"
 WATCHED = "Gradient: which tokens pull, and how long it is"
-PIECES, AFTER = "The pieces", "The loss"
+PIECES = "The pieces"
 SHOWN = "The gradient: what a step of training would change"
 PULLING = {
     "N_up": "tokens made likelier",
@@ -121,7 +121,7 @@ def _with_pulls(sheet: Sheet, seen: Watched, pulls: slopes.Pulls) -> Sheet:
 
 
 def _on_start(sections: Sequence[Section], seen: Watched) -> Iterator[Section]:
-    """Adds to the first sheet, after the loss, how many tokens pull, and to its pieces the norm of the gradient."""
+    """Adds to the first sheet, after its map, how many tokens pull, and to its pieces the norm of the gradient."""
     norm = tuple(Piece("gradient norm", each, each, of=ALL) for each in seen.total)
     flags = zip(seen.counts, seen.pulls.rows if seen.pulls else (), strict=True)
     pulling = tuple(Piece(PULLING[count.symbol], count, row, of=COUNTED) for count, row in flags)
@@ -131,7 +131,7 @@ def _on_start(sections: Sequence[Section], seen: Watched) -> Iterator[Section]:
             yield replace(section, items=(*section.items[:at], *norm, *section.items[at:]))
         else:
             yield section
-        if section.title == AFTER and pulling:
+        if section.title == MAP and pulling:
             yield Section(SHOWN, (*pulling, *norm, Note(WHICH)), COLUMNS)
 
 
