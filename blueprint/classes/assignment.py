@@ -30,15 +30,17 @@ class Assignment:
 
     Attributes:
         name: of the assignment, as tokens bear it. numbers: a complete numbers file.
-        asked: how many blanks are chosen, or which, each with its weight. level: 1 cells, 2 rows, 3 sections.
+        asked: how many blanks are chosen, or which, each with its weight; None: 12, or as many as there can be.
+        level: 1 cells, 2 rows, 3 sections.
         vary: what varies, see `variants.resolved`. seed: what variants, and blanks that are chosen, are drawn from.
         check: whether files hold check digits. secret: of the tokens, in hex. rows: whether the blanks asked for are rows,
-            into which a section was taken apart. equations: whether those of blanks are printed.
+            into which a section was taken apart. equations: whether those of blanks are printed. topic: of which alone blanks
+            are chosen.
     """
 
     name: str
     numbers: str
-    asked: int | tuple[tuple[str, float], ...] = 12
+    asked: int | tuple[tuple[str, float], ...] | None = 12
     level: int = 1
     vary: tuple[str, ...] = ()
     seed: int = 0
@@ -46,6 +48,7 @@ class Assignment:
     secret: str = field(default="", repr=False)
     rows: bool = False
     equations: bool = True
+    topic: str = ""
 
     @cached_property
     def variation(self) -> Variation:
@@ -56,9 +59,11 @@ class Assignment:
     @cached_property
     def worksheet(self) -> Worksheet:
         """The worksheet of the numbers themselves. Raises WorksheetError."""
-        asked = self.asked if isinstance(self.asked, int) else [Asked(*each) for each in self.asked]
+        asked = [Asked(*each) for each in self.asked] if isinstance(self.asked, tuple) else self.asked
         level, fixed = ROWS if self.rows else self.level, not self.variation.chooses
-        return worksheet(self.variation.base, asked, level, self.check, str(self.seed), fixed, self.equations)
+        return worksheet(
+            self.variation.base, asked, level, self.check, str(self.seed), fixed, self.equations, self.topic
+        )
 
     def settled(self) -> "Assignment":
         """Returns the assignment with its blanks by name, as a key has them; those of a section are its rows."""

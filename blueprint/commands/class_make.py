@@ -2,9 +2,6 @@
 
 import json
 import secrets
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -23,10 +20,9 @@ from blueprint.classes.files import (
 )
 from blueprint.classes.making import Made, make
 from blueprint.classes.roster import Student, read_roster
-from blueprint.commands import console, door
+from blueprint.commands import console, door, options
 from blueprint.inputs import load, read, toml_of
 from blueprint.quoting import table
-from blueprint.worksheets import asked_from
 
 EXAMPLES = """\b
 Examples:
@@ -44,35 +40,7 @@ Exit codes: 0 made, 2 wrong use, or no good variant for some student.
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FOLDER", help="Where the class is made."
 )
-@click.option(
-    "--numbers", default="default", show_default=True, metavar="NAME|FILE", help="Built-in numbers, or a file.toml."
-)
-@click.option(
-    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key; may be repeated."
-)
-@click.option("--blanks", type=click.IntRange(1), metavar="N", help="How many blanks are chosen  [default: 12]")
-@click.option(
-    "--blanks-file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Which blanks, each with its weight: a file.toml.",
-)
-@click.option(
-    "--level",
-    type=click.IntRange(1, 3),
-    default=1,
-    show_default=True,
-    help="1: single cells, 2: whole rows, 3: whole sections.",
-)
-@click.option(
-    "--vary",
-    metavar="A,B,…",
-    default="",
-    help="What varies: settings, draws, prompts, old, old.E, ppo.gamma  [default: its numbers]",
-)
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="What variants are drawn from, beside the id."
-)
+@options.of_class
 @click.option("--assignment", metavar="NAME", help="As tokens bear it  [default: the folder's name]")
 @click.option(
     "--match", metavar="COLUMN", help="The column of the roster that identifies a student  [default: by its name]"
@@ -87,18 +55,15 @@ Exit codes: 0 made, 2 wrong use, or no good variant for some student.
     "--force", is_flag=True, help="Make a class anew where there is one; its key stays, and with it all tokens."
 )
 def make_class(
-    roster: Path, output: Path, numbers: str, overrides: tuple[str, ...], blanks: int | None, blanks_file: Path | None, level: int,
-    vary: str, seed: int, assignment: str | None, match: str | None, check: bool, no_equations: bool, teacher: bool, as_json: bool,
-    force: bool,
+    roster: Path, output: Path, numbers: str, overrides: tuple[str, ...], blanks: int | None, blanks_file: Path | None,
+    topic: str, level: int, vary: str, seed: int, assignment: str | None, match: str | None, check: bool,
+    no_equations: bool, teacher: bool, as_json: bool, force: bool,
 ) -> None:  # fmt: skip
     """Make a worksheet with inputs of their own for each student of a roster, and the key by which they are marked."""
-    door.require(
-        blanks is None or blanks_file is None, "--blanks and --blanks-file: give one of them, a number or a file"
-    )
+    asked = options.asked(blanks, blanks_file, topic)
     refuse_made(output, force)
     students = read_roster(roster, match)
     name = assignment_named(assignment, output)
-    asked = tuple((each.title, each.weight) for each in asked_from(blanks_file)) if blanks_file else blanks or 12
     secret = former_secret(output, name) or secrets.token_hex(32)
     given = Assignment(
         name,
@@ -110,10 +75,11 @@ def make_class(
         check,
         secret,
         equations=not no_equations,
+        topic=topic,
     )
     if before := left_behind(output):
         console.say(before, err=True)
-    with _bar("making", 2 * len(students)) as done:
+    with door.bar("making", 2 * len(students)) as done:
         made = make(given, students, output, teacher, done)
     console.say(
         json.dumps(_summary(made, output), ensure_ascii=False) if as_json else _told(made, output, students, teacher)
@@ -152,13 +118,3 @@ def _told(made: Made, output: Path, students: list[Student], teacher: bool) -> s
             f"Hand out what lies in {output / 'students'}; beside it lie {files}. Look at {STRESS} first.",
         ]
     )
-
-
-@contextmanager
-def _bar(label: str, steps: int) -> Iterator[Callable[[int], None]]:
-    """Gives what moves the progress bar on; there is none where nobody looks."""
-    if not sys.stderr.isatty():
-        yield lambda done: None
-        return
-    with click.progressbar(length=steps, label=label, file=sys.stderr, show_pos=True) as bar:
-        yield bar.update

@@ -12,6 +12,9 @@ COMMANDS = {
     "make": Command(
         "class_make:make_class", "Make a worksheet with inputs of their own for each student, and the key."
     ),
+    "preview": Command(
+        "class_preview:preview_class", "Show which blanks a class would have, and how answers are spread."
+    ),
     "report": Command("class_report:report", "Write a page on how a class did: marks, blanks, mistakes, flags."),
     "show": Command("class_show:show", "Show one student's inputs and answers, or write a lost file again."),
 }

@@ -186,3 +186,13 @@ def _let_go_of_stdout() -> None:
             sys.stdout.flush()
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def bar(label: str, steps: int) -> Iterator[Callable[[int], None]]:
+    """Gives what moves the progress bar on; there is none where nobody looks."""
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    with click.progressbar(length=steps, label=label, file=sys.stderr, show_pos=True) as bar:
+        yield bar.update

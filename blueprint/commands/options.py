@@ -1,10 +1,12 @@
 """Options that several commands share: which numbers a workbook is made of, and what of them is changed."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import click
 
+from blueprint.commands import door
 from blueprint.inputs import Numbers, Source, load, read
 
 KEYS = {"epochs": "update.epochs", "minibatches": "update.minibatches"}
@@ -28,7 +30,67 @@ OPTIONS = (
     click.option("--minibatches", metavar="M", help="Steps of an epoch, each on as many whole responses."),
     click.option("--gradients", flag_value="on", help="Every gradient of the loss, on the sheet of what it is of."),
 )
+TOPIC = click.option(
+    "--topic", default="", metavar="WORD", help="Blanks of one topic alone: gae, clip, kl, value, margin, group, loss …"
+)
+OF_CLASS = (
+    TOPIC,
+    click.option(
+        "--numbers", default="default", show_default=True, metavar="NAME|FILE", help="Built-in numbers, or a file.toml."
+    ),
+    click.option(
+        "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key; may be repeated."
+    ),
+    click.option("--blanks", type=click.IntRange(1), metavar="N", help="How many blanks are chosen  [default: 12]"),
+    click.option(
+        "--blanks-file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Which blanks, each with its weight: a file.toml.",
+    ),
+    click.option(
+        "--level",
+        type=click.IntRange(1, 3),
+        default=1,
+        show_default=True,
+        help="1: single cells, 2: whole rows, 3: whole sections.",
+    ),
+    click.option(
+        "--vary",
+        metavar="A,B,…",
+        default="",
+        help="What varies: settings, draws, prompts, old, old.E, ppo.gamma  [default: its numbers]",
+    ),
+    click.option(
+        "--seed",
+        type=click.IntRange(0),
+        default=0,
+        show_default=True,
+        help="What variants are drawn from, beside the id.",
+    ),
+)
+"""What a class is asked, and of which numbers."""
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def of_class(command: Command) -> Command:
+    """Gives a command the options that say what a class is asked."""
+    for option in reversed(OF_CLASS):
+        command = option(command)
+    return command
+
+
+def asked(blanks: int | None, blanks_file: Path | None, topic: str = "") -> int | tuple[tuple[str, float], ...] | None:
+    """Returns how many blanks are chosen, or which, each with its weight; None: as many as a topic has. Raises WorksheetError."""
+    from blueprint.worksheets import asked_from
+
+    door.require(
+        blanks is None or blanks_file is None, "--blanks and --blanks-file: give one of them, a number or a file"
+    )
+    door.require(blanks_file is None or not topic, "--topic and --blanks-file both say which blanks: leave one out")
+    if blanks_file:
+        return tuple((each.title, each.weight) for each in asked_from(blanks_file))
+    return blanks or (None if topic else 12)
 
 
 class Chosen(NamedTuple):

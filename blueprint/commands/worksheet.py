@@ -34,6 +34,7 @@ FILE = click.Path(path_type=Path)
 @click.command("worksheet", epilog=EXAMPLES)
 @options.of_numbers
 @click.option("--blanks", type=click.IntRange(1), metavar="N", help="How many blanks are chosen  [default: 12]")
+@options.TOPIC
 @click.option("--blanks-file", type=FILE, metavar="FILE", help="Which blanks, and what each counts: a file.toml.")
 @click.option(
     "--level", type=click.Choice([*map(str, LEVELS)]), default="1", show_default=True,
@@ -100,11 +101,12 @@ class Files(NamedTuple):
 def _made(numbers: str, overrides: tuple[str, ...], more: dict[str, Any]) -> Worksheet:
     """Makes the worksheet that the options ask for."""
     blanks, path = more.pop("blanks"), more.pop("blanks_file")
-    level, check, seed, bare = (more.pop(name) for name in ("level", "check", "seed", "no_equations"))
+    level, check, seed, bare, topic = (more.pop(name) for name in ("level", "check", "seed", "no_equations", "topic"))
+    door.require(path is None or not topic, "--topic and --blanks-file both say which blanks: leave one out")
     door.require(blanks is None or path is None, "--blanks and --blanks-file both say which blanks: leave one out")
     loaded = options.chosen(numbers, overrides, more).numbers
     asked = asked_from(path) if path else blanks
-    return worksheet(blueprint_of(loaded), asked, int(level), check, seed, equations=not bare)
+    return worksheet(blueprint_of(loaded), asked, int(level), check, seed, equations=not bare, topic=topic)
 
 
 def _refuse(files: Files, force: bool) -> None:

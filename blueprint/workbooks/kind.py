@@ -52,6 +52,7 @@ class Kind:
         comparison: how libraries are compared on one batch (`common.conventions.comparison.Comparison`).
         derivation: the names of the rows that one would ask for in an exam on it, the first steps first, up to the result:
             on these the blanks of its worksheets lie. One that a workbook has not is passed over.
+        topics: by a word, such as "gae", the rows that one would ask for where it alone is the topic.
         gradient: adds the gradients of its loss to a blueprint.
         rows: makes the tables of a numbers file of rows of one's own (`own_data` of GRPO shows its arguments), and says, a line
             each, what there is to know of the way.
@@ -78,6 +79,7 @@ class Kind:
     misconceptions: tuple[Any, ...] | Address = ()
     comparison: Any | Address | None = None
     derivation: tuple[str, ...] = ()
+    topics: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     gradient: Callable[[Blueprint], Blueprint] | Address | None = None
     whole: Mapping[str, tuple[int | str, str]] | Address | None = None
     former: Former = Former()

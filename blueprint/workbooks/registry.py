@@ -147,7 +147,7 @@ def blueprint_of(numbers: Any, witnessed: "Witnessed | None" = None) -> "Bluepri
         raise KindError(f"gradients: {kind.title} has no loss, and only a loss has gradients; leave gradients out.")
     if numbers.gradients:
         outline = kind.part("gradient")(outline)
-    outline = replace(outline, derivation=kind.derivation)
+    outline = replace(outline, derivation=kind.derivation, topics=kind.topics)
     guided = with_guides(
         with_notes(outline, kind.notes, imported(kind.settings) or {}),
         built_in=numbers.built_in,

@@ -23,9 +23,13 @@ Column = frozenset[tuple[Axis, int]]
 
 
 class Chooser:
-    """Chooses cells among those that may be blanks; seed: of what is left to chance."""
+    """Chooses cells among those that may be blanks.
 
-    def __init__(self, candidates: Candidates, seed: str):
+    seed: of what is left to chance. alone: only rows of the derivation are chosen, as far as they go.
+    """
+
+    def __init__(self, candidates: Candidates, seed: str, alone: bool = False):
+        self.alone = alone
         self.candidates, self.book, self.graph = candidates, candidates.book, candidates.graph
         self.random = Random(f"blanks {seed}")  # a seed that anybody may know
 
@@ -37,7 +41,7 @@ class Chooser:
         refused: cells that are not chosen. one_of: of the cells for which it is the same one is chosen.
         """
         found = self._derived(count, refused, one_of)
-        for column in self.columns if len(found) < count else ():
+        for column in self.columns if len(found) < count and not self.alone else ():
             here = self._around(column, refused)
             for tier in self._tiers(here):
                 self._take([cell for cell in tier if one_of(cell) not in set(map(one_of, found))], count, found)
@@ -118,7 +122,8 @@ class Chooser:
         column = self.columns[0] if self.columns else frozenset()
         tiers = self._tiers(self._around(column, refused))
         named = [cell for step in self._steps[::-1] for cell in step if cell not in refused]
-        return [*named, *(cell for tier in tiers[:2] for cell in self.random.sample(tier, len(tier)))]
+        others = () if self.alone else tiers[:2]
+        return [*named, *(cell for tier in others for cell in self.random.sample(tier, len(tier)))]
 
     def best(self, cells: Iterable[Cell]) -> Cell | None:
         """Returns the cell to ask for among some of a row: the best kind of which there is one, in the best of its columns.

@@ -8,6 +8,7 @@ from blueprint.book import Book
 from blueprint.language import Block, Cell, reads
 from blueprint.page.blanks import check_of
 from blueprint.page.outline import Blank, Blueprint, blocks_on
+from blueprint.quoting import unquoted
 from blueprint.worksheets.asked import Asked, Meant, cell_title, computed, meant
 from blueprint.worksheets.candidates import Candidates
 from blueprint.worksheets.check_digits import can_be_checked
@@ -36,6 +37,7 @@ def worksheet(
     seed: str = "",
     fixed: bool = True,
     equations: bool = True,
+    topic: str = "",
 ) -> Worksheet:
     """Makes a worksheet.
 
@@ -44,11 +46,17 @@ def worksheet(
     check: each answer must have check digits that tell right from wrong and do not tell the answer.
     seed: other blanks are chosen for another seed, the same for the same.
     fixed: what settings choose is what they choose for good; else somebody may choose otherwise in the file.
-    equations: those of blanks are printed beside them. Raises WorksheetError where it cannot be made.
+    equations: those of blanks are printed beside them.
+    topic: one of the blueprint's, of which alone blanks are chosen; "" for the whole derivation.
+    Raises WorksheetError where it cannot be made.
     """
     require(level in LEVELS, f"there is no level {level}: 1 is single cells, 2 whole rows, 3 whole sections")
     require(not blueprint.blanks, "this blueprint has blanks already: make a worksheet of one without")
-    making = _Making(blueprint, level, check, seed, fixed, equations)
+    if topic:
+        words = ", ".join(sorted(blueprint.topics)) or "none"
+        require(topic in blueprint.topics, f"there is no topic {unquoted(topic)} here: there are {words}")
+        blueprint = replace(blueprint, derivation=blueprint.topics[topic])
+    making = _Making(blueprint, level, check, seed, fixed, equations, alone=bool(topic))
     if asked is None:
         return making.chosen(USUAL, fewest=1)
     if isinstance(asked, int):
@@ -61,7 +69,9 @@ def worksheet(
 class _Making:
     """Makes one worksheet of a book."""
 
-    def __init__(self, blueprint: Blueprint, level: int, check: bool, seed: str, fixed: bool, equations: bool):
+    def __init__(
+        self, blueprint: Blueprint, level: int, check: bool, seed: str, fixed: bool, equations: bool, alone: bool
+    ):
         self.whole, self.level, self.check, self.equations = blueprint, level, check, equations
         self.taken = taken(blueprint, Book(blueprint).values) if fixed else {}
         self.book = book = Book(in_use(blueprint, self.taken))
@@ -70,7 +80,7 @@ class _Making:
         barred = {block for sheet in self.graph.derived_again for block in blocks_on(sheet)} | self.graph.verdicts
         suits: Callable[[float], bool] = (lambda answer: can_be_checked([answer])) if check else lambda answer: True
         self.candidates = Candidates(book, self.graph, barred, suits)
-        self.chooser = Chooser(self.candidates, seed)
+        self.chooser = Chooser(self.candidates, seed, alone)
 
     def chosen(self, count: int, fewest: int) -> Worksheet:
         """Chooses blanks until none of them is given away. Raises WorksheetError if there are fewer than the fewest."""

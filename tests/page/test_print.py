@@ -113,7 +113,7 @@ def test_of_lists_that_nobody_prints_the_head_is_printed_and_says_so(name: str) 
         head = int(only(file.sheets[sheet], "pane")["ySplit"])
         assert print_areas(file)[sheet].bottom == head
         said = [cell.value for row in file.shown[sheet].iter_rows(max_row=head) for cell in row if cell.value]
-        assert any("only the head is printed" in str(text) for text in said), sheet
+        assert any("Printed: the head" in str(text) for text in said), sheet
     assert file.shown["Contents"].max_row > 100
 
 

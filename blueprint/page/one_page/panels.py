@@ -30,7 +30,7 @@ class PanelPlacer(Canvas):
 
     @cached_property
     def ruler(self) -> Ruler:
-        """Measures texts; loaded late, since who explains a number draws no page."""
+        """Measures texts; loaded late, since who asks for a number needs no page."""
         from xlsxwriter.utility import xl_pixel_width
 
         return Ruler(xl_pixel_width)

@@ -142,6 +142,7 @@ class Blueprint:
     chosen:  the column that is shown from top to bottom.
     whole:   what all members of the axes that run to the right are together.
     derivation: the names of the steps by which one learns how the result comes about, the first ones first.
+    topics: by a word, the names of the steps that one asks for where it alone is the topic.
     blanks, left_out: cells that are left to the reader; what is not there because of them, each with the reason.
     one_page: the sheet that shows the whole computation at a glance, if there is one.
     """
@@ -162,6 +163,7 @@ class Blueprint:
     chosen: Choice | None = None
     whole: str = "table"
     derivation: tuple[str, ...] = ()
+    topics: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     blanks: tuple[Blank, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     one_page: OnePage | None = None

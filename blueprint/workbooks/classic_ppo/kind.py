@@ -38,4 +38,9 @@ KIND = Kind(
         "entropy",
         "total_loss",
     ),
+    topics={
+        "gae": ("td_errors", "advantages", "returns"),
+        "clip": ("ratio", "ratio.clipped", "surrogate", "policy_loss"),
+        "value": ("value.step_loss", "value_loss"),
+    },
 )

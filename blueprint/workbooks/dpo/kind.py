@@ -57,4 +57,9 @@ KIND = Kind(
         "epoch2.loss.pair",
         "epoch2.preference_loss",
     ),
+    topics={
+        "margin": ("policy.logp", "reference.logp", "chosen.ratio", "rejected.ratio", "margin"),
+        "loss": ("margin.argument", "loss.pair", "preference_loss"),
+        "reward": ("chosen.reward", "rejected.reward"),
+    },
 )

@@ -52,4 +52,9 @@ KIND = Kind(
         "policy.token_loss",
         "policy_loss",
     ),
+    topics={
+        "group": ("group.reward", "group.mean", "group.deviation", "group.advantage"),
+        "clip": ("log_ratio", "ratio", "ratio.clipped", "surrogate.unclipped", "surrogate", "policy_loss"),
+        "kl": ("kl_new.k1", "kl_new.k3", "kl_loss"),
+    },
 )

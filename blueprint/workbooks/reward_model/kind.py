@@ -47,4 +47,8 @@ KIND = Kind(
         "score.grad",
         "total_loss",
     ),
+    topics={
+        "margin": ("chosen.score", "rejected.score", "difference", "probability"),
+        "loss": ("probability", "loss.pair", "preference_loss", "total_loss"),
+    },
 )

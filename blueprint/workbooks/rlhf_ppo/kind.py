@@ -58,4 +58,11 @@ KIND = Kind(
         "entropy",
         "total_loss",
     ),
+    topics={
+        "kl": ("kl.k1", "kl.used", "reward.penalty", "rewards"),
+        "gae": ("td_errors", "advantages", "returns"),
+        "whitening": ("advantage.mean", "advantage.centred", "advantage.variance", "advantage.whitened"),
+        "clip": ("ratio", "ratio.clipped", "surrogate.unclipped", "surrogate.clipped", "surrogate", "policy_loss"),
+        "value": ("value.error", "value.clipped", "value.square", "value.word_loss", "value_loss"),
+    },
 )

@@ -45,4 +45,8 @@ KIND = Kind(
         "update1.norm",
         "update1.policy.Y",
     ),
+    topics={
+        "loss": ("policy.p", "policy.logprobs", "loss.of_token", "loss.of_text", "total_loss"),
+        "gradient": ("policy.logits.grad", "policy.Y.grad", "update1.norm", "update1.policy.Y"),
+    },
 )
