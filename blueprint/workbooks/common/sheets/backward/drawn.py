@@ -25,7 +25,7 @@ def with_charts(blueprint: Blueprint) -> Blueprint:
     norms = [each for name, each in rows.items() if name.endswith(".grad.norm") and not (each.link or "loss." in name)]
     found = {
         1: _pull_picture(rows) if rows.keys() >= {*NEEDED} else None,
-        3: _token_picture(*(rows[name] for name in BARS), rows) if rows.keys() >= {*BARS} else None,
+        3: _token_picture(rows) if rows.keys() >= {*BARS} else None,
         8: _norm_picture(norms) if norms else None,
     }
     drawn = {at: each for at, each in found.items() if each is not None}
@@ -79,9 +79,9 @@ def _curve(way: str, ratio: Block) -> tuple[Block, Block, Block, Block]:
     return corner, times, where_, defined(high, times[bend] * where_[bend])
 
 
-def _token_picture(pull: Block, words: Block, rows: Mapping[str, Block]) -> Drawn:
+def _token_picture(rows: Mapping[str, Block]) -> Drawn:
     """Draws the slope of the loss by the log-prob of each token."""
-    within = Within.of(rows)
+    (pull, words), within = (rows[name] for name in BARS), Within.of(rows)
     chart = Chart(
         "Gradient of every token: below 0 it is made likelier", "bars", (Series("∂L/∂log π", pull, words),),
         Scale("tokens of the responses, episode after episode"), Scale("∂L/∂log π"),
