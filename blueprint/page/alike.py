@@ -99,12 +99,13 @@ def _places(layout: Layout) -> list[tuple[object, ...]]:
 
 
 def _said(layout: Layout) -> tuple[object, ...]:
-    """Returns what is neither in a cell nor a place, and would be written: notes, what may be typed, what is left out."""
+    """Returns what is neither in a cell nor a place, and would be written: notes, what may be typed, what is left out, folds."""
     known = layout.blueprint
     limits = {block.name: ends for block, ends in known.ranges.items()}
     choices = {block.name: among.name for block, among in known.choices.items()}
     asked = [(blank.title, blank.block.name, blank.cells, blank.weight, blank.asks) for blank in known.blanks]
-    return known.title, dict(known.notes), limits, choices, asked, dict(known.left_out), [*known.facts]
+    said = known.title, dict(known.notes), limits, choices, asked, dict(known.left_out), [*known.facts]
+    return *said, layout.folds
 
 
 def _runs(layout: Layout, first: Layout) -> Iterator[cells.Run]:

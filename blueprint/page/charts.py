@@ -1,6 +1,6 @@
 """Charts: native ones, drawn from the cells of the page, so that they follow what one types; and the words beside their dots."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ LETTER, LINE, AWAY = 6.0, 14.0, 7.0
 
 Dot = tuple[float, float, str]
 """Where a dot stands, and the word that belongs to it; one left of the picture is out of sight."""
+Corners = tuple[str, int, int, int, int]
+"""A sheet, and the first row and column and the last row and column of some of its cells."""
 Box = tuple[float, float, float, float]
 """The area that a word takes, in pixels: its left, bottom, right and top."""
 
@@ -65,6 +67,8 @@ ROWS = 19
 MOST_WORDS = 64
 """Dots that get a word beside them, and bars that each get one below; more could not be read."""
 
+MOST_GROUPS = 64
+"""Groups of which the bars are drawn from ranges of their own; a spreadsheet takes no longer formulas for a series."""
 # Told apart by those who see no colour, and on paper: Okabe and Ito's colours, with another dash and another mark each.
 STROKES = (
     ("#0072B2", "solid", "circle"),
@@ -85,15 +89,19 @@ WORD = {"series_name": True, "value": False, "font": {"size": 9, "color": styles
 MAJOR_GRID = {"visible": True, "line": {"color": "#D9D9D9", "width": 0.5}}
 
 
-def insert(placed: PlacedChart, layout: Layout, page: Any, add_chart: Callable[[dict[str, str]], Any]) -> None:
-    """Makes a chart of the writer's and puts it on its sheet."""
+def insert(placed: PlacedChart, layout: Layout, pages: Mapping[str, Any], add_chart: Callable[..., Any]) -> None:
+    """Makes a chart of the writer's and puts it on its sheet, one of the pages, on which everything else stands already."""
+    page = pages[placed.sheet]
     chart = placed.chart
     native = add_chart(KINDS[chart.kind])
     words = [label for series in chart.series for label in _words(chart, series, layout)]
-    for series in [*(_series(chart, number, layout) for number in range(len(chart.series))), *words]:
+    described = (
+        _series(chart, number, layout) | _kept(chart, number, layout, pages) for number in range(len(chart.series))
+    )
+    for series in [*described, *words]:
         native.add_series(series)
     native.set_title({"name": chart.title, "name_font": {"size": 12, "color": styles.INK}, "overlay": False})
-    every = {"interval_unit": 1} if _cells_across(chart.series[0].values, layout) <= MOST_WORDS else {}
+    every = {"interval_unit": 1} if _cells_across(chart, layout) <= MOST_WORDS else {}
     native.set_x_axis(_axis(chart.across) | {"label_position": "low"} | every)
     native.set_y_axis(_axis(chart.up) | {"label_position": "low", "major_gridlines": MAJOR_GRID})
     unnamed = list(range(len(chart.series), len(chart.series) + len(words)))
@@ -111,7 +119,10 @@ def right_of(placed: PlacedChart) -> int:
 def _series(chart: outline.Chart, number: int, layout: Layout) -> dict[str, Any]:
     """Describes a series to the writer."""
     series, (colour, dash, mark) = chart.series[number], STROKES[number % len(STROKES)]
-    cells = {"categories": f"={_cells_of(series.over, layout)}", "values": f"={_cells_of(series.values, layout)}"}
+    cells = {
+        "categories": f"={cells_of(series.over, chart, layout)}",
+        "values": f"={cells_of(series.values, chart, layout)}",
+    }
     described: dict[str, Any] = {"name": series.name} | cells
     if chart.kind == "bars":
         pattern = PATTERNS[number % len(PATTERNS)]
@@ -132,7 +143,7 @@ def _numbers(chart: outline.Chart, layout: Layout) -> dict[str, Any]:
 
     At their ends they would meet the words of the axis, or a neighbour's number.
     """
-    groups, beside = _cells_across(chart.series[0].values, layout), len(chart.series)
+    groups, beside = _cells_across(chart, layout), len(chart.series)
     if not chart.numbers or (_width(chart) - MARGIN) / (groups * (beside + BETWEEN / 100)) < LEAST_BAR:
         return {}
     font: dict[str, Any] = {"size": 8, "color": styles.INK}
@@ -174,7 +185,7 @@ def _axis(scale: outline.Scale) -> dict[str, Any]:
     return {"name": scale.title, "name_font": {"bold": False, "size": 10}, **ends}
 
 
-def _corners(block: Block, layout: Layout) -> tuple[str, int, int, int, int]:
+def _corners(block: Block, layout: Layout) -> Corners:
     """Returns sheet, first row and column, and last row and column of the cells that are drawn, without those at edges."""
     if block in layout.spread:
         sheet, top, last, column = layout.spread[block]
@@ -183,16 +194,62 @@ def _corners(block: Block, layout: Layout) -> tuple[str, int, int, int, int]:
     return place.sheet, *place.cell(block, (0,) * len(sizes)), *place.cell(block, tuple(size - 1 for size in sizes))
 
 
-def _cells_of(block: Block, layout: Layout) -> str:
-    """Returns the range of cells that are drawn."""
-    sheet, top, left, bottom, right = _corners(block, layout)
-    return f"{grid.quoted(sheet)}!{grid.address(top, left, fixed=True)}:{grid.address(bottom, right, fixed=True)}"
+def _drawn(block: Block, chart: outline.Chart, layout: Layout) -> list[Corners]:
+    """Returns the corners of the cells that are drawn: all of a block's, or those of each group that may have bars."""
+    spans = _spans(chart, layout)
+    if not spans or block in layout.spread:
+        return [_corners(block, layout)]
+    place = layout.places[block]
+    return [(place.sheet, *place.cell(block, (i, first)), *place.cell(block, (i, last))) for i, first, last in spans]
 
 
-def _cells_across(block: Block, layout: Layout) -> int:
+def _spans(chart: outline.Chart, layout: Layout) -> list[tuple[int, int, int]]:
+    """Returns each group that may have bars, with the first and the last of its members that may; none where all may."""
+    if not chart.among:
+        return []
+    may = np.all([layout.values[block] > 0 for block in chart.among], axis=0)
+    if chart.given is not None:
+        may = may & (layout.values[chart.given] == 0)
+    places = [(group, np.flatnonzero(row)) for group, row in enumerate(may)]
+    found = [(group, int(at[0]), int(at[-1])) for group, at in places if at.size]
+    return found if len(found) <= MOST_GROUPS else []
+
+
+def cells_of(block: Block, chart: outline.Chart, layout: Layout) -> str:
+    """Returns the range of cells that are drawn; several in brackets."""
+    ranges = [
+        f"{grid.quoted(sheet)}!{grid.address(top, left, fixed=True)}:{grid.address(bottom, right, fixed=True)}"
+        for sheet, top, left, bottom, right in _drawn(block, chart, layout)
+    ]
+    return ranges[0] if len(ranges) == 1 else f"({','.join(ranges)})"
+
+
+def ranges(layout: Layout) -> list[str]:
+    """Returns the cells that all series are drawn from."""
+    each = ((placed.chart, series) for placed in layout.charts for series in placed.chart.series)
+    return [cells_of(block, chart, layout) for chart, series in each for block in (series.over, series.values)]
+
+
+def _kept(chart: outline.Chart, number: int, layout: Layout, pages: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what the cells of a series show, which the writer does not look up itself where they are several ranges."""
+    series = chart.series[number]
+    if len(_drawn(series.values, chart, layout)) == 1:
+        return {}
+    shown = {"categories_data": series.over, "values_data": series.values}
+    return {
+        key: [
+            value
+            for sheet, *corners in _drawn(block, chart, layout)
+            for value in pages[sheet]._get_range_data(*corners)
+        ]
+        for key, block in shown.items()
+    }
+
+
+def _cells_across(chart: outline.Chart, layout: Layout) -> int:
     """Returns how many cells are drawn side by side, those between the groups among them."""
-    _, top, left, bottom, right = _corners(block, layout)
-    return (bottom - top + 1) * (right - left + 1)
+    corners = _drawn(chart.series[0].values, chart, layout)
+    return sum((bottom - top + 1) * (right - left + 1) for _, top, left, bottom, right in corners)
 
 
 def _members(block: Block, layout: Layout) -> list[str]:

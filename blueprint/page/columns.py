@@ -3,7 +3,7 @@
 from functools import cached_property
 
 from blueprint.language import Block
-from blueprint.page import grid, outline, styles
+from blueprint.page import grid, outline, steps, styles
 from blueprint.page.layout import Label, Layout
 from blueprint.page.ruler import Ruler, pixels, texts_on
 
@@ -14,6 +14,8 @@ SYMBOL, NAME, WIDEST, WIDEST_IN_GROUPS = 60, 150, 180, 90
 EQUATION, BESIDE, SLIVER = 320, 300, 4
 """Where an equation needs more than this it is broken into lines in a column of this width, and the other nine are slivers;
 beside weights and single numbers, which need those columns, it is cut."""
+WALK_NAMES = 400
+"""Pixels of symbols and names beside which a walk's equations have all their room."""
 NAMES = ("symbol", "name", "head name", "link", "box")
 HEADINGS = ("column heading", "section column", "verdict")
 SIDES = {-1: "start", 1: "end"}
@@ -43,6 +45,8 @@ class Columns:
             self.fit_equations()
         else:
             self.widths |= self.given()
+        if layout.finder and layout.finder[0] == sheet.title:
+            self.widths |= self.beside_names()
 
     def names(self, column: int, least: int) -> int:
         """Returns the width of symbols, or of names."""
@@ -82,6 +86,11 @@ class Columns:
                 wide = self.ruler(live.value, styles.label_style(live.style)) if isinstance(live.value, str) else NUMBER
                 prints[live.column] = max(NUMBER, wide, prints.get(live.column, 0))
         return widths | prints | {column: pixels(width) for column, width in enumerate(self.sheet.widths, grid.LEFT)}
+
+    def beside_names(self) -> dict[int, int]:
+        """Returns the widths of a walk's equations: long names take from their room, so that the sheet fits on a page."""
+        beyond = max(0, self.widths[grid.SYMBOL] + self.widths[grid.NAME] - WALK_NAMES)
+        return {column: self.widths[column] - beyond // 2 for column in (steps.EQUATION, steps.NUMBERS)}
 
     def left(self) -> dict[int, int]:
         """Returns the widths of the ten left columns: what stands there, and in the others room for equations."""

@@ -23,6 +23,8 @@ _CELL = re.compile(
 _STRING = re.compile(r"<si><t(?: xml:space=\"preserve\")?>[^<]*</t></si>")
 _CONTROL = re.compile(r"[\0-\x1f\x7f]|_x[0-9A-Fa-f]{4}_")
 _CACHE = re.compile(r"<c:f>(?P<range>[^<]*)</c:f><c:(?P<kind>num|str)Cache>.*?</c:(?P=kind)Cache>")
+_BETWEEN = re.compile(r"(?<=\d),")
+"""Between two ranges of a series, on one sheet."""
 _SIDE = re.compile(r'(?:<c:dLblPos val="\w+"/>)?(<c:showSerName val="1"/>)')
 _POINT = re.compile(r'(?P<head><c:pt idx="(?P<number>\d+)"><c:v>)[^<]*')
 
@@ -160,9 +162,9 @@ def chart(part: str, values: Mapping[str, Mapping[At, str]], sides: list[str]) -
 
 
 def _cache(found: re.Match[str], values: Mapping[str, Mapping[At, str]]) -> str:
-    title, _, area = unescape(found["range"]).rpartition("!")
-    known = values.get(unquoted(title), {})
-    cells = [*_inside(area)] if known else []
+    parts = [part.rpartition("!") for part in _BETWEEN.split(unescape(found["range"]).strip("()"))]
+    known = values.get(unquoted(parts[0][0]), {})
+    cells = [at for _, _, area in parts for at in _inside(area)] if known else []
 
     def point(each: re.Match[str]) -> str:
         value = known.get(cells[int(each["number"])])

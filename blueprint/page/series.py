@@ -67,6 +67,8 @@ class Series:
         """Returns the parts of a workbook that are not those of the first. Raises Unlike."""
         if any(needs > self.room.get(at, 0) for at, needs in _measured(layout).items()):
             raise refill.Unlike("its numbers need more room")
+        if charts.ranges(layout) != charts.ranges(self.first):
+            raise refill.Unlike("its charts draw other cells")
         changed: dict[str, dict[refill.At, refill.Value]] = {}
         for (sheet, row, column), value in alike.changes(self.first, layout):
             changed.setdefault(sheet, {})[row + 1, column + 1] = value

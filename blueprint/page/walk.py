@@ -22,7 +22,7 @@ from blueprint.page.steps import (
 
 ROUGHLY = "≈ "
 """What stands before numbers of which fifteen digits are too few: all that is left of two large numbers, or nearly a tie."""
-ONE_LINE, SHORTER = 60, 0.85
+ONE_LINE, SHORTER = 50, 0.85
 """Letters of an equation that stand on one line, and how much narrower its column is than that of the numbers."""
 
 

@@ -90,7 +90,7 @@ class BookWriter:
         self.notes()
         self.validation()
         for placed in self.layout.charts:
-            charts.insert(placed, self.layout, self.sheets[placed.sheet], self.book.add_chart)
+            charts.insert(placed, self.layout, self.sheets, self.book.add_chart)
         return self.formulas
 
     def own_sheet(self, title: str) -> None:

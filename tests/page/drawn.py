@@ -5,7 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from typing import NamedTuple
 
-from tests.page.finished import Area, Finished, area
+from tests.page.finished import Area, Areas, Finished, areas
 
 C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
@@ -30,8 +30,8 @@ class Series(NamedTuple):
     """
 
     name: str
-    over: Area
-    values: Area
+    over: Area | Areas
+    values: Area | Areas
     side: str
     number: str
 
@@ -61,7 +61,7 @@ def _series(element: ET.Element) -> Series:
     cells = (text_in(element, f"{over}/{words}/f"), text_in(element, f"{values}/numRef/f"))
     look = [element.find(f"{C}dLbls/{C}{tag}") for tag in ("dLblPos", "numFmt")]
     side, number = ("" if found is None else found.attrib[key] for found, key in zip(look, KEYS, strict=True))
-    return Series(name, area(cells[0]), area(cells[1]), side, number)
+    return Series(name, areas(cells[0]), areas(cells[1]), side, number)
 
 
 def _chart(root: ET.Element) -> Chart:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -44,6 +45,44 @@ class Area(NamedTuple):
         for row in range(self.top, self.bottom + 1):
             for column in range(self.left, self.right + 1):
                 yield row, column
+
+
+class Areas(NamedTuple):
+    """Several ranges of one sheet, of the same rows."""
+
+    parts: tuple[Area, ...]
+
+    @property
+    def sheet(self) -> str:
+        return self.parts[0].sheet
+
+    @property
+    def left(self) -> int:
+        return min(part.left for part in self.parts)
+
+    @property
+    def right(self) -> int:
+        return max(part.right for part in self.parts)
+
+    @property
+    def top(self) -> int:
+        return min(part.top for part in self.parts)
+
+    @property
+    def bottom(self) -> int:
+        return max(part.bottom for part in self.parts)
+
+    def cells(self) -> Iterator[tuple[int, int]]:
+        """Yields row and column of every cell, range after range."""
+        for part in self.parts:
+            yield from part.cells()
+
+
+def areas(text: str) -> Area | Areas:
+    """Returns the range that a reference means, or the ranges of one in brackets."""
+    if not text.startswith("("):
+        return area(text)
+    return Areas(tuple(area(part) for part in re.split(r"(?<=\d),", text.strip("()"))))
 
 
 def area(text: str, sheet: str = "") -> Area:
@@ -105,11 +144,11 @@ class Finished:
         names = {n.attrib["name"]: n.text or "" for n in self.xml("xl/workbook.xml").iter(f"{MAIN}definedName")}
         return {line["name"]: area(names[line["defined name"]]) for line in lines}
 
-    def values_in(self, cells: Area) -> list[Value]:
+    def values_in(self, cells: Area | Areas) -> list[Value]:
         """Returns what the cells of a range show, row after row; None where nothing stands."""
         return [self.shown[cells.sheet].cell(row, column).value for row, column in cells.cells()]
 
-    def decisions(self, cells: Area) -> list[Value]:
+    def decisions(self, cells: Area | Areas) -> list[Value]:
         """Returns what a row shows in the columns of the decisions, those that the head of the sheet numbers."""
         page = self.shown[cells.sheet]
         return [

@@ -55,10 +55,10 @@ def width(root: ET.Element, first: int, last: int) -> int:
 
 
 def height(root: ET.Element, rows: int) -> int:
-    """Returns how many pixels high the first rows are together; a point is 4/3 of a pixel."""
-    set_to = {
-        int(row.attrib["r"]): float(row.attrib["ht"]) * 4 / 3 for row in root.iter(f"{MAIN}row") if "ht" in row.attrib
-    }
+    """Returns how many pixels high the first rows are together, without those that are folded; a point is 4/3 of a pixel."""
+    known = [row.attrib for row in root.iter(f"{MAIN}row")]
+    set_to = {int(row["r"]): float(row["ht"]) * 4 / 3 for row in known if "ht" in row}
+    set_to |= {int(row["r"]): 0 for row in known if row.get("hidden") == "1"}
     return round(sum(set_to.get(row, STANDARD_HEIGHT) for row in range(1, rows + 1)))
 
 

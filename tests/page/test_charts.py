@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.page.drawn import DRAWN, HUNG, C, charts, drawings, text_in
-from tests.page.finished import FILES, area, close, finished, of_tokens
+from tests.page.finished import FILES, areas, close, finished, of_tokens
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -86,7 +86,7 @@ def test_numbers_kept_in_the_charts_are_those_of_the_cells(name: str) -> None:
     kept = 0
     for part in (part for part in file.parts if "charts/chart" in part):
         for reference in file.xml(part).iter(f"{C}numRef"):
-            cells = file.values_in(area(text_in(reference, "f")))
+            cells = file.values_in(areas(text_in(reference, "f")))
             for point in reference.iter(f"{C}pt"):
                 value, cell = float(text_in(point, "v")), cells[int(point.attrib["idx"])]
                 assert isinstance(cell, int | float), (part, cells)

@@ -7,14 +7,23 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from blueprint.page.charts import cells_of as ranges_of
 from tests.page.drawn import ADVANTAGE, CLIP, GAE, NEXT, PARTS, Chart, charts
-from tests.page.finished import FILES, Engine, Finished, Value, area, close, finished
+from tests.page.finished import FILES, Engine, Finished, Value, area, areas, close, finished
 
 
 def row(file: Finished, name: str) -> list[Value]:
     """Returns a block's numbers or words, decision after decision."""
     found: list[Value] = file.computed(name).ravel().tolist()
     return found
+
+
+def possible(file: Finished, row: list[Value]) -> list[Value]:
+    """Leaves of a row the positions at which the policy may write: behind the prompt, as long as tokens are left."""
+    if "is_given" not in file.book.blocks:
+        return row
+    may = (file.computed("is_given") == 0) & (file.computed("rollout.allowed") > 0)
+    return [value for value, there in zip(row, may.ravel().tolist(), strict=True) if there]
 
 
 def surrogate(ratio: float, sign: float, clip: float) -> float:
@@ -90,9 +99,27 @@ def test_outside_the_responses_no_lambda_draws_anything(name: str) -> None:
     file = finished(name)
     chart = charts(file)[GAE]
     assert chart.kind == "barChart"
-    outside = [number for number, m in enumerate(row(file, "mask")) if m == 0]
+    outside = [number for number, m in enumerate(possible(file, row(file, "mask"))) if m == 0]
     for series in chart.series:
         assert [file.decisions(series.values)[number] for number in outside] == [0] * len(outside)
+
+
+@pytest.mark.parametrize("name", ["default", "epochs", "ten-libraries", "grpo"])
+def test_bars_by_position_leave_out_prompts_and_what_is_between_responses(name: str) -> None:
+    """What is left without a word is where a response ended early; another draw may write there."""
+    file = finished(name)
+    kept = 0
+    for placed in file.book.layout.charts:
+        if placed.chart.among:
+            cells = areas(ranges_of(placed.chart.series[0].over, placed.chart, file.book.layout))
+            words, numbered = file.values_in(cells), file.decisions(cells)
+            assert numbered == words  # no column before, behind or between
+            mask = possible(file, row(file, "mask"))
+            most = mask if name != "ten-libraries" else [m for m in mask if m]
+            assert len(words) == len(most)
+            assert len([word for word in words if word]) == file.computed("mask").sum()
+            kept += 1
+    assert kept
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -120,22 +147,22 @@ def test_given_cases_are_dots_on_the_curves() -> None:
 def test_bars_are_the_advantages_raw_and_used_over_the_words_of_the_response(name: str) -> None:
     file = finished(name)
     raw, used = charts(file)[ADVANTAGE].series
-    assert close(file.decisions(raw.values), row(file, "advantages"))
-    assert close(file.decisions(used.values), row(file, "advantages_used"))
+    assert close(file.decisions(raw.values), possible(file, row(file, "advantages")))
+    assert close(file.decisions(used.values), possible(file, row(file, "advantages_used")))
     words = [w if m else "" for w, m in zip(row(file, "word_written"), row(file, "mask"), strict=True)]
     assert raw.over == used.over
-    assert [word or "" for word in file.decisions(raw.over)] == words
+    assert [word or "" for word in file.decisions(raw.over)] == possible(file, words)
 
 
-def faded(file: Finished, lam: float) -> list[float]:
+def faded(file: Finished, lam: float) -> list[Value]:
     """The advantages for one λ: from each word on, the TD errors of its episode, each word later (γλ) times as much."""
     delta, mask, gamma = file.computed("td_errors"), file.computed("mask"), file.number("gamma")
-    sums = []
+    sums: list[Value] = []
     for errors, counts in zip(delta.tolist(), mask.tolist(), strict=True):
         for here in range(len(errors)):
             later = [(gamma * lam) ** (i - here) * errors[i] for i in range(here, len(errors)) if counts[i]]
             sums.append(sum(later) if counts[here] else 0.0)
-    return sums
+    return possible(file, sums)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -154,8 +181,8 @@ def test_the_bars_of_gae_are_those_of_the_lambda_in_its_name(name: str) -> None:
 def test_the_bars_for_the_lambda_of_the_settings_is_the_advantage_of_the_loss() -> None:
     file = finished("default", "ppo.gae_lambda=0.95")
     third = file.decisions(charts(file)[GAE].series[2].values)
-    assert close(third, row(file, "advantages"))
-    assert not close(third, row(finished("default"), "advantages"))
+    assert close(third, possible(file, row(file, "advantages")))
+    assert not close(third, possible(file, row(finished("default"), "advantages")))
 
 
 def test_parts_add_up_to_the_total_loss() -> None:

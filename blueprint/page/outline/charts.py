@@ -41,6 +41,8 @@ class Chart:
     tells: one sentence on what to see; it is also read to those who cannot see the picture.
     numbers: the format of the numbers at the ends of bars; none: bars without numbers.
     wide: takes the room of two charts side by side.
+    among: rows that are 1 where a member may have a bar; of each group those from the first to the last such one are drawn.
+    given: a row that is 1 where a member has none.
     """
 
     title: str
@@ -51,3 +53,5 @@ class Chart:
     tells: str
     numbers: str = ""
     wide: bool = False
+    among: tuple[Block, ...] = ()
+    given: Block | None = None

@@ -170,7 +170,7 @@ def pictures(made: Steps, head: tuple[Block, ...], use: Choices) -> tuple[Sheet,
     )
     drawn = [charts.clip_picture(charts.Points(clip.ratio, used, clip.smaller, words, m), use)]
     if made.signal.gae:
-        drawn.append(charts.advantage_picture(words, made.signal.gae.advantages, used, m)[0])
+        drawn.append(charts.advantage_picture(words, made.signal.gae.advantages, used, m, charts.Within((m,)))[0])
     names = [PARTS[name][1] for name in total.means]
     drawn.append(charts.parts_picture(dict(zip([*names, "total"], (*total.parts, total.total), strict=True))))
     return charts.charts_sheet(drawn, head)

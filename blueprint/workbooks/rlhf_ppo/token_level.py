@@ -86,9 +86,10 @@ def token_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     known, shown = identities(gae, rows["rewards"], use), list(means.values())
     checked, verdict, tolerances = checks_sheet(_head("checks", writes, mask), residuals, known, witnessed, shown)
     table, points = _clip_table(use) if "cases.ratios" in numbers.parts else (None, None)
-    bars, below = charts.advantage_picture(writes, gae.advantages, rows["advantages_used"], mask)
+    within = charts.Within((mask,))
+    bars, below = charts.advantage_picture(writes, gae.advantages, rows["advantages_used"], mask, within)
     clip = [charts.clip_picture(points, use)] if points else []
-    drawn = [*clip, bars, charts.gae_picture(gae, below, with_lambda(gae, use))]
+    drawn = [*clip, bars, charts.gae_picture(gae, below, with_lambda(gae, use), within)]
     pictures, in_pictures = charts.charts_sheet(drawn, _head("charts", writes, mask))
     picked, first_choice = walk.choice(episode=1, decision=1)
     facts = facts_of(numbers.name, "tokens")

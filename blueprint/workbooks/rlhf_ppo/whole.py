@@ -152,14 +152,15 @@ def _residuals(start: Start, steps: Steps) -> list[Block | Identity]:
 def _drawn(steps: Steps, chosen: Settings, use: Choices) -> list[charts.Drawn]:
     """Lists the pictures with the rows from which they are drawn."""
     rows, total, gae = steps.rows, steps.loss.total, steps.signal.estimates
+    within = charts.Within.of(rows)
     words, mask, used = rows["word_written"], rows["mask"], rows["advantages_used"]
-    bars, below = charts.advantage_picture(words, rows["advantages"], used, mask)
+    bars, below = charts.advantage_picture(words, rows["advantages"], used, mask, within)
     policies = {"π_old": rows["old.p"], "π_ref": rows["reference.p"], "π_θ": rows["policy.p"]}
     added = (*total.parts, total.total)
     return [
         charts.clip_picture(charts.Points(rows["ratio"], used, rows["surrogate"], words, mask), fixed(chosen, LIVE)),
         bars,
-        charts.gae_picture(gae, below, with_lambda(gae, use)),
+        charts.gae_picture(gae, below, with_lambda(gae, use), within),
         charts.next_word_picture(policies, rows["vocabulary"]),
         charts.parts_picture(dict(zip(charts.PARTS[len(added)], added, strict=True))),
     ]

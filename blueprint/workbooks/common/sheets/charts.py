@@ -1,6 +1,6 @@
 """Charts: five pictures of the numbers, and the rows from which they are drawn."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple, cast
 
@@ -36,6 +36,7 @@ PARTS = {
     6: ("policy", "value", "entropy", "KL", "ref. KL", "total"),
 }
 """Names below the bars, by how many there are."""
+WITHIN = "Bars have the positions at which a response could have tokens when the file was made."
 PARKED = "A ratio beyond an end of the picture is drawn at that end; a dot outside the response is parked at ρ = −1, out of sight."
 
 
@@ -49,6 +50,19 @@ class Drawn(NamedTuple):
     chart: Chart
     rows: Section
     typed: dict[Block, object]
+
+
+class Within(NamedTuple):
+    """Where a response can have tokens: rows that are 1 there, and one that is 1 where tokens are given."""
+
+    among: tuple[Block, ...]
+    given: Block | None = None
+
+    @classmethod
+    def of(cls, rows: Mapping[str, Block]) -> "Within":
+        """Takes the rows that hang on no draw, where there are such: the prompt, and the room behind it."""
+        live = all(name in rows for name in ("is_given", "rollout.allowed"))
+        return cls((rows["rollout.allowed"],), rows["is_given"]) if live else cls((rows["mask"],))
 
 
 class Points(NamedTuple):
@@ -130,7 +144,7 @@ def _dots(points: Points, low: Block, high: Block) -> tuple[Block, Block, Block]
     return x, size, y
 
 
-def advantage_picture(words: Block, raw: Block, used: Block, m: Block) -> tuple[Drawn, Block]:
+def advantage_picture(words: Block, raw: Block, used: Block, m: Block, within: Within) -> tuple[Drawn, Block]:
     """Draws the advantages, raw and as the loss uses them, word by word; returns the row of words below the bars, too."""
     named = block("bar.word", (n, t), "token", "token of the response, below its bars")
     defined(named, where(equal(m[n, t], 1), words[n, t], ""))
@@ -139,12 +153,12 @@ def advantage_picture(words: Block, raw: Block, used: Block, m: Block) -> tuple[
         (Series("A, raw", raw, named), Series("Â, as the loss uses it", used, named)),
         Scale("tokens of the responses, episode after episode"), Scale("advantage"),
         "Bars above 0: the token went better than the critic expected and becomes more likely; below 0: less likely.",
-        SHORT,
+        SHORT, among=within.among, given=within.given,
     )  # fmt: skip
-    return Drawn(chart, Section("The tokens below the bars", (named,)), {}), named
+    return Drawn(chart, Section("The tokens below the bars", (Note(WITHIN), named)), {}), named
 
 
-def gae_picture(used: Gae, words: Block, fade: Fade) -> Drawn:
+def gae_picture(used: Gae, words: Block, fade: Fade, within: Within) -> Drawn:
     """Draws generalised advantage estimates of the same TD errors for four λ; `fade` is the recursion."""
     names = {f"{number}": value for number, value in enumerate(LAMBDAS, 1)}
     lambdas = [typed(f"gae_at.lambda{i}", (), f"λ{i}", "λ of each curve", decimals=2) for i in names]
@@ -160,7 +174,7 @@ def gae_picture(used: Gae, words: Block, fade: Fade) -> Drawn:
          Series("λ as set", used.advantages, words)),
         Scale("tokens of the responses, episode after episode"), Scale("advantage"),
         "With λ = 0 a token gets its own TD error only; with λ = 1 all later rewards: less bias, more variance.",
-        SHORT, wide=True,
+        SHORT, wide=True, among=within.among, given=within.given,
     )  # fmt: skip
     section = Section("GAE for four λ: the recursion of Reward & advantage", (Line(tuple(lambdas), "fixed"), *rows))
     return Drawn(chart, section, dict(zip(lambdas, LAMBDAS, strict=True)))

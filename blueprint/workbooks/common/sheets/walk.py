@@ -33,6 +33,8 @@ Titled = tuple[str, Items]
 
 LEAD = "one position, derived from top to bottom: pick an episode and a position; every line follows"
 WIDTHS = (12, 55, 65, 27, 8, 8)
+MANY_OPTIONS = (12, 65, 55, 27, 8, 8)
+"""Where equations choose among many options, they are longer than with their numbers."""
 DECIMALS = 4
 COLUMNS = (
     "value",
@@ -76,14 +78,20 @@ def ranges(chosen: Choice) -> dict[Block, tuple[float, float]]:
     return {chosen.decimals: (0, 9)}
 
 
-def walk_sheet(chosen: Choice, words: tuple[Block, ...], sections: list[Section], lead: str = LEAD) -> Sheet:
-    """Outlines the sheet: the choice and its words stay in view, the sections scroll."""
+def walk_sheet(
+    chosen: Choice,
+    words: tuple[Block, ...],
+    sections: list[Section],
+    lead: str = LEAD,
+    widths: tuple[float, ...] = WIDTHS,
+) -> Sheet:
+    """Outlines the sheet: the choice and its words stay in view, the sections scroll; rows of options not in use are folded."""
     lines: tuple[Item, ...] = (*map(Line, zip(chosen.numbers, strict=True)), *map(Step, words))
     found = Note("Every line reads this place of its row.")
     last = Section(
         "How this page is made", (Line((chosen.decimals,), "line"), found, Finder()), printed=False, numbered=False
     )
-    return Sheet("Walk", lead, (*sections, last), pinned=lines, widths=WIDTHS, aside=3, tight=True)
+    return Sheet("Walk", lead, (*sections, last), pinned=lines, widths=widths, aside=3, tight=True, closed=True)
 
 
 def titled_sections(*titled: Titled) -> list[Section]:

@@ -9,7 +9,7 @@ from blueprint.workbooks.dpo.definitions.axes import p
 
 MODELS = {"policy": "logp", "reference": "logp_ref"}
 """By model the log-prob of a whole response."""
-LEAD = "one pair, derived from top to bottom: pick a pair; every line follows"
+LEAD = "one pair, derived from top to bottom: pick a pair; every line follows; options not in use are folded"
 STEPS = {
     "How much likelier has each become?": ("chosen.against", "chosen.ratio", "rejected.against", "rejected.ratio"),
     "By how much more has the chosen one gained?": ("margin", "margin.scaled", "margin.argument"),

@@ -104,13 +104,14 @@ def _lengths(rows: Rows) -> Drawn:
 
 def _whitening(rows: Rows, named: Block) -> Drawn:
     """Draws the advantages of all tokens, as they are and whitened over the batch."""
+    within = charts.Within.of(rows)
     chart = Chart(
         "Advantage of every token, as it is and whitened", "bars",
         (Series("A", rows["advantage.token"], named), Series("A, whitened over tokens", rows["advantage.whitened"], named)),
         Scale("tokens of the responses, response after response"), Scale("advantage"),
         "Whitening takes the mean over all tokens off and divides by their spread: long responses pull the mean, and "
         "a group of equal rewards, at 0 before, is pushed after all.",
-        charts.SHORT, wide=True,
+        charts.SHORT, wide=True, among=within.among, given=within.given,
     )  # fmt: skip
     return Drawn(chart, Section("The tokens below the bars", (named,)), {})
 

@@ -4,7 +4,7 @@ from blueprint.language import Block
 from blueprint.page.outline import Choice, Sheet
 from blueprint.workbooks.common import InView, Rows, titled_sections, walk
 
-LEAD = "one token, derived from top to bottom: pick a response and a position; every line follows"
+LEAD = "one token, derived from top to bottom: pick a response and a position; every line follows; options not in use are folded"
 STEPS = {
     "The response, and its reward": ("response.length", "score", "overlong.penalty", "reward.shaped", "kl_old.sum", "reward"),
     "Its group: less the baseline, over the spread": (
@@ -37,4 +37,4 @@ def walk_of(
     picked, typed = walk.choice(*first, text="response")
     there = {title: tuple(rows[name] for name in names if name in rows) for title, names in STEPS.items()}
     sections = titled_sections(*there.items())
-    return walk.walk_sheet(picked, (*head.rows[:-1], counts), sections, LEAD), picked, typed
+    return walk.walk_sheet(picked, (*head.rows[:-1], counts), sections, LEAD, walk.MANY_OPTIONS), picked, typed

@@ -8,7 +8,7 @@ from dataclasses import replace
 from blueprint.language import Axis, Block, block, join, less, typed, where
 from blueprint.page.outline import Blueprint, Chart, Line, Note, Scale, Section, Series, Sheet, Table
 from blueprint.workbooks.common.definitions.choices import defined
-from blueprint.workbooks.common.sheets.charts import HIGH, LOW, Drawn
+from blueprint.workbooks.common.sheets.charts import HIGH, LOW, Drawn, Within
 
 CHARTS, GALLERY = "Charts", "The pictures"
 BENDS = {"good": ("Â+", (0, 3, 3, 4), (1, 1, 0, 0)), "bad": ("Â−", (0, 1, 1, 4), (0, 0, -1, -1))}
@@ -25,7 +25,7 @@ def with_charts(blueprint: Blueprint) -> Blueprint:
     norms = [each for name, each in rows.items() if name.endswith(".grad.norm") and not (each.link or "loss." in name)]
     found = {
         1: _pull_picture(rows) if rows.keys() >= {*NEEDED} else None,
-        3: _token_picture(*(rows[name] for name in BARS)) if rows.keys() >= {*BARS} else None,
+        3: _token_picture(rows) if rows.keys() >= {*BARS} else None,
         8: _norm_picture(norms) if norms else None,
     }
     drawn = {at: each for at, each in found.items() if each is not None}
@@ -79,13 +79,14 @@ def _curve(way: str, ratio: Block) -> tuple[Block, Block, Block, Block]:
     return corner, times, where_, defined(high, times[bend] * where_[bend])
 
 
-def _token_picture(pull: Block, words: Block) -> Drawn:
+def _token_picture(rows: Mapping[str, Block]) -> Drawn:
     """Draws the slope of the loss by the log-prob of each token."""
+    (pull, words), within = (rows[name] for name in BARS), Within.of(rows)
     chart = Chart(
         "Gradient of every token: below 0 it is made likelier", "bars", (Series("∂L/∂log π", pull, words),),
         Scale("tokens of the responses, episode after episode"), Scale("∂L/∂log π"),
         "Below 0 a step makes the token likelier, above 0 less likely; without a bar the clip holds it, or its advantage is 0.",
-        FINE,
+        FINE, among=within.among, given=within.given,
     )  # fmt: skip
     return Drawn(chart, Section("", ()), {})
 

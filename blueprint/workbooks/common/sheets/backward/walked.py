@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from blueprint.language import Block
 from blueprint.language.gradient import Gradient
-from blueprint.page.outline import Blueprint, Listed, Section, Sheet, Step
+from blueprint.page.outline import Blueprint, Listed, Note, Section, Sheet, Step
 from blueprint.workbooks.common.sheets.backward.sections import PULLS, reads
 
 WALK, WRITTEN = "Walk", "rollout.written"
@@ -15,6 +15,7 @@ LOGITS = ("policy.tempered", "policy.logits")
 POLICY, VALUE = "Downhill: from the share back to the log-prob", "Downhill to the value"
 OTHERS = "Downhill: from the loss back"
 """Where what is picked is no token, such as a pair."""
+UNPRINTED = Note("On paper the walk ends with the loss, so that it is one page; the way back is read on the screen.")
 SOFTMAX = "Downhill through the soft-max: what the logits feel"
 
 
@@ -28,7 +29,9 @@ def with_walk(blueprint: Blueprint, made: Gradient) -> Blueprint:
 def _extended(sheet: Sheet, blueprint: Blueprint, made: Gradient, rows: Mapping[str, Block]) -> Sheet:
     *sections, last = sheet.sections
     shown = {item.block for item in sheet.items() if isinstance(item, Step)}
-    return replace(sheet, sections=(*sections, *_sections(blueprint, made, rows, shown), last))
+    first, *others = _sections(blueprint, made, rows, shown)
+    back = replace(first, items=(UNPRINTED, *first.items)), *others
+    return replace(sheet, sections=(*sections, *(replace(each, printed=False) for each in back), last))
 
 
 def _sections(
