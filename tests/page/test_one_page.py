@@ -36,6 +36,8 @@ SMALL = (
     "optimum",
     "reinforce",
     "reward-batch",
+    "epochs",
+    "pipeline/ppo",
 )
 FULL_SCREEN = 1346, 600
 """Pixels of one screen of 1366 × 768 without the program's own rows."""
@@ -219,6 +221,31 @@ def test_ppo_follows_the_episode_that_walk_shows(episode: int) -> None:
                 assert value in (None, ""), line.row.called
             else:
                 assert value == pytest.approx(float(book.values.cell(block, episode - 1, positions[i])), abs=1e-9)
+
+
+@pytest.mark.parametrize(("name", "steps"), [("epochs", 4), ("pipeline/ppo", 2)])
+def test_with_several_epochs_there_is_a_column_for_each_step_and_its_ratio_leaves_1(name: str, steps: int) -> None:
+    """Their panel stands where the slopes of the first step stand otherwise; the last line is the loss of each step."""
+    book, page = saved(name)[0], page_of(name)
+    told = [line for line in lines(name) if line.row.block.startswith("epochs.")]
+    assert [line.row.block for line in told] == [
+        "epochs.mean.ratio", "epochs.clip_fraction.ratio", "epochs.policy_kl", "epochs.total_loss",
+    ]  # fmt: skip
+    for line in told:
+        block = book.blocks[line.row.block]
+        assert [value for _, _, value in line.cells] == [float(book.values.cell(block, e)) for e in range(steps)]
+    ratios = [number_in(name, told[0], i) for i in range(steps)]
+    assert ratios[0] == 1
+    assert 1 not in ratios[1:]
+    head = told[0].at  # the row above, counted from 1
+    assert [page.cell(head, column + 1).value for _, column, _ in told[0].cells] == [str(e + 1) for e in range(steps)]
+    assert "ratio.grad" not in {line.row.block for line in lines(name)}
+
+
+def test_with_one_step_there_is_no_such_panel() -> None:
+    blocks = {line.row.block for line in lines("default")}
+    assert "epochs.mean.ratio" not in blocks
+    assert "ratio.grad" in blocks or "ratio.grad" not in saved("default")[0].blocks
 
 
 def test_grpo_shows_the_group_of_the_response_that_walk_shows() -> None:

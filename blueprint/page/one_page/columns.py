@@ -213,7 +213,8 @@ class ColumnMaker:
     def members(self, columns: Columns, cells: list[int]) -> Strip:
         """Makes columns that are members of an axis, which stand fast."""
         axis, strip = self.axis(columns.axis), Strip({})
-        strip.columns = [Column(cell, "", {axis: i}, strip) for i, cell in enumerate(cells)]
+        shown = range(self.values.size(axis))  # fewer than there are columns, below another panel
+        strip.columns = [Column(cell, "", {axis: i}, strip) for i, cell in zip(shown, cells, strict=False)]
         return strip
 
     def strip(self, columns: Columns, number: int, cells: list[int]) -> Strip:

@@ -40,6 +40,8 @@ class PanelPlacer(Canvas):
 
     def holds(self, panel: Panel) -> bool:
         """Tells whether a panel has anything to show in this workbook."""
+        if panel.unless in self.blocks:
+            return False
         return any(self.has(row) for section in panel.sections for row in section.rows) or any(
             self.shows(matrix) for matrix in panel.matrices
         )

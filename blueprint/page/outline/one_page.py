@@ -82,7 +82,8 @@ class Panel:
     below: it stands below the panel before it, in the same columns. beside: a block in whose row, in another panel, its
     first line stands. tight: it goes on from its left, without signs, symbols and words of its own.
     matrices, sections: what it holds, from top to bottom. aside: words right of its matrices. aside_of: the block that they
-    tell of, without which they are not said. heads: what stands above each of its strips, {} for its number.
+    tell of, without which they are not said.
+    unless: a block with which the panel is left out. heads: what stands above each of its strips, {} for its number.
     """
 
     head: str
@@ -95,6 +96,7 @@ class Panel:
     aside: tuple[str, ...] = ()
     aside_of: str = ""
     heads: tuple[str, ...] = ()
+    unless: str = ""
     tight: bool = False
 
 
