@@ -199,10 +199,18 @@ class Book:
         return block if isinstance(block, Block) else self.block_named(block)
 
 
-def book(title: str, blocks: list[Block], across: Axis, numbers: Mapping[Block, object]) -> Book:
+def book(
+    title: str, blocks: list[Block], across: Axis, numbers: Mapping[Block, object], *, one_page: bool = False
+) -> Book:
     """Makes a book of a few blocks on one sheet: your own blueprint.
 
     across:  the axis that runs from left to right.
     numbers: the numbers of every typed block; the sizes of the axes follow from them.
+    one_page: its first tab shows the way to the result at a glance, if there is one that has columns.
     """
-    return Book(outline.on_one_sheet(title, blocks, across, numbers))
+    made = outline.on_one_sheet(title, blocks, across, numbers)
+    if one_page:
+        from blueprint.page.outline.derived import with_derived_page
+
+        made = with_derived_page(made)
+    return Book(made)

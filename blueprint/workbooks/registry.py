@@ -154,6 +154,10 @@ def blueprint_of(numbers: Any, witnessed: "Witnessed | None" = None) -> "Bluepri
         models=kind.models,
         presets=kind.part("presets")() if kind.presets else None,
     )
+    if kind.one_page is None and kind.name not in _own():
+        from blueprint.page.outline.derived import with_derived_page
+
+        return with_derived_page(guided)
     return with_one_page(guided, kind.one_page)
 
 

@@ -59,8 +59,8 @@ def test_it_is_built_and_every_formula_is_proved(tmp_path: Path) -> None:
     result = call("build", "--numbers", "toy", "-o", str(tmp_path / "toy.xlsx"))
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert lines[0].endswith("toy.xlsx: 7 sheets, 135 formulas")
-    assert lines[1].startswith("proof: ironcalc recalculated 135 of 135 formulas to the same value")
+    assert lines[0].endswith("toy.xlsx: 8 sheets, 168 formulas")
+    assert lines[1].startswith("proof: ironcalc recalculated 168 of 168 formulas to the same value")
     assert lines[2].startswith(f"preference loss {loss(LOGPROBS):.6g}: L = ")
 
 

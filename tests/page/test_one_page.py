@@ -23,6 +23,7 @@ from blueprint.page.sums import Sum
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.registry import kinds
 from tests.page.fits import clipped, shown
+from tests.page.own_books import OWN
 
 BUILT_IN = [name for kind in kinds() for name in kind.built_in()]
 SMALL = (
@@ -35,6 +36,8 @@ SMALL = (
     "optimum",
     "reinforce",
     "reward-batch",
+    "epochs",
+    "pipeline/ppo",
 )
 FULL_SCREEN = 1346, 600
 """Pixels of one screen of 1366 × 768 without the program's own rows."""
@@ -44,8 +47,11 @@ _ROOM = TemporaryDirectory()
 
 @cache
 def saved(name: str) -> tuple[Book, Path]:
-    """Returns a built-in book and its file, made once."""
-    book, path = Book(blueprint_of(load(name))), Path(_ROOM.name) / f"{name.replace('/', '-')}.xlsx"
+    """Returns a book and its file, made once: a built-in one, or one for which nobody wrote a page."""
+    book, path = (
+        OWN[name]() if name in OWN else Book(blueprint_of(load(name))),
+        Path(_ROOM.name) / f"{name.replace('/', '-')}.xlsx",
+    )
     book.save(path)
     return book, path
 
@@ -63,12 +69,12 @@ def lines(name: str) -> list[Drawn]:
     return page.lines
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", [*BUILT_IN, *OWN])
 def test_it_is_the_first_tab_and_fits_on_one_screen_and_one_sheet_of_paper(name: str) -> None:
     book, path = saved(name)
     file, setup = load_workbook(path), book.layout.one_page
     assert setup is not None
-    assert file.sheetnames[:2] == [ONE_PAGE, "Start"]
+    assert file.sheetnames[:2] == [ONE_PAGE, book.blueprint.title if name in OWN else "Start"]
     page = file[ONE_PAGE]
     assert page.page_setup.orientation == "landscape"
     assert (
@@ -76,11 +82,11 @@ def test_it_is_the_first_tab_and_fits_on_one_screen_and_one_sheet_of_paper(name:
     )  # on one page: that is what is meant where no number of pages is said
     assert {page.page_setup.fitToWidth, page.page_setup.fitToHeight} <= {None, 1}
     assert sum(setup.heights.values()) <= FULL_SCREEN[1]
-    if name in SMALL or name == "grpo":
+    if name in (*SMALL, "grpo", *OWN):
         assert sum(setup.widths) <= FULL_SCREEN[0]
 
 
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", [*SMALL, *OWN])
 def test_nothing_that_is_printed_is_cut(name: str) -> None:
     book, path = saved(name)
     assert book.layout.one_page is not None
@@ -89,7 +95,7 @@ def test_nothing_that_is_printed_is_cut(name: str) -> None:
     assert cut == []
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", [*BUILT_IN, *OWN])
 def test_no_words_beside_a_line_are_more_than_ten(name: str) -> None:
     for line in lines(name):
         assert len(line.row.words.split()) <= MOST_WORDS, line.row.words
@@ -144,7 +150,7 @@ def rounded(value: float, decimals: int) -> float:
     return float(Decimal(f"{value:.15g}").quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP))
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", [*BUILT_IN, *OWN])
 def test_every_line_that_says_it_is_equal_is_right_on_a_pocket_calculator(name: str) -> None:
     claims = 0
     for line in lines(name):
@@ -215,6 +221,31 @@ def test_ppo_follows_the_episode_that_walk_shows(episode: int) -> None:
                 assert value in (None, ""), line.row.called
             else:
                 assert value == pytest.approx(float(book.values.cell(block, episode - 1, positions[i])), abs=1e-9)
+
+
+@pytest.mark.parametrize(("name", "steps"), [("epochs", 4), ("pipeline/ppo", 2)])
+def test_with_several_epochs_there_is_a_column_for_each_step_and_its_ratio_leaves_1(name: str, steps: int) -> None:
+    """Their panel stands where the slopes of the first step stand otherwise; the last line is the loss of each step."""
+    book, page = saved(name)[0], page_of(name)
+    told = [line for line in lines(name) if line.row.block.startswith("epochs.")]
+    assert [line.row.block for line in told] == [
+        "epochs.mean.ratio", "epochs.clip_fraction.ratio", "epochs.policy_kl", "epochs.total_loss",
+    ]  # fmt: skip
+    for line in told:
+        block = book.blocks[line.row.block]
+        assert [value for _, _, value in line.cells] == [float(book.values.cell(block, e)) for e in range(steps)]
+    ratios = [number_in(name, told[0], i) for i in range(steps)]
+    assert ratios[0] == 1
+    assert 1 not in ratios[1:]
+    head = told[0].at  # the row above, counted from 1
+    assert [page.cell(head, column + 1).value for _, column, _ in told[0].cells] == [str(e + 1) for e in range(steps)]
+    assert "ratio.grad" not in {line.row.block for line in lines(name)}
+
+
+def test_with_one_step_there_is_no_such_panel() -> None:
+    blocks = {line.row.block for line in lines("default")}
+    assert "epochs.mean.ratio" not in blocks
+    assert "ratio.grad" in blocks or "ratio.grad" not in saved("default")[0].blocks
 
 
 def test_grpo_shows_the_group_of_the_response_that_walk_shows() -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
 
 from blueprint.language import Block
 from blueprint.page import grid, names
@@ -15,6 +18,10 @@ from blueprint.page.outline.one_page import OnePage, PageMatrix, PageRow, Panel
 
 DECIMALS, NARROW_DECIMALS, LEAST_DECIMALS = (3, 4, 2, 5, 1), (2, 3, 4, 1), (2, 1)
 """How many decimals a line may show, the best first; one whose columns are narrow; and one whose columns are the narrowest."""
+
+
+TOO_LARGE = 1e9
+"""From here on a number is too long for a column that grows."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +141,16 @@ class Canvas:
     def has(self, row: PageRow) -> bool:
         """Tells whether all blocks of a line are there."""
         reads = [row.block] if row.block else [name for _, name in Term(row.value).leaves]
-        return all(name in self.blocks for name in reads)
+        return all(name in self.blocks and self.fits_any(self.blocks[name]) for name in reads)
+
+    def fits_any(self, block: Block) -> bool:
+        """Tells whether there is a column wide enough for the numbers of a block, and whether each cell holds one."""
+        return not self.page.grows or self.largest(block) < TOO_LARGE
+
+    def largest(self, block: Block) -> float:
+        """Returns the largest number of a block as delivered, without its sign; infinity where a cell holds none."""
+        found = np.abs(np.asarray(self.layout.values.arrays[block], dtype=float))
+        return float(np.max(found, initial=0.0)) if np.isfinite(found).all() else inf
 
     def shows(self, matrix: PageMatrix) -> bool:
         """Tells whether a matrix is there, and small enough."""

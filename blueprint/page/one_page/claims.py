@@ -15,7 +15,7 @@ from blueprint.page import digits, grid, names
 from blueprint.page.one_page.canvas import DECIMALS, Drawn
 from blueprint.page.one_page.columns import Column
 from blueprint.page.one_page.panels import PanelPlacer
-from blueprint.page.one_page.terms import Leaf, Term
+from blueprint.page.one_page.terms import SHIFTS, Leaf, Term
 from blueprint.page.outline.one_page import PageRow
 from blueprint.page.sums import TILE_DECIMALS
 
@@ -63,13 +63,13 @@ class Claims(PanelPlacer):
 
     def came_to(self, term: Term, column: Column) -> float | str:
         """Returns what an expression comes to in a column; what ended, where it reads that."""
-        read = (self.finder.value(self.blocks[name], column, shift=int(way == "next")) for way, name in term.leaves)
+        read = (self.finder.value(self.blocks[name], column, SHIFTS.get(way, 0)) for way, name in term.leaves)
         ended = next((each for each in read if isinstance(each, Ended)), None)
         return ended if ended is not None else term.value(self.known(column)) + 0.0
 
     def known(self, column: Column) -> Callable[[Leaf], float]:
         """Returns how the numbers of an expression are found in a column."""
-        return lambda leaf: float(self.finder.value(self.blocks[leaf[1]], column, shift=int(leaf[0] == "next")))
+        return lambda leaf: float(self.finder.value(self.blocks[leaf[1]], column, SHIFTS.get(leaf[0], 0)))
 
     def formula(self, row: PageRow, column: Column) -> str:
         """Spells the number of a line in a column."""
@@ -79,7 +79,7 @@ class Claims(PanelPlacer):
 
     def raw(self, column: Column) -> Callable[[Leaf], str]:
         """Returns how the blocks of an expression are spelled in a column."""
-        return lambda leaf: self.finder.formula(self.blocks[leaf[1]], column, shift=int(leaf[0] == "next"))
+        return lambda leaf: self.finder.formula(self.blocks[leaf[1]], column, SHIFTS.get(leaf[0], 0))
 
     def choose_decimals(self) -> None:
         """Chooses how many decimals each line shows, so that as many claims as can be are right on a pocket calculator."""

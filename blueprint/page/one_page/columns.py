@@ -7,9 +7,10 @@ printed, the page counts the members that count up to each position; the k-th of
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from blueprint.language import Axis, Block
+from blueprint.language import Axis, Block, require
 from blueprint.page import grid, names
 from blueprint.page.layout import Layout, Pen
+from blueprint.page.outline.derived import axis_of
 from blueprint.page.outline.one_page import Columns
 
 BEFORE = 2
@@ -93,7 +94,15 @@ class Finder:
         if self.time in block.axes and column.place:
             place = f"{column.place}{shift:+}" if shift else column.place
             return f"INDEX({self.rows(block, member)},1,{place})"
-        return self.picked(block, column.strip, column.at or {}, member)
+        at = {axis: place + shift for axis, place in (column.at or {}).items()}
+        if not self.inside(block, column.strip.at | at, member):
+            return "0"
+        return self.picked(block, column.strip, at, member)
+
+    def inside(self, block: Block, at: Mapping[Axis, int], member: int = 0) -> bool:
+        """Tells whether a block has a cell there."""
+        spans = zip(block.axes, self.values.spans(block), strict=True)
+        return all(at.get(axis, member) in span for axis, span in spans)
 
     def picked(self, block: Block, strip: Strip, at: Mapping[Axis, int], member: int = 0) -> str:
         """Spells a number that has no place in time: of the chosen group, of its family, or of a member that stands fast."""
@@ -123,10 +132,9 @@ class Finder:
         """Returns the number that stands there as delivered; "" where there is none, 0 beyond the last one."""
         if column.at is None:
             return ""
-        at = column.strip.at | dict(column.at)
-        places = tuple(at.get(axis, member) + (shift if axis is self.time else 0) for axis in block.axes)
-        inside = all(place in span for place, span in zip(places, self.values.spans(block), strict=True))
-        found = self.values.cell(block, *places) if inside else 0.0
+        at = column.strip.at | {axis: place + shift for axis, place in column.at.items()}
+        places = tuple(at.get(axis, member) for axis in block.axes)
+        found = self.values.cell(block, *places) if self.inside(block, at, member) else 0.0
         return found if isinstance(found, str) else found + 0.0  # no sheet knows a minus zero
 
 
@@ -168,8 +176,10 @@ class ColumnMaker:
 
     def axis(self, letter: str) -> Axis:
         """Finds an axis by its letter, the longest of them."""
-        known = [axis for axis in self.finder.layout.blueprint.sizes if axis.letter == letter]
-        return min(known, key=lambda axis: axis.start == 0)
+        axis = axis_of(letter, self.finder.layout.blueprint)
+        require(axis is not None, f"one page: no block runs along an axis {letter}")
+        assert axis is not None
+        return axis
 
     def peer_numbers(self, columns: Columns) -> Block:
         """Returns the block that says which group stands at each place of a family."""
@@ -203,7 +213,8 @@ class ColumnMaker:
     def members(self, columns: Columns, cells: list[int]) -> Strip:
         """Makes columns that are members of an axis, which stand fast."""
         axis, strip = self.axis(columns.axis), Strip({})
-        strip.columns = [Column(cell, "", {axis: i}, strip) for i, cell in enumerate(cells)]
+        shown = range(self.values.size(axis))  # fewer than there are columns, below another panel
+        strip.columns = [Column(cell, "", {axis: i}, strip) for i, cell in zip(shown, cells, strict=False)]
         return strip
 
     def strip(self, columns: Columns, number: int, cells: list[int]) -> Strip:

@@ -104,6 +104,8 @@ class PanelWriter(LineWriter):
             )
         if not panel.below:
             self.write_heads(placed)
+        elif self.page.columns[panel.columns].of == "members":
+            self.write_numbers(placed, head)
         row = start
         for matrix in panel.matrices:
             if self.shows(matrix):
@@ -118,6 +120,12 @@ class PanelWriter(LineWriter):
             for each in rows:
                 self.note_line(each, placed, row)
                 row += 1
+
+    def write_numbers(self, placed: Placed, head: int) -> None:
+        """Writes into the head of a panel below another, whose columns are other members than those above, which they are."""
+        for column in placed.columns:
+            for axis, member in (column.at or {}).items():
+                self.put(head, column.column, str(member + axis.start), f"headnumber {placed.panel.model}")
 
     def letter(self, placed: Placed) -> str:
         """Returns the letter of a panel: those at the top come first, from left to right."""

@@ -32,10 +32,18 @@ class LineWriter(Claims):
         if self.layout.blueprint.blanks:  # every student's copy is written alike, whatever its numbers
             choices: tuple[int, ...] = (0,) if whole else (NARROW_DECIMALS if narrow else DECIMALS)[:1]
         else:
-            choices = (0,) if whole else self.fitting(row, least if narrow else DECIMALS, cells)
+            choices = (0,) if whole else self.fitting(row, least if narrow else self.choices(row), cells)
         line = Drawn(row, placed, at, choices[0], cells, choices)
         self.drawn.setdefault(row.called, line)
         self.order.append(line)
+
+    def choices(self, row: PageRow) -> tuple[int, ...]:
+        """Returns how many decimals a line may show, the best first: on a page that grows as many as its block has elsewhere."""
+        if not self.page.grows:
+            return DECIMALS
+        name = row.block or Term(row.value).leaves[0][1]
+        own = self.blocks[name].about.decimals
+        return tuple(sorted({*DECIMALS, *([0] if own == 0 else [])}, key=lambda many: (abs(many - own), many)))
 
     def fitting(
         self, row: PageRow, choices: tuple[int, ...], cells: list[tuple[Column, int, float | str]]
@@ -43,9 +51,14 @@ class LineWriter(Claims):
         """Returns the decimals with which all numbers have room, as delivered; the fewest where none of them fit."""
         numbers = [(float(value), self.sheet.widths[cell]) for _, cell, value in cells if not isinstance(value, str)]
 
+        def back(wide: int) -> bool:  # a narrow cell has no arrow
+            return row.back and wide >= look.CELL
+
         def fits(decimals: int) -> bool:
             bold = {"bold": bool(row.equals or row.fills) if row.result is None else row.result}
-            return all(self.ruler(f"{number:.{decimals}f}", bold) <= FULL * wide for number, wide in numbers)
+            return all(
+                self.ruler(f"{'↖' * back(wide)}{number:.{decimals}f}", bold) <= FULL * wide for number, wide in numbers
+            )
 
         return tuple(filter(fits, choices)) or (min(choices),)
 

@@ -84,6 +84,12 @@ FAMILIES: dict[str, Any] = {
     "answer": lambda model: {"font_size": 14, "bold": True, "font_color": TEXT[model]},
     "hint": lambda: {"font_size": 10, "italic": True, "font_color": WORDS, "align": "right"},
     "head": lambda model: {"bold": True, "font_size": 12, "font_color": "#FFFFFF", "bg_color": STRONG[model]},
+    "headnumber": lambda model: {
+        "bold": True,
+        "align": "center",
+        "font_color": "#FFFFFF",
+        "bg_color": STRONG[model],
+    },
     "strip": lambda model: {"align": "center", "font_color": TEXT[model], "bottom": 1, "bottom_color": STRONG[model]},
     "section": lambda: {"bold": True, "font_size": 12, "font_color": STRONG["none"], "bg_color": SECTION},
     "headword": lambda model, *flags: {

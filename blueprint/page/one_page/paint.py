@@ -18,16 +18,19 @@ from blueprint.page.one_page.terms import Leaf, Term
 from blueprint.page.outline.one_page import Tile
 from blueprint.page.sums import Sum
 
-MOST_TILES = 4
+MOST_TILES, LONG = 4, 1e4
 RESULT_WIDE, SIGN_WIDE = 210, 26
 """Pixels of the result, and of a sign between two tiles, at least."""
 HOW = "hidden below: places of the members, then whether each line is right from the digits that it shows"
 
 
 def lay_one_page(layout: Layout) -> None:
-    """Adds the sheet to a layout, if its blueprint has one."""
-    if layout.blueprint.one_page is not None:
-        layout.one_page = PagePainter(layout, layout.blueprint.one_page).lay()
+    """Adds the sheet to a layout, if its blueprint has one, and something to show there."""
+    if layout.blueprint.one_page is None:
+        return
+    painter = PagePainter(layout, layout.blueprint.one_page)
+    if any(map(painter.holds, painter.page.panels)):
+        layout.one_page = painter.lay()
 
 
 class PagePainter(PanelWriter):
@@ -76,13 +79,15 @@ class PagePainter(PanelWriter):
 
     def write_tiles(self, row: int) -> None:
         """Writes the result and what adds up to it, each over some columns."""
-        result = self.layout.blueprint.result
+        result = self.blocks[self.page.of] if self.page.of else self.layout.blueprint.result
         tiles = [each for tile in self.page.tiles if self.can_tile(tile) for each in self.each_tile(tile)]
         if result is None or result.axes:
             return
         edges = [0, *accumulate(self.sheet.widths)]
         total = edges[-1]
         share = max(RESULT_WIDE, min(300, int(total * 0.22)))
+        if self.page.grows and not tiles and self.largest(result) >= LONG:
+            share = total - edges[1]
         spans = [self.span(edges, edges[1], edges[1] + share)]
         room = (total - edges[1] - share) / max(1, len(tiles))
         for i in range(len(tiles)):
@@ -98,6 +103,8 @@ class PagePainter(PanelWriter):
         sum_of = Sum(value, tuple(number for _, number in numbers), tuple(tile.sign for tile in tiles))
         alike = self.layout.blueprint.blanks  # every student's copy is written alike, whatever its numbers
         decimals, shown = (digits.SHOWN, digits.SHOWN) if alike else sum_of.decimals()
+        if self.page.grows and not tiles:
+            shown = min(result.about.decimals, digits.SHOWN)
         style = f"result {self.page.result.replace(' ', '_')} {shown}"
         self.merge(top, left, bottom, right, f"one-page {style}")
         self.live(top, left, names.defined_name(result.name), value, style, repeats=True)
@@ -126,7 +133,8 @@ class PagePainter(PanelWriter):
     def ways(self) -> list[tuple[str, str]]:
         """Lists the sheets to which the page leads on, with the words of the links."""
         walk = [(self.layout.finder[0], "→ Walk: choose another column")] if self.layout.finder else []
-        return [(self.layout.blueprint.sheets[0].title, "→ Start: every piece"), *walk]
+        first = self.layout.blueprint.sheets[0].title
+        return [(first, "→ Start: every piece" if first == "Start" else "→ every row"), *walk]
 
     def can_tile(self, tile: Tile) -> bool:
         """Tells whether what a tile shows is there."""

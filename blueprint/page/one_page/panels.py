@@ -7,12 +7,15 @@ from dataclasses import replace
 from functools import cached_property
 
 from blueprint.page.one_page import look
-from blueprint.page.one_page.canvas import Canvas, Placed
+from blueprint.page.one_page.canvas import DECIMALS, Canvas, Placed
+from blueprint.page.one_page.terms import Term
 from blueprint.page.outline.one_page import Panel
 from blueprint.page.ruler import Ruler
 
 COLUMNS_OF_TILE = 4
 """Columns that a tile and its sign need at least, so that they stand where there is room."""
+EDGES, INDENT, WIDE = 8, 14, 72
+"""Pixels beside a number in its cell, and beside a symbol; of a column that is wide enough for more decimals."""
 TITLE_GAP = 48
 """Pixels between the title and what is said at its right."""
 CELLS_WIDE = (look.CELL, look.NARROW_CELL, look.LEAST_CELL)
@@ -37,6 +40,8 @@ class PanelPlacer(Canvas):
 
     def holds(self, panel: Panel) -> bool:
         """Tells whether a panel has anything to show in this workbook."""
+        if panel.unless in self.blocks:
+            return False
         return any(self.has(row) for section in panel.sections for row in section.rows) or any(
             self.shows(matrix) for matrix in panel.matrices
         )
@@ -78,13 +83,14 @@ class PanelPlacer(Canvas):
         elif panel.tight:
             widths = [*widths, 4, 12]
         else:
-            widths = [*widths, look.SIGN, look.SYMBOL]
+            widths = [*widths, look.SIGN, self.symbols_wide(panel)]
         symbol = len(widths) - 1
         strips = self.maker.widths(self.page.columns[panel.columns])
         cells, wide = (
             list[list[int]](),
             min(self.cells_wide, look.CELL if sum(strips) <= 6 and not panel.tight else look.NARROW_CELL),
         )
+        wide = max(wide, self.numbers_wide(panel)) if self.page.grows else wide
         for i, many in enumerate(strips):
             if i:
                 widths = [*widths, 8]
@@ -94,6 +100,25 @@ class PanelPlacer(Canvas):
         widths = [*widths, max(self.words_wide(panel), head - sum(widths[first:]))]
         self.panels.append(Placed(panel, first, first, symbol, cells, len(widths) - 1, len(widths) - 1, weights))
         return widths
+
+    def symbols_wide(self, panel: Panel) -> int:
+        """Returns the width of the symbols of a panel, in pixels."""
+        symbols = [row.symbol for _, rows in self.lines(panel) for row in rows] if self.page.grows else []
+        style = look.style("symbol none result")
+        return max([look.SYMBOL, *(self.ruler(symbol, style) + INDENT for symbol in symbols)])
+
+    def numbers_wide(self, panel: Panel) -> int:
+        """Returns the width of the longest number of a panel, in pixels: with all its decimals only where that is not wide."""
+        widths = [look.CELL]
+        for row in (row for _, rows in self.lines(panel) for row in rows):
+            for name in [row.block] if row.block else [name for _, name in Term(row.value).leaves]:
+                largest, decimals = self.largest(self.blocks[name]), self.blocks[name].about.decimals
+                all_of_it, least = (
+                    self.ruler(f"−{largest:.{many}f}", {"bold": True}) + EDGES
+                    for many in (decimals, min(decimals, min(DECIMALS)) if row.block else min(DECIMALS))
+                )
+                widths.append(max(least, min(all_of_it, WIDE)))
+        return max(widths)
 
     def words_wide(self, panel: Panel) -> int:
         """Returns the width of the words of a panel, in pixels."""

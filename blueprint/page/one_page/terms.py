@@ -30,7 +30,9 @@ COMPARED: dict[type, tuple[str, Callable[[float, float], bool]]] = {
     ast.Gt: (">", lambda a, b: a > b),
 }
 Leaf = tuple[str, str]
-"""What an expression reads: "" or `next` or `sum`, and a name."""
+"""What an expression reads: "" or `next` or `before` or `sum`, and a name."""
+SHIFTS = {"next": 1, "before": -1}
+"""How far from its column an expression reads."""
 
 
 class Term:
@@ -72,7 +74,7 @@ class Term:
     def _leaf(node: ast.AST) -> Leaf | None:
         """Returns the name that a node is: `gamma`, `paid`, or `next(paid)`."""
         match node:
-            case ast.Call(ast.Name("next" | "sum" as way), [ast.Name() | ast.Attribute() as inner]):
+            case ast.Call(ast.Name("next" | "before" | "sum" as way), [ast.Name() | ast.Attribute() as inner]):
                 return way, ast.unparse(inner)
             case ast.Name() | ast.Attribute():
                 return "", ast.unparse(node)

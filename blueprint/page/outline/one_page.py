@@ -16,7 +16,7 @@ class PageRow:
     """One line of written arithmetic.
 
     block:    the name of the block that is shown; "" where `value` is spelled.
-    value:    an expression of blocks and `next(block)`, the number of the next position.
+    value:    an expression of blocks, of `next(block)`, the number of the next position, and of `before(block)`.
     id:       what other lines call it; by default the block's name.
     sign:     what stands at its left: "=", "−", "×", "exp" …
     equals:   what the line claims to be, as an expression of ids and of single numbers; checked from what is displayed.
@@ -82,7 +82,8 @@ class Panel:
     below: it stands below the panel before it, in the same columns. beside: a block in whose row, in another panel, its
     first line stands. tight: it goes on from its left, without signs, symbols and words of its own.
     matrices, sections: what it holds, from top to bottom. aside: words right of its matrices. aside_of: the block that they
-    tell of, without which they are not said. heads: what stands above each of its strips, {} for its number.
+    tell of, without which they are not said.
+    unless: a block with which the panel is left out. heads: what stands above each of its strips, {} for its number.
     """
 
     head: str
@@ -95,6 +96,7 @@ class Panel:
     aside: tuple[str, ...] = ()
     aside_of: str = ""
     heads: tuple[str, ...] = ()
+    unless: str = ""
     tight: bool = False
 
 
@@ -135,6 +137,8 @@ class OnePage:
 
     words, mask: the blocks of the word of a position, and of whether it counts.
     lead: the block of the words that were read. note: a line below the tiles.
+    of: the block of the result, if not the blueprint's. grows: columns are as wide as their numbers and symbols need, and a
+    number that is too long for any of them has no line.
     """
 
     title: str
@@ -147,3 +151,5 @@ class OnePage:
     mask: str = ""
     lead: str = ""
     note: str = ""
+    of: str = ""
+    grows: bool = False
