@@ -90,7 +90,7 @@ def read_only(values: torch.Tensor, where: torch.Tensor) -> torch.Tensor:
     if not values.requires_grad:
         return values
     read = values.clone()
-    read.register_hook(lambda slope: torch.where(where, slope, 0.0))  # type: ignore[no-untyped-call]
+    read.register_hook(lambda slope: None if slope is None else torch.where(where, slope, 0.0))  # type: ignore[no-untyped-call]
     return read
 
 

@@ -158,11 +158,18 @@ def test_lines_of_a_chart_stand_out_and_differ_by_more_than_colour(name: str) ->
         for series in file.xml(part).iter(f"{c}ser"):
             looks = series.find(f"{c}spPr")
             assert looks is not None
-            paper = [x for ground in series.iter(f"{a}bgClr") for x in ground]
+            hatched = [list(pattern.iter(f"{a}srgbClr")) for pattern in series.iter(f"{a}pattFill")]
+            paper = [x for pair in hatched for x in pair]
             paper += [
                 x for label in series.iter(f"{c}dLbls") for ground in label.iterfind(f"{c}spPr") for x in ground.iter()
             ]
             colours = [x.attrib["val"] for x in series.iter(f"{a}srgbClr") if x not in paper]
+            # Of a hatching the darker colour stands out from the paper, and the other from that one.
+            pairs = [
+                sorted((x.attrib["val"] for x in pair), key=lambda each: contrast(each, WHITE)) for pair in hatched
+            ]
+            colours += [darker for _, darker in pairs]
+            assert all(contrast(lighter, darker) >= ENOUGH_FOR_LINES for lighter, darker in pairs), (part, pairs)
             assert all(contrast(colour, WHITE) >= ENOUGH_FOR_LINES for colour in colours), (part, colours)
             dash, hatching, mark = (
                 next(series.iter(tag), None) for tag in (f"{a}prstDash", f"{a}pattFill", f"{c}symbol")

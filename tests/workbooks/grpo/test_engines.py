@@ -56,7 +56,7 @@ def test_an_overflow_is_a_sentence_in_the_sheet() -> None:
     (row, column) = next((row, column) for at, row, column in place.cells() if at == (1, 0, written))
     engine.type(place.sheet, row, column, -900.0)
     engine.evaluate()
-    cells = (engine.model.get_cell_value(start, *at) for at in product(range(10, 16), range(1, 20)))
+    cells = (engine.model.get_cell_value(start, *at) for at in product(range(1, 20), range(1, 20)))
     assert any("no number: what was typed is too large" in str(each) for each in cells)
 
 
