@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal, localcontext
+from functools import lru_cache
 from math import floor, inf, isfinite, log10, nan
 
 from blueprint.language import OFF_WORD, Ended
@@ -40,6 +41,7 @@ def unit_formula(cell: str, at: Mapping[str, str]) -> str:
     return f"=IF({plain},1,POWER({at['ten']},INT(LOG10(ABS({cell})))))"
 
 
+@lru_cache(maxsize=1 << 14)  # the same numbers are rounded again for each number of decimals that is tried
 def half_up(value: float, decimals: int) -> Decimal:
     """Rounds as a sheet does: its numbers have 15 digits, and what is farther right is not there. What is infinite is no number."""
     if not isfinite(value):

@@ -68,7 +68,7 @@ class Series:
         if any(needs > self.room.get(at, 0) for at, needs in _measured(layout).items()):
             raise refill.Unlike("its numbers need more room")
         if charts.ranges(layout) != charts.ranges(self.first):
-            raise refill.Unlike("its charts draw other cells")
+            raise refill.Unlike("its charts show other cells")
         changed: dict[str, dict[refill.At, refill.Value]] = {}
         for (sheet, row, column), value in alike.changes(self.first, layout):
             changed.setdefault(sheet, {})[row + 1, column + 1] = value

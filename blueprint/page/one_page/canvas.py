@@ -13,7 +13,7 @@ from blueprint.page import grid, names
 from blueprint.page.layout import Layout, Live, Pen
 from blueprint.page.one_page import look
 from blueprint.page.one_page.columns import Column, ColumnMaker, Finder, Strip, columns_of
-from blueprint.page.one_page.terms import Term
+from blueprint.page.one_page.terms import term_of
 from blueprint.page.outline.one_page import OnePage, PageMatrix, PageRow, Panel
 
 DECIMALS, NARROW_DECIMALS, LEAST_DECIMALS = (3, 4, 2, 5, 1), (2, 3, 4, 1), (2, 1)
@@ -140,7 +140,7 @@ class Canvas:
 
     def has(self, row: PageRow) -> bool:
         """Tells whether all blocks of a line are there."""
-        reads = [row.block] if row.block else [name for _, name in Term(row.value).leaves]
+        reads = [row.block] if row.block else [name for _, name in term_of(row.value).leaves]
         return all(name in self.blocks and self.fits_any(self.blocks[name]) for name in reads)
 
     def fits_any(self, block: Block) -> bool:

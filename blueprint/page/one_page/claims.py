@@ -7,15 +7,16 @@ under another convention, say. Decimals are chosen so that as many lines as can 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import product
-from math import isfinite, nan
+from math import inf, isfinite, nan
 
 from blueprint.language import Axis, Ended
 from blueprint.page import digits, grid, names
 from blueprint.page.one_page.canvas import DECIMALS, Drawn
 from blueprint.page.one_page.columns import Column
 from blueprint.page.one_page.panels import PanelPlacer
-from blueprint.page.one_page.terms import SHIFTS, Leaf, Term
+from blueprint.page.one_page.terms import SHIFTS, Leaf, Term, term_of
 from blueprint.page.outline.one_page import PageRow
 from blueprint.page.sums import TILE_DECIMALS
 
@@ -44,7 +45,7 @@ class Claims(PanelPlacer):
 
     def by_member(self, row: PageRow) -> bool:
         """Tells whether a line has a number for each member, or one for each group."""
-        reads = [row.block] if row.block else [name for _, name in Term(row.value).leaves]
+        reads = [row.block] if row.block else [name for _, name in term_of(row.value).leaves]
         axes = {axis for name in reads for axis in self.blocks[name].axes}
         return self.finder.time in axes or (not (axes & {*self.finder.across}) and self.is_member(axes))
 
@@ -59,7 +60,7 @@ class Claims(PanelPlacer):
             return ""
         if row.block:
             return self.finder.value(self.blocks[row.block], column)
-        return self.came_to(Term(row.value), column)
+        return self.came_to(term_of(row.value), column)
 
     def came_to(self, term: Term, column: Column) -> float | str:
         """Returns what an expression comes to in a column; what ended, where it reads that."""
@@ -74,7 +75,7 @@ class Claims(PanelPlacer):
     def formula(self, row: PageRow, column: Column) -> str:
         """Spells the number of a line in a column."""
         block = self.blocks.get(row.block)
-        spelled = Term(row.value).formula(self.raw(column)) if block is None else self.finder.formula(block, column)
+        spelled = term_of(row.value).formula(self.raw(column)) if block is None else self.finder.formula(block, column)
         return f'IF({column.place}="","",{spelled})' if column.place else spelled
 
     def raw(self, column: Column) -> Callable[[Leaf], str]:
@@ -85,7 +86,7 @@ class Claims(PanelPlacer):
         """Chooses how many decimals each line shows, so that as many claims as can be are right on a pocket calculator."""
         claims = [line for line in self.order if line.row.equals and self.can_claim(line)]
         free = {
-            line.row.called: [self.drawn[name] for _, name in Term(line.row.equals).leaves if name in self.drawn]
+            line.row.called: [self.drawn[name] for _, name in term_of(line.row.equals).leaves if name in self.drawn]
             for line in claims
         }
 
@@ -102,26 +103,21 @@ class Claims(PanelPlacer):
                     continue
                 movable = [each for each in (line, *free[line.row.called]) if len(each.choices) > 1][:4]
                 concerned = list({id(each): each for move in movable for each in touched[id(move)]}.values())
-                best = None
-                for chosen in product(*(each.choices for each in movable)):
-                    for each, decimals in zip(movable, chosen, strict=True):
-                        each.decimals = decimals
-                    away = sum(
-                        FEWER * max(0, each.choices[0] - d) + max(0, d - each.choices[0])
-                        for d, each in zip(chosen, movable, strict=True)
-                    )
-                    cost = (wrong(concerned), away, sum(chosen), chosen)
-                    if best is None or cost < best:
-                        best = cost
+                best, fewest = None, inf
+                for chosen in sorted(product(*(each.choices for each in movable)), key=partial(_away, movable)):
+                    _show(movable, chosen)
+                    if (left := wrong(concerned)) < fewest:
+                        best, fewest = chosen, left
+                    if not left:  # those that come later are farther from the decimals that the rows have
+                        break
                 assert best is not None
-                for each, decimals in zip(movable, best[3], strict=True):
-                    each.decimals = decimals
+                _show(movable, best)
 
     def can_claim(self, line: Drawn) -> bool:
         """Tells whether all that a claim reads is there."""
         return all(
             name in self.drawn or (name in self.blocks and not self.blocks[name].axes)
-            for _, name in Term(line.row.equals).leaves
+            for _, name in term_of(line.row.equals).leaves
         )
 
     def judged(self, line: Drawn, i: int) -> float:
@@ -142,7 +138,7 @@ class Claims(PanelPlacer):
             found = [float(each) for each in numbers if not isinstance(each, str)]
             return sum(float(digits.half_up(each, operand.decimals)) if shown else each for each in found)
 
-        term = Term(line.row.equals)
+        term = term_of(line.row.equals)
         shown = term.value(lambda leaf: known(leaf, True))
         if isfinite(shown) and digits.half_up(shown, line.decimals) == digits.half_up(value, line.decimals):
             return AGREES
@@ -175,7 +171,7 @@ class Claims(PanelPlacer):
             parts = [self.rounded(cell, operand.decimals) if shown else f"SUM({cell})" for cell in cells]
             return f"({'+'.join(parts)})"
 
-        term = Term(line.row.equals)
+        term = term_of(line.row.equals)
         shown, exact = (term.formula(lambda leaf, way=way: spelled(leaf, way)) for way in (True, False))  # type: ignore[misc]
         last = self.of(line.decimals)
         agrees = f"ABS(ROUND({shown},{last})-ROUND({result},{last}))<{self.tolerance}"
@@ -189,3 +185,15 @@ class Claims(PanelPlacer):
     def of(self, decimals: int) -> str:
         """Returns the cell that holds a number of decimals."""
         return self.of_decimals.get(decimals, str(decimals))
+
+
+def _away(lines: list[Drawn], chosen: tuple[int, ...]) -> tuple[int, int, tuple[int, ...]]:
+    """Orders decimals by how far they are from those that lines have by themselves; one fewer counts as several more."""
+    pairs = [(decimals, line.choices[0]) for decimals, line in zip(chosen, lines, strict=True)]
+    return sum(FEWER * max(0, own - d) + max(0, d - own) for d, own in pairs), sum(chosen), chosen
+
+
+def _show(lines: list[Drawn], chosen: tuple[int, ...]) -> None:
+    """Gives lines their decimals."""
+    for line, decimals in zip(lines, chosen, strict=True):
+        line.decimals = decimals

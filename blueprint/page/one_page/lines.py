@@ -8,7 +8,7 @@ from blueprint.page.one_page import look
 from blueprint.page.one_page.canvas import DECIMALS, LEAST_DECIMALS, NARROW_DECIMALS, Drawn, Placed
 from blueprint.page.one_page.claims import AGREES, ANOTHER, ROUNDED, SETTING, Claims
 from blueprint.page.one_page.columns import Column
-from blueprint.page.one_page.terms import Term
+from blueprint.page.one_page.terms import term_of
 from blueprint.page.outline.one_page import PageRow
 
 FULL = 1.0
@@ -41,7 +41,7 @@ class LineWriter(Claims):
         """Returns how many decimals a line may show, the best first: on a page that grows as many as its block has elsewhere."""
         if not self.page.grows:
             return DECIMALS
-        name = row.block or Term(row.value).leaves[0][1]
+        name = row.block or term_of(row.value).leaves[0][1]
         own = self.blocks[name].about.decimals
         return tuple(sorted({*DECIMALS, *([0] if own == 0 else [])}, key=lambda many: (abs(many - own), many)))
 
@@ -107,7 +107,7 @@ class LineWriter(Claims):
                     formula.append('"' + part.replace('"', '""') + '"')
                     shown.append(part)
                 continue
-            term = Term(part)
+            term = term_of(part)
             value = term.value(lambda leaf: float(self.layout.values.cell(self.blocks[leaf[1]])))
             spelled = term.formula(lambda leaf: names.defined_name(self.blocks[leaf[1]].name))
             formula.append(f"ROUND({spelled},{self.of(SETTING)})")
@@ -141,12 +141,12 @@ class LineWriter(Claims):
         counts: look.Properties = {"bg_color": look.COUNTS, "bold": True}
         clipped = counts | {"font_color": look.CLIPPED, "num_format": look.snipped(min(line.decimals, 2))}
         for said, name, style in ((line.row.clipped, "clipped", clipped), (line.row.fills, "counts", counts)):
-            if said and all(read in self.blocks for _, read in Term(said).leaves):
+            if said and all(read in self.blocks for _, read in term_of(said).leaves):
                 self.mark_where(said, line, f"{name} {line.decimals}", style)
 
     def mark_where(self, said: str, line: Drawn, name: str, style: look.Properties) -> None:
         """Marks the numbers of a line where a comparison holds, or where a block is 1; below the page it is calculated."""
-        made, term = self.checks_row, Term(said)
+        made, term = self.checks_row, term_of(said)
         self.checks_row += 1
         self.put(made, 1, f"{line.row.called}: {said}", "madename")
         for column, cell, _ in line.cells:

@@ -14,7 +14,7 @@ from blueprint.page.one_page import look
 from blueprint.page.one_page.canvas import Sheet
 from blueprint.page.one_page.heads import HEAD, STRIPS, TITLE, PanelWriter
 from blueprint.page.one_page.panels import CELLS_WIDE
-from blueprint.page.one_page.terms import Leaf, Term
+from blueprint.page.one_page.terms import Leaf, term_of
 from blueprint.page.outline.one_page import Tile
 from blueprint.page.sums import Sum
 
@@ -138,7 +138,7 @@ class PagePainter(PanelWriter):
 
     def can_tile(self, tile: Tile) -> bool:
         """Tells whether what a tile shows is there."""
-        reads = [tile.block] if tile.block else [name for _, name in Term(tile.value).leaves]
+        reads = [tile.block] if tile.block else [name for _, name in term_of(tile.value).leaves]
         return all(name in self.blocks for name in reads)
 
     def each_tile(self, tile: Tile) -> list[Tile]:
@@ -181,12 +181,12 @@ class PagePainter(PanelWriter):
         def known(leaf: Leaf) -> float:
             return float(self.layout.values.cell(self.blocks[leaf[1]]))
 
-        term = Term(tile.value)
+        term = term_of(tile.value)
         return term.formula(lambda leaf: names.defined_name(self.blocks[leaf[1]].name)), term.value(known) + 0.0
 
     def tile_words(self, tile: Tile, row: int, column: int) -> None:
         """Writes the words of a tile, as a link to its rows."""
-        name = tile.block or next(name for _, name in Term(tile.value).leaves)
+        name = tile.block or next(name for _, name in term_of(tile.value).leaves)
         self.layout.links.append(
             Link(
                 names.ONE_PAGE,

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from blueprint.page.one_page import look
 from blueprint.page.one_page.canvas import DECIMALS, Canvas, Placed
-from blueprint.page.one_page.terms import Term
+from blueprint.page.one_page.terms import term_of
 from blueprint.page.outline.one_page import Panel
 from blueprint.page.ruler import Ruler
 
@@ -111,7 +111,7 @@ class PanelPlacer(Canvas):
         """Returns the width of the longest number of a panel, in pixels: with all its decimals only where that is not wide."""
         widths = [look.CELL]
         for row in (row for _, rows in self.lines(panel) for row in rows):
-            for name in [row.block] if row.block else [name for _, name in Term(row.value).leaves]:
+            for name in [row.block] if row.block else [name for _, name in term_of(row.value).leaves]:
                 largest, decimals = self.largest(self.blocks[name]), self.blocks[name].about.decimals
                 all_of_it, least = (
                     self.ruler(f"−{largest:.{many}f}", {"bold": True}) + EDGES

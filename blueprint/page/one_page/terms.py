@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Callable
+from functools import cache
 from math import exp, inf, log, nan, sqrt
 
 from blueprint.language import NotationError
@@ -45,12 +46,14 @@ class Term:
         except SyntaxError as error:
             raise NotationError(f"one page: “{text}” is no expression; write one such as -rate * paid") from error
         self.leaves: list[Leaf] = []
+        self._leaf_at: dict[int, Leaf] = {}
         self._visit(self.tree)
 
     def _visit(self, node: ast.AST) -> None:
-        leaf = self._leaf(node)
+        leaf = _leaf(node)
         if leaf:
             self.leaves.append(leaf)
+            self._leaf_at[id(node)] = leaf
             return
         match node:
             case ast.BinOp(left, op, right) if type(op) in SIGNS:
@@ -70,22 +73,12 @@ class Term:
         for part in parts:
             self._visit(part)
 
-    @staticmethod
-    def _leaf(node: ast.AST) -> Leaf | None:
-        """Returns the name that a node is: `gamma`, `paid`, or `next(paid)`."""
-        match node:
-            case ast.Call(ast.Name("next" | "before" | "sum" as way), [ast.Name() | ast.Attribute() as inner]):
-                return way, ast.unparse(inner)
-            case ast.Name() | ast.Attribute():
-                return "", ast.unparse(node)
-        return None
-
     def formula(self, spelled: Callable[[Leaf], str]) -> str:
         """Spells it as a formula, each name as it is told."""
         return self._formula(self.tree, spelled)
 
     def _formula(self, node: ast.AST, spelled: Callable[[Leaf], str]) -> str:
-        if leaf := self._leaf(node):
+        if leaf := self._leaf_at.get(id(node)):
             return spelled(leaf)
         match node:
             case ast.BinOp(left, op, right):
@@ -108,7 +101,7 @@ class Term:
             return inf
 
     def _value(self, node: ast.AST, known: Callable[[Leaf], float]) -> float:
-        if leaf := self._leaf(node):
+        if leaf := self._leaf_at.get(id(node)):
             return known(leaf)
         match node:
             case ast.BinOp(left, op, right):
@@ -120,3 +113,19 @@ class Term:
             case ast.Call(ast.Name(name), parts):
                 return FUNCTIONS[name][1](*(self._value(part, known) for part in parts))
         return float(ast.literal_eval(node))
+
+
+def _leaf(node: ast.AST) -> Leaf | None:
+    """Returns the name that a node is: `gamma`, `paid`, or `next(paid)`."""
+    match node:
+        case ast.Call(ast.Name("next" | "before" | "sum" as way), [ast.Name() | ast.Attribute() as inner]):
+            return way, ast.unparse(inner)
+        case ast.Name() | ast.Attribute():
+            return "", ast.unparse(node)
+    return None
+
+
+@cache
+def term_of(text: str) -> Term:
+    """Returns an expression; each is read once, since claims are judged many times over."""
+    return Term(text)
