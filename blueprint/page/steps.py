@@ -84,19 +84,22 @@ def place_step(step: outline.Step, pen: cell_writer.SheetPen) -> None:
     read = {*map(name, in_use(written, pen.values))}
     _unfold({pen.layout.numbered[each][0] for each in read if each in pen.layout.numbered}, pen)
     alone = [leaf for leaf in missing.values() if not is_member(leaf)]
-    _read([leaf for leaf in alone if name(leaf) in read], pen)
-    first = pen.row
-    _read([leaf for leaf in alone if name(leaf) not in read], pen)
-    pen.layout.folds += [(pen.title, row, row) for row in range(first, pen.row)]
+    _read(alone, read, pen)
     members = tuple(read for read in missing.values() if isinstance(read, Ref) and is_member(read))
     _keep(WalkLine(pen.row, leaf, expr, written, members), pen)
     pen.row += 1
 
 
-def _read(alone: list[Leaf], pen: cell_writer.SheetPen) -> None:
-    """Keeps the rows of numbers that are only read, two on each."""
+def _read(alone: list[Leaf], used: set[str], pen: cell_writer.SheetPen) -> None:
+    """Keeps the rows of numbers that are only read, two on each; one of which neither is in use is folded.
+
+    Where a number stands does not hang on what is in use: the formulas of two files differ in nothing but their settings.
+    """
     for number, leaf in enumerate(alone):
         _keep(WalkLine(pen.row + number // 2, leaf, column=NUMBERS if number % 2 else VALUE), pen)
+    for i in range(0, len(alone), 2):
+        if not any(name(leaf) in used for leaf in alone[i : i + 2]):
+            pen.layout.folds.append((pen.title, pen.row + i // 2, pen.row + i // 2))
     pen.row += (len(alone) + 1) // 2
 
 

@@ -8,7 +8,6 @@ from blueprint.book import Book
 from blueprint.language import Block, Cell, reads
 from blueprint.page.blanks import check_of
 from blueprint.page.outline import Blank, Blueprint, blocks_on
-from blueprint.quoting import unquoted
 from blueprint.worksheets.asked import Asked, Meant, cell_title, computed, meant
 from blueprint.worksheets.candidates import Candidates
 from blueprint.worksheets.check_digits import can_be_checked
