@@ -53,7 +53,7 @@ def worksheet(
     require(not blueprint.blanks, "this blueprint has blanks already: make a worksheet of one without")
     if topic:
         words = ", ".join(sorted(blueprint.topics)) or "none"
-        require(topic in blueprint.topics, f"there is no topic {unquoted(topic)} here: there are {words}")
+        require(topic in blueprint.topics, f"there is no topic {topic} here: there are {words}")
         blueprint = replace(blueprint, derivation=blueprint.topics[topic])
     making = _Making(blueprint, level, check, seed, fixed, equations, alone=bool(topic))
     if asked is None:

@@ -112,4 +112,4 @@ def test_on_walk_only_options_that_are_not_in_use_are_folded(numbers: str, folde
     assert bool(rows) is folded
     symbols = {page.cell(row + 1, 2).value for row in rows}
     assert not symbols & {"A_n", "log π_old", "L_clip", "1/N", "L_dpo"}
-    assert numbers != "grpo" or symbols >= {"A_white", "L_cispo", "1/Bn", "pay"}
+    assert numbers != "grpo" or symbols >= {"A_white", "L_reinf", "1/B", "pay"}
