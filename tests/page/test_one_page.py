@@ -24,6 +24,7 @@ from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.registry import kinds
 from tests.page.fits import clipped, shown
 from tests.page.own_books import OWN
+from tests.page.workshop import made
 
 BUILT_IN = [name for kind in kinds() for name in kind.built_in()]
 SMALL = (
@@ -348,3 +349,12 @@ def test_tiles_that_lack_a_part_say_so(tmp_path: Path) -> None:
 )
 def test_tiles_show_as_many_decimals_as_they_need(parts: tuple[float, float], due: tuple[int, int]) -> None:
     assert Sum(sum(parts), parts, ("=", "+")).decimals() == due
+
+
+def test_a_single_epoch_has_no_panel_of_steps() -> None:
+    """There is no axis of steps then, and the way back of the first step stands there again."""
+    book = made("update.epochs=1", numbers="epochs")
+    words = {str(label.text) for label in book.layout.labels if label.sheet == "One page"}
+    assert any("wrote the answer" in text for text in words)
+    assert not any("each step" in text for text in words)
+    assert any("each step" in str(label.text) for label in made(numbers="epochs").layout.labels)

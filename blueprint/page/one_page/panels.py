@@ -9,6 +9,7 @@ from functools import cached_property
 from blueprint.page.one_page import look
 from blueprint.page.one_page.canvas import DECIMALS, Canvas, Placed
 from blueprint.page.one_page.terms import term_of
+from blueprint.page.outline.derived import axis_of
 from blueprint.page.outline.one_page import Panel
 from blueprint.page.ruler import Ruler
 
@@ -40,8 +41,11 @@ class PanelPlacer(Canvas):
 
     def holds(self, panel: Panel) -> bool:
         """Tells whether a panel has anything to show in this workbook."""
+        columns = self.page.columns[panel.columns]
         if panel.unless in self.blocks:
             return False
+        if columns.of == "members" and axis_of(columns.axis, self.layout.blueprint) is None:
+            return False  # as the steps, where there is one alone
         return any(self.has(row) for section in panel.sections for row in section.rows) or any(
             self.shows(matrix) for matrix in panel.matrices
         )
