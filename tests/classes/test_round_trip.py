@@ -70,7 +70,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Done]:
 
 
 def test_its_commands_run(done: Done) -> None:
-    assert len(COMMANDS) == 7
+    assert len(COMMANDS) == 8
     codes = {command: result.exit_code for command, result in done.ended.items()}
     assert codes == {command: int("regrade" in command) for command in COMMANDS}, [
         result.output for command, result in done.ended.items() if result.exit_code

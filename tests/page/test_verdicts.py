@@ -51,7 +51,7 @@ def test_a_setting_that_loses_the_score_is_said_when_the_workbook_is_built(tmp_p
     said = "a check fails: the score lands where values are kept: 2.24667 off, 1e-09 allowed (Checks!F28), and Start says LOOK"
     assert (ran.exit_code, said in ran.output.splitlines()) == (0, True), ran.output
     stored = load_workbook(path, data_only=True)
-    assert (stored["Start"]["D19"].value, stored["Checks"]["D11"].value) == ("LOOK", "LOOK")
+    assert (stored["Start"]["D6"].value, stored["Checks"]["D11"].value) == ("LOOK", "LOOK")
 
 
 def test_with_the_positions_behind_the_response_kept_nothing_is_lost_and_nothing_said(tmp_path: Path) -> None:
