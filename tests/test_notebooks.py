@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
 
@@ -11,6 +12,17 @@ import pytest
 from tests.notebooks import NOTEBOOKS, Output, code_cells, differences, loaded, run
 
 
+@pytest.fixture
+def torch_as_it_was() -> Iterator[None]:
+    """Undoes what a notebook sets for its whole process, so that no test behind it computes with other numbers."""
+    torch = pytest.importorskip("torch", reason="notebooks compute with torch: install the extra [torch]")
+    dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
+    yield
+    torch.set_default_dtype(dtype)
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.usefixtures("torch_as_it_was")
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_what_a_run_prints_is_what_is_kept(notebook: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
