@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from functools import cache
 from pathlib import Path
 from time import process_time
@@ -123,5 +124,11 @@ def test_four_epochs_take_less_than_three_times_one(tmp_path: Path) -> None:
         bp.build("epochs", set={"update.epochs": epochs}).save(tmp_path / f"{epochs}.xlsx")
         return process_time() - begun
 
-    taken(1)
-    assert taken(4) < 3 * taken(1)
+    # What other tests left in this process is no part of a build, and the collector would walk through it.
+    gc.collect()
+    gc.freeze()
+    try:
+        pairs = [(taken(1), taken(4)) for _ in range(3)]
+    finally:
+        gc.unfreeze()
+    assert min(four for _, four in pairs) < 3 * min(one for one, _ in pairs)
