@@ -185,11 +185,17 @@ class Book:
         title = explaining.sheet_named(sheet, self.sheets)
         return {name: self.frame(self.blocks[name]) for name, spot in self.spots.items() if spot.sheet == title}
 
-    def tensors(self, device: str = "cpu") -> dict[str, Any]:
-        """Returns the numbers of every block as torch tensors in float64, by name, edges included; words are left out."""
-        from blueprint.frames import tensors_of
+    def tensors(self, device: str = "cpu", *, grad: bool = False, dtype: str = "float64") -> Mapping[str, Any]:
+        """Returns the numbers of every block as torch tensors, by name, edges included; words are left out.
 
-        return tensors_of(self, device)
+        grad: has every equation computed in torch, so that slopes follow: `book.tensors(grad=True).slopes("height")` says by
+            name how much that quantity, or the sum of its cells, grows with every typed and computed cell.
+        dtype: with grad, float64 or float32.
+        Raises NotationError if grad is asked for a book that holds numbers in computed cells.
+        """
+        from blueprint.frames import differentiable, tensors_of
+
+        return differentiable(self, device, dtype) if grad else tensors_of(self, device)
 
     def latex(self, block: Block | str) -> str:
         """Returns a block's equations in LaTeX."""

@@ -1,16 +1,18 @@
 """Arrays as tables: blocks as pandas DataFrames whose rows and columns say what they are of."""
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blueprint.language import Axis, Block
+from blueprint.language import Axis, Block, require
 
 if TYPE_CHECKING:
     import pandas as pd
     from torch import Tensor
 
     from blueprint.book import Book
+    from blueprint.language.evaluate_torch import Tensors
 
 
 def frame_of(book: "Book", block: Block) -> "pd.DataFrame":
@@ -41,6 +43,54 @@ def tensors_of(book: "Book", device: str) -> dict[str, "Tensor"]:
 
     arrays = {block.name: array for block, array in book.values.arrays.items() if array.dtype != object}
     return {name: torch.from_numpy(array.astype(np.float64)).to(device) for name, array in arrays.items()}
+
+
+class Differentiable(Mapping[str, "Tensor"]):
+    """The tensors of a book by name, computed in torch, with the slopes of any total by every cell."""
+
+    def __init__(self, book: "Book", found: "Tensors"):
+        self._book, self._found = book, found
+        self._named = {block.name: block for block in found.arrays if not block.text}
+
+    def __getitem__(self, name: str) -> "Tensor":
+        return self._found[self._named[name]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._named)
+
+    def __len__(self) -> int:
+        return len(self._named)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} tensors of {self._book.blueprint.title}: {', '.join([*self][:3])}, …>"
+
+    def slopes(self, *totals: "Block | str") -> dict[str, "Tensor"]:
+        """Returns how much totals, or the sums of their cells, grow with every cell of every block of numbers, by its name."""
+        wanted = [self._book.block_named(total) if isinstance(total, str) else total for total in totals]
+        return {block.name: slope for block, slope in self._found.slopes(*wanted).items()}
+
+
+def differentiable(book: "Book", device: str, dtype: str) -> Differentiable:
+    """Has every block of a book computed in torch, so that slopes follow."""
+    import torch
+
+    from blueprint.language.evaluate_torch import evaluate_torch
+
+    require(not book.values.held, "this book holds numbers in computed cells: slopes are those of equations alone")
+    require(dtype in ("float64", "float32"), f"{dtype} is no format of these numbers: write float64 or float32")
+    outline = book.blueprint
+    blocks = [*outline.blocks()]
+    moving = [block for block in blocks if block.typed and not (block.text or block.limit)]
+    found = evaluate_torch(
+        blocks,
+        outline.sizes,
+        outline.typed,
+        device=device,
+        dtype=getattr(torch, dtype),
+        moving=moving,
+        beyond=book.values.beyond,
+    )
+    return Differentiable(book, found)
 
 
 def _member(axis: Axis, place: int, book: "Book") -> object:

@@ -96,6 +96,20 @@ def test_tensors_are_the_numbers_of_all_blocks() -> None:
     assert np.array_equal(found["advantages"].numpy(), book.values.arrays[book.blocks["advantages"]])
 
 
+def test_tensors_with_slopes_are_those_of_the_gradient_rows() -> None:
+    torch = pytest.importorskip("torch", reason="the slopes are torch's: install the extra [torch]")
+    book = bp.build(gradients=True)
+    found = book.tensors(grad=True)
+    slopes = found.slopes("total_loss")
+    torch.testing.assert_close(found["total_loss"].detach(), book.tensors()["total_loss"], rtol=1e-14, atol=0)
+    # The policy loss and the entropy hang on each log-prob; of what is typed it is the weights' step that they hang on.
+    rows = torch.tensor(book["policy.logits.grad"].to_numpy().reshape(2, 8, 8))
+    torch.testing.assert_close(slopes["policy.logits"], rows, rtol=1e-12, atol=1e-14)
+    assert "tensors of The old dog" in repr(found)
+    with pytest.raises(bp.NotationError, match="float64 or float32"):
+        book.tensors(grad=True, dtype="float16")
+
+
 @pytest.mark.parametrize(
     ("wrong", "error", "said"),
     [

@@ -104,6 +104,7 @@ KEEPERS = {
         "verifying",
         "dumps.formats",
         "frames",
+        "language.evaluate_torch",
         *(f"workbooks.{kind}.{part}" for kind in KINDS for part in ("witness", "verifying")),
     ),
     "ray": ("verifying.runs.on_ray",),

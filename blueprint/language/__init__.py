@@ -1,4 +1,4 @@
-"""The notation: axes, blocks, expressions; their values and spellings. It knows no field of knowledge, no file format, no torch."""
+"""The notation: axes, blocks, expressions; their values and spellings. It knows no field of knowledge and no file format; torch only in `evaluate_torch`."""
 
 from blueprint.language.axes import Axis, Edge, NotationError, Position, join, require
 from blueprint.language.blocks import About, Block, Definition

@@ -86,7 +86,7 @@ def _run(steps: tuple[Step, ...], values: Values, at: At, before: _Compiled) -> 
             for position in range(-1, values.size(step.axis) + 1)[:: step.way]:
                 _run(step.steps, values, {**at, step.axis: position}, before)
             continue
-        for definition in (each for each in step.definitions if _belongs(each, at, values)):
+        for definition in (each for each in step.definitions if belongs(each, at, values)):
             key = (id(definition), frozenset(at))
             if key not in before:
                 free = tuple(axis for axis in trees.letters_of(definition.target) if axis not in at)
@@ -96,7 +96,7 @@ def _run(steps: tuple[Step, ...], values: Values, at: At, before: _Compiled) -> 
             values.write(step, where.place(at), get(at))
 
 
-def _belongs(definition: Definition, at: At, values: Values) -> bool:
+def belongs(definition: Definition, at: At, values: Values) -> bool:
     """Tells whether a definition writes at the place where the loops stand: its edge at the edge, its body inside."""
     return all(
         at[index.axis] == values.edge(index)

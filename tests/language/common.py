@@ -1,6 +1,8 @@
 """Hold the axes and the two helpers that the tests of the notation share."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ i = join("i", "row", k, j, one)
 
 SIZES = {n: 2, t: 3, v: 4, k: 2, j: 3}
 
+TORCH = find_spec("torch") is not None
 Given = Mapping[Block, object]
 
 
@@ -36,6 +39,13 @@ def defined(name: str, axes: tuple[Axis, ...], expr: Operand) -> Block:
 
 
 def result(axes: tuple[Axis, ...], expr: Operand, given: Given, sizes: Mapping[Axis, int] = SIZES) -> Any:
-    """Returns the values of an expression as nested lists (a single one as it is)."""
+    """Returns the values of an expression as nested lists (a single one as it is); torch, where there is one, has the same."""
     made = defined("y", axes, expr)
-    return np.asarray(compute([*given, made], sizes, given)[made]).tolist()
+    found = np.asarray(compute([*given, made], sizes, given)[made])
+    if TORCH:
+        from blueprint.language.evaluate_torch import evaluate_torch
+
+        other = evaluate_torch([*given, made], sizes, given).numpy(made)
+        compared = np.testing.assert_array_equal if made.text else partial(np.testing.assert_allclose, rtol=1e-14)
+        compared(other, found)
+    return found.tolist()
