@@ -1,4 +1,7 @@
-"""The notation: axes, blocks, expressions; their values and spellings. It knows no field of knowledge and no file format; torch only in `evaluate_torch`."""
+"""The notation: axes, blocks, expressions; their values and spellings. It knows no field of knowledge and no file format.
+
+Torch is imported by `evaluate_torch` alone, which is not imported here.
+"""
 
 from blueprint.language.axes import Axis, Edge, NotationError, Position, join, require
 from blueprint.language.blocks import About, Block, Definition
