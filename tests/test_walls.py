@@ -32,6 +32,7 @@ MAY_READ = {
         "workbooks.common.conventions", "workbooks.registry", "dumps", "inputs", "quoting", "verifying", "witness",
     ),
     "verifying.runs": ("dumps", "interrupted", "quoting", "verifying"),
+    "papers": ("papers",),
     "witness": ("witness",),
     "checking": (
         "checking", "language", "misconceptions", "page", "quoting", "reopening", "witness", "workbooks.kind", "workbooks.registry",
@@ -83,7 +84,7 @@ MAY_READ |= {
     f"workbooks.{kind}": (f"workbooks.{kind}", *MAY_READ["workbooks.common"], "reopening.saved", "workbooks.kind")
     for kind in KINDS
 }
-MAY_READ |= {f"workbooks.{kind}.witness": (f"workbooks.{kind}.witness", "witness") for kind in KINDS}
+MAY_READ |= {f"workbooks.{kind}.witness": (f"workbooks.{kind}.witness", "papers", "witness") for kind in KINDS}
 # A kind reads its own dumps, and has them verified, through the rooms that do so for all kinds.
 MAY_READ |= {
     f"workbooks.{kind}.{part}": (*MAY_READ[f"workbooks.{kind}"], "dumps", *more)
@@ -100,6 +101,7 @@ KEEPERS = {
     "safetensors": ("dumps.formats",),
     "pydantic": ("classes", "inputs", "workbooks", "worksheets"),
     "torch": (
+        "papers",
         "witness",
         "verifying",
         "dumps.formats",
