@@ -6,6 +6,7 @@ the file, so that nothing is passed over in silence. A row that somebody renamed
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from importlib.metadata import version
 from math import nan
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,14 +27,13 @@ from blueprint.checking.deviations import (
 from blueprint.checking.errors import right_errors
 from blueprint.checking.files import Checked
 from blueprint.checking.likely import likely, likely_answer
+from blueprint.checking.notation import Recomputed, recomputed
 from blueprint.checking.stale import values_of
 from blueprint.checking.verdicts import First, Verdict
 from blueprint.language import Array, Axis
 from blueprint.page.filled_in import Spot
 from blueprint.page.place import Along
-from blueprint.quoting import unquoted
-from blueprint.witness import Record, Witnessed, WitnessError
-from blueprint.workbooks.registry import witness_of
+from blueprint.witness.witness import Record, chosen_device, chosen_dtype, ieee_products
 
 CARRIED = "; it is right for what stands in the cells that it reads: the mistake lies before it"
 
@@ -70,28 +70,19 @@ def check(files: Sequence[Checked], device: str = "auto", dtype: str = "float64"
 
     reveal: of a blank that is filled in wrong, the verdict says the right number, too.
     """
-    found = _witnessed(files, device, dtype)
-    ties: dict[int, list[str]] = {}
-    for tie in found.record.ties:
-        where = f"{tie.what} of episode {tie.episode}, position {tie.position}"
-        ties.setdefault(tie.file, []).append(f"{where} falls within 1e-9 of the edge between {tie.between}")
-    rows = enumerate(zip(files, found, strict=True))
-    verdicts = (judge(*each, dtype, tuple(ties.get(i, ())), reveal) for i, each in rows)
-    return Outcome(tuple(verdicts), found.record)
+    place = chosen_device(device, chosen_dtype(dtype))
+    with ieee_products():
+        found = recomputed(files, str(place), dtype)
+    verdicts = (
+        judge(file, each.rows, dtype, _said_ties(file, each), reveal) for file, each in zip(files, found, strict=True)
+    )
+    return Outcome(tuple(verdicts), Record(str(place), dtype, version("torch")))
 
 
-def _witnessed(files: Sequence[Checked], device: str, dtype: str) -> Witnessed:
-    """Has everything computed again; what torch or numpy say of blocks that do not fit together becomes a sentence."""
-    try:
-        return witness_of([file.given for file in files], device, dtype)
-    except WitnessError:
-        raise
-    except (ArithmeticError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
-        names = ", ".join(str(file.path) for file in files)
-        raise WitnessError(
-            f"{names}: blocks do not fit together as the Contents sheet says that they lie and what they hold "
-            f"({type(error).__name__}: {unquoted(error)})"
-        ) from error
+def _said_ties(file: Checked, found: Recomputed) -> tuple[str, ...]:
+    """Says which cells chose by a number at an edge."""
+    ties = (tie for tie in found.ties if tie.of in file.places)
+    return tuple(f"{_what(file, tie.of, tie.at)} falls within 1e-9 of an edge" for tie in ties)
 
 
 def judge(
@@ -149,13 +140,18 @@ def _follows(file: Checked, witness: Mapping[str, Array], name: str, deviating: 
 
 
 def _first(file: Checked, witness: Mapping[str, Array], root: Spot, follows: tuple[str, ...]) -> First:
-    shape, known = file.places[root.name].shape, file.compared.axes.get(root.name, ())
-    axes = known if len(known) == len(shape) else [Axis(along.letter, along.letter, 1) for along in shape]
-    at = ", ".join(_member(*each) for each in zip(axes, shape, root.at, strict=True))
-    what = f"{root.name} of {at}" if at else root.name
+    what = _what(file, root.name, root.at)
     theirs = witness[root.name][root.at]
     meant = theirs if isinstance(theirs, str) else float(theirs)
     return First(root.name, file.cell(*root), what, file.says(*root), meant, *cause_of(file, root), follows)
+
+
+def _what(file: Checked, name: str, index: tuple[int, ...]) -> str:
+    """Names a cell by its quantity and the members of its axes."""
+    shape, known = file.places[name].shape, file.compared.axes.get(name, ())
+    axes = known if len(known) == len(shape) else [Axis(along.letter, along.letter, 1) for along in shape]
+    at = ", ".join(_member(*each) for each in zip(axes, shape, index, strict=True))
+    return f"{name} of {at}" if at else name
 
 
 def _member(axis: Axis, along: Along, index: int) -> str:

@@ -15,11 +15,13 @@ from blueprint.language import Array, Values
 from blueprint.page.apart import recalculated_apart, slimmed, without_values
 from blueprint.page.filled_in import FilledIn
 from blueprint.page.found import Found
+from blueprint.page.outline import Blueprint
 from blueprint.page.parse_cell import NoNumber
 from blueprint.page.read import Opened, ReadError
 from blueprint.page.recalculate import Cells
 from blueprint.quoting import unquoted
 from blueprint.reopening import book_in, typed_of
+from blueprint.reopening.fresh import Like
 from blueprint.reopening.saved import known_as, numbers_of
 from blueprint.workbooks.kind import Kind, imported
 from blueprint.workbooks.registry import blueprint_of, kinds
@@ -74,6 +76,11 @@ class Checked(Opened):
         made = copy(self)
         made.arrays = {**self.arrays, **arrays}
         return made
+
+    @cached_property
+    def outline(self) -> Blueprint:
+        """The blueprint of the file's kind and sizes, of a worksheet with all that it leaves out; one for all files alike."""
+        return Like(self).whole()
 
     @cached_property
     def given(self) -> dict[str, Array]:

@@ -37,6 +37,7 @@ def evaluate_torch(
     moving: Collection[Block] = (),
     still: Collection[Block] = (),
     beyond: bool = False,
+    near: float = 0.0,
 ) -> Tensors:
     """Computes every block in torch.
 
@@ -47,6 +48,7 @@ def evaluate_torch(
         hangs on them has a slope, too.
     still: blocks that pass no slope on, as `detach` does.
     beyond: whether results may be infinite; without it an infinite operand is no number, as in a sheet.
+    near: how close to an edge a choice is a tie, which rounding may decide otherwise (`Tensors.ties`).
     Raises NotationError for a missing or misshapen input and a cell that needs itself.
 
     >>> from blueprint.language import About, Axis, block, typed
@@ -59,11 +61,16 @@ def evaluate_torch(
     """
     files = [typed] if isinstance(typed, Mapping) else list(typed)
     with torch.set_grad_enabled(bool(moving)):
-        return Tensors(list(blocks), sizes, files, device, dtype, moving, still, beyond, isinstance(typed, Mapping))
+        return Tensors(
+            list(blocks), sizes, files, device, dtype, moving, still, beyond, near, isinstance(typed, Mapping)
+        )
 
 
 class Tensors:
-    """The numbers of every block as tensors: `tensors[block]`, edges included; those of words are codes, see `words`."""
+    """The numbers of every block as tensors: `tensors[block]`, edges included; those of words are codes, see `words`.
+
+    ties: by block, where its cells choose a member of a list, or one of two numbers, by a number that lies at an edge.
+    """
 
     def __init__(
         self,
@@ -75,9 +82,13 @@ class Tensors:
         moving: Collection[Block],
         still: Collection[Block],
         beyond: bool,
+        near: float,
         single: bool,
     ):
         self.values = Values(sizes, beyond)
+        self.near, self.ties = near, dict[Block, Tensor]()
+        self._frame: tuple[Axis, ...] = ()
+        self._tied: Tensor | None = None
         self.of: dict[str, Any] = {"device": device, "dtype": dtype}
         self.single = single
         self.moving, self.still = frozenset(moving), frozenset(still)
@@ -159,10 +170,17 @@ class Tensors:
             frame = tuple(axis for axis in letters_of(definition.target) if axis not in at)
             where = self.values.where(block, definition.target, at)
             shape = [self._files, *(self.values.size(axis) for axis in frame)]
+            self._frame, self._tied = frame, None
             self._smooth = any(isinstance(node, Op) and node.name == "abs" for node in walk(definition.expr))
             cells = self._expr(definition.expr, frame, at, is_limit(definition.expr)).expand(shape)
-            cells = cells.permute(0, *(1 + frame.index(axis) for axis in where.letters))
+            order = (0, *(1 + frame.index(axis) for axis in where.letters))
+            cells = cells.permute(order)
             place = (slice(None), *where.place(at))
+            if self._tied is not None and bool(self._tied.any()):
+                tied = self.ties.setdefault(
+                    block, torch.zeros((self._files, *self.values.shape(block)), dtype=torch.bool)
+                )
+                tied[place] = self._tied.expand(shape).permute(order).cpu()
             if block not in self.arrays:
                 self.arrays[block] = torch.full((self._files, *self.values.shape(block)), nan, **self.of)
             if block in self.moving:
@@ -196,7 +214,10 @@ class Tensors:
                 return cells.sum(over) if name == "sum" else self._finite(cells, is_limit(body)).amax(over)
             case Find(name, axis, among, value):
                 listed = self._expr(among, (*frame, axis), at)
-                return self._found(name, listed, self._expr(value, frame, at)[..., None])
+                wanted = self._expr(value, frame, at)[..., None]
+                if self.near and name == "find":
+                    self._note(((listed[..., 1:] - wanted).abs() <= self.near).any(-1), frame)
+                return self._found(name, listed, wanted)
             case Changes():
                 return torch.zeros([1] * (1 + len(frame)), **self.of)
             case Count("size", axis):
@@ -212,6 +233,9 @@ class Tensors:
             parts = [
                 self._finite(part, is_limit(arg) or is_text(arg)) for part, arg in zip(parts, expr.args, strict=True)
             ]
+        if self.near and expr.name in DECIDES and not any(isinstance(arg, Constant) for arg in expr.args):
+            apart = (parts[0] - parts[1]).abs()
+            self._note((apart > 0) & (apart <= self.near), frame)  # what is equal to the last bit is so for everyone
         match expr.name, parts:
             case "where", (test, then, otherwise):
                 return _known(test >= 0, torch.where(test == 1, then, otherwise))
@@ -225,6 +249,11 @@ class Tensors:
         if self._smooth and expr.name in HALVES and any(isinstance(arg, Constant) for arg in expr.args):
             return HALVES[expr.name](*parts)
         return OPERATIONS[expr.name](*parts)
+
+    def _note(self, close: Tensor, frame: tuple[Axis, ...]) -> None:
+        """Notes the cells of the block at work in which two numbers that decide are close."""
+        if frame == self._frame:
+            self._tied = close if self._tied is None else self._tied | close
 
     def _chosen(self, number: Tensor, rows: Sequence[Tensor]) -> Tensor:
         found = torch.full_like(rows[0], nan)
@@ -414,3 +443,5 @@ HALVES = {"maximum": torch.maximum, "minimum": torch.minimum}
 
 There each side has half of the slope, and |x| none: together they give the slope that the whole has.
 """
+DECIDES = ("maximum", "minimum")
+"""Operations whose slope jumps where two numbers meet."""

@@ -69,6 +69,10 @@ class Like:
         """Returns the fresh workbook in which these limits are off; it is made once for all files alike."""
         return _made(self, off)
 
+    def whole(self) -> Blueprint:
+        """Returns the blueprint of the file's kind and sizes, of a worksheet with all that it leaves out; one for all alike."""
+        return _whole(self)
+
     def __hash__(self) -> int:
         return hash(self._key)
 
@@ -77,8 +81,13 @@ class Like:
 
 
 @lru_cache(maxsize=KINDS_AT_HAND)
+def _whole(alike: Like) -> Blueprint:
+    return blueprint_of(alike.numbers, alike.witnessed)
+
+
+@lru_cache(maxsize=KINDS_AT_HAND)
 def _made(alike: Like, off: Off) -> Fresh:
-    blueprint = alike.cut.of(blueprint_of(alike.numbers, alike.witnessed))
+    blueprint = alike.cut.of(alike.whole())
     values = Values(blueprint.sizes)
     for block in blueprint.blocks():
         filled = np.full(values.shape(block), SOME_WORD if block.text else 1.0, dtype=object if block.text else float)

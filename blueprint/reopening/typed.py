@@ -27,10 +27,14 @@ def typed_in(blueprint: Blueprint, file: Opened) -> dict[str, Array]:
     among, and for a blank that an equation searches for: a sheet finds it nowhere.
     """
     _check_alike(blueprint, file)
+    return cleaned(blueprint, {block: file.array(block.name) for block in blueprint.blocks() if block.typed}, file)
+
+
+def cleaned(blueprint: Blueprint, arrays: Arrays, file: Opened) -> dict[str, Array]:
+    """Returns what is typed in the cells of a file as equations take it, by name; `typed_in` says how, and what it raises."""
     equations = [[*walk(made.expr)] for block in blueprint.blocks() for made in block.definitions]
     tested = {block for nodes in equations for block in _tested(nodes)}
     searched = {block for nodes in equations for block in _searched(nodes) - _tested(nodes)}
-    arrays = {block: file.array(block.name) for block in blueprint.blocks() if block.typed}
     known = {block: _folded(arrays[listed]) for block, listed in blueprint.choices.items()}
 
     def wrong(block: Block, value: Any) -> str:
@@ -45,7 +49,7 @@ def typed_in(blueprint: Blueprint, file: Opened) -> dict[str, Array]:
     off = {block: np.where(array == STORED_OFF, OFF, array) for block, array in arrays.items() if block.limit}
     return {
         block.name: array if block.text or block in tested else np.nan_to_num(array, nan=0.0, posinf=OFF)
-        for block, array in (arrays | off).items()  # older versions wrote a number for off
+        for block, array in {**arrays, **off}.items()  # older versions wrote a number for off
     }
 
 
