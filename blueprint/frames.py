@@ -72,8 +72,6 @@ class Differentiable(Mapping[str, "Tensor"]):
 
 def differentiable(book: "Book", device: str, dtype: str) -> Differentiable:
     """Has every block of a book computed in torch, so that slopes follow."""
-    import torch
-
     from blueprint.language.evaluate_torch import evaluate_torch
 
     require(not book.values.held, "this book holds numbers in computed cells: slopes are those of equations alone")
@@ -86,7 +84,7 @@ def differentiable(book: "Book", device: str, dtype: str) -> Differentiable:
         outline.sizes,
         outline.typed,
         device=device,
-        dtype=getattr(torch, dtype),
+        dtype=dtype,
         moving=moving,
         beyond=book.values.beyond,
     )

@@ -41,7 +41,7 @@ def with_repeats(file: Checked, witness: Mapping[str, Array]) -> dict[str, Array
 
 def _missed(file: Checked, rows: Mapping[str, Array], without: str | None) -> Iterator[tuple[str, str]]:
     for name, row in rows.items():
-        if name not in file.places and not (name in file.former.new and file.compared.why) and not file.left_out(name):
+        if name not in file.places and not file.compared.why and not file.left_out(name):
             yield name, "the Contents sheet has no such name: it was changed, or its line is another's"
         elif name in file.places and (why := _unlike(file, name, row)):
             yield name, why

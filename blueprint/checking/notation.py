@@ -55,14 +55,12 @@ def recomputed(files: Sequence[Checked], device: str, dtype: str) -> list[Recomp
 
 
 def _together(files: Sequence[Checked], device: str, dtype: str) -> list[Recomputed]:
-    import torch
-
     from blueprint.language.evaluate_torch import evaluate_torch
 
     outline = files[0].outline
     blocks = [*outline.blocks()]
     typed = [_typed_in(file, outline) for file in files]
-    made = evaluate_torch(blocks, outline.sizes, typed, device=device, dtype=getattr(torch, dtype), near=TIE[dtype])
+    made = evaluate_torch(blocks, outline.sizes, typed, device=device, dtype=dtype, near=TIE[dtype])
     arrays = {block: made.numpy(block) for block in made.arrays if not block.typed}
     ties = _ties(made, len(files))
     return [

@@ -32,7 +32,7 @@ from blueprint.language.functions import (
     where,
 )  # fmt: skip
 from blueprint.language.lost import BEYOND, NoNumber
-from blueprint.language.making import again, block, link, transposed, typed
+from blueprint.language.making import again, block, link, reading, transposed, typed
 from blueprint.language.nodes import Arithmetic, Constant, Count, Expr, Find, Index, Lookup, Op, Operand, Reduce, Ref
 from blueprint.language.schedule import Loop, Step, components, in_order, needs, schedule
 from blueprint.language.spelling.excel import EXCEL, excel, picked, spell_formula
@@ -66,7 +66,7 @@ __all__ = [
     "again", "at_member", "at_most", "block", "chain", "changes", "choose", "components", "compute", "constant",
     "equal", "equation", "equations", "escaped", "excel", "exp", "explained", "fill", "filled", "filled_by", "find", "in_order",
     "is_off", "join", "latex_equation", "latex_equations", "latex_explained", "latex_symbol", "less", "link", "log",
-    "match", "maximum", "minimum", "needs", "number", "origin", "picked", "places_of", "printed", "reads", "rebuilt", "reference",
-    "reindexed", "require", "rounded", "schedule", "size", "spell", "spell_formula", "sqrt", "tanh", "text", "transposed", "typed",
-    "walk", "where",
+    "match", "maximum", "minimum", "needs", "number", "origin", "picked", "places_of", "printed", "reading", "reads", "rebuilt",
+    "reference", "reindexed", "require", "rounded", "schedule", "size", "spell", "spell_formula", "sqrt", "tanh", "text",
+    "transposed", "typed", "walk", "where",
 ]  # fmt: skip

@@ -33,7 +33,7 @@ def evaluate_torch(
     typed: Typed | Sequence[Typed],
     *,
     device: str = "cpu",
-    dtype: torch.dtype = torch.float64,
+    dtype: str = "float64",
     moving: Collection[Block] = (),
     still: Collection[Block] = (),
     beyond: bool = False,
@@ -78,7 +78,7 @@ class Tensors:
         sizes: Mapping[Axis, int],
         files: Sequence[Typed],
         device: str,
-        dtype: torch.dtype,
+        dtype: str,
         moving: Collection[Block],
         still: Collection[Block],
         beyond: bool,
@@ -89,7 +89,7 @@ class Tensors:
         self.near, self.ties = near, dict[Block, Tensor]()
         self._frame: tuple[Axis, ...] = ()
         self._tied: Tensor | None = None
-        self.of: dict[str, Any] = {"device": device, "dtype": dtype}
+        self.of: dict[str, Any] = {"device": device, "dtype": getattr(torch, dtype)}
         self.single = single
         self.moving, self.still = frozenset(moving), frozenset(still)
         self.words = _Words()

@@ -88,7 +88,7 @@ def again(
     copies = {**instead, **{block: _like(block, named(block.name)) for block in listed}}
     for block in listed:
         copies[block].definitions = [
-            Definition(d.target, _read(equations.get(d, d.expr), copies)) for d in block.definitions
+            Definition(d.target, reading(equations.get(d, d.expr), copies)) for d in block.definitions
         ]
     return copies
 
@@ -99,7 +99,7 @@ def _like(block: Block, name: str) -> Block:
     return copy
 
 
-def _read(expr: Expr, copies: Mapping[Block, Block]) -> Expr:
-    """Returns an expression that reads the copies."""
-    found = trees.rebuilt(expr, lambda inner: _read(inner, copies))
-    return Ref(copies.get(found.block, found.block), found.at) if isinstance(found, Ref) else found
+def reading(expr: Expr, instead: Mapping[Block, Block]) -> Expr:
+    """Returns an expression that reads other blocks in place of some."""
+    found = trees.rebuilt(expr, lambda inner: reading(inner, instead))
+    return Ref(instead.get(found.block, found.block), found.at) if isinstance(found, Ref) else found

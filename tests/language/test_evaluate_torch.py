@@ -192,7 +192,7 @@ def test_the_largest_of_several_share_the_slope() -> None:
 
 def test_float32_rounds_and_stays_what_it_is() -> None:
     G, total = recursion()
-    found: Tensors = evaluate_torch([*GIVEN, G, total], SIZES, {**GIVEN, a: 0.1}, dtype=torch.float32)
+    found: Tensors = evaluate_torch([*GIVEN, G, total], SIZES, {**GIVEN, a: 0.1}, dtype="float32")
     exact = evaluate_torch([*GIVEN, G, total], SIZES, {**GIVEN, a: 0.1})
     assert found[total].dtype == torch.float32
     assert 0 < abs(float(found[total]) - float(exact[total])) < 2e-5

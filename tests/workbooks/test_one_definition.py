@@ -1,4 +1,7 @@
-"""Each quantity has one definition: across all kinds of workbook a name of a block has its equation from one line of Python."""
+"""Each quantity has one definition: across all kinds of workbook a name of a block has its equation from one line of Python.
+
+A method on one page (`ONE_SCREEN`) is a second reading of it, without switches: plain workbooks have their equations from there.
+"""
 
 from __future__ import annotations
 
@@ -87,6 +90,8 @@ BETTER: dict[str, str] = {
 RENAMED = {"value.residual_mean": "value.residual.mean"}
 """What stands under another name by now."""
 
+ONE_SCREEN = ("ppo.py",)
+"""Files that hold a whole method on one page."""
 Lines = dict[str, set[str]]
 
 
@@ -96,6 +101,7 @@ class Recorded:
     def __init__(self) -> None:
         """Starts with nothing."""
         self.lines: Lines = defaultdict(set)
+        self.on_one_screen: Lines = defaultdict(set)
         self.blueprints: dict[str, Blueprint] = {}
         self.labels: set[tuple[str, str]] = set()
 
@@ -122,8 +128,9 @@ def recorded() -> Recorded:
         frame = sys._getframe(1)
         while frame.f_code.co_name in ("defined", "along", "row", "each", "one", "step") and frame.f_back:
             frame = frame.f_back  # what makes and defines a block in one go is called where its equation stands
-        line = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
-        found.lines[cells(self, self.definitions[-1].target)].add(line)
+        file = Path(frame.f_code.co_filename).name
+        lines = found.on_one_screen if file in ONE_SCREEN else found.lines
+        lines[cells(self, self.definitions[-1].target)].add(f"{file}:{frame.f_lineno}")
 
     def asked(self: Labels, name: str) -> Label:
         found.labels.add((name, of(self, name).meaning))
@@ -136,6 +143,12 @@ def recorded() -> Recorded:
             found.blueprints[name] = blueprint_of(load(numbers, overrides))
         found.blueprints["a minibatch"] = window_book(batch=with_everything_logged()).blueprint
     return found
+
+
+def test_a_page_is_a_second_reading_and_has_each_name_once(recorded: Recorded) -> None:
+    assert len(recorded.on_one_screen) > 30
+    assert {name: lines for name, lines in recorded.on_one_screen.items() if len(lines) > 1} == {}
+    assert recorded.on_one_screen.keys() - recorded.lines.keys() == set()
 
 
 def test_a_name_has_its_equation_from_one_line(recorded: Recorded) -> None:

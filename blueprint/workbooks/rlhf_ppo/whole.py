@@ -35,6 +35,7 @@ from blueprint.workbooks.common import (
 from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers
 from blueprint.workbooks.rlhf_ppo.libraries import compared
 from blueprint.workbooks.rlhf_ppo.minibatches import Minibatch
+from blueprint.workbooks.rlhf_ppo.plain import with_equations_of_the_page
 from blueprint.workbooks.rlhf_ppo.sheets.diagnostics import diagnostics
 from blueprint.workbooks.rlhf_ppo.sheets.start import flow_of_loss, parts_of, pieces_of
 from blueprint.workbooks.rlhf_ppo.sheets.walk import walk_sections
@@ -107,7 +108,9 @@ def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
         chosen=picked,
         whole="batch",
     ).with_typed(start.typed)
-    return _with_conventions(blueprint, steps, live, numbers.conventions.compare) if live else blueprint
+    if live:
+        return _with_conventions(blueprint, steps, live, numbers.conventions.compare)
+    return blueprint if start.minibatch else with_equations_of_the_page(blueprint)
 
 
 def _facts(start: Start) -> dict[str, str]:
