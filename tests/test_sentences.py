@@ -84,6 +84,17 @@ GONE = (
     "1/E_π[ρ²]. Of a hundred draws so many",
     "The mean of the others does not",
     "The end of the row is what",
+    "what trains is its gradient",
+    "both pull the same way",
+    "no optimiser turns a gradient back",
+    "they pull against each other",
+    "For what the gradient does, the loss moves",
+    "the new loss is taken off the old one",
+    "Its pull never ends where the",
+    "by 1/β pull no more",
+    "whoever divides by it makes prompts count",
+    "have a loss whose value says nothing",
+    "One thing is done otherwise than by default",
 )  # fmt: skip
 """What each of them was known by."""
 

@@ -29,6 +29,7 @@ from blueprint.language.functions import (
     size,
     sqrt,
     tanh,
+    weighed,
     where,
 )  # fmt: skip
 from blueprint.language.lost import BEYOND, NoNumber
@@ -52,21 +53,21 @@ from blueprint.language.spelling.text import (
 )
 from blueprint.language.trees import OFF_WORD, at_member, rebuilt, reindexed, walk
 from blueprint.language.values import Array, Ended, Held, Values
-from blueprint.language.vectorise import NUMPY
+from blueprint.language.vectorise import calculation
 
 # Printing is taught to the nodes here, so that they need not know their renderers.
 Expr.__str__ = text  # type: ignore[method-assign,assignment]
 Block.__str__ = equations  # type: ignore[method-assign,assignment]
 
 __all__ = [
-    "ANYTHING", "ATOM", "BEYOND", "EXCEL", "NUMPY", "OFF_WORD", "TEXT", "About", "Arithmetic", "Array", "Axis", "Block", "Cell",
+    "ANYTHING", "ATOM", "BEYOND", "EXCEL", "OFF_WORD", "TEXT", "About", "Arithmetic", "Array", "Axis", "Block", "Cell",
     "Computation", "Constant", "Count", "Definition", "Edge", "Ended", "Expr", "Find", "Held", "Index", "Lookup", "Loop", "Max",
     "Members", "NoNumber",
     "NotationError", "Op", "Operand", "Position", "Read", "Reduce", "Ref", "Rule", "Spelled", "Step", "Sum", "Values",
-    "again", "at_member", "at_most", "block", "chain", "changes", "choose", "components", "compute", "constant",
+    "again", "at_member", "at_most", "block", "calculation", "chain", "changes", "choose", "components", "compute", "constant",
     "equal", "equation", "equations", "escaped", "excel", "exp", "explained", "fill", "filled", "filled_by", "find", "in_order",
     "is_off", "join", "latex_equation", "latex_equations", "latex_explained", "latex_symbol", "less", "link", "log",
     "match", "maximum", "minimum", "needs", "number", "origin", "picked", "places_of", "printed", "reading", "reads", "rebuilt",
     "reference", "reindexed", "require", "rounded", "schedule", "size", "spell", "spell_formula", "sqrt", "tanh", "text",
-    "transposed", "typed", "walk", "where",
+    "transposed", "typed", "walk", "weighed", "where",
 ]  # fmt: skip

@@ -248,7 +248,8 @@ class Tensors:
                 return (self.words.lower(one) == self.words.lower(other)).to(**self.of)
         if self._smooth and expr.name in HALVES and any(isinstance(arg, Constant) for arg in expr.args):
             return HALVES[expr.name](*parts)
-        return OPERATIONS[expr.name](*parts)
+        found = OPERATIONS[expr.name](*parts)
+        return torch.where(parts[0] == 0, 0.0, found) if expr.weighed else found
 
     def _note(self, close: Tensor, frame: tuple[Axis, ...]) -> None:
         """Notes the cells of the block at work in which two numbers that decide are close."""

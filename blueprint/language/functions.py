@@ -1,7 +1,7 @@
 """The words of the notation besides + − · /: functions of numbers, comparisons, choices, sums and lookups."""
 
 from blueprint.language.axes import Axis, NotationError, require
-from blueprint.language.nodes import Changes, Count, Expr, Find, Op, Operand, Reduce, Ref, wrap
+from blueprint.language.nodes import WEIGHED, Changes, Count, Expr, Find, Op, Operand, Reduce, Ref, wrap
 from blueprint.language.trees import letters_of, lookups_in, walk
 
 CONDITIONS = ("less", "at_most", "equal", "filled", "is_off")
@@ -40,6 +40,11 @@ def maximum(a: Operand, b: Operand) -> Op:
 def minimum(a: Operand, b: Operand) -> Op:
     """Takes the smaller of two numbers."""
     return Op("minimum", (wrap(a), wrap(b)))
+
+
+def weighed(weight: Operand, part: Operand) -> Op:
+    """Multiplies a part by its weight. With the weight 0 the part is not read and may have no number; printed: weight·part."""
+    return Op("mul", (wrap(weight), wrap(part)), WEIGHED)
 
 
 def less(a: Operand, b: Operand) -> Op:
@@ -153,6 +158,8 @@ def _flat(name: str, *operands: Operand) -> tuple[Expr, ...]:
 def _reduce(name: str, over: Axis | tuple[Axis, ...], body: Expr) -> Reduce:
     axes = over if isinstance(over, tuple) else (over,)
     _need_letters(axes)
+    if isinstance(body, Op) and body.weighed:
+        raise NotationError(f"Sum over {body}: within a sum both factors are read; make {body} a step of its own")
     for factor in body.args if isinstance(body, Op) and body.name == "mul" else (body,):
         if not isinstance(factor, Ref):
             raise NotationError(

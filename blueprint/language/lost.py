@@ -126,7 +126,12 @@ def _reason(expr: Expr, members: cells.Members, values: Values) -> tuple[str, st
 
 
 def _operands(expr: Expr, members: cells.Members, values: Values) -> tuple[Expr, ...]:
-    """Returns the operands that a value is made of: of alternatives only the one that is taken."""
+    """Returns the operands that a value is made of: of alternatives only the one that is taken.
+
+    What has the weight 0 is not read.
+    """
+    if isinstance(expr, Op) and expr.weighed and cells.value_of(expr.args[0], members, values) == 0:
+        return expr.args[:1]
     if not (isinstance(expr, Op) and expr.name in ("where", "choose")):
         return trees.children(expr)
     alternative = cells.alternative_of(expr, members, values)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from blueprint.language.blocks import Block
 
 PLAIN_CONSTANTS = (0, 1, 2)
+WEIGHED = ("weighed",)
+"""The label of a product that is 0 where its first factor is 0, whatever the second one is."""
 
 
 def _is(number: int, operand: object) -> bool:
@@ -122,11 +124,19 @@ class Ref(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Op(Expr):
-    """An operation of the tables in `spelling`, applied to its arguments; `labels` name the alternatives of a choice."""
+    """An operation of the tables in `spelling`, applied to its arguments; `labels` name the alternatives of a choice.
+
+    A product with the label `WEIGHED` is 0 where its first factor is 0, whether the second one has a number or not.
+    """
 
     name: str
     args: tuple[Expr, ...]
     labels: tuple[str, ...] = ()
+
+    @property
+    def weighed(self) -> bool:
+        """Tells whether this is a product that does not read its second factor where the first one is 0."""
+        return self.labels == WEIGHED
 
 
 @dataclass(frozen=True, eq=False)

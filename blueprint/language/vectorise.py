@@ -30,6 +30,16 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "choose": lambda number, *rows: _known(_is_id(number, len(rows)), np.choose(_safe(number, len(rows)), rows)),
 }
 
+
+def calculation(op: Op) -> Callable[..., Any]:
+    """Returns what an operation does with its numbers."""
+    return _weighed if op.weighed else NUMPY[op.name]
+
+
+def _weighed(weight: Any, part: Any) -> Any:
+    return np.where(np.equal(weight, 0), 0.0, np.multiply(weight, part))
+
+
 REDUCTIONS: dict[str, Callable[..., Any]] = {"sum": np.sum, "max": np.max}
 
 
@@ -45,7 +55,8 @@ def compiled(expr: Expr, frame: tuple[Axis, ...], values: Values) -> Getter:
             return _lookup(expr, frame, values) if lookups_in(expr) else _aligned(expr, frame, values)
         case Op(name, args):
             parts = [_part(arg, name, expr, frame, values) for arg in args]
-            return lambda at: NUMPY[name](*[part(at) for part in parts])
+            done = calculation(expr)
+            return lambda at: done(*[part(at) for part in parts])
         case Reduce(name, axes, Op("mul", (Ref() as left, Ref() as right))) if not lookups_in(left, right):
             return _dot(left, right, axes, frame, values)
         case Reduce(name, axes, body):

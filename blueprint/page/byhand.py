@@ -7,7 +7,20 @@ from math import fsum, isfinite
 
 import numpy as np
 
-from blueprint.language import ATOM, BEYOND, EXCEL, NUMPY, Axis, Constant, Ended, Expr, Op, Rule, Spelled, spell_formula
+from blueprint.language import (
+    ATOM,
+    BEYOND,
+    EXCEL,
+    Axis,
+    Constant,
+    Ended,
+    Expr,
+    Op,
+    Rule,
+    Spelled,
+    calculation,
+    spell_formula,
+)
 from blueprint.page import digits, grid, layout
 
 MORE = (0, 2, 4, 7, 10)
@@ -18,7 +31,6 @@ CLEAN = 12
 WITHIN = "within"
 """The operation of a search: its first operand, if the third lies from the second on and below the fourth."""
 SHEET: dict[str, Rule] = {**EXCEL, WITHIN: Rule("IF(AND({1}<={2},{2}<{3}),{0},-1)", ATOM, (0, 0, 0, 0))}
-NUMBERS = {**NUMPY, WITHIN: lambda found, low, u, high: found if low <= u < high else -1.0}
 
 Find = Callable[[Expr], digits.Operand | None]
 """Returns the operand of a number's place in an equation; none for an operation on numbers."""
@@ -75,7 +87,12 @@ def evaluated(expr: Expr, operand: Find, decimals: int) -> float:
     if isinstance(expr, Constant):
         return expr.value  # type: ignore[return-value]  # a word stands on neither side of a sum
     assert isinstance(expr, Op)
-    return NUMBERS[expr.name](*(evaluated(arg, operand, decimals) for arg in expr.args))
+    done = _within if expr.name == WITHIN else calculation(expr)
+    return float(done(*(evaluated(arg, operand, decimals) for arg in expr.args)))
+
+
+def _within(found: float, low: float, u: float, high: float) -> float:
+    return found if low <= u < high else -1.0
 
 
 def sums(

@@ -1,6 +1,6 @@
 """Writes names, words and equations beside what is placed on one sheet of an outline."""
 
-from blueprint.language import Axis, Block, Definition, Edge, Ref, equation, walk
+from blueprint.language import Axis, Block, Definition, Edge, Ref, Values, equation, walk
 from blueprint.page import grid, outline
 from blueprint.page.layout import Echo, Layout, Pen
 
@@ -72,11 +72,7 @@ class SheetPen(Pen):
 
     def says(self, block: Block) -> str:
         """Returns a block's equations, and why it has cells without a number if it had any when the file was made."""
-        return self.equation_text(block) + self.no_number(block)
-
-    def no_number(self, block: Block) -> str:
-        """Says why a block has cells without a number, if it had any when the file was made."""
-        return f"   (as delivered no number: {self.values.why[block]})" if block in self.values.why else ""
+        return self.equation_text(block) + no_number(block, self.values)
 
     def equation(self, block: Block, style: str) -> None:
         """Prints a block's equation at the left of the free columns; a repeated block says where it comes from."""
@@ -85,6 +81,11 @@ class SheetPen(Pen):
             self.link(self.row, grid.LEFT, origin(block), f"{'the last ' * several}from {{sheet}}, row {{row}}")
         else:
             self.label(self.row, grid.LEFT, self.says(block), style)
+
+
+def no_number(block: Block, values: Values) -> str:
+    """Says why a block has cells without a number, if it had any when the file was made."""
+    return f"   (as delivered no number: {values.why[block]})" if block in values.why else ""
 
 
 def origin(block: Block) -> Block:

@@ -3,7 +3,7 @@
 from math import ceil
 
 from blueprint.language import Block, equations, needs
-from blueprint.page import grid, names, outline, place
+from blueprint.page import cell_writer, grid, names, outline, place
 from blueprint.page.layout import Layout, Link, sheet_of_its_own
 
 # Each column with its width in letters. A reader knows them by name and number: another order is another layout version.
@@ -102,11 +102,12 @@ def _cells(block: Block, layout: Layout, reads: list[Block], readers: list[Block
     """Returns what the line of a block says, by the headings."""
     about = block.about
     equation = f"repeats {reads[0].name}" if block.link else ";  ".join(equations(block).split("\n"))
+    why = "" if block.link else cell_writer.no_number(block, layout.values)  # its row may have no room for it
     return {
         "name": block.name, "symbol": about.symbol, "meaning": about.meaning, "unit or range": about.unit,
         "kind": kind_of(block), "holds": holds(block), "axes": ", ".join(axis.letter for axis in block.axes),
         "stands at": layout.range(block, fixed=False).replace("'", ""),
-        "equation": "" if block.typed or block in layout.blueprint.unsaid else equation,
+        "equation": "" if block.typed or block in layout.blueprint.unsaid else equation + why,
         "reads from": ", ".join(each.name for each in reads), "read by": ", ".join(each.name for each in readers),
         "source": about.source, "defined name": names.defined_name(block.name),
         "lies": " ".join(map(str, place.shape_of(block, layout.places[block], layout.values))),

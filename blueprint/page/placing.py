@@ -145,7 +145,7 @@ class SheetPlacer(cell_writer.SheetPen):
             default = "line" if block in {*known.ranges, *known.choices, *known.picked} else "fixed"
             self.settle(block, Place(self.title, self.row, column, dict.fromkeys(block.axes, (0, 1))), role or default)
             column += len(self.values.span(block, block.axes[0])) if block.axes else 1
-        self.label(self.row, column, "".join(map(self.no_number, blocks)), "equation")
+        self.label(self.row, column, "".join(cell_writer.no_number(block, self.values) for block in blocks), "equation")
         self.row += 1
 
     def table(self, block: Block, across: Axis | None, role: str) -> None:

@@ -71,7 +71,7 @@ def parted(answers: Sequence[Answer], phrase: Callable[[str, Effect], str], main
         return even(_moved(each, default) / max(each.turns["policy"].distance, TINY))
 
     most, least = (_answer(find(others, key=moves), default, main) for find in (max, min))
-    told = [f"For what the gradient does, the loss moves most in {most}, and least in {least}."]
+    told = [f"Relative to the change of the gradient, the loss changes most in {most}, and least in {least}."]
     for side in default.norms:
         found = [Named(each.preset.name, effect, effect.turns[side]) for each in others for effect in each.effects]
         told.append(_of_side(side, [each for each in found if isfinite(each.turn.degrees)], phrase))

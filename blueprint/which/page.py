@@ -13,15 +13,15 @@ ENDLESS = """\
 inf, nan: what the library itself gets, where a number beyond 1.8e308 entered. No cell holds such a number: `blueprint build`
 says where it arises."""
 EFFECTS = """\
-Behind each convention stands what it adds to the {main}: it alone is set back to what the default does, everything
-is computed anew, and the new loss is taken off the old one. +0.1 means: the convention makes the loss 0.1 larger. The
-effects do not add up to the whole difference, because one convention hides or magnifies another. The three largest are
-named; what is smaller than 0.00005 counts as not moving it. *Settings* are {tuned}, which users tune
-anyway; all else is a *rule* of the library's code."""
+The number after a convention is what it adds to the {main}: the library's {main}, minus the {main} with this one
+convention as the default has it. +0.1 means: the convention makes the loss 0.1 larger. The effects do not add up to the whole
+difference, because the effect of one convention depends on the others. The three largest are named; an effect below 0.00005
+counts as none. *Settings* are {tuned}, which users tune anyway; everything else is a *rule* of the
+library's code."""
 CHANGES = """\
-One thing is done otherwise than by default, everything else stays: what that adds to the {main}, how many times as long the
-gradient then is, and how far it is turned. Where the first number is small and the others are not, the loss hides it."""
-DEFECTS = "What versions do that their users did not ask for; each as a change of the default, so that its own effect is seen."
+Each row changes one thing of the default. It shows what that adds to the {main}, how many times as long the gradient then
+is, and the angle by which it turns. Where the first number is small and the others are not, the loss does not show the change."""
+DEFECTS = "What versions do although their users did not ask for it, each as a change of the default."
 MOST, VISIBLE = 3, 0.00005
 
 

@@ -11,7 +11,7 @@ import torch
 
 from blueprint.witness.advantages import scaled_rows
 from blueprint.witness.options import Options, Texts
-from blueprint.witness.tensors import Held, Named, Number, wide, with_end, with_start
+from blueprint.witness.tensors import Held, Named, Number, wide, with_end, with_start, with_weight
 
 ESTIMATED = MappingProxyType(
     {"kl": ("kl_estimator", "reward.kl_clamp"), "kl_new": ("loss.kl_estimator", "loss.kl_clamp")}
@@ -188,7 +188,7 @@ def score_rows(score: torch.Tensor, rows: Held, options: Options) -> Named:
 
 def reward_rows(rows: Held) -> Named:
     """Returns penalty and reward, r_t = −β·kl_t + score_t, [F, N, T]."""
-    penalty = -wide(rows["kl_coef.reward"]) * rows["kl.support"] * rows["kl.used"]
+    penalty = -with_weight(wide(rows["kl_coef.reward"]), rows["kl.support"] * rows["kl.used"])
     return {"reward.penalty": penalty, "rewards.raw": penalty + rows["score.placed"]}
 
 

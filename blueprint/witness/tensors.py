@@ -17,8 +17,10 @@ Held = Mapping[str, torch.Tensor]
 Number: TypeAlias = torch.Tensor | float
 
 
-def with_weight(weight: float, part: torch.Tensor) -> torch.Tensor:
+def with_weight(weight: Number, part: torch.Tensor) -> torch.Tensor:
     """Returns what a part adds; with a weight of 0 that is 0, also of infinity, since a library leaves it out."""
+    if isinstance(weight, torch.Tensor):
+        return torch.where(weight == 0, 0.0, weight * part)
     return weight * part if weight else torch.zeros_like(part)
 
 

@@ -12,7 +12,7 @@ from types import MappingProxyType
 import torch
 
 from blueprint.witness.options import AGGREGATIONS, Options, Texts, picked
-from blueprint.witness.tensors import Held, Named, wide
+from blueprint.witness.tensors import Held, Named, wide, with_weight
 
 WEIGHED = MappingProxyType({"policy": "loss.counted", "value": "value.counted", "entropy": "loss.counted"})
 """By name of the weights, the tokens that count. The entropy counts the policy loss's: NeMo-Aligner af2b3bd,
@@ -98,13 +98,13 @@ def total_rows(rows: Held, options: Options) -> Named:
 
 def summed_rows(rows: Held, weights: Mapping[str, torch.Tensor]) -> Named:
     """Returns what each part adds to the policy loss, and the total, [F]."""
-    adds = {f"adds.{part}": weight * rows[part] for part, weight in weights.items() if part in rows}
+    adds = {f"adds.{part}": with_weight(weight, rows[part]) for part, weight in weights.items() if part in rows}
     return adds | {"total_loss": torch.stack([rows["policy_loss"], *adds.values()]).sum(dim=0)}
 
 
 def share_rows(texts: Texts, rows: Held, options: Options) -> Named:
     """Returns what each token adds to the total, [F, N, T], by the weights of the losses; the shares of a file sum to it."""
-    keep, drift = wide(rows["loss.keep"]), wide(rows["kl_coef.loss"]) * rows["kl_new.used"]
+    keep, drift = wide(rows["loss.keep"]), with_weight(wide(rows["kl_coef.loss"]), rows["kl_new.used"])
     found = {"policy": rows["policy.weight.row"] * (drift - keep * rows["surrogate"])}
     if "value.weight.row" in rows:
         found["value"] = wide(rows["vf_coef.used"]) * keep * rows["value.weight.row"] * rows["value.word_loss"]

@@ -32,6 +32,7 @@ from blueprint.language import (
     minimum,
     sqrt,
     typed,
+    weighed,
     where,
 )
 from blueprint.language.evaluate_torch import OPERATIONS, Tensors, evaluate_torch
@@ -157,6 +158,8 @@ def test_words_are_compared_without_their_capitals_and_come_back_as_they_were() 
         (exp(minimum(a, 0)) / (1 + exp(-abs(a))), 0.0, 0.25),
         (maximum(0, 1 - a), 1.0, -1.0),
         (less(a, b), 1.0, 0.0),
+        (weighed(b, exp(a)), 1.0, math.e),
+        (weighed(b - 1, exp(a)), 800.0, 0.0),
     ],
     ids=str,
 )

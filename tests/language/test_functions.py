@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blueprint.language import Max, Sum, choose, equal, exp, filled, find, less, match, typed, where
+from blueprint.language import Max, Sum, choose, equal, exp, filled, find, less, match, typed, weighed, where
 from tests.language.common import n, refusal, t, v
 
 a, b = typed("a"), typed("b")
@@ -45,6 +45,10 @@ NOTATION: list[tuple[Callable[[], object], str]] = [
     (lambda: Sum(v, exp(w[v])), f"Sum over exp(w[v]): {STEP}; make exp(w[v]) a step of its own"),
     (lambda: Sum(v, 2 * w[v]), f"Sum over 2·w[v]: {STEP}; make 2 a step of its own"),
     (lambda: Sum(v, w[v] * w[v] * w[v]), f"Sum over w[v]·w[v]·w[v]: {STEP}; make w[v]·w[v] a step of its own"),
+    (
+        lambda: Sum(v, weighed(w[v], w[v])),
+        "Sum over w[v]·w[v]: within a sum both factors are read; make w[v]·w[v] a step of its own",
+    ),
     (lambda: Sum(v, 1), f"Sum over 1: {STEP}; make 1 a step of its own"),
     (lambda: Sum(v, w), "w has one number for each v: write w[v]"),
     (lambda: Sum(v, a), "a does not run along v (word): it cannot be gone through over v"),

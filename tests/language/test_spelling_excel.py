@@ -23,6 +23,7 @@ from blueprint.language import (
     rounded,
     sqrt,
     tanh,
+    weighed,
     where,
 )
 from blueprint.language.nodes import Op, Ref
@@ -99,6 +100,8 @@ BRACKETS: list[Pair] = [
     (a / b * c, "a/b*c"),
     ((a + b) * c, "(a+b)*c"),
     ((a + b) / (a - b), "(a+b)/(a-b)"),
+    (-weighed(a, b * c), "-IF(a=0,0,a*(b*c))"),
+    (c * weighed(a + 1, b), "c*IF(a+1=0,0,(a+1)*b)"),
     (a * -b, "a*(-b)"),
     (a / -b, "a/(-b)"),
     (-a * b, "-a*b"),

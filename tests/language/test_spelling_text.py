@@ -23,6 +23,7 @@ from blueprint.language import (
     size,
     sqrt,
     tanh,
+    weighed,
     where,
 )
 from blueprint.language.nodes import Constant
@@ -34,6 +35,7 @@ ROWS: list[Pair] = [
     (a + b, "a + b"),
     (a - b, "a − b"),
     (a * b, "a·b"),
+    (-weighed(a, b * c), "−a·b·c"),
     (a / b, "a / b"),
     (-a, "−a"),
     (abs(a - b), "|a − b|"),

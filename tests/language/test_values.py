@@ -6,6 +6,7 @@ import pytest
 
 from blueprint.language import (
     Max,
+    NoNumber,
     Operand,
     Sum,
     at_most,
@@ -24,6 +25,7 @@ from blueprint.language import (
     sqrt,
     tanh,
     typed,
+    weighed,
     where,
 )
 from blueprint.language.vectorise import NUMPY, REDUCTIONS
@@ -66,6 +68,25 @@ ELSEWHERE = {"filled", "where", "is_off"}  # test_values_words.py, test_limits.p
 def test_operation(row: str, expr: Operand, first: float, second: float, expected: float) -> None:
     # exp, log and tanh may differ in the last bit from one processor to the next.
     assert result((), expr, {a: first, b: second}) == pytest.approx(expected, rel=1e-15)
+
+
+def test_a_part_of_weight_0_is_not_read() -> None:
+    """A spreadsheet has an error where exp(1000) is, and would have it where 0 times that is."""
+    part, found = block("part", ()), block("found", ())
+    part[()], found[()] = exp(a), -weighed(b, part)
+    blocks = [a, b, part, found]
+    values = compute(blocks, {}, {a: 1000.0, b: 0.0}, needed={found})
+    assert (values.cell(found), {*values.ended}) == (0, {part})
+    assert compute(blocks, {}, {a: 0.0, b: 3.0}).cell(found) == -3
+    with pytest.raises(NoNumber, match="part has no number: exp\\(1000\\) is beyond"):
+        compute(blocks, {}, {a: 1000.0, b: 3.0}, needed={found})
+
+
+def test_what_a_part_of_weight_0_lacks_is_not_blamed_for_another_loss() -> None:
+    part, other, found = block("part", ()), block("other", ()), block("found", ())
+    part[()], other[()], found[()] = exp(a), log(b), weighed(b, part) + other
+    with pytest.raises(NoNumber, match="other has no number: 0 has no logarithm"):
+        compute([a, b, part, other, found], {}, {a: 1000.0, b: 0.0}, needed={found})
 
 
 def test_every_operation_is_tested() -> None:

@@ -96,6 +96,26 @@ def token() -> Changes:
     return {"per_token.logprobs_old": [[-0.9, -800.0, -0.5]]}
 
 
+def tokens_far_off(**more: str) -> Changes:
+    """A log-prob of −800 that k3 takes e to the power of, and that the reward does not read, since β is 0."""
+    return {"ppo.kl_coef": "0", "ppo.kl_estimator": "k3", **token(), **more}
+
+
+def old_far_off(**more: str) -> Changes:
+    """An old logit of −1000: k3 of the old policy is e to the 999th or so, and β is 0."""
+    return {
+        "ppo.kl_coef": "0",
+        "ppo.kl_estimator": "k3",
+        **_with("ten-libraries", "old.logits", (0, 3, 6), -1000.0),
+        **more,
+    }
+
+
+def new_far_off(**more: str) -> Changes:
+    """A new logit of −1000: k3 of the new policy, which only a loss pays, is e to the 999th or so; the reward pays the KL."""
+    return {"ppo.kl_estimator": "k3", **_with("ten-libraries", "policy.logits", (0, 3, 6), -1000.0), **more}
+
+
 EXAMPLES: dict[str, tuple[str, Callable[[], Changes], set[str]]] = {
     "a perplexity": ("sft", sft, {"perplexity", "epoch2.perplexity"}),
     "another library's gradient": ("ten-libraries", other_library, {"library.policy.grad.norm_l"}),
@@ -112,6 +132,11 @@ EXAMPLES: dict[str, tuple[str, Callable[[], Changes], set[str]]] = {
     "an NLL of weight 0": (
         "dpo-batch", lambda: no_chosen(gradients="on"), {"nll.token", "odds.chosen"},
     ),
+    "a KL of PPO with β = 0": ("very-very-sleepy", tokens_far_off, {"kl.k3"}),
+    "a KL of PPO with β = 0, with conventions": (
+        "ten-libraries", lambda: old_far_off(**{"loss.log_ratio_clamp": "20", "gradients": "on"}), {"kl.k3"},
+    ),
+    "a KL that PPO's loss does not pay": ("ten-libraries", lambda: new_far_off(gradients="on"), {"kl_new.k3"}),
     "a check alone": ("very-very-sleepy", token, {"kl.k3"}),
 }  # fmt: skip
 """By name: built-in numbers, what is changed in them, and the quantities that end by themselves."""
@@ -192,8 +217,13 @@ def test_the_row_says_why_and_its_cell_shows_the_error(example: str, folder: Pat
         places = next(iter(book.values.ended[each]))
         at = spot.stands(places)
         assert workbook[at.sheet].cell(at.row, at.column).value in ("#NUM!", "#DIV/0!")
-        texts = [str(cell.value) for line in workbook[at.sheet].iter_rows() for cell in line if cell.value is not None]
-        assert any(f"(as delivered no number: {book.values.why[each]})" in text for text in texts), each.name
+        why = f"(as delivered no number: {book.values.why[each]})"
+        row = [str(cell.value) for line in workbook[at.sheet].iter_rows() for cell in line if cell.value is not None]
+        whole = [
+            str(cell.value) for line in workbook["Contents"].iter_rows() for cell in line if cell.value is not None
+        ]
+        assert any(why in text or ("no number: … (see Contents)" in text) for text in row), each.name
+        assert any(why in text for text in whole), each.name
 
 
 @pytest.mark.parametrize("example", PROVED)
@@ -260,6 +290,8 @@ def test_what_the_result_reads_ends_the_build(x: float, which: float, sentence: 
     ("numbers", "changes", "quantity"),
     [
         ("grpo-batch", lambda: far_off(**{"kl.estimator": "k3"}), "kl_new.k3"),
+        ("very-very-sleepy", lambda: tokens_far_off(**{"ppo.kl_coef": "0.1"}), "kl.k3"),
+        ("ten-libraries", lambda: new_far_off(**{"reward.kl_in": "loss"}), "kl_new.k3"),
         ("dpo-batch", lambda: no_chosen(**{"loss.nll_coef": "1"}), "nll.token"),
         ("dpo-batch", lambda: forward_kl(("loss.form", "ipo")), "loss.ipo"),
     ],

@@ -90,6 +90,9 @@ def spell_formula(expr: Expr, cells: Render, table: Table = EXCEL) -> Spelled:
         case Op("where", (Op() as test, then, otherwise)):
             condition = spell(test, EXCEL_CONDITIONS, render).text
             return Spelled(f"IF({condition},{render(then).text},{render(otherwise).text})")
+        case Op("mul", (weight, _)) if expr.weighed:
+            compared = bracketed(render(weight), SUM)
+            return Spelled(f"IF({compared}=0,0,{spell(expr, table, render).text})")
         case Op("choose", (number, *rows)):
             return Spelled(f"CHOOSE({_plus_one(render(number))},{','.join(render(row).text for row in rows)})")
         case Op():

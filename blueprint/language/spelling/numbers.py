@@ -68,10 +68,10 @@ def _calculated(expr: Expr, members: cells.Members, values: Values, decimals: in
         case Op("choose") | Op("where", (Op("is_off"), _, _)):
             alternative = cells.alternative_of(expr, members, values)
             return float("nan") if alternative is None else calculated(alternative)
-        case Op(name, args):
+        case Op(_, args):
             numbers = [calculated(arg) for arg in args]
             words = any(isinstance(each, str) for each in numbers)
-            return _held(expr, members, values) if words else float(vectorise.NUMPY[name](*numbers))
+            return _held(expr, members, values) if words else float(vectorise.calculation(expr)(*numbers))
         case Ref():
             return _typed(values.cell(expr.block, *cells.places_of(expr, members, values)), decimals)
         case Reduce("sum"):

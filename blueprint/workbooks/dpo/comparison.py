@@ -11,19 +11,21 @@ says, as its source says at the version named; `blueprint presets` says where. L
 little. β, γ and coefficients are each library's own defaults, which alone make losses differ. No row is the only correct one, but
 if you compare two runs you should know which row each of them follows."""
 GRADIENTS = """\
-A loss is one number; what trains is its gradient, that of the loss over what the optimiser moves. Angles are those to the
-default's gradient on the same pairs: at 0° both pull the same way, at 90° they have nothing in common, beyond it they pull
-against each other. Adam divides a constant factor out; no optimiser turns a gradient back.
+The loss is one number. The optimiser does not use this number; it uses the gradient of the loss with respect to what it changes.
+The angle is the one between a gradient and the default's on the same pairs. At 0° both have the same direction, at 90° they
+are perpendicular, and above 90° they partly oppose each other. Adam cancels a constant factor of a gradient; an optimiser does
+not correct its direction.
 
-- *β* stretches the gradient, and turns it a little: it says how soon a pair that is right counts less. Losses at another β are no
-  better and no worse ones.
-- *Means in place of sums* divide the pull on each token by the length of its response: the gradient is shorter by about that, and
-  short responses count more. A β for means is a β for sums times the length.
-- *IPO* has a loss of 25 at the start with β = 0.1, (1/2β)²: large, and no sign of anything wrong. Its pull never ends where the
-  margin is past the target, it turns.
-- *Without a reference* a pair's margin is that of the policy alone: what the model found likely before it was trained counts.
-- *An NLL term* pulls the chosen response up by itself; the preference alone may make both less likely.
-- *Label smoothing* shortens the pull and, where a pair is right by much, turns it; *robust* divides by 1 − 2ε, and undoes that."""
+- *β* changes the length of the gradient, and turns it a little: it sets at which margin a pair counts less. A loss at another β
+  is neither better nor worse.
+- *Means instead of sums* divide the gradient of each token by the length of its response: the whole gradient is shorter by about
+  that factor, and short responses count more. A β for means is a β for sums times the length.
+- *IPO* with β = 0.1 has a loss of 25 at the start, (1/2β)²; this is large, but nothing is wrong. Where the margin is above the
+  target, its gradient does not become 0: it makes the margin smaller.
+- *Without a reference* a pair's margin is that of the policy alone: the log-probs that the model had before training count.
+- *An NLL term* makes the chosen response likelier by itself; the preference loss alone may make both responses less likely.
+- *Label smoothing* makes a pair's gradient smaller, and reverses it where the margin is large; *robust* divides by 1 − 2ε, so
+  that on average over flipped labels the loss is that of the right ones."""
 SOURCES = """\
 DPO, cDPO, robust, IPO (mean or sum), hinge, SLiC, KTO, ORPO, SimPO, CPO, length-normalised, reference-free, APO, AOT and others are
 switches of one workbook, with gradients and optimiser steps if you ask for them:

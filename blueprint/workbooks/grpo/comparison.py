@@ -12,20 +12,21 @@ the version named, or what a paper writes; `blueprint presets` says where. The l
 a later step on a batch, where new and old policy differ, unless a row says otherwise: on the first step every ratio is 1. No row
 is the only correct one, but if you compare two runs you should know which row each of them follows."""
 GRADIENTS = """\
-A loss is one number; what trains is its gradient, that of the loss over what the optimiser moves. Angles are those to the
-default's gradient on the same batch: at 0° both pull the same way, at 90° they have nothing in common, beyond it they pull
-against each other. Adam divides a constant factor out; no optimiser turns a gradient back.
+The loss is one number. The optimiser does not use this number; it uses the gradient of the loss with respect to what it changes.
+The angle is the one between a gradient and the default's on the same batch. At 0° both have the same direction, at 90° they
+are perpendicular, and above 90° they partly oppose each other. Adam cancels a constant factor of a gradient; an optimiser does
+not correct its direction.
 
-- *A factor* before the whole loss, such as the constant of Dr. GRPO in place of the number of tokens, stretches the gradient
-  and does not turn it. A mean of each response first gives the tokens of short responses more weight, and turns it.
-- *What is subtracted from all rewards of a group alike* moves the loss itself, and the gradient by a multiple of Σ∇log π, which
-  is 0 on average over what the old policy writes (a baseline: Williams 1992, REINFORCE, theorem 1), though not on one batch.
-- *A spread* weighs each group anew: whoever divides by it makes prompts count more to which nearly all responses are right, or
-  nearly all wrong. In a group of equal rewards nothing is left to divide.
-- *A clip* keeps a token's loss as a constant and takes its gradient away. A narrow one at the level of the response, as GSPO's,
-  may hardly move the loss, and yet take most of the gradient: compare both columns of the table of single changes.
-- *−A·log π* and *CISPO* have a loss whose value says nothing, for log π is added up in place of a ratio. On the first step
-  their gradient is that of the ratio; later on they keep the tokens that a clip leaves out."""
+- *A factor* of the whole loss, such as the constant of Dr. GRPO instead of the number of tokens, changes the length of the
+  gradient and not the direction. A mean over each response first gives the tokens of short responses more weight, and turns it.
+- *A number subtracted from all rewards of a group* changes the loss, and the gradient by a multiple of Σ∇log π, which is 0 on
+  average over the responses that the old policy writes (a baseline: Williams 1992, REINFORCE, theorem 1), but not on one batch.
+- *Division by a group's spread* gives each group another weight: prompts to which nearly all responses are right, or nearly all
+  wrong, count more. In a group of equal rewards every advantage is 0.
+- *A clip* makes a token's loss a constant, whose gradient is 0. A narrow clip at the level of the response, as GSPO's, may
+  hardly change the loss, and yet remove most of the gradient: compare both columns of the table of single changes.
+- *−A·log π* and *CISPO* have a loss whose value has no meaning, because log π is summed instead of a ratio. On the first step
+  their gradient is that of the ratio; in later steps they keep the tokens that a clip leaves out."""
 SOURCES = """\
 More than seventy conventions are switches that recalculate in the finished workbook:
 

@@ -10,20 +10,21 @@ version named; `blueprint presets` says where. The total is the loss that the po
 an optimiser of its own, the value loss is not part of it. No row is the only correct one, but if you compare two runs you should
 know which row each of them follows."""
 GRADIENTS = """\
-A loss is one number; what trains is its gradient. The policy's is that of the total loss over what the policy's optimiser
-moves, the critic's that of what its own optimiser makes smaller: the value loss, times vf_coef where one optimiser has both.
-Angles are those to the default's gradient on the same batch: at 0° both pull the same way, at 90° they have nothing in common,
-beyond it they pull against each other. Adam divides a constant factor out; no optimiser turns a gradient back.
+The loss is one number. An optimiser does not use this number; it uses the gradient. The policy's gradient is that of the total
+loss with respect to what the policy's optimiser changes. The critic's gradient is that of what the critic's optimiser
+minimises: the value loss, times vf_coef where one optimiser trains both. The angle is the one between a gradient and the
+default's on the same batch. At 0° both have the same direction, at 90° they are perpendicular, and above 90° they partly
+oppose each other. Adam cancels a constant factor of a gradient; an optimiser does not correct its direction.
 
-- *A factor* before a whole loss, such as vf_coef or no ½, and a variance by N in place of N − 1, stretch its gradient and do
-  not turn it; so would a mean over tokens in place of their sum. A mean of each response first gives short responses more
-  weight, and turns it: `--set loss.aggregation=seq-mean-token-mean` adds such a row.
-- *What is taken off all advantages alike*, by whitening, or by whitening over pads, moves the loss itself; the gradient
-  moves by a multiple of Σ∇ρ, which is 0 on average over what the old policy writes (a baseline: Williams 1992, REINFORCE,
-  theorem 1), though not on one small batch.
-- *A clip* keeps a token's loss as a constant and takes its gradient away: the loss keeps the token, the gradient loses it.
-- *Another reward, γ or λ* weighs each token anew, and so does a KL in the loss instead of the reward, which hardly
-  moves the loss (`--set reward.kl_in=loss`): they turn the gradient."""
+- *A factor* of a whole loss, such as vf_coef or a missing ½, changes the length of its gradient and not the direction; so does
+  a variance by N instead of N − 1, and so would a mean over tokens instead of their sum. A mean over each response first gives
+  short responses more weight, and turns the gradient: `--set loss.aggregation=seq-mean-token-mean` adds such a row.
+- *A number subtracted from all advantages*, by whitening, or by whitening over pads, changes the loss; the gradient changes
+  by a multiple of Σ∇ρ, which is 0 on average over the responses that the old policy writes (a baseline: Williams 1992,
+  REINFORCE, theorem 1), but not on one small batch.
+- *A clip* makes a token's loss a constant: the loss still counts the token, but its gradient is 0.
+- *Another reward, γ or λ* gives each token another weight, and turns the gradient. So does a KL in the loss instead of the
+  reward, which hardly changes the loss (`--set reward.kl_in=loss`)."""
 OVER = {
     "weights": "the policy's weights alone, and over the critic's",
     "logits": "the policy's logits and the critic's values, with which this batch begins",

@@ -11,7 +11,7 @@ Schulman et al. 2017, Proximal Policy Optimization Algorithms, 1707.06347 (PPO).
 
 from typing import NamedTuple
 
-from blueprint.language import Block, Expr, Sum, exp, less, maximum, minimum, sqrt
+from blueprint.language import Block, Expr, Sum, exp, less, maximum, minimum, sqrt, weighed
 from blueprint.workbooks.common import ROWS, Switch, n, t
 
 
@@ -72,7 +72,7 @@ def ppo(of: Batch, use: Settings) -> list[Block]:
     k2[n, t] = k1[n, t] * k1[n, t] / 2
     k3[n, t] = exp(-k1[n, t]) - 1 + k1[n, t]
     kl[n, t] = estimator.choose(k1=k1[n, t], k2=k2[n, t], k3=k3[n, t])
-    penalty[n, t] = -(beta * kl[n, t])
+    penalty[n, t] = -weighed(beta, kl[n, t])  # β·KL; with β = 0 no KL is read
     r[n, t] = penalty[n, t] + score[n, t]
 
     # What a token was worth: surprises, summed backwards in time; and what the critic should have said (GAE, equations 9 and 16).

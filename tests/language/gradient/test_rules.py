@@ -25,6 +25,7 @@ from blueprint.language import (
     sqrt,
     tanh,
     typed,
+    weighed,
     where,
 )
 from blueprint.language.gradient import gradient
@@ -41,6 +42,7 @@ EXPRESSIONS: dict[str, Operand] = {
     "add": X + Y,
     "sub": X - Y,
     "mul": X * Y,
+    "weighed": weighed(X, Y * Y),
     "square": X * X,
     "div": X / Y,
     "neg": -X * Y,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from blueprint.language import Arithmetic, Block, Operand, Sum, at_most, less, maximum, where
-from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row, limited, rows
+from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row, limited, priced, rows
 from blueprint.workbooks.common.settings import Switch
 
 MODES = {"policy": "loss.aggregation", "value": "value.aggregation", "entropy": "loss.entropy_aggregation"}
@@ -89,8 +89,9 @@ def _switch(of: str, use: Choices) -> tuple[Switch, Block | None]:
     return Switch(loss.words, number[use.lead]), number
 
 
-POLICY, BONUS = "policy_loss", "entropy"
-"""Of these two more is better: the policy loss carries its minus itself, the entropy is subtracted from the total."""
+POLICY, BONUS, PRICED = "policy_loss", "entropy", "kl_loss"
+"""Of these two more is better: the policy loss carries its minus itself, the entropy is subtracted from the total.
+The KL to the reference is not read where its coefficient is 0: k3 may have no number."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def total(parts: Sequence[Part], use: Choices, *, shared: bool = True) -> Total:
     shared: whether the total is split over the words.
     """
     means = {part.name: _mean(part, use) for part in parts}
-    weighed = {part.name: part.coef * means[part.name][use.lead] for part in parts}
+    weighed = {part.name: _times(part, means[part.name][use.lead]) for part in parts}
     signed = [(name, -each if name == BONUS else each) for name, each in weighed.items()]
     adds = tuple(use.one(f"adds.{name}", each) for name, each in signed[1:])
     whole = use.one("total_loss", _added((name == BONUS, each) for name, each in weighed.items()))
@@ -152,6 +153,11 @@ def _mean(part: Part, use: Choices) -> Block:
     summed: Arithmetic = Sum((use.n, use.t), by.weight[use.at] * x[x.axes])
     mean = by.keep * (summed / by.number + by.rest)
     return use.one(part.name, -mean if part.name == POLICY else mean)
+
+
+def _times(part: Part, x: Arithmetic) -> Arithmetic:
+    """Multiplies what is x of a part by the part's coefficient."""
+    return priced(part.coef, x) if part.name == PRICED else part.coef * x
 
 
 def _added(terms: Iterable[tuple[bool, Arithmetic]]) -> Arithmetic:
@@ -180,5 +186,5 @@ def _shares(parts: Sequence[Part], use: Choices) -> tuple[tuple[Block, ...], Blo
 def _share(parts: Sequence[Part], use: Choices) -> Arithmetic:
     """Returns what a word adds by parts in which it has one weight."""
     by = parts[0].average
-    terms = ((part.name in (POLICY, BONUS), part.coef * part.average.keep * part.x[part.x.axes]) for part in parts)
+    terms = ((part.name in (POLICY, BONUS), _times(part, part.average.keep * part.x[part.x.axes])) for part in parts)
     return by.weight[use.at] * _added(terms) / by.number

@@ -18,6 +18,7 @@ from blueprint.language import (
     join,
     maximum,
     minimum,
+    weighed,
     where,
 )
 from blueprint.workbooks.common.labels import Labels, labels
@@ -58,6 +59,11 @@ EVERYWHERE, NOWHERE = Everywhere(1), Everywhere(0)
 Row = Block | Everywhere
 Used = Arithmetic
 """A setting: a cell, or the number of Python's at which it is fixed, which a type checker takes for one, too."""
+
+
+def priced(coef: Used | int, part: Arithmetic) -> Arithmetic:
+    """Multiplies a part by its coefficient, and prints that; with the coefficient 0 the part is not read and may have no number."""
+    return weighed(coef, part) if isinstance(coef, Arithmetic) else coef * part
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from blueprint.language import Block, Operand, Sum, block, less, maximum
-from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row, clamped, defined
+from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row, clamped, defined, priced
 from blueprint.workbooks.common.definitions.places import Places
 from blueprint.workbooks.common.definitions.whitening import Moments, Statistics, counting, statistics
 from blueprint.workbooks.common.labels import source_of
@@ -101,7 +101,7 @@ def where_paid(M: Block, at: Places, use: Choices) -> Block:
 def penalised(kl: Block, use: Choices, paid_on: Row = EVERYWHERE) -> Paid:
     """Prices the KL, where it is paid within the reward. kl: a row. paid_on: where it is paid."""
     row, coef = use.at, use.step(not use.is_fixed("reward.kl_in"), "kl_coef.reward", price(use, "reward"), use.lead)
-    penalty = use.row("reward.penalty", -(coef.cell * paid_on[row] * kl[row]))
+    penalty = use.row("reward.penalty", -priced(coef.cell, paid_on[row] * kl[row]))
     return Paid(paid_on if isinstance(paid_on, Block) else None, coef.row, penalty)
 
 
