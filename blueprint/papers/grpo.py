@@ -6,7 +6,7 @@ B responses, T tokens. Rewards, and the number of the prompt that a response ans
 written are [B, T], and `mask` says which of them are response. What no mask counts means nothing.
 
     GRPO      average="response", scale=True, kl_coef=0.04
-    DAPO      average="token", scale=True, clip_high=0.28, rewards + overlong(…), only responses of which differ(…) is true
+    DAPO      average="token", scale=True, clip_high=0.28, rewards of overlong(…), only responses of which differ(…) is true
     Dr. GRPO  average=the largest number of tokens, scale=False
 """
 
@@ -38,9 +38,9 @@ class Rloo:
     total: Tensor
 
 
-def overlong(lengths: Tensor, longest: int, buffer: int) -> Tensor:
-    """Returns what is added to the reward of a response that is nearly too long, [B] (DAPO, eq. 13)."""
-    return ((longest - buffer - lengths) / buffer).clamp(-1, 0)
+def overlong(rewards: Tensor, lengths: Tensor, longest: int, buffer: int) -> Tensor:
+    """Returns rewards less what it costs to be nearly too long, or longer, [B] (DAPO, eq. 13)."""
+    return rewards + ((longest - buffer - lengths.to(rewards.dtype)) / buffer).clamp(-1, 0)
 
 
 def differ(rewards: Tensor, group: Tensor) -> Tensor:

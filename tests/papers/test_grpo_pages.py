@@ -11,9 +11,11 @@ import pytest
 pytest.importorskip("torch", reason="the pages are plain torch")
 
 import blueprint as bp
+from blueprint.language import Block
 from blueprint.witness.raw import Raw
-from blueprint.workbooks.grpo.schema import grpo_presets
+from blueprint.workbooks.grpo.schema import GRPO, ONLY_RUN, grpo_presets
 from blueprint.workbooks.grpo.witness.page import results
+from tests.workbooks.grpo.recorded import FRONT
 
 BUILT_IN = ("by-hand-grpo", "grpo-batch", "grpo", "pipeline/grpo")
 PRESETS = tuple(grpo_presets().presets)
@@ -43,16 +45,16 @@ MORE["pipeline/grpo"] = MORE["grpo"]
 """What else the file has that begins there."""
 
 
-def compared(book: bp.Book) -> dict[str, float]:
-    """Returns by name how far the page is from the workbook, relative to the largest number above 1."""
-    cells: Mapping[str, Any] = {block.name: book.values.arrays[block] for block in book.blocks.values()}
+def apart(book: bp.Book, arrays: Mapping[Block, Any]) -> dict[str, float]:
+    """Returns by name how far the page is from the workbook, relative to the largest number above 1. arrays: by block."""
+    cells = {block.name: arrays[block] for block in book.blocks.values()}
     typed = {block.name: cells[block.name] for block in book.blocks.values() if block.typed}
     found = {}
     for name, made in results(Raw(typed)).items():
         ours, theirs = made.numpy(), np.asarray(cells[name], float)
         assert ours.shape == theirs.shape, (name, ours.shape, theirs.shape)
         if name in OF_TOKENS:
-            counts = np.asarray(book.values[book.blocks["mask"]]) == 1
+            counts = cells["mask"][:, -1 - ours.shape[1] : -1] == 1 if book.blocks["mask"].edges else cells["mask"] == 1
             ours, theirs = ours[counts], theirs[counts]
         found[name] = float(np.abs(ours - theirs).max() / max(1.0, np.abs(theirs).max()))
     return found
@@ -61,6 +63,66 @@ def compared(book: bp.Book) -> dict[str, float]:
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_a_page_gives_what_the_workbook_shows(name: str, preset: str) -> None:
-    found = compared(bp.build(name, preset=preset, gradients=True))
+    book = bp.build(name, preset=preset, gradients=True)
+    found = apart(book, book.values.arrays)
     assert {*NAMED, *MORE[name]} <= {*found}
+    assert {row: each for row, each in found.items() if not each <= NEAR} == {}
+
+
+ALL_IN_USE: dict[str, float | str] = {
+    "kl.place": "loss", "kl.coef": 0.04, "rollout.level": "token", "rollout.low": 0.9, "rollout.high": 1.1, "loss.ent_coef": 0.01,
+    "reward.max_tokens": 6, "reward.buffer": 3, "reward.overlong": "linear", "ratio.clamp": 0.2, "ratio.sequence_most": 0.1,
+    "kl.clamp_in": 0.5, "kl.clamp_out": 0.08, "loss.constant": 8, "rollout.reject_low": 0.9, "rollout.reject_high": 1.1,
+    "gamma": 0.9, "reward.clip_low": -0.2, "reward.clip_high": 0.9, "loss.dual_clip": 1.05, "loss.delta": 1.3,
+}  # fmt: skip
+"""Conventions under which every other one says something."""
+OPTIONS = [(key, word) for key, setting in GRPO.items() if key not in ONLY_RUN for word in setting.words]
+PAIRS = [
+    {"advantage.whiten": "tokens", "advantage.whiten_form": "outside", "advantage.whiten_ddof": 0},
+    {"advantage.whiten": "tokens", "advantage.whiten_form": "at_least", "advantage.mean_eps": 1e-8},
+    {"advantage.whiten": "tokens", "advantage.whiten_form": "centre"},
+    {"kl.place": "reward_token", "advantage.credit": "reward_to_go"},
+    {"kl.place": "after", "advantage.credit": "to_go", "kl.estimator": "k1"},
+    {"kl.place": "reward", "reward.clip_at": "after"},
+    {"rollout.level": "product", "rollout.mode": "filter", "rollout.normalise": "on"},
+    {"rollout.level": "mean", "rollout.mode": "mask", "rollout.normalise": "on", "ratio.old": "new"},
+    {"rollout.statistic": "binary_kl", "rollout.mode": "filter", "rollout.low": 0, "rollout.high": 0.01},
+    {"rollout.statistic": "difference", "rollout.mode": "filter", "rollout.low": 0, "rollout.high": 0.05},
+    {"rollout.statistic": "binary_kl", "rollout.level": "mean", "rollout.low": 0, "rollout.high": 0.01, "rollout.mode": "mask"},
+    {"group.filter": "constant", "loss.aggregation": "prompt_mean"},
+    {"group.filter": "zero_spread", "group.std": "others", "group.zero_std": "skip", "loss.aggregation": "seq_mean_token_sum"},
+    {"kl.weight": "own", "kl.gradient": "k2"}, {"kl.weight": "ratio", "ratio.level": "response", "kl.gradient": "k2_is"},
+    {"loss.objective": "gmpo", "ratio.length_eps": 1e-8}, {"loss.mask": "drop_truncated", "loss.off_policy": 0.01},
+    {"loss.entropy_least": 1.6, "loss.entropy_aggregation": "as_policy", "loss.aggregation": "seq_mean_token_mean"},
+    {"reward.truncated": -0.3}, {"reward.truncated": 0.5, "group.of": "row"}, {"vespo.power_bad": 4, "loss.objective": "vespo"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", [*({key: word} for key, word in OPTIONS), *PAIRS], ids=str)
+def test_every_option_is_that_of_the_workbook(asked: dict[str, float | str]) -> None:
+    values = FRONT.typed_in({**ALL_IN_USE, **asked})
+    found = apart(FRONT.workbook, values.arrays)
+    assert {row: each for row, each in found.items() if not each <= NEAR} == {}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"reward.from": "typed"},
+        {"reward.from": "model", "update_step": 0},
+        {"reward.answer": "anywhere", "reward.form": 0.2, "reward.free_tokens": 1, "reward.token_cost": 0.1},
+        {"update_step": 3, "preset": "verl_gspo"},
+    ],
+    ids=str,
+)
+def test_a_file_that_begins_at_weights_is_scored_and_moved_as_it_says(asked: dict[str, float | str]) -> None:
+    book = bp.build(
+        "grpo",
+        set={
+            "ppo.update_step" if key == "update_step" else key: each for key, each in asked.items() if key != "preset"
+        },
+        preset=asked.get("preset", "default"),
+        gradients=True,
+    )
+    found = apart(book, book.values.arrays)
     assert {row: each for row, each in found.items() if not each <= NEAR} == {}

@@ -135,7 +135,9 @@ def log_ratios(new: Tensor, d: Tensor, rollout: Tensor, mask: Tensor, how: Ratio
 # --- Losses of tokens
 
 
-def token_losses(A: Tensor, ratio: Tensor, new: Tensor, d: Tensor, mask: Tensor, how: Objective) -> Tensor:
+def token_losses(
+    A: Tensor, ratio: Tensor, new: Tensor, d: Tensor, mask: Tensor, how: Objective, length_eps: float = 0.0
+) -> Tensor:
     """Returns what is minimised at each token, before any weight; d: the log-ratio of each token, free."""
     near = ratio.clamp(1 - how.clip_low, 1 + how.clip_high)
     match how.objective:
@@ -153,7 +155,7 @@ def token_losses(A: Tensor, ratio: Tensor, new: Tensor, d: Tensor, mask: Tensor,
             tau = one_of(A > 0, how.sapo_good, how.sapo_bad, A)
             losses = -A * 4 / tau * torch.sigmoid(tau * (ratio - 1))
         case "gmpo":
-            losses = geometric_losses(A, d, mask, how.clip_low, how.clip_high)
+            losses = geometric_losses(A, d, mask, how.clip_low, how.clip_high, length_eps)
         case "vespo":  # TRL, get_gamma_weights
             log_w = d.detach().sum(1, keepdim=True).clamp(how.least, how.most)
             power = one_of(A >= 0, how.power_good, how.power_bad, A)
@@ -164,7 +166,7 @@ def token_losses(A: Tensor, ratio: Tensor, new: Tensor, d: Tensor, mask: Tensor,
     return losses.where(mask, 0)
 
 
-def geometric_losses(A: Tensor, d: Tensor, mask: Tensor, low: float, high: float, eps: float = 1e-8) -> Tensor:
+def geometric_losses(A: Tensor, d: Tensor, mask: Tensor, low: float, high: float, eps: float) -> Tensor:
     """Returns the loss of each response, GMPO's, on its tokens: the geometric mean of clipped ratios times the mean advantage."""
     pulled = A.sign() * torch.min(A.sign() * d, A.sign() * d.clamp(-low, high))
     return (-of_responses(pulled, mask, eps).exp() * of_responses(A, mask, eps)).expand(mask.shape)

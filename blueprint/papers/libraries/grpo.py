@@ -150,7 +150,7 @@ def grpo(batch: Batch, how: Conventions) -> CriticFree:
     d = new - below(new, old, rollout, how.ratio)
     log_ratio = log_ratios(new, d, rollout, mask, how.ratio)
     ratio = log_ratio.exp()
-    losses = token_losses(A, ratio, new, d, mask, how.objective)
+    losses = token_losses(A, ratio, new, d, mask, how.objective, how.ratio.length_eps)
     learner = old if how.ratio.old == "old" else new
     weights = rollout_weights(learner, rollout, mask, how.rollout)
     keep = kept(A, new, old, H, mask, how.means)

@@ -210,9 +210,10 @@ def scored(raw: Raw, text: Tensor, mask: Tensor, truncated: Tensor) -> Named:
         response = tokens[own].tolist()
         at_end = response[-2:] == [int(wanted), 0]
         right.append(at_end if raw.word("reward.answer") == "at_end" else int(wanted) in response)
-    beyond = (mask.sum(1) - raw.number("reward.free_tokens")).clamp(min=0)
-    earned = raw.number("reward.right") * torch.tensor(right) + raw.number("reward.form") * ~truncated
-    return {"score": (earned - raw.number("reward.token_cost") * beyond).to(raw.dtype)}
+    beyond = (mask.sum(1).to(raw.dtype) - raw.number("reward.free_tokens")).clamp(min=0)
+    earned = raw.number("reward.right") * torch.tensor(right, dtype=raw.dtype)
+    earned = earned + raw.number("reward.form") * (~truncated).to(raw.dtype)
+    return {"score": earned - raw.number("reward.token_cost") * beyond}
 
 
 # --- What a file calls the results
