@@ -334,6 +334,7 @@ def test_equal_rewards_without_an_epsilon_have_no_number() -> None:
     assert found.advantages[0].item() == 1
 
 
+@pytest.mark.filterwarnings("ignore:std")
 def test_one_response_is_compared_with_nothing() -> None:
     """verl: the mean is 0 and the deviation 1. torch.std alone, as on the page of the papers, has no number for it."""
     given = small([0.5], [[-1.0]])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -105,24 +107,53 @@ def test_every_option_is_that_of_the_workbook(asked: dict[str, float | str]) -> 
     assert {row: each for row, each in found.items() if not each <= NEAR} == {}
 
 
+NUMBERS: dict[str, tuple[float, ...]] = {
+    "reward.max_tokens": (4, 6), "reward.buffer": (1, 3), "reward.overlong_factor": (1, 0.5), "reward.truncated": (inf, -0.3, 0.5),
+    "reward.clip_low": (inf, -0.2), "reward.clip_high": (inf, 0.9), "kl.coef": (0.04, 0.5), "kl.clamp_in": (inf, 0.2),
+    "kl.clamp_out": (inf, 0.08), "kl.reach": (10, 1.1), "group.ddof": (0, 1), "group.eps": (1e-6, 0.1), "gamma": (1, 0.9),
+    "advantage.whiten_eps": (1e-8, 1e-4), "advantage.whiten_ddof": (0, 1), "advantage.mean_eps": (0, 1e-8),
+    "ratio.length_eps": (0, 1e-8), "ratio.clamp": (inf, 0.2), "ratio.sequence_most": (inf, 0.1), "loss.clip_low": (inf, 0.2, 0.01),
+    "loss.clip_high": (inf, 0.2, 0.01, -0.5), "loss.delta": (inf, 1.1), "loss.dual_clip": (inf, 1.05), "loss.constant": (1, 8),
+    "loss.agg_eps": (0, 1e-8), "loss.length_eps": (0, 1e-8), "loss.rows_eps": (0, 1e-8),
+    "loss.factor": (1, 0.9), "loss.off_policy": (inf, 0.01), "loss.entropy_least": (inf, 1.6), "loss.ent_coef": (0, 0.1),
+    "rollout.low": (inf, 0.95), "rollout.high": (inf, 1.05), "rollout.clamp": (inf, 0.1), "rollout.mean_eps": (0, 1e-8),
+    "rollout.reject_low": (inf, 0.9), "rollout.reject_high": (inf, 1.1),
+}  # fmt: skip
+"""Numbers that settings may be, off among them."""
+OF_A_SIGN = ("keep", "policy.counts", "policy_loss", "total_loss", "policy.logprobs.grad", "policy.logits.grad")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_any_conventions_together_are_those_of_the_workbook(seed: int) -> None:
+    rng = Random(seed)
+    asked: dict[str, float | str] = {key: rng.choice(each) for key, each in NUMBERS.items()}
+    for key, word in OPTIONS:
+        if key not in asked or rng.random() < 0.5:
+            asked[key] = word
+    asked["group.of"] = "prompt"
+    values = FRONT.typed_in(asked)
+    found = apart(FRONT.workbook, values.arrays)
+    A = np.asarray(values[FRONT.workbook.blocks["advantages"]], float)
+    # The sign of what is 0 but for rounding is whoever's.
+    close = bool((np.abs(A) < 1e-12).any() and (A != 0).any())
+    left_out = {row for row in found if close and (row.startswith("clip.") or row in OF_A_SIGN)}
+    assert {row: each for row, each in found.items() if not each <= NEAR and row not in left_out} == {}
+
+
 @pytest.mark.parametrize(
-    "asked",
+    ("asked", "preset"),
     [
-        {"reward.from": "typed"},
-        {"reward.from": "model", "update_step": 0},
-        {"reward.answer": "anywhere", "reward.form": 0.2, "reward.free_tokens": 1, "reward.token_cost": 0.1},
-        {"update_step": 3, "preset": "verl_gspo"},
+        ({"reward.from": "typed"}, "default"),
+        ({"reward.from": "model", "ppo.update_step": 0}, "default"),
+        (
+            {"reward.answer": "anywhere", "reward.form": 0.2, "reward.free_tokens": 1, "reward.token_cost": 0.1},
+            "default",
+        ),
+        ({"ppo.update_step": 3}, "verl_gspo"),
     ],
     ids=str,
 )
-def test_a_file_that_begins_at_weights_is_scored_and_moved_as_it_says(asked: dict[str, float | str]) -> None:
-    book = bp.build(
-        "grpo",
-        set={
-            "ppo.update_step" if key == "update_step" else key: each for key, each in asked.items() if key != "preset"
-        },
-        preset=asked.get("preset", "default"),
-        gradients=True,
-    )
+def test_a_file_that_begins_at_weights_is_scored_and_moved_as_it_says(asked: dict[str, Any], preset: str) -> None:
+    book = bp.build("grpo", preset=preset, set=asked, gradients=True)
     found = apart(book, book.values.arrays)
     assert {row: each for row, each in found.items() if not each <= NEAR} == {}

@@ -99,6 +99,8 @@ class CriticFree:
     policy_loss: Tensor
     kl_loss: Tensor
     entropy: Tensor
+    adds_kl: Tensor
+    adds_entropy: Tensor
     total: Tensor
 
 
@@ -167,12 +169,14 @@ def grpo(batch: Batch, how: Conventions) -> CriticFree:
         mean_of(x, tokens, batch.group, compared.left, by, how.means)
         for x, by in ((weighted, same), (kl, by_kl), (H, by_entropy))
     )
-    total = policy_loss - how.means.ent_coef * entropy
-    if how.kl.place == "loss":
-        total = total + how.kl.coef * kl_loss
+    # What is not paid is not looked at: it may have no number.
+    nothing = torch.zeros_like(policy_loss)
+    adds_kl = how.kl.coef * kl_loss if how.kl.place == "loss" else nothing
+    adds_entropy = -how.means.ent_coef * entropy if how.means.ent_coef else nothing
+    total = policy_loss + adds_kl + adds_entropy
     return CriticFree(
         shaped, rewards, compared, kl_old, A, d, log_ratio, ratio, losses, weights, tokens, keep, weighted, kl, policy_loss,
-        kl_loss, entropy, total,
+        kl_loss, entropy, adds_kl, adds_entropy, total,
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from blueprint.papers.libraries.critic_free_advantages import Credit, Group, Sha
 from blueprint.papers.libraries.critic_free_losses import Kl, Means, Objective, Ratio, Rollout
 from blueprint.papers.libraries.grpo import Batch, Conventions, CriticFree, entropies, grpo, log_probs, metrics
 from blueprint.witness.raw import Named, Raw
-from blueprint.witness.settings import Setting, ids
+from blueprint.witness.settings import Setting, block, ids
 
 TABLES: dict[str, tuple[type, tuple[str, ...]]] = {
     "shaping": (Shaping, ("reward",)), "kl": (Kl, ("kl",)), "group": (Group, ("group",)), "credit": (Credit, ("advantage",)),
@@ -93,39 +93,35 @@ def batch_of(raw: Raw, said: Named, scores: Tensor, truncated: Tensor, mask: Ten
     """Puts a batch together; said: log-probs by model, and entropies."""
     order, greedy = groups(raw), raw.tensor("greedy")
     group = torch.empty_like(scores, dtype=torch.long)
-    group[order] = torch.arange(len(order))[:, None].expand_as(order)
-    new, old, ref, rollout = (said[f"{name}.logprobs"] for name in ("policy", "old", "reference", "engine"))
-    return Batch(scores, group, greedy[group], truncated, mask, new, old, ref, rollout, entropy=said["policy.entropy"])
+    group[order] = torch.arange(len(order), device=raw.device)[:, None].expand_as(order)
+    return Batch(
+        scores, group, greedy[group], truncated, mask, said["policy.logprobs"], said["old.logprobs"],
+        said["reference.logprobs"], said["engine.logprobs"], said["policy.entropy"],
+    )  # fmt: skip
 
 
 def at_log_probs(raw: Raw) -> Start:
     """Reads log-probs; in place of a model that was not asked stands another."""
-    mask = raw.mask("mask")
-    said = {"policy.logprobs": raw.tensor("policy.logprobs").requires_grad_()}
+    moved = {name: raw.tensor(name).requires_grad_() for name in ("policy.logprobs", "policy.entropy") if name in raw}
+    said = {"policy.entropy": torch.zeros_like(moved["policy.logprobs"]), **moved}
     for name, other in (("old", "policy"), ("reference", "policy"), ("engine", "old")):
         key = f"{name}.logprobs"
         said[key] = raw.tensor(key) if key in raw else said[f"{other}.logprobs"].detach()
-    moved = dict(said)
-    said["policy.entropy"] = torch.zeros_like(said["policy.logprobs"])
-    if "policy.entropy" in raw:
-        said["policy.entropy"] = raw.tensor("policy.entropy").requires_grad_()
-    moved = {name: each for name, each in said.items() if each.requires_grad}
-    return Start(batch_of(raw, said, raw.tensor("score"), raw.mask("truncated"), mask), moved, {})
+    return Start(batch_of(raw, said, raw.tensor("score"), raw.mask("truncated"), raw.mask("mask")), moved, {})
 
 
 def at_logits(raw: Raw) -> Start:
     """Reads logits, and the tokens that were written."""
-    tokens = torch.as_tensor(ids(raw.file["word_written"], raw.file["vocabulary"], "word_written")).long()
-    logits = {name: raw.tensor(f"{name}.logits") for name in ("policy", "old", "reference", "engine")}
-    logits["policy"].requires_grad_()
-    said = spoken(logits, tokens)
-    mask = raw.mask("mask")
-    start = Start(
-        batch_of(raw, said, raw.tensor("score"), raw.mask("truncated"), mask),
-        {"policy.logits": logits["policy"]} | {name: said[name] for name in ("policy.logprobs", "policy.entropy")},
-        {name: each.where(mask, 0) for name, each in said.items()},
-    )
-    return start
+    logits = {name: raw.tensor(f"{name}.logits") for name in ("engine", "policy", "reference", "old")}
+    said = spoken({**logits, "policy": logits["policy"].requires_grad_()}, _tokens(raw, "word_written"))
+    batch = batch_of(raw, said, raw.tensor("score"), raw.mask("truncated"), raw.mask("mask"))
+    moved = {"policy.logits": logits["policy"], **{name: said[name] for name in ("policy.logprobs", "policy.entropy")}}
+    return Start(batch, moved, {name: each.where(batch.mask, 0) for name, each in said.items()})
+
+
+def _tokens(raw: Raw, name: str) -> Tensor:
+    """Returns the places of words in the vocabulary, −1 for a blank cell."""
+    return torch.as_tensor(ids(block(raw.file, name), block(raw.file, "vocabulary"), name)).long().to(raw.device)
 
 
 def spoken(logits: Named, tokens: Tensor) -> Named:
@@ -176,8 +172,7 @@ def _memory(weights: Named, read: Tensor) -> Tensor:
 
 def written(raw: Raw, policy: Named) -> tuple[Tensor, Tensor]:
     """Returns the text, a prompt and what the policy writes behind it, [B, 1 + T], and where the response stands, [B, T]."""
-    given = torch.as_tensor(ids(raw.file["given"], raw.file["vocabulary"], "given")).long()
-    draws, most = raw.tensor("rollout.draw"), int(raw.tensor("max_new_tokens"))
+    given, draws, most = _tokens(raw, "given"), raw.tensor("rollout.draw"), int(raw.tensor("max_new_tokens"))
     text, mask = torch.zeros_like(given), torch.zeros_like(draws, dtype=torch.bool)
     for row, (prompt, u) in enumerate(zip(given, draws, strict=True)):
         length = int((prompt >= 0).sum())
@@ -199,20 +194,16 @@ def scored(raw: Raw, text: Tensor, mask: Tensor, truncated: Tensor) -> Named:
     if way == "model":
         model = _weights(raw, "reward_model", "EW")
         out = _memory(model, text) @ raw.tensor("reward_model.head.w") + raw.tensor("reward_model.head.b")
-        last = 1 + (mask * torch.arange(mask.shape[1])).argmax(1)
+        last = 1 + (mask * torch.arange(mask.shape[1], device=raw.device)).argmax(1)
         return {"score": out.gather(1, last[:, None])[:, 0]}
-    answers = torch.as_tensor(ids(raw.file["answer"], raw.file["vocabulary"], "answer", blanks=False)).long()
-    order = groups(raw)
-    answer = torch.empty(len(text), dtype=torch.long)
-    answer[order] = answers[:, None].expand_as(order)
-    right = []
-    for tokens, own, wanted in zip(text[:, 1:], mask, answer, strict=True):
-        response = tokens[own].tolist()
-        at_end = response[-2:] == [int(wanted), 0]
-        right.append(at_end if raw.word("reward.answer") == "at_end" else int(wanted) in response)
+    right = torch.zeros(len(text), dtype=torch.bool, device=raw.device)
+    for numbers, wanted in zip(groups(raw).tolist(), _tokens(raw, "answer").tolist(), strict=True):
+        for number in numbers:
+            response = text[number, 1:][mask[number]].tolist()
+            at_end = response[-2:] == [wanted, 0]
+            right[number] = at_end if raw.word("reward.answer") == "at_end" else wanted in response
     beyond = (mask.sum(1).to(raw.dtype) - raw.number("reward.free_tokens")).clamp(min=0)
-    earned = raw.number("reward.right") * torch.tensor(right, dtype=raw.dtype)
-    earned = earned + raw.number("reward.form") * (~truncated).to(raw.dtype)
+    earned = raw.number("reward.right") * right.to(raw.dtype) + raw.number("reward.form") * (~truncated).to(raw.dtype)
     return {"score": earned - raw.number("reward.token_cost") * beyond}
 
 
@@ -230,8 +221,7 @@ def of_steps(found: CriticFree, how: Conventions, order: Tensor) -> Named:
         "ratio": found.ratio, "policy.token_loss": found.token_losses, "rollout.counts": found.weights,
         "loss.counted": found.counted, "keep": found.kept, "policy.counts": found.weighted, "kl_new.counts": found.kl,
         "policy_loss": found.policy_loss, "kl_loss": found.kl_loss,
-        "adds.kl_loss": how.kl.coef * found.kl_loss * (how.kl.place == "loss"), "entropy": found.entropy,
-        "adds.entropy": -how.means.ent_coef * found.entropy, "total_loss": found.total,
+        "adds.kl_loss": found.adds_kl, "entropy": found.entropy, "adds.entropy": found.adds_entropy, "total_loss": found.total,
     }  # fmt: skip
     return {name: each.to(found.total.dtype) for name, each in made.items()}
 
