@@ -341,8 +341,14 @@ def test_one_response_is_compared_with_nothing() -> None:
     assert grpo(given, Conventions()).compared.advantages.item() == pytest.approx(0.5 / 1.0001)
     plain = paper.grpo(given.new, given.old, given.ref, given.scores, given.group, given.mask)
     assert plain.total.isnan()
-    greedy = replace(given, greedy=torch.tensor([0.25], dtype=torch.float64))
-    assert grpo(greedy, Conventions(group=Group("greedy", "none"))).compared.advantages.item() == 0.25  # ReMax
+
+
+def test_one_response_is_compared_with_the_greedy_one_and_with_the_batch() -> None:
+    """ReMax writes one response to a prompt, and verl's compute_remax_outcome_advantage does not ask how many there are."""
+    given = replace(small([1, 0.5], [[-1.0]] * 2, group=[0, 1]), greedy=torch.tensor([0.25, 0.5], dtype=torch.float64))
+    greedy, batch_mean = (grpo(given, Conventions(group=Group(of, "none"))).compared for of in ("greedy", "batch"))
+    assert greedy.advantages.tolist() == [0.75, 0]
+    assert batch_mean.advantages.tolist() == [0.25, -0.25]
 
 
 def test_one_token_cannot_be_whitened_by_n_less_1() -> None:
