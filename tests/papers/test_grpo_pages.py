@@ -79,7 +79,9 @@ ALL_IN_USE: dict[str, float | str] = {
 }  # fmt: skip
 """Conventions under which every other one says something."""
 OPTIONS = [(key, word) for key, setting in GRPO.items() if key not in ONLY_RUN for word in setting.words]
-PAIRS = [
+PAIRS: list[dict[str, float | str]] = [
+    {"group.std": "batch", "group.ddof": 0}, {"group.std": "batch_of_advantages", "group.ddof": 0, "group.baseline": "length"},
+    {"group.std": "group_of_advantages", "group.ddof": 0, "group.baseline": "length"},
     {"advantage.whiten": "tokens", "advantage.whiten_form": "outside", "advantage.whiten_ddof": 0},
     {"advantage.whiten": "tokens", "advantage.whiten_form": "at_least", "advantage.mean_eps": 1e-8},
     {"advantage.whiten": "tokens", "advantage.whiten_form": "centre"},
@@ -127,9 +129,7 @@ OF_A_SIGN = ("keep", "policy.counts", "policy_loss", "total_loss", "policy.logpr
 def test_any_conventions_together_are_those_of_the_workbook(seed: int) -> None:
     rng = Random(seed)
     asked: dict[str, float | str] = {key: rng.choice(each) for key, each in NUMBERS.items()}
-    for key, word in OPTIONS:
-        if key not in asked or rng.random() < 0.5:
-            asked[key] = word
+    asked |= {key: rng.choice(GRPO[key].words) for key in dict.fromkeys(key for key, _ in OPTIONS)}
     asked["group.of"] = "prompt"
     values = FRONT.typed_in(asked)
     found = apart(FRONT.workbook, values.arrays)
