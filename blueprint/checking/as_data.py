@@ -34,6 +34,13 @@ def data(verdict: Verdict) -> dict[str, Any]:
             "why_not": verdict.values.why,
             "stale": [stale._asdict() for stale in verdict.values.stale],
         },
+        "page": {
+            "why_not": verdict.page.why,
+            "results": [
+                {"result": line.name, "largest": _number(line.largest), "agrees": line.agrees}
+                for line in verdict.page.lines
+            ],
+        },
         "ties": list(verdict.ties),
         "first": [
             {

@@ -28,6 +28,7 @@ from blueprint.checking.errors import right_errors
 from blueprint.checking.files import Checked
 from blueprint.checking.likely import likely, likely_answer
 from blueprint.checking.notation import Recomputed, recomputed
+from blueprint.checking.page import of_page
 from blueprint.checking.stale import values_of
 from blueprint.checking.verdicts import First, Verdict
 from blueprint.language import Array, Axis
@@ -73,9 +74,7 @@ def check(files: Sequence[Checked], device: str = "auto", dtype: str = "float64"
     place = chosen_device(device, chosen_dtype(dtype))
     with ieee_products():
         found = recomputed(files, str(place), dtype)
-    verdicts = (
-        judge(file, each.rows, dtype, _said_ties(file, each), reveal) for file, each in zip(files, found, strict=True)
-    )
+    verdicts = (judge(file, each, dtype, str(place), reveal) for file, each in zip(files, found, strict=True))
     return Outcome(tuple(verdicts), Record(str(place), dtype, version("torch")))
 
 
@@ -85,10 +84,9 @@ def _said_ties(file: Checked, found: Recomputed) -> tuple[str, ...]:
     return tuple(f"{_what(file, tie.of, tie.at)} falls within 1e-9 of an edge" for tie in ties)
 
 
-def judge(
-    file: Checked, witness: Mapping[str, Array], dtype: str, ties: tuple[str, ...] = (), reveal: bool = False
-) -> Verdict:
-    """Compares a file with what the witness computed from its inputs, and names the first deviation and its cause."""
+def judge(file: Checked, recomputed: Recomputed, dtype: str, device: str = "cpu", reveal: bool = False) -> Verdict:
+    """Compares a file with what its equations make of its inputs, and these with the paper's page; names the first deviation."""
+    witness, ties = recomputed.rows, _said_ties(file, recomputed)
     found = answers(file, witness)
     file, meant = held_against(file, with_repeats(file, witness))
     wider = widened(witness, {name: file.followers(name) for name in WHITENED if name in file.places})
@@ -96,11 +94,12 @@ def judge(
     rows, missed = comparable(file, meant, CHECKS if dtype != "float64" else None)
     far, right = carried(file, witness, TOLERANCES[dtype]), right_errors(file, rows)
     lines = compare(file.arrays, rows, TOLERANCES[dtype], wider, file.odd, far, right)
+    page = of_page(file, recomputed, dtype, device, wider, far)
     open_ = undecided(file, lines)
     lines = [replace(line, differing=()) if left_open(line, open_) else line for line in lines]
     firsts = _firsts(file, rows, lines, found, reveal)
     told = tuple(_told(line, file, reveal) for line in lines)
-    return Verdict(file, told, missed, tuple(firsts), ties, found, values_of(file))
+    return Verdict(file, told, missed, tuple(firsts), ties, found, values_of(file), page)
 
 
 def _told(line: Deviation, file: Checked, reveal: bool) -> Deviation:

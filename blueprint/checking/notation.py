@@ -34,8 +34,9 @@ class Tie(NamedTuple):
 
 
 class Recomputed(NamedTuple):
-    """What the equations make of one file: every computed block by name, and the choices that are ties."""
+    """What the equations make of one file: what is typed and every computed block by name, and the choices that are ties."""
 
+    typed: dict[str, Array]
     rows: dict[str, Array]
     ties: tuple[Tie, ...]
 
@@ -64,7 +65,11 @@ def _together(files: Sequence[Checked], device: str, dtype: str) -> list[Recompu
     arrays = {block: made.numpy(block) for block in made.arrays if not block.typed}
     ties = _ties(made, len(files))
     return [
-        Recomputed({block.name: _of_file(array, number) for block, array in arrays.items()}, tuple(ties[number]))
+        Recomputed(
+            {block.name: array for block, array in typed[number].items()},
+            {block.name: _of_file(array, number) for block, array in arrays.items()},
+            tuple(ties[number]),
+        )
         for number in range(len(files))
     ]
 

@@ -8,6 +8,7 @@ from blueprint.checking.blanks import Answer
 from blueprint.checking.causes import Cause
 from blueprint.checking.deviations import Deviation
 from blueprint.checking.files import Checked
+from blueprint.checking.page import OfPage
 from blueprint.checking.stale import Values
 from blueprint.quoting import table, unquoted
 
@@ -52,6 +53,7 @@ class Verdict:
 
     missed: quantities that should be compared, and why they could not be. ties: draws that fall on a boundary between two words.
     answers: what became of the blanks of a worksheet. values: the stored values that belong to no quantity.
+    page: the results that one looks for, held against the paper's page.
     """
 
     file: Checked
@@ -61,14 +63,16 @@ class Verdict:
     ties: tuple[str, ...]
     answers: tuple[Answer, ...] = ()
     values: Values = field(default_factory=Values)
+    page: OfPage = field(default_factory=OfPage)
 
     @property
     def agrees(self) -> bool:
-        """Whether every number agrees, every formula is that of a fresh workbook, and every text is what its formula comes to.
+        """Whether every number agrees, every formula is that of a fresh workbook, every text is what its formula comes to, and
+        the paper's page has the same results.
 
         A number that is not compared does not agree.
         """
-        others = self.missed or self.file.compared.others or self.values.stale
+        others = self.missed or self.file.compared.others or self.values.stale or self.page.differing
         return not others and all(line.agrees for line in self.lines)
 
     @property
@@ -104,12 +108,19 @@ def line_of(verdict: Verdict) -> str:
         says = f"shows what no formula comes to: {stale[0].cell}" + (
             f" and {len(stale) - 1:,} more" if stale[1:] else ""
         )
+    elif differing := verdict.page.differing:
+        says = f"differs from the paper's page: {differing[0].name}"
     else:
         says = "not all compared" if verdict.missed else "agrees"
         says += " so far" if verdict.file.blanks.empty and not verdict.missed else ""
     compared = f"{len(verdict.lines):,} of {verdict.expected:,} quantities, {verdict.cells:,} cells"
     formulas = f"{verdict.file.compared.compared:,} of {verdict.file.compared.expected:,} formulas"
     formulas += f", {verdict.values.compared:,} other stored values" if verdict.values.compared else ""
+    formulas += (
+        f", {lines - len(verdict.page.differing)} of {lines} results of the paper's page"
+        if (lines := len(verdict.page.lines))
+        else ""
+    )
     blanks = f", {blanks_of(verdict)}" if verdict.answers else ""
     return f"{name}  {says}  {compared}, largest difference {verdict.largest:.1e}, {formulas}{blanks}"
 
@@ -131,7 +142,7 @@ def findings(verdict: Verdict) -> str:
         named = "; ".join(f"{unquoted(name)}: {why}" for name, why in [*verdict.missed.items()][:MOST_MISSED])
         more = f"; and {len(verdict.missed) - MOST_MISSED} more" if len(verdict.missed) > MOST_MISSED else ""
         parts.append(f"not compared: {named}{more}")
-    parts += [*_formulas(verdict), *_stale(verdict)]
+    parts += [*_formulas(verdict), *_stale(verdict), *_page(verdict)]
     parts += [f"tie: {tie}" for tie in verdict.ties]
     if verdict.file.recalculated:
         parts.append(f"{verdict.file.path} held formulas without numbers: they were recalculated first, by ironcalc")
@@ -171,6 +182,14 @@ def _stale(verdict: Verdict) -> Iterator[str]:
         yield f"{more:,} more stored values are not those of their formulas; open and save the file in a spreadsheet program"
     if verdict.values.why:
         yield f"stored values of texts and watches were not compared: {verdict.values.why}"
+
+
+def _page(verdict: Verdict) -> Iterator[str]:
+    """Says which results the equations of the workbook have otherwise than the paper's page."""
+    for line in verdict.page.differing[:MOST_STALE]:
+        yield f"{line.name}: the workbook's equations and the paper's page differ by {line.largest:.1e}: a definition is wrong"
+    if more := len(verdict.page.differing[MOST_STALE:]):
+        yield f"{more:,} more results differ from the paper's page"
 
 
 def _row(verdict: Verdict, line: Deviation, followers: set[str]) -> tuple[str, ...]:

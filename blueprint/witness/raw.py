@@ -60,5 +60,15 @@ class Raw:
 
 
 Named = dict[str, Tensor]
-Page = Callable[[Raw], Named]
-"""How a kind reads its file for a page of `papers`: the named results, by the blocks that hold them, in the file's shapes."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """How a kind of workbook reads its file for a page of `papers`.
+
+    results: the named results, by the blocks that hold them, in the file's shapes. of_tokens: those of them that say something
+    only where the mask is 1.
+    """
+
+    results: Callable[[Raw], Named]
+    of_tokens: tuple[str, ...] = ()

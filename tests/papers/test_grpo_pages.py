@@ -16,16 +16,13 @@ import blueprint as bp
 from blueprint.language import Block
 from blueprint.witness.raw import Raw
 from blueprint.workbooks.grpo.schema import GRPO, ONLY_RUN, grpo_presets
-from blueprint.workbooks.grpo.witness.page import results
+from blueprint.workbooks.grpo.witness.page import PAGE, results
 from tests.workbooks.grpo.recorded import FRONT
 
 BUILT_IN = ("by-hand-grpo", "grpo-batch", "grpo", "pipeline/grpo")
 PRESETS = tuple(grpo_presets().presets)
 NEAR = 1e-12
-OF_TOKENS = (
-    "advantages", "log_ratio.free", "log_ratio", "ratio", "policy.token_loss", "rollout.counts", "loss.counted", "keep",
-    "policy.counts", "kl_new.counts", "kl_old.used",
-)  # fmt: skip
+OF_TOKENS = PAGE.of_tokens
 """Rows that the mask says to count."""
 NAMED = (
     *OF_TOKENS, "reward.shaped", "reward", "group.reward", "group.baseline_used", "group.spread_used", "group.advantage",

@@ -17,7 +17,7 @@ from torch.nn.functional import pad
 from blueprint.papers.libraries.critic_free_advantages import Credit, Group, Shaping
 from blueprint.papers.libraries.critic_free_losses import Kl, Means, Objective, Ratio, Rollout
 from blueprint.papers.libraries.grpo import Batch, Conventions, CriticFree, entropies, grpo, log_probs, metrics
-from blueprint.witness.raw import Named, Raw
+from blueprint.witness.raw import Named, Page, Raw
 from blueprint.witness.settings import Setting, block, ids
 
 TABLES: dict[str, tuple[type, tuple[str, ...]]] = {
@@ -239,3 +239,12 @@ def watched(batch: Batch, found: CriticFree, how: Conventions, order: Tensor) ->
         "clip.fraction_high": seen.high, "clip.fraction": seen.low + seen.high, "clip.mean_of_responses": seen.of_responses,
         "clip.fraction_dual": seen.dual, "group.share_same": (r == r[:, :1]).all(1).to(r.dtype).mean(),
     }  # fmt: skip
+
+
+PAGE = Page(
+    results,
+    (
+        "advantages", "log_ratio.free", "log_ratio", "ratio", "policy.token_loss", "rollout.counts", "loss.counted", "keep",
+        "policy.counts", "kl_new.counts", "kl_old.used",
+    ),
+)  # fmt: skip

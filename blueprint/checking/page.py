@@ -1,0 +1,72 @@
+"""The results that one looks for, once more by the paper's page: what an equation itself has wrong is seen here.
+
+A page is fed what is typed, before anything is masked, and shares nothing with the definitions (`blueprint.papers`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from blueprint.checking.deviations import TOLERANCES, Deviation, compare
+from blueprint.checking.files import Checked
+from blueprint.checking.notation import Recomputed
+from blueprint.language import Array
+from blueprint.witness.witness import DTYPES
+
+MASK = "mask"
+Far = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class OfPage:
+    """How the equations' results compare with the page's.
+
+    lines: by result. why: why none could be compared, "" where they were.
+    """
+
+    lines: tuple[Deviation, ...] = ()
+    why: str = ""
+
+    @property
+    def differing(self) -> tuple[Deviation, ...]:
+        """The results that are others."""
+        return tuple(line for line in self.lines if not line.agrees)
+
+
+def of_page(file: Checked, found: Recomputed, dtype: str, device: str, wider: Mapping[str, float], far: Far) -> OfPage:
+    """Compares what the equations make of a file with what the page of its kind makes of it. Raises WitnessError as the page does.
+
+    wider, far: by quantity, how much more than usual two honest computations may be apart, see `deviations.compare`.
+    """
+    from blueprint.witness.raw import Raw
+
+    if file.kind.paper is None:
+        return OfPage(why=f"{file.kind.title} has no page")
+    page = file.kind.part("paper")
+    theirs = page.results(Raw(found.typed, DTYPES[dtype], device))
+    mask = found.rows.get(MASK, found.typed.get(MASK))
+    ours, pages = {}, {}
+    for name, tensor in theirs.items():
+        if name in found.rows:
+            row = tensor.detach().cpu().numpy().astype(float)
+            counts = _counts(mask, row.shape) if name in page.of_tokens else np.ones(row.shape, dtype=bool)
+            ours[name], pages[name] = (_compared(each, counts) for each in (found.rows[name], row))
+    return OfPage(tuple(compare(ours, pages, TOLERANCES[dtype], wider, carried=far)))
+
+
+def _compared(row: Array, counts: Array) -> Array:
+    """Returns what counts of a row, 0 elsewhere; infinity is no number, as in a sheet."""
+    numbers = np.asarray(row, dtype=float)
+    return np.where(counts, np.where(np.isfinite(numbers), numbers, np.nan), 0.0)
+
+
+def _counts(mask: Array | None, shape: tuple[int, ...]) -> Array:
+    """Returns where a row by episode and position counts; a mask may have cells before the first and after the last position."""
+    if mask is None or len(shape) != mask.ndim:
+        return np.ones(shape, dtype=bool)
+    before = (mask.shape[1] - shape[1] + 1) // 2
+    found: Array = mask[:, before : before + shape[1]] == 1
+    return found
