@@ -1,4 +1,4 @@
-"""Conventions shows what differs from the first preset; the rest is folded, and a live sentence counts it."""
+"""Conventions shows what differs from the first preset; the rest is folded, and a live number counts what differs of that."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.page.workshop import made
 
 SHEET = "Conventions"
 SENTENCE = re.compile(
-    r"(\d+) of (\d+) settings are as in the preset default and are folded: the sign 2 at the upper left shows them\. "
-    r"(None of them differs|1 of them differs|\d+ of them differ) now\."
+    r"of the (\d+) settings that are folded, of (\d+), differ now from the preset default; "
+    r"the sign 2 at the upper left shows them"
 )
 MADE = {
     "ten-libraries": (),
@@ -49,10 +49,12 @@ def unusual(file: Watched) -> set[str]:
 
 
 def said(file: Watched) -> tuple[int, int, int]:
-    text = str(file.value((SHEET, grid.BANNER_ROW + 1, grid.LEFT + 1)))
-    found = SENTENCE.fullmatch(text)
+    """Returns how many settings are folded, how many there are, and how many of the folded ones differ now."""
+    now, text = (file.value((SHEET, grid.BANNER_ROW + 1, grid.LEFT + column)) for column in (1, 2))
+    found = SENTENCE.fullmatch(str(text))
     assert found, text
-    return int(found[1]), int(found[2]), 0 if found[3].startswith("None") else int(found[3].split()[0])
+    assert isinstance(now, float), now
+    return int(found[1]), int(found[2]), int(now)
 
 
 def hidden(path: Path) -> set[int]:

@@ -69,7 +69,7 @@ def usual_of(chosen: Chosen) -> Usual:
     kept = frozenset(block for key, block in used.items() if key in tried)
     first = next(iter(chosen.catalogue.presets))
     pairs = tuple((block, rows[key]) for key, block in used.items())
-    return Usual(pairs, kept, "settings", f"as in the preset {first}")
+    return Usual(pairs, kept, "settings", f"the preset {first}")
 
 
 def presets_sheet(chosen: Chosen) -> Sheet:
