@@ -3,8 +3,8 @@
 ironcalc copies the list of names for each formula while it loads: a workbook with two hundred names takes half as long again
 with them. So where a name stands in a formula, the copy has the place that the file gives to that name, and it has no names
 that no formula says then. What a formula comes to is the same (`tests/page/test_lean.py` has workbooks computed both ways).
-A name stays where it could be read in another way: if it is no fixed place of the whole workbook, and in formulas without a
-capital letter, which the watches tell from others by that (`watch.py`).
+A name stays where it could be read in another way: if it is no fixed place of the whole workbook. And so does the name of a
+place without a small letter in a formula without a capital one: the watches tell by that whether it was overwritten (`watch.py`).
 """
 
 import re
@@ -62,7 +62,10 @@ def _placed(part: bytes, places: dict[bytes, bytes], words: set[bytes]) -> bytes
         if formula not in done:
             said = {*_WORD.findall(formula)}
             done[formula] = formula
-            if (known := said & places.keys()) and formula != formula.lower():
+            known = said & places.keys()
+            if known and formula == formula.lower():
+                known = {name for name in known if places[name] != places[name].upper()}
+            if known:
                 done[formula] = placed = _with_places(formula, places, known)
                 said -= {name for name in known if name not in placed}
             words.update(said)

@@ -57,12 +57,15 @@ def test_an_engine_computes_the_same_from_the_file_itself(
         ("A1+raterate+Ärate+rateä", "A1+raterate+Ärate+rateä"),
         ("here+A1", "here+A1"),
         ("moved+A1", "moved+A1"),
-        ("rate", "rate"),
+        ("rate", "'My &amp; S'!$A$1"),
+        ("loud", "loud"),
+        ("SUM(loud)", "SUM(SFT!$A$1)"),
     ],
 )
 def test_a_place_stands_where_a_name_stands_for_itself(formula: str, said: str, tmp_path: Path) -> None:
     names = (
         '<definedName name="rate">\'My &amp; S\'!$A$1</definedName><definedName name="moved">S!A1</definedName>'
+        '<definedName name="loud">SFT!$A$1</definedName>'
         '<definedName name="here">S!$A$1</definedName><definedName name="here" localSheetId="0">S!$B$1</definedName>'
     )
     with zipfile.ZipFile(tmp_path / "a.xlsx", "w") as made:
@@ -71,7 +74,7 @@ def test_a_place_stands_where_a_name_stands_for_itself(formula: str, said: str, 
     with zipfile.ZipFile(lean(tmp_path / "a.xlsx", tmp_path / "b.xlsx")) as copy:
         assert copy.read("xl/worksheets/sheet1.xml").decode() == f"<c><f>{said}</f></c>"
         kept = copy.read("xl/workbook.xml").decode()
-    for name in ("rate", "moved", "here"):
+    for name in ("rate", "moved", "here", "loud"):
         still = name in re.findall(r"\w+", said.lower())
         assert f'"{name}"' in kept or not still, name
         assert f'"{name}"' not in kept or name in said.lower(), name
