@@ -54,7 +54,7 @@ def test_a_bare_build_says_what_it_wrote_and_proved() -> None:
     assert equation.split()[-2:] == ["=", f"{loss:.4f}"]
     # The four parts as printed, with six decimals, add up to the loss.
     assert sum(float(line.split()[0]) for line in parts_of_it) == pytest.approx(loss, abs=4e-6)
-    assert last.startswith("Open the sheet Start first")
+    assert last.startswith("The file opens at One page, the whole computation on one sheet; on Start every piece")
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "cp437", "utf-8"])

@@ -23,7 +23,9 @@ def moved(value: Any, random: Random, together: Together | None = None, name: st
     that a reference shares with a policy) moves together.
     """
     known: Together = {} if together is None else together
-    cells = [*_leaves(value)]
+    cells = [*leaves(value)]
+    if {*cells} == {0, 1}:
+        return _judged(value, random)
     decimals = min(max([least_decimals, *map(decimals_of, cells)]), MOST_DECIMALS)
     sizes = [abs(cell) for cell in cells if cell]
     steps = max(1, round(SPREAD * sum(sizes) / max(len(sizes), 1) * 10**decimals))
@@ -37,16 +39,31 @@ def moved(value: Any, random: Random, together: Together | None = None, name: st
     return near(value, ())
 
 
+def _judged(value: Any, random: Random) -> Any:
+    """Returns other judgements, each right (1) or wrong (0): in another order, and half of the time the other way round.
+
+    So the mean of a group differs, and is as short as before; a right answer that counted 1.1 would change no advantage.
+    """
+    turned = random.random() < 1 / 2
+    order = random.sample(cells := [*leaves(value)], len(cells))
+    drawn = iter([1 - cell for cell in order] if turned else order)
+
+    def again(each: Any) -> Any:
+        return [again(inner) for inner in each] if isinstance(each, list | tuple) else next(drawn)
+
+    return again(value)
+
+
 def decimals_of(number: float) -> int:
     """Returns how many decimals a number is typed with: 0.25 has 2."""
     exponent = Decimal(f"{number:.15g}").normalize().as_tuple().exponent
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
-def _leaves(value: Any) -> Iterator[float]:
+def leaves(value: Any) -> Iterator[float]:
     if isinstance(value, list | tuple):
         for each in value:
-            yield from _leaves(each)
+            yield from leaves(each)
     else:
         yield value
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.classes.moves import Together, holds_words, moved, moved_setting, shuffled
+from blueprint.classes.moves import Together, holds_words, leaves, moved, moved_setting, shuffled
 from blueprint.classes.typed import departures
 from blueprint.classes.varying import values_of
 from blueprint.inputs import Level, Numbers, NumbersError, given, load, tables_of
@@ -112,7 +112,7 @@ class Variation:
 
     @cached_property
     def _typed(self) -> dict[str, Any]:
-        return {block.name: np.asarray(cells) for block, cells in self.base.typed.items()}
+        return {block.name: _plain(cells) for block, cells in self.base.typed.items()}
 
     @cached_property
     def _direct(self) -> dict[str, str] | None:
@@ -121,10 +121,10 @@ class Variation:
         So it is found in a few variants that are laid out: then numbers of most others need not be.
         """
         found: dict[str, set[str]] = {}
-        still = {key for key in self.keys if np.any(np.asarray(self._held[key]) != 0)}  # what is 0 stays 0
+        still = moves = {key for key in self.keys if any(leaves(self._held[key]))}  # what is 0 stays 0
         for attempt in range(MOST_PROBES):
             drawn = self._draw("\0direct", attempt)
-            still -= {key for key in still if not same(drawn[key], self._held[key])}
+            still = still - {key for key in still if not same(drawn[key], self._held[key])}
             with suppress(NoVariant):
                 for name, cells in self._built(drawn).items():
                     found[name] = found.get(name, set(self.keys)) & {
@@ -133,7 +133,6 @@ class Variation:
             if attempt + 1 >= PROBES and not still:
                 break
         told = {key for keys in found.values() for key in keys}
-        moves = {key for key in self.keys if np.any(np.asarray(self._held[key]) != 0)}
         return (
             {name: min(keys) for name, keys in found.items()}
             if all(found.values()) and moves <= told and not still
@@ -178,7 +177,13 @@ def _node(node: Expr) -> tuple[object, ...]:
 
 def same(one: Any, other: Any) -> bool:
     """Tells whether two lists hold the same numbers, or words."""
-    return np.array_equal(np.asarray(one), np.asarray(other))
+    return bool(_plain(one) == _plain(other))
+
+
+def _plain(value: Any) -> Any:
+    """Returns lists in lists, of one length or of several, of what is an array or holds some."""
+    value = value.tolist() if isinstance(value, np.ndarray) else value
+    return [*map(_plain, value)] if isinstance(value, list | tuple) else value
 
 
 def variant_id(typed: Mapping[str, Any]) -> str:

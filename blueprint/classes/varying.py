@@ -5,7 +5,7 @@ from random import Random
 from typing import Any, get_args, get_origin
 
 from blueprint.classes.errors import ClassError
-from blueprint.classes.moves import SMALLEST, moved_setting
+from blueprint.classes.moves import MOST_DECIMALS, SMALLEST, decimals_of, leaves, moved_setting
 from blueprint.inputs import Level, Numbers, NumbersError, Part, Setting, given, load, nearest, suggestion, tables_of
 from blueprint.inputs.entries import Draw, Flag
 from blueprint.quoting import unquoted
@@ -28,11 +28,20 @@ def resolved(level: Level, numbers: Numbers, named: Iterable[str]) -> list[str]:
 
 
 def _numbers_of(level: Level, numbers: Numbers) -> Iterator[str]:
-    """Yields the keys of the parts that hold numbers, but for draws: small changes of these change words, or nothing."""
+    """Yields the keys of the parts that hold numbers, but for draws: small changes of these change words, or nothing.
+
+    Nor do numbers vary that have more decimals than a person types beside parts that have not, as ln(1 − p) in a file of
+    tenths: they were computed so that what follows from them is short, and beside them it would not be.
+    """
     held = given(numbers)
-    for part in level.parts:
-        if part.axes and part.key in held and _is_number(part) and part.entry is not Draw:
-            yield part.key
+    parts = [part.key for part in level.parts if part.axes and part.key in held and _is_number(part)]
+    parts = [key for key in parts if _entry_of(level, key) is not Draw]
+    short = [key for key in parts if max(map(decimals_of, leaves(held[key])), default=0) <= MOST_DECIMALS]
+    yield from short or parts
+
+
+def _entry_of(level: Level, key: str) -> Any:
+    return next(part.entry for part in level.parts if part.key == key)
 
 
 def _is_number(part: Part) -> bool:

@@ -11,6 +11,7 @@ from blueprint.book import Book
 from blueprint.commands import console, door, options
 from blueprint.inputs import read_as_off
 from blueprint.language import NoNumber
+from blueprint.page import names
 from blueprint.saving import refuse_target
 from blueprint.workbooks.common.sheets.checks import Witnessed
 from blueprint.workbooks.registry import blueprint_of, witness_of
@@ -66,7 +67,7 @@ def build(
         if witness:
             book = Book(blueprint_of(loaded, _witnessed(book)))
         proved = console.saved(book, path, not no_proof, [*read_as_off(found), *loaded.departures])
-    console.say(f"Open the sheet {book.blueprint.sheets[0].title} first; every piece has a link to its row there.")
+    console.say(opening(book))
     if not proved:
         raise SystemExit(1)
 
@@ -80,3 +81,12 @@ def _witnessed(book: Book) -> Witnessed:
         found = witness_of([{block.name: array for block, array in book.values.arrays.items()}])
     numbers = {name: float(array) for name, array in found[0].items() if array.ndim == 0 and array.dtype != object}
     return Witnessed(numbers, f"torch {found.record.torch}, {found.record.dtype} on {found.record.device}")
+
+
+def opening(book: Book) -> str:
+    """Says what one sees first in a workbook, and from where one gets on."""
+    start = book.blueprint.sheets[0].title
+    links = f"on {start} every piece has a link to its row."
+    if book.layout.one_page is None:
+        return f"The file opens at {start}: {links}"
+    return f"The file opens at {names.ONE_PAGE}, the whole computation on one sheet; {links}"

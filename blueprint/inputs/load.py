@@ -45,7 +45,10 @@ def load(
     """
     if isinstance(source, Mapping):
         source = tables_of(source)
-    numbers = _made(source if isinstance(source, Source) else read(source), overrides)
+    found = source if isinstance(source, Source) else read(source)
+    numbers = _made(found, overrides)
+    if found.built_in and not overrides:
+        return replace(numbers, built_in=found.name)
     return recognised(numbers)
 
 

@@ -66,7 +66,9 @@ def address(row: int, column: int) -> str:
 FOUND_CELL, CHANGED_CELL = address(FOUND_ROW, GONE), address(CHANGED_ROW, VERDICT)
 TOLERANCE_CELL, ENDED_CELL = address(TOLERANCE_ROW, VERDICT), address(ENDED_ROW, VERDICT)
 PROBE_CELL = address(PROBE_ROW, VERDICT)
-ON_ALL_CELL, RESULT_CELL, SHORTEST_CELL = (address(row, VERDICT) for row in (FOUND_ROW, RESULT_ROW, SHORTEST_ROW))
+ON_ALL_CELL, RESULT_CELL = address(FOUND_ROW, VERDICT), address(RESULT_ROW, VERDICT)
+SHORTEST_HERE, PROBE_HERE = (grid.address(row, VERDICT, fixed=True) for row in (SHORTEST_ROW, PROBE_ROW))
+"""The same on this sheet itself: a formula for each watch that reads them is shorter by the sheet's name."""
 Signs = Mapping[str, Mapping[str, int]]
 """By sheet, the first row with a sign, as delivered, counted from 1."""
 
@@ -197,11 +199,15 @@ def _line(sheet: str, row: int, watches: list[Live], signs: Mapping[str, int], e
 
 
 def _gone(sheet: str, watches: Iterable[Live]) -> Iterator[str]:
-    """Spells, some watches to a formula, the last row whose watch is no formula, or a shorter one than any watch; 0 if none is."""
+    """Spells, some watches to a formula, the last row whose watch is no formula, or a shorter one than any watch; 0 if none is.
+
+    A row counts once if the text of its watch is too short, and not if it is long enough; where a cell has no text it counts
+    as often as texts can be read, once or not at all. Every engine reads these formulas letter by letter: they are short.
+    """
     parts: list[str] = []
     for live in watches:
         cell = f"{grid.quoted(sheet)}!{live.cell}"
-        part = f"IFERROR(IF(LEN(_xlfn.FORMULATEXT({cell}))<{SHORTEST_CELL},ROW({cell}),0),ROW({cell})*{names.READS_FORMULAS})"
+        part = f"ROW({cell})*IFERROR(LEN(_xlfn.FORMULATEXT({cell}))<{SHORTEST_HERE},{PROBE_HERE})"
         if parts and len(part) + sum(map(len, parts)) + len(parts) > LONGEST:
             yield f"=MAX({','.join(parts)})"
             parts = []

@@ -96,6 +96,7 @@ class Layout:
     body, end, maps: by sheet, the first row below what stays in view, the row after the last, the row of its flow.
     printed: by sheet, the row after the last one that is printed, where that is not its end.
     folds: rows that may be folded away: sheet, first, last.
+    flags: by sheet, the column behind its lines that says which of them are folded.
     walk, told, numbered, finder, spread: the lines of the chosen column, those told in words, the cell of each number that they
     hold, where the place of the column is found, the ranges of blocks in it.
     tall: by row of the walk, column and text of a cell of several lines. unchanged: where it is said whether typed cells were.
@@ -116,6 +117,7 @@ class Layout:
     links: list[Link] = field(default_factory=list)
     charts: list[PlacedChart] = field(default_factory=list)
     folds: list[tuple[str, int, int]] = field(default_factory=list)
+    flags: dict[str, int] = field(default_factory=dict)
     walk: list[WalkLine | WalkList] = field(default_factory=list)
     told: list[tuple[int, outline.Told]] = field(default_factory=list)
     numbered: dict[str, tuple[int, int]] = field(default_factory=dict)

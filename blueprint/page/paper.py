@@ -76,7 +76,8 @@ MOST_PAGES = 4
 def area_of(sheet: outline.Sheet, layout: Layout, columns: Columns, rows: Rows) -> printing.Area:
     """Returns what is printed of a sheet of the outline."""
     body, end = layout.body[sheet.title], layout.end[sheet.title]
-    widths = [columns.widths[column] for column in sorted(columns.widths)]
+    last = layout.flags.get(sheet.title, grid.LAST_COLUMN)
+    widths = [columns.widths[column] for column in sorted(columns.widths) if column < last]
     heights = [rows.pixels(row) for row in range(layout.printed.get(sheet.title, end))]
     placed = [each for each in layout.charts if each.sheet == sheet.title]
     if not sheet.printed:

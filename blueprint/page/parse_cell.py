@@ -13,11 +13,11 @@ ERRORS = frozenset({
 })  # fmt: skip
 """What cells show instead of a value, in Excel, LibreOffice, Google Sheets and the embedded engine."""
 
-_NUMBERED_ERROR = re.compile(r"Err:[0-9]{3}")
-"""As LibreOffice calls what it has no other name for."""
+_NUMBERED_ERROR, _DIGITS = "Err:", 3
+"""As LibreOffice calls what it has no other name for: Err:502."""
 _MINUS = str.maketrans({"−": "-", "﹣": "-", "－": "-"})
-_NUMBER = re.compile(r"[+-]?(?P<whole>[0-9]*)(?:(?P<point>[.,])(?P<rest>[0-9]*))?(?:[eE][+-]?[0-9]{1,4})?")
-_GROUPED = re.compile(r"[+-]?[0-9]{1,3}(?:(?P<mark>[.,' \u00a0\u202f])[0-9]{3})(?:(?P=mark)[0-9]{3})*(?:[.,][0-9]+)?")
+_NUMBER = r"[+-]?(?P<whole>[0-9]*)(?:(?P<point>[.,])(?P<rest>[0-9]*))?(?:[eE][+-]?[0-9]{1,4})?"
+_GROUPED = r"[+-]?[0-9]{1,3}(?:(?P<mark>[.,' \u00a0\u202f])[0-9]{3})(?:(?P=mark)[0-9]{3})*(?:[.,][0-9]+)?"
 
 
 class NoNumber(ValueError):
@@ -26,7 +26,12 @@ class NoNumber(ValueError):
 
 def is_error(value: object) -> bool:
     """Says whether a cell shows an error instead of a value."""
-    return isinstance(value, str) and (value.upper() in ERRORS or _NUMBERED_ERROR.fullmatch(value) is not None)
+    return isinstance(value, str) and (value.upper() in ERRORS or _is_numbered_error(value))
+
+
+def _is_numbered_error(value: str) -> bool:
+    head, digits = value[: len(_NUMBERED_ERROR)], value[len(_NUMBERED_ERROR) :]
+    return head == _NUMBERED_ERROR and len(digits) == _DIGITS and digits.isascii() and digits.isdigit()
 
 
 def number_in(value: object) -> float:
@@ -98,9 +103,9 @@ def _finite(value: float) -> float:
 
 def _from_text(text: str) -> float:
     bare = text.strip(" \t\r\n\u00a0\u202f\u2007\u200b\ufeff").translate(_MINUS)
-    match = _NUMBER.fullmatch(bare)
+    match = re.fullmatch(_NUMBER, bare)
     if match is None or not (match["whole"] or match["rest"]):
-        without = ": write it without signs between thousands, such as 1234.5" * bool(_GROUPED.fullmatch(bare))
+        without = ": write it without signs between thousands, such as 1234.5" * bool(re.fullmatch(_GROUPED, bare))
         raise NoNumber(f"found {quoted(text)}, expected a number{without}")
     point = bare.replace(",", ".")
     if match["point"] == "," and len(match["rest"]) == 3 and len(match["whole"]) <= 3 and match["whole"].strip("0"):

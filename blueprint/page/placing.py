@@ -13,6 +13,7 @@ from blueprint.page import (
     grid,
     names,
     to_fill,
+    usual,
     views,
     walk,
 )
@@ -43,6 +44,7 @@ def lay_out(blueprint: Blueprint, values: Values) -> Layout:
     ]
     for lay in (
         walk.lay_walk,
+        usual.lay_usual,
         lay_one_page,
         to_fill.lay_blanks,
         delivered.lay_delivered,

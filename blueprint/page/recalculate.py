@@ -75,10 +75,12 @@ def prove(path: Path, expected: Cells, waiting: Container[tuple[str, str]] = ())
 
 def compare(ours: Cells, theirs: Cells) -> Proof:
     """Compares two sets of cells; a cell that one side lacks is a failure, and so is an error that the other side has not."""
-    pairs = {key: (ours.get(key, Absent.CELL), theirs.get(key, Absent.CELL)) for key in theirs | ours}
-    failures = [Failure(*key, a, b) for key, (a, b) in pairs.items() if not _agree(a, b)]
-    worst = max((_difference(a, b) for a, b in pairs.values()), default=0.0)
-    return Proof(len(pairs), len(pairs) - len(failures), worst, failures)
+    keys = theirs | ours
+    pairs = [(key, ours.get(key, Absent.CELL), theirs.get(key, Absent.CELL)) for key in keys]
+    unlike = [(key, a, b) for key, a, b in pairs if type(a) is not type(b) or a != b]
+    failures = [Failure(*key, a, b) for key, a, b in unlike if not _agree(a, b)]
+    worst = max((_difference(a, b) for _, a, b in unlike), default=0.0)
+    return Proof(len(keys), len(keys) - len(failures), worst, failures)
 
 
 def with_ironcalc(path: Path) -> Cells:

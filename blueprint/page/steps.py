@@ -81,32 +81,17 @@ def place_step(step: outline.Step, pen: cell_writer.SheetPen) -> None:
     if not takes_numbers(written, leaf.block.axes, across):
         expr = written = None
     missing = {name(read): read for read in leaves(written) if name(read) not in pen.layout.numbered}
-    read = {*map(name, in_use(written, pen.values))}
-    _unfold({pen.layout.numbered[each][0] for each in read if each in pen.layout.numbered}, pen)
-    alone = [leaf for leaf in missing.values() if not is_member(leaf)]
-    _read(alone, read, pen)
+    _read([leaf for leaf in missing.values() if not is_member(leaf)], pen)
     members = tuple(read for read in missing.values() if isinstance(read, Ref) and is_member(read))
     _keep(WalkLine(pen.row, leaf, expr, written, members), pen)
     pen.row += 1
 
 
-def _read(alone: list[Leaf], used: set[str], pen: cell_writer.SheetPen) -> None:
-    """Keeps the rows of numbers that are only read, two on each; one of which neither is in use is folded.
-
-    Where a number stands does not hang on what is in use: the formulas of two files differ in nothing but their settings.
-    """
+def _read(alone: list[Leaf], pen: cell_writer.SheetPen) -> None:
+    """Keeps the rows of numbers that are only read, two on each."""
     for number, leaf in enumerate(alone):
         _keep(WalkLine(pen.row + number // 2, leaf, column=NUMBERS if number % 2 else VALUE), pen)
-    for i in range(0, len(alone), 2):
-        if not any(name(leaf) in used for leaf in alone[i : i + 2]):
-            pen.layout.folds.append((pen.title, pen.row + i // 2, pen.row + i // 2))
     pen.row += (len(alone) + 1) // 2
-
-
-def _unfold(rows: set[int], pen: cell_writer.SheetPen) -> None:
-    """Leaves rows unfolded that were no part of an option in use until now."""
-    folds = pen.layout.folds
-    folds[:] = [each for each in folds if each[0] != pen.title or each[1] not in rows]
 
 
 def place_list(listed: outline.Listed, pen: cell_writer.SheetPen) -> None:
@@ -141,34 +126,6 @@ def leaves(expr: Expr | None) -> Iterator[Leaf]:
         case Op(operation, args):
             for arg in args[operation in SELECTING :]:
                 yield from leaves(arg)
-
-
-def in_use(expr: Expr | None, values: Values) -> Iterator[Leaf]:
-    """Yields the numbers that an equation reads with the settings at hand: of what is chosen among, what is chosen."""
-    match expr:
-        case Op("choose", (Ref() as number, *rows)) if not number.at:
-            yield from in_use(rows[int(float(values.cell(number.block)))], values)
-        case Op("where", (Op("equal", (one, Constant(other))) as condition, then, otherwise)):
-            held = _setting(one, values)
-            yield from in_use(condition, values)
-            for branch in (then, otherwise) if held is None else (then,) if held == other else (otherwise,):
-                yield from in_use(branch, values)
-        case Op(_, args):
-            for arg in args:
-                yield from in_use(arg, values)
-        case _:
-            yield from leaves(expr)
-
-
-def _setting(expr: Expr, values: Values) -> float | None:
-    """Returns the number that a setting is, or several of them multiplied; none where it hangs on the chosen column."""
-    match expr:
-        case Ref(block, ()) if not block.text and not block.limit:
-            return float(values.cell(block))
-        case Op("mul", (one, other)):
-            factors = _setting(one, values), _setting(other, values)
-            return None if factors[0] is None or factors[1] is None else factors[0] * factors[1]
-    return None
 
 
 def is_member(leaf: Leaf) -> bool:

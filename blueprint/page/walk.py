@@ -19,6 +19,7 @@ from blueprint.page.steps import (
     name,
     origin,
 )
+from blueprint.page.unused import fold_unused
 
 ROUGHLY = "≈ "
 """What stands before numbers of which fifteen digits are too few: all that is left of two large numbers, or nearly a tie."""
@@ -31,6 +32,7 @@ def lay_walk(layout: Layout) -> None:
     choice, finder = layout.blueprint.chosen, layout.finder
     if choice is None or finder is None:
         return
+    fold_unused(layout, finder[0])
     writer = WalkWriter(layout, choice, finder)
     byhand.lay_constants(writer.pen, finder[1], choice.across, writer.place(), writer.dec, writer.least)
     for line in layout.walk:

@@ -169,7 +169,7 @@ class BookWriter:
         value = plain_sheet.UNKNOWN if (sheet, row, column) in self.waits else value
         if value != value or value in (inf, -inf):  # no reader knows what such a number is
             raise SaveError(f"{sheet}!{grid.address(row, column)} would hold {value}, which is no number")
-        self.sheets[sheet].write_formula(row, column, formula, look, value)
+        self.sheets[sheet].formula(row, column, formula, look, value)
         self.formulas += 1
 
     def looks(self, run: Run) -> list[Any]:

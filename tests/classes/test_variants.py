@@ -5,6 +5,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from blueprint.book import Book
 from blueprint.classes.errors import ClassError
 from blueprint.classes.moves import decimals_of, moved, shuffled
 from blueprint.classes.variants import NoVariant, Variation, structure_of, variant_id
@@ -49,6 +50,40 @@ def test_what_two_models_share_moves_together(default: Variation) -> None:
     typed = default.typed("4711", 0)
     assert typed["old.E"] == typed["reference.E"]
     assert typed["old.Y"] != typed["reference.Y"]
+
+
+BY_HAND = {
+    "by-hand": {"rewards.raw": 2, "td_errors": 2, "advantages": 4, "returns": 4},
+    "by-hand-grpo": {"group.mean": 2, "group.deviation": 2, "group.scaled": 1, "log_ratio.free": 1},
+    "by-hand-dpo": {"policy.sum": 1, "reference.sum": 1, "margin": 1, "margin.scaled": 2, "rejected.reward": 2},
+}
+"""By built-in numbers, rows that a pencil comes to, and the decimals that their numbers have at most."""
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_what_is_done_by_hand_stays_short_and_differs(name: str) -> None:
+    by_hand, seen = variation(name), dict[str, set[bytes]]()
+    students = [by_hand.base.with_typed(by_hand.typed(str(student), 0)) for student in range(12)]
+    for values in [Book(each).values for each in students]:
+        for block, decimals in BY_HAND[name].items():
+            numbers = next(array for known, array in values.arrays.items() if known.name == block)
+            assert (
+                max(decimals_of(round(float(number), 9)) for number in numbers.flat if np.isfinite(number)) <= decimals
+            ), block
+            seen.setdefault(block, set()).add(numbers.round(9).tobytes())
+    for block, answers in seen.items():
+        assert len(answers) >= (1 if block == "group.deviation" else 2 if block == "group.mean" else 4), block
+
+
+def test_judgements_change_places_or_turn_round() -> None:
+    drawn = {tuple(moved([1, 0, 0, 0], Random(seed))) for seed in range(40)}
+    assert {sum(each) for each in drawn} == {1, 3}
+    assert len(drawn) == 8
+    assert sum(map(sum, moved([[1.0, 0.0], [0.0, 0.0]], Random(1)))) in (1, 3)
+
+
+def test_numbers_that_were_computed_do_not_move_beside_those_that_were_typed() -> None:
+    assert variation("by-hand").keys == ("old_critic.values", "critic.values", "reward_model.scores")
 
 
 @pytest.mark.parametrize(

@@ -102,14 +102,32 @@ def test_the_sheets_that_a_class_needs_print_on_one_page_each(numbers: str, shee
     assert {name for name in sheets if name in ("Start", "Walk") and scale(file, name) <= 0.525} == set()
 
 
-@pytest.mark.parametrize(("numbers", "folded"), [("default", False), ("grpo", True), ("dpo", True)])
-def test_on_walk_only_options_that_are_not_in_use_are_folded(numbers: str, folded: bool) -> None:
+@pytest.mark.parametrize("numbers", ["default", "grpo", "dpo"])
+def test_on_walk_only_options_that_are_not_in_use_are_folded(numbers: str) -> None:
     file = finished(numbers)
     layout = file.book.layout
     rows = {row for sheet, first, last in layout.folds if sheet == "Walk" for row in range(first, last + 1)}
     page: Any = load_workbook(file.path)["Walk"]
     assert {row for row, found in page.row_dimensions.items() if found.hidden} == {row + 1 for row in rows}
-    assert bool(rows) is folded
     symbols = {page.cell(row + 1, 2).value for row in rows}
-    assert not symbols & {"A_n", "log π_old", "L_clip", "1/N", "L_dpo"}
-    assert numbers != "grpo" or symbols >= {"A_white", "L_reinf", "1/B", "pay"}
+    assert not symbols & {"A_n", "log π_old", "log π_θ", "d_free", "L_clip", "1/N", "L_dpo", "σ_u", "S_w"}
+    assert (
+        symbols
+        >= {"default": {"k2", "k3"}, "grpo": {"A_white", "L_reinf", "1/B", "pay"}, "dpo": {"L_ipo", "L_ort"}}[numbers]
+    )
+    lines = {line.row for line in layout.walk}
+    assert str(page.cell(3, 4).value).startswith(
+        f"{len(rows & lines)} of {len(lines | {row for row, _ in layout.told})} lines are"
+    )
+
+
+def test_a_part_of_walk_that_nothing_in_use_reads_is_folded_with_its_heading() -> None:
+    """Its default preset pays no KL, and what the KL of a token comes from is a section."""
+    page: Any = load_workbook(finished("grpo-batch").path)["Walk"]
+    heading = next(
+        row for row in range(1, page.max_row) if str(page.cell(row, 2).value).endswith("The KL to the reference")
+    )
+    following = next(row for row in range(heading, page.max_row) if str(page.cell(row, 2).value).startswith("8  "))
+    assert [page.row_dimensions[row].hidden for row in range(heading - 1, following)] == [True] * (
+        following - heading
+    ) + [False]

@@ -91,7 +91,11 @@ class Claims(PanelPlacer):
         }
 
         def wrong(lines: list[Drawn]) -> int:
-            return sum(self.judged(line, i) != AGREES for line in lines for i in range(len(line.cells)))
+            cells = ((line, i, cell) for line in lines for i, cell in enumerate(line.cells))
+            numbers = (
+                (line, i, n) for line, i, (column, _, n) in cells if column.at is not None and not isinstance(n, str)
+            )
+            return sum(not self.agrees(line, i, number) for line, i, number in numbers)
 
         touched: dict[int, list[Drawn]] = {}
         for line in claims:
@@ -123,27 +127,28 @@ class Claims(PanelPlacer):
     def judged(self, line: Drawn, i: int) -> float:
         """Judges a claim in a column from the numbers as delivered."""
         column, _, value = line.cells[i]
-        if column.at is None or isinstance(value, str):
+        if column.at is None or isinstance(value, str) or self.agrees(line, i, value):
             return AGREES
-
-        def known(leaf: Leaf, shown: bool) -> float:
-            way, name = leaf
-            if name not in self.drawn:
-                single = float(self.layout.values.cell(self.blocks[name]))
-                return float(digits.half_up(single, SETTING)) if shown and isfinite(single) else single
-            operand = self.drawn[name]
-            numbers = [operand.cells[j][2] for j in self.operands(line, i, operand, way)]
-            if any(isinstance(each, Ended) for each in numbers):
-                return nan
-            found = [float(each) for each in numbers if not isinstance(each, str)]
-            return sum(float(digits.half_up(each, operand.decimals)) if shown else each for each in found)
-
-        term = term_of(line.row.equals)
-        shown = term.value(lambda leaf: known(leaf, True))
-        if isfinite(shown) and digits.half_up(shown, line.decimals) == digits.half_up(value, line.decimals):
-            return AGREES
-        exact = term.value(lambda leaf: known(leaf, False))
+        exact = term_of(line.row.equals).value(lambda leaf: self.read(line, i, leaf, False))
         return ROUNDED if abs(exact - value) <= TOLERANCE * (1 + abs(value)) else ANOTHER
+
+    def agrees(self, line: Drawn, i: int, value: float) -> bool:
+        """Tells whether a claim gives a number from what is displayed."""
+        shown = term_of(line.row.equals).value(lambda leaf: self.read(line, i, leaf, True))
+        return isfinite(shown) and digits.half_up(shown, line.decimals) == digits.half_up(value, line.decimals)
+
+    def read(self, line: Drawn, i: int, leaf: Leaf, shown: bool) -> float:
+        """Returns what a claim reads in its i-th cell, as it is displayed or with all digits."""
+        way, name = leaf
+        operand = self.drawn.get(name)
+        if operand is None:
+            single = float(self.layout.values.cell(self.blocks[name]))
+            return float(digits.half_up(single, SETTING)) if shown and isfinite(single) else single
+        numbers = [operand.cells[j][2] for j in self.operands(line, i, operand, way)]
+        if any(isinstance(each, Ended) for each in numbers):
+            return nan
+        found = [float(each) for each in numbers if not isinstance(each, str)]
+        return sum(float(digits.half_up(each, operand.decimals)) if shown else each for each in found)
 
     def operands(self, line: Drawn, i: int, operand: Drawn, way: str) -> list[int]:
         """Returns which cells of another line a claim reads in its i-th cell: the one of its column, or all of its strip."""
@@ -169,7 +174,7 @@ class Claims(PanelPlacer):
             operand = self.drawn[name]
             cells = [operand.cell(j) for j in self.operands(line, i, operand, way)]
             parts = [self.rounded(cell, operand.decimals) if shown else f"SUM({cell})" for cell in cells]
-            return f"({'+'.join(parts)})"
+            return parts[0] if len(parts) == 1 else f"({'+'.join(parts)})"
 
         term = term_of(line.row.equals)
         shown, exact = (term.formula(lambda leaf, way=way: spelled(leaf, way)) for way in (True, False))  # type: ignore[misc]

@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from math import exp, inf, log, nan, sqrt
 
 from blueprint.language import NotationError
@@ -32,6 +32,8 @@ COMPARED: dict[type, tuple[str, Callable[[float, float], bool]]] = {
 }
 Leaf = tuple[str, str]
 """What an expression reads: "" or `next` or `before` or `sum`, and a name."""
+Computed = Callable[[Callable[[Leaf], float]], float]
+"""How an expression is computed from the numbers of what it reads."""
 SHIFTS = {"next": 1, "before": -1}
 """How far from its column an expression reads."""
 
@@ -94,25 +96,37 @@ class Term:
     def value(self, known: Callable[[Leaf], float]) -> float:
         """Computes it; NaN where there is no such number, infinity where it is too large."""
         try:
-            return float(self._value(self.tree, known))
+            return float(self.computed(known))
         except (ValueError, ZeroDivisionError):
             return nan
         except OverflowError:
             return inf
 
-    def _value(self, node: ast.AST, known: Callable[[Leaf], float]) -> float:
+    @cached_property
+    def computed(self) -> Computed:
+        """How it is computed, made once: a claim is computed for each number of decimals that its lines may have."""
+        return self._computed(self.tree)
+
+    def _computed(self, node: ast.AST) -> Computed:
         if leaf := self._leaf_at.get(id(node)):
-            return known(leaf)
+            return lambda known: known(leaf)
         match node:
             case ast.BinOp(left, op, right):
-                return SIGNS[type(op)][1](self._value(left, known), self._value(right, known))
+                return _of_two(SIGNS[type(op)][1], self._computed(left), self._computed(right))
             case ast.UnaryOp(_, operand):
-                return -self._value(operand, known)
+                inner = self._computed(operand)
+                return lambda known: -inner(known)
             case ast.Compare(left, [op], [right]):
-                return COMPARED[type(op)][1](self._value(left, known), self._value(right, known))
+                return _of_two(COMPARED[type(op)][1], self._computed(left), self._computed(right))
             case ast.Call(ast.Name(name), parts):
-                return FUNCTIONS[name][1](*(self._value(part, known) for part in parts))
-        return float(ast.literal_eval(node))
+                function, inners = FUNCTIONS[name][1], [self._computed(part) for part in parts]
+                return lambda known: function(*[each(known) for each in inners])
+        number = float(ast.literal_eval(node))
+        return lambda known: number
+
+
+def _of_two(function: Callable[[float, float], float], left: Computed, right: Computed) -> Computed:
+    return lambda known: function(left(known), right(known))
 
 
 def _leaf(node: ast.AST) -> Leaf | None:

@@ -9,7 +9,7 @@ from itertools import count
 import numpy as np
 
 from blueprint.language import Axis, Block, NotationError, require
-from blueprint.page.outline.items import Item, Line, Row, Table
+from blueprint.page.outline.items import Item, Line, Row, Table, Usual
 from blueprint.page.outline.one_page import OnePage
 
 
@@ -50,6 +50,7 @@ class Sheet:
     tries: it proposes changes to the workbook, and tells what they lead to.
     first: the number of its first section; None: its sections have no numbers, as on a page of words.
     colour: that of its tab and of its head, one of the roles of `page.outline.one_page`; what leads to it has the same.
+    usual: lines that are folded away where they are as usual.
     tab: where its tab stands: `READ`, behind those `AGAIN`, or `LOOKED_UP`, in grey among the last.
     """
 
@@ -70,6 +71,7 @@ class Sheet:
     first: int | None = 1
     colour: str = "none"
     tab: int = READ
+    usual: Usual | None = None
 
     def headings(self) -> list[str]:
         """Returns what stands above each section: its title, after its number if it has one."""

@@ -38,6 +38,20 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Usual:
+    """Lines of single numbers that are folded away where their first number is the usual one.
+
+    pairs: the first block of each line, and the table whose first member is the usual number of that line. kept: blocks whose
+    lines are never folded. what, of: what lines are, and what they differ from, as a sentence on them says it.
+    """
+
+    pairs: tuple[tuple[Block, Block], ...]
+    kept: frozenset[Block] = frozenset()
+    what: str = "lines"
+    of: str = "the usual ones"
+
+
+@dataclass(frozen=True)
 class Note:
     """A sentence. about: a block to which it leads, and whose address its text may hold as {cell}: `Sums!N51`."""
 

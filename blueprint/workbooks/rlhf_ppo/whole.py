@@ -92,7 +92,8 @@ def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
     picked, first_choice = walk.choice(episode=1, decision=start.first)
     pictures, drawn = charts.charts_sheet(_drawn(steps, chosen, use), head.on("charts").rows)
     made, choices = Made(numbers.title, numbers.about, _facts(start)), conventions_in_use(live, SHOWN) if live else ()
-    walked = walk.walk_sheet(picked, head.rows[:-1], walk_sections(rows, steps.loss))
+    wide = walk.MANY_LINES if live else walk.WIDTHS
+    walked = walk.walk_sheet(picked, head.rows[:-1], walk_sections(rows, steps.loss), widths=wide)
     first = start_sheet(made, parts, pieces, flow_of_loss(rows), verdict, choices)
     blueprint = Blueprint(
         title=numbers.title,

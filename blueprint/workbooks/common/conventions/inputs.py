@@ -6,8 +6,9 @@ from blueprint.inputs.catalogue import Catalogue
 from blueprint.inputs.numbers import Settings as Given
 from blueprint.inputs.setting import in_groups
 from blueprint.language import Block, Operand, typed
-from blueprint.page.outline import Line, Note, Row, Section, Sheet
+from blueprint.page.outline import Line, Note, Row, Section, Sheet, Usual
 from blueprint.workbooks.common.conventions.data import Conventions, rlhf
+from blueprint.workbooks.common.guides.sheets import all_tries
 from blueprint.workbooks.common.settings import PRESET, PresetTable, Settings, preset_table, settings, settings_sections
 
 CONVENTIONS = "what this workbook does: a preset, and what you do differently; the formulas read “used” alone"
@@ -56,7 +57,19 @@ def conventions_sheet(chosen: Chosen, notes: tuple[str, ...] = (MOVES, BUILD_TIM
         (preset, *settings_sections(chosen.settings)),
         widths=(24, 24, 24, 11, 24, 24, 24, 24, 24, 9),
         first=0,
+        closed=True,
+        usual=usual_of(chosen),
     )
+
+
+def usual_of(chosen: Chosen) -> Usual:
+    """Returns which settings are folded: those that are as in the first preset, but for those that First hour changes."""
+    used, rows = chosen.settings.used, chosen.table.rows
+    tried = {name.removesuffix(".yours") for each in all_tries() for name in each.type}
+    kept = frozenset(block for key, block in used.items() if key in tried)
+    first = next(iter(chosen.catalogue.presets))
+    pairs = tuple((block, rows[key]) for key, block in used.items())
+    return Usual(pairs, kept, "settings", f"the preset {first}")
 
 
 def presets_sheet(chosen: Chosen) -> Sheet:

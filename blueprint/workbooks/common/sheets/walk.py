@@ -33,6 +33,8 @@ Titled = tuple[str, Items]
 
 LEAD = "one position, derived from top to bottom: pick an episode and a position; every line follows"
 WIDTHS = (12, 55, 65, 27, 8, 8)
+MANY_LINES = (12, 55, 61, 27, 8, 8)
+"""As narrow as an upright page is at the smallest scale: two of them hold what three broad ones do."""
 MANY_OPTIONS = (12, 65, 55, 27, 8, 8)
 """Where equations choose among many options, they are longer than with their numbers."""
 DECIMALS = 4
