@@ -30,13 +30,13 @@ SIDES = [f"{side}{of}" for side in ("chosen", "rejected") for of in ("", "_rewar
 RUNS = list(runs("reward_model"))
 
 
-def batch(run: Run) -> dict[str, Tensor]:
+def batch(run: Run) -> dict[str, Any]:
     """The four pairs; or the rankings of a run, of whose responses a score is recorded and nothing else."""
     of, option = recorded()["batch"], run.options
     if "rankings" in run.variant or "kwise" in run.variant:
         rankings = of["rm_rankings"]
         head = numbers([score for ranking in rankings for score in ranking])[:, None]
-        places = list(torch.arange(len(head)).split([len(ranking) for ranking in rankings]))
+        places = torch.split(torch.arange(len(head)), [len(ranking) for ranking in rankings])
         of_ranking = [(w, r, number) for number, each in enumerate(places) for w, r in combinations(each.tolist(), 2)]
         if option["form"] == "accuracy_best_vs_worst":
             of_ranking = [(int(each[0]), int(each[-1]), number) for number, each in enumerate(places)]
@@ -127,13 +127,13 @@ def test_trlx_logs_scores_at_the_end_of_the_longer_text() -> None:
         assert far(of["head"][of[side], last], run.out[f"{side}_end_scores"]) <= LOSS
 
 
-def random_batch(seed: int) -> tuple[dict[str, Tensor], list[list[int]]]:
+def random_batch(seed: int) -> tuple[dict[str, Any], list[list[int]]]:
     """Up to three rankings of two to four responses of up to six tokens, every response in one of them."""
     of = torch.Generator().manual_seed(seed)
     many, columns = (int(torch.randint(1, most, (), generator=of)) for most in (4, 7))
     sizes = torch.randint(2, 5, (many,), generator=of).tolist()
     responses = sum(sizes)
-    rankings = [each.tolist() for each in torch.randperm(responses, generator=of).split(sizes)]
+    rankings = [each.tolist() for each in torch.split(torch.randperm(responses, generator=of), sizes)]
     ids = torch.randint(3, (responses, columns), generator=of)
     text = torch.arange(columns) < torch.randint(1, columns + 1, (responses, 1), generator=of)
     head = torch.randn(responses, columns, generator=of, dtype=torch.float64).requires_grad_()
@@ -145,7 +145,7 @@ def random_batch(seed: int) -> tuple[dict[str, Tensor], list[list[int]]]:
     }, rankings  # fmt: skip
 
 
-def of_paper(of: dict[str, Tensor], **settings: Any) -> plain.RewardModel:
+def of_paper(of: dict[str, Any], **settings: Any) -> plain.RewardModel:
     return plain.reward_model(of["head"], of["text"], of["chosen"], of["rejected"], of["ranking"], **settings)
 
 
@@ -183,7 +183,7 @@ def test_rankings_become_pairs() -> None:
     assert ranking.tolist() == [0] * 6 + [1]
 
 
-def pair(r_w: float, r_l: float, columns: int = 1) -> dict[str, Tensor]:
+def pair(r_w: float, r_l: float, columns: int = 1) -> dict[str, Any]:
     """One pair of responses of one token, and pads behind it."""
     head = torch.tensor([[r_w] + [0.0] * (columns - 1), [r_l] + [0.0] * (columns - 1)], dtype=torch.float64)
     text = (torch.arange(columns) == 0).expand(2, -1)

@@ -38,7 +38,7 @@ def all_runs() -> list[Run]:
 RUNS = all_runs()
 
 
-def batch() -> dict[str, torch.Tensor]:
+def batch() -> dict[str, Any]:
     """The chosen responses of the four pairs."""
     of = recorded()["batch"]
     ids, labels, there = (torch.tensor(of[name])[:4] for name in ("input_ids", "labels", "attention_mask"))
@@ -86,7 +86,7 @@ def test_a_microbatch_adds_what_it_added_there(run: Run) -> None:
     assert (libraries.sft(**batch(), **settings(run)).of_microbatches - meant).abs().max() <= LOSS
 
 
-def random_batch(seed: int) -> dict[str, torch.Tensor]:
+def random_batch(seed: int) -> dict[str, Any]:
     """Up to five texts of up to nine tokens, each with a prompt and a response of at least one token."""
     of = torch.Generator().manual_seed(seed)
     texts, columns = (int(torch.randint(1, most, (), generator=of)) for most in (6, 9))
@@ -123,7 +123,7 @@ def test_a_label_of_probability_1_costs_nothing_and_one_of_0_its_logit() -> None
     assert found.loss.item() == 355
     assert libraries.sft(logits, tokens, both, both, normaliser="nonzero").loss.item() == 710
     only = libraries.sft(logits[:, :1], tokens[:, :2], both[:, :1], both[:, :1])
-    assert float(only.perplexity) == float("inf")
+    assert only.perplexity.item() == float("inf")
     (slope,) = torch.autograd.grad(found.loss, logits)
     assert slope.tolist() == [[[-0.5, 0.5], [0.0, 0.0]]]
 
