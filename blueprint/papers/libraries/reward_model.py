@@ -74,7 +74,9 @@ def losses_of_best(scores: Tensor, chosen: Tensor, rejected: Tensor, ranking: Te
         if len(best):
             others = rejected[of_ranking & (chosen == best[0])]
             logits = scores[torch.cat([best[:1], others])]
-            losses = losses.where(~of_ranking, cross_entropy(logits, torch.zeros((), dtype=torch.long)))
+            losses = losses.where(
+                ~of_ranking, cross_entropy(logits, torch.zeros((), dtype=torch.long, device=scores.device))
+            )
     return losses
 
 

@@ -1,0 +1,62 @@
+"""Files of fine-tuning against the page: every built-in workbook by every preset, and texts that no library read."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("torch", reason="the pages of papers are written in torch")
+
+import blueprint as bp
+from blueprint.witness.raw import Raw
+from blueprint.workbooks.sft.witness.page import results
+from tests.papers.pages import apart, built, file_of, presets, typed_alone, typed_in
+from tests.workbooks.sft.test_witness import SMALL
+
+NAMES = ("sft", "sft-batch", "pipeline/sft")
+MASKS = dict.fromkeys(("label.id", "policy.logprobs", "policy.logprobs.grad"), "label.counts")
+"""Where there is no label, the file has the log-prob of what stands there, and the page 0."""
+OTHERS = {
+    "wrapped": ("sft.region=text", "sft.packing=wrapped", "loss.normaliser=labels"),
+    "no end token": ("sft.end_token=out", "loss.normaliser=row_sums"),
+    "DFT of three microbatches": ("loss.dft=on", "sft.microbatches=3", "loss.normaliser=microbatches"),
+    "as many microbatches as texts": ("sft.microbatches=4", "loss.normaliser=microbatches", "loss.mean_eps=1e-8"),
+    "means of rows": ("loss.normaliser=row_means",),
+    "what is uncertain": ("loss.normaliser=nonzero", "sft.region=text"),
+}
+"""Settings of no preset."""
+
+
+def made(*overrides: str) -> bp.Book:
+    return bp.build("sft-batch", set=dict(each.split("=", 1) for each in overrides), gradients=True)
+
+
+@pytest.mark.parametrize(("name", "preset"), presets(*NAMES))
+def test_the_page_has_the_numbers_of_the_workbook(name: str, preset: str) -> None:
+    assert apart(typed_in(name, preset), results, MASKS) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_built_with_a_preset_is_what_is_typed_in(name: str) -> None:
+    book = bp.build(name, preset="trl_1.16_dft", gradients=True)
+    assert apart(file_of(book), results, MASKS) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_page_reads_nothing_that_is_computed(name: str) -> None:
+    alone = results(Raw(typed_alone(built(name))))
+    assert {key: each.isfinite().all().item() for key, each in alone.items()} == dict.fromkeys(alone, True)
+    assert ("policy.E.grad" in alone) == (name != "sft-batch")
+    assert len(alone) >= 18
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_settings_of_no_preset(name: str) -> None:
+    assert apart(file_of(made(*OTHERS[name])), results, MASKS) == []
+
+
+@pytest.mark.parametrize("normaliser", ["nonzero", "tokens", "row_sums", "row_means"])
+def test_far_logits_one_token_and_a_pad_that_is_the_end_token(normaliser: str) -> None:
+    """Labels of probability 1 and of e^−600. Two labels are as likely as others: a hit in the file, not for `argmax`."""
+    numbers = [each for each in SMALL if not each.startswith("gradients")]
+    file = file_of(made(*numbers, f"loss.normaliser={normaliser}"))
+    assert apart(file, results, MASKS) in ([], ["token_accuracy: 3.33e-01"])
