@@ -34,11 +34,21 @@ def file_of(book: bp.Book) -> dict[str, Array]:
     return {block.name: book.values.arrays[block] for block in book.blocks.values()}
 
 
-def typed_in(name: str, preset: str) -> dict[str, Array]:
-    """Returns the numbers where a preset is typed into the default workbook: as if built with it, and ten times as fast."""
+def typed_in(name: str, preset: str, more: Mapping[str, Array] | None = None) -> dict[str, Array]:
+    """Returns the numbers where a preset is typed into the default workbook: as if built with it, and ten times as fast.
+
+    more: other numbers, by block.
+    """
     book = built(name)
-    values = _computation(name).values({**book.blueprint.typed, book.blocks["preset"]: preset})
+    other = {book.blocks[key]: each for key, each in (more or {}).items()}
+    values = _computation(name).values({**book.blueprint.typed, book.blocks["preset"]: preset, **other})
     return {block.name: values.arrays[block] for block in book.blocks.values()}
+
+
+def drawn(name: str, seed: int, *blocks: str) -> dict[str, Array]:
+    """Draws other numbers for blocks of a workbook, so large that some log-probs are far below 0."""
+    draw, book = np.random.default_rng(seed), built(name)
+    return {key: draw.normal(0, 1 + 10 * (seed % 3), book.values.arrays[book.blocks[key]].shape) for key in blocks}
 
 
 def presets(*names: str) -> list[tuple[str, str]]:
@@ -54,15 +64,15 @@ def typed_alone(book: bp.Book) -> dict[str, Array]:
     }
 
 
-def apart(file: Mapping[str, Array], page: Page, masks: Mapping[str, str]) -> list[str]:
+def apart(file: Mapping[str, Array], page: Page, masks: Mapping[str, str], close: float = CLOSE) -> list[str]:
     """Lists the results that are not the file's, relative to the largest number of the block where that is above 1.
 
     Numbers that are infinite, or none, are so in both. masks: by block the one that says where it counts.
     """
-    return [*_apart(file, page, masks)]
+    return [*_apart(file, page, masks, close)]
 
 
-def _apart(file: Mapping[str, Array], page: Page, masks: Mapping[str, str]) -> Iterator[str]:
+def _apart(file: Mapping[str, Array], page: Page, masks: Mapping[str, str], close: float) -> Iterator[str]:
     for name, tensor in page(Raw(file)).items():
         found, meant = tensor.cpu().numpy().astype(float), np.asarray(file[name], float)
         if found.shape != meant.shape:
@@ -72,5 +82,5 @@ def _apart(file: Mapping[str, Array], page: Page, masks: Mapping[str, str]) -> I
         same = (found == meant) | (np.isnan(found) & np.isnan(meant)) | ~counts
         far = np.abs(found[~same] - meant[~same])
         size = max(1.0, float(np.abs(meant[counts & np.isfinite(meant)]).max(initial=0)))
-        if not far.max(initial=0) <= CLOSE * size:
+        if not far.max(initial=0) <= close * size:
             yield f"{name}: {far.max():.2e}"

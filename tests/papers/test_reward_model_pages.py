@@ -9,7 +9,7 @@ pytest.importorskip("torch", reason="the pages of papers are written in torch")
 import blueprint as bp
 from blueprint.witness.raw import Raw
 from blueprint.workbooks.reward_model.witness.page import results
-from tests.papers.pages import apart, built, file_of, presets, typed_alone, typed_in
+from tests.papers.pages import apart, built, drawn, file_of, presets, typed_alone, typed_in
 from tests.workbooks.reward_model.test_other_batches import FAR, FORMS
 
 NAMES = ("reward-model", "reward-batch", "pipeline/reward-model")
@@ -31,6 +31,12 @@ def test_the_page_reads_nothing_that_is_computed(name: str) -> None:
     assert {key: each.isfinite().all().item() for key, each in alone.items()} == dict.fromkeys(alone, True)
     assert ("head.score.grad" in alone) == (name == "reward-batch")
     assert len(alone) >= 19
+
+
+@pytest.mark.parametrize(("name", "preset"), presets("reward-batch"))
+def test_other_scores(name: str, preset: str) -> None:
+    for seed in range(5):
+        assert apart(typed_in(name, preset, drawn(name, seed, "head.score")), results, {}) == []
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -9,7 +9,7 @@ pytest.importorskip("torch", reason="the pages of papers are written in torch")
 import blueprint as bp
 from blueprint.witness.raw import Raw
 from blueprint.workbooks.sft.witness.page import results
-from tests.papers.pages import apart, built, file_of, presets, typed_alone, typed_in
+from tests.papers.pages import apart, built, drawn, file_of, presets, typed_alone, typed_in
 from tests.workbooks.sft.test_witness import SMALL
 
 NAMES = ("sft", "sft-batch", "pipeline/sft")
@@ -47,6 +47,12 @@ def test_the_page_reads_nothing_that_is_computed(name: str) -> None:
     assert {key: each.isfinite().all().item() for key, each in alone.items()} == dict.fromkeys(alone, True)
     assert ("policy.E.grad" in alone) == (name != "sft-batch")
     assert len(alone) >= 18
+
+
+@pytest.mark.parametrize(("name", "preset"), presets("sft-batch"))
+def test_other_logits(name: str, preset: str) -> None:
+    for seed in range(5):
+        assert apart(typed_in(name, preset, drawn(name, seed, "policy.logits")), results, MASKS) == []
 
 
 @pytest.mark.parametrize("name", OTHERS)
