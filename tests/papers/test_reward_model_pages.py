@@ -10,9 +10,17 @@ import blueprint as bp
 from blueprint.witness.raw import Raw
 from blueprint.workbooks.reward_model.witness.page import results
 from tests.papers.pages import apart, built, drawn, file_of, presets, typed_alone, typed_in
-from tests.workbooks.reward_model.test_other_batches import FAR, FORMS
 
 NAMES = ("reward-model", "reward-batch", "pipeline/reward-model")
+FORMS = ("logsigmoid", "log_exp", "per_position", "softmax_best")
+FAR = {
+    "text.texts": ["one <eos>", "one two <eos>", "one two <eos>", "<eos>", "two"],
+    "scores.head": [[1, 710, 0], [0, 0, 0], [2, -1, 0], [0, 3, 3], [-5, 0.5, 2]],
+    "pairs.chosen": [1, 2, 2, 4, 1], "pairs.rejected": [2, 1, 3, 5, 1], "pairs.margin": [0, 1, 0.5, 700, 0],
+    "pairs.ranking": [1, 2, 1, 3, 4], "pairs.counts": [1, 1, 1, 0, 1], "loss.margin": "typed",
+    "reward.center": 0.01, "reward.l2": 0.001,
+}  # fmt: skip
+"""Differences of ±710 and of 0, the end token alone, equal texts, one against itself, and a pair that does not count."""
 
 
 @pytest.mark.parametrize(("name", "preset"), presets(*NAMES))
@@ -42,15 +50,10 @@ def test_other_scores(name: str, preset: str) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_far_scores_ties_short_texts_and_a_pair_that_does_not_count(form: str) -> None:
     average = "rankings" if form == "softmax_best" else "pairs"
-    numbers = {name: each for name, each in FAR.items() if name != "gradients"}
-    book = bp.build("reward-batch", set={**numbers, "loss.form": form, "loss.average": average}, gradients=True)
+    book = bp.build("reward-batch", set={**FAR, "loss.form": form, "loss.average": average}, gradients=True)
     found = apart(file_of(book), results, {})
     if form == "log_exp":  # e^710 is infinite in torch, and held in a sheet, whose e^x ends at 709
-        assert [each.partition(":")[0] for each in found] == [
-            "loss.pair",
-            "preference_loss",
-            "total_loss",
-            "head.score.grad",
-        ]
+        unlike = {"loss.pair", "preference_loss", "total_loss", "head.score.grad"}
+        assert {each.partition(":")[0] for each in found} == unlike
     else:
         assert found == []

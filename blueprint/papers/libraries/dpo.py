@@ -179,7 +179,7 @@ def losses_of_pairs(ratio: Tensor, h: Tensor, batch: Batch, policy: Tensor, ref:
 def weights_of_pairs(batch: Batch, how: str) -> Tensor:
     """Returns what each pair weighs, [P]: 1, or how likely the policy itself writes such responses (WPO)."""
     if how == "off":
-        return torch.ones_like(batch.logp[0::2, 0])
+        return batch.logp.new_ones(len(batch.logp) // 2)
     written = pad(batch.logp.where(batch.mask, 0), (1, -1)) if how == "wpo_shifted" else batch.logp
     likely = (written - batch.log_square).where(batch.mask, 0).sum(1) / batch.mask.sum(1).clamp(min=1)
     weight = torch.add(*likely.chunk(2)).exp().detach()
@@ -234,7 +234,8 @@ def dpo(batch: Batch, use: Options) -> Preference:
     preference = weighed.sum() / pairs
     if use.form in ("kto", "apo_zero_unpaired"):
         preference = singly.sum() / (2 * len(h) + use.mean_eps)
-    preference = (preference + use.bco_mix * classified.sum() / pairs) / (1 + use.bco_mix)
+    if use.bco_mix:
+        preference = (preference + use.bco_mix * classified.sum() / pairs) / (1 + use.bco_mix)
     nll = likelihood(batch, use)
     loss = preference + use.nll_coef * nll if use.nll_coef else preference
     logged = {"same": ratio, "sum": sums - sums_ref, "with_reference": bent - ref, "no_beta": ratio}[use.logged]
