@@ -1,0 +1,216 @@
+"""How a file of DPO is read for the page of libraries: typed pairs and settings; and log-probs, logits, or two models' weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import torch
+from torch import Tensor
+
+from blueprint.papers.libraries.dpo import Batch, Options, Preference, dpo, logprobs
+from blueprint.witness.raw import Named, Raw
+from blueprint.witness.settings import block, ids
+
+PARTS = ("E", "W", "Y")
+LOGITS, LOGP = "policy.logits", "policy.logprobs"
+
+
+@dataclass(frozen=True)
+class Start:
+    """A batch in the order of the file's rows, and what the loss moves, by name."""
+
+    batch: Batch
+    moved: Named
+
+
+def results(raw: Raw) -> Named:
+    """Returns what the page says of a file, by the names of its blocks; of several optimiser steps the first one.
+
+    Log-probs of tokens mean something where `response.tokens` is 1; KTO's numbers are there where its form is in use.
+    """
+    start, use, order = _start(raw), options(raw), _order(raw)
+    unasked = "mismatched.ratio" in raw and "reference.logprobs" not in raw
+    back = order.argsort()
+    made = dpo(Batch(*(each[order] for each in vars(start.batch).values())), use)
+    named = {
+        "response.tokens": start.batch.mask.to(raw.dtype),
+        LOGP: start.batch.logp,
+        "reference.as_policy" if unasked else "reference.logprobs": start.batch.logp_ref,
+        "policy.curved": made.logp[back],
+        "reference.logp": made.logp_ref[back],
+        **{name: start.moved[name] for name in (LOGITS,) if name in start.moved},
+        **_of_pairs(made),
+        **_of_batch(made, use),
+    }
+    if use.form == "kto":
+        named |= {"kto.z": made.kto_point}
+    if use.form in ("kto", "apo_zero_unpaired"):
+        named |= {f"loss.{use.form}": made.kto_losses[back]}
+    return {name: each.detach() for name, each in named.items()} | _slopes(raw, made.loss, start.moved)
+
+
+def options(raw: Raw) -> Options:
+    """Returns the settings of a file; a file without logits or prompts lacks some, and has what holds then."""
+
+    def word(key: str, otherwise: str = "off") -> str:
+        return raw.word(key) if key in raw.settings else otherwise
+
+    def number(key: str, otherwise: float) -> float:
+        return raw.number(key) if key in raw.settings else otherwise
+
+    return Options(
+        form=word("loss.form"),
+        beta=number("beta", 1.0),
+        gamma=number("loss.gamma", 0.0),
+        smoothing=number("loss.label_smoothing", 0.0),
+        exo_eps=raw.number("loss.exo_eps"),
+        discopop_tau=raw.number("loss.discopop_tau"),
+        odds_one=raw.number("loss.odds_one"),
+        bco_threshold=word("loss.bco_threshold"),
+        bco_mix=number("loss.bco_mix", 0.0),
+        desirable=number("loss.desirable", 1.0),
+        undesirable=number("loss.undesirable", 1.0),
+        weight=word("loss.weight"),
+        mean_eps=number("loss.mean_eps", 0.0),
+        nll_coef=number("loss.nll_coef", 0.0),
+        nll_mean=word("loss.nll_mean"),
+        nll_region=word("loss.nll_region", "response"),
+        logp=word("logp.of", "sum"),
+        alpha=number("logp.alpha", inf),
+        ld=word("logp.ld"),
+        ld_from=word("logp.ld_from", "response"),
+        ld_alpha=number("logp.ld_alpha", 1.0),
+        reference=word("reference.used") == "on",
+        divergence=word("margin.divergence"),
+        logged=word("watch.rewards"),
+    )
+
+
+def _order(raw: Raw) -> Tensor:
+    """Returns the rows of chosen responses, then those of rejected ones, each in the order of the pairs."""
+    pairs = raw.tensor("pair.column")[:, None] == raw.tensor("pair.number")
+    good = raw.mask("response.chosen")
+    return torch.cat([(pairs & good).int().argmax(1), (pairs & ~good).int().argmax(1)])
+
+
+def _of_pairs(made: Preference) -> Named:
+    """Returns the results that pairs have."""
+    sides = ("chosen", "rejected")
+    ratios = dict(zip(sides, made.ratio.chunk(2), strict=True))
+    rewards = dict(zip(sides, made.rewards, strict=True))
+    return {
+        **{f"{side}.ratio": each for side, each in ratios.items()},
+        **{f"{side}.logged": each for side, each in rewards.items()},
+        "margin": made.margin,
+        "loss.weighed": made.losses,
+        "loss.bco": made.bco_losses,
+    }
+
+
+def _of_batch(made: Preference, use: Options) -> Named:
+    """Returns the results of which there is one."""
+    rewards, logp = made.mean_rewards, made.mean_logp
+    return {
+        "preference_loss": made.preference_loss,
+        "nll": made.nll,
+        "adds.nll": use.nll_coef * made.nll,
+        "total_loss": made.loss,
+        "rewards.chosen": rewards[0],
+        "rewards.rejected": rewards[1],
+        "rewards.margins": made.mean_margin,
+        "rewards.accuracies": made.accuracy,
+        "logps.chosen": logp[0],
+        "logps.rejected": logp[1],
+    }
+
+
+def _start(raw: Raw) -> Start:
+    """Reads a file of log-probs, of logits, or of texts and weights."""
+    true = raw.tensor("true.reward")
+    if "mismatched.ratio" in raw:
+        logp, mask = raw.tensor(LOGP).requires_grad_(), raw.mask("mask")
+        # Of a reference that nobody asked the policy's own numbers are taken, and held.
+        ref = raw.tensor("reference.logprobs") if "reference.logprobs" in raw else logp.detach()
+        return Start(Batch(logp, ref, mask, mask, logp.detach(), raw.tensor("mismatched.ratio"), true), {LOGP: logp})
+    mask, text, written = _texts(raw)
+    other, other_written = _mismatched(raw)
+    moved = _weights(raw)
+    logits = {
+        name: _logits_of(raw, name, moved, each) for name, each in (("", written), ("mismatched.", other_written))
+    }
+    (policy, reference), (far, far_reference) = logits[""], logits["mismatched."]
+    logp, log_square = logprobs(policy, written[:, 1:])
+    elsewhere = logprobs(far, other_written[:, 1:])[0] - logprobs(far_reference, other_written[:, 1:])[0]
+    batch = Batch(
+        logp, logprobs(reference, written[:, 1:])[0], mask, text, log_square, elsewhere.where(other, 0).sum(1), true
+    )
+    return Start(batch, {LOGP: logp, LOGITS: policy} | {f"policy.{part}": each for part, each in moved.items()})
+
+
+def _texts(raw: Raw) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns which tokens are response, which are there, and the ids of all, [2P, T], [2P, T] and [2P, T + 1]."""
+    if "text.response" not in raw:
+        return raw.mask("mask"), raw.mask("text.mask"), _tokens(raw, "word_written")
+    given, response = _tokens(raw, "given"), _tokens(raw, "text.response")
+    return response >= 0, (response >= 0) | (given[:, 1:] >= 0), _behind(given, response)
+
+
+def _mismatched(raw: Raw) -> tuple[Tensor, Tensor]:
+    """Returns the same of the mismatched responses: which tokens are response, and the ids of all; the first is not read."""
+    if "text.response" not in raw:
+        written = _tokens(raw, "mismatched.word_written")
+        return raw.mask("mismatched.tokens"), torch.cat([written[:, :1], written], 1)
+    response = _tokens(raw, "mismatched.response")
+    return response >= 0, _behind(_tokens(raw, "given"), response)
+
+
+def _behind(given: Tensor, response: Tensor) -> Tensor:
+    """Returns the ids of prompt and response; 0 stands where neither is."""
+    first, rest = given[:, :1], torch.maximum(given[:, 1:], response)
+    return torch.cat([first, rest], 1).clamp(min=0)
+
+
+def _tokens(raw: Raw, name: str) -> Tensor:
+    """Returns the ids of typed tokens; −1 stands where none is."""
+    return torch.as_tensor(ids(block(raw.file, name), block(raw.file, "vocabulary"), name)).long().to(raw.device)
+
+
+def _weights(raw: Raw) -> Named:
+    """Returns the policy's weights: the reference's, with so much of what is typed as the step says."""
+    if LOGITS in raw and "reference.E" not in raw:
+        return {}
+    step = raw.tensor("update_step") if "update_step" in raw else None
+    made = {}
+    for part in PARTS:
+        weight = raw.tensor(f"reference.{part}")
+        made[part] = weight if step is None else weight + step * raw.tensor(f"policy.delta.{part}")
+    return {part: each.requires_grad_() for part, each in made.items()}
+
+
+def _logits_of(raw: Raw, texts: str, weights: Named, written: Tensor) -> tuple[Tensor, Tensor]:
+    """Returns the logits of the policy and of the reference on texts, typed or computed. texts: "", or "mismatched."."""
+    if not weights:
+        policy, reference = (raw.tensor(f"{texts}{model}.logits") for model in ("policy", "reference"))
+        return policy.requires_grad_(), reference
+    frozen = {part: raw.tensor(f"reference.{part}") for part in PARTS}
+    return _logits(weights, written[:, :-1]), _logits(frozen, written[:, :-1])
+
+
+def _logits(weights: Named, read: Tensor) -> Tensor:
+    """Returns what a model says after each token, [N, T, V]: m = tanh([x, m, 1]·W), logits = m·Y."""
+    E, W, Y = (weights[part] for part in PARTS)
+    one = torch.ones_like(E[:1, :1]).expand(len(read), 1)
+    memories = [one.new_zeros(len(read), W.shape[1])]
+    for column in read.T:
+        memories.append(torch.tanh(torch.cat([E[column], memories[-1], one], 1) @ W))
+    return torch.stack(memories[1:], 1) @ Y
+
+
+def _slopes(raw: Raw, loss: Tensor, by: Named) -> Named:
+    """Returns ∂L/∂x for each x of which the file has a row of slopes."""
+    shown = {name: each for name, each in by.items() if f"{name}.grad" in raw}
+    if not shown or not loss.requires_grad:
+        return {}
+    found = torch.autograd.grad(loss, [*shown.values()], materialize_grads=True)
+    return {f"{name}.grad": each for name, each in zip(shown, found, strict=True)}
