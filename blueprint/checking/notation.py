@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 TIE = {"float64": 1e-9, "float32": 2e-5}
 """Within this distance of a boundary two honest computations may decide differently."""
+SLOPE = ".grad"
+"""How the name of a row ends that shows the slope of another one."""
 
 
 class Tie(NamedTuple):
@@ -91,9 +93,11 @@ def _typed_in(file: Checked, outline: Blueprint) -> dict[Block, Array]:
 
 
 def _ties(made: Tensors, files: int) -> list[list[Tie]]:
-    """Returns by file the cells that chose by a number at an edge."""
+    """Returns by file the cells that chose by a number at an edge, and where gradients are shown those at a kink."""
     found: list[list[Tie]] = [[] for _ in range(files)]
-    for block, tied in made.ties.items():
+    differentiated = {block.name.removesuffix(SLOPE) for block in made.arrays if block.name.endswith(SLOPE)}
+    kinks = {block: each for block, each in made.kinks.items() if block.name in differentiated}
+    for block, tied in (*made.ties.items(), *kinks.items()):
         for number, *at in tied.nonzero().tolist():
             found[number].append(Tie(block.name, tuple(at)))
     return found

@@ -16,7 +16,6 @@ from blueprint.checking.notation import Recomputed
 from blueprint.language import Array
 from blueprint.witness.witness import DTYPES
 
-MASK = "mask"
 Far = Mapping[str, float]
 
 
@@ -46,13 +45,14 @@ def of_page(file: Checked, found: Recomputed, dtype: str, device: str, wider: Ma
     if file.kind.paper is None:
         return OfPage(why=f"{file.kind.title} has no page")
     page = file.kind.part("paper")
-    theirs = page.results(Raw(found.typed, DTYPES[dtype], device))
-    mask = found.rows.get(MASK, found.typed.get(MASK))
+    # A page sees which rows a file has, and of them only the typed numbers.
+    unread = {name: np.full(row.shape, np.nan) for name, row in found.rows.items() if row.dtype != object}
+    theirs = page.results(Raw({**unread, **found.typed}, DTYPES[dtype], device))
     ours, pages = {}, {}
     for name, tensor in theirs.items():
         if name in found.rows:
             row = tensor.detach().cpu().numpy().astype(float)
-            counts = _counts(mask, row.shape) if name in page.of_tokens else np.ones(row.shape, dtype=bool)
+            counts = _counts(page.masks.get(name, ""), found, row.shape)
             ours[name], pages[name] = (_compared(each, counts) for each in (found.rows[name], row))
     return OfPage(tuple(compare(ours, pages, TOLERANCES[dtype], wider, carried=far)))
 
@@ -63,10 +63,11 @@ def _compared(row: Array, counts: Array) -> Array:
     return np.where(counts, np.where(np.isfinite(numbers), numbers, np.nan), 0.0)
 
 
-def _counts(mask: Array | None, shape: tuple[int, ...]) -> Array:
-    """Returns where a row by episode and position counts; a mask may have cells before the first and after the last position."""
-    if mask is None or len(shape) != mask.ndim:
+def _counts(mask: str, found: Recomputed, shape: tuple[int, ...]) -> Array:
+    """Returns where a row counts; a mask may have cells before the first and after the last position, which the row has not."""
+    ones = found.rows.get(mask, found.typed.get(mask))
+    if ones is None or ones.ndim != len(shape):
         return np.ones(shape, dtype=bool)
-    before = (mask.shape[1] - shape[1] + 1) // 2
-    found: Array = mask[:, before : before + shape[1]] == 1
-    return found
+    before = (ones.shape[-1] - shape[-1] + 1) // 2
+    counts: Array = ones[..., before : before + shape[-1]] == 1
+    return counts

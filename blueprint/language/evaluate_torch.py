@@ -69,7 +69,8 @@ def evaluate_torch(
 class Tensors:
     """The numbers of every block as tensors: `tensors[block]`, edges included; those of words are codes, see `words`.
 
-    ties: by block, where its cells choose a member of a list, or one of two numbers, by a number that lies at an edge.
+    ties: by block, where its cells choose a member of a list by a number that lies at an edge. kinks: where they are the larger
+    or smaller of two numbers that are as close, so that a slope may go through either.
     """
 
     def __init__(
@@ -86,9 +87,9 @@ class Tensors:
         single: bool,
     ):
         self.values = Values(sizes, beyond)
-        self.near, self.ties = near, dict[Block, Tensor]()
+        self.near, self.ties, self.kinks = near, dict[Block, Tensor](), dict[Block, Tensor]()
         self._frame: tuple[Axis, ...] = ()
-        self._tied: Tensor | None = None
+        self._noted: list[tuple[dict[Block, Tensor], Tensor]] = []
         self.of: dict[str, Any] = {"device": device, "dtype": getattr(torch, dtype)}
         self.single = single
         self.moving, self.still = frozenset(moving), frozenset(still)
@@ -170,7 +171,7 @@ class Tensors:
             frame = tuple(axis for axis in letters_of(definition.target) if axis not in at)
             where = self.values.where(block, definition.target, at)
             shape = [self._files, *(self.values.size(axis) for axis in frame)]
-            self._frame, self._tied = frame, None
+            self._frame, self._noted = frame, []
             self._smooth = any(isinstance(node, Op) and node.name == "abs" for node in walk(definition.expr))
             cells = self._expr(definition.expr, frame, at, is_limit(definition.expr)).expand(shape)
             order = (0, *(1 + frame.index(axis) for axis in where.letters))
@@ -216,7 +217,7 @@ class Tensors:
                 listed = self._expr(among, (*frame, axis), at)
                 wanted = self._expr(value, frame, at)[..., None]
                 if self.near and name == "find":
-                    self._note(((listed[..., 1:] - wanted).abs() <= self.near).any(-1), frame)
+                    self._note(self.ties, ((listed[..., 1:] - wanted).abs() <= self.near).any(-1), frame)
                 return self._found(name, listed, wanted)
             case Changes():
                 return torch.zeros([1] * (1 + len(frame)), **self.of)
@@ -235,7 +236,9 @@ class Tensors:
             ]
         if self.near and expr.name in DECIDES and not any(isinstance(arg, Constant) for arg in expr.args):
             apart = (parts[0] - parts[1]).abs()
-            self._note((apart > 0) & (apart <= self.near), frame)  # what is equal to the last bit is so for everyone
+            self._note(
+                self.kinks, (apart > 0) & (apart <= self.near), frame
+            )  # what is equal to the last bit is so for everyone
         match expr.name, parts:
             case "where", (test, then, otherwise):
                 return _known(test >= 0, torch.where(test == 1, then, otherwise))
@@ -251,10 +254,10 @@ class Tensors:
         found = OPERATIONS[expr.name](*parts)
         return torch.where(parts[0] == 0, 0.0, found) if expr.weighed else found
 
-    def _note(self, close: Tensor, frame: tuple[Axis, ...]) -> None:
+    def _note(self, noted: dict[Block, Tensor], close: Tensor, frame: tuple[Axis, ...]) -> None:
         """Notes the cells of the block at work in which two numbers that decide are close."""
         if frame == self._frame:
-            self._tied = close if self._tied is None else self._tied | close
+            self._noted.append((noted, close))
 
     def _chosen(self, number: Tensor, rows: Sequence[Tensor]) -> Tensor:
         found = torch.full_like(rows[0], nan)

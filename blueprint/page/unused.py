@@ -133,12 +133,16 @@ class Usage:
 
     def _settled(self, block: Block) -> bool:
         """Tells whether a block follows from single typed numbers, words and tables alone, and no column has a part in it."""
-        if self.across & {*block.axes} or block in self.looks:
-            return False
-        if block.typed:
-            return True
-        exprs = (part for each in block.definitions for part in walk(each.expr))
-        return all(self.settled(part.block) for part in exprs if isinstance(part, Ref))
+        seen, waiting = {block}, [block]
+        while waiting:  # a block may read its own neighbour
+            each = waiting.pop()
+            if self.across & {*each.axes} or each in self.looks:
+                return False
+            parts = (part for definition in each.definitions for part in walk(definition.expr))
+            read = {part.block for part in parts if isinstance(part, Ref)} - seen
+            seen |= read
+            waiting += read
+        return True
 
 
 def _read_by(line: WalkLine, known: Lines, holding: Holding, reads: Reads) -> Iterator[str]:

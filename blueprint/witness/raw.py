@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
 
@@ -66,9 +66,9 @@ Named = dict[str, Tensor]
 class Page:
     """How a kind of workbook reads its file for a page of `papers`.
 
-    results: the named results, by the blocks that hold them, in the file's shapes. of_tokens: those of them that say something
-    only where the mask is 1.
+    results: the named results, by the blocks that hold them, in the file's shapes. masks: for those of them that say something
+    only where a block is 1, that block.
     """
 
     results: Callable[[Raw], Named]
-    of_tokens: tuple[str, ...] = ()
+    masks: Mapping[str, str] = field(default_factory=dict)

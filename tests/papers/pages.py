@@ -64,21 +64,21 @@ def typed_alone(book: bp.Book) -> dict[str, Array]:
     }
 
 
-def apart(file: Mapping[str, Array], page: Page, masks: Mapping[str, str], close: float = CLOSE) -> list[str]:
+def apart(file: Mapping[str, Array], page: Page, close: float = CLOSE) -> list[str]:
     """Lists the results that are not the file's, relative to the largest number of the block where that is above 1.
 
-    Numbers that are infinite, or none, are so in both. masks: by block the one that says where it counts.
+    Numbers that are infinite, or none, are so in both.
     """
-    return [*_apart(file, page, masks, close)]
+    return [*_apart(file, page, close)]
 
 
-def _apart(file: Mapping[str, Array], page: Page, masks: Mapping[str, str], close: float) -> Iterator[str]:
-    for name, tensor in page(Raw(file)).items():
+def _apart(file: Mapping[str, Array], page: Page, close: float) -> Iterator[str]:
+    for name, tensor in page.results(Raw(file)).items():
         found, meant = tensor.cpu().numpy().astype(float), np.asarray(file[name], float)
         if found.shape != meant.shape:
             yield f"{name}: {found.shape}, not {meant.shape}"
             continue
-        counts = np.asarray(file[masks[name]]) == 1 if name in masks else np.ones(meant.shape, bool)
+        counts = np.asarray(file[page.masks[name]]) == 1 if name in page.masks else np.ones(meant.shape, bool)
         same = (found == meant) | (np.isnan(found) & np.isnan(meant)) | ~counts
         far = np.abs(found[~same] - meant[~same])
         size = max(1.0, float(np.abs(meant[counts & np.isfinite(meant)]).max(initial=0)))

@@ -11,12 +11,11 @@ pytest.importorskip("torch", reason="the pages of papers are written in torch")
 import blueprint as bp
 from blueprint.witness.raw import Raw
 from blueprint.workbooks.dpo.schema import DPO
-from blueprint.workbooks.dpo.witness.page import results
+from blueprint.workbooks.dpo.witness.page import PAGE
 from tests.papers.pages import CLOSE, apart, built, drawn, file_of, presets, typed_alone, typed_in
 from tests.workbooks.dpo.test_pair_logprobs import by_response, given, golden
 
 NAMES = ("dpo", "dpo-batch", "by-hand-dpo", "pipeline/dpo")
-MASKS = dict.fromkeys(("policy.logprobs", "reference.logprobs"), "response.tokens")
 OWN: dict[str, Any] = {
     "tokens": given("policy", "reference"), "no reference": given("policy"), "one number a response": by_response(),
     "the recorded pairs": golden(),
@@ -25,17 +24,17 @@ OWN: dict[str, Any] = {
 
 @pytest.mark.parametrize(("name", "preset"), presets(*NAMES))
 def test_the_page_has_the_numbers_of_the_workbook(name: str, preset: str) -> None:
-    assert apart(typed_in(name, preset), results, MASKS) == []
+    assert apart(typed_in(name, preset), PAGE) == []
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_built_with_a_preset_is_what_is_typed_in(name: str) -> None:
-    assert apart(file_of(bp.build(name, preset="halos_cdpo", gradients=True)), results, MASKS) == []
+    assert apart(file_of(bp.build(name, preset="halos_cdpo", gradients=True)), PAGE) == []
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_page_reads_nothing_that_is_computed(name: str) -> None:
-    alone = results(Raw(typed_alone(built(name))))
+    alone = PAGE.results(Raw(typed_alone(built(name))))
     assert {key: each.isfinite().all().item() for key, each in alone.items()} == dict.fromkeys(alone, True)
     assert ("policy.E.grad" in alone) == (name in ("dpo", "pipeline/dpo"))
     assert ("policy.logits.grad" in alone) == (name != "by-hand-dpo")
@@ -56,7 +55,7 @@ def test_other_logits(name: str, preset: str) -> None:
     numbers = [drawn(name, seed, *LOGITS) for seed in range(3)]
     numbers += [dict(zip(LOGITS, (reference, policy, *far[::-1]), strict=True)), {LOGITS[1]: policy, LOGITS[3]: far[0]}]
     close = 1e-8 if preset == "colossalchat" else CLOSE
-    assert [apart(typed_in(name, preset, more), results, MASKS, close) for more in numbers] == [[]] * 5
+    assert [apart(typed_in(name, preset, more), PAGE, close) for more in numbers] == [[]] * 5
 
 
 @pytest.mark.parametrize("form", DPO["loss.form"].words)
@@ -71,7 +70,7 @@ def test_every_form(name: str, form: str) -> None:
     }
     odds = {"logp.of": "mean", "reference.used": "off", "loss.nll_region": "text", "loss.nll_mean": "sequence_mean"}
     book = bp.build(name, set=asked | (odds if form == "orpo" else {"loss.weight": "wpo"}), gradients=True)
-    assert apart(file_of(book), results, MASKS) == []
+    assert apart(file_of(book), PAGE) == []
 
 
 @pytest.mark.parametrize("more", [
@@ -82,7 +81,7 @@ def test_every_form(name: str, form: str) -> None:
     {"loss.form": "bco", "loss.bco_threshold": "batch_mean", "watch.rewards": "no_beta"},
 ], ids=lambda more: " ".join(more))  # fmt: skip
 def test_settings_of_no_preset(more: dict[str, Any]) -> None:
-    assert apart(file_of(bp.build("dpo-batch", set=more, gradients=True)), results, MASKS) == []
+    assert apart(file_of(bp.build("dpo-batch", set=more, gradients=True)), PAGE) == []
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -90,10 +89,10 @@ def test_settings_of_no_preset(more: dict[str, Any]) -> None:
 def test_log_probs_of_ones_own(name: str, form: str) -> None:
     """Responses of one to four tokens, one of which has a log-prob of −700 and another of 0; and what is not given."""
     book = bp.build(OWN[name], set={"loss.form": form}, gradients=True)
-    assert apart(file_of(book), results, MASKS) == []
+    assert apart(file_of(book), PAGE) == []
 
 
 @pytest.mark.parametrize("form", ["kto", "rpo_squared", "rpo_backward", "rpo_forward"])
 def test_log_probs_with_mismatched_responses_and_true_rewards(form: str) -> None:
     book = bp.build(OWN["the recorded pairs"], set={"loss.form": form}, gradients=True)
-    assert apart(file_of(book), results, MASKS) == []
+    assert apart(file_of(book), PAGE) == []

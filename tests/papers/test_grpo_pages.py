@@ -22,7 +22,7 @@ from tests.workbooks.grpo.recorded import FRONT
 BUILT_IN = ("by-hand-grpo", "grpo-batch", "grpo", "pipeline/grpo")
 PRESETS = tuple(grpo_presets().presets)
 NEAR = 1e-12
-OF_TOKENS = PAGE.of_tokens
+OF_TOKENS = tuple(PAGE.masks)
 """Rows that the mask says to count."""
 NAMED = (
     *OF_TOKENS, "reward.shaped", "reward", "group.reward", "group.baseline_used", "group.spread_used", "group.advantage",

@@ -8,12 +8,10 @@ pytest.importorskip("torch", reason="the pages of papers are written in torch")
 
 import blueprint as bp
 from blueprint.witness.raw import Raw
-from blueprint.workbooks.sft.witness.page import results
+from blueprint.workbooks.sft.witness.page import PAGE
 from tests.papers.pages import apart, built, drawn, file_of, presets, typed_alone, typed_in
 
 NAMES = ("sft", "sft-batch", "pipeline/sft")
-MASKS = dict.fromkeys(("label.id", "policy.logprobs", "policy.logprobs.grad"), "label.counts")
-"""Where there is no label, the file has the log-prob of what stands there, and the page 0."""
 OTHERS = {
     "wrapped": ("sft.region=text", "sft.packing=wrapped", "loss.normaliser=labels"),
     "no end token": ("sft.end_token=out", "loss.normaliser=row_sums"),
@@ -38,18 +36,18 @@ def made(*overrides: str) -> bp.Book:
 
 @pytest.mark.parametrize(("name", "preset"), presets(*NAMES))
 def test_the_page_has_the_numbers_of_the_workbook(name: str, preset: str) -> None:
-    assert apart(typed_in(name, preset), results, MASKS) == []
+    assert apart(typed_in(name, preset), PAGE) == []
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_built_with_a_preset_is_what_is_typed_in(name: str) -> None:
     book = bp.build(name, preset="trl_1.16_dft", gradients=True)
-    assert apart(file_of(book), results, MASKS) == []
+    assert apart(file_of(book), PAGE) == []
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_page_reads_nothing_that_is_computed(name: str) -> None:
-    alone = results(Raw(typed_alone(built(name))))
+    alone = PAGE.results(Raw(typed_alone(built(name))))
     assert {key: each.isfinite().all().item() for key, each in alone.items()} == dict.fromkeys(alone, True)
     assert ("policy.E.grad" in alone) == (name != "sft-batch")
     assert len(alone) >= 18
@@ -58,15 +56,15 @@ def test_the_page_reads_nothing_that_is_computed(name: str) -> None:
 @pytest.mark.parametrize(("name", "preset"), presets("sft-batch"))
 def test_other_logits(name: str, preset: str) -> None:
     for seed in range(5):
-        assert apart(typed_in(name, preset, drawn(name, seed, "policy.logits")), results, MASKS) == []
+        assert apart(typed_in(name, preset, drawn(name, seed, "policy.logits")), PAGE) == []
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_settings_of_no_preset(name: str) -> None:
-    assert apart(file_of(made(*OTHERS[name])), results, MASKS) == []
+    assert apart(file_of(made(*OTHERS[name])), PAGE) == []
 
 
 @pytest.mark.parametrize("normaliser", ["nonzero", "tokens", "row_sums", "row_means"])
 def test_far_logits_one_token_and_a_pad_that_is_the_end_token(normaliser: str) -> None:
     """Labels of probability 1 and of e^−600, and one as likely as all others."""
-    assert apart(file_of(made(*SMALL, f"loss.normaliser={normaliser}")), results, MASKS) == []
+    assert apart(file_of(made(*SMALL, f"loss.normaliser={normaliser}")), PAGE) == []

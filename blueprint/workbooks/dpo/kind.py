@@ -28,6 +28,7 @@ KIND = Kind(
     rows="blueprint.workbooks.dpo.own_data:tables_from",
     numbers=HERE / "numbers",
     witness="blueprint.workbooks.dpo.witness:WITNESS",
+    paper="blueprint.workbooks.dpo.witness.page:PAGE",
     misconceptions="blueprint.workbooks.dpo.misconceptions:MISCONCEPTIONS",
     notes=(HERE / "notes.toml",),
     dumps="blueprint.workbooks.dpo.dumps.read:DUMPS",

@@ -27,6 +27,7 @@ KIND = Kind(
     dumps="blueprint.workbooks.reward_model.dumps.read:DUMPS",
     verifier="blueprint.workbooks.reward_model.verifying:VERIFIER",
     witness="blueprint.workbooks.reward_model.witness:WITNESS",
+    paper="blueprint.workbooks.reward_model.witness.page:PAGE",
     misconceptions="blueprint.workbooks.reward_model.misconceptions:MISCONCEPTIONS",
     notes=(HERE / "notes.toml",),
     models=HERE / "models.toml",

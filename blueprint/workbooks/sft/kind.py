@@ -28,6 +28,7 @@ KIND = Kind(
     models=HERE / "models.toml",
     one_page=HERE / "one_page.toml",
     witness="blueprint.workbooks.sft.witness:WITNESS",
+    paper="blueprint.workbooks.sft.witness.page:PAGE",
     gradient="blueprint.workbooks.sft.backward:MOVED",
     misconceptions="blueprint.workbooks.sft.misconceptions:MISCONCEPTIONS",
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from blueprint.papers.libraries.dpo import Batch, Options, Preference, dpo, logprobs
-from blueprint.witness.raw import Named, Raw
+from blueprint.witness.raw import Named, Page, Raw
 from blueprint.witness.settings import block, ids
 
 PARTS = ("E", "W", "Y")
@@ -214,3 +214,6 @@ def _slopes(raw: Raw, loss: Tensor, by: Named) -> Named:
         return {}
     found = torch.autograd.grad(loss, [*shown.values()], materialize_grads=True)
     return {f"{name}.grad": each for name, each in zip(shown, found, strict=True)}
+
+
+PAGE = Page(results, dict.fromkeys(("policy.logprobs", "reference.logprobs"), "response.tokens"))

@@ -241,10 +241,9 @@ def watched(batch: Batch, found: CriticFree, how: Conventions, order: Tensor) ->
     }  # fmt: skip
 
 
-PAGE = Page(
-    results,
-    (
-        "advantages", "log_ratio.free", "log_ratio", "ratio", "policy.token_loss", "rollout.counts", "loss.counted", "keep",
-        "policy.counts", "kl_new.counts", "kl_old.used",
-    ),
+OF_TOKENS = (
+    "advantages", "log_ratio.free", "log_ratio", "ratio", "policy.token_loss", "rollout.counts", "loss.counted", "keep",
+    "policy.counts", "kl_new.counts", "kl_old.used",
 )  # fmt: skip
+"""Results that say something where the mask is 1."""
+PAGE = Page(results, dict.fromkeys(OF_TOKENS, "mask"))

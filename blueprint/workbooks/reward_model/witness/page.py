@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from blueprint.papers.libraries.reward_model import RewardModel, reward_model
-from blueprint.witness.raw import Named, Raw
+from blueprint.witness.raw import Named, Page, Raw
 from blueprint.witness.settings import block, ids
 
 WEIGHTS = tuple(f"reward_model.{part}" for part in ("E", "W", "head.w", "head.b"))
@@ -90,3 +90,6 @@ def _slopes(raw: Raw, loss: Tensor, by: Named) -> Named:
         return {}
     found = torch.autograd.grad(loss, [*shown.values()], materialize_grads=True)
     return {f"{name}.grad": each for name, each in zip(shown, found, strict=True)}
+
+
+PAGE = Page(results)

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from blueprint.papers.libraries.sft import IGNORED, sft
-from blueprint.witness.raw import Named, Raw
+from blueprint.witness.raw import Named, Page, Raw
 from blueprint.witness.settings import block, ids
 
 WEIGHTS = ("policy.E", "policy.W", "policy.Y")
@@ -84,3 +84,6 @@ def _slopes(raw: Raw, loss: Tensor, by: Named) -> Named:
         return {}
     found = torch.autograd.grad(loss, [*shown.values()], materialize_grads=True)
     return {f"{name}.grad": each for name, each in zip(shown, found, strict=True)}
+
+
+PAGE = Page(results, dict.fromkeys(("label.id", "policy.logprobs", "policy.logprobs.grad"), "label.counts"))
