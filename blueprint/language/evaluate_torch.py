@@ -177,11 +177,10 @@ class Tensors:
             order = (0, *(1 + frame.index(axis) for axis in where.letters))
             cells = cells.permute(order)
             place = (slice(None), *where.place(at))
-            if self._tied is not None and bool(self._tied.any()):
-                tied = self.ties.setdefault(
-                    block, torch.zeros((self._files, *self.values.shape(block)), dtype=torch.bool)
-                )
-                tied[place] = self._tied.expand(shape).permute(order).cpu()
+            for noted, close in self._noted:
+                if bool(close.any()):
+                    none = torch.zeros((self._files, *self.values.shape(block)), dtype=torch.bool)
+                    noted.setdefault(block, none)[place] |= close.expand(shape).permute(order).cpu()
             if block not in self.arrays:
                 self.arrays[block] = torch.full((self._files, *self.values.shape(block)), nan, **self.of)
             if block in self.moving:
