@@ -330,7 +330,7 @@ def as_options(given: dict[str, Tensor]) -> tuple[Rollout, Update]:
     return rollout, Update(given["logp_new"], given["values_new"], given["entropy"], zeros, zeros)
 
 
-SAME = {
+SAME: dict[str, Callable[[Experience, Loss], Tensor]] = {
     "kl": lambda b, _: b.kl, "rewards": lambda b, _: b.rewards, "deltas": lambda b, _: b.deltas,
     "advantages": lambda b, _: b.advantages, "returns": lambda b, _: b.returns, "whitened": lambda b, _: b.used,
     "ratio": lambda _, f: f.ratio, "policy_losses": lambda _, f: f.policy_losses, "value_losses": lambda _, f: f.value_losses,

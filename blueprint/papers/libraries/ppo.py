@@ -207,6 +207,14 @@ def whiten(x: Tensor, over: Tensor, how: Whitening, add_mean: bool = False) -> T
     return (x - mean) / divisor + (mean if add_mean else 0.0)
 
 
+def whitened(advantages: Tensor, slots: Tensor, response: Tensor, use: Options) -> Tensor:
+    """Returns the advantages that the loss uses; OpenAI and trlX whiten those of each minibatch anew."""
+    if use.whiten_advantages != "off":
+        over = slots if use.whitening.over_pads else response
+        advantages = whiten(advantages, over, use.whitening, add_mean=use.whiten_advantages == "keep_mean")
+    return advantages.where(response, 0)
+
+
 def gae(rewards: Tensor, values: Tensor, over: Tensor, gamma: float, lam: float) -> tuple[Tensor, Tensor]:
     """Returns surprises and advantages A_t = Σ_l (γλ)^l δ_{t+l} (GAE, eq. 16), each place followed by the next that counts."""
     order = (~over).to(torch.int8).argsort(dim=1, stable=True)  # the places that count first, each in its order
@@ -260,20 +268,20 @@ def experience(rollout: Rollout, use: Options) -> Experience:
     # Advantages, and the same whitened.
     values = rollout.values.where(kept, 0)
     deltas, advantages = gae(rewards, values, kept if use.carry else slots, use.gamma, use.lam)
-    used = advantages
-    if use.whiten_advantages != "off":
-        over = slots if use.whitening.over_pads else response
-        used = whiten(advantages, over, use.whitening, add_mean=use.whiten_advantages == "keep_mean")
-    used = used.where(response, 0)
+    used = whitened(advantages, slots, response, use)
     return Experience(
         response, kept, kl, penalty, scores, placed, raw, rewards, values, deltas, advantages, advantages + values, used
     )
 
 
-def loss(rollout: Rollout, before: Experience, update: Update, use: Options) -> Loss:
-    """Returns the loss of the new policy and the new critic, and every step to it."""
+def loss(rollout: Rollout, before: Experience, update: Update, use: Options, of: Tensor | None = None) -> Loss:
+    """Returns the loss of the new policy and the new critic, and every step to it.
+
+    of: [B], the responses of a minibatch, over which alone the means are; None: all.
+    """
     slots, response, longest = rollout.slots, before.response, rollout.slots.sum(1).amax()
-    counted = response & rollout.ended[:, None] if use.only_ended else response
+    seen = response if of is None else response & of[:, None]
+    counted = seen & rollout.ended[:, None] if use.only_ended else seen
 
     # The clipped surrogate as a loss; of a bad token never more than c·|Â| (Ye et al. 2020, eq. 5).
     log_ratio_free = (update.logp - rollout.logp).where(response, 0)
@@ -287,13 +295,16 @@ def loss(rollout: Rollout, before: Experience, update: Update, use: Options) -> 
         policy_losses = held.where(before.used < 0, policy_losses)
 
     # The squared error of the critic, and that of its value held near the old one.
-    value_counted = response | widened(rollout.mask, slots, 1) if use.value_behind else response
+    value_counted = seen
+    if use.value_behind:
+        behind = widened(rollout.mask, slots, 1)
+        value_counted = seen | (behind if of is None else behind & of[:, None])
     near = update.values.clamp(before.values - use.value_clip, before.values + use.value_clip)
     value_free, value_clipped = (update.values - before.returns) ** 2, (near - before.returns) ** 2
     value_losses = use.value_factor * (value_clipped if use.only_clipped else torch.max(value_free, value_clipped))
 
     # Means, and their sum; TRL 0.11.4 learns nothing from a batch whose ratios ran away.
-    mean_ratio = ratio[response].mean()
+    mean_ratio = ratio[seen].mean()
     learns = (mean_ratio <= use.most_mean_ratio).to(ratio.dtype)
     kl = estimate((update.logp - rollout.logp_ref).where(response, 0), update.exact_kl, use.loss_kl)
     policy_loss = learns * average(policy_losses, counted, use.how, use, longest)
