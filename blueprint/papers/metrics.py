@@ -47,6 +47,12 @@ def outside_fraction(ratio: Tensor, low: float, high: float, counted: Tensor, ep
     return mean(((ratio < low) | (ratio > high)).to(ratio.dtype), counted, eps)
 
 
+def effective_share(log_ratio: Tensor) -> Tensor:
+    """Returns the effective sample size as a share, (Σρ)²/(N·Σρ²): TorchRL's ESS, exp(2·lse(d) − lse(2·d))/N."""
+    d = log_ratio.flatten()
+    return (2 * d.logsumexp(0) - (2 * d).logsumexp(0)).exp() / d.numel()
+
+
 def explained_variance(values: Tensor, returns: Tensor, counted: Tensor, ddof: int = 0, eps: float = 0.0) -> Tensor:
     """Returns 1 − var(R − V)/(var(R) + eps): baselines, CleanRL, Stable-Baselines3; verl with ddof 1 and eps 1e-5.
 

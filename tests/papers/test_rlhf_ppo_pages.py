@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pytest
 
 pytest.importorskip("torch", reason="the pages are torch: install the extra [torch]")
@@ -15,11 +12,9 @@ pytest.importorskip("torch", reason="the pages are torch: install the extra [tor
 import blueprint as bp
 from blueprint.book import Book
 from blueprint.witness.ppo_pages import COUNTED
-from blueprint.witness.raw import Raw
 from blueprint.workbooks.rlhf_ppo.witness.page import results
+from tests.papers.held import TOLERANCE, held_against
 
-Array = npt.NDArray[np.float64]
-TOLERANCE = 1e-12
 PRESETS = (
     "default", "openai", "trl_0.11.4", "trl_1.12", "openrlhf", "verl", "trlx", "dschat", "nemo_aligner", "nemo_rl", "torchtune",
 )  # fmt: skip
@@ -32,24 +27,9 @@ def cases() -> Iterator[tuple[str, str | None]]:
         yield from ((name, preset) for preset in (None, *PRESETS))
 
 
-def typed(book: Book) -> dict[str, npt.NDArray[np.generic]]:
-    """Returns the cells of a book of which those that are computed are no numbers: a page must not read them."""
-    return {
-        block.name: array if block.typed or array.dtype == object else np.full_like(array, np.nan)
-        for block, array in ((each, book.values.arrays[each]) for each in book.blocks.values())
-    }
-
-
 def off(book: Book) -> dict[str, float]:
-    """Returns how far each result is from the book, relative to 1 + the book's largest number."""
-    found, shown = {}, {block.name: array for block, array in book.values.arrays.items()}
-    for name, ours in results(Raw(typed(book))).items():
-        theirs, mine = shown[name].astype(float), ours.numpy()
-        assert mine.shape == theirs.shape, name
-        counted = COUNTED.get(re.sub(r"^epoch[\d.]+\.", "", name))
-        where = shown[counted] == 1 if counted else np.ones_like(theirs, dtype=bool)
-        found[name] = float(np.abs(mine - theirs)[where].max() / (1 + np.abs(theirs).max()))
-    return found
+    """Returns how far each result is from the book."""
+    return held_against(book, results, COUNTED)
 
 
 @pytest.mark.parametrize(("name", "preset"), list(cases()))
