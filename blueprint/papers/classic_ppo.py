@@ -4,8 +4,8 @@ Schulman et al. 2017, Proximal Policy Optimization (PPO), eq. 6, 7, 9, 11, 12; S
 Estimation (GAE), eq. 11, 16; Schulman 2020, Approximating KL Divergence (KL). An episode may end at any step, and the next one
 follows in the same row. Tensors are [N, T]: N environments, T steps; values have T + 1, the last being V of what comes next.
 
-A2C is the case of no clip on the first step: where the ratio is 1, the slope of −Â·ratio is that of −Â·log π (Mnih et al.
-2016, Asynchronous Methods for Deep Reinforcement Learning, sec. 4.3; Huang et al. 2022, A2C is a special case of PPO).
+A2C (Mnih et al. 2016, Asynchronous Methods for Deep Reinforcement Learning) is the case of no clip on the first step: where the
+ratio is 1, the slope of −Â·ratio is that of −Â·log π (Huang et al. 2022, A2C is a special case of PPO).
 """
 
 from dataclasses import dataclass
