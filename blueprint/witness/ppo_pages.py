@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from blueprint.papers import metrics
-from blueprint.papers.libraries.ppo import Experience, Kl, Loss, Options, Rollout, Update, Whitening
+from blueprint.papers.libraries.ppo import Experience, Kl, Loss, Options, Rollout, Tokens, Update, Whitening
 from blueprint.witness.raw import Named, Raw
 
 COUNTED = {"kl_new.used": "response"}
@@ -121,11 +121,8 @@ def experience_rows(rollout: Rollout, before: Experience) -> Named:
     }
 
 
-def loss_rows(rollout: Rollout, found: Loss, critic_coef: float) -> Named:
-    """Returns the losses and the steps to them by the names of blocks.
-
-    critic_coef: the weight of the value loss for a critic that is trained by itself.
-    """
+def token_rows(rollout: Rollout, found: Tokens) -> Named:
+    """Returns the losses of tokens and the steps to them by the names of blocks."""
     return {
         "loss.counted": found.counted.to(found.ratio.dtype),
         "value.counted": found.value_counted.to(found.ratio.dtype),
@@ -140,15 +137,34 @@ def loss_rows(rollout: Rollout, found: Loss, critic_coef: float) -> Named:
         "value.square_clipped": found.value_clipped.where(found.value_counted, 0),
         "value.word_loss": found.value_losses.where(found.value_counted, 0),
         "kl_new.used": found.kl.where(rollout.slots, 0),
-        "loss.mean_ratio": found.mean_ratio,
+    }
+
+
+def loss_rows(use: Options, found: Loss, critic_coef: float) -> Named:
+    """Returns the parts of the loss and their sum by the names of blocks.
+
+    critic_coef: the weight of the value loss where the critic's slopes are shown.
+    """
+    rows = {
         "policy_loss": found.policy_loss,
         "value_loss": found.value_loss,
-        "critic_loss": critic_coef * found.value_loss,
         "entropy": found.entropy,
         "policy_kl": found.policy_kl,
         "kl_loss": found.kl_loss,
-        "total_loss": found.total,
     }
+    numbers = {"loss.mean_ratio": found.mean_ratio, "critic_loss": critic_coef * found.value_loss}
+    return rows | numbers | number_rows(use, rows) | {"total_loss": found.total}
+
+
+def number_rows(use: Options, parts: Named) -> Named:
+    """Returns what each part adds to the total by the names of blocks."""
+    weights = {
+        "value_loss": use.value_coef,
+        "entropy": -use.entropy_coef,
+        "policy_kl": use.policy_kl_coef,
+        "kl_loss": use.loss_kl.coef,
+    }
+    return {f"adds.{name}": weight * parts[name] for name, weight in weights.items() if name in parts}
 
 
 def metric_rows(

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import mse_loss, smooth_l1_loss
 
 from blueprint.papers.classic_ppo import gae
-from blueprint.papers.libraries.ppo import Whitening, whiten
+from blueprint.papers.libraries.ppo import Whitening, moments, whiten
 
 STD_PLUS = Whitening(form="std_plus")  # CleanRL, Stable-Baselines3
 
@@ -73,7 +73,9 @@ def classic_ppo(rollout: Rollout, logp: Tensor, values: Tensor, entropy: Tensor,
     deltas, advantages = gae(rollout.rewards, rollout.values, rollout.done, gamma=use.gamma, lam=use.lam, cut=cut)
     old = rollout.values[:, :-1]
     returns, every = advantages + old, torch.ones_like(rollout.done)
-    used = advantages if use.whitening is None else whiten(advantages, every, use.whitening)
+    used = advantages
+    if use.whitening is not None:
+        used = whiten(advantages, *moments(advantages, every, use.whitening), use.whitening)
 
     log_ratio = logp - rollout.logp
     ratio = log_ratio.exp()

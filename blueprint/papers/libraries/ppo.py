@@ -16,16 +16,17 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Rollout:
-    """What is known before the update: of the old policy, the reference, the old critic, and the reward model's scores, [B]."""
+    """What is known before the update: of the old policy, the reference, the old critic, and the reward model."""
 
     mask: Tensor
     slots: Tensor
     ended: Tensor  # [B], whether the end token was written
-    scores: Tensor
+    scores: Tensor  # [B]; [B, T] where each token has a score, which lands where it is
     logp: Tensor
     logp_ref: Tensor
     values: Tensor
     exact_kl: Tensor  # KL(π_old ‖ π_ref) of the whole distribution, which the estimator "full" reads
+    padded: Tensor | None = None  # [B], whether a slot was left over, where `slots` does not show it
 
 
 @dataclass(frozen=True)
@@ -103,8 +104,8 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Experience:
-    """What the loss learns from, [B, T] but for the scores; none of it has a gradient."""
+class Rewarded:
+    """What is paid, [B, T] but for the scores."""
 
     response: Tensor
     kept: Tensor
@@ -113,6 +114,12 @@ class Experience:
     scores: Tensor  # [B], punished and clipped
     placed: Tensor  # the same where they land
     rewards_raw: Tensor
+
+
+@dataclass(frozen=True)
+class Experience(Rewarded):
+    """What the loss learns from, [B, T]; none of it has a gradient."""
+
     rewards: Tensor
     values: Tensor
     deltas: Tensor
@@ -122,8 +129,8 @@ class Experience:
 
 
 @dataclass(frozen=True)
-class Loss:
-    """The losses and every step to them, [B, T] or one number."""
+class Tokens:
+    """The losses of tokens and every step to them, [B, T]."""
 
     counted: Tensor
     value_counted: Tensor
@@ -138,6 +145,12 @@ class Loss:
     value_clipped: Tensor
     value_losses: Tensor
     kl: Tensor  # the estimate that the loss pays
+
+
+@dataclass(frozen=True)
+class Loss(Tokens):
+    """The same, and what it comes to: numbers."""
+
     mean_ratio: Tensor
     policy_loss: Tensor
     value_loss: Tensor
@@ -145,6 +158,19 @@ class Loss:
     policy_kl: Tensor
     kl_loss: Tensor
     total: Tensor
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What losses are divided by: tokens of each response, [B], and of all, responses with a token, slots of the longest.
+
+    They are those of the batch at hand; verl takes those of the whole optimiser step for each part of it that fits in memory.
+    """
+
+    lengths: Tensor
+    words: Tensor
+    rows: Tensor
+    longest: Tensor
 
 
 def last_of(mask: Tensor, slots: Tensor) -> Tensor:
@@ -179,7 +205,9 @@ def estimate(log_ratio: Tensor, exact: Tensor, kl: Kl) -> Tensor:
 
 def corrected(rollout: Rollout, use: Options) -> Tensor:
     """Returns the scores [B]; those of responses that did not end are punished, and all stay within a limit."""
-    padded = (widened(rollout.mask, rollout.slots, 1) & ~rollout.mask).any(1)
+    padded = (
+        (widened(rollout.mask, rollout.slots, 1) & ~rollout.mask).any(1) if rollout.padded is None else rollout.padded
+    )
     ended = padded if use.full_is_missing else rollout.ended
     scores = rollout.scores
     if use.missing_eos == "subtract":
@@ -189,12 +217,16 @@ def corrected(rollout: Rollout, use: Options) -> Tensor:
     return scores.clamp(-use.score_clip, use.score_clip)
 
 
-def whiten(x: Tensor, over: Tensor, how: Whitening, add_mean: bool = False) -> Tensor:
-    """Shifts and scales to mean 0, or the mean it had, and variance 1. over: what mean and variance are taken of."""
+def moments(x: Tensor, over: Tensor, how: Whitening) -> tuple[Tensor, Tensor]:
+    """Returns mean and variance of what counts."""
     n = over.sum().to(x.dtype)
     mean = x[over].sum() / (n + how.mean_eps)
     variance = ((x[over] - mean) ** 2).sum() / (n + how.mean_eps)
-    variance = variance * ((n + how.ddof_eps) / (n + how.ddof_eps - how.ddof))
+    return mean, variance * ((n + how.ddof_eps) / (n + how.ddof_eps - how.ddof))
+
+
+def whiten(x: Tensor, mean: Tensor, variance: Tensor, how: Whitening, add_mean: bool = False) -> Tensor:
+    """Shifts and scales to mean 0, or the mean it had, and variance 1."""
     match how.form:
         case "rsqrt_var_plus":
             divisor = (variance + how.eps).sqrt()
@@ -207,11 +239,16 @@ def whiten(x: Tensor, over: Tensor, how: Whitening, add_mean: bool = False) -> T
     return (x - mean) / divisor + (mean if add_mean else 0.0)
 
 
+def whitened_rewards(raw: Tensor, mean: Tensor, variance: Tensor, kept: Tensor, slots: Tensor, use: Options) -> Tensor:
+    """Returns rewards of variance 1 that keep their mean; behind the response they are 0, but not in TRL 0.11.4."""
+    return whiten(raw, mean, variance, use.whitening, add_mean=True).where(kept if use.rezero else slots, 0)
+
+
 def whitened(advantages: Tensor, slots: Tensor, response: Tensor, use: Options) -> Tensor:
     """Returns the advantages that the loss uses; OpenAI and trlX whiten those of each minibatch anew."""
     if use.whiten_advantages != "off":
-        over = slots if use.whitening.over_pads else response
-        advantages = whiten(advantages, over, use.whitening, add_mean=use.whiten_advantages == "keep_mean")
+        of = moments(advantages, slots if use.whitening.over_pads else response, use.whitening)
+        advantages = whiten(advantages, *of, use.whitening, add_mean=use.whiten_advantages == "keep_mean")
     return advantages.where(response, 0)
 
 
@@ -226,60 +263,64 @@ def gae(rewards: Tensor, values: Tensor, over: Tensor, gamma: float, lam: float)
     return back.scatter(1, order, deltas), back.scatter(1, order, deltas @ discounts)
 
 
-def average(x: Tensor, counted: Tensor, how: str, use: Options, longest: Tensor) -> Tensor:
+def counts(counted: Tensor, slots: Tensor, dtype: torch.dtype) -> Counts:
+    """Returns what losses of the tokens that count are divided by."""
+    lengths = counted.sum(1).to(dtype)
+    return Counts(lengths, lengths.sum(), (lengths > 0).sum().to(dtype), slots.sum(1).amax().to(dtype))
+
+
+def average(x: Tensor, counted: Tensor, of: Counts, how: str, use: Options) -> Tensor:
     """Averages losses of tokens, in the words of verl's `agg_loss`; a response without a token does not count."""
-    lengths = counted.sum(1).to(x.dtype)
-    sums, rows = x.where(counted, 0).sum(1), (lengths > 0).sum().to(x.dtype) + use.agg_eps
+    sums, rows = x.where(counted, 0).sum(1), of.rows + use.agg_eps
     match how:
         case "token-mean":
-            return sums.sum() / (lengths.sum() + use.agg_eps)
+            return sums.sum() / (of.words + use.agg_eps)
         case "token-sum":
             return sums.sum()
         case "seq-mean-token-sum":
             return sums.sum() / rows
         case "seq-mean-token-sum-norm":
-            return sums.sum() / rows / longest
+            return sums.sum() / rows / of.longest
         case "seq-mean-token-mean":
-            wrote = lengths > 0
-            return (sums[wrote] / (lengths[wrote] + use.seq_eps)).sum() / rows
+            wrote = of.lengths > 0
+            return (sums[wrote] / (of.lengths[wrote] + use.seq_eps)).sum() / rows
     raise ValueError(how)
+
+
+@torch.no_grad()
+def rewarded(rollout: Rollout, use: Options) -> Rewarded:
+    """Returns the reward: the KL on every token, the score where it lands."""
+    slots, response = rollout.slots, rollout.slots if use.all_slots else rollout.mask
+    kl = estimate(rollout.logp - rollout.logp_ref, rollout.exact_kl, use.reward_kl)
+    paying = response | widened(rollout.mask, slots, 1) if use.kl_behind else response
+    penalty = (-use.reward_kl.coef * kl).where(paying, 0)
+    scores = placed = rollout.scores
+    if scores.dim() == 1:
+        scores, last, end = corrected(rollout, use), last_of(rollout.mask, slots), last_of(slots, slots)
+        landing = {"last": last, "one_past": (last + 1).minimum(end), "two_past": (last + 2).minimum(end), "end": end}
+        place = torch.arange(slots.shape[1], device=slots.device)
+        placed = scores[:, None].where(slots & (place == landing[use.score_slot]), 0)
+    kept = response | widened(rollout.mask, slots, use.values_behind)
+    return Rewarded(response, kept, kl, penalty, scores, placed, penalty + placed)
 
 
 @torch.no_grad()
 def experience(rollout: Rollout, use: Options) -> Experience:
     """Returns rewards, advantages and returns."""
-    slots, response = rollout.slots, rollout.slots if use.all_slots else rollout.mask
-    last, behind = last_of(rollout.mask, slots), widened(rollout.mask, slots, use.values_behind)
-    kept = response | behind
-
-    # The reward: the KL on every token, the score where it lands.
-    kl = estimate(rollout.logp - rollout.logp_ref, rollout.exact_kl, use.reward_kl)
-    paying = response | widened(rollout.mask, slots, 1) if use.kl_behind else response
-    penalty = (-use.reward_kl.coef * kl).where(paying, 0)
-    scores, end = corrected(rollout, use), last_of(slots, slots)
-    landing = {"last": last, "one_past": (last + 1).minimum(end), "two_past": (last + 2).minimum(end), "end": end}
-    place = torch.arange(slots.shape[1], device=slots.device)
-    placed = scores[:, None].where(slots & (place == landing[use.score_slot]), 0)
-    raw = rewards = penalty + placed
+    paid, slots = rewarded(rollout, use), rollout.slots
+    rewards, values = paid.rewards_raw, rollout.values.where(paid.kept, 0)
     if use.whiten_rewards:
-        white = whiten(raw, slots if use.whitening.over_pads else kept, use.whitening, add_mean=True)
-        rewards = white.where(kept if use.rezero else slots, 0)
-
-    # Advantages, and the same whitened.
-    values = rollout.values.where(kept, 0)
-    deltas, advantages = gae(rewards, values, kept if use.carry else slots, use.gamma, use.lam)
-    used = whitened(advantages, slots, response, use)
-    return Experience(
-        response, kept, kl, penalty, scores, placed, raw, rewards, values, deltas, advantages, advantages + values, used
-    )
+        of = moments(rewards, slots if use.whitening.over_pads else paid.kept, use.whitening)
+        rewards = whitened_rewards(rewards, *of, paid.kept, slots, use)
+    deltas, advantages = gae(rewards, values, paid.kept if use.carry else slots, use.gamma, use.lam)
+    used = whitened(advantages, slots, paid.response, use)
+    return Experience(**vars(paid), rewards=rewards, values=values, deltas=deltas, advantages=advantages,
+                      returns=advantages + values, used=used)  # fmt: skip
 
 
-def loss(rollout: Rollout, before: Experience, update: Update, use: Options, of: Tensor | None = None) -> Loss:
-    """Returns the loss of the new policy and the new critic, and every step to it.
-
-    of: [B], the responses of a minibatch, over which alone the means are; None: all.
-    """
-    slots, response, longest = rollout.slots, before.response, rollout.slots.sum(1).amax()
+def tokens(rollout: Rollout, before: Experience, update: Update, use: Options, of: Tensor | None = None) -> Tokens:
+    """Returns the losses of the tokens. of: [B], the responses of a minibatch, which alone count; None: all."""
+    slots, response = rollout.slots, before.response
     seen = response if of is None else response & of[:, None]
     counted = seen & rollout.ended[:, None] if use.only_ended else seen
 
@@ -303,24 +344,37 @@ def loss(rollout: Rollout, before: Experience, update: Update, use: Options, of:
     value_free, value_clipped = (update.values - before.returns) ** 2, (near - before.returns) ** 2
     value_losses = use.value_factor * (value_clipped if use.only_clipped else torch.max(value_free, value_clipped))
 
-    # Means, and their sum; TRL 0.11.4 learns nothing from a batch whose ratios ran away.
-    mean_ratio = ratio[seen].mean()
-    learns = (mean_ratio <= use.most_mean_ratio).to(ratio.dtype)
     kl = estimate((update.logp - rollout.logp_ref).where(response, 0), update.exact_kl, use.loss_kl)
-    policy_loss = learns * average(policy_losses, counted, use.how, use, longest)
-    value_loss = learns * average(value_losses, value_counted, use.value_how, use, longest)
-    entropy = average(update.entropy, counted, use.entropy_how, use, longest)
-    policy_kl = average(update.policy_kl, counted, use.entropy_how, use, longest)
-    kl_loss = average(kl, counted, use.how, use, longest)
-    total = policy_loss - use.entropy_coef * entropy
+    return Tokens(
+        counted, value_counted, log_ratio_free, log_ratio, ratio, ratio_clipped, free, clipped, policy_losses, value_free,
+        value_clipped, value_losses, kl,
+    )  # fmt: skip
+
+
+def loss(rollout: Rollout, before: Experience, update: Update, use: Options, of: Tensor | None = None) -> Loss:
+    """Returns the loss of the new policy and the new critic: means over tokens, and their weighted sum. of: as in `tokens`."""
+    each = tokens(rollout, before, update, use, of)
+    policy, value = (counts(counted, rollout.slots, each.ratio.dtype) for counted in (each.counted, each.value_counted))
+    mean_ratio = each.ratio[before.response if of is None else before.response & of[:, None]].mean()
+    learns = (mean_ratio <= use.most_mean_ratio).to(each.ratio.dtype)  # TRL 0.11.4 skips a batch whose ratios ran away
+    policy_loss = learns * average(each.policy_losses, each.counted, policy, use.how, use)
+    value_loss = learns * average(each.value_losses, each.value_counted, value, use.value_how, use)
+    entropy = average(update.entropy, each.counted, policy, use.entropy_how, use)
+    policy_kl = average(update.policy_kl, each.counted, policy, use.entropy_how, use)
+    kl_loss = average(each.kl, each.counted, policy, use.how, use)
+    total = summed(use, policy_loss, value_loss, entropy, policy_kl, kl_loss)
+    return Loss(**vars(each), mean_ratio=mean_ratio, policy_loss=policy_loss, value_loss=value_loss, entropy=entropy,
+                policy_kl=policy_kl, kl_loss=kl_loss, total=total)  # fmt: skip
+
+
+def summed(use: Options, policy: Tensor, value: Tensor, entropy: Tensor, policy_kl: Tensor, kl: Tensor) -> Tensor:
+    """Returns the total; what has no weight is not in it, and may be no number."""
+    total = policy
     for weight, part in (
-        (use.value_coef, value_loss), (use.policy_kl_coef, policy_kl), (use.loss_kl.coef, kl_loss),
+        (use.value_coef, value), (-use.entropy_coef, entropy), (use.policy_kl_coef, policy_kl), (use.loss_kl.coef, kl),
     ):  # fmt: skip
         total = total + weight * part if weight else total
-    return Loss(
-        counted, value_counted, log_ratio_free, log_ratio, ratio, ratio_clipped, free, clipped, policy_losses,
-        value_free, value_clipped, value_losses, kl, mean_ratio, policy_loss, value_loss, entropy, policy_kl, kl_loss, total,
-    )  # fmt: skip
+    return total
 
 
 def ppo(rollout: Rollout, update: Update, use: Options) -> tuple[Experience, Loss]:

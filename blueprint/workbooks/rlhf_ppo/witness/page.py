@@ -17,7 +17,7 @@ from blueprint.papers.libraries.ppo import (
     experience,
     gae,
     loss,
-    whiten,
+    tokens,
     whitened,
 )
 from blueprint.papers.models import Distribution, Optimiser, Rnn, distribution
@@ -30,6 +30,7 @@ from blueprint.witness.ppo_pages import (
     number,
     options_of,
     temperature_of,
+    token_rows,
     with_end,
 )
 from blueprint.witness.raw import Named, Raw
@@ -188,10 +189,15 @@ def _step(raw: Raw, before: Before, gained: Experience, weights: Named, of: Tens
         "policy.entropy": new.entropy,
         "critic.out": out,
     }
-    rows = shown | loss_rows(rollout, found, critic_coef) | metric_rows(raw, rollout, gained, update, found, of)
+    rows = (
+        shown
+        | token_rows(rollout, found)
+        | loss_rows(use, found, critic_coef)
+        | metric_rows(raw, rollout, gained, update, found, of)
+    )
     if of is not None:  # token by token a step shows all responses, and learns from its own
-        every = loss_rows(rollout, loss(rollout, gained, update, use), critic_coef)
-        rows |= {name: each for name, each in every.items() if each.dim() > 0 and name != "loss.counted"}
+        every = token_rows(rollout, tokens(rollout, gained, update, use))
+        rows |= {name: each for name, each in every.items() if name != "loss.counted"}
     return found, rows | weights | _slopes(raw, found, by)
 
 
@@ -284,11 +290,15 @@ def _by_token(raw: Raw) -> Named:
     kl = estimate(log_ratio, torch.zeros_like(log_ratio), use.reward_kl)
     penalty = -use.reward_kl.coef * kl
     rewards, values = penalty + raw.tensor("reward.score"), typed[:, :-1].where(mask, 0)
-    # A value behind the last column stands for the rewards that would have come: it is γ·V more of reward there.
-    behind = torch.zeros_like(rewards)
-    behind[:, -1] = use.gamma * typed[:, -1]
-    deltas, advantages = gae((rewards + behind).where(mask, 0), values, mask, use.gamma, use.lam)
-    used = whiten(advantages, mask, use.whitening).where(mask, 0) if use.whiten_advantages == "on" else advantages
+    # A value behind the last column stands for what would have come: one column more, whose advantage is 0.
+    deltas, advantages = (
+        each[:, :-1]
+        for each in gae(
+            torch.cat([rewards.where(mask, 0), typed[:, -1:]], 1), torch.cat([values, typed[:, -1:]], 1),
+            torch.cat([mask, mask[:, -1:]], 1), use.gamma, use.lam,
+        )
+    )  # fmt: skip
+    used = whitened(advantages, mask, mask, use)
     found = {
         "kl.used": kl,
         "reward.penalty": penalty,
