@@ -73,7 +73,7 @@ def _rollout(raw: Raw, begins: str) -> Rollout:
         pad(each, (0, 1)) for each in (raw.tensor("old.logprobs"), raw.tensor("reference.logprobs"), values, nothing)
     )
     return Rollout(
-        mask, raw.mask("slots"), raw.mask("response.ended"), scores if scores.dim() == 1 else pad(scores, (0, 1)),
+        mask, raw.mask("slots") | mask, raw.mask("response.ended"), scores if scores.dim() == 1 else pad(scores, (0, 1)),
         old, ref, held, exact, raw.mask("response.padded"),
     )  # fmt: skip
 
@@ -83,7 +83,7 @@ def _before(raw: Raw, rollout: Rollout, use: Options, begins: str) -> Experience
     paid, nothing = rewarded(rollout, use), torch.zeros_like(rollout.logp)
     values = rollout.values.where(paid.kept, 0)
     if begins == "advantages_used":
-        used = pad(raw.tensor("advantages_used"), (0, 1)).where(paid.response, 0)
+        used = pad(raw.tensor("advantages_used"), (0, 1))
         returns = pad(raw.tensor("returns"), (0, 1)) if "returns" in raw else nothing
         return Experience(**vars(paid), rewards=nothing, values=values, deltas=nothing, advantages=nothing,
                           returns=returns, used=used)  # fmt: skip
@@ -103,7 +103,8 @@ def _advantages(
 ) -> Experience:
     """Returns advantages that go on behind the window: there a place counts whose value and advantage are the typed ones."""
     value, advantage = raw.tensor("after.ahead")[:, None], raw.tensor("after.advantages")[:, None]
-    over = torch.cat([(paid.kept if use.carry else rollout.slots)[:, :-1], torch.ones_like(paid.kept[:, :1])], 1)
+    over = paid.kept if use.carry else rollout.slots
+    over = torch.cat([over[:, :-1], rollout.slots[:, -2:-1]], 1)  # only a window that ends in a slot goes on
     rewards, values = torch.cat([rewards[:, :-1], advantage + value], 1), torch.cat([values[:, :-1], value], 1)
     deltas, advantages = gae(rewards, values, over, use.gamma, use.lam)
     used = advantages
@@ -151,7 +152,7 @@ def _slopes(raw: Raw, found: Named, moving: Named) -> Named:
 
 def _experience_rows(raw: Raw, rollout: Rollout, before: Experience, begins: str) -> Named:
     """Returns what the file computes of it: what stands before its beginning it has not."""
-    rows = experience_rows(rollout, before)
+    rows = experience_rows(rollout, before) | {"kl.used": before.kl}
     edges = {"values.kept": (before.values, "after.ahead"), "advantages": (before.advantages, "after.advantages")}
     if begins != "advantages_used":
         rows |= {name: torch.cat([each, raw.tensor(behind)[:, None]], 1) for name, (each, behind) in edges.items()}
