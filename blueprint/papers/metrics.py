@@ -62,9 +62,9 @@ def explained_variance(values: Tensor, returns: Tensor, counted: Tensor, ddof: i
     return 1 - residual.var(correction=ddof) / (of.var(correction=ddof) + eps)
 
 
-def explained_by_squares(values: Tensor, returns: Tensor, counted: Tensor, ddof: int = 0) -> Tensor:
+def explained_by_squares(values: Tensor, returns: Tensor, counted: Tensor, ddof: int = 0, eps: float = 0.0) -> Tensor:
     """Returns 1 − mean((R − V)²)/var(R), which also blames a critic that is off by a constant: OpenAI; TRL 0.11.4 with ddof 1."""
-    return 1 - mean((returns - values) ** 2, counted) / returns[counted].var(correction=ddof)
+    return 1 - mean((returns - values) ** 2, counted) / (returns[counted].var(correction=ddof) + eps)
 
 
 def of_responses(x: Tensor, counted: Tensor) -> Tensor:

@@ -32,7 +32,7 @@ def temperature_of(raw: Raw) -> float:
 def options_of(raw: Raw) -> Options:
     """Returns the options that the settings of a file stand for; where it has none, those of the papers."""
     paid, how = word(raw, "reward.kl_in", "reward"), word(raw, "loss.aggregation", "token-mean")
-    clip = number(raw, "clip_range", 0.2)
+    clip = number(raw, "clip_range", inf)
     return Options(
         all_slots=word(raw, "batch.response_mask") == "all",
         reward_kl=_kl(
@@ -192,7 +192,9 @@ def metric_rows(
         "response.longest": longest,
         "advantage.mean_abs": metrics.mean(before.advantages.abs(), mask),
         "returns.mean": metrics.mean(returns, mask),
-        "explained_variance": metrics.explained_variance(before.values, returns, mask),
+        "explained_variance": _where_returns_differ(
+            raw, metrics.explained_variance(before.values, returns, mask), returns[mask], 0
+        ),
     }
     return rows | _logged(raw, rollout, before, update, found, of)
 
@@ -234,12 +236,13 @@ def _logged(raw: Raw, rollout: Rollout, before: Experience, update: Update, foun
 
 def _explained(raw: Raw, before: Experience, update: Update) -> Tensor:
     """Returns the explained variance by the form in use."""
-    form, ddof, eps = (
-        word(raw, "metrics.explained", "var_old"),
-        int(number(raw, "advantage.ddof", 1)),
-        number(raw, "metrics.ev_eps"),
-    )
-    if form == "mse_new":
-        return metrics.explained_by_squares(update.values, before.returns, before.response, ddof)
+    form, ddof = word(raw, "metrics.explained", "var_old"), int(number(raw, "advantage.ddof", 1))
+    returns, response, eps = before.returns, before.response, number(raw, "metrics.ev_eps")
     values = before.values if form == "var_old" else update.values
-    return metrics.explained_variance(values, before.returns, before.response, ddof, eps)
+    by = metrics.explained_by_squares if form == "mse_new" else metrics.explained_variance
+    return _where_returns_differ(raw, by(values, returns, response, ddof, eps), returns[response], ddof)
+
+
+def _where_returns_differ(raw: Raw, explained: Tensor, returns: Tensor, ddof: int) -> Tensor:
+    """Returns 0 where the returns vary by no more than the file says that rounding does; baselines has nan there."""
+    return explained.where(returns.var(correction=ddof) > raw.tensor("explained_variance.floor"), 0)

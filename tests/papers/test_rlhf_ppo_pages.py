@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from blueprint.book import Book
 from blueprint.witness.ppo_pages import COUNTED
 from blueprint.workbooks.rlhf_ppo.witness.page import results
 from tests.papers.held import TOLERANCE, held_against
+from tests.witness.live import book, mix
 
 PRESETS = (
     "default", "openai", "trl_0.11.4", "trl_1.12", "openrlhf", "verl", "trlx", "dschat", "nemo_aligner", "nemo_rl", "torchtune",
@@ -102,3 +104,15 @@ CHANGES: list[dict[str, Any]] = [
 def test_every_convention_is_an_option_of_the_page(name: str, changed: dict[str, Any]) -> None:
     found = off(bp.build(name, conventions="live", set=changed, gradients=True))
     assert {each: far for each, far in found.items() if not far <= TOLERANCE} == {}
+
+
+NOTHING_COUNTED = {3}
+"""Seeds by which no response ended and none counts: 0/0 on the page, as in a library; 0 in a workbook."""
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_conventions_sizes_and_masks_with_holes_are_followed(seed: int) -> None:
+    name, *overrides = mix(seed)
+    found = off(book(name, *overrides, "gradients=on"))
+    assert (any(map(math.isnan, found.values()))) == (seed in NOTHING_COUNTED)
+    assert {each: far for each, far in found.items() if far > TOLERANCE} == {}

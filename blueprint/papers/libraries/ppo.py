@@ -253,14 +253,17 @@ def whitened(advantages: Tensor, slots: Tensor, response: Tensor, use: Options) 
 
 
 def gae(rewards: Tensor, values: Tensor, over: Tensor, gamma: float, lam: float) -> tuple[Tensor, Tensor]:
-    """Returns surprises and advantages A_t = Σ_l (γλ)^l δ_{t+l} (GAE, eq. 16), each place followed by the next that counts."""
+    """Returns surprises and advantages A_t = Σ_l (γλ)^l δ_{t+l} (GAE, eq. 16), each place followed by the next that counts.
+
+    A place that does not count has no surprise, and the advantage of the next one that does, as in verl's loop.
+    """
     order = (~over).to(torch.int8).argsort(dim=1, stable=True)  # the places that count first, each in its order
     r, v = (each.where(over, 0).gather(1, order) for each in (rewards, values))
     deltas = r + gamma * torch.nn.functional.pad(v[:, 1:], (0, 1)) - v
     step = torch.arange(r.shape[1], device=r.device)
     discounts = ((gamma * lam) ** (step[:, None] - step).clamp(min=0).to(r.dtype)).tril()
-    back = torch.zeros_like(r)
-    return back.scatter(1, order, deltas), back.scatter(1, order, deltas @ discounts)
+    before = over.cumsum(1) - over.long()  # how many count before each place; behind all of them, packed rows are 0
+    return deltas.gather(1, before).where(over, 0), (deltas @ discounts).gather(1, before)
 
 
 def counts(counted: Tensor, slots: Tensor, dtype: torch.dtype) -> Counts:
@@ -313,6 +316,7 @@ def experience(rollout: Rollout, use: Options) -> Experience:
         of = moments(rewards, slots if use.whitening.over_pads else paid.kept, use.whitening)
         rewards = whitened_rewards(rewards, *of, paid.kept, slots, use)
     deltas, advantages = gae(rewards, values, paid.kept if use.carry else slots, use.gamma, use.lam)
+    advantages = advantages.where(slots, 0)
     used = whitened(advantages, slots, paid.response, use)
     return Experience(**vars(paid), rewards=rewards, values=values, deltas=deltas, advantages=advantages,
                       returns=advantages + values, used=used)  # fmt: skip

@@ -107,6 +107,7 @@ def _advantages(
     over = torch.cat([over[:, :-1], rollout.slots[:, -2:-1]], 1)  # only a window that ends in a slot goes on
     rewards, values = torch.cat([rewards[:, :-1], advantage + value], 1), torch.cat([values[:, :-1], value], 1)
     deltas, advantages = gae(rewards, values, over, use.gamma, use.lam)
+    advantages = advantages.where(rollout.slots, 0)
     used = advantages
     if use.whiten_advantages != "off":
         of = raw.tensor("advantage.mean"), raw.tensor("advantage.variance")

@@ -298,6 +298,7 @@ def _by_token(raw: Raw) -> Named:
             torch.cat([mask, mask[:, -1:]], 1), use.gamma, use.lam,
         )
     )  # fmt: skip
+    advantages = advantages.where(mask, 0)
     used = whitened(advantages, mask, mask, use)
     found = {
         "kl.used": kl,
