@@ -205,11 +205,10 @@ def estimate(log_ratio: Tensor, exact: Tensor, kl: Kl) -> Tensor:
 
 def corrected(rollout: Rollout, use: Options) -> Tensor:
     """Returns the scores [B]; those of responses that did not end are punished, and all stay within a limit."""
-    padded = (
-        (widened(rollout.mask, rollout.slots, 1) & ~rollout.mask).any(1) if rollout.padded is None else rollout.padded
-    )
-    ended = padded if use.full_is_missing else rollout.ended
-    scores = rollout.scores
+    scores, ended = rollout.scores, rollout.ended
+    if use.full_is_missing:
+        seen = (widened(rollout.mask, rollout.slots, 1) & ~rollout.mask).any(1)
+        ended = seen if rollout.padded is None else rollout.padded
     if use.missing_eos == "subtract":
         scores = scores.where(ended, scores - use.missing_eos_value)
     if use.missing_eos == "set":
@@ -318,8 +317,15 @@ def experience(rollout: Rollout, use: Options) -> Experience:
     deltas, advantages = gae(rewards, values, paid.kept if use.carry else slots, use.gamma, use.lam)
     advantages = advantages.where(slots, 0)
     used = whitened(advantages, slots, paid.response, use)
-    return Experience(**vars(paid), rewards=rewards, values=values, deltas=deltas, advantages=advantages,
-                      returns=advantages + values, used=used)  # fmt: skip
+    return Experience(
+        **vars(paid),
+        rewards=rewards,
+        values=values,
+        deltas=deltas,
+        advantages=advantages,
+        returns=advantages + values,
+        used=used,
+    )
 
 
 def tokens(rollout: Rollout, before: Experience, update: Update, use: Options, of: Tensor | None = None) -> Tokens:
@@ -367,17 +373,25 @@ def loss(rollout: Rollout, before: Experience, update: Update, use: Options, of:
     policy_kl = average(update.policy_kl, each.counted, policy, use.entropy_how, use)
     kl_loss = average(each.kl, each.counted, policy, use.how, use)
     total = summed(use, policy_loss, value_loss, entropy, policy_kl, kl_loss)
-    return Loss(**vars(each), mean_ratio=mean_ratio, policy_loss=policy_loss, value_loss=value_loss, entropy=entropy,
-                policy_kl=policy_kl, kl_loss=kl_loss, total=total)  # fmt: skip
+    return Loss(
+        **vars(each),
+        mean_ratio=mean_ratio,
+        policy_loss=policy_loss,
+        value_loss=value_loss,
+        entropy=entropy,
+        policy_kl=policy_kl,
+        kl_loss=kl_loss,
+        total=total,
+    )
 
 
 def summed(use: Options, policy: Tensor, value: Tensor, entropy: Tensor, policy_kl: Tensor, kl: Tensor) -> Tensor:
     """Returns the total; what has no weight is not in it, and may be no number."""
+    weights = use.value_coef, -use.entropy_coef, use.policy_kl_coef, use.loss_kl.coef
     total = policy
-    for weight, part in (
-        (use.value_coef, value), (-use.entropy_coef, entropy), (use.policy_kl_coef, policy_kl), (use.loss_kl.coef, kl),
-    ):  # fmt: skip
-        total = total + weight * part if weight else total
+    for weight, part in zip(weights, (value, entropy, policy_kl, kl), strict=True):
+        if weight != 0:
+            total = total + weight * part
     return total
 
 

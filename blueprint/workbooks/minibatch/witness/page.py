@@ -85,8 +85,9 @@ def _before(raw: Raw, rollout: Rollout, use: Options, begins: str) -> Experience
     if begins == "advantages_used":
         used = pad(raw.tensor("advantages_used"), (0, 1))
         returns = pad(raw.tensor("returns"), (0, 1)) if "returns" in raw else nothing
-        return Experience(**vars(paid), rewards=nothing, values=values, deltas=nothing, advantages=nothing,
-                          returns=returns, used=used)  # fmt: skip
+        return Experience(
+            **vars(paid), rewards=nothing, values=values, deltas=nothing, advantages=nothing, returns=returns, used=used
+        )
     rewards = pad(raw.tensor("rewards"), (0, 1)) if begins == "rewards" else _rewards(raw, rollout, paid, use)
     return _advantages(raw, rollout, paid, rewards, values, use)
 
@@ -112,8 +113,15 @@ def _advantages(
     if use.whiten_advantages != "off":
         of = raw.tensor("advantage.mean"), raw.tensor("advantage.variance")
         used = whiten(advantages, *of, use.whitening, add_mean=use.whiten_advantages == "keep_mean")
-    return Experience(**vars(paid), rewards=rewards, values=values, deltas=deltas, advantages=advantages,
-                      returns=advantages + values, used=used.where(paid.response, 0))  # fmt: skip
+    return Experience(
+        **vars(paid),
+        rewards=rewards,
+        values=values,
+        deltas=deltas,
+        advantages=advantages,
+        returns=advantages + values,
+        used=used.where(paid.response, 0),
+    )
 
 
 def _numbers(raw: Raw, each: Tokens, update: Update, use: Options) -> Named:

@@ -16,6 +16,7 @@ from blueprint.papers.libraries.ppo import (
     estimate,
     experience,
     gae,
+    last_of,
     loss,
     tokens,
     whitened,
@@ -108,13 +109,13 @@ def _written(raw: Raw) -> Before:
     writable[:, -1] = False  # the last column writes nothing
     slots = writable if "presets.names" in raw else mask
     ended = (mask & (written == 0)).any(1)
-    scored, last = models.numbers(_rnn(raw, "reward_model"), read), torch.arange(mask.shape[1]).where(mask, -1).amax(1)
-    after = scored.gather(1, (last + 1)[:, None]).squeeze(1)  # the number after the response's last token is read
-    texts = Texts(written, mask, slots, ended, read)
+    scored, behind = models.numbers(_rnn(raw, "reward_model"), read), last_of(mask, slots) + 1
+    score = scored.gather(1, behind).squeeze(1).where(mask.any(1), 0)  # the number after the last token is read
     said, ref = (
         distribution(models.logits(each, read), written, temperature_of(raw)) for each in (old, _rnn(raw, "reference"))
     )
-    return Before(texts, said, ref, models.numbers(_rnn(raw, "old_critic"), read), after.where(last >= 0, 0))
+    texts = Texts(written, mask, slots, ended, read)
+    return Before(texts, said, ref, models.numbers(_rnn(raw, "old_critic"), read), score)
 
 
 def _given(raw: Raw) -> Before:
@@ -206,10 +207,9 @@ def _slopes(raw: Raw, found: Loss, by: Named) -> Named:
     minimised = found.total + found.value_loss if apart(raw) else found.total
     of = torch.autograd.grad(minimised, list(by.values()), allow_unused=True, materialize_grads=True, retain_graph=True)
     slopes = {f"{name}.grad": slope for name, slope in zip(by, of, strict=True)}
+    of_weights = {name: each for name, each in slopes.items() if name.removesuffix(".grad") in WEIGHTS}
     for norm, model in (("policy", "policy."), ("critic", "critic."), ("loss", "")):
-        parts = [
-            each for name, each in slopes.items() if name.startswith(model) and name.removesuffix(".grad") in WEIGHTS
-        ]
+        parts = [each for name, each in of_weights.items() if name.startswith(model)]
         slopes |= {f"{norm}.grad.norm": metrics.grad_norm(parts)} if parts else {}
     return slopes | {"critic.values.grad": slopes["critic.out.grad"]}
 
@@ -218,28 +218,31 @@ def _trained(raw: Raw, before: Before, gained: Experience, weights: Named) -> Na
     """Returns every step of the optimisers on the rollout, if the file has one; otherwise the one loss."""
     if "optimiser.lr" not in raw:
         return _step(raw, before, gained, weights)[1]
-    optimisers, rows, side_by_side = _optimisers(raw, weights), Named(), list[Named]()
-    for step, of in _steps(raw):
-        used = gained
-        if of is not None and any(name.startswith("epoch") and name.endswith(".advantage.mean") for name in raw.file):
-            slots, response = before.texts.slots & of[:, None], gained.response & of[:, None]
-            used = replace(gained, used=whitened(gained.advantages, slots, response, options_of(raw)))
+    optimisers, rows = _optimisers(raw, weights), dict[str, Tensor]()
+    side_by_side: list[Named] = []
+    for number_of, of in _steps(raw):
+        used = _whitened_anew(raw, before, gained, of)
         found, seen = _step(raw, before, used, weights, of)
         seen |= {"advantages_used": used.used, "mean.ratio": _mean_ratio(found, before.texts.mask, of)}
         shown = {name: each.detach().clone() for name, each in seen.items()}
-        rows |= {f"epoch{step}.{name}" if side_by_side else name: each for name, each in shown.items()}
-        norms = _moved(raw, found, optimisers)
-        rows |= {f"update{step}.{name}": each for name, each in norms.items()}
-        rows |= {f"update{step}.{name}": each.detach().clone() for name, each in weights.items()}
-        rows |= {
-            f"update{step}.gradient.{n}": each.grad.clone() for n, each in weights.items() if each.grad is not None
-        }
-        side_by_side.append(shown | norms)
-    for name in {each.removeprefix("epochs.") for each in raw.file if each.startswith("epochs.")} & set(
-        side_by_side[0]
-    ):
+        rows |= {f"epoch{number_of}.{name}" if side_by_side else name: each for name, each in shown.items()}
+        moved = _moved(raw, found, optimisers)
+        moved |= {f"gradient.{name}": each.grad.clone() for name, each in weights.items() if each.grad is not None}
+        after = {name: each.detach().clone() for name, each in weights.items()}
+        rows |= {f"update{number_of}.{name}": each for name, each in (moved | after).items()}
+        side_by_side.append(shown | moved)
+    shown_of_all = {name.removeprefix("epochs.") for name in raw.file if name.startswith("epochs.")}
+    for name in shown_of_all & side_by_side[0].keys():
         rows[f"epochs.{name}"] = torch.stack([each[name] for each in side_by_side])
     return rows
+
+
+def _whitened_anew(raw: Raw, before: Before, gained: Experience, of: Tensor | None) -> Experience:
+    """Returns the experience of a minibatch with its advantages whitened over it, where the file shows their mean."""
+    if of is None or not any(name.startswith("epoch") and name.endswith(".advantage.mean") for name in raw.file):
+        return gained
+    slots, response = before.texts.slots & of[:, None], gained.response & of[:, None]
+    return replace(gained, used=whitened(gained.advantages, slots, response, options_of(raw)))
 
 
 def _mean_ratio(found: Loss, mask: Tensor, of: Tensor | None) -> Tensor:
@@ -248,9 +251,8 @@ def _mean_ratio(found: Loss, mask: Tensor, of: Tensor | None) -> Tensor:
 
 def _steps(raw: Raw) -> Iterator[tuple[str, Tensor | None]]:
     """Yields the number of each step, 2 or with minibatches 2.1, and the responses that it learns from."""
-    for epoch, piece in zip(
-        raw.ids("epochs.number.epoch").tolist(), raw.ids("epochs.number.minibatch").tolist(), strict=True
-    ):
+    epochs, pieces = (raw.ids(f"epochs.number.{each}").tolist() for each in ("epoch", "minibatch"))
+    for epoch, piece in zip(epochs, pieces, strict=True):
         if f"minibatch.place{epoch}" in raw:
             place, size = raw.ids(f"minibatch.place{epoch}"), int(raw.tensor("minibatch.size"))
             yield f"{epoch}.{piece}", (place > (piece - 1) * size) & (place <= piece * size)
@@ -260,16 +262,19 @@ def _steps(raw: Raw) -> Iterator[tuple[str, Tensor | None]]:
 
 def _optimisers(raw: Raw, weights: Named) -> list[torch.optim.Optimizer]:
     """Returns the optimiser of all weights, or one of the policy and one of the critic."""
-    kind, betas = (
-        raw.words("optimiser.by")[0],
-        (float(raw.tensor("optimiser.beta1")), float(raw.tensor("optimiser.beta2"))),
-    )
-    eps, decay = float(raw.tensor("optimiser.eps")), float(raw.tensor("optimiser.weight_decay"))
-    rate = {name: float(raw.tensor(f"optimiser.{name}")) for name in ("lr", "critic_lr") if f"optimiser.{name}" in raw}
+    rate = {
+        name: float(raw.tensor(f"optimiser.{name}"))
+        for name in ("lr", "critic_lr", "beta1", "beta2", "eps", "weight_decay")
+        if f"optimiser.{name}" in raw
+    }
+    kind, betas = raw.words("optimiser.by")[0], (rate["beta1"], rate["beta2"])
     groups = {"lr": [each for name, each in weights.items() if not (apart(raw) and name.startswith("critic."))]}
     if apart(raw):
         groups["critic_lr"] = [each for name, each in weights.items() if name.startswith("critic.")]
-    return [Optimiser(kind, rate[name], betas, eps, decay).of(group) for name, group in groups.items()]
+    return [
+        Optimiser(kind, rate[name], betas, rate["eps"], rate["weight_decay"]).of(group)
+        for name, group in groups.items()
+    ]
 
 
 def _moved(raw: Raw, found: Loss, optimisers: list[torch.optim.Optimizer]) -> Named:
