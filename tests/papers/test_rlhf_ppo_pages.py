@@ -12,10 +12,15 @@ pytest.importorskip("torch", reason="the pages are torch: install the extra [tor
 
 import blueprint as bp
 from blueprint.book import Book
+from blueprint.inputs import Numbers, load
+from blueprint.language import NoNumber, NotationError
 from blueprint.witness.ppo_pages import COUNTED
+from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.rlhf_ppo.witness.page import results
 from tests.papers.held import TOLERANCE, held_against
 from tests.witness.live import book, mix
+from tests.workbooks.planted import MISTAKES, Planted
+from tests.workbooks.random_numbers import random_numbers
 
 PRESETS = (
     "default", "openai", "trl_0.11.4", "trl_1.12", "openrlhf", "verl", "trlx", "dschat", "nemo_aligner", "nemo_rl", "torchtune",
@@ -116,3 +121,37 @@ def test_random_conventions_sizes_and_masks_with_holes_are_followed(seed: int) -
     found = off(book(name, *overrides, "gradients=on"))
     assert (any(map(math.isnan, found.values()))) == (seed in NOTHING_COUNTED)
     assert {each: far for each, far in found.items() if far > TOLERANCE} == {}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_numbers_are_followed(seed: int) -> None:
+    found = off(Book(blueprint_of(random_numbers(seed))))
+    assert {each: far for each, far in found.items() if not far <= TOLERANCE} == {}
+
+
+def tried() -> Iterator[Numbers]:
+    """Yields numbers of which one at least shows a mistake: some change nothing of the default."""
+    yield load("default")
+    for changed in (
+        ["ppo.kl_estimator=k2"], ["ppo.kl_estimator=k3", "ppo.policy_kl_coef=0.5"], ["ppo.update_step=0.5"],
+        ["ppo.update_step=0", "ppo.clip_range=0"],
+    ):  # fmt: skip
+        yield load("default", changed)
+    yield from map(random_numbers, range(20))
+
+
+def is_noticed(mistake: Planted, numbers: Numbers) -> bool:
+    """Returns whether the page finds another number than a workbook with a mistake, or the notation refuses it."""
+    blueprint = blueprint_of(numbers)
+    mistake.plant({block.name: block for block in blueprint.blocks()})
+    try:
+        found = off(Book(blueprint))
+    except (NotationError, NoNumber):
+        return True
+    return any(not far <= TOLERANCE for far in found.values())
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda each: each.name)
+def test_a_planted_mistake_is_seen(mistake: Planted) -> None:
+    """What a definition does wrong is another number than the page's, which begins at what is typed."""
+    assert any(is_noticed(mistake, numbers) for numbers in tried())
