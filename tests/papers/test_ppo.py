@@ -18,7 +18,18 @@ import torch
 from torch import Tensor
 
 from blueprint.papers import metrics
-from blueprint.papers.libraries.ppo import Experience, Kl, Loss, Options, Rollout, Update, Whitening, experience, loss
+from blueprint.papers.libraries.ppo import (
+    Experience,
+    Kl,
+    Loss,
+    Options,
+    Rollout,
+    Update,
+    Whitening,
+    adapted,
+    experience,
+    loss,
+)
 from blueprint.papers.libraries.ppo import ppo as with_options
 from blueprint.papers.models import distribution, kl
 from blueprint.papers.ppo import Ppo, ppo
@@ -304,6 +315,15 @@ def test_every_recorded_run_is_checked() -> None:
     places = {(run.library, run.variant) for run in CHECKED}
     assert places == {(name, v) for name, of in RUNS.items() for v in of if v == "result" or v.startswith("variant_")}
     assert len(CHECKED) == 42
+
+
+@pytest.mark.parametrize("library", RECORDED["rl_runs"]["adaptive_kl_controller"]["value_after_each_update"])
+def test_the_price_of_the_kl_follows_it_as_in_a_library(library: str) -> None:
+    given = RECORDED["rl_runs"]["adaptive_kl_controller"]
+    coef, settings = given["init"], {name: given[name] for name in ("target", "horizon", "n_steps")}
+    for kl_fed, after in zip(given["kl_sequence"], given["value_after_each_update"][library], strict=True):
+        coef = adapted(coef, kl_fed, **settings)
+        assert math.isclose(coef, after, rel_tol=1e-14)
 
 
 def batch(seed: int, rows: int = 3, columns: int = 5) -> dict[str, Tensor]:

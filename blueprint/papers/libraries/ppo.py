@@ -203,6 +203,15 @@ def estimate(log_ratio: Tensor, exact: Tensor, kl: Kl) -> Tensor:
     return found.clamp(-kl.clamp_out, kl.clamp_out)
 
 
+def adapted(coef: float, kl: float, *, target: float, horizon: float, n_steps: float, most: float = 0.2) -> float:
+    """Returns the price of the KL after a batch of n_steps responses (Ziegler et al. 2019, sec. 2.2).
+
+    kl: the sum over each response, averaged (OpenAI, TRL 0.11.4), or its mean over tokens (OpenRLHF, verl): another target.
+    """
+    error = min(max(kl / target - 1, -most), most)
+    return coef * (1 + error * n_steps / horizon)
+
+
 def corrected(rollout: Rollout, use: Options) -> Tensor:
     """Returns the scores [B]; those of responses that did not end are punished, and all stay within a limit."""
     scores, ended = rollout.scores, rollout.ended
