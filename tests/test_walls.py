@@ -33,7 +33,7 @@ MAY_READ = {
     ),
     "verifying.runs": ("dumps", "interrupted", "quoting", "verifying"),
     "papers": ("papers",),
-    "witness": ("witness",),
+    "witness": ("papers", "witness"),
     "checking": (
         "checking", "language", "misconceptions", "page", "quoting", "reopening", "witness", "workbooks.kind", "workbooks.registry",
     ),

@@ -29,7 +29,12 @@ SLOTS, RESPONSES = 6, 4
 
 
 def mixed(seed: int) -> dict[str, Array]:
-    """Returns a file of random conventions: at level weights for odd seeds, at level logits for even ones."""
+    """Returns a file of random conventions."""
+    return live(*mix(seed))
+
+
+def mix(seed: int) -> tuple[str, ...]:
+    """Draws conventions: built-in numbers, at level weights for odd seeds, at level logits for even ones, and overrides."""
     drawn, weights = random.Random(seed), bool(seed % 2)
     overrides = ["conventions=live", f"preset={drawn.choice(PRESETS)}"]
     for name in LIVE:
@@ -40,7 +45,7 @@ def mixed(seed: int) -> dict[str, Array]:
         overrides += [f"seed={seed}", *(f"sizes.{name}={size}" for name, size in sizes.items())]
     if not weights and drawn.random() < 0.6:
         overrides.append(f"text.mask={[_holed(drawn) for _ in range(RESPONSES)]}")
-    return live("default" if weights else "ten-libraries", *overrides)
+    return ("default" if weights else "ten-libraries", *overrides)
 
 
 def drawn_value(drawn: random.Random, name: str) -> str:

@@ -18,6 +18,7 @@ KIND = Kind(
     dumps="blueprint.workbooks.minibatch.dumps:DUMPS",
     verifier="blueprint.workbooks.minibatch.verifying:VERIFIER",
     witness="blueprint.workbooks.minibatch.witness.compute:WITNESS",
+    paper="blueprint.workbooks.minibatch.witness.page:PAGE",
     whole="blueprint.workbooks.common.conventions.data:RESPONSE",
     gradient="blueprint.workbooks.minibatch.backward:MOVED",
     former=Former(

@@ -36,6 +36,7 @@ KIND = Kind(
     models=HERE.parent / "common" / "guides" / "models.toml",
     one_page=HERE.parent / "common" / "guides" / "one_page.toml",
     witness="blueprint.workbooks.rlhf_ppo.witness:WITNESS",
+    paper="blueprint.workbooks.rlhf_ppo.witness.page:PAGE",
     comparison="blueprint.workbooks.rlhf_ppo.comparison:COMPARISON",
     gradient="blueprint.workbooks.rlhf_ppo.backward:with_gradients",
     whole="blueprint.workbooks.common.conventions.data:RESPONSE",
