@@ -28,7 +28,7 @@ from blueprint.checking.errors import right_errors
 from blueprint.checking.files import Checked
 from blueprint.checking.likely import likely, likely_answer
 from blueprint.checking.notation import Recomputed, recomputed
-from blueprint.checking.page import of_page
+from blueprint.checking.page import OfPage, of_page
 from blueprint.checking.stale import values_of
 from blueprint.checking.verdicts import First, Verdict
 from blueprint.language import Array, Axis
@@ -74,7 +74,8 @@ def check(files: Sequence[Checked], device: str = "auto", dtype: str = "float64"
     place = chosen_device(device, chosen_dtype(dtype))
     with ieee_products():
         found = recomputed(files, str(place), dtype)
-    verdicts = (judge(file, each, dtype, str(place), reveal) for file, each in zip(files, found, strict=True))
+        pages = [of_page(file, each, dtype, str(place)) for file, each in zip(files, found, strict=True)]
+    verdicts = (judge(*each, dtype, reveal) for each in zip(files, found, pages, strict=True))
     return Outcome(tuple(verdicts), Record(str(place), dtype, version("torch")))
 
 
@@ -84,7 +85,7 @@ def _said_ties(file: Checked, found: Recomputed) -> tuple[str, ...]:
     return tuple(f"{_what(file, tie.of, tie.at)} falls within 1e-9 of an edge" for tie in ties)
 
 
-def judge(file: Checked, recomputed: Recomputed, dtype: str, device: str = "cpu", reveal: bool = False) -> Verdict:
+def judge(file: Checked, recomputed: Recomputed, page: OfPage, dtype: str, reveal: bool = False) -> Verdict:
     """Compares a file with what its equations make of its inputs, and these with the paper's page; names the first deviation."""
     witness, ties = recomputed.rows, _said_ties(file, recomputed)
     found = answers(file, witness)
@@ -94,7 +95,6 @@ def judge(file: Checked, recomputed: Recomputed, dtype: str, device: str = "cpu"
     rows, missed = comparable(file, meant, CHECKS if dtype != "float64" else None)
     far, right = carried(file, witness, TOLERANCES[dtype]), right_errors(file, rows)
     lines = compare(file.arrays, rows, TOLERANCES[dtype], wider, file.odd, far, right)
-    page = of_page(file, recomputed, dtype, device, wider, far)
     open_ = undecided(file, lines)
     lines = [replace(line, differing=()) if left_open(line, open_) else line for line in lines]
     firsts = _firsts(file, rows, lines, found, reveal)

@@ -5,18 +5,15 @@ A page is fed what is typed, before anything is masked, and shares nothing with 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from blueprint.checking.deviations import TOLERANCES, Deviation, compare
+from blueprint.checking.deviations import TOLERANCES, WHITENED, Deviation, carried, compare, widened
 from blueprint.checking.files import Checked
 from blueprint.checking.notation import Recomputed
 from blueprint.language import Array
 from blueprint.witness.witness import DTYPES
-
-Far = Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -35,11 +32,8 @@ class OfPage:
         return tuple(line for line in self.lines if not line.agrees)
 
 
-def of_page(file: Checked, found: Recomputed, dtype: str, device: str, wider: Mapping[str, float], far: Far) -> OfPage:
-    """Compares what the equations make of a file with what the page of its kind makes of it. Raises WitnessError as the page does.
-
-    wider, far: by quantity, how much more than usual two honest computations may be apart, see `deviations.compare`.
-    """
+def of_page(file: Checked, found: Recomputed, dtype: str, device: str) -> OfPage:
+    """Compares what the equations make of a file with what its kind's page makes of it. Raises WitnessError as the page does."""
     from blueprint.witness.raw import Raw
 
     if file.kind.paper is None:
@@ -54,6 +48,8 @@ def of_page(file: Checked, found: Recomputed, dtype: str, device: str, wider: Ma
             row = tensor.detach().cpu().numpy().astype(float)
             counts = _counts(page.masks.get(name, ""), found, row.shape)
             ours[name], pages[name] = (_compared(each, counts) for each in (found.rows[name], row))
+    wider = widened(found.rows, {name: file.followers(name) for name in WHITENED if name in file.places})
+    far = carried(file, found.rows, TOLERANCES[dtype])
     return OfPage(tuple(compare(ours, pages, TOLERANCES[dtype], wider, carried=far)))
 
 

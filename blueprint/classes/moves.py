@@ -61,6 +61,7 @@ def decimals_of(number: float) -> int:
 
 
 def leaves(value: Any) -> Iterator[float]:
+    """Yields the numbers of nested lists, in their order."""
     if isinstance(value, list | tuple):
         for each in value:
             yield from leaves(each)

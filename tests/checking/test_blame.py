@@ -19,8 +19,9 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 from blueprint.checking import Checked
 from blueprint.checking.causes import Cause
 from blueprint.checking.checker import judge
+from blueprint.checking.notation import Recomputed, recomputed
+from blueprint.checking.page import OfPage
 from blueprint.checking.verdicts import Verdict
-from blueprint.workbooks.registry import witness_of as witness
 from tests.checking.cells import change
 from tests.checking.running import SIGNAL, judged, run
 from tests.page.workshop import blocks_in, save_made
@@ -39,7 +40,7 @@ class Bench:
 
     file: Checked
     model: Any
-    torch: Any
+    torch: Recomputed
 
     def overwritten(self, name: str, at: tuple[int, ...]) -> Verdict:
         """Types 0.5 over a cell, checks what the workbook then shows, and takes it back."""
@@ -53,7 +54,7 @@ class Bench:
         file = copy(self.file)
         file.arrays = blocks_in(self.model, self.file.places)
         file.written = {**self.file.written, found.sheet: formulas}
-        verdict = judge(file, self.torch, "float64")
+        verdict = judge(file, self.torch, OfPage(), "float64")
         self.model.set_user_input(sheet, *place, f"={formula}")
         return verdict
 
@@ -61,7 +62,7 @@ class Bench:
 def bench(path: Path) -> Bench:
     """Opens a saved workbook for typing."""
     file, model = Checked(path), ironcalc.load_from_xlsx(str(path))
-    return Bench(file, model, witness([file.arrays])[0])
+    return Bench(file, model, recomputed([file], "cpu", "float64")[0])
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,7 @@ def test_the_command_prints_one_line_for_a_file_that_agrees_and_ends_with_0(path
     (line,) = out.splitlines()
     assert code == 0
     said = r"  agrees  ([\d,]+) of \1 quantities, [\d,]+ cells, largest difference \S+, "
-    said += r"([\d,]+) of \2 formulas, [\d,]+ other stored values"
+    said += r"([\d,]+) of \2 formulas, [\d,]+ other stored values, (\d+) of \3 results of the paper's page"
     assert re.fullmatch(re.escape(str(path)) + said, line)
 
 

@@ -10,6 +10,7 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.book import Book
 from blueprint.checking.checker import judge
+from blueprint.checking.page import OfPage
 from blueprint.misconceptions import misconceptions_of
 from blueprint.workbooks.registry import kind_named
 from tests.checking.test_gradient_causes import Bench, outline, saved
@@ -50,5 +51,5 @@ def test_a_number_that_no_misconception_gives_has_no_likely_cause(bench: Bench) 
     A = file.arrays["advantages"].copy()
     A[0, 5] += 0.123
     file.arrays = {**file.arrays, "advantages": A}
-    (first, *_) = judge(file, bench.torch, "float64").firsts
+    (first, *_) = judge(file, bench.torch, OfPage(), "float64").firsts
     assert (first.name, first.likely) == ("advantages", "")

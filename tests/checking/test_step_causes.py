@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.checking.checker import judge
+from blueprint.checking.page import OfPage
 from blueprint.language import Expr, Operand, Sum, minimum, sqrt
 from blueprint.workbooks.common import j, n, t, v
 from tests.checking.test_gradient_causes import Bench, saved
@@ -73,4 +74,4 @@ def test_a_wrong_row_of_several_steps_is_named_first_with_its_mistake(benches: d
 
 def test_clean_files_are_not_accused(benches: dict[str, Bench]) -> None:
     for bench in benches.values():
-        assert judge(bench.file, bench.torch, "float64").firsts == ()
+        assert judge(bench.file, bench.torch, OfPage(), "float64").firsts == ()

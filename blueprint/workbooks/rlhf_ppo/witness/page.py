@@ -36,6 +36,7 @@ from blueprint.witness.ppo_pages import (
     with_end,
 )
 from blueprint.witness.raw import Named, Page, Raw
+from blueprint.witness.settings import WitnessError
 
 PARTS = ("E", "W", "Y", "head.w", "head.b")
 LEARNT = {"policy": ("E", "W", "Y"), "critic": ("E", "W", "head.w", "head.b")}
@@ -289,9 +290,22 @@ def _moved(raw: Raw, found: Loss, optimisers: list[torch.optim.Optimizer]) -> Na
     return {"norm.policy": policy, "norm.critic": critic}
 
 
+def _refuse_holes(mask: Tensor) -> None:
+    """Refuses a response that goes on after a gap, such as a tool's turn: a workbook has no rows for it."""
+    for episode, row in enumerate(mask.int(), start=1):
+        places = row.nonzero().flatten().tolist()
+        if places and len(places) <= places[-1] - places[0]:
+            gap = next(place for place in range(places[0], places[-1]) if not row[place])
+            raise WitnessError(
+                f"the mask of episode {episode} has a hole at position {gap + 1}: a workbook has no rows for holes yet;"
+                " write 1 from the first response token to the last"
+            )
+
+
 def _by_token(raw: Raw) -> Named:
     """Returns what becomes of log-probs, a score for each token, and values; there is no update, but the clip on typed cases."""
     mask, use, typed = raw.mask("mask"), options_of(raw), raw.tensor("old_critic.values")
+    _refuse_holes(mask)
     log_ratio = raw.tensor("old.logprobs") - raw.tensor("reference.logprobs")
     kl = estimate(log_ratio, torch.zeros_like(log_ratio), use.reward_kl)
     penalty = -use.reward_kl.coef * kl
