@@ -27,7 +27,7 @@ from blueprint.workbooks.common.sheets.start import ABOUT
 
 HEADS = "Hover over a row's name to see its note: what it is for, and where libraries differ."
 POINTS = {
-    "First hour": "things to try, and what one will see",
+    "First hour": "things to try, and what you will see",
     "Glossary": "what the words and symbols mean",
     "Where libraries differ": "conventions by library",
     "Notes": "all notes as a list",
@@ -39,12 +39,12 @@ BEFORE = "The pieces"
 GIVEN = "No network is run here: what the models said is typed. A model without a link has no numbers in this workbook."
 
 LOOP = (
-    "The upper row and the left box happen once a rollout: log-probs, values, advantages and returns are stored. The rest "
-    "happens once a minibatch, in each epoch over the rollout."
+    "The upper row and the left box happen once per rollout: log-probs, values, advantages and returns are stored. The rest "
+    "happens once per minibatch, in each epoch over the rollout."
 )
 ONE_STEP = (
     "This workbook is one turn of the inner loop: one rollout, one minibatch (the whole batch), the loss after one step. "
-    "In a first minibatch π_θ is still π_old, and every ratio is 1; here a step has been taken, so that ratios can be seen."
+    "In the first minibatch π_θ is still π_old, and every ratio is 1; here a step has been taken, so that ratios can be seen."
 )
 STEPS = (
     "This workbook is the inner loop: one rollout, and a step of the optimiser for each minibatch of every epoch. "
@@ -116,7 +116,7 @@ def loop_section(blocks: Mapping[str, Block], texts: Mapping[str, str]) -> list[
     )  # fmt: skip
     down = (UP, "", "", "", "", AGAIN, LINE, DASH, "next minibatch ↑", "", DOWN)
     back = (
-        box(texts.get("again", "π_old becomes π_θ, V_old becomes V")), BACK, box("all epochs are over"), BACK, step, BACK,
+        box(texts.get("again", "π_θ is copied into π_old, V into V_old")), BACK, box("all epochs are over"), BACK, step, BACK,
         box("loss", "total_loss"), BACK, box(texts.get("losses", "clip, value loss …"), "surrogate", "margin.right"), BACK,
         box(texts.get("ratio", "ratio"), "ratio", "margin"),
     )  # fmt: skip

@@ -16,7 +16,7 @@ from blueprint.page.outline import LOOKED_UP, Blueprint, Box, Entry, Note, Secti
 
 LEAD = "things to try: type the change, see the number beside it move, then undo it (Ctrl+Z, or empty the cell under “yours”)"
 TEXTS = 53
-"""Letters of what is typed and of what one will see together, which is what a small laptop has left."""
+"""Letters of what is typed and of what you will see together, which is what a small laptop has left."""
 LIVE_NUMBER = "“now” is live. Undo a change before the next."
 MEASURED = (
     "“delivered → then” is what the number is in this workbook as delivered, and what it becomes with nothing else changed; "
@@ -75,7 +75,7 @@ def first_hour_sheet(blocks: Mapping[str, Block], seen: Measured) -> list[Sheet]
     section = Section(
         "Type the change, watch the number",
         (Note(LIVE_NUMBER), Note(MEASURED if seen else UNMEASURED), *entries),
-        ("type into", "this", "and watch", "now", "delivered → then" if seen else "", "what one will see"),
+        ("type into", "this", "and watch", "now", "delivered → then" if seen else "", "what you will see"),
     )
     this = 1 + max(len(_this(each)) for each in found)
     widths = (19, this, 43, 9, 16, TEXTS - this)
