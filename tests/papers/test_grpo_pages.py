@@ -154,3 +154,15 @@ def test_a_file_that_begins_at_weights_is_scored_and_moved_as_it_says(asked: dic
     book = bp.build("grpo", preset=preset, set=asked, gradients=True)
     found = apart(book, book.values.arrays)
     assert {row: each for row, each in found.items() if not each <= NEAR} == {}
+
+
+NOT_RECORDED = "residual"
+"""What AReaL makes of a single response no run has recorded: the workbook has the spread 1, the page the residual around 0."""
+
+
+@pytest.mark.parametrize("std", [word for word in GRPO["group.std"].words if word != NOT_RECORDED])
+@pytest.mark.parametrize("baseline", GRPO["group.baseline"].words)
+def test_a_response_alone_has_what_its_library_compares_it_with(baseline: str, std: str) -> None:
+    values = FRONT.typed_in({"group.of": "row", "group.baseline": baseline, "group.std": std})
+    found = apart(FRONT.workbook, values.arrays)
+    assert {row: each for row, each in found.items() if not each <= NEAR} == {}

@@ -39,7 +39,7 @@ def group(reward: Given, length: Given, greedy: Given, s: Steps) -> Group:
 
 
 def _baselines(r: Given, lengths: Given, greedy: Given, many: Given, s: Steps) -> tuple[Row, Row, Row, Row]:
-    """Makes every baseline; a response that is a group of its own has the baseline 0.
+    """Makes every baseline; of a response that is a group of its own one that compares within groups is 0.
 
     Returns the mean of the group, that of the others, that of the batch, and the baseline in use.
     """
@@ -60,11 +60,15 @@ def _baselines(r: Given, lengths: Given, greedy: Given, many: Given, s: Steps) -
         "group.baseline_of", (q, i), "group.baseline", mean=mean[q], others=others[q, i], none=0, greedy=greedy[q],
         batch=batch, length=by_length[q], second=only_best[q, i],
     )  # fmt: skip
-    return mean, others, batch, s.table("group.baseline_used", where(less(1, many), picked[q, i], 0))
+    # Another policy's answer, and the mean of the batch, are there for a single response, too: ReMax draws one for each prompt.
+    alone = s.pick(
+        "group.baseline_alone", (), "group.baseline", mean=0, others=0, none=1, greedy=1, batch=1, length=0, second=0
+    )
+    return mean, others, batch, s.table("group.baseline_used", where(less(1, many + alone), picked[q, i], 0))
 
 
 def _spread(r: Given, mean: Given, others: Given, batch: Given, left: Given, many: Given, s: Steps) -> Row:
-    """Makes every number that rewards are divided by; a group of one has the spread 1.
+    """Makes every number that rewards are divided by; of a group of one a spread within groups is 1.
 
     Each standard deviation is the root of a sum of squares over a count, less ddof: around the mean of the group, of the
     others or of the batch, of rewards or of what the baseline left of them.
@@ -98,7 +102,11 @@ def _spread(r: Given, mean: Given, others: Given, batch: Given, left: Given, man
         batch=batch_std, residual=residual, group_of_advantages=left_std[q], batch_of_advantages=left_batch, mean=mean[q],
         not_zero=share,
     )  # fmt: skip
-    return s.table("group.spread_used", where(less(1, many), picked[q, i], 1))
+    alone = s.pick(
+        "group.spread_alone", (), "group.std", none=1, group=0, moments=0, others=0, batch=1, residual=0, group_of_advantages=0,
+        batch_of_advantages=1, mean=0, not_zero=1,
+    )  # fmt: skip
+    return s.table("group.spread_used", where(less(1, many + alone), picked[q, i], 1))
 
 
 def _around_others(r: Given, own: Row, s: Steps) -> Row:

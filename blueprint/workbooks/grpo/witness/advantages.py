@@ -96,6 +96,10 @@ def estimate(x: Tensor, use: Asked) -> Tensor:
     return ways[use.word("kl.estimator")]()
 
 
+WITHOUT_GROUPS = ("greedy", "batch", "batch_of_advantages", "not_zero")
+"""Baselines and spreads that look at no group: a response that is alone has them, too."""
+
+
 def alone(table: Table, use: Asked) -> bool:
     """Whether every response is a group of its own: its mean is 0, and its spread 1 (verl 0.9.1)."""
     return use.word("group.of") == "row" or table.shape[1] == 1
@@ -104,7 +108,7 @@ def alone(table: Table, use: Asked) -> bool:
 def baselines(of: Responses, table: Table, use: Asked) -> Table:
     """Returns what is subtracted from every reward."""
     word, size = use.word("group.baseline"), table.shape[1]
-    if word == "none" or alone(table, use):
+    if word == "none" or (alone(table, use) and word not in WITHOUT_GROUPS):
         return torch.zeros_like(table)
     if word == "others":
         return (table.sum(1, keepdim=True) - table) / (size - 1)
@@ -123,7 +127,7 @@ def baselines(of: Responses, table: Table, use: Asked) -> Table:
 
 def divisors(table: Table, left: Table, use: Asked) -> Table:
     """Returns what every reward less its baseline is divided by, without ε."""
-    if alone(table, use):
+    if alone(table, use) and use.word("group.std") not in WITHOUT_GROUPS:
         return torch.ones_like(table)
     ddof, size = int(use.number("group.ddof")), table.shape[1]
     others = torch.stack([torch.cat([table[:, :i], table[:, i + 1 :]], 1) for i in range(size)], 1)

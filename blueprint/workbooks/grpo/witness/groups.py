@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from blueprint.witness import Asked, Held, Named
-from blueprint.workbooks.grpo.witness.advantages import share_not_zero, spread
+from blueprint.workbooks.grpo.witness.advantages import WITHOUT_GROUPS, share_not_zero, spread
 from blueprint.workbooks.grpo.witness.places import Places
 from blueprint.workbooks.grpo.witness.rewards import held_rows, named
 
@@ -32,8 +32,10 @@ def baseline_rows(rows: Held, places: Places, use: Asked) -> Named:
         "batch": r.mean(), "length": found["by_length"][:, None], "second": found["only_best"],
     }  # fmt: skip
     of = ways[use.word("group.baseline")].expand_as(r)
-    used = of * (found["many"] > 1)
-    return tables | named("group", found | {"baseline_of": of, "baseline_used": used, "less_baseline": r - used})
+    kept = r.new_tensor(float(use.word("group.baseline") in ("none", *WITHOUT_GROUPS)))
+    used = of * (found["many"] + kept > 1)
+    found |= {"baseline_of": of, "baseline_alone": kept, "baseline_used": used, "less_baseline": r - used}
+    return tables | named("group", found)
 
 
 def spread_rows(rows: Held, places: Places, use: Asked) -> Named:
@@ -63,8 +65,9 @@ def spread_rows(rows: Held, places: Places, use: Asked) -> Named:
         "mean": mean[:, None], "not_zero": found["share_not_zero"],
     }  # fmt: skip
     picked = ways[use.word("group.std")].expand_as(r)
-    used = torch.where(rows["group.many"] > 1, picked, torch.ones_like(r))
-    return named("group", found | {"spread": picked, "spread_used": used})
+    kept = r.new_tensor(float(use.word("group.std") in ("none", *WITHOUT_GROUPS)))
+    used = torch.where(rows["group.many"] + kept > 1, picked, torch.ones_like(r))
+    return named("group", found | {"spread": picked, "spread_alone": kept, "spread_used": used})
 
 
 def left_rows(left: Tensor, ddof: int) -> Named:
