@@ -157,14 +157,18 @@ def loss_rows(use: Options, found: Loss, critic_coef: float) -> Named:
 
 
 def number_rows(use: Options, parts: Named) -> Named:
-    """Returns what each part adds to the total by the names of blocks."""
+    """Returns what each part adds to the total by the names of blocks; without a weight it may be no number, and adds nothing."""
     weights = {
         "value_loss": use.value_coef,
         "entropy": -use.entropy_coef,
         "policy_kl": use.policy_kl_coef,
         "kl_loss": use.loss_kl.coef,
     }
-    return {f"adds.{name}": weight * parts[name] for name, weight in weights.items() if name in parts}
+    return {
+        f"adds.{name}": weight * parts[name] if weight else torch.zeros_like(parts[name])
+        for name, weight in weights.items()
+        if name in parts
+    }
 
 
 def metric_rows(

@@ -304,7 +304,8 @@ def rewarded(rollout: Rollout, use: Options) -> Rewarded:
     slots, response = rollout.slots, rollout.slots if use.all_slots else rollout.mask
     kl = estimate(rollout.logp - rollout.logp_ref, rollout.exact_kl, use.reward_kl)
     paying = response | widened(rollout.mask, slots, 1) if use.kl_behind else response
-    penalty = (-use.reward_kl.coef * kl).where(paying, 0)
+    # What is not paid is not looked at: it may have no number.
+    penalty = (-use.reward_kl.coef * kl).where(paying, 0) if use.reward_kl.coef else torch.zeros_like(kl)
     scores = placed = rollout.scores
     if scores.dim() == 1:
         scores, last, end = corrected(rollout, use), last_of(rollout.mask, slots), last_of(slots, slots)

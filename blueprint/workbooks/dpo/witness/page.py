@@ -114,7 +114,7 @@ def _of_batch(made: Preference, use: Options) -> Named:
     return {
         "preference_loss": made.preference_loss,
         "nll": made.nll,
-        "adds.nll": use.nll_coef * made.nll,
+        "adds.nll": use.nll_coef * made.nll if use.nll_coef else torch.zeros_like(made.nll),
         "total_loss": made.loss,
         "rewards.chosen": rewards[0],
         "rewards.rejected": rewards[1],

@@ -308,7 +308,7 @@ def _by_token(raw: Raw) -> Named:
     _refuse_holes(mask)
     log_ratio = raw.tensor("old.logprobs") - raw.tensor("reference.logprobs")
     kl = estimate(log_ratio, torch.zeros_like(log_ratio), use.reward_kl)
-    penalty = -use.reward_kl.coef * kl
+    penalty = -use.reward_kl.coef * kl if use.reward_kl.coef else torch.zeros_like(kl)
     rewards, values = penalty + raw.tensor("reward.score"), typed[:, :-1].where(mask, 0)
     # A value behind the last column stands for what would have come: one column more, whose advantage is 0.
     deltas, advantages = (
