@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from blueprint.language import (
     Axis,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # what a method alone uses is imported there: `import bluepri
     from pandas import DataFrame
 
     from blueprint import explaining
+    from blueprint.frames import Differentiable
     from blueprint.page import place, recalculate
     from blueprint.page.layout import Layout
 
@@ -184,6 +185,14 @@ class Book:
 
         title = explaining.sheet_named(sheet, self.sheets)
         return {name: self.frame(self.blocks[name]) for name, spot in self.spots.items() if spot.sheet == title}
+
+    @overload
+    def tensors(self, device: str = "cpu", *, grad: Literal[True], dtype: str = "float64") -> "Differentiable": ...
+
+    @overload
+    def tensors(
+        self, device: str = "cpu", *, grad: Literal[False] = False, dtype: str = "float64"
+    ) -> dict[str, Any]: ...
 
     def tensors(self, device: str = "cpu", *, grad: bool = False, dtype: str = "float64") -> Mapping[str, Any]:
         """Returns the numbers of every block as torch tensors, by name, edges included; words are left out.

@@ -227,6 +227,8 @@ def _public(tree: ast.Module | ast.ClassDef) -> Iterator[ast.ClassDef | ast.Func
     """Yields public classes and functions, the methods of public classes among them."""
     for node in tree.body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
+            if "overload" in map(ast.unparse, node.decorator_list):
+                continue  # what it is for stands in the function of which it is a type
             yield node
             if isinstance(node, ast.ClassDef):
                 yield from _public(node)

@@ -38,8 +38,8 @@ from blueprint.language import (
 from blueprint.language.evaluate_torch import OPERATIONS, Tensors, evaluate_torch
 from blueprint.language.vectorise import LAZY, NUMPY
 from tests.language.common import SIZES, Given, defined, n, t, v
-from tests.language.test_brackets import LEAVES, drawn
-from tests.language.trees import trees
+from tests.language.test_brackets import drawn
+from tests.language.trees import LEAVES, trees
 
 a, b = typed("a"), typed("b")
 x = typed("x", (n, t))

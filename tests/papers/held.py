@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 
 from blueprint.book import Book
-from blueprint.witness.raw import Page, Raw
+from blueprint.witness.raw import Named, Raw
 
 TOLERANCE = 1e-12
 """Times 1 + the largest number of a block."""
@@ -24,7 +24,9 @@ def typed(book: Book) -> dict[str, npt.NDArray[np.generic]]:
     }
 
 
-def held_against(book: Book, page: Page, counted: Mapping[str, str] = MappingProxyType({})) -> dict[str, float]:
+def held_against(
+    book: Book, page: Callable[[Raw], Named], counted: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, float]:
     """Returns how far each result is from the book, relative to 1 + the book's largest number.
 
     counted: by result the block that is 1 where it counts; elsewhere it is not compared. All others are, in every cell.

@@ -29,10 +29,11 @@ def same() -> None:
 @click.option("--workers", default=os.cpu_count() or 1, show_default=True)
 def recorded(folder: Path, only: str, workers: int) -> None:
     """Records what is built and said now."""
-    from tests.same.cases import books, said
+    from tests.same.cases import BookCase, SaidCase, books, said
     from tests.same.record import record
 
-    record([case for case in (*books(), *said()) if fnmatch.fnmatchcase(case.name, only)], folder.absolute(), workers)
+    cases: list[BookCase | SaidCase] = [*books(), *said()]
+    record([case for case in cases if fnmatch.fnmatchcase(case.name, only)], folder.absolute(), workers)
 
 
 @same.command("compare", help="Compare two folders that were recorded.")

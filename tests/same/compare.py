@@ -7,12 +7,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tests.same.record import Record, read
 
 NUMBER = re.compile(r"-?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?")
+Parts = dict[str, list[Any]]
 TOLERANCE = 1e-12
 """How far two numbers may be apart, absolute and relative."""
 
@@ -40,7 +42,7 @@ def differences(was: Record, now: Record, numbers: np.ndarray, others: np.ndarra
             yield from _of_texts(key, str(old), str(new))
 
 
-def _of_parts(was: dict[str, list], now: dict[str, list]) -> Iterator[str]:
+def _of_parts(was: Parts, now: Parts) -> Iterator[str]:
     for name in sorted(was.keys() | now.keys()):
         if name not in now or name not in was:
             yield f"{name} {'is gone' if name in was else 'is new'}"
@@ -50,7 +52,7 @@ def _of_parts(was: dict[str, list], now: dict[str, list]) -> Iterator[str]:
             yield f"{name} differs in texts, formulas or formats"
 
 
-def _by_part(parts: dict[str, list], numbers: np.ndarray) -> dict[str, np.ndarray]:
+def _by_part(parts: Parts, numbers: np.ndarray) -> dict[str, np.ndarray]:
     ends = np.cumsum([count for _, count in parts.values()], dtype=int)
     return dict(zip(parts, np.split(numbers, ends[:-1]), strict=True))
 

@@ -10,39 +10,41 @@ import pytest
 import blueprint as bp
 from tests.same.cases import BookCase, SaidCase, books, said
 from tests.same.compare import compare, differences
-from tests.same.record import of_book, of_command, of_file, read, record
+from tests.same.record import Record, of_book, of_command, of_file, read, record
+
+Recorded = tuple[Record, np.ndarray]
 
 
 @pytest.fixture(scope="module")
-def plain() -> tuple[dict, np.ndarray]:
+def plain() -> Recorded:
     return of_book(BookCase("by-hand", None, False))
 
 
-def changed(tmp_path: Path, **options: object) -> tuple[dict, np.ndarray]:
+def changed(tmp_path: Path, **options: object) -> Recorded:
     path = tmp_path / "changed.xlsx"
     bp.build("by-hand", **options).save(path)  # type: ignore[arg-type]
     return of_file(path)
 
 
-def test_a_second_build_is_the_same(plain: tuple[dict, np.ndarray]) -> None:
+def test_a_second_build_is_the_same(plain: Recorded) -> None:
     assert plain[1].size > 100
     again = of_book(BookCase("by-hand", None, False))
     assert list(differences(plain[0], again[0], plain[1], again[1])) == []
 
 
-def test_another_setting_is_another_number(plain: tuple[dict, np.ndarray], tmp_path: Path) -> None:
+def test_another_setting_is_another_number(plain: Recorded, tmp_path: Path) -> None:
     now, numbers = changed(tmp_path, set={"ppo.gamma": 0.5})
     lines = list(differences(plain[0], now, plain[1], numbers))
     assert any("numbers differ, as" in line for line in lines), lines
 
 
-def test_other_rows_are_seen(plain: tuple[dict, np.ndarray], tmp_path: Path) -> None:
+def test_other_rows_are_seen(plain: Recorded, tmp_path: Path) -> None:
     now, numbers = changed(tmp_path, gradients=True)
     lines = list(differences(plain[0], now, plain[1], numbers))
     assert any(line.startswith("xl/worksheets/") for line in lines)
 
 
-def test_the_last_bits_are_not_a_difference(plain: tuple[dict, np.ndarray]) -> None:
+def test_the_last_bits_are_not_a_difference(plain: Recorded) -> None:
     record_, numbers = plain
     assert list(differences(record_, record_, numbers, numbers * (1 + 1e-15))) == []
     assert list(differences(record_, record_, numbers, numbers * (1 + 1e-9)))
@@ -51,7 +53,7 @@ def test_the_last_bits_are_not_a_difference(plain: tuple[dict, np.ndarray]) -> N
     assert list(differences(was, {**now, "out": '{"loss": 0.31}'}, np.zeros(0), np.zeros(0)))
 
 
-def test_a_refusal_is_recorded_as_one(plain: tuple[dict, np.ndarray]) -> None:
+def test_a_refusal_is_recorded_as_one(plain: Recorded) -> None:
     refused, none = of_book(BookCase("optimum", "verl", False))
     assert refused["refused"]
     assert none.size == 0

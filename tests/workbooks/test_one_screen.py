@@ -26,11 +26,8 @@ def of(book: bp.Book, name: str) -> np.ndarray:
 @pytest.mark.parametrize("numbers", ["grpo", "grpo-batch", "pipeline/grpo"])
 def test_grpo_by_the_paper_is_the_page(numbers: str) -> None:
     book = bp.build(numbers, preset="grpo_paper")
-    batch = grpo.Batch(
-        *(typed(name, (n, t)) for name in ("m", "logp", "logp_old", "logp_ref")),
-        typed("R", (q, i)),
-        typed("of", (q, i, n)),
-    )
+    tokens = [typed(name, (n, t)) for name in ("m", "logp", "logp_old", "logp_ref")]
+    batch = grpo.Batch._make([*tokens, typed("R", (q, i)), typed("of", (q, i, n))])
     use = grpo.Settings(typed("eps"), typed("beta"), typed("eps_std"))
     names = ("mask", "policy.logprobs", "old.logprobs", "reference.logprobs", "group.reward", "response.is")
     given = {block: of(book, name) for block, name in zip(batch, names, strict=True)}
@@ -52,7 +49,8 @@ def test_grpo_by_the_paper_is_the_page(numbers: str) -> None:
 @pytest.mark.parametrize("numbers", ["dpo", "dpo-batch", "pipeline/dpo"])
 def test_dpo_is_the_page(numbers: str) -> None:
     book = bp.build(numbers, preset="dpo_original")
-    batch = dpo.Batch(*(typed(name, (n, t)) for name in ("m", "logp", "logp_ref")), typed("w", (p,)), typed("l", (p,)))
+    tokens = [typed(name, (n, t)) for name in ("m", "logp", "logp_ref")]
+    batch = dpo.Batch._make([*tokens, typed("w", (p,)), typed("l", (p,))])
     beta = typed("beta")
     numbers_of = {"w": of(book, "pair.chosen").argmax(1), "l": of(book, "pair.rejected").argmax(1)}
     given: dict[Block, object] = {
