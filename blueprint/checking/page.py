@@ -13,7 +13,6 @@ from blueprint.checking.deviations import TOLERANCES, WHITENED, Deviation, carri
 from blueprint.checking.files import Checked
 from blueprint.checking.notation import Recomputed
 from blueprint.language import Array
-from blueprint.witness.witness import DTYPES
 
 
 @dataclass(frozen=True)
@@ -35,6 +34,7 @@ class OfPage:
 def of_page(file: Checked, found: Recomputed, dtype: str, device: str) -> OfPage:
     """Compares what the equations make of a file with what its kind's page makes of it. Raises WitnessError as the page does."""
     from blueprint.witness.raw import Raw
+    from blueprint.witness.witness import DTYPES
 
     if file.kind.paper is None:
         return OfPage(why=f"{file.kind.title} has no page")

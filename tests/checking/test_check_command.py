@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import ironcalc
@@ -206,6 +208,16 @@ def test_without_torch_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_
     assert result.exit_code == 2
     assert f"{' '.join(command).removesuffix(' good.xlsx')} needs torch, which is not installed" in result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_no_command_imports_torch_before_it_is_asked_for_numbers() -> None:
+    """In a process in which torch cannot be imported, as where it is not installed."""
+    code = "import sys; sys.modules['torch'] = None\nfrom blueprint.cli import main\nmain(['check', 'none.xlsx'])"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "came upon" not in told.stderr
+    assert told.returncode in (2, 3)
+    names = "import sys; sys.modules['torch'] = None\nimport blueprint.commands.workbooks, blueprint.checking, blueprint.api"
+    subprocess.run([sys.executable, "-c", names], check=True)
 
 
 def test_another_version_and_deleted_rows_are_refused(path: Path, tmp_path: Path) -> None:
