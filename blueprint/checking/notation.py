@@ -6,13 +6,14 @@ pages of `papers`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from blueprint.checking.files import Checked
 from blueprint.language import Array, Block
+from blueprint.language.schedule import read_by
 from blueprint.page.outline import Blueprint
 from blueprint.reopening.typed import cleaned
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 TIE = {"float64": 1e-9, "float32": 2e-5}
 """Within this distance of a boundary two honest computations may decide differently."""
+SINGLE = "float32"
 SLOPE = ".grad"
 """How the name of a row ends that shows the slope of another one."""
 
@@ -65,6 +67,9 @@ def _together(files: Sequence[Checked], device: str, dtype: str) -> list[Recompu
     typed = [_typed_in(file, outline) for file in files]
     made = evaluate_torch(blocks, outline.sizes, typed, device=device, dtype=dtype, near=TIE[dtype])
     arrays = {block: made.numpy(block) for block in made.arrays if not block.typed}
+    if dtype == SINGLE and (beyond := _beyond(arrays)):
+        exact = evaluate_torch(blocks, outline.sizes, typed, device="cpu")
+        arrays |= {block: exact.numpy(block) for block in beyond}
     ties = _ties(made, len(files))
     return [
         Recomputed(
@@ -74,6 +79,21 @@ def _together(files: Sequence[Checked], device: str, dtype: str) -> list[Recompu
         )
         for number in range(len(files))
     ]
+
+
+def _beyond(arrays: Mapping[Block, Array]) -> list[Block]:
+    """Returns the blocks that have no number somewhere, and all that hang on them: in double precision they may have one.
+
+    A sheet that shows where exp overflows has 1e307 in a cell, which single precision cannot hold.
+    """
+    readers: dict[Block, list[Block]] = {}
+    for block in arrays:
+        for read in read_by(block):
+            readers.setdefault(read, []).append(block)
+    found = [each for each, array in arrays.items() if not (each.text or each.limit) and not np.isfinite(array).all()]
+    for block in found:  # which grows by what is found
+        found += [reader for reader in dict.fromkeys(readers.get(block, ())) if reader not in {*found}]
+    return found
 
 
 def _of_file(array: Array, number: int) -> Array:
