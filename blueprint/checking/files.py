@@ -47,7 +47,7 @@ class Checked(Opened):
 
     def __init__(self, path: Path):
         super().__init__(path)
-        self.kind = kind = _witnessed_kind(self)
+        self.kind = kind = _kind_of(self)
         self.former = kind.former
         self.places = by_todays_names(self.places, kind.former)
         self.blanks = FilledIn(self)
@@ -180,15 +180,14 @@ class Checked(Opened):
             raise ReadError(f"{self.path}, {self.cell(name, at)} ({name}): found {numbers[at]:g}, expected {meant}")
 
 
-def _witnessed_kind(file: Opened) -> Kind:
-    """Returns a file's kind; refuses one for which torch has no numbers, such as one of a blueprint of somebody's own."""
+def _kind_of(file: Opened) -> Kind:
+    """Returns a file's kind; refuses a blueprint that is of none, whose equations no file holds."""
     kind, _ = known_as(file) or (None, None)
-    if kind is None or kind.witness is None:
-        known = ", ".join(each.title for each in kinds() if each.witness is not None)
-        is_of = f"is a workbook of {kind.title}" if kind else "is of a kind"
+    if kind is None:
+        known = ", ".join(each.title for each in kinds() if each.saved)
         raise ReadError(
-            f"{file.path} {is_of} that check does not know: it knows {known}; give the record of its kind a witness, "
-            "which computes its numbers again in torch"
+            f"{file.path} is of a kind that check does not know: it knows {known}; make a kind of its blueprint (add_kind) whose "
+            "record says how numbers come back from a saved file"
         )
     return kind
 

@@ -77,14 +77,11 @@ def test_it_is_rebuilt_and_compared(saved: Path, tmp_path: Path) -> None:
     assert told["taken"] == []
 
 
-def test_without_a_witness_check_says_so_and_what_to_give(saved: Path) -> None:
+def test_check_computes_a_kind_without_a_witness_from_its_equations_alone(saved: Path) -> None:
     pytest.importorskip("torch", reason="check looks for it first")
     add_kind(replace(KIND, witness=None))
     result = run("check", saved)
-    assert result.exit_code == 3
-    said = f"Error: {saved} is a workbook of preference pairs that check does not know: it knows RLHF PPO, "
-    assert result.stderr.startswith(said)
-    assert "give the record of its kind a witness" in result.stderr
+    assert (result.exit_code, "agrees" in result.output, "paper" in result.output) == (0, True, False)
 
 
 def test_what_a_witness_has_no_meaning_for_is_refused_before_it_is_asked(saved: Path) -> None:
