@@ -85,6 +85,7 @@ MAY_READ |= {
     for kind in KINDS
 }
 MAY_READ |= {f"workbooks.{kind}.witness": (f"workbooks.{kind}.witness", "papers", "witness") for kind in KINDS}
+MAY_READ |= {f"workbooks.{kind}.paper": ("papers", "witness") for kind in KINDS}
 # A kind reads its own dumps, and has them verified, through the rooms that do so for all kinds.
 MAY_READ |= {
     f"workbooks.{kind}.{part}": (*MAY_READ[f"workbooks.{kind}"], "dumps", *more)
@@ -107,7 +108,7 @@ KEEPERS = {
         "dumps.formats",
         "frames",
         "language.evaluate_torch",
-        *(f"workbooks.{kind}.{part}" for kind in KINDS for part in ("witness", "verifying")),
+        *(f"workbooks.{kind}.{part}" for kind in KINDS for part in ("witness", "paper", "verifying")),
     ),
     "ray": ("verifying.runs.on_ray",),
     "matplotlib": ("verifying.runs.plot", "worksheets.paper"),

@@ -34,7 +34,7 @@ from blueprint.checking.verdicts import First, Verdict
 from blueprint.language import Array, Axis
 from blueprint.page.filled_in import Spot
 from blueprint.page.place import Along
-from blueprint.witness.witness import Record, chosen_device, chosen_dtype, ieee_products
+from blueprint.witness.device import Record, chosen_device, chosen_dtype, ieee_products
 
 CARRIED = "; it is right for what stands in the cells that it reads: the mistake lies before it"
 

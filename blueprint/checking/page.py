@@ -33,8 +33,8 @@ class OfPage:
 
 def of_page(file: Checked, found: Recomputed, dtype: str, device: str) -> OfPage:
     """Compares what the equations make of a file with what its kind's page makes of it. Raises WitnessError as the page does."""
+    from blueprint.witness.device import DTYPES
     from blueprint.witness.raw import Raw
-    from blueprint.witness.witness import DTYPES
 
     if file.kind.paper is None:
         return OfPage(why=f"{file.kind.title} has no page")

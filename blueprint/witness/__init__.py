@@ -7,6 +7,7 @@ computation of which every kind of workbook has its options.
 from blueprint.witness.asked import Asked, Nodes
 from blueprint.witness.batch import UPPER, Batch, Rows, add_settings, add_verdicts
 from blueprint.witness.checks import add_clip_curve, add_dots, shown_words
+from blueprint.witness.device import TIE, Record, Tie, chosen_device, chosen_dtype, ieee_products
 from blueprint.witness.libraries import LIBRARY, NAMES, Stated, add_alone, add_preferred
 from blueprint.witness.losses import between, lowest_ratio, surrogates
 from blueprint.witness.metrics import explained
@@ -64,18 +65,7 @@ from blueprint.witness.tensors import (
 )
 from blueprint.witness.totals import summed_rows
 from blueprint.witness.weights import weight_rows
-from blueprint.witness.witness import (
-    TIE,
-    KindWitness,
-    Record,
-    Tie,
-    Witnessed,
-    chosen_device,
-    chosen_dtype,
-    ieee_products,
-    shapes,
-    witness,
-)
+from blueprint.witness.witness import KindWitness, Witnessed, shapes, witness
 
 __all__ = [
     "GRAD",

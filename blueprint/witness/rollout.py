@@ -11,7 +11,7 @@ from blueprint.witness.batch import Batch, Rows
 from blueprint.witness.networks import at_start, lookup, step_weights
 from blueprint.witness.settings import Array, File, WitnessError, block, ids
 from blueprint.witness.tensors import Held, Named, with_end, with_start
-from blueprint.witness.witness import TIE, Tie
+from blueprint.witness.device import TIE, Tie
 
 FIXED = "rollout.response"
 """The block of a response's typed tokens, which not every file has."""

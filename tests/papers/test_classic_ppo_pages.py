@@ -11,7 +11,7 @@ pytest.importorskip("torch", reason="the pages are torch: install the extra [tor
 
 import blueprint as bp
 from blueprint.book import Book
-from blueprint.workbooks.classic_ppo.witness.page import results
+from blueprint.workbooks.classic_ppo.paper import results
 from tests.papers.held import TOLERANCE, held_against
 
 NEVER = [[0] * 8] * 2

@@ -10,8 +10,8 @@ pytest.importorskip("torch", reason="the pages of papers are written in torch")
 
 import blueprint as bp
 from blueprint.witness.raw import Raw
+from blueprint.workbooks.dpo.paper import PAGE
 from blueprint.workbooks.dpo.schema import DPO
-from blueprint.workbooks.dpo.witness.page import PAGE
 from tests.papers.pages import CLOSE, apart, built, drawn, file_of, presets, typed_alone, typed_in
 from tests.workbooks.dpo.test_pair_logprobs import by_response, given, golden
 

@@ -26,7 +26,7 @@ from blueprint.papers.libraries.critic_free_losses import (
     token_losses,
 )
 from blueprint.papers.libraries.grpo import Batch, Conventions, CriticFree, entropies, grpo, log_probs
-from blueprint.workbooks.grpo.witness.page import conventions
+from blueprint.workbooks.grpo.paper import conventions
 from tests.workbooks.grpo.recorded import APART, Run, batch, off, recorded_file, runs
 
 RUNS = list(runs())

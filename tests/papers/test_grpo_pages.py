@@ -15,8 +15,8 @@ pytest.importorskip("torch", reason="the pages are plain torch")
 import blueprint as bp
 from blueprint.language import Block
 from blueprint.witness.raw import Raw
+from blueprint.workbooks.grpo.paper import PAGE, results
 from blueprint.workbooks.grpo.schema import GRPO, ONLY_RUN, grpo_presets
-from blueprint.workbooks.grpo.witness.page import PAGE, results
 from tests.workbooks.grpo.recorded import FRONT
 
 BUILT_IN = ("by-hand-grpo", "grpo-batch", "grpo", "pipeline/grpo")

@@ -14,7 +14,7 @@ from torch import Tensor
 
 import blueprint as bp
 from blueprint.papers.reinforce import baselines, drawn, exact, reinforce, reused, scores, variance
-from blueprint.workbooks.reinforce.witness.page import results
+from blueprint.workbooks.reinforce.paper import results
 from tests.papers.held import TOLERANCE, held_against
 
 

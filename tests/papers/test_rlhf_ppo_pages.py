@@ -16,7 +16,7 @@ from blueprint.inputs import Numbers, load
 from blueprint.language import NoNumber, NotationError
 from blueprint.witness.ppo_pages import COUNTED
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.rlhf_ppo.witness.page import results
+from blueprint.workbooks.rlhf_ppo.paper import results
 from tests.papers.held import TOLERANCE, held_against
 from tests.witness.live import book, mix
 from tests.workbooks.planted import MISTAKES, Planted

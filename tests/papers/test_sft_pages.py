@@ -8,7 +8,7 @@ pytest.importorskip("torch", reason="the pages of papers are written in torch")
 
 import blueprint as bp
 from blueprint.witness.raw import Raw
-from blueprint.workbooks.sft.witness.page import PAGE
+from blueprint.workbooks.sft.paper import PAGE
 from tests.papers.pages import apart, built, drawn, file_of, presets, typed_alone, typed_in
 
 NAMES = ("sft", "sft-batch", "pipeline/sft")

@@ -20,7 +20,7 @@ KIND = Kind(
     dumps="blueprint.workbooks.classic_ppo.dumps.read:DUMPS",
     verifier="blueprint.workbooks.classic_ppo.verifying.verify:VERIFIER",
     witness="blueprint.workbooks.classic_ppo.witness:WITNESS",
-    paper="blueprint.workbooks.classic_ppo.witness.page:PAGE",
+    paper="blueprint.workbooks.classic_ppo.paper:PAGE",
     gradient="blueprint.workbooks.classic_ppo.backward:MOVED",
     former=Former(gone=("advantage.deviation",)),
     whole={"actions": ("old.logits", "a whole number from 0 to {last}, as there are {count} actions")},

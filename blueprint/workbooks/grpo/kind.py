@@ -27,7 +27,7 @@ KIND = Kind(
     },
     rows="blueprint.workbooks.grpo.own_data:tables_from",
     witness="blueprint.workbooks.grpo.witness:WITNESS",
-    paper="blueprint.workbooks.grpo.witness.page:PAGE",
+    paper="blueprint.workbooks.grpo.paper:PAGE",
     misconceptions="blueprint.workbooks.grpo.misconceptions:MISCONCEPTIONS",
     numbers=HERE / "numbers",
     dumps="blueprint.workbooks.grpo.dumps.read:DUMPS",

@@ -16,7 +16,7 @@ KIND = Kind(
     notes=(HERE / "notes.toml",),
     one_page=HERE / "one_page.toml",
     witness="blueprint.workbooks.reinforce.witness:WITNESS",
-    paper="blueprint.workbooks.reinforce.witness.page:PAGE",
+    paper="blueprint.workbooks.reinforce.paper:PAGE",
     misconceptions="blueprint.workbooks.reinforce.misconceptions:MISCONCEPTIONS",
     derivation=(
         "policy.p",
