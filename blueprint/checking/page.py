@@ -5,7 +5,9 @@ A page is fed what is typed, before anything is masked, and shares nothing with 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +15,9 @@ from blueprint.checking.deviations import TOLERANCES, WHITENED, Deviation, carri
 from blueprint.checking.files import Checked
 from blueprint.checking.notation import Recomputed
 from blueprint.language import Array
+
+if TYPE_CHECKING:
+    from blueprint.witness.raw import Page
 
 
 @dataclass(frozen=True)
@@ -33,24 +38,32 @@ class OfPage:
 
 def of_page(file: Checked, found: Recomputed, dtype: str, device: str) -> OfPage:
     """Compares what the equations make of a file with what its kind's page makes of it. Raises WitnessError as the page does."""
-    from blueprint.witness.device import DTYPES
-    from blueprint.witness.raw import Raw
-
     if file.kind.paper is None:
         return OfPage(why=f"{file.kind.title} has no page")
     page = file.kind.part("paper")
-    # A page sees which rows a file has, and of them only the typed numbers.
-    unread = {name: np.full(row.shape, np.nan) for name, row in found.rows.items() if row.dtype != object}
-    theirs = page.results(Raw({**unread, **found.typed}, DTYPES[dtype], device))
     ours, pages = {}, {}
-    for name, tensor in theirs.items():
+    for name, row in results_of(page, found.typed, found.rows, dtype, device).items():
         if name in found.rows:
-            row = tensor.detach().cpu().numpy().astype(float)
             counts = _counts(page.masks.get(name, ""), found, row.shape)
             ours[name], pages[name] = (_compared(each, counts) for each in (found.rows[name], row))
     wider = widened(found.rows, {name: file.followers(name) for name in WHITENED if name in file.places})
     far = carried(file, found.rows, TOLERANCES[dtype])
     return OfPage(tuple(compare(ours, pages, TOLERANCES[dtype], wider, carried=far)))
+
+
+def results_of(
+    page: Page, typed: Mapping[str, Array], computed: Mapping[str, Array], dtype: str, device: str
+) -> dict[str, Array]:
+    """Returns what a page computes from what is typed. Raises WitnessError as the page does.
+
+    typed, computed: the blocks of a workbook by name. The page sees which are computed, and none of their numbers.
+    """
+    from blueprint.witness.device import DTYPES
+    from blueprint.witness.raw import Raw
+
+    unread = {name: np.full(row.shape, np.nan) for name, row in computed.items() if row.dtype != object}
+    found = page.results(Raw({**unread, **typed}, DTYPES[dtype], device))
+    return {name: tensor.detach().cpu().numpy().astype(float) for name, tensor in found.items()}
 
 
 def _compared(row: Array, counts: Array) -> Array:

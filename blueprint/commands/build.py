@@ -3,18 +3,19 @@
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 
 import click
 
 from blueprint.book import Book
 from blueprint.commands import console, door, options
-from blueprint.inputs import read_as_off
+from blueprint.inputs import Numbers, read_as_off
 from blueprint.language import NoNumber
 from blueprint.page import names
 from blueprint.saving import refuse_target
 from blueprint.workbooks.common.sheets.checks import Witnessed
-from blueprint.workbooks.registry import blueprint_of, witness_of
+from blueprint.workbooks.registry import blueprint_of, kind_of
 
 EXAMPLES = """\b
 Examples:
@@ -65,22 +66,28 @@ def build(
     with door.ending_in(door.Ended, NoNumber, before="nothing was written: "):
         book = Book(blueprint_of(loaded))
         if witness:
-            book = Book(blueprint_of(loaded, _witnessed(book)))
+            book = Book(blueprint_of(loaded, _witnessed(book, loaded)))
         proved = console.saved(book, path, not no_proof, [*read_as_off(found), *loaded.departures])
     console.say(opening(book))
     if not proved:
         raise SystemExit(1)
 
 
-def _witnessed(book: Book) -> Witnessed:
-    """Returns what torch computes from the same inputs."""
+def _witnessed(book: Book, numbers: Numbers) -> Witnessed:
+    """Returns the single numbers that the paper's page makes of the same inputs, in torch."""
     door.need_torch("build --witness")
-    from blueprint.witness import WitnessError
+    from blueprint.checking.page import results_of
+    from blueprint.witness.device import chosen_device, chosen_dtype
+    from blueprint.witness.settings import WitnessError
 
+    page, dtype = kind_of(numbers).part("paper"), "float64"
+    device = str(chosen_device("auto", chosen_dtype(dtype)))
+    typed = {block.name: array for block, array in book.values.arrays.items() if block.typed}
+    computed = {block.name: array for block, array in book.values.arrays.items() if not block.typed}
     with door.ending_in(door.Refused, WitnessError, before="--witness: "):
-        found = witness_of([{block.name: array for block, array in book.values.arrays.items()}])
-    numbers = {name: float(array) for name, array in found[0].items() if array.ndim == 0 and array.dtype != object}
-    return Witnessed(numbers, f"torch {found.record.torch}, {found.record.dtype} on {found.record.device}")
+        found = results_of(page, typed, computed, dtype, device)
+    single = {name: float(number) for name, number in found.items() if number.ndim == 0}
+    return Witnessed(single, f"torch {version('torch')}, {dtype} on {device}")
 
 
 def opening(book: Book) -> str:

@@ -77,14 +77,14 @@ def test_it_is_rebuilt_and_compared(saved: Path, tmp_path: Path) -> None:
     assert told["taken"] == []
 
 
-def test_check_computes_a_kind_without_a_witness_from_its_equations_alone(saved: Path) -> None:
+def test_check_computes_a_kind_without_a_page_from_its_equations_alone(saved: Path) -> None:
     pytest.importorskip("torch", reason="check looks for it first")
-    add_kind(replace(KIND, witness=None))
+    add_kind(replace(KIND, paper=None))
     result = run("check", saved)
     assert (result.exit_code, "agrees" in result.output, "paper" in result.output) == (0, True, False)
 
 
-def test_what_a_witness_has_no_meaning_for_is_refused_before_it_is_asked(saved: Path) -> None:
+def test_what_torch_has_no_meaning_for_is_refused_before_it_is_asked(saved: Path) -> None:
     from blueprint.checking import Checked
 
     add_kind(replace(KIND, whole={"sign": (1, "1 for the chosen answer")}))

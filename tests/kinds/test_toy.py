@@ -187,11 +187,15 @@ def test_a_mistake_planted_in_its_definitions_is_named_first(
 ) -> None:
     pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
     from blueprint.checking.deviations import TOLERANCES, compare
+    from blueprint.checking.page import results_of
+    from tests.kinds.toy.paper import PAGE
 
     made = bp.build("toy").blueprint
     blocks = {block.name: block for block in made.blocks()}
     right = blocks[name].definitions[-1]
     blocks[name].definitions[-1] = Definition(right.target, wrap(wrong(blocks)))
-    file = {block.name: array for block, array in Book(made).values.arrays.items()}
-    found = compare(file, registry.witness_of([file], device="cpu")[0], TOLERANCES["float64"], {})
+    arrays = Book(made).values.arrays.items()
+    typed, computed = ({block.name: array for block, array in arrays if block.typed is kind} for kind in (True, False))
+    page = results_of(PAGE, typed, computed, "float64", "cpu")
+    found = compare({each: computed[each] for each in page}, page, TOLERANCES["float64"], {})
     assert next(each.name for each in found if not each.agrees) == name

@@ -13,6 +13,6 @@ KIND = Kind(
     settings="tests.kinds.toy.level:SETTINGS",
     numbers=HERE / "numbers",
     saved={"pairs": ("sides", {"pairs.logprobs": "logprobs"})},
-    witness="tests.kinds.toy.witness:WITNESS",
+    paper="tests.kinds.toy.paper:PAGE",
     gradient="tests.kinds.toy.definitions:with_slopes",
 )
