@@ -16,6 +16,7 @@ KIND = Kind(
     notes=(HERE / "notes.toml",),
     one_page=HERE / "one_page.toml",
     witness="blueprint.workbooks.optimum.witness:WITNESS",
+    paper="blueprint.workbooks.optimum.paper:PAGE",
     misconceptions="blueprint.workbooks.optimum.misconceptions:MISCONCEPTIONS",
     derivation=(
         "reference.logp",
