@@ -8,7 +8,7 @@ import pytest
 from blueprint.book import Book
 from blueprint.inputs import NumbersError, load
 from blueprint.workbooks import blueprint_of
-from tests.witness.stage import Array, arrays
+from tests.rows import Array, arrays
 from tests.workbooks.stepwise import assert_torch_agrees
 
 MINIBATCHES = ("update.epochs=2", "update.minibatches=2", "update.order=[[2,1],[1,2]]")

@@ -23,7 +23,6 @@ from blueprint.papers.libraries.ppo import (
     whitened,
 )
 from blueprint.papers.models import Distribution, Optimiser, Rnn, distribution
-from blueprint.witness import ids as ids_of
 from blueprint.witness.ppo_pages import (
     COUNTED,
     apart,
@@ -38,6 +37,7 @@ from blueprint.witness.ppo_pages import (
 )
 from blueprint.witness.raw import Named, Page, Raw
 from blueprint.witness.settings import WitnessError
+from blueprint.witness.settings import ids as ids_of
 
 PARTS = ("E", "W", "Y", "head.w", "head.b")
 LEARNT = {"policy": ("E", "W", "Y"), "critic": ("E", "W", "head.w", "head.b")}

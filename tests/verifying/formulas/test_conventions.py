@@ -1,16 +1,46 @@
-"""Every library's own run and every variant, reproduced by torch alone; and planted wrong options are noticed."""
+"""Every library's own run and every variant, reproduced by what verify computes with; and planted wrong options are noticed."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import fields, replace
 
 import pytest
 
-pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
+pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.witness.options import NUMBERS, WORDS
-from tests.witness.golden import ALL, Run, computed, number_of, presets, recorded, results
-from tests.witness.golden_table import NOT_COMPARED, QUANTITIES, RUNS, differing
+import torch
+
+from blueprint.verifying.formulas.options import NUMBERS, WORDS, Texts
+from blueprint.verifying.formulas.ppo import recompute
+from tests.recorded_ppo import (
+    ALL,
+    FLOOR,
+    NOT_COMPARED,
+    QUANTITIES,
+    RUNS,
+    Found,
+    Run,
+    differing,
+    number_of,
+    options,
+    presets,
+    recorded,
+    results,
+    texts,
+)
+
+
+def computed(runs: Sequence[Run]) -> list[Found]:
+    """Returns what verify computes for several runs on the same number of responses, in one computation."""
+    chosen = options(runs)
+    given = texts(runs, chosen)
+    rows = recompute(given, chosen, torch.full((len(runs),), FLOOR, dtype=torch.float64))
+    inputs = {each.name: getattr(given, each.name) for each in fields(given)}
+    return [
+        Found(Texts(**{name: each[at] for name, each in inputs.items()}), {name: row[at] for name, row in rows.items()})
+        for at in range(len(runs))
+    ]
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.run}-{run.variant}-{''.join(map(str, run.responses))}")

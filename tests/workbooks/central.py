@@ -16,7 +16,7 @@ from blueprint.language import Axis, Block, Definition, Expr, Position, compute
 from blueprint.language.nodes import Ref
 from blueprint.language.schedule import needs
 from blueprint.language.trees import rebuilt
-from tests.witness.stage import Array
+from tests.rows import Array
 
 NUDGE = 1e-5
 NEAR = 1e-8

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
+pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
 import torch
 from torch import Tensor
 
-from blueprint.witness.advantages import gae_rows
-from blueprint.witness.options import DEFAULTS, WORDS, Options
-from blueprint.witness.tensors import masked_sums, with_end
-from tests.witness.loops import plain, trl, verl
+from blueprint.verifying.formulas.advantages import gae_rows
+from blueprint.verifying.formulas.options import DEFAULTS, WORDS, Options
+from blueprint.verifying.formulas.tensors import masked_sums, with_end
+from tests.verifying.formulas.loops import plain, trl, verl
 
 LENGTHS = (1, 2, 15, 16, 17, 257)
 MASKS = ("all", "ends early", "begins late", "holes", "empty")

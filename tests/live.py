@@ -11,7 +11,7 @@ from blueprint.inputs import load
 from blueprint.inputs.setting import OFF
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions.data import LIVE, rlhf
-from tests.witness.stage import Array, arrays, differing
+from tests.rows import Array, arrays, differing
 
 PRESETS = tuple(rlhf().presets)
 TOLERANCE = 1e-12

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
+pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
 import torch
 from torch import Tensor
 
-from blueprint.witness.advantages import whitened_rows
-from blueprint.witness.options import Texts
-from blueprint.witness.ppo import metric_rows, signal, update
-from blueprint.witness.tensors import with_end
-from tests.witness.golden import FLOOR, Found, Run, from_logits, numbers, options, recorded
+from blueprint.verifying.formulas.advantages import whitened_rows
+from blueprint.verifying.formulas.options import Texts
+from blueprint.verifying.formulas.ppo import metric_rows, signal, update
+from blueprint.verifying.formulas.tensors import with_end
+from tests.recorded_ppo import FLOOR, Found, Run, from_logits, numbers, options, recorded
 
 TOLERANCE = 1e-12
 COMMON = {

@@ -12,13 +12,13 @@ pytest.importorskip("torch", reason="autograd is the outside witness: install th
 
 from blueprint.book import Book
 from blueprint.language import Block, compute
+from blueprint.language.evaluate_torch import evaluate_torch
 from blueprint.language.gradient import Gradient, gradient
 from blueprint.language.schedule import needs
-from blueprint.workbooks.rlhf_ppo.witness.gradients import gradients
+from tests.live import PRESETS
 from tests.page.workshop import made
-from tests.witness.central import reached
-from tests.witness.live import PRESETS
-from tests.witness.stage import Array
+from tests.rows import Array
+from tests.workbooks.central import reached
 
 WEIGHTS = ("policy.E", "policy.W", "policy.Y", "critic.E", "critic.W", "critic.head.w", "critic.head.b")
 CONSTANT = ("loss.advantages", "returns", "loss.V_old", "loss.logp_old")
@@ -26,7 +26,7 @@ CONSTANT = ("loss.advantages", "returns", "loss.V_old", "loss.logp_old")
 NEAR = 1e-12
 # A block whose largest slope is smaller is made of 1 − p within the rounding of a probability, 1e-16: that is NEAR of this.
 SMALL = 1e-4
-SETS = 200
+SETS = 60
 
 
 def made_of(book: Book) -> Gradient:
@@ -40,17 +40,20 @@ def made_of(book: Book) -> Gradient:
 def worst(book: Book, ours: Gradient, sets: Sequence[Mapping[Block, object]]) -> Array:
     """Returns for sets of typed numbers the largest difference between both gradients, and the largest slope.
 
-    The difference is a part of the largest of its block. Torch computes all sets at once; of the book that is computed
-    from which a gradient follows.
+    The difference is a part of the largest of its block. Of the book that is computed from which a gradient follows.
     """
     blocks, outline = book.blocks, book.blueprint
     reads = {block: {need.read for need in needs(block)} for block in (*outline.blocks(), *ours.blocks)}
     listed = {block: None for block in reads if block.typed} | dict.fromkeys(reached(ours.blocks, reads))
-    found = [compute(listed, outline.sizes, typed) for typed in sets]
-    files = [{block.name: array for block, array in values.arrays.items()} for values in found]
+    still = [blocks[name] for name in CONSTANT if name in blocks]
     rows = []
-    for values, theirs in zip(found, gradients(files, device="cpu"), strict=True):
-        both = [(values[ours[blocks[name]]], theirs[name]) for name in WEIGHTS]
+    for typed in sets:
+        values = compute(listed, outline.sizes, typed)
+        moving = [blocks[name] for name in WEIGHTS]
+        slopes = evaluate_torch(outline.blocks(), outline.sizes, typed, moving=moving, still=still).slopes(
+            blocks["total_loss"]
+        )
+        both = [(values[ours[blocks[name]]], slopes[blocks[name]].numpy()) for name in WEIGHTS]
         # A probability takes over the rounding of its logits, which is that of their size.
         size = max(1.0, np.abs(values[blocks["policy.logits"]]).max() / 100)
         apart = max(np.abs(a - b).max() / max(np.abs(b).max(), SMALL) for a, b in both) / size

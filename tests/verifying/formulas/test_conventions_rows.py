@@ -6,15 +6,15 @@ from dataclasses import fields, replace
 
 import pytest
 
-pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
+pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
 import torch
 from torch import Tensor
 
-from blueprint.witness.options import Options, Texts
-from blueprint.witness.ppo import recompute
-from blueprint.witness.tensors import Named
-from tests.witness.golden import FLOOR, Changes, Run, options, presets
+from blueprint.verifying.formulas.options import Options, Texts
+from blueprint.verifying.formulas.ppo import recompute
+from blueprint.verifying.formulas.tensors import Named
+from tests.recorded_ppo import FLOOR, Changes, Run, options, presets
 
 LIBRARIES = tuple(presets())
 # These are the places of an edge, not of a word: 1 in every column in front of the last word, and not masked at all.

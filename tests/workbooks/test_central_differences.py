@@ -13,8 +13,8 @@ from blueprint.language import Block, compute
 from blueprint.language.gradient import gradient
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions.data import rlhf
-from tests.witness.central import NEAR, slopes
-from tests.witness.stage import Array, arrays
+from tests.rows import Array, arrays
+from tests.workbooks.central import NEAR, slopes
 from tests.workbooks.test_backward import MISTAKES, SEEN, outline, planted
 
 POLICY, CRITIC = ("policy.E", "policy.W", "policy.Y"), ("critic.E", "critic.W", "critic.head.w", "critic.head.b")

@@ -14,9 +14,9 @@ from blueprint.dumps import Minibatch
 from blueprint.inputs.setting import OFF
 from blueprint.page.contents import kind_of
 from blueprint.workbooks.common.conventions.data import LIVE, rlhf
+from tests.live import drawn_value
 from tests.replayed import RESPONSES, SLOTS, minibatch, window_book, with_everything_logged
-from tests.witness.live import drawn_value
-from tests.witness.stage import Array
+from tests.rows import Array
 
 PRESETS = tuple(rlhf().presets)
 VARIANTS = (
