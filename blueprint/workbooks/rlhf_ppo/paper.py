@@ -136,7 +136,10 @@ def _written(raw: Raw) -> Before:
     writable[:, -1] = False  # the last column writes nothing
     slots = writable if "presets.names" in raw else mask
     ended = (mask & (written == 0)).any(1)
-    scored, behind = models.numbers(_rnn(raw, "reward_model"), read), last_of(mask, slots) + 1
+    scored = models.numbers(_rnn(raw, "reward_model"), read)
+    behind = (last_of(mask, slots) + 1).clamp(
+        max=mask.shape[1] - 1
+    )  # a prompt may leave no room: nothing is scored then
     score = scored.gather(1, behind).squeeze(1).where(mask.any(1), 0)  # the number after the last token is read
     said, ref = (
         distribution(models.logits(each, read), written, temperature_of(raw)) for each in (old, _rnn(raw, "reference"))
