@@ -14,10 +14,9 @@ pytest.importorskip("torch", reason="verify needs torch: install the extra [torc
 
 from blueprint.cli import main
 from blueprint.dumps import Minibatch, save
+from tests.recorded_ppo import RUNS, Run
 from tests.verifying.dumps import FIRST, dump
 from tests.verifying.planting import FAULTS, planted
-from tests.witness.golden import Run
-from tests.witness.golden_table import RUNS
 
 LOW_VAR = next(run for run in RUNS if run.variant == "variant_lam_0_95")
 

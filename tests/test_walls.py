@@ -29,7 +29,7 @@ MAY_READ = {
     "workbooks.common": ("workbooks.common", "inputs", "misconceptions", "reading", *KERNEL),
     "dumps": ("workbooks.common.conventions", "workbooks.registry", "dumps", "inputs", "quoting", "saving"),
     "verifying": (
-        "workbooks.common.conventions", "workbooks.registry", "dumps", "inputs", "quoting", "verifying", "witness",
+        "workbooks.common.conventions", "workbooks.registry", "dumps", "inputs", "quoting", "verifying",
     ),
     "verifying.runs": ("dumps", "interrupted", "quoting", "verifying"),
     "papers": ("papers",),

@@ -18,8 +18,8 @@ from blueprint.which.measure import differences
 from blueprint.which.page import Telling, number
 from blueprint.which.turned import turn
 from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.rlhf_ppo.backward import CRITIC, POLICY
 from tests.page.workshop import made
-from tests.witness.stage import arrays
 
 PAGES = [Path(__file__).parent.parent / "docs" / f"which-{kind}.md" for kind in ("ppo", "grpo", "dpo")]
 PRESETS = rlhf().presets
@@ -180,16 +180,26 @@ def test_numbers_as_they_are_spelled() -> None:
 @pytest.mark.parametrize("numbers", BATCHES)
 def test_norms_and_angles_are_autograds(numbers: str) -> None:
     pytest.importorskip("torch", reason="the outside witness is torch: install the extra [torch]")
-    from blueprint.workbooks.registry import witness_of
+    from tests.autograd import libraries_way_back, way_back
 
     made_of = made("conventions=live", "gradients=on", numbers=numbers)
-    (rows,) = witness_of([arrays(made_of)], device="cpu")
+    away = way_back(made_of, "rlhf_ppo") | libraries_way_back(made_of, "rlhf_ppo")
+    assert {name: far for name, far in away.items() if not far <= 1e-12} == {}
+    used = {name: np.asarray(made_of.values[block]) for name, block in made_of.blocks.items() if name.endswith(".grad")}
     found = {answer.preset.name: answer for answer in answers(made_of)}
-    for side in ("policy", "critic"):
+    moved = (
+        {"policy": POLICY, "critic": CRITIC}
+        if "policy.W.grad" in used
+        else {"policy": ("policy.logits",), "critic": ("critic.out",)}
+    )
+    for side, leaves in moved.items():
+        own = np.concatenate([used[f"{leaf}.grad"].ravel() for leaf in leaves])
         for at, name in enumerate(LIBRARIES):
             norm, turn = found[name].norms[side], found[name].turns[side]
-            assert norm == pytest.approx(rows[f"library.{side}.grad.norm_l"][at], rel=1e-12)
-            assert np.cos(np.radians(turn.degrees)) == pytest.approx(rows[f"library.{side}.grad.cosine"][at], abs=1e-12)
+            slope = np.concatenate([used[f"library.{leaf}.grad"][at].ravel() for leaf in leaves])
+            assert norm == pytest.approx(np.linalg.norm(slope), rel=1e-12)
+            cosine = slope @ own / (np.linalg.norm(slope) * np.linalg.norm(own))
+            assert np.cos(np.radians(turn.degrees)) == pytest.approx(cosine, abs=1e-12)
             assert turn.longer == pytest.approx(norm / found["default"].norms[side], rel=1e-12)
 
 

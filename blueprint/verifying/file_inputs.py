@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from blueprint.dumps import Array, Minibatch, MinibatchError, require
-from blueprint.witness import Named, Options, Texts, ppo
+from blueprint.verifying.formulas import Named, Options, Texts, ppo
 
 Rows = slice | Sequence[int] | Array
 

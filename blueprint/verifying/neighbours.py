@@ -9,9 +9,9 @@ import numpy as np
 from blueprint.dumps import Array, Minibatch
 from blueprint.inputs import OFF, Catalogue
 from blueprint.verifying.compare import Compared
+from blueprint.verifying.formulas import WORDS
 from blueprint.verifying.meanings import MEANINGS, TOGETHER, VALUES
 from blueprint.verifying.settings import Setting, Settings, laid_over, number_of, shown
-from blueprint.witness import WORDS
 
 Change = Callable[[Minibatch], Minibatch]
 

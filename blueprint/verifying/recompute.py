@@ -25,7 +25,7 @@ class Replay:
     options: every convention in force.
     missing: by name of a quantity that cannot be computed, what the file lacks; such rows are there, but mean nothing.
     started: quantities that were taken from the file, because what is before them is not there.
-    whole: numbers of the whole batch, by the names of `witness.ppo.recompute`.
+    whole: numbers of the whole batch, by the names of `formulas.ppo.recompute`.
     responses: numbers of every response, [B].
     largest, sizes: by name, the largest size of a row's numbers in the whole batch, and the sum of their sizes.
     """

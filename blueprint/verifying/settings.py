@@ -10,7 +10,7 @@ from blueprint.dumps import Dump, MinibatchError, catalogue_of, require
 from blueprint.inputs import OFF, Catalogue, NumbersError, Preset, nearest, says_off, suggestion
 from blueprint.inputs import Setting as Known
 from blueprint.quoting import unquoted
-from blueprint.witness import NUMBERS, WORDS, Options
+from blueprint.verifying.formulas import NUMBERS, WORDS, Options
 
 Setting = float | str
 Settings = Mapping[str, Setting]

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from blueprint.dumps import Minibatch, Moments
 from blueprint.verifying.file_inputs import Rows, given_rows, per_word, tensor, texts_of
+from blueprint.verifying.formulas import Named, Options, Spread, Texts, Tiled, ppo
 from blueprint.verifying.settings import Settings, number_of, options_of
-from blueprint.witness import Named, Options, Spread, Texts, Tiled, ppo
 
 Progress = Callable[[int], None]
 Watch = Callable[[str, int], Progress]

@@ -11,6 +11,7 @@ from blueprint.dumps import Array, Minibatch
 from blueprint.verifying.compare import Compared, Rows, Tally, compare_number, compare_tiles
 from blueprint.verifying.deviation import FEW, Deviation, as_given
 from blueprint.verifying.file_inputs import cut
+from blueprint.verifying.formulas import Options, Texts, ppo, rewards, totals
 from blueprint.verifying.judge import Judge
 from blueprint.verifying.logged import TENSORS
 from blueprint.verifying.neighbours import Explained, Neighbour
@@ -19,7 +20,6 @@ from blueprint.verifying.slips.slip import Own
 from blueprint.verifying.slips.tables import NUMBERS
 from blueprint.verifying.slips.trying import WHITENED, Sums, tried_alone
 from blueprint.verifying.tiled_passes import one_thread, passes
-from blueprint.witness import Options, Texts, ppo, rewards, totals
 
 WHITENING = ("advantage.ddof", "advantage.stats", "advantage.eps_form", "advantage.mean_eps", "advantage.ddof_eps",
              "whiten_eps")  # fmt: skip

@@ -16,8 +16,8 @@ from blueprint.page.found import Found
 from tests.audit import formulas
 from tests.checking.cells import change
 from tests.checking.running import judged
+from tests.live import book
 from tests.page.workshop import located
-from tests.witness.live import book
 
 CASES = {
     "logits": ("ten-libraries", "preset=verl", "compare=openai,openrlhf,verl"),

@@ -18,7 +18,7 @@ from tests.checking.running import judged, run
 from tests.checking.test_check_live import formulas_in
 from tests.page.workshop import located
 from tests.replayed import window_book, with_everything_logged
-from tests.witness.windows import variant
+from tests.windows import variant
 
 CASES: dict[str, Callable[[], Book]] = {
     "verl": lambda: window_book("verl"),

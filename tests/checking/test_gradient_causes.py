@@ -31,7 +31,7 @@ from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common import j, n, t, v
 from tests.checking.cells import change
 from tests.checking.running import run
-from tests.witness.stage import Array, arrays
+from tests.rows import Array, arrays
 from tests.workbooks.test_backward import MISTAKES, G
 
 NUMBERS = {

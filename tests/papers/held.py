@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blueprint.book import Book
-from blueprint.witness.raw import Named, Raw
+from blueprint.witness.raw import Named, Page, Raw
 
 TOLERANCE = 1e-12
 """Times 1 + the largest number of a block."""
@@ -39,3 +39,14 @@ def held_against(
         where = shown[by] == 1 if by else np.ones_like(theirs, dtype=bool)
         found[name] = float(np.abs(mine - theirs)[where].max() / (1 + np.abs(theirs).max()))
     return found
+
+
+def deviating(book: Book, page: Page) -> dict[str, float]:
+    """Returns the results of a page that a book does not have."""
+    found = held_against(book, page.results, page.masks)
+    return {name: far for name, far in found.items() if not far <= TOLERANCE}
+
+
+def assert_holds(book: Book, page: Page) -> None:
+    """Asserts that a book has what a page makes of its typed numbers."""
+    assert deviating(book, page) == {}

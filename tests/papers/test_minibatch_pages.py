@@ -11,7 +11,7 @@ from blueprint.witness.ppo_pages import COUNTED
 from blueprint.workbooks.minibatch.paper import results
 from tests.papers.held import TOLERANCE, held_against
 from tests.replayed import window_book
-from tests.witness.windows import PRESETS, VARIANTS, retyped, variant
+from tests.windows import PRESETS, VARIANTS, retyped, variant
 
 
 def off(book: Book) -> dict[str, float]:

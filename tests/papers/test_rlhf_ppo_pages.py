@@ -17,8 +17,8 @@ from blueprint.language import NoNumber, NotationError
 from blueprint.witness.ppo_pages import COUNTED
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.rlhf_ppo.paper import results
+from tests.live import book, mix
 from tests.papers.held import TOLERANCE, held_against
-from tests.witness.live import book, mix
 from tests.workbooks.planted import MISTAKES, Planted
 from tests.workbooks.random_numbers import random_numbers
 

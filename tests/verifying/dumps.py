@@ -11,8 +11,7 @@ import torch
 from blueprint.dumps import Array, Minibatch
 from blueprint.verifying.settings import Setting, laid_over
 from blueprint.workbooks.common.conventions.data import rlhf
-from tests.witness.golden import Run, options, results, texts
-from tests.witness.golden_table import RUNS
+from tests.recorded_ppo import RUNS, Run, options, results, texts
 
 LIBRARIES = tuple(dict.fromkeys(run.preset for run in RUNS))
 FIRST = {library: next(run for run in RUNS if run.preset == library) for library in LIBRARIES}

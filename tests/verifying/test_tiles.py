@@ -14,11 +14,11 @@ import torch
 from blueprint.dumps import Array, Minibatch
 from blueprint.verifying import replay
 from blueprint.verifying.file_inputs import texts_of
+from blueprint.verifying.formulas.options import WORDS
+from blueprint.verifying.formulas.ppo import recompute
+from blueprint.verifying.formulas.tensors import Named, Spread, Tiled
 from blueprint.verifying.settings import Setting, options_of
 from blueprint.verifying.tiled_passes import FLOOR
-from blueprint.witness.options import WORDS
-from blueprint.witness.ppo import recompute
-from blueprint.witness.tensors import Named, Spread, Tiled
 from blueprint.workbooks.common.conventions.data import rlhf
 from tests.verifying.dumps import LIBRARIES
 

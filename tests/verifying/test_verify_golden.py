@@ -11,9 +11,8 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 
 from blueprint.verifying import verify
 from blueprint.verifying.tolerances import TOLERANCES
+from tests.recorded_ppo import RUNS, Run
 from tests.verifying.dumps import FIRST, LIBRARIES, NUMBERS, ROWS, dump, settings
-from tests.witness.golden import Run
-from tests.witness.golden_table import RUNS
 
 EXACT = "full"
 """An estimator that needs the whole distributions, which no dump has."""

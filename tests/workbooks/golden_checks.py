@@ -10,9 +10,10 @@ from numpy.testing import assert_allclose
 from blueprint.inputs import Numbers, load
 from tests import golden
 from tests.workbooks.building import Build, mask_of, number, row, words_of
-from tests.workbooks.compare import RENAMED
 from tests.workbooks.random_numbers import default, with_settings
 
+RENAMED = {"value.loss": "value.word_loss", "score": "score.response"}
+"""Blocks that the example was printed with under other names."""
 # S1 is printed exactly; 1e-12 is rounding, not the last printed digit.
 EXACT = 1e-12
 

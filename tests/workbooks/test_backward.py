@@ -18,9 +18,9 @@ from blueprint.page.outline import Blueprint, blocks_on
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common import j, n, t, v
 from blueprint.workbooks.kind import KindError
-from blueprint.workbooks.registry import witness_of
 from blueprint.workbooks.rlhf_ppo.backward import WEIGHTS
-from tests.witness.stage import Array, arrays
+from tests.autograd import slopes
+from tests.rows import Array, arrays
 
 SEEN = 1e-3
 """How far a planted mistake moves the gradient of a weight at least, as a part of the largest of it."""
@@ -34,7 +34,7 @@ def outline(*overrides: str, numbers: str = "default") -> Blueprint:
 @cache
 def by_torch() -> dict[str, Array]:
     """Returns autograd's gradients of the default."""
-    return witness_of([arrays(Book(outline()))], device="cpu")[0]
+    return slopes(Book(outline()))
 
 
 def test_nothing_is_added_unless_it_is_asked_for() -> None:
@@ -141,4 +141,5 @@ def test_a_wrong_gradient_is_seen(mistake: str) -> None:
     rows = arrays(planted(mistake))
     name = MISTAKES[mistake][0]
     assert furthest(rows) > SEEN
-    assert np.abs(rows[name] - by_torch()[name]).max() > SEEN * np.abs(by_torch()[name]).max()
+    if name in by_torch():  # a step within a cell's equation is no cell of its own
+        assert np.abs(rows[name] - by_torch()[name]).max() > SEEN * np.abs(by_torch()[name]).max()

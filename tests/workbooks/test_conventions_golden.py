@@ -20,8 +20,7 @@ from blueprint.language import Block
 from blueprint.page.read import Opened
 from tests.page.finished import Engine
 from tests.page.workshop import Array, blocks_in
-from tests.witness.golden import ALL, Found, Run
-from tests.witness.golden_table import RUNS, TOLERANCE, differing
+from tests.recorded_ppo import ALL, RUNS, TOLERANCE, Found, Run, differing
 from tests.workbooks.switched import built, switchboard
 
 

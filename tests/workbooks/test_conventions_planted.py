@@ -16,7 +16,7 @@ from blueprint.language.blocks import Definition
 from blueprint.language.nodes import wrap
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common import n, t
-from tests.witness.golden_table import RUNS, differing
+from tests.recorded_ppo import RUNS, differing
 from tests.workbooks.switched import asked
 from tests.workbooks.test_conventions_golden import found_in
 

@@ -8,7 +8,7 @@ import pytest
 from blueprint.book import Book
 from blueprint.inputs import NumbersError, load
 from blueprint.workbooks import blueprint_of
-from tests.witness.stage import Array, arrays
+from tests.rows import Array, arrays
 from tests.workbooks.stepwise import assert_torch_agrees
 
 MINIBATCHES = ("update.epochs=2", "update.minibatches=2", "update.order=[[2,1],[1,2]]")
@@ -70,6 +70,9 @@ def test_numbers_at_the_ends(overrides: tuple[str, ...]) -> None:
 
 def test_a_minibatch_without_a_token_has_no_loss_and_no_gradient() -> None:
     pytest.importorskip("torch", reason="the outside witness is torch: install the extra [torch]")
+    from blueprint.workbooks.rlhf_ppo.paper import PAGE
+    from tests.papers.held import TOLERANCE, held_against
+
     outline = blueprint_of(load("epochs", MINIBATCHES))
     full = np.array([["the", "old", "dog", "is", *[""] * 5], ["the", "old", "dog", "is", *["very"] * 5]], dtype=object)
     outline = outline.with_typed({"given": full})
@@ -79,4 +82,7 @@ def test_a_minibatch_without_a_token_has_no_loss_and_no_gradient() -> None:
     assert rows["update1.1.norm"] == 0
     np.testing.assert_array_equal(rows["update1.1.policy.W"], rows["policy.W"])
     assert rows["update1.2.norm"] > 0
-    assert_torch_agrees(outline)
+    # The page's means of no token are 0/0, as in libraries; whatever has a number there agrees.
+    off = held_against(Book(outline), PAGE.results, PAGE.masks)
+    assert {name: far for name, far in off.items() if far > TOLERANCE} == {}
+    assert sum(np.isnan(far) for far in off.values()) < 50 < 250 < len(off)

@@ -19,13 +19,14 @@ from blueprint.page.found import Found
 from blueprint.page.grid import letters
 from blueprint.page.outline import Blueprint
 from blueprint.page.recalculate import Cells
+from blueprint.witness.raw import Raw
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.registry import witness_of as witness
+from blueprint.workbooks.rlhf_ppo.paper import PAGE
 from tests.page.finished import Engine
 from tests.page.soffice import with_libreoffice
 from tests.page.workshop import located
 from tests.reopening.typing_in import all_cells_typed_into
-from tests.witness.stage import differing
+from tests.rows import differing
 from tests.workbooks.extreme import EXTREMES, Array, Computed, Extreme, computed, finite
 from tests.workbooks.switched import same
 
@@ -47,17 +48,20 @@ def ours(extreme: int) -> Computed:
 
 
 @pytest.mark.parametrize("extreme", range(len(EXTREMES)), ids=IDS)
-def test_the_witness_agrees_or_ends_where_the_definitions_end(extreme: int) -> None:
-    """All libraries at once: rows of which some cell has no number are not compared, but the first of them has none in torch."""
+def test_the_page_agrees_or_ends_where_the_definitions_end(extreme: int) -> None:
+    """Results of which some cell has no number are not compared; one token, and none, are 0/0 on the page."""
     found_here, ended = ours(extreme)
     known = finite(found_here, blueprint())
-    typed = {block.name: found_here[block.name] for block in blueprint().blocks() if kind_of(block) == "typed"}
-    found = witness([typed], device="cpu")[0]
-    shared = {name: array for name, array in found.items() if name in known}
-    assert len(shared) > 0.5 * len(found)
+    found = {name: each.numpy() for name, each in PAGE.results(Raw(found_here)).items()}
+    shared = {name: array for name, array in found.items() if name in known and name not in PAGE.masks}
+    if found_here["mask"].sum() > 1:
+        assert len(shared) > 0.4 * len(found)
+    else:
+        shared = {name: array for name, array in shared.items() if not np.isnan(array).any()}
+        assert len(shared) > 20
     assert differing(shared, found_here, TOLERANCE) == []
     if ended is not None:
-        assert not np.isfinite(found[ended.block.name]).all()
+        assert not all(np.isfinite(each).all() for each in found.values())
 
 
 @pytest.mark.parametrize("extreme", range(len(EXTREMES)), ids=IDS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +10,9 @@ import pytest
 pytest.importorskip("torch", reason="the outside witness is torch: install the extra [torch]")
 
 from blueprint.workbooks.common.conventions.data import rlhf
-from blueprint.workbooks.registry import witness_of
 from blueprint.workbooks.rlhf_ppo.backward import CRITIC, POLICY
-from tests.witness.live import PRESETS, book, live
-from tests.witness.stage import Array
+from tests.autograd import libraries_way_back
+from tests.live import PRESETS, book, live
 
 LIBRARIES = [name for name in PRESETS if name != "default"]
 LEAVES = {"default": (*POLICY, *CRITIC), "ten-libraries": ("policy.logits", "critic.out")}
@@ -23,23 +21,11 @@ SETTINGS = ("conventions=live", "gradients=on")
 NEAR = 1e-12
 
 
-@cache
-def by_torch(numbers: str) -> dict[str, Array]:
-    """Returns the witness's rows, in which each library is a file of its own."""
-    return witness_of([live(numbers, *SETTINGS)], device="cpu")[0]
-
-
 @pytest.mark.parametrize("numbers", LEAVES)
 def test_every_slope_of_every_library_is_autograds(numbers: str) -> None:
-    rows, theirs = live(numbers, *SETTINGS), by_torch(numbers)
-    blocks = book(numbers, *SETTINGS).blocks
-    slopes = [name for name in rows if "grad" in name or name.endswith((".critic_loss", "vf_coef.critic"))]
-    slopes = [name for name in slopes if not (blocks[name].typed or blocks[name].text)]
-    assert {f"library.{leaf}.grad" for leaf in LEAVES[numbers]} <= {*slopes}
-    for name in (
-        name for name in slopes if not name.startswith(("which.", "library_gradients.", "loss.", "diagnostics."))
-    ):
-        assert np.abs(rows[name] - theirs[name]).max() <= NEAR * max(1.0, np.abs(theirs[name]).max()), name
+    away = libraries_way_back(book(numbers, *SETTINGS), "rlhf_ppo")
+    assert {f"library.{leaf}.grad" for leaf in LEAVES[numbers]} <= away.keys()
+    assert {name: far for name, far in away.items() if not far <= NEAR} == {}
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

@@ -13,7 +13,7 @@ from blueprint.book import Book
 from blueprint.inputs import NumbersError, load
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.kind import KindError
-from tests.witness.stage import Array, arrays
+from tests.rows import Array, arrays
 from tests.workbooks.stepwise import assert_torch_agrees
 
 SHUFFLED = ("update.minibatches=2", "update.order=[[2,1],[1,2],[2,1],[1,2]]")

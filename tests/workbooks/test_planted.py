@@ -2,6 +2,8 @@
 
 import pytest
 
+pytest.importorskip("torch", reason="PPO's page is torch: install the extra [torch]")
+
 from blueprint.book import Book
 from blueprint.inputs import Numbers
 from blueprint.language import NotationError

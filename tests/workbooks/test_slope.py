@@ -18,7 +18,7 @@ from blueprint.page.outline import Box, Entry
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.rlhf_ppo import epochs
 from blueprint.workbooks.rlhf_ppo.backward import backward
-from tests.witness.stage import Array, arrays
+from tests.rows import Array, arrays
 from tests.workbooks.test_backward import MISTAKES
 
 OVERRIDES = ("ppo.policy_kl_coef=0.3", "ppo.ent_coef=0.1", "update.max_norm=off")

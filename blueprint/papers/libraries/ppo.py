@@ -233,18 +233,22 @@ def moments(x: Tensor, over: Tensor, how: Whitening) -> tuple[Tensor, Tensor]:
     return mean, variance * ((n + how.ddof_eps) / (n + how.ddof_eps - how.ddof))
 
 
-def whiten(x: Tensor, mean: Tensor, variance: Tensor, how: Whitening, add_mean: bool = False) -> Tensor:
-    """Shifts and scales to mean 0, or the mean it had, and variance 1."""
+def divisor(variance: Tensor, how: Whitening) -> Tensor:
+    """Returns what whitening divides by: a standard deviation that is kept from 0."""
     match how.form:
         case "rsqrt_var_plus":
-            divisor = (variance + how.eps).sqrt()
+            return (variance + how.eps).sqrt()
         case "clamp":
-            divisor = variance.clamp(min=how.eps).sqrt()
+            return variance.clamp(min=how.eps).sqrt()
         case "std_plus":
-            divisor = variance.sqrt() + how.eps
+            return variance.sqrt() + how.eps
         case _:
-            divisor = variance.sqrt().clamp(min=how.eps)
-    return (x - mean) / divisor + (mean if add_mean else 0.0)
+            return variance.sqrt().clamp(min=how.eps)
+
+
+def whiten(x: Tensor, mean: Tensor, variance: Tensor, how: Whitening, add_mean: bool = False) -> Tensor:
+    """Shifts and scales to mean 0, or the mean it had, and variance 1."""
+    return (x - mean) / divisor(variance, how) + (mean if add_mean else 0.0)
 
 
 def whitened_rewards(raw: Tensor, mean: Tensor, variance: Tensor, kept: Tensor, slots: Tensor, use: Options) -> Tensor:

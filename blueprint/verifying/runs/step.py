@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from blueprint.verifying.settings import VerifyOptions
 
-ROOMS = ("dumps", "inputs", "verifying", "witness", "workbooks")
+ROOMS = ("dumps", "inputs", "verifying", "workbooks")
 """What a verdict depends on."""
 
 

@@ -6,8 +6,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from blueprint.verifying.formulas import Named, losses, with_end
 from blueprint.verifying.slips.slip import Number, Own, Read, Slip, Words, altered, beside, counted, masks
-from blueprint.witness import Named, losses, with_end
 
 
 def value(own: Own) -> Words:

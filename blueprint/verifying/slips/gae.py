@@ -5,8 +5,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from blueprint.verifying.formulas import masked_sums
 from blueprint.verifying.slips.slip import MASKS, Own, Read, TensorSlip, across_by, beside, read
-from blueprint.witness import masked_sums
 
 
 def _fading(own: Own) -> float:

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from blueprint.verifying.formulas import Named, metrics, rewards
 from blueprint.verifying.slips.critic import value_rows
 from blueprint.verifying.slips.policy import FOR_RATIO, LOW_FOR_LESS, RATIOS, low_for_less, surrogates
 from blueprint.verifying.slips.slip import Number, Own, Read, Slip, Words, altered, counted, masks
-from blueprint.witness import Named, metrics, rewards
 
 WEIGHTS = ("watch.slots.weight", "watch.words.weight", "watch.values.weight")
 

@@ -7,8 +7,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from blueprint.verifying.formulas import Named, losses
 from blueprint.verifying.slips.slip import Number, Own, Read, Slip, Words, altered, beside, counted, masks, read
-from blueprint.witness import Named, losses
 
 
 def surrogates(own: Own) -> Named:

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from blueprint.dumps import require
 from blueprint.verifying.file_inputs import TENSORS, Rows, moved
+from blueprint.verifying.formulas import WHOLE, Named, Options, Sums, Texts, losses, with_end
 from blueprint.verifying.settings import Setting, Settings, laid_over, number_of, options_of
 from blueprint.verifying.tiled_passes import Work
-from blueprint.witness import WHOLE, Named, Options, Sums, Texts, losses, with_end
 
 ON_PADS = {"advantages_used": "advantages", "returns": "returns"}
 """By row that a loss is made of, the tensor of a file that it is."""
@@ -58,7 +58,7 @@ class Own:
         return replace(self, settings=settings, options=replace(options, sums=sums))
 
     def having(self, given: Named) -> Self:
-        """Returns the same responses with other inputs, by their names in the witness, or other rows."""
+        """Returns the same responses with other inputs, by their names among the formulas, or other rows."""
         inputs = {name: given[name] for name in given if name in TENSORS}
         rows = {name: given[name] for name in given if name not in TENSORS}
         return replace(self, texts=replace(self.texts, **inputs), rows=self.rows | rows, altered=self.altered | rows)

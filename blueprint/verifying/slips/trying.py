@@ -9,12 +9,12 @@ from torch import Tensor
 from blueprint.dumps import Array, MinibatchError
 from blueprint.verifying.compare import Rows, Tally
 from blueprint.verifying.deviation import ROWS, Deviation
+from blueprint.verifying.formulas import Tiled, advantages, rewards, with_end
 from blueprint.verifying.neighbours import Explained, Neighbour
 from blueprint.verifying.settings import Setting, laid_over, number_of
 from blueprint.verifying.slips.slip import Number, Own, Slip, TensorSlip
 from blueprint.verifying.slips.tables import NUMBERS
 from blueprint.verifying.tiled_passes import Work, one_thread, passes
-from blueprint.witness import Tiled, advantages, rewards, with_end
 
 WHITENED = {"advantages_used": "advantages", "rewards": "rewards.raw"}
 """By row that may be whitened, what it is before that."""

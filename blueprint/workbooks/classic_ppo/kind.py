@@ -19,7 +19,6 @@ KIND = Kind(
     one_page=HERE / "one_page.toml",
     dumps="blueprint.workbooks.classic_ppo.dumps.read:DUMPS",
     verifier="blueprint.workbooks.classic_ppo.verifying.verify:VERIFIER",
-    witness="blueprint.workbooks.classic_ppo.witness:WITNESS",
     paper="blueprint.workbooks.classic_ppo.paper:PAGE",
     gradient="blueprint.workbooks.classic_ppo.backward:MOVED",
     former=Former(gone=("advantage.deviation",)),

@@ -5,7 +5,7 @@ from torch.nn.functional import pad
 
 from blueprint.papers import metrics
 from blueprint.papers.libraries.classic_ppo import Found, Options, Rollout, classic_ppo
-from blueprint.papers.libraries.ppo import Whitening
+from blueprint.papers.libraries.ppo import Whitening, divisor, moments
 from blueprint.papers.models import distribution
 from blueprint.witness.raw import Named, Page, Raw
 
@@ -18,8 +18,10 @@ def results(raw: Raw) -> Named:
     rollout = Rollout(
         raw.tensor("rewards"), raw.mask("done"), raw.mask("terminated"), old.logp, raw.tensor("values.old")
     )
-    use = _options(raw)
+    whitening = Whitening(eps=raw.number("whiten_eps"), form=raw.word("whiten_form"))
+    use = _options(raw, whitening)
     found = classic_ppo(rollout, new.logp, values, new.entropy, use)
+    mean, variance = moments(found.advantages, torch.ones_like(rollout.done), whitening)
     by = {"policy.logits": logits, "values.new": values, "policy.logprobs": new.logp, "policy.entropy": new.entropy}
     slopes = torch.autograd.grad(found.total, list(by.values()), allow_unused=True, materialize_grads=True)
     rows = {
@@ -30,6 +32,8 @@ def results(raw: Raw) -> Named:
         "advantages": pad(found.advantages, (0, 1)),
         "returns": found.returns,
         "advantages_used": found.used,
+        "advantage.mean": mean,
+        "advantage.divisor": divisor(variance, whitening),
         "log_ratio": found.log_ratio,
         "ratio": found.ratio,
         "ratio.clipped": found.ratio_clipped,
@@ -50,10 +54,9 @@ def results(raw: Raw) -> Named:
     return {name: each.detach() for name, each in rows.items() if name in raw}
 
 
-def _options(raw: Raw) -> Options:
+def _options(raw: Raw, whitening: Whitening) -> Options:
     """Returns the options that the settings of a file stand for; the norm of the value loss is that of its formulas."""
     low = raw.number("clip_range")
-    whitening = Whitening(eps=raw.number("whiten_eps"), form=raw.word("whiten_form"))
     return Options(
         gamma=raw.number("gamma"),
         lam=raw.number("gae_lambda"),

@@ -13,7 +13,7 @@ KIND = Kind(
     numbers=Path(__file__).parent / "numbers",
     one_page=Path(__file__).parent / "one_page.toml",
     saved={"controller": ("responses.kl", "blueprint.workbooks.kl_controller.schema:numbers_in")},
-    witness="blueprint.workbooks.kl_controller.witness:WITNESS",
+    paper="blueprint.workbooks.kl_controller.paper:PAGE",
     misconceptions="blueprint.workbooks.kl_controller.misconceptions:MISCONCEPTIONS",
     derivation=(
         "kl.seq_sum",

@@ -17,7 +17,6 @@ KIND = Kind(
     one_page=HERE.parent / "common" / "guides" / "one_page.toml",
     dumps="blueprint.workbooks.minibatch.dumps:DUMPS",
     verifier="blueprint.workbooks.minibatch.verifying:VERIFIER",
-    witness="blueprint.workbooks.minibatch.witness.compute:WITNESS",
     paper="blueprint.workbooks.minibatch.paper:PAGE",
     whole="blueprint.workbooks.common.conventions.data:RESPONSE",
     gradient="blueprint.workbooks.minibatch.backward:MOVED",

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from blueprint.papers import metrics
 from blueprint.papers.libraries.ppo import (
     Counts,
     Experience,
@@ -47,8 +48,15 @@ def results(raw: Raw) -> Named:
     found = _numbers(raw, each, update, use)
     rows = _experience_rows(raw, _cut(rollout), _cut(before), begins)
     rows |= token_rows(_cut(rollout), each) | found | _slopes(raw, found, moving)
+    rows |= _means(raw, rows)
     hidden = set() if "value_loss" in found else {name for name in rows if name.startswith("value.")}
     return {name: each.detach() for name, each in rows.items() if name in raw and name not in hidden}
+
+
+def _means(raw: Raw, rows: Named) -> Named:
+    """Returns the means over the tokens shown, of results of which the file shows one."""
+    mask = raw.mask("mask")
+    return {f"mean.{name}": metrics.mean(row[:, : mask.shape[1]], mask) for name, row in rows.items() if row.dim() == 2}
 
 
 def _wider(update: Update) -> Update:

@@ -15,7 +15,7 @@ KIND = Kind(
     saved={"enumerated": ("way.step", "blueprint.workbooks.optimum.schema:numbers_in")},
     notes=(HERE / "notes.toml",),
     one_page=HERE / "one_page.toml",
-    witness="blueprint.workbooks.optimum.witness:WITNESS",
+    paper="blueprint.workbooks.optimum.paper:PAGE",
     misconceptions="blueprint.workbooks.optimum.misconceptions:MISCONCEPTIONS",
     derivation=(
         "reference.logp",

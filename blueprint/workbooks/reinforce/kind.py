@@ -15,7 +15,6 @@ KIND = Kind(
     saved={"bandit": ("draws.uniform", "blueprint.workbooks.reinforce.schema:numbers_in")},
     notes=(HERE / "notes.toml",),
     one_page=HERE / "one_page.toml",
-    witness="blueprint.workbooks.reinforce.witness:WITNESS",
     paper="blueprint.workbooks.reinforce.paper:PAGE",
     misconceptions="blueprint.workbooks.reinforce.misconceptions:MISCONCEPTIONS",
     derivation=(

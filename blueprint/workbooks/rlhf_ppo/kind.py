@@ -35,7 +35,6 @@ KIND = Kind(
     notes=(HERE.parent / "common" / "notes",),
     models=HERE.parent / "common" / "guides" / "models.toml",
     one_page=HERE.parent / "common" / "guides" / "one_page.toml",
-    witness="blueprint.workbooks.rlhf_ppo.witness:WITNESS",
     paper="blueprint.workbooks.rlhf_ppo.paper:PAGE",
     comparison="blueprint.workbooks.rlhf_ppo.comparison:COMPARISON",
     gradient="blueprint.workbooks.rlhf_ppo.backward:with_gradients",

@@ -18,11 +18,11 @@ from blueprint.papers.libraries.ppo import (
     gae,
     last_of,
     loss,
+    moments,
     tokens,
     whitened,
 )
 from blueprint.papers.models import Distribution, Optimiser, Rnn, distribution
-from blueprint.witness import ids as ids_of
 from blueprint.witness.ppo_pages import (
     COUNTED,
     apart,
@@ -37,6 +37,7 @@ from blueprint.witness.ppo_pages import (
 )
 from blueprint.witness.raw import Named, Page, Raw
 from blueprint.witness.settings import WitnessError
+from blueprint.witness.settings import ids as ids_of
 
 PARTS = ("E", "W", "Y", "head.w", "head.b")
 LEARNT = {"policy": ("E", "W", "Y"), "critic": ("E", "W", "head.w", "head.b")}
@@ -77,7 +78,31 @@ def results(raw: Raw) -> Named:
     gained = experience(rollout, options_of(raw))
     weights = _new_weights(raw) if "old.W" in raw else {}
     found = seen | experience_rows(rollout, gained) | _trained(raw, before, gained, weights)
+    found |= {"response.words": rollout.mask.sum().to(rollout.logp.dtype)}
+    if "score.placed" not in raw:
+        found["reward.score"] = gained.placed
+    found = _means(raw, found, rollout, gained) | found
     return {name: each.detach() for name, each in found.items() if name in raw}
+
+
+def _means(raw: Raw, found: Named, rollout: Rollout, gained: Experience) -> Named:
+    """Returns the means over the response of which the file shows one, and that of the advantages as whitening takes it.
+
+    With minibatches they are those of the first one.
+    """
+    names = [name.removeprefix("mean.") for name in raw.file if name.startswith("mean.")]
+    of = next(_steps(raw))[1] if "optimiser.lr" in raw else None
+    mask, slots, response = (_within(each, of) for each in (rollout.mask, rollout.slots, gained.response))
+    if not _whitens_anew(raw):
+        slots, response = rollout.slots, gained.response
+    means = {f"mean.{name}": metrics.mean(found[name][:, : mask.shape[1]], mask) for name in names if name in found}
+    how = options_of(raw).whitening
+    return means | {"advantage.mean": moments(gained.advantages, slots if how.over_pads else response, how)[0]}
+
+
+def _within(places: Tensor, of: Tensor | None) -> Tensor:
+    """Returns places of the responses of a minibatch alone."""
+    return places if of is None else places & of[:, None]
 
 
 def _words(raw: Raw, name: str) -> Tensor:
@@ -111,7 +136,10 @@ def _written(raw: Raw) -> Before:
     writable[:, -1] = False  # the last column writes nothing
     slots = writable if "presets.names" in raw else mask
     ended = (mask & (written == 0)).any(1)
-    scored, behind = models.numbers(_rnn(raw, "reward_model"), read), last_of(mask, slots) + 1
+    scored = models.numbers(_rnn(raw, "reward_model"), read)
+    behind = (last_of(mask, slots) + 1).clamp(
+        max=mask.shape[1] - 1
+    )  # a prompt may leave no room: nothing is scored then
     score = scored.gather(1, behind).squeeze(1).where(mask.any(1), 0)  # the number after the last token is read
     said, ref = (
         distribution(models.logits(each, read), written, temperature_of(raw)) for each in (old, _rnn(raw, "reference"))
@@ -241,14 +269,18 @@ def _trained(raw: Raw, before: Before, gained: Experience, weights: Named) -> Na
 
 def _whitened_anew(raw: Raw, before: Before, gained: Experience, of: Tensor | None) -> Experience:
     """Returns the experience of a minibatch with its advantages whitened over it, where the file shows their mean."""
-    if of is None or not any(name.startswith("epoch") and name.endswith(".advantage.mean") for name in raw.file):
+    if of is None or not _whitens_anew(raw):
         return gained
-    slots, response = before.texts.slots & of[:, None], gained.response & of[:, None]
+    slots, response = _within(before.texts.slots, of), _within(gained.response, of)
     return replace(gained, used=whitened(gained.advantages, slots, response, options_of(raw)))
 
 
+def _whitens_anew(raw: Raw) -> bool:
+    return any(name.startswith("epoch") and name.endswith(".advantage.mean") for name in raw.file)
+
+
 def _mean_ratio(found: Loss, mask: Tensor, of: Tensor | None) -> Tensor:
-    return metrics.mean(found.ratio, mask if of is None else mask & of[:, None])
+    return metrics.mean(found.ratio, _within(mask, of))
 
 
 def _steps(raw: Raw) -> Iterator[tuple[str, Tensor | None]]:
@@ -329,8 +361,9 @@ def _by_token(raw: Raw) -> Named:
         "returns": advantages + values,
         "advantages_used": used,
     }
-    means = ("kl.used", "reward.penalty", "rewards", "td_errors", "returns")
-    found |= {f"mean.{name}": found[name][mask].mean() for name in means}
+    means = found | {"reward.score": raw.tensor("reward.score"), "advantages": advantages}
+    means = {name: each for name, each in means.items() if f"mean.{name}" in raw}
+    found |= {f"mean.{name}": each[mask].mean() for name, each in means.items()}
     if "case.ratio" in raw:
         ratio, gain = raw.tensor("case.ratio"), raw.tensor("case.advantage")
         clipped = ratio.clamp(max(0.0, 1 - use.clip_low), 1 + use.clip_high)

@@ -17,9 +17,9 @@ from blueprint.verifying import choose
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.classic_ppo.verifying.export import Window, numbers_of
 from blueprint.workbooks.classic_ppo.verifying.recompute import recompute
+from tests.rows import arrays
 from tests.verifying.classic.rollouts import ROLLOUT, Array, golden, read_rollout, written
 from tests.verifying.classic.trainers import Run, trained
-from tests.witness.stage import arrays
 
 
 def run(*arguments: str | Path) -> tuple[int, str, str]:

@@ -1,6 +1,6 @@
 """A rollout computed again in torch, in float64: advantages and returns of all steps, and the loss of its minibatch.
 
-The formulas are those of the witness, `blueprint.witness`; here is what they are fed with.
+The formulas are those of `blueprint.verifying.formulas`; here is what they are fed with.
 """
 
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 
 from blueprint.verifying import Settings
-from blueprint.witness import advantages, losses, metrics, rewards
+from blueprint.verifying.formulas import advantages, losses, metrics, rewards
 from blueprint.workbooks.classic_ppo.dumps.rollout import Rollout
 from blueprint.workbooks.classic_ppo.verifying.replayed import NOTHING, PLAIN, Given, Replayed, Ways
 
