@@ -8,10 +8,10 @@ import numpy as np
 import torch
 
 from blueprint.witness.batch import Batch, Rows
+from blueprint.witness.device import TIE, Tie
 from blueprint.witness.networks import at_start, lookup, step_weights
 from blueprint.witness.settings import Array, File, WitnessError, block, ids
 from blueprint.witness.tensors import Held, Named, with_end, with_start
-from blueprint.witness.device import TIE, Tie
 
 FIXED = "rollout.response"
 """The block of a response's typed tokens, which not every file has."""

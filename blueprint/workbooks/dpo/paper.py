@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 
@@ -12,6 +13,7 @@ from blueprint.papers.libraries.dpo import Batch, Options, Preference, dpo, logp
 from blueprint.papers.models import Rnn
 from blueprint.papers.models import logits as logits_of
 from blueprint.witness.raw import Named, Page, Raw, shown_slopes
+from blueprint.witness.settings import Setting
 
 PARTS = ("E", "W", "Y")
 LOGITS, LOGP = "policy.logits", "policy.logprobs"
@@ -30,7 +32,7 @@ def results(raw: Raw) -> Named:
 
     Log-probs of tokens mean something where `response.tokens` is 1; KTO's numbers are there where its form is in use.
     """
-    start, use, order = _start(raw), options(raw), _order(raw)
+    start, use, order = _start(raw), options(raw.settings), _order(raw)
     unasked = "mismatched.ratio" in raw and "reference.logprobs" not in raw
     back = order.argsort()
     made = dpo(Batch(*(each[order] for each in vars(start.batch).values())), use)
@@ -51,23 +53,23 @@ def results(raw: Raw) -> Named:
     return {name: each.detach() for name, each in named.items()} | shown_slopes(raw, made.loss, start.moved)
 
 
-def options(raw: Raw) -> Options:
-    """Returns the settings of a file; a file without logits or prompts lacks some, and has what holds then."""
+def options(settings: Mapping[str, Setting]) -> Options:
+    """Returns the page's options of settings by key; a file without logits or prompts lacks some, and has what holds then."""
 
     def word(key: str, otherwise: str = "off") -> str:
-        return raw.word(key) if key in raw.settings else otherwise
+        return str(settings.get(key, otherwise)).lower()
 
-    def number(key: str, otherwise: float) -> float:
-        return raw.number(key) if key in raw.settings else otherwise
+    def number(key: str, otherwise: float | None = None) -> float:
+        return float(settings[key] if otherwise is None else settings.get(key, otherwise))
 
     return Options(
         form=word("loss.form"),
         beta=number("beta", 1.0),
         gamma=number("loss.gamma", 0.0),
         smoothing=number("loss.label_smoothing", 0.0),
-        exo_eps=raw.number("loss.exo_eps"),
-        discopop_tau=raw.number("loss.discopop_tau"),
-        odds_one=raw.number("loss.odds_one"),
+        exo_eps=number("loss.exo_eps"),
+        discopop_tau=number("loss.discopop_tau"),
+        odds_one=number("loss.odds_one"),
         bco_threshold=word("loss.bco_threshold"),
         bco_mix=number("loss.bco_mix", 0.0),
         desirable=number("loss.desirable", 1.0),
