@@ -23,30 +23,30 @@ Table = Tensor
 
 @dataclass(frozen=True)
 class Asked:
-    """The conventions of one file."""
+    """Settings by key, under which a step is computed."""
 
     values: Mapping[str, float | str]
 
     def word(self, key: str) -> str:
-        """Returns the word of a convention."""
+        """Returns the option of a switch."""
         return str(self.values[key])
 
     def number(self, key: str) -> float:
-        """Returns the number of a convention."""
+        """Returns a setting that is a number."""
         return float(self.values[key])
 
     def limit(self, key: str) -> float | None:
-        """Returns a limit, None where it is off."""
+        """Returns the number of a limit, or None if there is no limit."""
         value = self.number(key)
         return None if isinf(value) else value
 
     def around(self, x: Tensor, key: str) -> Tensor:
-        """Keeps numbers within ± a limit."""
+        """Clamps on both sides of 0."""
         reach = self.limit(key)
         return x if reach is None else x.clamp(-reach, reach)
 
     def between(self, x: Tensor, low: str, high: str) -> Tensor:
-        """Keeps numbers between two limits."""
+        """Clamps from below and from above."""
         least, most = self.limit(low), self.limit(high)
         return x if least is None and most is None else x.clamp(least, most)
 
