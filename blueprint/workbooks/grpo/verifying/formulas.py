@@ -28,7 +28,7 @@ class Asked:
     values: Mapping[str, float | str]
 
     def word(self, key: str) -> str:
-        """Returns the option of a switch."""
+        """Returns which of its options a switch has."""
         return str(self.values[key])
 
     def number(self, key: str) -> float:
