@@ -90,7 +90,11 @@ MAY_READ |= {f"workbooks.{kind}.paper": ("papers", "witness") for kind in KINDS}
 MAY_READ |= {
     f"workbooks.{kind}.{part}": (*MAY_READ[f"workbooks.{kind}"], "dumps", *more)
     for kind in ("minibatch", "classic_ppo", "grpo", "dpo", "reward_model")
-    for part, more in (("kind", ("verifying.verdict",)), ("dumps", ()), ("verifying", ("verifying", "witness")))
+    for part, more in (
+        ("kind", ("verifying.verdict",)),
+        ("dumps", ()),
+        ("verifying", ("papers", "verifying", "witness")),
+    )
 }
 # Who alone may import a package.
 KEEPERS = {

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blueprint.witness.settings import File, Setting, WitnessError, block, is_blank, numbers, settings_of
+from blueprint.witness.settings import File, Setting, WitnessError, block, ids, is_blank, numbers, settings_of
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,11 @@ class Raw:
         """Returns the words of a block, row by row; a blank cell is ""."""
         return ["" if is_blank(word) else str(word) for word in block(self.file, name).ravel().tolist()]
 
+    def tokens(self, name: str, *, blanks: bool = True) -> Tensor:
+        """Returns the places of words in the vocabulary, from 0, and −1 for a blank cell. Raises WitnessError for another word."""
+        found = ids(block(self.file, name), block(self.file, "vocabulary"), name, blanks=blanks)
+        return torch.as_tensor(found).long().to(self.device)
+
     @cached_property
     def settings(self) -> Mapping[str, Setting]:
         """The settings in use, by key."""
@@ -72,3 +77,12 @@ class Page:
 
     results: Callable[[Raw], Named]
     masks: Mapping[str, str] = field(default_factory=dict)
+
+
+def shown_slopes(raw: Raw, loss: Tensor, by: Named) -> Named:
+    """Returns ∂L/∂x for each x of which the file has a row of slopes."""
+    shown = {name: each for name, each in by.items() if f"{name}.grad" in raw}
+    if not shown or not loss.requires_grad:
+        return {}
+    found = torch.autograd.grad(loss, [*shown.values()], materialize_grads=True)
+    return {f"{name}.grad": each for name, each in zip(shown, found, strict=True)}

@@ -13,7 +13,7 @@ from blueprint.witness.raw import Raw
 from blueprint.workbooks.dpo.paper import PAGE
 from blueprint.workbooks.dpo.schema import DPO
 from tests.papers.pages import CLOSE, apart, built, drawn, file_of, presets, typed_alone, typed_in
-from tests.workbooks.dpo.test_pair_logprobs import by_response, given, golden
+from tests.workbooks.dpo.own_logprobs import by_response, given, golden
 
 NAMES = ("dpo", "dpo-batch", "by-hand-dpo", "pipeline/dpo")
 OWN: dict[str, Any] = {

@@ -12,7 +12,7 @@ from blueprint.book import Book
 from tests.audit import spoil
 from tests.page.basic import Change, edit
 from tests.page.workshop import Array, made
-from tests.workbooks.grpo.apart import distance
+from tests.workbooks.apart import distance
 from tests.workbooks.switched import Switchboard, blocks_of_tables, types
 
 # Both compute in double precision, and sum in an order of their own; LibreOffice writes 15 digits.

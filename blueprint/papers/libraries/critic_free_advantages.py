@@ -110,15 +110,25 @@ def deviations_in_group(r: Tensor, how: str, ddof: int) -> Tensor:
         case "moments":  # NeMo-RL
             return (((r**2).mean() - r.mean() ** 2).clamp(min=0) * G / (G - 1)).sqrt().expand_as(r)
         case "others":  # NeMo-RL; one other alone has none
-            return torch.stack([torch.cat((r[:i], r[i + 1 :])).std() if G > 2 else 0 * r[0] for i in range(G)])
+            # Less their largest first: of others that are equal rounding alone must not make a spread, by which is divided.
+            others = [torch.cat((r[:i], r[i + 1 :])) for i in range(G)]
+            return torch.stack([(each - each.max()).std() if G > 2 else 0 * r[0] for each in others])
         case "mean":  # MaxRL
             return r.mean().expand_as(r)
     raise ValueError(how)
 
 
-def compare(rewards: Tensor, group: Tensor, lengths: Tensor, greedy: Tensor, how: Group) -> Compared:
-    """Compares each reward with the others to its prompt; greedy: the reward of the greedy response, [B]."""
-    members = [group == g for g in set(group.tolist())]
+def members_of(group: Tensor) -> list[Tensor]:
+    """Returns which responses each group has."""
+    return [group == g for g in set(group.tolist())]
+
+
+def compare(rewards: Tensor, group: Tensor, prompt: Tensor, lengths: Tensor, greedy: Tensor, how: Group) -> Compared:
+    """Compares each reward with the others of its group, [B].
+
+    prompt: to which prompt a response is, by which it is filtered; greedy: the reward of the greedy response.
+    """
+    members = members_of(group)
     baseline, deviation, centred = (torch.zeros_like(rewards) for _ in range(3))
     for own in members:
         r = rewards[own]
@@ -150,7 +160,7 @@ def compare(rewards: Tensor, group: Tensor, lengths: Tensor, greedy: Tensor, how
     if how.std != "none":
         scaled = advantages / (deviation + how.eps)
         advantages = torch.where(deviation == 0, advantages, scaled) if how.zero_std == "skip" else scaled
-    return Compared(baseline, deviation, advantages, used(rewards, members, deviation, how.filter))
+    return Compared(baseline, deviation, advantages, used(rewards, members_of(prompt), deviation, how.filter))
 
 
 def used(rewards: Tensor, members: list[Tensor], deviation: Tensor, how: str) -> Tensor:

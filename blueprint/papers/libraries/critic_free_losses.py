@@ -298,7 +298,8 @@ def mean_of(x: Tensor, mask: Tensor, group: Tensor, left: Tensor, aggregation: s
     rows = left.sum().to(x.dtype).clamp(min=1) + how.rows_eps
     match aggregation:
         case "token_mean":  # DAPO, eq. 12
-            return sums.sum() / (lengths.sum().clamp(min=how.at_least) + how.agg_eps)
+            least = how.at_least if how.aggregation == "token_mean" else 1
+            return sums.sum() / (lengths.sum().clamp(min=least) + how.agg_eps)
         case "token_sum":
             return sums.sum() / how.constant
         case "seq_mean_token_mean":  # GRPO, eq. 3

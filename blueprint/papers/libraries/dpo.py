@@ -99,22 +99,26 @@ def tail_counts_less(logp: Tensor, mask: Tensor, ld_from: str, alpha: float) -> 
     return torch.where(place < shorter, logp, alpha * logp).where(place < lengths, 0)
 
 
-def of_responses(logp: Tensor, batch: Batch, use: Options, weighed: bool) -> tuple[Tensor, Tensor]:
-    """Returns what the loss takes for the log-prob of each response, and the sum over its tokens, [2P]."""
+def tokens_counted(batch: Batch, use: Options) -> tuple[Tensor, Tensor]:
+    """Returns which tokens are added up for a response, [2P, T], and what a mean divides their sum by, [2P]."""
     counted = batch.mask
     if use.logp == "mean_with_pad":  # the pad behind a text that is shorter than the longest
-        counted = counted | (torch.arange(counted.shape[1], device=counted.device) == batch.text.sum(1, keepdim=True))
+        counted = counted | (pad(batch.text, (1, -1), value=True) & ~batch.text)
+    number = counted.sum(1)
+    if use.logp == "mean_nonzero":
+        other = batch.logp_ref if use.reference else torch.zeros_like(batch.logp)
+        number = (batch.mask & (batch.logp != other)).sum(1)
+    elif use.logp == "mean" and use.reference:  # TRL's DPO: of no token 0
+        number = number.clamp(min=1)
+    return counted, number
+
+
+def of_responses(logp: Tensor, batch: Batch, use: Options, weighed: bool) -> tuple[Tensor, Tensor]:
+    """Returns what the loss takes for the log-prob of each response, and the sum over its tokens, [2P]."""
+    counted, number = tokens_counted(batch, use)
     logp = tail_counts_less(logp, batch.mask, use.ld_from, use.ld_alpha) if weighed else logp
     total = logp.where(counted, 0).sum(1)
-    match use.logp:
-        case "sum":
-            return total, total
-        case "mean_nonzero":
-            other = batch.logp_ref if use.reference else torch.zeros_like(batch.logp)
-            return total / (batch.mask & (batch.logp != other)).sum(1), total
-        case "mean" if use.reference:  # TRL's DPO: of no token 0
-            return total / counted.sum(1).clamp(min=1), total
-    return total / counted.sum(1), total
+    return total if use.logp == "sum" else total / number, total
 
 
 # --- 2. The loss of a pair [P]

@@ -144,7 +144,7 @@ def grpo(batch: Batch, how: Conventions) -> CriticFree:
     kl_old = kl_in_reward(old, ref, mask, how.kl).detach()
     paid = how.kl.coef * kl_old
     rewards = shaped - paid.sum(1) if how.kl.place in ("reward", "reward_token") else shaped
-    compared = compare(rewards, group, lengths, batch.greedy, how.group)
+    compared = compare(rewards, group, batch.group, lengths, batch.greedy, how.group)
     compared = replace(compared, advantages=finished(compared.advantages, how.shaping, how.credit))
 
     # Advantages of tokens, and what they make of log-probs.

@@ -27,7 +27,6 @@ KIND = Kind(
     },
     rows="blueprint.workbooks.dpo.own_data:tables_from",
     numbers=HERE / "numbers",
-    witness="blueprint.workbooks.dpo.witness:WITNESS",
     paper="blueprint.workbooks.dpo.paper:PAGE",
     misconceptions="blueprint.workbooks.dpo.misconceptions:MISCONCEPTIONS",
     notes=(HERE / "notes.toml",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 
@@ -9,8 +10,10 @@ import torch
 from torch import Tensor
 
 from blueprint.papers.libraries.dpo import Batch, Options, Preference, dpo, logprobs
-from blueprint.witness.raw import Named, Page, Raw
-from blueprint.witness.settings import block, ids
+from blueprint.papers.models import Rnn
+from blueprint.papers.models import logits as logits_of
+from blueprint.witness.raw import Named, Page, Raw, shown_slopes
+from blueprint.witness.settings import Setting
 
 PARTS = ("E", "W", "Y")
 LOGITS, LOGP = "policy.logits", "policy.logprobs"
@@ -29,7 +32,7 @@ def results(raw: Raw) -> Named:
 
     Log-probs of tokens mean something where `response.tokens` is 1; KTO's numbers are there where its form is in use.
     """
-    start, use, order = _start(raw), options(raw), _order(raw)
+    start, use, order = _start(raw), options(raw.settings), _order(raw)
     unasked = "mismatched.ratio" in raw and "reference.logprobs" not in raw
     back = order.argsort()
     made = dpo(Batch(*(each[order] for each in vars(start.batch).values())), use)
@@ -47,26 +50,26 @@ def results(raw: Raw) -> Named:
         named |= {"kto.z": made.kto_point}
     if use.form in ("kto", "apo_zero_unpaired"):
         named |= {f"loss.{use.form}": made.kto_losses[back]}
-    return {name: each.detach() for name, each in named.items()} | _slopes(raw, made.loss, start.moved)
+    return {name: each.detach() for name, each in named.items()} | shown_slopes(raw, made.loss, start.moved)
 
 
-def options(raw: Raw) -> Options:
-    """Returns the settings of a file; a file without logits or prompts lacks some, and has what holds then."""
+def options(settings: Mapping[str, Setting]) -> Options:
+    """Returns the page's options of settings by key; a file without logits or prompts lacks some, and has what holds then."""
 
     def word(key: str, otherwise: str = "off") -> str:
-        return raw.word(key) if key in raw.settings else otherwise
+        return str(settings.get(key, otherwise)).lower()
 
-    def number(key: str, otherwise: float) -> float:
-        return raw.number(key) if key in raw.settings else otherwise
+    def number(key: str, otherwise: float | None = None) -> float:
+        return float(settings[key] if otherwise is None else settings.get(key, otherwise))
 
     return Options(
         form=word("loss.form"),
         beta=number("beta", 1.0),
         gamma=number("loss.gamma", 0.0),
         smoothing=number("loss.label_smoothing", 0.0),
-        exo_eps=raw.number("loss.exo_eps"),
-        discopop_tau=raw.number("loss.discopop_tau"),
-        odds_one=raw.number("loss.odds_one"),
+        exo_eps=number("loss.exo_eps"),
+        discopop_tau=number("loss.discopop_tau"),
+        odds_one=number("loss.odds_one"),
         bco_threshold=word("loss.bco_threshold"),
         bco_mix=number("loss.bco_mix", 0.0),
         desirable=number("loss.desirable", 1.0),
@@ -151,29 +154,24 @@ def _start(raw: Raw) -> Start:
 def _texts(raw: Raw) -> tuple[Tensor, Tensor, Tensor]:
     """Returns which tokens are response, which are there, and the ids of all, [2P, T], [2P, T] and [2P, T + 1]."""
     if "text.response" not in raw:
-        return raw.mask("mask"), raw.mask("text.mask"), _tokens(raw, "word_written")
-    given, response = _tokens(raw, "given"), _tokens(raw, "text.response")
+        return raw.mask("mask"), raw.mask("text.mask"), raw.tokens("word_written")
+    given, response = raw.tokens("given"), raw.tokens("text.response")
     return response >= 0, (response >= 0) | (given[:, 1:] >= 0), _behind(given, response)
 
 
 def _mismatched(raw: Raw) -> tuple[Tensor, Tensor]:
     """Returns the same of the mismatched responses: which tokens are response, and the ids of all; the first is not read."""
     if "text.response" not in raw:
-        written = _tokens(raw, "mismatched.word_written")
+        written = raw.tokens("mismatched.word_written")
         return raw.mask("mismatched.tokens"), torch.cat([written[:, :1], written], 1)
-    response = _tokens(raw, "mismatched.response")
-    return response >= 0, _behind(_tokens(raw, "given"), response)
+    response = raw.tokens("mismatched.response")
+    return response >= 0, _behind(raw.tokens("given"), response)
 
 
 def _behind(given: Tensor, response: Tensor) -> Tensor:
     """Returns the ids of prompt and response; 0 stands where neither is."""
     first, rest = given[:, :1], torch.maximum(given[:, 1:], response)
     return torch.cat([first, rest], 1).clamp(min=0)
-
-
-def _tokens(raw: Raw, name: str) -> Tensor:
-    """Returns the ids of typed tokens; −1 stands where none is."""
-    return torch.as_tensor(ids(block(raw.file, name), block(raw.file, "vocabulary"), name)).long().to(raw.device)
 
 
 def _weights(raw: Raw) -> Named:
@@ -194,26 +192,8 @@ def _logits_of(raw: Raw, texts: str, weights: Named, written: Tensor) -> tuple[T
         policy, reference = (raw.tensor(f"{texts}{model}.logits") for model in ("policy", "reference"))
         return policy.requires_grad_(), reference
     frozen = {part: raw.tensor(f"reference.{part}") for part in PARTS}
-    return _logits(weights, written[:, :-1]), _logits(frozen, written[:, :-1])
-
-
-def _logits(weights: Named, read: Tensor) -> Tensor:
-    """Returns what a model says after each token, [N, T, V]: m = tanh([x, m, 1]·W), logits = m·Y."""
-    E, W, Y = (weights[part] for part in PARTS)
-    one = torch.ones_like(E[:1, :1]).expand(len(read), 1)
-    memories = [one.new_zeros(len(read), W.shape[1])]
-    for column in read.T:
-        memories.append(torch.tanh(torch.cat([E[column], memories[-1], one], 1) @ W))
-    return torch.stack(memories[1:], 1) @ Y
-
-
-def _slopes(raw: Raw, loss: Tensor, by: Named) -> Named:
-    """Returns ∂L/∂x for each x of which the file has a row of slopes."""
-    shown = {name: each for name, each in by.items() if f"{name}.grad" in raw}
-    if not shown or not loss.requires_grad:
-        return {}
-    found = torch.autograd.grad(loss, [*shown.values()], materialize_grads=True)
-    return {f"{name}.grad": each for name, each in zip(shown, found, strict=True)}
+    read = written[:, :-1]
+    return logits_of(Rnn(**weights), read), logits_of(Rnn(**frozen), read)
 
 
 PAGE = Page(results, dict.fromkeys(("policy.logprobs", "reference.logprobs"), "response.tokens"))

@@ -26,7 +26,6 @@ KIND = Kind(
         "rollouts": ("greedy", "blueprint.workbooks.grpo.rollouts:numbers_in"),
     },
     rows="blueprint.workbooks.grpo.own_data:tables_from",
-    witness="blueprint.workbooks.grpo.witness:WITNESS",
     paper="blueprint.workbooks.grpo.paper:PAGE",
     misconceptions="blueprint.workbooks.grpo.misconceptions:MISCONCEPTIONS",
     numbers=HERE / "numbers",

@@ -17,8 +17,9 @@ from torch.nn.functional import pad
 from blueprint.papers.libraries.critic_free_advantages import Credit, Group, Shaping
 from blueprint.papers.libraries.critic_free_losses import Kl, Means, Objective, Ratio, Rollout
 from blueprint.papers.libraries.grpo import Batch, Conventions, CriticFree, entropies, grpo, log_probs, metrics
+from blueprint.papers.models import Rnn, continued, logits, numbers
 from blueprint.witness.raw import Named, Page, Raw
-from blueprint.witness.settings import Setting, block, ids
+from blueprint.witness.settings import Setting
 
 TABLES: dict[str, tuple[type, tuple[str, ...]]] = {
     "shaping": (Shaping, ("reward",)), "kl": (Kl, ("kl",)), "group": (Group, ("group",)), "credit": (Credit, ("advantage",)),
@@ -112,22 +113,17 @@ def at_log_probs(raw: Raw) -> Start:
 
 def at_logits(raw: Raw) -> Start:
     """Reads logits, and the tokens that were written."""
-    logits = {name: raw.tensor(f"{name}.logits") for name in ("engine", "policy", "reference", "old")}
-    said = spoken({**logits, "policy": logits["policy"].requires_grad_()}, _tokens(raw, "word_written"))
+    z = {name: raw.tensor(f"{name}.logits") for name in ("engine", "policy", "reference", "old")}
+    said = spoken({**z, "policy": z["policy"].requires_grad_()}, raw.tokens("word_written"))
     batch = batch_of(raw, said, raw.tensor("score"), raw.mask("truncated"), raw.mask("mask"))
-    moved = {"policy.logits": logits["policy"], **{name: said[name] for name in ("policy.logprobs", "policy.entropy")}}
+    moved = {"policy.logits": z["policy"], **{name: said[name] for name in ("policy.logprobs", "policy.entropy")}}
     return Start(batch, moved, {name: each.where(batch.mask, 0) for name, each in said.items()})
 
 
-def _tokens(raw: Raw, name: str) -> Tensor:
-    """Returns the places of words in the vocabulary, −1 for a blank cell."""
-    return torch.as_tensor(ids(block(raw.file, name), block(raw.file, "vocabulary"), name)).long().to(raw.device)
-
-
-def spoken(logits: Named, tokens: Tensor) -> Named:
+def spoken(z: Named, tokens: Tensor) -> Named:
     """Returns what models say of the tokens written, by the names of blocks, and the entropy of the policy."""
-    said = {f"{name}.logprobs": log_probs(each, tokens) for name, each in logits.items()}
-    return said | {"policy.entropy": entropies(logits["policy"])}
+    said = {f"{name}.logprobs": log_probs(each, tokens) for name, each in z.items()}
+    return said | {"policy.entropy": entropies(z["policy"])}
 
 
 # --- Files that begin at weights
@@ -138,19 +134,18 @@ def at_weights(raw: Raw) -> Start:
     old, reference, delta = (_weights(raw, name, "EWY") for name in ("old", "reference", "policy.delta"))
     step = raw.number("update_step")
     policy = {name: (old[name] + step * delta[name]).requires_grad_() for name in old}
-    text, mask = written(raw, old)
+    text, mask = written(raw, Rnn(**old))
     read, tokens = text[:, :-1], text[:, 1:]
-    logits = {
-        name: _memory(of, read) @ of["Y"] for name, of in (("old", old), ("reference", reference), ("policy", policy))
-    }
-    said = spoken(logits, tokens)
+    models = {"old": old, "reference": reference, "policy": policy}
+    z = {name: logits(Rnn(**of), read) for name, of in models.items()}
+    said = spoken(z, tokens)
     said["engine.logprobs"] = said["old.logprobs"] + raw.tensor("engine.off")
     truncated = ~((tokens == 0) & mask).any(1)
     rows = scored(raw, text, mask, truncated)
     shown = {name: each.where(mask, 0) for name, each in said.items()}
-    moved = {f"policy.{name}": each for name, each in policy.items()} | {"policy.logits": logits["policy"]}
+    moved = {f"policy.{name}": each for name, each in policy.items()} | {"policy.logits": z["policy"]}
     moved |= {name: said[name] for name in ("policy.logprobs", "policy.entropy")}
-    rows |= shown | {f"{name}.logits": each for name, each in logits.items()}
+    rows |= shown | {f"{name}.logits": each for name, each in z.items()}
     rows |= {"rollout.written": text.to(raw.dtype), "mask": pad(mask, (1, 1)).to(raw.dtype)}
     rows |= {"truncated": truncated.to(raw.dtype)}
     return Start(batch_of(raw, said, rows["score"], truncated, mask), moved, rows)
@@ -160,30 +155,12 @@ def _weights(raw: Raw, name: str, keys: str) -> Named:
     return {key: raw.tensor(f"{name}.{key}") for key in keys}
 
 
-def _memory(weights: Named, read: Tensor) -> Tensor:
-    """Reads tokens one after the other, and returns the memory after each, [B, T, J]."""
-    h = weights["W"].new_zeros(len(read), weights["W"].shape[1])
-    found = []
-    for column in read.T:
-        h = torch.tanh(torch.cat((weights["E"][column], h, torch.ones_like(h[:, :1])), dim=1) @ weights["W"])
-        found.append(h)
-    return torch.stack(found, dim=1)
-
-
-def written(raw: Raw, policy: Named) -> tuple[Tensor, Tensor]:
+def written(raw: Raw, policy: Rnn) -> tuple[Tensor, Tensor]:
     """Returns the text, a prompt and what the policy writes behind it, [B, 1 + T], and where the response stands, [B, T]."""
-    given, draws, most = _tokens(raw, "given"), raw.tensor("rollout.draw"), int(raw.tensor("max_new_tokens"))
-    text, mask = torch.zeros_like(given), torch.zeros_like(draws, dtype=torch.bool)
-    for row, (prompt, u) in enumerate(zip(given, draws, strict=True)):
-        length = int((prompt >= 0).sum())
-        text[row, :length] = prompt[:length]
-        for at in range(length, min(length + most, len(prompt))):
-            p = (_memory(policy, text[row : row + 1, :at])[0, -1] @ policy["Y"]).softmax(-1)
-            text[row, at] = int((p.cumsum(-1)[:-1] <= u[at - 1]).sum())
-            mask[row, at - 1] = True
-            if text[row, at] == 0:
-                break
-    return text, mask
+    # A column more, since the last one of `continued` writes nothing.
+    given, draws = pad(raw.tokens("given"), (0, 1), value=-1), pad(raw.tensor("rollout.draw"), (0, 1))
+    text, response = continued(policy, given, draws, int(raw.tensor("max_new_tokens")))
+    return text[:, :-1], response[:, 1:-1]
 
 
 def scored(raw: Raw, text: Tensor, mask: Tensor, truncated: Tensor) -> Named:
@@ -192,13 +169,13 @@ def scored(raw: Raw, text: Tensor, mask: Tensor, truncated: Tensor) -> Named:
     if way == "typed":
         return {"score": raw.tensor("score.typed")}
     if way == "model":
-        model = _weights(raw, "reward_model", "EW")
-        out = _memory(model, text) @ raw.tensor("reward_model.head.w") + raw.tensor("reward_model.head.b")
+        E, W, w, b = (raw.tensor(f"reward_model.{part}") for part in ("E", "W", "head.w", "head.b"))
+        out = numbers(Rnn(E, W, w=w, b=b), text)
         last = 1 + (mask * torch.arange(mask.shape[1], device=raw.device)).argmax(1)
         return {"score": out.gather(1, last[:, None])[:, 0]}
     right = torch.zeros(len(text), dtype=torch.bool, device=raw.device)
-    for numbers, wanted in zip(groups(raw).tolist(), _tokens(raw, "answer").tolist(), strict=True):
-        for number in numbers:
+    for members, wanted in zip(groups(raw).tolist(), raw.tokens("answer").tolist(), strict=True):
+        for number in members:
             response = text[number, 1:][mask[number]].tolist()
             at_end = response[-2:] == [wanted, 0]
             right[number] = at_end if raw.word("reward.answer") == "at_end" else wanted in response

@@ -26,7 +26,6 @@ KIND = Kind(
     numbers=HERE / "numbers",
     dumps="blueprint.workbooks.reward_model.dumps.read:DUMPS",
     verifier="blueprint.workbooks.reward_model.verifying:VERIFIER",
-    witness="blueprint.workbooks.reward_model.witness:WITNESS",
     paper="blueprint.workbooks.reward_model.paper:PAGE",
     misconceptions="blueprint.workbooks.reward_model.misconceptions:MISCONCEPTIONS",
     notes=(HERE / "notes.toml",),

@@ -27,7 +27,6 @@ KIND = Kind(
     notes=(HERE / "notes.toml",),
     models=HERE / "models.toml",
     one_page=HERE / "one_page.toml",
-    witness="blueprint.workbooks.sft.witness:WITNESS",
     paper="blueprint.workbooks.sft.paper:PAGE",
     gradient="blueprint.workbooks.sft.backward:MOVED",
     misconceptions="blueprint.workbooks.sft.misconceptions:MISCONCEPTIONS",

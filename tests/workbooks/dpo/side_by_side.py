@@ -1,4 +1,4 @@
-"""Many sets of conventions on one batch of pairs: by the definitions, all side by side, and by the witness, one by one."""
+"""Many sets of conventions on one batch of pairs: by the definitions, all side by side."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from blueprint.inputs import settings_in
 from blueprint.language import Axis, Block, Values, compute, needs, typed
+from blueprint.language.evaluate_torch import evaluate_torch
 from blueprint.language.gradient import Gradient, gradient
 from blueprint.workbooks.common import Choices, Switch
 from blueprint.workbooks.dpo.backward import GIVEN, HELD, of_policy
@@ -112,6 +113,15 @@ class SideBySide:
             )
             for block in made
         }
+
+    def by_autograd(self) -> dict[str, Array]:
+        """Returns the slope of the sum of all losses by every row that moves, by name."""
+        total, known = self.steps.rows["total_loss"], {**self.given, **self.steps.rows}
+        blocks = _behind(total)
+        moving, still = known["policy.logprobs"], [known[name] for name in (*GIVEN, *HELD) if name in known]
+        numbers = {block: self.numbers[block] for block in blocks if block.typed}
+        found = evaluate_torch(blocks, self.sizes, numbers, moving=[moving], still=still, beyond=True)
+        return {block.name: each.numpy() for block, each in found.slopes(total).items()}
 
 
 @cache

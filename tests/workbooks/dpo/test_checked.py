@@ -17,14 +17,15 @@ from blueprint.checking.causes import Cause
 from blueprint.cli import main
 from blueprint.inputs import load
 from blueprint.reopening import back_from
+from blueprint.witness.raw import Raw
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.registry import witness_of
 from tests.checking.cells import Edits, change, change_sheets
 from tests.checking.running import judged
 from tests.checking.test_check_live import cell_of
 from tests.page.workshop import located, made, save_made
+from tests.papers.pages import typed_alone
 from tests.reopening.alike import fields_that_differ
-from tests.workbooks.grpo.apart import NEAR, apart, distance
+from tests.workbooks.apart import NEAR, apart, page_of
 
 TYPED: dict[str, tuple[tuple[int, ...], float | str]] = {
     "policy.logits": ((4, 3, 1), 0.25), "loss.form.yours": ((), "ipo"), "beta.yours": ((), 0.3),
@@ -77,7 +78,7 @@ def test_what_was_typed_by_hand_is_stale_and_builds_a_workbook_that_agrees(typed
     back = back_from(typed_into)
     assert (back.unheld, back.remarks) == ([], [])
     assert len(fields_that_differ(load("dpo-batch", ("gradients=on",)), back.numbers)) == len(TYPED)
-    assert apart(Book(blueprint_of(back.numbers)), rows=300) == {}
+    assert apart(Book(blueprint_of(back.numbers))) == {}
 
 
 def test_the_numbers_come_back(tmp_path: Path) -> None:
@@ -89,15 +90,19 @@ def test_the_numbers_come_back(tmp_path: Path) -> None:
 
 
 def test_pairs_may_stand_in_any_order_and_in_any_column() -> None:
-    """Responses of a pair apart, rejected ones first; and its column another one than its number."""
+    """Responses of a pair apart, rejected ones first; and its column another one than its number.
+
+    Sorted margins belong to no pair: the page has their losses in the order of columns, the workbook in that of numbers.
+    """
     base = load("dpo-batch", ("gradients=on", "loss.form=aot", "logp.ld=both", "logp.ld_alpha=0.5"))
     order = {"text.pair": np.array([3.0, 1, 4, 2, 1, 3, 2, 4]), "text.chosen": np.array([1.0, 1, 0, 0, 0, 0, 1, 1])}
     mixed = blueprint_of(replace(base, parts={**base.parts, **order})).with_typed(
         {"pair.column": np.array([3.0, 1, 4, 2])}
     )
-    arrays = {block.name: array for block, array in Book(mixed).values.arrays.items()}
-    (theirs,) = witness_of([arrays], device="cpu")
-    assert {name: each for name, array in theirs.items() if not (each := distance(arrays[name], array)) <= NEAR} == {}
+    book = Book(mixed)
+    assert apart(book).keys() == {"page: loss.weighed"}
+    losses = page_of(book).results(Raw(typed_alone(book)))["loss.weighed"].sort().values.numpy()
+    assert losses == pytest.approx(np.sort(np.asarray(book.values[book.blocks["loss.weighed"]], float)), abs=NEAR)
 
 
 def test_explain_and_diff_take_a_workbook_of_the_kind(plain: Path, typed_into: Path) -> None:

@@ -19,7 +19,7 @@ from torch.nn.functional import logsigmoid
 import blueprint as bp
 from blueprint import NotationError
 from blueprint.workbooks.dpo.schema import dpo_presets
-from tests.workbooks.grpo.apart import apart
+from tests.workbooks.apart import apart
 
 NEAR = 1e-12
 SIDES = ("chosen", "rejected")
@@ -78,7 +78,7 @@ def test_halos_counts_the_tokens_on_which_policy_and_reference_differ(name: str)
     theirs = [each.tolist() for each in torch.autograd.grad(loss, of)]
     for ours, meant in zip(slopes(book, *map(len, policy)), theirs, strict=True):
         assert ours == pytest.approx(meant, rel=NEAR)
-    assert apart(book, rows=300, shown=True) == {}
+    assert apart(book) == {}
 
 
 def test_the_margin_of_a_pair_with_an_equal_token_is_not_halved() -> None:
@@ -120,7 +120,7 @@ def test_a_mean_of_no_token_has_no_number(name: str) -> None:
 def test_such_pairs_have_numbers_where_nothing_is_divided_by_their_tokens() -> None:
     certain = ([0.0, 0.0], [-1.0]), ([0.0, 0.0], [-1.0])
     for settings in ({}, {"logp.of": "mean", "loss.form": "ipo"}, {"loss.form": "hinge"}):
-        assert apart(built(*certain, set=settings), rows=300, shown=True) == {}
+        assert apart(built(*certain, set=settings)) == {}
 
 
 def test_trl_divides_the_sum_of_no_token_by_one() -> None:
@@ -130,7 +130,7 @@ def test_trl_divides_the_sum_of_no_token_by_one() -> None:
     tables = {"level": "pair-logprobs", "text": words, "policy": rows, "reference": others}
     book = bp.build(tables, set={"logp.of": "mean", "loss.form": "ipo", "dpo.beta": 0.5}, gradients=True)
     assert list(np.ravel(book.values[book.blocks["loss.ipo"]])) == [(1 - 0 - 1) ** 2, 1.0]
-    assert apart(book, rows=300, shown=True) == {}
+    assert apart(book) == {}
 
 
 BETA = 0.1
@@ -168,7 +168,7 @@ def test_odds_near_certainty_have_all_their_digits(policy: tuple[Rows, Rows]) ->
     for ours, meant in zip(slopes(book, *map(len, policy)), theirs, strict=True):
         if not np.isnan(meant).any():  # where e^A is rounded to 1, as the note at `odds.certain` says
             assert ours == pytest.approx(meant, rel=1e-10, abs=NEAR)
-    assert apart(book, rows=300, shown=True) == {}
+    assert apart(book) == {}
 
 
 def test_of_a_certain_chosen_response_trl_has_a_loss_and_no_gradient() -> None:
@@ -178,7 +178,7 @@ def test_of_a_certain_chosen_response_trl_has_a_loss_and_no_gradient() -> None:
     assert (loss.item(), bool(slope.isnan().all())) == (0.0, True)
     book = built(([0.0, 0.0], [-0.3]), None, gradients=False, set=ORPO)
     assert (cell(book, "total_loss"), cell(book, "odds.certain")) == (0.0, 1.0)
-    assert apart(book, rows=300, shown=True) == {}
+    assert apart(book) == {}
     with pytest.raises(NotationError, match=r"\.grad \(.*\) has no number: .* cannot be divided by 0; "):
         built(([0.0, 0.0], [-0.3]), None, set=ORPO)
 

@@ -22,21 +22,9 @@ from blueprint.workbooks.common import behind
 from blueprint.workbooks.dpo.offered import WITHOUT, lost, presets_of
 from blueprint.workbooks.dpo.schema import dpo_presets
 from tests.reopening.alike import fields_that_differ
-from tests.workbooks.dpo.recorded import Run, batch, runs
-from tests.workbooks.grpo.apart import apart
-
-SIDES = ("chosen", "rejected")
-WRITTEN = {"chosen": [["it", "is", "=1+1"], ["three"]], "rejected": [["five"], ["a", "🙂", "*", "four"]]}
-LOGPROBS: dict[str, dict[str, list[list[float]]]] = {
-    "policy": {"chosen": [[-1, -0.5, -0.25], [-0.25]], "rejected": [[-2.0], [-1, -2, -700, 0]]},
-    "reference": {"chosen": [[-1, -0.75, -0.25], [-0.5]], "rejected": [[-1.5], [-1, -1, -0.5, -1]]},
-}
-
-
-def given(*models: str, **more: Any) -> dict[str, Any]:
-    """Returns two pairs, with responses of one to four tokens, and log-probs of some models."""
-    words = {"prompts": ["two plus two", "=1+1"], **WRITTEN}
-    return {"level": "pair-logprobs", "text": words, **{name: LOGPROBS[name] for name in models}, **more}
+from tests.workbooks.apart import apart
+from tests.workbooks.dpo.own_logprobs import LOGPROBS, SIDES, by_response, given, golden
+from tests.workbooks.dpo.recorded import Run, runs
 
 
 def built(tables: dict[str, Any], *overrides: str) -> Blueprint:
@@ -46,32 +34,6 @@ def built(tables: dict[str, Any], *overrides: str) -> Blueprint:
 def rows(tables: dict[str, Any], *overrides: str) -> dict[str, Any]:
     book = Book(built(tables, *overrides))
     return {block.name: array for block, array in book.values.arrays.items()}
-
-
-def by_response() -> dict[str, Any]:
-    """Returns the same pairs with one number for each response: the sum of those of its tokens."""
-    text = {"prompts": ["a", "b"], **{side: [[" ".join(row)] for row in each] for side, each in WRITTEN.items()}}
-    sums = {name: {side: [[sum(row)] for row in each] for side, each in of.items()} for name, of in LOGPROBS.items()}
-    return {"level": "pair-logprobs", "per": "response", "text": text, **sums}
-
-
-@cache
-def golden() -> dict[str, Any]:
-    """The four recorded pairs, their log-probs on the tokens of the responses alone."""
-    known, others = batch(), batch("kto_mismatched")
-    tokens = known.tokens == 1
-
-    def sides(each: Any) -> dict[str, Any]:
-        return {side: [each(row) for row in range(place, len(tokens), 2)] for place, side in enumerate(SIDES)}
-
-    away = (others.tokens * (others.logprobs("policy") - others.logprobs("reference"))).sum(-1)
-    return {
-        "level": "pair-logprobs",
-        "text": {"prompts": list("abcd"), **sides(lambda row: ["?"] * int(tokens[row].sum()))},
-        **{name: sides(lambda row, name=name: known.logprobs(name)[row][tokens[row]].tolist()) for name in LOGPROBS},
-        "rewards": sides(lambda row: float(known.true_rewards[row])),
-        "mismatched": sides(lambda row: float(away[row])),
-    }
 
 
 def fitting() -> list[Run]:
@@ -177,7 +139,7 @@ def test_a_saved_workbook_comes_back(models: tuple[str, ...], per: str, tmp_path
     ],
 )
 def test_torch_agrees_whatever_is_given(models: tuple[str, ...], overrides: tuple[str, ...]) -> None:
-    assert apart(Book(built(given(*models), *overrides)), rows=300) == {}
+    assert apart(Book(built(given(*models), *overrides))) == {}
 
 
 def test_ratios_that_rounding_alone_sets_apart_are_equal() -> None:
@@ -193,11 +155,11 @@ def test_ratios_that_rounding_alone_sets_apart_are_equal() -> None:
     assert 0 < abs(first - second) < 1e-15
     assert found["aot_unpaired.first.rank"].tolist() == [1, 2]
     assert not found["aot_unpaired.first.smaller"].any()
-    assert apart(book, rows=300) == {}
+    assert apart(book) == {}
 
 
 def test_torch_agrees_on_numbers_of_whole_responses() -> None:
-    assert apart(Book(built(by_response(), "gradients=on")), rows=250) == {}
+    assert apart(Book(built(by_response(), "gradients=on"))) == {}
 
 
 def other(table: str, **sides: Any) -> dict[str, Any]:

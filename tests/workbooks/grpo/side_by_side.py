@@ -1,4 +1,4 @@
-"""Many sets of conventions on one batch: by the definitions, all side by side, and by the core of the witness, one by one."""
+"""Many sets of conventions on one batch: by the definitions, all side by side, and by the page of libraries, one by one."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ import torch
 
 from blueprint.language import Axis, Block, Values, compute, needs, typed
 from blueprint.language.gradient import Gradient, gradient
+from blueprint.papers.libraries import grpo as page
 from blueprint.workbooks.common import Choices, Switch
 from blueprint.workbooks.grpo.backward import CONSTANT
 from blueprint.workbooks.grpo.definitions.axes import i, n, o, q, t
 from blueprint.workbooks.grpo.definitions.steps import LABELS
+from blueprint.workbooks.grpo.paper import conventions
 from blueprint.workbooks.grpo.schema import GRPO
 from blueprint.workbooks.grpo.steps import Derived, derived
-from blueprint.workbooks.grpo.witness import Asked, Losses, Responses, Signal, losses, signal
 from tests.workbooks.grpo.recorded import Array, Batch
 
 RUN = Axis("l", "run", start=1)
@@ -94,30 +95,30 @@ def _behind(block: Block) -> tuple[Block, ...]:
     return tuple(found)
 
 
-class Witnessed(NamedTuple):
-    """The responses as the witness takes them, the policy's logits below their log-probs, and what it makes of them."""
+class Paged(NamedTuple):
+    """The batch as the page takes it, the policy's logits below its log-probs, and what the page makes of both."""
 
-    of: Responses
+    of: page.Batch
     logits: torch.Tensor
-    signal: Signal
-    losses: Losses
+    found: page.CriticFree
 
 
-def witnessed(known: Batch, asked: Asking, reference: str = "ref", old: str = "old") -> Witnessed:
-    """Runs the core of the witness on a batch; log-probs and logits of the policy keep their gradients."""
-    mask, tokens = torch.tensor(known.mask), torch.tensor(known.tokens)[..., None]
+def paged(known: Batch, asked: Asking, reference: str = "ref", old: str = "old") -> Paged:
+    """Runs the page on a batch; log-probs and logits of the policy keep their gradients."""
+    tokens, prompts = torch.tensor(known.tokens), len(known.greedy)
     logits = {name: torch.tensor(each, dtype=torch.float64) for name, each in known.logits.items()}
     z = logits["new"].requires_grad_()
-    said = {name: mask * each.log_softmax(-1).gather(-1, tokens)[..., 0] for name, each in logits.items()}
-    said["new"].retain_grad()
+    said = {name: page.log_probs(each, tokens) for name, each in logits.items()}
     ref, below, engine = (said[name].detach() for name in (reference, old, "rollout"))
-    score, truncated, greedy = (torch.tensor(each) for each in (known.rewards, known.truncated, known.greedy))
-    entropy = -(z.softmax(-1) * z.log_softmax(-1)).sum(-1) * mask
-    size = len(known.rewards) // len(known.greedy)
-    of = Responses(score, truncated, greedy, mask, said["new"], below, ref, engine, entropy, size)
-    use = Asked({key: setting.value for key, setting in GRPO.items()} | dict(asked))
-    made = signal(of, use)
-    return Witnessed(of, z, made, losses(of, made, use))
+    scores, cut, greedy, mask = (
+        torch.tensor(each) for each in (known.rewards, known.truncated, known.greedy, known.mask)
+    )
+    group = torch.arange(prompts).repeat_interleave(len(scores) // prompts)
+    of = page.Batch(
+        scores, group, greedy[group], cut == 1, mask == 1, said["new"], below, ref, engine, page.entropies(z),
+    )  # fmt: skip
+    how = conventions({key: setting.value for key, setting in GRPO.items()} | dict(asked))
+    return Paged(of, z, page.grpo(of, how))
 
 
 def array(x: torch.Tensor) -> Array:

@@ -21,7 +21,7 @@ from tests.checking.running import judged
 from tests.checking.test_check_live import cell_of
 from tests.page.workshop import located, made, save_made
 from tests.reopening.alike import fields_that_differ
-from tests.workbooks.grpo.apart import apart
+from tests.workbooks.apart import apart
 
 TYPED: dict[str, tuple[tuple[int, ...], float | str]] = {"score": ((4,), 0.25), "group.std.yours": ((), "others")}
 """What is typed by hand: the place in a block, and what stands there then."""

@@ -16,8 +16,8 @@ from blueprint.inputs import load
 from blueprint.language import NoNumber
 from blueprint.workbooks import blueprint_of
 from tests.page.finished import Engine
+from tests.workbooks.apart import apart
 from tests.workbooks.engines import TOLERANCE, Presets
-from tests.workbooks.grpo.apart import apart
 from tests.workbooks.grpo.recorded import runs
 
 RECORDED = {

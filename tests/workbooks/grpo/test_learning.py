@@ -1,22 +1,18 @@
-"""Workbooks of GRPO with gradients: down to the logits against torch's autograd; a loss of 0 that learns all the same."""
+"""Workbooks of GRPO with gradients: down to the logits against the page's autograd; a loss of 0 that learns all the same."""
 
 import numpy as np
 import pytest
 
 pytest.importorskip("torch", reason="the outside witness is torch: install the extra [torch]")
 
-import torch
-
 from blueprint.book import Book
 from blueprint.inputs import Numbers, load
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
-from blueprint.workbooks.grpo.witness import Asked, Responses, losses, signal
-from blueprint.workbooks.registry import witness_of
 from tests.witness.stage import Array, arrays
+from tests.workbooks.apart import apart, by_autograd, by_page
 
 ENTROPY = "loss.ent_coef=0.01"
-# Between numbers of 0.1 and less, in double precision.
+# Of the largest of a row above 1, in double precision.
 NEAR = 1e-14
 
 
@@ -26,35 +22,13 @@ def learnt(*overrides: str) -> tuple[Numbers, dict[str, Array]]:
     return numbers, arrays(Book(blueprint_of(numbers)))
 
 
-def autograd(numbers: Numbers, rows: dict[str, Array], use: Asked) -> tuple[float, Array]:
-    """Returns the witness's loss and its gradient by the policy's logits."""
-    ids = torch.tensor(rows["rollout.written"].astype(int))[..., None]
-    z = {name: torch.tensor(rows[f"{name}.logits"]) for name in ("policy", "old", "reference", "engine")}
-    log_p = {name: each.requires_grad_(name == "policy").log_softmax(-1) for name, each in z.items()}
-    said = {name: each.gather(-1, ids)[..., 0] for name, each in log_p.items()}
-    mask, H = torch.tensor(rows["mask"])[:, : ids.shape[1]], -(log_p["policy"].exp() * log_p["policy"]).sum(-1)
-    score, truncated, greedy = (torch.tensor(rows[name]) for name in ("score", "truncated", "greedy"))
-    of = Responses(
-        score, truncated, greedy, mask, said["policy"], said["old"], said["reference"], said["engine"], H,
-        len(mask) // len(greedy),
-    )  # fmt: skip
-    total = losses(of, signal(of, use), use).total
-    (slopes,) = torch.autograd.grad(total, z["policy"])
-    return total.item(), np.asarray(slopes)
-
-
 @pytest.mark.parametrize("preset", ["default", "trl_0.14", "verl_gspo", "verl_cispo", "nemo_rl", "rfpp_paper"])
 def test_every_logit_feels_what_autograd_says(preset: str) -> None:
-    numbers, rows = learnt(f"preset={preset}", ENTROPY)
-    chosen = {
-        **{key: each.value for key, each in GRPO.items()},
-        **grpo_presets().preset(preset).values,
-        "loss.ent_coef": 0.01,
-    }
-    total, slopes = autograd(numbers, rows, Asked(chosen))
-    assert rows["total_loss"] == pytest.approx(total, rel=1e-12)
-    assert np.abs(slopes).max() > 1e-3
-    assert np.abs(rows["policy.logits.grad"] - slopes).max() <= NEAR
+    book = Book(blueprint_of(load("grpo-batch", ["gradients=on", f"preset={preset}", ENTROPY])))
+    far = by_page(book)
+    assert {row: each for row, each in far.items() if not each <= NEAR} == {}
+    assert {"page: total_loss", "page: policy.logits.grad"} <= far.keys()
+    assert np.abs(arrays(book)["policy.logits.grad"]).max() > 1e-3
 
 
 def test_a_loss_of_0_learns() -> None:
@@ -98,14 +72,14 @@ OTHERS = (
 
 
 @pytest.mark.parametrize("overrides", OTHERS, ids=[each[0] for each in OTHERS])
-def test_check_compares_every_row_of_a_file_with_gradients(overrides: tuple[str, ...]) -> None:
+def test_every_row_of_the_way_back_is_as_page_and_autograd_have_it(overrides: tuple[str, ...]) -> None:
     book = Book(blueprint_of(load("grpo-batch", ["gradients=on", *overrides])))
-    rows = arrays(book)
-    (theirs,) = witness_of([rows], device="cpu")
-    every = {block.name for block in book.values.arrays if not (block.typed or block.link)}
-    assert every - theirs.keys() == set()
-    slopes = {name for name in every if name.endswith(".grad")}
-    assert len(slopes) > 50
+    rows, way = arrays(book), by_autograd(book)
+    slopes = {name for name, block in book.blocks.items() if name.endswith(".grad") and not (block.typed or block.link)}
+    assert len(slopes & way.keys()) > 50
     assert sum(np.abs(rows[name]).max() > 1e-5 for name in slopes) > 12
-    assert {name for name in slopes if not np.abs(rows[name] - theirs[name]).max() <= NEAR} == set()
-    assert all(np.array_equal(rows[f"loss.grad.{way}"], theirs[f"loss.grad.{way}"]) for way in ("up", "down", "still"))
+    assert apart(book) == {}
+    pulled, tokens = rows["policy.logprobs.grad"], rows["mask"] == 1
+    ways = {"up": pulled < -1e-12, "down": pulled > 1e-12, "still": np.abs(pulled) <= 1e-12}
+    for way_of, meant in ways.items():
+        assert np.array_equal(rows[f"loss.grad.{way_of}"] == 1, meant & tokens), way_of

@@ -16,7 +16,7 @@ from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.grpo.schema import grpo_presets
 from tests.page.workshop import made
 from tests.witness.stage import arrays
-from tests.workbooks.grpo.apart import distance
+from tests.workbooks.apart import distance
 from tests.workbooks.grpo.recorded import Run, runs
 
 TRL, VERL, NEMO = "trl_1.16.0_GRPOTrainer", "verl_0.9.1", "nemo_rl_7ea279a"
@@ -158,15 +158,20 @@ def test_what_stands_side_by_side_is_chosen() -> None:
 
 
 @pytest.mark.parametrize("numbers", ["grpo-batch", "grpo"])
-def test_torch_has_the_numbers_of_every_library(numbers: str) -> None:
-    pytest.importorskip("torch", reason="the outside witness needs torch")
-    from blueprint.workbooks.registry import witness_of
+def test_every_library_beside_has_the_numbers_of_the_page(numbers: str) -> None:
+    """Its results are those that the page has of the workbook in which it alone is chosen."""
+    pytest.importorskip("torch", reason="the pages are plain torch")
+    from tests.workbooks.apart import by_page
 
-    beside = made("compare=verl_rfpp,verl_gspo,openrlhf,nemo_rl", "gradients=on", numbers=numbers)
-    ours = arrays(beside)
-    (theirs,) = witness_of([ours], device="cpu")
-    known = {name for name in theirs if name.startswith("library.")}
-    repeated = {"ratio.kept", "ratio.mean_kept", "cispo.weight", "kl_new.moves_held", "kl_new.used_held"}
-    computed = {block.name for block in beside.blocks.values() if not block.typed and block.name.startswith("library.")}
-    assert computed - known == {f"library.{name}" for name in repeated}
-    assert {name: far for name in known if not (far := distance(ours[name], theirs[name])) <= 1e-12} == {}
+    presets = ("verl_rfpp", "verl_gspo", "openrlhf", "nemo_rl")
+    beside = arrays(made(f"compare={','.join(presets)}", "gradients=on", numbers=numbers))
+    for place, preset in enumerate(presets):
+        book = made(f"preset={preset}", "gradients=on", numbers=numbers)
+        assert {row: far for row, far in by_page(book).items() if not far <= 1e-12} == {}
+        alone, moved = arrays(book), {name for name in beside if name.startswith("library.")}
+        named = {row.removeprefix("page: ") for row in by_page(book)} & {row.removeprefix("library.") for row in moved}
+        assert len(named) > 15
+        own = {row: beside[f"library.{row}"] for row in named}  # what no convention moves stands there once for all
+        own = {row: each[place] if each.ndim > alone[row].ndim else each for row, each in own.items()}
+        far = {row: distance(alone[row], np.asarray(each)) for row, each in own.items()}
+        assert {row: each for row, each in far.items() if not each <= 1e-12} == {}

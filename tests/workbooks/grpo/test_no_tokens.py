@@ -15,7 +15,7 @@ from torch import Tensor
 
 import blueprint as bp
 from blueprint import NotationError
-from tests.workbooks.grpo.apart import apart
+from tests.workbooks.apart import apart
 
 Mean = Callable[[Tensor, Tensor], Tensor]
 """From the loss of each token and what counts, the loss."""
@@ -72,7 +72,7 @@ def test_the_loss_ends_where_the_library_has_none(preset: str, dropped: str) -> 
     book = built(preset, dropped)
     assert float(book.values[book.blocks["total_loss"]]) == theirs.item() == 0
     assert float(abs(book.values[book.blocks["policy.logits.grad"]]).max()) == 0
-    assert apart(book, shown=True) == {}
+    assert apart(book) == {}
 
 
 def test_verl_and_openrlhf_end_there() -> None:

@@ -13,7 +13,7 @@ from blueprint.book import Book
 from blueprint.inputs import NumbersError, load
 from blueprint.language import NoNumber
 from blueprint.workbooks import blueprint_of
-from tests.workbooks.grpo.apart import apart
+from tests.workbooks.apart import apart
 
 BASE = load("grpo-batch")
 RESPONSES, MASK = (

@@ -1,6 +1,6 @@
 """Every preset on batches that no library was run on: far log-probs, one token, one response, empty ones, equal and huge rewards.
 
-The definitions and the core of the witness give the same advantages, ratios, losses and gradients; where a library divides by 0,
+The definitions and the page of libraries give the same advantages, ratios, losses and gradients; where a library divides by 0,
 both have no number.
 """
 
@@ -17,9 +17,10 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 import torch
 
 from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
-from tests.workbooks.grpo.apart import distance
+from tests.papers.test_grpo_pages import NOT_RECORDED
+from tests.workbooks.apart import distance
 from tests.workbooks.grpo.recorded import Array, Batch
-from tests.workbooks.grpo.side_by_side import Asking, SideBySide, array, witnessed
+from tests.workbooks.grpo.side_by_side import Asking, SideBySide, array, paged
 
 PRESETS = {name: preset.values for name, preset in grpo_presets().presets.items()}
 # Both compute in double precision, in an order of their own; relative to the largest number of a row.
@@ -66,9 +67,10 @@ BATCHES: dict[str, Callable[[], Batch]] = {
     "no token at all": partial(drawn, 1, 2, 5, lengths=[0, 0]),
 }
 OVER_NONE = "a mean over tokens divides by their number, 0"
+WHITENS_NONE = "the mean over all tokens divides by their number, 0, and verl adds 1e-8; the page whitens none of them"
 NO_NUMBER = {
     "no token at all": {
-        "rfpp_paper": "the mean over all tokens divides by their number, 0; verl adds 1e-8",
+        "rfpp_paper": WHITENS_NONE,
         **{
             name: OVER_NONE
             for name in PRESETS
@@ -94,33 +96,37 @@ def by_definitions(batch: Batch, asked: Sequence[Asking]) -> list[dict[str, Arra
     ]
 
 
-def by_witness(batch: Batch, asked: Asking) -> dict[str, Array]:
-    """Returns the same of one set, from the witness; the entropy has a gradient of its own."""
-    of, _, made, lost = witnessed(batch, asked)
-    slope = torch.autograd.grad(lost.total, of.new, allow_unused=True, materialize_grads=True)[0]
-    found = (
-        made.rewards, made.of_response, made.advantages, lost.ratio, lost.tokens, lost.weight, lost.policy_loss, lost.kl_loss,
-        lost.entropy, lost.total,
+def by_page(batch: Batch, asked: Asking) -> dict[str, Array]:
+    """Returns the same of one set, from the page; the entropy has a gradient of its own."""
+    of, _, found = paged(batch, asked)
+    slope = torch.autograd.grad(found.total, of.new, allow_unused=True, materialize_grads=True)[0]
+    made = (
+        found.rewards, found.compared.advantages.view(len(batch.greedy), -1), found.advantages, found.ratio, found.token_losses,
+        found.weights, found.policy_loss, found.kl_loss, found.entropy, found.total,
     )  # fmt: skip
-    return dict(zip(ROWS, map(array, found), strict=True)) | {SLOPE: array(slope)}
+    return dict(zip(ROWS, map(array, made), strict=True)) | {SLOPE: array(slope)}
 
 
-def far(ours: dict[str, Array], theirs: dict[str, Array], allowed: float) -> dict[str, float]:
-    """Returns the rows in which two part, and by how much."""
-    found = {row: distance(theirs[row], ours[row]) for row in ours}
+def far(mask: Array, ours: dict[str, Array], theirs: dict[str, Array], allowed: float) -> dict[str, float]:
+    """Returns the rows in which two part, and by how much; of tokens those in the mask are compared."""
+
+    def counted(row: Array) -> Array:
+        return np.where(mask == 1, row, 0) if row.shape == mask.shape else row
+
+    found = {row: distance(counted(theirs[row]), counted(ours[row])) for row in ours}
     return {row: each for row, each in found.items() if not each <= allowed}
 
 
 @pytest.mark.parametrize("name", BATCHES)
-def test_definitions_and_witness_agree_for_every_preset(name: str) -> None:
+def test_definitions_and_page_agree_for_every_preset(name: str) -> None:
     batch, lost = BATCHES[name](), NO_NUMBER.get(name, {})
     for (preset, asked), ours in zip(PRESETS.items(), by_definitions(batch, [*PRESETS.values()]), strict=True):
-        theirs = by_witness(batch, asked)
+        theirs = by_page(batch, asked)
         finite = bool(np.isfinite(ours["total_loss"])), bool(np.isfinite(theirs["total_loss"]))
-        assert finite == (preset not in lost, preset not in lost), (preset, lost.get(preset))
+        assert finite == (preset not in lost, lost.get(preset) != OVER_NONE), (preset, lost.get(preset))
         if preset not in lost:
             allowed = NOISE if name in ("one response", "one token each", "one position") else TOLERANCE
-            assert far(ours, theirs, allowed) == {}, preset
+            assert far(batch.mask, ours, theirs, allowed) == {}, preset
 
 
 def mixed(seed: int) -> Asking:
@@ -136,18 +142,20 @@ def mixed(seed: int) -> Asking:
             found[key] = float(rng.integers(int(setting.low), min(int(setting.high), 6) + 1))
         elif rng.random() < 0.5:
             found[key] = float(np.clip(rng.choice([0.01, 0.1, 0.5, 0.9, 1, 2]), setting.low, setting.high))
+    if (found["group.of"], found["group.std"]) == ("row", NOT_RECORDED):
+        found["group.std"] = "group"
     return found
 
 
 @pytest.mark.parametrize("name", ["plain", "an empty response"])
-def test_definitions_and_witness_agree_however_conventions_are_mixed(name: str) -> None:
+def test_definitions_and_page_agree_however_conventions_are_mixed(name: str) -> None:
     batch, asked = BATCHES[name](), [*map(mixed, range(60))]
     ended = 0
     for seed, ours in enumerate(by_definitions(batch, asked)):
-        theirs = by_witness(batch, asked[seed])
+        theirs = by_page(batch, asked[seed])
         finite = bool(np.isfinite(ours["total_loss"])), bool(np.isfinite(theirs["total_loss"]))
         assert finite[0] == finite[1], seed
-        assert not finite[0] or far(ours, theirs, NOISE) == {}, seed
+        assert not finite[0] or far(batch.mask, ours, theirs, NOISE) == {}, seed
         ended += not finite[0]
     assert ended <= 6  # where rewards are divided by a mean that is 0
 
@@ -156,8 +164,8 @@ def test_definitions_and_witness_agree_however_conventions_are_mixed(name: str) 
 def test_rewards_of_the_others_that_are_equal_have_no_spread(same: float) -> None:
     """NeMo-RL divides where the deviation of the others is not 0: rounding of 1e-17 would make an advantage of 300,000."""
     batch = drawn(1, 4, 3)._replace(rewards=np.array([same, same, same, 0.5]))
-    ours, theirs = by_definitions(batch, [PRESETS["nemo_rl"]])[0], by_witness(batch, PRESETS["nemo_rl"])
-    assert far(ours, theirs, TOLERANCE) == {}
+    ours, theirs = by_definitions(batch, [PRESETS["nemo_rl"]])[0], by_page(batch, PRESETS["nemo_rl"])
+    assert far(batch.mask, ours, theirs, TOLERANCE) == {}
     assert ours["group.advantage"][0, 3] == pytest.approx(0.5 - same, abs=1e-12)
 
 

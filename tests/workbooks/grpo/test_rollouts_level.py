@@ -16,7 +16,7 @@ from blueprint.reopening import back_from
 from blueprint.workbooks import blueprint_of
 from tests.checking.running import judged
 from tests.reopening.alike import fields_that_differ
-from tests.workbooks.grpo.apart import apart
+from tests.workbooks.apart import apart
 
 LOGPROBS = {"policy": 0.1, "old": 0.0, "reference": -0.3, "engine": -0.05}
 """By model, by how much its log-probs are above others."""
@@ -55,7 +55,7 @@ SETS: tuple[tuple[tuple[str, ...], bool, tuple[str, ...]], ...] = (
 
 @pytest.mark.parametrize(("models", "entropy", "overrides"), SETS)
 def test_torch_agrees_whatever_is_given(models: tuple[str, ...], entropy: bool, overrides: tuple[str, ...]) -> None:
-    assert apart(built(given(*models, entropy=entropy), *overrides), rows=400) == {}
+    assert apart(built(given(*models, entropy=entropy), *overrides)) == {}
 
 
 def test_without_any_log_prob_loss_and_gradient_are_those_of_a_first_step() -> None:
@@ -76,7 +76,7 @@ def test_a_token_that_is_certain_under_one_model_alone_is_computed() -> None:
     """A log-prob of exactly 0, as rounding leaves it, has no KL of two outcomes: nothing else asks for one."""
     sure = given("policy", "old", "engine")
     sure["policy"]["logprobs"][0] = sure["old"]["logprobs"][0] = [0.0]
-    assert apart(built(sure), rows=400) == {}
+    assert apart(built(sure)) == {}
 
 
 @pytest.mark.parametrize("models", [(), ALL])

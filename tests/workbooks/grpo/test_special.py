@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.workbooks.grpo.recorded import APART, FRONT, Array, batch, recorded_file
-from tests.workbooks.grpo.side_by_side import array, witnessed
+from tests.workbooks.grpo.side_by_side import array, paged
 
 ASKED: dict[str, dict[str, float | str]] = {
     "verl_0.9.1 dapo_dynamic_sampling": {"group.filter": "constant", "group.ddof": 0},
@@ -46,7 +46,7 @@ def test_groups_of_equal_rewards_are_left_out() -> None:
     left, deviation = rows(name, "group.left", "group.deviation")
     assert left.min(1).nonzero()[0].tolist() == left.max(1).nonzero()[0].tolist() == out(name)["kept_groups"]
     assert deviation == pytest.approx([*out(name)["group_std"].values()], abs=NEAR)
-    assert array(witnessed(batch(), ASKED[name]).signal.left).tolist() == left.tolist()
+    assert array(paged(batch(), ASKED[name]).found.compared.left).tolist() == left.ravel().tolist()
 
 
 @pytest.mark.parametrize("one_out", ["True", "False"])
@@ -59,17 +59,15 @@ def test_responses_without_a_spread_are_left_out(one_out: str) -> None:
     assert left.nonzero()[0].tolist() == out(name)["kept_samples"]
     assert baseline == pytest.approx(out(name)["baseline"], abs=NEAR)
     assert spread == pytest.approx(out(name)["std"], abs=NEAR)
-    made = witnessed(batch(), ASKED[name]).signal
-    assert array(made.left).ravel().tolist() == left.tolist()
-    assert array(made.divisor).ravel() == pytest.approx(out(name)["std"], abs=NEAR)
+    made = paged(batch(), ASKED[name]).found.compared
+    assert array(made.left).tolist() == left.tolist()
+    assert array(made.deviation) == pytest.approx(out(name)["std"], abs=NEAR)
 
 
 def test_responses_that_were_cut_off_earn_half() -> None:
     name = "nemo_rl_7ea279a stop_properly_0_5"
     (shaped,) = rows(name, "reward.shaped")
-    assert (
-        shaped.tolist() == out(name)["shaped_rewards"] == array(witnessed(batch(), ASKED[name]).signal.rewards).tolist()
-    )
+    assert shaped.tolist() == out(name)["shaped_rewards"] == array(paged(batch(), ASKED[name]).found.rewards).tolist()
 
 
 @pytest.mark.parametrize(("of", "key"), [("", "advantages_grpo"), (", rloo", "advantages_rloo")])
@@ -77,9 +75,7 @@ def test_a_response_that_is_alone_is_compared_with_nothing(of: str, key: str) ->
     name = "rllm_9beb6e0 singletons"
     (A,) = rows(name + of, "group.advantage")
     assert A.ravel() == pytest.approx(out(name)[key], abs=NEAR)
-    assert array(witnessed(batch(), ASKED[name + of]).signal.of_response).ravel() == pytest.approx(
-        out(name)[key], abs=NEAR
-    )
+    assert array(paged(batch(), ASKED[name + of]).found.compared.advantages) == pytest.approx(out(name)[key], abs=NEAR)
 
 
 def test_luspo_with_a_kl_is_averaged_over_pads_by_liger() -> None:
@@ -88,7 +84,7 @@ def test_luspo_with_a_kl_is_averaged_over_pads_by_liger() -> None:
     The ratio and the advantage are ours; the loss and its gradient follow from them.
     """
     name = "liger_kernel_0.8.5 luspo_kl"
-    A = witnessed(batch(), ASKED[name]).signal.of_response.flatten()[:, None]
+    A = paged(batch(), ASKED[name]).found.compared.advantages[:, None]
     mask, new = torch.tensor(batch().mask), torch.tensor(batch().logprobs("new"), requires_grad=True)
     old, ref, lengths = (
         torch.tensor(batch().logprobs("old")),
@@ -96,7 +92,7 @@ def test_luspo_with_a_kl_is_averaged_over_pads_by_liger() -> None:
         mask.sum(1)[:, None],
     )
     ratio = (((new - old) * mask).sum(1, True) / lengths).exp()
-    ours = witnessed(batch(), ASKED[name]).losses.ratio
+    ours = paged(batch(), ASKED[name]).found.ratio
     assert array(ratio.expand_as(mask) * mask) == pytest.approx(array(ours * mask), abs=NEAR)
     tokens = torch.maximum(-ratio * A, -ratio.clamp(1 - 0.002, 1 + 0.0025) * A) + 0.04 * (
         torch.expm1(ref - new) - ref + new

@@ -16,7 +16,12 @@ from tests.checking.cells import change
 from tests.checking.running import judged
 from tests.checking.test_check_live import cell_of
 from tests.page.workshop import located, made, save_made
-from tests.workbooks.sft.side_by_side import built
+from tests.witness.stage import Array, arrays
+
+
+def built(name: str, *overrides: str) -> dict[str, Array]:
+    """Returns the rows of built-in numbers."""
+    return arrays(Book(blueprint_of(load(name, overrides))))
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
+from tests.workbooks.apart import apart
 from tests.workbooks.engines import TOLERANCE, Presets
-from tests.workbooks.grpo.apart import apart
 from tests.workbooks.sft.recorded import runs
 
 RECORDED = {
@@ -30,7 +30,7 @@ def test_ironcalc_and_torch_have_the_numbers_of_the_definitions(preset: str) -> 
     found = PRESETS.board.switched(preset, {})
     assert PRESETS.wrong(preset, found) == []
     assert found["total_loss"].item() == pytest.approx(PRESETS.loss(preset), abs=TOLERANCE)
-    assert apart(PRESETS.book(preset), rows=90) == {}
+    assert apart(PRESETS.book(preset)) == {}
 
 
 @pytest.mark.usefixtures("needs_libreoffice")

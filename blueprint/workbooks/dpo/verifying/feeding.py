@@ -1,4 +1,4 @@
-"""What a dump of DPO feeds to the witness: log-probs of tokens, or of whole responses as if each were one token."""
+"""What a dump of DPO feeds to the formulas: log-probs of tokens, or of whole responses as if each were one token."""
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ WHOLE = {"policy": "logp", "reference": "logp_ref"}
 
 
 def fed(batch: PairStep, ways: Ways, device: str = "cpu") -> Fed:
-    """Returns what `derived` of the witness takes, chosen responses first, [2P, T]; no reference stands there as 0.
+    """Returns what `derived` takes, chosen responses first, [2P, T]; no reference stands there as 0.
 
     Log-probs of whole responses stand on the first token of each, so that their sums are these.
     """
@@ -23,7 +23,6 @@ def fed(batch: PairStep, ways: Ways, device: str = "cpu") -> Fed:
     found = {f"{model}.logprobs": _model(batch, model, mask, ways) for model in MODELS}
     found["response.tokens"] = mask
     found["text.tokens"] = np.concatenate([np.ones((2 * count, 1)), np.maximum(_text(batch, mask), mask)], axis=1)
-    found["pair.number"] = np.tile(np.arange(count) + 1.0, 2)
     found["response.chosen"] = np.repeat([1.0, 0.0], count)
     found["true.reward"] = np.zeros(2 * count)
     found["mismatched.ratio"] = np.zeros(2 * count)  # APO without pairs reads no other responses; KTO is lacking them

@@ -8,8 +8,8 @@ from torch import Tensor
 from blueprint.verifying import Settings, Ways
 from blueprint.workbooks.dpo.dumps import PairStep
 from blueprint.workbooks.dpo.verifying.feeding import Fed
+from blueprint.workbooks.dpo.verifying.formulas import derived
 from blueprint.workbooks.dpo.verifying.needs import uses
-from blueprint.workbooks.dpo.witness import derived
 
 Rows = Mapping[str, Tensor]
 Terms = Sequence[tuple[float, Settings]]
@@ -55,11 +55,10 @@ def _summed(of: Fed, terms: Terms, rows: Rows | None = None) -> Rows:
 
 def _in_parts(of: Fed, terms: Terms, parts: int) -> tuple[Tensor, Tensor]:
     """Returns means over parts of the pairs, each averaged by itself."""
-    count = len(of["pair.number"]) // 2
+    count = len(of["response.chosen"]) // 2
     found = []
     for rows in torch.arange(count).chunk(parts):
         both = torch.cat([rows, rows + count])
         some = {name: each[both] for name, each in of.items()}
-        some["pair.number"] = (torch.arange(len(rows)) + 1.0).repeat(2).to(of["pair.number"])
         found.append(_summed(some, terms))
     return tuple(torch.stack([each[name] for each in found]).mean() for name in ("preference_loss", "nll"))  # type: ignore[return-value]

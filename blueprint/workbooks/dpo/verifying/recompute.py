@@ -1,6 +1,6 @@
 """A step of DPO computed again in torch, in float64, from the log-probs that its file has.
 
-The formulas are those of the kind's witness; here is what they are fed with, what is logged of them, and how far rounding may
+The formulas are those of the page of libraries; here is what they are fed with, what is logged of them, and how far rounding may
 move it.
 
 What may be done otherwise, in `ways`: known mistakes, and conventions that no setting names.
@@ -24,10 +24,10 @@ from blueprint.dumps import SIDES, Array
 from blueprint.verifying import NO_RESULTS, PLAIN, Again, Given, Settings, Ways
 from blueprint.workbooks.dpo.dumps import PairStep
 from blueprint.workbooks.dpo.verifying.feeding import MODELS, WHOLE, Fed, exchanged, fed, given_sums, put
+from blueprint.workbooks.dpo.verifying.formulas import derived
 from blueprint.workbooks.dpo.verifying.losses import losses, terms_of
 from blueprint.workbooks.dpo.verifying.needs import lacking
 from blueprint.workbooks.dpo.verifying.room import add_room
-from blueprint.workbooks.dpo.witness import derived
 
 Rows = Mapping[str, Tensor]
 EXCHANGE = frozenset({"sides", "reference", "inverted"})

@@ -11,8 +11,8 @@ from blueprint.dumps import Array
 from blueprint.verifying import coarsest, held_in
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.verifying.feeding import Fed, fed, rounding_of
+from blueprint.workbooks.grpo.verifying.formulas import Asked, Signal, signal
 from blueprint.workbooks.grpo.verifying.replayed import Ways
-from blueprint.workbooks.grpo.witness import Asked, Signal, signal
 
 UNIT = {"float64": 2.0**-50, "float32": 2.0**-21, "float16": 2.0**-9, "bfloat16": 2.0**-6}
 """By dtype, by how much of the largest reward the mean of a group may be off: eight units in the last place."""

@@ -1,4 +1,4 @@
-"""What the witness is fed with: the responses of a dump, those to a prompt side by side, as tensors of torch in float64."""
+"""What the formulas are fed with: the responses of a dump, those to a prompt side by side, as tensors of torch in float64."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from torch import Tensor
 from blueprint.dumps import Array
 from blueprint.verifying import Settings
 from blueprint.workbooks.grpo.dumps import GroupedStep
+from blueprint.workbooks.grpo.verifying.formulas import Asked, Responses
 from blueprint.workbooks.grpo.verifying.replayed import Ways
-from blueprint.workbooks.grpo.witness import Asked, Responses
 
 STAND_IN = {
     "logprobs_new": "logprobs_old", "logprobs_ref": "logprobs_old", "logprobs_rollout": "logprobs_old",
@@ -56,7 +56,7 @@ _EACH = ("score", "truncated", "mask", "new", "old", "reference", "rollout", "en
 
 
 def asked(settings: Settings) -> Asked:
-    """Returns the conventions as the witness takes them."""
+    """Returns the conventions as the formulas take them."""
     return Asked(settings)
 
 

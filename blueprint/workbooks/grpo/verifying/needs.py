@@ -3,7 +3,7 @@
 import numpy as np
 
 from blueprint.workbooks.grpo.dumps import GroupedStep
-from blueprint.workbooks.grpo.witness import Asked
+from blueprint.workbooks.grpo.verifying.formulas import Asked
 
 WHOLE_STEP = ("mean.reward", "mean.spread", "group.share_same")
 """Logged numbers that are of the whole step, whatever part of it a file is."""

@@ -1,6 +1,6 @@
 """A step of GRPO computed again in torch, in float64: advantages over whole groups, then ratios, KL and losses of its rows.
 
-The formulas are those of the kind's witness; here is what they are fed with, and what becomes of shares and parts.
+The equations stand in `formulas`; here is what they are fed with, and what becomes of shares and parts.
 """
 
 from dataclasses import replace
@@ -15,10 +15,10 @@ from blueprint.verifying import Settings
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.verifying.credited import Credited, credited
 from blueprint.workbooks.grpo.verifying.feeding import Fed, asked, fed
+from blueprint.workbooks.grpo.verifying.formulas import Asked, Losses, Responses, losses
 from blueprint.workbooks.grpo.verifying.needs import WHOLE_STEP, lacking
 from blueprint.workbooks.grpo.verifying.replayed import NOTHING, PLAIN, Given, Replayed, Ways, Whole
 from blueprint.workbooks.grpo.verifying.watching import sizes, watched
-from blueprint.workbooks.grpo.witness import Asked, Losses, Responses, losses
 
 PARTS = ("policy_loss", "kl_loss", "entropy", "total_loss")
 TRL = "trl"

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from blueprint.workbooks.grpo.witness import Asked, Losses, Responses, average
+from blueprint.workbooks.grpo.verifying.formulas import Asked, Losses, Responses, average
 
 
 def watched(of: Responses, made: Losses, A: Tensor, use: Asked) -> dict[str, float]:

@@ -15,10 +15,10 @@ means over so many parts of the pairs. centre: "difference" where the square is 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import logsigmoid
 
 from blueprint.dumps import SIDES, Array
 from blueprint.verifying import NO_RESULTS, PLAIN, Again, Given, Settings, Ways
-from blueprint.witness import log_sigmoid
 from blueprint.workbooks.reward_model.dumps import ScoredPairs
 from blueprint.workbooks.reward_model.verifying.room import add_room
 
@@ -112,7 +112,7 @@ def _losses(found: Again, scores: tuple[Tensor, Tensor], settings: Settings, way
     typed = settings["loss.margin"] == "typed" and settings["loss.form"] == "logsigmoid"
     margin = _margin(found.batch, chosen) * float(ways.get("margin", 1.0)) if typed else torch.zeros_like(chosen)
     x = chosen - rejected - margin
-    pairs = -torch.expm1(log_sigmoid(x)) if ways.get("likely") else -log_sigmoid(x)
+    pairs = -torch.expm1(logsigmoid(x)) if ways.get("likely") else -logsigmoid(x)
     if ways.get("overflow"):
         pairs = torch.where(x < UNDERFLOW, torch.full_like(pairs, torch.inf), pairs)
     squares = {
