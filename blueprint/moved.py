@@ -27,22 +27,13 @@ MOVED = {
     "blueprint.checking.coverage": "blueprint.checking.checker",
     "blueprint.checking.report": "blueprint.checking",
     "blueprint.checking.roots": "blueprint.checking.causes",
-    "blueprint.witness.charts": "blueprint.witness.checks",
-    "blueprint.witness.device": "blueprint.witness.witness",
-    "blueprint.witness.errors": "blueprint.witness.settings",
     "blueprint.differing.report": "blueprint.differing",
     "blueprint.page.putting": "blueprint.page.steps",
     "blueprint.page.saving": "blueprint.saving",
     "blueprint.unfinished": "blueprint.saving",
-    "blueprint.witness.conventions": "blueprint.witness.ppo",
-    "blueprint.witness.gae": "blueprint.witness.advantages",
-    "blueprint.witness.tokens": "blueprint.witness.ppo",
-    "blueprint.witness.gradients": "blueprint.workbooks.rlhf_ppo.witness.gradients",
 }
 INSTEAD = {
     "blueprint.ppo": "`from blueprint.workbooks import blueprint_of`, which makes what rlhf_ppo made, or bp.build",
-    "blueprint.witness.gae": "`from blueprint.witness.advantages import gae_rows`, the GAE of the check itself",
-    "blueprint.witness.tokens": "`from blueprint.workbooks.registry import witness_of`, which takes whole files",
 }
 """What to write where not the room alone has another name."""
 

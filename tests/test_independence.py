@@ -17,7 +17,7 @@ import pytest
 import blueprint
 
 SOURCE = Path(blueprint.__file__).parent
-WITNESS = (SOURCE / "witness", *(SOURCE / "workbooks").glob("*/witness*"), *(SOURCE / "workbooks").glob("*/paper.py"))
+WITNESS = (SOURCE / "witness", *(SOURCE / "workbooks").glob("*/paper.py"))
 SMALL = {0, 1, 2, 0.5}
 """Numbers that mathematics has and nobody chooses."""
 MAY_SHARE = {

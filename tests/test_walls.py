@@ -23,7 +23,7 @@ MAY_READ = {
     "quoting": (),
     "page": ("page", "language", "program", "quoting", "saving"),
     "inputs": ("inputs", "quoting", "reading", "workbooks.registry"),
-    "workbooks.registry": ("witness", "workbooks.common", "workbooks.kind", *KERNEL),
+    "workbooks.registry": ("workbooks.common", "workbooks.kind", *KERNEL),
     "workbooks.kind": ("verifying.verdict", "workbooks.common", *KERNEL),
     "misconceptions": ("misconceptions", "workbooks.kind", *KERNEL),
     "workbooks.common": ("workbooks.common", "inputs", "misconceptions", "reading", *KERNEL),
@@ -84,7 +84,6 @@ MAY_READ |= {
     f"workbooks.{kind}": (f"workbooks.{kind}", *MAY_READ["workbooks.common"], "reopening.saved", "workbooks.kind")
     for kind in KINDS
 }
-MAY_READ |= {f"workbooks.{kind}.witness": (f"workbooks.{kind}.witness", "papers", "witness") for kind in KINDS}
 MAY_READ |= {f"workbooks.{kind}.paper": ("papers", "witness") for kind in KINDS}
 # A kind reads its own dumps, and has them verified, through the rooms that do so for all kinds.
 MAY_READ |= {
@@ -112,7 +111,7 @@ KEEPERS = {
         "dumps.formats",
         "frames",
         "language.evaluate_torch",
-        *(f"workbooks.{kind}.{part}" for kind in KINDS for part in ("witness", "paper", "verifying")),
+        *(f"workbooks.{kind}.{part}" for kind in KINDS for part in ("paper", "verifying")),
     ),
     "ray": ("verifying.runs.on_ray",),
     "matplotlib": ("verifying.runs.plot", "worksheets.paper"),

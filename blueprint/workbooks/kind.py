@@ -44,7 +44,6 @@ class Kind:
         models: the file that tells of the models and of the loop around its step, for the first sheet.
         one_page: the file of the sheet that shows all at a glance (`page.outline.one_page`), and of the models to which sheets
             belong, whose colours they have.
-        witness: how torch computes its files, independently of the definitions (`witness.KindWitness`).
         paper: how a page of `papers` computes the results that one looks for, from what is typed in a file (`witness.raw.Page`).
         whole: typed blocks whose cells must be whole numbers from 0, or torch has no meaning for them: the largest, or the
             block along whose last axis they count, and what is expected; {last} and {count} stand for that axis's.
@@ -76,7 +75,6 @@ class Kind:
     dumps: Any | Address | None = None
     verifier: Any | Address | None = None
     rows: Callable[..., Any] | Address | None = None
-    witness: Any = None
     paper: Any | Address | None = None
     misconceptions: tuple[Any, ...] | Address = ()
     comparison: Any | Address | None = None

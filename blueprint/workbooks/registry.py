@@ -1,6 +1,6 @@
 """The kinds of workbooks there are: those of the folders beside this file, those of installed packages, and a user's own."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -11,7 +11,6 @@ from blueprint.quoting import unquoted
 from blueprint.workbooks.kind import Kind, KindError, imported
 
 if TYPE_CHECKING:
-    import blueprint.witness
     from blueprint.page.outline import Blueprint
     from blueprint.workbooks.common.sheets.checks import Witnessed
 
@@ -159,12 +158,3 @@ def blueprint_of(numbers: Any, witnessed: "Witnessed | None" = None) -> "Bluepri
 
         return with_derived_page(guided)
     return with_one_page(guided, kind.one_page)
-
-
-def witness_of(
-    files: Sequence[Mapping[str, Any]], device: str = "auto", dtype: str = "float64"
-) -> "blueprint.witness.Witnessed":
-    """Recompute files of any kind that has a witness in torch, many at once; see `blueprint.witness.witness`."""
-    from blueprint.witness import witness
-
-    return witness(files, [kind.part("witness") for kind in kinds() if kind.witness], device, dtype)

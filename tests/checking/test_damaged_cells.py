@@ -22,7 +22,7 @@ from blueprint.checking.verdicts import Verdict
 from blueprint.cli import main
 from blueprint.page.contents import COLUMNS
 from blueprint.page.read import ReadError
-from blueprint.witness import WitnessError
+from blueprint.witness.settings import WitnessError
 from tests.checking.cells import change
 from tests.checking.running import SIGNAL, run
 from tests.page.workshop import save_made

@@ -8,7 +8,7 @@ pytest.importorskip("torch", reason="the outside witness is torch: install the e
 from blueprint.book import Book
 from blueprint.inputs import Numbers, load
 from blueprint.workbooks import blueprint_of
-from tests.witness.stage import Array, arrays
+from tests.rows import Array, arrays
 from tests.workbooks.apart import apart, by_autograd, by_page
 
 ENTROPY = "loss.ent_coef=0.01"

@@ -15,7 +15,7 @@ from blueprint.which import answers, changed, told_of
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.grpo.schema import grpo_presets
 from tests.page.workshop import made
-from tests.witness.stage import arrays
+from tests.rows import arrays
 from tests.workbooks.apart import distance
 from tests.workbooks.grpo.recorded import Run, runs
 

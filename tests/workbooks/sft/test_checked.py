@@ -16,7 +16,7 @@ from tests.checking.cells import change
 from tests.checking.running import judged
 from tests.checking.test_check_live import cell_of
 from tests.page.workshop import located, made, save_made
-from tests.witness.stage import Array, arrays
+from tests.rows import Array, arrays
 
 
 def built(name: str, *overrides: str) -> dict[str, Array]:
