@@ -131,7 +131,8 @@ class LineWriter(Claims):
             del column, value
         area = grid.area(made, line.cells[0][1], made, line.cells[-1][1])
         sign = row.sign or "="
-        near = "≈" if sign == "=" else f"{sign} ≈"
+        both = f"{sign} ≈"
+        near = both if sign != "=" and self.ruler(both, look.style("sign")) <= self.sheet.widths[placed.sign] else "≈"
         formula = f'CHOOSE(MAX({area})+1,"{sign}","{near}","…")'
         said = {AGREES: sign, ROUNDED: near, ANOTHER: "…"}[max(judgements)]
         self.live(at, placed.sign, formula, said, "sign")
