@@ -127,8 +127,15 @@ class PagePainter(PanelWriter):
         for i, (sheet, text) in enumerate(self.ways()):
             at = len(self.sheet.widths) - 1 - 2 * i
             self.layout.links.append(Link(names.ONE_PAGE, row, at, f"{grid.quoted(sheet)}!A1", text, "one-page way"))
-        if self.page.note:
-            self.put(row, 1, self.page.note, "small")
+        said = [text for text in self.page.settings if self.can_say(text)]
+        if note := "; ".join([*said, *([self.page.note] if self.page.note else [])]):
+            self.say(row, 1, note, "small")
+
+    def can_say(self, text: str) -> bool:
+        """Tells whether all that the expressions of a text read is there."""
+        return all(
+            name in self.blocks for part in text.replace("}", "{").split("{")[1::2] for _, name in term_of(part).leaves
+        )
 
     def ways(self) -> list[tuple[str, str]]:
         """Lists the sheets to which the page leads on, with the words of the links."""
