@@ -73,7 +73,7 @@ def with_guides(made: Blueprint, built_in: str, models: Path | None, presets: Ca
         texts, titles = data_in(models), [section.title for section in sections]
         at = next((at for at, title in enumerate(titles) if title.startswith(BEFORE)), titles.index("The sheets"))
         sections[at:at] = [models_section(blocks, texts), *loop_section(blocks, texts["loop"])]
-    at = next((at for at, section in enumerate(sections, 1) if section.title == ABOUT), 1)
+    at = [section.title for section in sections].index("The sheets")
     sections[at:at] = asked_section(blocks)
     return replace(made, sheets=(replace(start, sections=tuple(sections)), *first, *others, *last))
 
@@ -85,8 +85,8 @@ def asked_section(blocks: Mapping[str, Block]) -> list[Section]:
         for each in data_in(Path(__file__).with_name("asked.toml"))["asked"]
     )
     found = [(asks, row) for asks, row in rows if row is not None][:MOST_ASKED]
-    entries = (Entry((row.symbol, asks, "", "", "", Box("{sheet}, row {row}", row), "", "")) for asks, row in found)
-    return [Section(ASKED, tuple(entries))] if found else []
+    entries = (Entry((row.symbol, Box("{sheet}, row {row}", row), asks)) for asks, row in found)
+    return [Section(ASKED, tuple(entries), printed=False)] if found else []  # Start is one page on paper
 
 
 def _pointed(sections: Sequence[Section], guides: list[str]) -> list[Section]:
