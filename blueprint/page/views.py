@@ -61,7 +61,7 @@ def _style_of(piece: Piece, pen: SheetPen) -> str:
     if len(piece.among) < 2 or _shown_as(piece.shown) != "piece":
         return _shown_as(piece.shown)
     total, *parts = (pen.values.cell(block) for block in piece.among)
-    decimals, shown = sums.Sum(total, tuple(parts), ("+",) * len(parts)).decimals()
+    decimals, shown = sums.Sum(total, tuple(parts), (piece.sign,) * len(parts)).decimals()
     return f"piece {shown if piece.shown is piece.among[0] else decimals}".removesuffix(" 4")
 
 

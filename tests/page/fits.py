@@ -50,6 +50,19 @@ def clipped(path: Path) -> Iterator[Clipped]:
                         yield Clipped(page.title, cell.coordinate, shown(cell), needs, has)
 
 
+def centred(path: Path, title: str) -> Iterator[Clipped]:
+    """Yields every centred text of a sheet that is wider than its cell: beside numbers it would be cut at both ends."""
+    page = load_workbook(path, data_only=True)[title]
+    widths = _widths(page)
+    merged = {(area.min_row, area.min_col): area.max_col for area in page.merged_cells.ranges}
+    for cell in (cell for row in page.iter_rows() for cell in row):
+        if isinstance(cell.value, str) and cell.alignment.horizontal == "center":
+            last = merged.get((cell.row, cell.column), cell.column)
+            has = int(sum(widths.get(column, 0) for column in range(cell.column, last + 1)))
+            if needed(cell) - 2 > has:  # the edges of a cell may be touched
+                yield Clipped(title, cell.coordinate, shown(cell), needed(cell), has)
+
+
 def _widths(page: Any) -> dict[int, float]:
     found = {}
     for each in page.column_dimensions.values():

@@ -22,6 +22,9 @@ LEAD = 6
 class PanelWriter(LineWriter):
     """Writes panels."""
 
+    gold_said = False
+    """Whether a panel has said what the gold head is."""
+
     def write_title(self) -> None:
         """Writes the title, what was read and written, and the hint."""
         self.put(TITLE, 1, self.page.title, "title")
@@ -154,7 +157,10 @@ class PanelWriter(LineWriter):
                 self.live(self.heads_row, column.column, formula, self.finder.value(words, column), live)
             elif not column.place and column.at:
                 self.write_member(placed, column, style)
-            self.mark_chosen(column)
+        marked = [self.mark_chosen(column) for column in placed.columns]
+        if any(marked) and not self.gold_said:
+            self.gold_said = True
+            self.put(self.heads_row, placed.symbol, look.GOLD, "hint")
 
     def write_member(self, placed: Placed, column: Column, style: str) -> None:
         """Writes at the head of a column which member of an axis it is: by its word, or its number."""
@@ -172,8 +178,8 @@ class PanelWriter(LineWriter):
         pattern = called if isinstance(called, str) else f"{axis.letter} {{}}"
         self.put(self.heads_row, column.column, pattern.format(member + axis.start), style)
 
-    def mark_chosen(self, column: Column) -> None:
-        """Marks the head of a column where Walk shows it."""
+    def mark_chosen(self, column: Column) -> bool:
+        """Marks the head of a column where Walk shows it; tells whether Walk may show it."""
         numbers, condition = self.finder.numbers, ""
         if column.place and self.finder.time in numbers:
             condition = f"{column.place}={names.CHOSEN_PLACE}"
@@ -183,6 +189,7 @@ class PanelWriter(LineWriter):
         if condition:
             at = (self.heads_row, column.column, self.heads_row, column.column)
             self.mark(at, condition, "chosen", {"bg_color": look.CHOSEN, "font_color": look.INK})
+        return bool(condition)
 
     def write_matrix(self, matrix: PageMatrix, placed: Placed, top: int) -> int:
         """Writes a matrix and what stands at its left; returns the row below it."""
@@ -192,6 +199,8 @@ class PanelWriter(LineWriter):
         size, called = self.layout.values.size(axis), self.layout.blueprint.names.get(axis)
         label = placed.first if placed.weights else placed.symbol
         weights = self.blocks.get(matrix.weights)
+        if weights is not None and placed.weights and top > self.heads_row + 1:
+            self.put(top - 1, placed.weights[0], f"weights {weights.about.symbol}", "small")
         for v in range(size):
             row = top + v
             if isinstance(called, Block) and (matrix.framed or weights is not None) and not placed.panel.tight:

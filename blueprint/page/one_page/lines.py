@@ -94,11 +94,14 @@ class LineWriter(Claims):
             self.put(at, placed.first - 1, "→", "sign")
 
     def write_words(self, line: Drawn) -> None:
-        """Writes the words beside a line; an expression of settings in them is live."""
-        text, at, column = line.row.words, line.at, line.panel.words
+        """Writes the words beside a line."""
+        if line.row.words:
+            self.say(line.at, line.panel.words, line.row.words, "words")
+
+    def say(self, at: int, column: int, text: str, style: str) -> None:
+        """Writes words; an expression of settings in them is live."""
         if "{" not in text:
-            if text:
-                self.put(at, column, text, "words")
+            self.put(at, column, text, style)
             return
         formula, shown = [], []
         for i, part in enumerate(text.replace("}", "{").split("{")):
@@ -113,7 +116,7 @@ class LineWriter(Claims):
             formula.append(f"ROUND({spelled},{self.of(SETTING)})")
             number = digits.half_up(value, SETTING)
             shown.append(f"{number:f}" if number.is_finite() else str(value))
-        self.live(at, column, "&".join(formula), digits.Print("".join(shown)), "words")
+        self.live(at, column, "&".join(formula), digits.Print("".join(shown)), style)
 
     def write_sign(self, line: Drawn) -> None:
         """Writes the sign of a line; where it claims something, with the claim judged below."""
@@ -131,7 +134,8 @@ class LineWriter(Claims):
             del column, value
         area = grid.area(made, line.cells[0][1], made, line.cells[-1][1])
         sign = row.sign or "="
-        near = "≈" if sign == "=" else f"{sign} ≈"
+        both = f"{sign} ≈"
+        near = both if sign != "=" and self.ruler(both, look.style("sign")) <= self.sheet.widths[placed.sign] else "≈"
         formula = f'CHOOSE(MAX({area})+1,"{sign}","{near}","…")'
         said = {AGREES: sign, ROUNDED: near, ANOTHER: "…"}[max(judgements)]
         self.live(at, placed.sign, formula, said, "sign")

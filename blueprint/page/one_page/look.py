@@ -30,6 +30,9 @@ STEPS = (0.75, 0.5, 0.25)
 """Parts of the largest number of a matrix from which on a cell is darker."""
 SHADES = (0.42, 0.3, 0.2, 0.1)
 
+GOLD = "gold: on Walk"
+"""What is said at the left of the heads, of the one that Walk shows."""
+
 MARGIN, SIGN, SYMBOL, NAME, CELL, GAP, WEIGHT, ARROW = 14, 32, 78, 60, 50, 20, 28, 18
 NARROW_CELL, LEAST_CELL, WIDEST = 47, 40, 1346
 TITLE_HIGH, HEAD_HIGH, ROW_HIGH, TILE_HIGH, SMALL_HIGH, SPACE_HIGH = 34, 24, 20, 26, 18, 8

@@ -18,7 +18,7 @@ from blueprint.page.one_page.terms import Leaf, term_of
 from blueprint.page.outline.one_page import Tile
 from blueprint.page.sums import Sum
 
-MOST_TILES, LONG = 4, 1e4
+MOST_TILES, LONG, SNIP = 4, 1e4, "✂"
 RESULT_WIDE, SIGN_WIDE = 210, 26
 """Pixels of the result, and of a sign between two tiles, at least."""
 HOW = "hidden below: places of the members, then whether each line is right from the digits that it shows"
@@ -127,8 +127,15 @@ class PagePainter(PanelWriter):
         for i, (sheet, text) in enumerate(self.ways()):
             at = len(self.sheet.widths) - 1 - 2 * i
             self.layout.links.append(Link(names.ONE_PAGE, row, at, f"{grid.quoted(sheet)}!A1", text, "one-page way"))
-        if self.page.note:
-            self.put(row, 1, self.page.note, "small")
+        said = [text for text in self.page.settings if self.can_say(text)]
+        if note := "; ".join([*said, *([self.page.note] if self.page.note else [])]):
+            self.say(row, 1, note, "small")
+
+    def can_say(self, text: str) -> bool:
+        """Tells whether all that the expressions of a text read is there."""
+        return all(
+            name in self.blocks for part in text.replace("}", "{").split("{")[1::2] for _, name in term_of(part).leaves
+        )
 
     def ways(self) -> list[tuple[str, str]]:
         """Lists the sheets to which the page leads on, with the words of the links."""
@@ -219,7 +226,7 @@ class PagePainter(PanelWriter):
                 any(line.row.back and self.sheet.widths[line.cells[0][1]] >= look.CELL for line in self.order),
             ),
             ("keycounts", "0.362", "of two, the one that counts", any(line.row.fills for line in self.order)),
-            ("keyclipped", "✂1.204", "clipped: no gradient", any(line.row.clipped for line in self.order)),
+            ("keyclipped", f"{SNIP}1.204", "clipped: no gradient", any(line.row.clipped for line in self.order)),
             ("keychosen", "very", "shown on Walk", self.layout.finder is not None),
         ]
         shown = [each[:3] for each in meanings if each[3]]
@@ -237,5 +244,6 @@ class PagePainter(PanelWriter):
             if column != first.first and any(self.ruler(text, look.style("key")) > room for _, _, text in half):
                 continue
             for i, (style, sample, text) in enumerate(half):
-                self.put(row + i, column, sample, style)
+                fits = self.ruler(sample, look.style(style)) <= self.sheet.widths[column]
+                self.put(row + i, column, SNIP if sample.startswith(SNIP) and not fits else sample, style)
                 self.put(row + i, column + 1, text, "key")

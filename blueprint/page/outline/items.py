@@ -64,7 +64,7 @@ class Piece:
     """A named number shown again, with the meaning, the equation (if `equation`) and the row of the block it speaks of.
 
     of: what the number is a mean or a sum of. says: a sentence in place of the block's meaning.
-    among: if it is a total or one of its parts: the total and all of its parts.
+    among: if it is a total or one of its parts: the total and all of its parts. sign: what stands between the parts.
     """
 
     title: str
@@ -74,6 +74,7 @@ class Piece:
     of: str = ""
     says: str = ""
     among: tuple[Block, ...] = ()
+    sign: str = "+"
 
 
 @dataclass(frozen=True)

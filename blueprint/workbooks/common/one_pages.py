@@ -78,6 +78,7 @@ def one_page_in(data: dict[str, Any]) -> OnePage:
     tiles = tuple(Tile(**_coloured(each)) for each in data.pop("tile", []))
     columns = {name: Columns(**each) for name, each in data.pop("columns", {}).items()}
     data.setdefault("result", RESULT)
+    data["settings"] = tuple(data.pop("settings", ()))
     return OnePage(panels=panels, tiles=tiles, columns=columns, **data)
 
 

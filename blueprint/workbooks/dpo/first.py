@@ -1,7 +1,7 @@
 """The first sheet: the loss and its parts, the pieces with their numbers, the conventions in use, and the map."""
 
 from blueprint.page.outline import Flow, Piece
-from blueprint.workbooks.common import DOWN, UP, Rows, Says, lines_of_flow, way_back
+from blueprint.workbooks.common import DOWN, UP, Rows, Says, adding_up, lines_of_flow, way_back
 
 PARTS = {
     "total loss": ("total_loss", "total_loss"),
@@ -69,7 +69,7 @@ SAYS = Says(
 
 def pieces(some: dict[str, tuple[str, str]], rows: Rows) -> list[Piece]:
     """Lists pieces that the first sheet shows."""
-    return [
+    found = [
         Piece(
             title,
             rows[shown],
@@ -79,6 +79,7 @@ def pieces(some: dict[str, tuple[str, str]], rows: Rows) -> list[Piece]:
         )
         for title, (shown, row) in some.items()
     ]
+    return adding_up(found, {"rewards.margins": ("rewards.chosen", "rewards.rejected")}, "−")
 
 
 def flow(rows: Rows) -> Flow:

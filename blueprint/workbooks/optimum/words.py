@@ -109,5 +109,9 @@ _FLOW = (
      ("above the least", "dpo_loss.above")),
 )  # fmt: skip
 """The optimum, and the two ways to it: the title of each box, and the row to which it leads."""
-LESSON = Lesson("The optimum by hand", _READING, _TRY, _PIECES, _FLOW)
+_DIFFERENCES = {
+    "objective.below": ("objective.best", "objective"),
+    "dpo_loss.above": ("dpo_loss", "dpo_loss.best"),
+}
+LESSON = Lesson("The optimum by hand", _READING, _TRY, _PIECES, _FLOW, _DIFFERENCES)
 """What its first sheet says."""

@@ -110,7 +110,7 @@ def _held(
 
 
 def _square(before: str, key: str, g: Block) -> Block:
-    made = block(f"{before}{key}", (), f"|{g.symbol}|²", f"{key}: sum of the squares of its gradient")
+    made = block(f"{before}{key}", (), f"|{g.symbol}|²", f"{key}: sum of the squares of its gradient", decimals=7)
     made[()] = Sum(g.axes, g[g.axes] * g[g.axes]) if g.axes else g * g
     return made
 
@@ -122,7 +122,7 @@ def _held_norm(squares: Mapping[str, Block], group: Group, name: str, k: int) ->
         [square for key, square in squares.items() if (key in group.keys) is inside] for inside in (True, False)
     )
     meaning = f"norm of the gradient of the {group.name}, or of all of it" if whose else "norm of the whole gradient"
-    norm = block(f"{name}.norm{whose}", (), of_step(f"|g|{of}", k), meaning)
+    norm = block(f"{name}.norm{whose}", (), of_step(f"|g|{of}", k), meaning, decimals=5)
     norm[()] = sqrt(reduce(add, own) + (group.joint * reduce(add, others) if others else 0))
     scale = block(
         f"{name}.scale{whose}",

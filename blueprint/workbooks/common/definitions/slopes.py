@@ -48,7 +48,9 @@ def counted(flags: Sequence[Block]) -> tuple[Block, ...]:
 def norm(g: Block) -> Block:
     """Measures how long the gradient of a weight is: the root of the sum of its squares."""
     weight = g.symbol.partition("/∂")[2].partition("_")[0]
-    made = block(f"{g.name}.norm", (), f"|g_{weight}|", f"norm of {g.symbol}")
+    made = block(
+        f"{g.name}.norm", (), f"|g_{weight}|", f"norm of {g.symbol}", decimals=6 if g.axes else g.about.decimals
+    )
     return defined(made, sqrt(Sum(g.axes, g[g.axes] * g[g.axes])) if g.axes else abs(g))
 
 

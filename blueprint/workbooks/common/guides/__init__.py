@@ -36,6 +36,9 @@ POINTS = {
 BEFORE = "The pieces"
 """What the section of Start begins with before which models and loop stand."""
 
+ASKED, MOST_ASKED = "Which number answers my question?", 8
+"""The section of what is asked most, and how many questions it has at most."""
+
 GIVEN = "No network is run here: what the models said is typed. A model without a link has no numbers in this workbook."
 
 LOOP = (
@@ -70,7 +73,20 @@ def with_guides(made: Blueprint, built_in: str, models: Path | None, presets: Ca
         texts, titles = data_in(models), [section.title for section in sections]
         at = next((at for at, title in enumerate(titles) if title.startswith(BEFORE)), titles.index("The sheets"))
         sections[at:at] = [models_section(blocks, texts), *loop_section(blocks, texts["loop"])]
+    at = [section.title for section in sections].index("The sheets")
+    sections[at:at] = asked_section(blocks)
     return replace(made, sheets=(replace(start, sections=tuple(sections)), *first, *others, *last))
+
+
+def asked_section(blocks: Mapping[str, Block]) -> list[Section]:
+    """Lists what is asked most, each with the symbol of the row that answers and a link to it."""
+    rows = (
+        (each["asks"], next((blocks[name] for name in each["rows"] if name in blocks), None))
+        for each in data_in(Path(__file__).with_name("asked.toml"))["asked"]
+    )
+    found = [(asks, row) for asks, row in rows if row is not None][:MOST_ASKED]
+    entries = (Entry((row.symbol, Box("{sheet}, row {row}", row), asks)) for asks, row in found)
+    return [Section(ASKED, tuple(entries), printed=False)] if found else []  # Start is one page on paper
 
 
 def _pointed(sections: Sequence[Section], guides: list[str]) -> list[Section]:

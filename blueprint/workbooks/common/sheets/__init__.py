@@ -23,6 +23,7 @@ from blueprint.workbooks.common.sheets.start import (
     UP,
     Made,
     Says,
+    adding_up,
     facts_of,
     first_sheet,
     how_to_check,
@@ -36,7 +37,7 @@ from blueprint.workbooks.common.sheets.walk import InView, Titled, titled_sectio
 
 __all__ = [
     "ABOUT", "COLUMNS", "COMES", "DASH", "DOWN", "LEGEND", "LINE", "MAP", "ON", "TOTAL", "UP", "InView", "Lesson", "Made",
-    "Rows", "Says", "Titled", "Witnessed", "behind", "checks_sheet", "conventions_in_use", "facts_of", "first_sheet",
+    "Rows", "Says", "Titled", "Witnessed", "adding_up", "behind", "checks_sheet", "conventions_in_use", "facts_of", "first_sheet",
     "how_to_check", "in_line", "judged", "lesson_sheet", "lines_of_flow", "made_by", "named", "repeated", "rows_on",
     "several", "sheet_of", "start_sheet", "titled_sections", "way_back", "with_",
 ]  # fmt: skip

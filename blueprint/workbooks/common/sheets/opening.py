@@ -7,7 +7,17 @@ from blueprint.language import Block
 from blueprint.page.outline import Box, Flow, Item, Note, Piece, Section, Sheet, Tour
 from blueprint.workbooks.common.conventions.inputs import Chosen
 from blueprint.workbooks.common.sheets.rows import Rows
-from blueprint.workbooks.common.sheets.start import ABOUT, COLUMNS, LEGEND, MAP, ON, first_sheet, how_to_check, judged
+from blueprint.workbooks.common.sheets.start import (
+    ABOUT,
+    COLUMNS,
+    LEGEND,
+    MAP,
+    ON,
+    adding_up,
+    first_sheet,
+    how_to_check,
+    judged,
+)
 
 ROLES = ("line", "fixed", "", "key", "edge", "probability")
 """What is coloured in a lesson: it has no weights, no memory, and no position outside a response."""
@@ -37,6 +47,7 @@ class Lesson(NamedTuple):
     """Sentences of a workbook that is one lesson: its heading, how to read it, and what to try.
 
     pieces: titles of the numbers it arrives at, each with the row and what it is a mean or sum of. flow: the lines of its map.
+    differences: by name those of these rows that are the difference of two others.
     """
 
     heading: str
@@ -44,11 +55,13 @@ class Lesson(NamedTuple):
     tries: tuple[str, ...]
     pieces: Mapping[str, tuple[str, str]]
     flow: Sequence[Sequence[tuple[str, str]]]
+    differences: Mapping[str, tuple[str, str]] = {}
 
 
 def lesson_sheet(told: Lesson, lead: str, rows: Rows, verdict: Block, made: str) -> Sheet:
     """Outlines the first sheet of a lesson. lead: the line below its heading. made: by what the file was made."""
-    pieces = tuple(Piece(title, rows[name], rows[name], of=of) for title, (name, of) in told.pieces.items())
+    each = [Piece(title, rows[name], rows[name], of=of) for title, (name, of) in told.pieces.items()]
+    pieces = tuple(adding_up(each, told.differences, "−"))
     looks = tuple(look for look in LEGEND if look.role in ROLES and not look.faded)
     sections: dict[str, tuple[Item, ...]] = {
         COMES: pieces,

@@ -43,6 +43,21 @@ def with_origins(pieces: list[Piece]) -> list[Piece]:
     return [replace(piece, of=piece.of or averaged(piece.shown) or NEITHER) for piece in pieces]
 
 
+def adding_up(pieces: list[Piece], sums: Mapping[str, tuple[str, ...]], sign: str = "+") -> list[Piece]:
+    """Says of pieces that one of them is the sum of others: they show as many decimals as it needs to be right.
+
+    sums: by the name of each sum those of its parts. sign: − where it is a difference.
+    """
+    shown = {piece.shown.name: piece.shown for piece in pieces}
+    for total, parts in sums.items():
+        if shown.keys() >= {total, *parts}:
+            among = tuple(shown[name] for name in (total, *parts))
+            pieces = [
+                replace(each, among=among, sign=sign) if each.shown.name in (total, *parts) else each for each in pieces
+            ]
+    return pieces
+
+
 def averaged(shown: Block) -> str:
     """Returns what a number is a mean or a sum of; "" if it is neither."""
     if shown.typed or shown.text or shown.axes:

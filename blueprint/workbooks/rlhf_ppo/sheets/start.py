@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from blueprint.language import Block
 from blueprint.page.outline import Blueprint, Box, Entry, Flow, Piece, Section
-from blueprint.workbooks.common import ABOUT, DASH, DOWN, LINE, ON, TOTAL, UP, Rows, Total, way_back, with_
+from blueprint.workbooks.common import ABOUT, DASH, DOWN, LINE, ON, TOTAL, UP, Rows, Total, adding_up, way_back, with_
 
 ADDS = ("value loss, weighted", "entropy bonus, weighted", "policy KL, weighted", "KL to the reference, weighted")
 """What is added to the policy loss; the last one only where conventions are live."""
@@ -34,6 +34,11 @@ PIECES = {
     "explained variance": ("explained_variance", "explained_variance"),
 }
 """The pieces, in the order in which they are computed: the number that is shown, and the row of which it speaks."""
+SUMS = {
+    "mean.rewards": ("mean.reward.penalty", "mean.reward.score"),
+    "returns.mean": ("advantage.mean", "mean.old_critic.values"),
+}
+"""Pieces that are the sum of two others."""
 LIVE = {
     "reward-model coupling": ("mean.score.placed", "score.placed"),
     "clip fraction": ("clip_fraction.used", "clip_fraction.used"),
@@ -68,7 +73,8 @@ def parts_of(total: Total) -> list[Piece]:
 def pieces_of(rows: Rows) -> list[Piece]:
     """Lists the pieces of RLHF PPO under their usual names."""
     pieces = _pieces(rows).items()
-    return [Piece(title, rows[shown], rows[row], says=SAYS.get(row, "")) for title, (shown, row) in pieces]
+    told = [Piece(title, rows[shown], rows[row], says=SAYS.get(row, "")) for title, (shown, row) in pieces]
+    return adding_up(told, SUMS)
 
 
 def flow_of_signal(x: Rows) -> Flow:
