@@ -15,7 +15,7 @@ from blueprint.witness.raw import Page, Raw
 from blueprint.workbooks.registry import kind_of_level
 from tests.page.workshop import Array
 from tests.papers.pages import typed_alone
-from tests.workbooks.test_in_torch import away, roots, steps
+from tests.autograd import away, roots, steps
 
 NEAR = 1e-12
 """Both compute in double precision, and sum in an order of their own."""
