@@ -13,9 +13,9 @@ import numpy as np
 from blueprint.book import Book
 from blueprint.witness.raw import Page, Raw
 from blueprint.workbooks.registry import kind_of_level
+from tests.autograd import away, roots, steps
 from tests.page.workshop import Array
 from tests.papers.pages import typed_alone
-from tests.autograd import away, roots, steps
 
 NEAR = 1e-12
 """Both compute in double precision, and sum in an order of their own."""
