@@ -1,10 +1,12 @@
 """A book: a blueprint with its numbers, ready to be shown, saved and proved."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
 
 from blueprint.language import (
     Axis,
@@ -24,12 +26,14 @@ from blueprint.language import (
 )
 from blueprint.page import outline
 
-if TYPE_CHECKING:  # what a method alone uses is imported there: `import blueprint` lays no page
+if TYPE_CHECKING:
+    import pandas as pd
     from pandas import DataFrame
+    from torch import Tensor
 
     from blueprint import explaining
-    from blueprint.frames import Differentiable
-    from blueprint.page import place, recalculate
+    from blueprint.language.evaluate_torch import Tensors
+    from blueprint.page import grid, recalculate
     from blueprint.page.layout import Layout
 
 
@@ -77,9 +81,9 @@ class Book:
 
     def prove(self, path: str | PathLike[str]) -> "recalculate.Proof":
         """Has a saved file recalculated from its formulas alone and compares every cell. Raises EngineMissing."""
-        from blueprint.page import recalculate, watch
+        from blueprint.page import formulas, recalculate
 
-        return recalculate.prove(Path(path), watch.expected(self.layout), watch.waiting_in(self.layout))
+        return recalculate.prove(Path(path), formulas.expected(self.layout), formulas.waiting_in(self.layout))
 
     def show(self, block: Block | str, **members: int | str) -> "explaining.Shown":
         """Shows one cell four ways: `book.show("height", n=1, t=5)`; members go by number or word (`c="Oslo"`)."""
@@ -112,7 +116,7 @@ class Book:
         return explaining.block_named(text, self.blocks)
 
     @cached_property
-    def spots(self) -> "Mapping[str, place.Spot]":
+    def spots(self) -> "Mapping[str, grid.Spot]":
         """Where the blocks stand, by name."""
         from blueprint import explaining
 
@@ -153,15 +157,15 @@ class Book:
         """Says of a cell of a saved worksheet that it is a blank, or waits for one; "" of any other."""
         return ""
 
-    def formula(self, address: "place.Address") -> str | None:
+    def formula(self, address: "grid.Address") -> str | None:
         """Returns the formula at an address where no block stands, or None."""
-        from blueprint.page import watch
+        from blueprint.page import formulas
 
         at = (address.sheet, address.row - 1, address.column - 1)
-        lives = (*self.layout.lives, *watch.watch_of(self.layout).lives)
+        lives = (*self.layout.lives, *formulas.watch_of(self.layout).lives)
         return next((live.formula for live in lives if (live.sheet, live.row, live.column) == at), None)
 
-    def linked(self, address: "place.Address") -> bool:
+    def linked(self, address: "grid.Address") -> bool:
         """Says whether a link to a block stands in the row of an address."""
         return any(
             isinstance(link.target, Block)
@@ -175,7 +179,6 @@ class Book:
 
     def frame(self, block: Block | str) -> "DataFrame":
         """Returns a block as a pandas table: a row per member of its first axis, columns for all others, all with their names."""
-        from blueprint.frames import frame_of
 
         return frame_of(self, self._block(block))
 
@@ -202,7 +205,6 @@ class Book:
         dtype: with grad, float64 or float32.
         Raises NotationError if grad is asked for a book that holds numbers in computed cells.
         """
-        from blueprint.frames import differentiable, tensors_of
 
         return differentiable(self, device, dtype) if grad else tensors_of(self, device)
 
@@ -229,3 +231,88 @@ def book(
 
         made = with_derived_page(made)
     return Book(made)
+
+
+def frame_of(book: "Book", block: Block) -> "pd.DataFrame":
+    """Returns a block as a table: a row per member of its first axis, columns for all others; cells at edges are left out.
+
+    Rows and columns are called what the axis is (week, day …). Members have the numbers that the sheets count by,
+    or their words.
+    """
+    import pandas as pd
+
+    array = np.atleast_1d(book.values[block])
+    members = [[_member(axis, place, book) for place in range(book.values.size(axis))] for axis in block.axes]
+    called = [axis.meaning for axis in block.axes]
+    rows = pd.Index(members[0], name=called[0]) if block.axes else pd.Index([block.name], name="name")
+    if array.ndim == 1:
+        return pd.DataFrame({block.name: array}, index=rows)
+    columns = pd.MultiIndex.from_product(members[1:], names=called[1:])
+    return pd.DataFrame(
+        array.reshape(len(rows), -1),
+        index=rows,
+        columns=columns if array.ndim > 2 else columns.get_level_values(0),
+    )
+
+
+def tensors_of(book: "Book", device: str) -> dict[str, "Tensor"]:
+    """Returns the numbers of every block as torch tensors, by name, on a device; words are left out."""
+    import torch
+
+    arrays = {block.name: array for block, array in book.values.arrays.items() if array.dtype != object}
+    return {name: torch.from_numpy(array.astype(np.float64)).to(device) for name, array in arrays.items()}
+
+
+class Differentiable(Mapping[str, "Tensor"]):
+    """The tensors of a book by name, computed in torch, with the slopes of any total by every cell."""
+
+    def __init__(self, book: "Book", found: "Tensors"):
+        self._book, self._found = book, found
+        self._named = {block.name: block for block in found.arrays if not block.text}
+
+    def __getitem__(self, name: str) -> "Tensor":
+        return self._found[self._named[name]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._named)
+
+    def __len__(self) -> int:
+        return len(self._named)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} tensors of {self._book.blueprint.title}: {', '.join([*self][:3])}, …>"
+
+    def slopes(self, *totals: "Block | str") -> dict[str, "Tensor"]:
+        """Returns how much totals, or the sums of their cells, grow with every cell of every block of numbers, by its name."""
+        wanted = [self._book.block_named(total) if isinstance(total, str) else total for total in totals]
+        return {block.name: slope for block, slope in self._found.slopes(*wanted).items()}
+
+
+def differentiable(book: "Book", device: str, dtype: str) -> Differentiable:
+    """Has every block of a book computed in torch, so that slopes follow."""
+    from blueprint.language.evaluate_torch import evaluate_torch
+
+    require(not book.values.held, "this book holds numbers in computed cells: slopes are those of equations alone")
+    require(dtype in ("float64", "float32"), f"{dtype} is no format of these numbers: write float64 or float32")
+    outline = book.blueprint
+    blocks = [*outline.blocks()]
+    moving = [block for block in blocks if block.typed and not (block.text or block.limit)]
+    found = evaluate_torch(
+        blocks,
+        outline.sizes,
+        outline.typed,
+        device=device,
+        dtype=dtype,
+        moving=moving,
+        beyond=book.values.beyond,
+    )
+    return Differentiable(book, found)
+
+
+def _member(axis: Axis, place: int, book: "Book") -> object:
+    """Returns what a member of an axis is called."""
+    part, number = book.values.part(axis, place)
+    known = book.blueprint.names.get(part, part.letter if part.size == 1 else "")
+    if isinstance(known, Block):
+        return book.values.cell(known, number)
+    return (known if part.size == 1 else known.format(number + part.start)) or number + part.start

@@ -1,12 +1,65 @@
 """The command line: which commands there are. A command is a module of `commands`, imported when it is called."""
 
 import os
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import click
 
 from blueprint.commands.console import speak_plainly
 from blueprint.commands.door import Door
-from blueprint.commands.lazy import Command, Lazy
+
+
+class Command(NamedTuple):
+    """Where a command lies, as "module of `commands`:function", and what it does, in a sentence."""
+
+    address: str
+    says: str
+
+
+class Lazy(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def __init__(self, *given: Any, addresses: Mapping[str, Command], **more: Any) -> None:
+        """Takes where each command lies, by its name."""
+        super().__init__(*given, **more)
+        self.commands = {name: click.Command(name, help=each.says) for name, each in addresses.items()}
+        self.addresses = addresses
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Imports the command that is called."""
+        name, found, rest = super().resolve_command(ctx, args)
+        if name is not None and name in self.addresses:
+            module, _, function = self.addresses[name].address.partition(":")
+            found = getattr(import_module(f"blueprint.commands.{module}"), function)
+        return name, found, rest
+
+
+CLASS_COMMANDS = {
+    "grade": Command("class_grade:grade", "Mark what students handed in, with feedback, flags and a report."),
+    "regrade": Command("class_grade:regrade", "Mark it again by another key or grading policy: who changes, and why."),
+    "make": Command(
+        "class_make:make_class", "Make a worksheet with inputs of their own for each student, and the key."
+    ),
+    "preview": Command("class_make:preview_class", "Show which blanks a class would have, and how answers are spread."),
+    "report": Command("class_grade:report", "Write a page on how a class did: marks, blanks, mistakes, flags."),
+    "show": Command("class_make:show", "Show one student's inputs and answers, or write a lost file again."),
+}
+"""By name where a command lies, and what it does."""
+
+
+@click.group(
+    "class",
+    cls=Lazy,
+    addresses=CLASS_COMMANDS,
+    short_help="Make, grade and report on the worksheets of a class.",
+)
+def class_() -> None:
+    """A variant of one worksheet for each student of a class, graded so that one mistake counts once."""
+
 
 # No plugin of pydantic has a part in reading numbers; to look for one is to open every package that is installed.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -14,7 +67,6 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 COMMANDS = {
     "build": Command("build:build", "Write a workbook, and have every formula of it recalculated."),
     "check": Command("workbooks:check", "Hold workbooks against torch, cell by cell."),
-    "class": Command("classes:class_", "Make, grade and report on the worksheets of a class."),
     "diff": Command("workbooks:diff", "Say where two workbooks part, and what follows from it."),
     "explain": Command("explain:explain", "Show where one number comes from, step by step."),
     "import": Command("verify:import_", "Make a workbook of a few tokens of a training minibatch."),
@@ -43,3 +95,6 @@ class Commands(Lazy, Door):
 def main() -> None:
     """RLHF PPO by hand: a workbook whose every number is a live formula."""
     speak_plainly()
+
+
+main.add_command(class_)

@@ -29,8 +29,8 @@ MOVED = {
     "blueprint.checking.roots": "blueprint.checking.causes",
     "blueprint.differing.report": "blueprint.differing",
     "blueprint.page.putting": "blueprint.page.steps",
-    "blueprint.page.saving": "blueprint.saving",
-    "blueprint.unfinished": "blueprint.saving",
+    "blueprint.page.saving": "blueprint.files",
+    "blueprint.unfinished": "blueprint.files",
 }
 INSTEAD = {
     "blueprint.ppo": "`from blueprint.workbooks import blueprint_of`, which makes what rlhf_ppo made, or bp.build",

@@ -8,9 +8,9 @@ from functools import cache
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from blueprint.inputs.setting import OFF
+from blueprint.inputs.catalogue import OFF
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.common.conventions.data import LIVE, rlhf
+from blueprint.workbooks.common.conventions import LIVE, rlhf
 from tests.rows import Array, arrays, differing
 
 PRESETS = tuple(rlhf().presets)

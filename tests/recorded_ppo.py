@@ -16,8 +16,7 @@ from torch import Tensor
 
 import blueprint.workbooks.common
 from blueprint.papers.models import distribution, kl
-from blueprint.verifying.formulas.options import NUMBERS, WORDS, Options, Texts
-from blueprint.verifying.formulas.tensors import Named
+from blueprint.verifying.formulas.options import NUMBERS, WORDS, Named, Options, Texts
 
 RECORDED = Path(__file__).parent / "data" / "golden_runs.json"
 PRESETS = Path(blueprint.workbooks.common.__file__).parent / "presets.csv"

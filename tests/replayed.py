@@ -7,16 +7,15 @@ import numpy as np
 from blueprint.book import Book
 from blueprint.dumps import Array, Minibatch
 from blueprint.verifying import Replay, replay
+from blueprint.verifying.compare import lines_of
 from blueprint.verifying.judge import Judge
-from blueprint.verifying.lines import lines_of
 from blueprint.verifying.logged import ALL
 from blueprint.verifying.verdict import Agreement, Verdict
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.common.conventions.data import rlhf
-from blueprint.workbooks.minibatch.numbers import MinibatchNumbers
-from blueprint.workbooks.minibatch.verifying.export import numbers_of
-from blueprint.workbooks.minibatch.verifying.logged_values import agreement
-from blueprint.workbooks.minibatch.verifying.window import Window, worst_window
+from blueprint.workbooks.common.conventions import rlhf
+from blueprint.workbooks.minibatch.given import MinibatchNumbers
+from blueprint.workbooks.minibatch.verifying import numbers_of
+from blueprint.workbooks.minibatch.verifying.window import Window, agreement, worst_window
 
 RESPONSES, SLOTS, FIRST = 12, 40, 7
 LOGGED = {"total_loss": 0.5, "entropy": 1.0, "clip_fraction.used": 0.2}

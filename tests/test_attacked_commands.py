@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from blueprint.cli import main
 from blueprint.commands.door import TRACEBACK
+from blueprint.files import content_of
 from blueprint.inputs import NumbersError, load
-from blueprint.reading import content_of
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes among its files")
 NO_FILE = "it is a pipe or a device, and no file"

@@ -13,8 +13,8 @@ from blueprint.cli import main
 from blueprint.language import Axis, block, typed
 from blueprint.page.read import Opened, read
 from blueprint.page.read import read as values
-from blueprint.workbooks.classic_ppo.schema import classic_presets
-from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.classic_ppo.rollout import classic_presets
+from blueprint.workbooks.common.conventions import rlhf
 from blueprint.workbooks.dpo.schema import dpo_presets
 from blueprint.workbooks.grpo.schema import grpo_presets
 from blueprint.workbooks.reward_model.schema import rm_presets

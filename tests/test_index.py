@@ -7,7 +7,7 @@ import re
 import pytest
 
 from blueprint.inputs import load
-from blueprint.page.names import ONE_PAGE
+from blueprint.page.grid import ONE_PAGE
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.registry import kinds
 from tests.test_docs import DOCS

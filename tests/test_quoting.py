@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from blueprint.cli import main
 from blueprint.dumps import MinibatchError
 from blueprint.inputs.errors import NumbersError
-from blueprint.page.refusals import ReadError
+from blueprint.page.saved_file import ReadError
 from blueprint.quoting import KEPT_AT_THE_END, LONGEST, LONGEST_MESSAGE, page, printable, quoted, sentence, unquoted
 
 HOSTILE = "\x1b[2J\u202eevil\u2066\x07\x9b31m\r\n\ud800"

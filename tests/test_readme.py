@@ -15,7 +15,7 @@ from blueprint.book import Book
 from blueprint.cli import main
 from blueprint.inputs import load
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
+from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
 from tests.checking.cells import change
 from tests.test_docs import DOCS, FENCED
 

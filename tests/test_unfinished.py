@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from blueprint import saving
+from blueprint import files
 from blueprint.dumps import save
-from blueprint.saving import clear, replacing
+from blueprint.files import clear, replacing
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows has neither these locks nor these modes")
 HOLD = """
 import sys, time
 from pathlib import Path
-from blueprint.saving import replacing
+from blueprint.files import replacing
 with replacing(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(100)
@@ -95,7 +95,7 @@ def test_a_link_of_that_name_is_not_followed(target: Path) -> None:
 
 
 def test_without_locks_only_an_old_one_is_removed(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(saving, "fcntl", None)
+    monkeypatch.setattr(files, "fcntl", None)
     fresh, old = (target.parent / f".blueprint-{name * 8}.xlsx" for name in "fo")
     fresh.write_bytes(b"")
     old.write_bytes(b"")
@@ -132,7 +132,7 @@ def interrupt_at(moment: int) -> Any:
 
     def trace(frame: FrameType, event: str, given: object) -> Any:
         nonlocal passed
-        if frame.f_code.co_filename != saving.__file__:
+        if frame.f_code.co_filename != files.__file__:
             return None
         if event == "line":
             passed += 1
@@ -156,7 +156,7 @@ def test_an_interruption_at_any_line_leaves_nothing_unfinished(target: Path) -> 
             pass
         finally:
             sys.settrace(before)
-        saving._clear_ours()
+        files._clear_ours()
         assert [path.read_bytes() for path in target.parent.iterdir()] in ([b"old"], [b"new"]), moment
     assert moment > 20  # so many lines were interrupted
 

@@ -14,11 +14,10 @@ from blueprint.book import Book
 from blueprint.cli import main
 from blueprint.language import NoNumber, NotationError
 from blueprint.which import Answer, Batch, answers, measure, page, told_of
-from blueprint.which.measure import differences
+from blueprint.which.measure import differences, turn
 from blueprint.which.page import Telling, number
-from blueprint.which.turned import turn
-from blueprint.workbooks.common.conventions.data import rlhf
-from blueprint.workbooks.rlhf_ppo.backward import CRITIC, POLICY
+from blueprint.workbooks.common.conventions import rlhf
+from blueprint.workbooks.rlhf_ppo.epochs import CRITIC, POLICY
 from tests.page.workshop import made
 
 PAGES = [Path(__file__).parent.parent / "docs" / f"which-{kind}.md" for kind in ("ppo", "grpo", "dpo")]

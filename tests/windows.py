@@ -11,9 +11,9 @@ import numpy as np
 
 from blueprint.book import Book
 from blueprint.dumps import Minibatch
-from blueprint.inputs.setting import OFF
+from blueprint.inputs.catalogue import OFF
 from blueprint.page.contents import kind_of
-from blueprint.workbooks.common.conventions.data import LIVE, rlhf
+from blueprint.workbooks.common.conventions import LIVE, rlhf
 from tests.live import drawn_value
 from tests.replayed import RESPONSES, SLOTS, minibatch, window_book, with_everything_logged
 from tests.rows import Array

@@ -10,30 +10,30 @@ from importlib.metadata import version
 from math import nan
 from typing import TYPE_CHECKING, NamedTuple
 
-from blueprint.checking.blanks import Answer, answers, held_against
-from blueprint.checking.causes import Roots, cause_of
-from blueprint.checking.comparable import comparable, with_repeats
+from blueprint.checking.causes import Roots, cause_of, likely, likely_answer
 from blueprint.checking.deviations import (
     CHECKS,
     TOLERANCES,
     WHITENED,
+    Answer,
     Deviation,
+    answers,
     carried,
+    comparable,
     compare,
+    held_against,
     left_open,
+    right_errors,
     undecided,
     widened,
+    with_repeats,
 )
-from blueprint.checking.errors import right_errors
 from blueprint.checking.files import Checked
-from blueprint.checking.likely import likely, likely_answer
-from blueprint.checking.notation import Recomputed, recomputed
-from blueprint.checking.page import OfPage, of_page
-from blueprint.checking.stale import values_of
+from blueprint.checking.recomputed import OfPage, Recomputed, of_page, recomputed, values_of
 from blueprint.checking.verdicts import First, Verdict
 from blueprint.language import Array, Axis
-from blueprint.page.filled_in import Spot
-from blueprint.page.place import Along
+from blueprint.page.grid import Along
+from blueprint.page.read import Spot
 from blueprint.witness.device import Record, chosen_device, chosen_dtype, ieee_products
 
 CARRIED = "; it is right for what stands in the cells that it reads: the mistake lies before it"

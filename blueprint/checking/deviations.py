@@ -1,8 +1,12 @@
-"""Deviations: the sheet's numbers against the witness's, quantity by quantity, in the order of derivation.
+"""Deviations: the sheet's numbers against the witness's, quantity by quantity, in the order of derivation; before them which rows
+can be compared, which errors are right, and how blanks count that somebody filled in.
 
 Two honest computations may be further apart where large numbers stood on the way: a value of −1e10 leaves a return of 1 with
 the rounding of 1e10, and so everything that follows from it, since the sheet adds in another order than torch. So what
 follows from a row of words may differ by a part of that row's largest number.
+
+Nothing goes on from an error in a spreadsheet, while torch goes on from infinity: one divided by it is 0. So an error is right
+where torch has no finite number, and where the formula reads a cell whose error is right.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -10,8 +14,188 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from blueprint.checking.files import Checked
+from blueprint.checking.files import At, Checked
 from blueprint.language import Array
+from blueprint.page.grid import defined_name
+from blueprint.page.parse_cell import is_error
+from blueprint.page.read import Spot
+from blueprint.page.saved_file import read_by
+from blueprint.quoting import unquoted
+from blueprint.reopening.fresh import of_witness
+
+
+def comparable(
+    file: Checked, witness: Mapping[str, Array], without: str | None = None
+) -> tuple[dict[str, Array], dict[str, str]]:
+    """Returns the rows of the witness that can be compared with a file's blocks, and what cannot be, each with the reason.
+
+    without: how the names of quantities begin that are not compared this time.
+    """
+    rows = {
+        name: row for name, row in with_repeats(file, witness).items() if not (without and name.startswith(without))
+    }
+    missed = dict(_missed(file, rows, without))
+    return {name: row for name, row in rows.items() if name in file.places and name not in missed}, missed
+
+
+def with_repeats(file: Checked, witness: Mapping[str, Array]) -> dict[str, Array]:
+    """Adds what only repeats another block, behind that block: it must be the same, wherever it stands."""
+    repeats: dict[str, list[str]] = {}
+    for name, found in file.places.items():
+        if found.kind == "link" and name not in witness:
+            repeats.setdefault(next(iter(found.reads), ""), []).append(name)
+    typed = {name: file.arrays[name] for name in repeats if name in file.places and file.places[name].kind == "typed"}
+    rows: dict[str, Array] = {}
+    for name, array in (typed | dict(witness)).items():
+        waiting = [name]
+        while waiting:
+            rows[waiting[0]] = array
+            waiting += repeats.get(waiting.pop(0), [])
+    return {name: row for name, row in rows.items() if name not in typed}
+
+
+def _missed(file: Checked, rows: Mapping[str, Array], without: str | None) -> Iterator[tuple[str, str]]:
+    for name, row in rows.items():
+        if name not in file.places and not file.compared.why and not file.left_out(name):
+            yield name, "the Contents sheet has no such name: it was changed, or its line is another's"
+        elif name in file.places and (why := _unlike(file, name, row)):
+            yield name, why
+    for name, found in file.places.items():
+        left_out = (without and name.startswith(without)) or of_witness(name, file.places)
+        if found.called != defined_name(name):
+            yield name, f"its range is called {unquoted(found.called)}, as that of another name would be"
+        elif found.kind != "typed" and name not in rows and not left_out:
+            yield name, f"{file.range(name)}: torch computes nothing of this name"
+
+
+def _unlike(file: Checked, name: str, row: Array) -> str:
+    """Says in what a block is another kind of thing than the witness's row; "" if in nothing."""
+    shape, words = file.arrays[name].shape, file.places[name].words
+    if shape != row.shape:
+        return f"the Contents sheet says that it lies as {shape}, expected {row.shape}"
+    unlike = words != (row.dtype == object)
+    return f"the Contents sheet says that it holds {'words' if words else 'numbers'}" if unlike else ""
+
+
+Cell = tuple[str, int, int]
+"""Sheet, row and column, as a formula means it: without regard to case."""
+
+
+def right_errors(file: Checked, witness: Mapping[str, Array]) -> dict[str, set[At]]:
+    """Returns by quantity the cells that rightly show an error."""
+    shown = {spot for name in witness if name in file.places for spot in _error_shown(file, name)}
+    right = {spot for spot in shown if _is_none(witness[spot.name], spot.at)}
+    cells, left = {_cell_of_error(file, spot) for spot in right}, shown - right
+    while more := {spot for spot in left if cells and _reads(file, spot, cells)}:
+        right, left = right | more, left - more
+        cells |= {_cell_of_error(file, spot) for spot in more}
+    found: dict[str, set[At]] = {}
+    for spot in right:
+        found.setdefault(spot.name, set()).add(spot.at)
+    return found
+
+
+def _error_shown(file: Checked, name: str) -> Iterator[Spot]:
+    """Yields the cells of a quantity that show an error."""
+    array, odd = file.arrays[name], file.odd.get(name, {})
+    cells = zip(np.ndindex(array.shape), array.flat, strict=True) if file.places[name].words else odd.items()
+    yield from (Spot(name, at) for at, text in cells if is_error(text))
+
+
+def _is_none(row: Array, at: At) -> bool:
+    """Says whether torch has no finite number in a cell; of words it says nothing."""
+    return row.dtype != object and all(map(int.__lt__, at, row.shape)) and not np.isfinite(row[at])
+
+
+def _cell_of_error(file: Checked, spot: Spot) -> Cell:
+    place = file.places[spot.name]
+    return (place.sheet.casefold(), *place.address(spot.at))
+
+
+def _reads(file: Checked, spot: Spot, cells: set[Cell]) -> bool:
+    """Says whether the formula of a cell reads one of others."""
+    place = file.places[spot.name]
+    formula = file.formula(place.sheet, *place.address(spot.at)) or ""
+    return any(
+        sheet == area.sheet.casefold() and area.top <= row <= area.bottom and area.left <= column <= area.right
+        for area in read_by(formula, place.sheet, file.named)
+        for sheet, row, column in cells
+    )
+
+
+HALF_A_UNIT = 1 + 1e-9
+"""Half a unit of the last digit, as a spreadsheet rounds: 0.25 shown with one digit is 0.3."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of one blank.
+
+    blank:   its defined name, `blank_01`. cells: where they stand.
+    empty:   how many of its cells are empty. wrong: those in which something else is filled in than torch has.
+    carried: those among them that are right for what was filled in elsewhere: the mistake lies before them.
+    """
+
+    blank: str
+    cells: tuple[str, ...]
+    empty: int
+    wrong: tuple[Spot, ...]
+    carried: tuple[Spot, ...]
+
+    @property
+    def says(self) -> str:
+        """What became of it, in a word or two; a blank of which cells are empty is not filled in."""
+        wrong = "differs" if set(self.wrong) - set(self.carried) else "carried" if self.wrong else "agrees"
+        return wrong if self.wrong or not self.empty else "not filled in"
+
+
+def held_against(file: Checked, witness: Mapping[str, Array]) -> tuple[Checked, dict[str, Array]]:
+    """Returns a worksheet as it is compared, and the numbers with which: of a workbook without blanks both as they are.
+
+    An answer that is right to the digits that its cell shows is as good as torch's. Behind a blank the sheet goes on with what
+    was filled in, which the definitions do, too. What is open shows what is meant: it neither agrees nor deviates.
+    """
+    if file.book is None:
+        return file, dict(witness)
+    meant, shown = ({name: np.array(array) for name, array in each.items()} for each in (witness, file.arrays))
+    blocks, values = file.book.blocks, file.book.values.arrays
+    for name, at in file.blanks.behind:
+        if name in meant and name in blocks and values[blocks[name]].shape == meant[name].shape:
+            meant[name][at] = values[blocks[name]][at]
+    for name, at in file.blanks.cells:
+        if name in meant and _right(file, Spot(name, at), witness[name][at]):
+            meant[name][at] = shown[name][at]
+    for name, cells in file.blanks.open.items():
+        for at in cells if name in meant and meant[name].shape == shown[name].shape else ():
+            shown[name][at] = meant[name][at] = witness[name][at]
+    return file.showing(shown), meant
+
+
+def _right(file: Checked, spot: Spot, answer: float) -> bool:
+    """Says whether a number is filled in that is an answer, to half a unit of the last digit that the cell shows."""
+    decimals = file.book.blocks[spot.name].about.decimals if file.book and spot.name in file.book.blocks else 0
+    return bool(abs(file.arrays[spot.name][spot.at] - answer) <= HALF_A_UNIT * 0.5 * 10.0**-decimals)
+
+
+def answers(file: Checked, witness: Mapping[str, Array]) -> tuple[Answer, ...]:
+    """Says what became of every blank."""
+    return tuple(_answer(file, witness, *each) for each in file.blanks.blanks.items())
+
+
+def _answer(file: Checked, witness: Mapping[str, Array], name: str, spots: tuple[Spot, ...]) -> Answer:
+    filled = [spot for spot in spots if spot not in file.blanks.empty and spot.name in witness]
+    wrong = tuple(spot for spot in filled if not _right(file, spot, witness[spot.name][spot.at]))
+    cells = tuple(file.cell(*spot) for spot in spots)
+    return Answer(name, cells, len(spots) - len(filled), wrong, tuple(_carried(file, wrong)))
+
+
+def _carried(file: Checked, wrong: tuple[Spot, ...]) -> Iterator[Spot]:
+    """Yields the wrong cells in which stands what their equation comes to from the cells as they are filled in."""
+    for spot in wrong:
+        block = file.book.blocks.get(spot.name) if file.book else None
+        if file.book and block in file.book.values.own and _right(file, spot, file.book.values.own[block][spot.at]):
+            yield spot
+
 
 TOLERANCES = {"float64": 1e-12, "float32": 2e-5}
 """Two honest computations differ by rounding, which grows with the largest number of a row, not with each number: a

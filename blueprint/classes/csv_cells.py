@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from blueprint.classes.errors import ClassError
-from blueprint.reading import content_of
-from blueprint.saving import saved_whole
+from blueprint.classes import ClassError
+from blueprint.files import content_of, saved_whole
 
 LARGEST, MOST_CELLS = 64 * 2**20, 5_000_000
 """Bytes and cells of a file that is read; the roster of a whole university has fewer."""

@@ -1,21 +1,302 @@
-"""Grading: from what was handed in to the results of a class. Everything that hangs on policy and overrides is done here."""
+"""Grading: from what was handed in to the results of a class, with flags: what a teacher may want to look at.
 
-from collections.abc import Callable, Mapping
+Everything that hangs on policy and overrides is done here. No flag is a verdict, and none changes a mark. Whose a file without a
+token seems to be follows from the platform's number or the name in its path; no mark follows from that.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
+from itertools import chain
+from typing import NamedTuple
 
-from blueprint.classes.collecting import submission_of
-from blueprint.classes.errors import ClassError
-from blueprint.classes.flags import Handed, flags_of
-from blueprint.classes.grading_policy import GradingPolicy
-from blueprint.classes.in_words import InWords, in_words
-from blueprint.classes.key import Key, KeyBlank, KeyStudent
-from blueprint.classes.overrides import Overrides, overridden
-from blueprint.classes.results import Mark, Marked, Result, Results
-from blueprint.classes.store import UNKNOWN, Store, Stored
-from blueprint.classes.whose import names_of, numbers_of, seeming_owner
-from blueprint.classes.working import Job, Worked, worked_on
+from blueprint.classes import ClassError
+from blueprint.classes.grading_policy import GradingPolicy, Overrides, overridden
+from blueprint.classes.key import TOKEN, Key, KeyBlank, KeyStudent, base_of
+from blueprint.classes.results import Flag, Mark, Marked, Result, Results
+from blueprint.classes.store import UNKNOWN, Store, Stored, submission_of
+from blueprint.classes.worker import Job, Worked, worked_on
+from blueprint.files import PROGRAM
+from blueprint.language import Definition, Ref, Values, compute, equation, filled_by, walk
+from blueprint.page.blanks import cells_named
+from blueprint.page.outline import Blank, Blueprint
 from blueprint.quoting import unquoted
+
+FEW = 5
+"""Students who share the name of the one who saved their files; more of them sit at machines that belong to a room."""
+SHARED, MORE = 2, 4
+"""In how many cells another's answers are no chance, and decimals beyond those shown that say so in a single one."""
+FEWER = 3
+"""Significant digits that each of these has at least."""
+DIGITS = 4
+"""Significant digits from which on it is no chance that two write the same wrong number."""
+PROGRAMS = frozenset({
+    "", PROGRAM.casefold(), "openpyxl", "libreoffice", "microsoft office user", "user", "admin", "administrator", "student",
+    "guest", "root",
+})  # fmt: skip
+"""What stands for a person in files that no person's name is in."""
+MOST_NAMED = 6
+
+
+class Handed(NamedTuple):
+    """A file as it is kept, and what became of it."""
+
+    stored: Stored
+    worked: Worked
+
+
+def flags_of(key: Key, handed: list[Handed], results: list[Result]) -> list[Flag]:
+    """Returns everything that is flagged: by file, by student, and between students."""
+    return [
+        *chain.from_iterable(_flags_of_file(key, each) for each in handed),
+        *_handed_in_twice(handed),
+        *_same_numbers(key, results),
+        *_of_another(key, results),
+        *_saved_by_another(key, handed),
+    ]
+
+
+def _flags_of_file(key: Key, handed: Handed) -> Iterator[Flag]:
+    stored, worked = handed
+    names, owners = stored.names, list(worked.owners)
+    if why := stored.refused or worked.refused:
+        yield Flag(kind="not read", says=why, students=owners, files=names)
+    elif not worked.tokens and not owners:
+        yield Flag(kind="no token", says="whose file it is cannot be told: name the student with --assign", files=names)
+    elif not owners:
+        yield Flag(kind="foreign token", says=_foreign(key, worked.tokens.values()), files=names)
+    elif len(owners) > 1:
+        says = "the tokens of several students stand in it, so that it is not marked: name one of them with --assign"
+        yield Flag(kind="tokens disagree", says=says, students=owners, files=names)
+    elif len(set(worked.tokens.values())) > 1:
+        says = f"its {' and '.join(worked.tokens)} hold different tokens, of which one is this student's"
+        yield Flag(kind="tokens disagree", says=says, students=owners, files=names)
+    if worked.edited:
+        yield Flag(kind="locked cells edited", says=_listed("cells of", worked.edited), students=owners, files=names)
+    if worked.unreadable:
+        says = _listed("what stands there is no number in", worked.unreadable)
+        yield Flag(kind="no number", says=says, students=owners, files=names)
+    if worked.constants:
+        says = _listed("a number stands where a formula was asked for in", worked.constants)
+        yield Flag(kind="pasted constant", says=says, students=owners, files=names)
+
+
+def _foreign(key: Key, tokens: Iterable[str]) -> str:
+    """Says what is foreign about tokens: another assignment, or a signature that the key did not make."""
+    assignments = {match[0].split(".")[1] for token in tokens if (match := TOKEN.fullmatch(token))}
+    others = sorted(assignments - {key.assignment})
+    if others:
+        return f"its token is of the assignment {unquoted(others[0])}, and this is {key.assignment}"
+    return "its token was not made with this key: it is of another class, of another making of this one, or invented"
+
+
+def _listed(says: str, names: Iterable[str]) -> str:
+    found = list(names)
+    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+    return f"{says} {', '.join(found[:MOST_NAMED])}{more}"
+
+
+def _handed_in_twice(handed: list[Handed]) -> Iterator[Flag]:
+    """Yields students whose token came from several participants of the platform, in one file or in several."""
+    by_student: dict[str, list[Stored]] = {}
+    for each in handed:
+        for student in each.worked.owners if each.worked.tokens or not each.worked.refused else ():
+            by_student.setdefault(student, []).append(each.stored)
+    for student, files in by_student.items():
+        participants = dict.fromkeys(number for each in files for number in each.participants)
+        if len(participants) > 1:
+            says = f"handed in by {len(participants)} participants of the platform: {', '.join(participants)}"
+            names = [name for each in files for name in each.names]
+            yield Flag(kind="same token twice", says=says, students=[student], files=names)
+
+
+def _same_numbers(key: Key, results: list[Result]) -> Iterator[Flag]:
+    """Yields students who write the same wrong number, though nothing known explains it and their right ones differ."""
+    answers = {student.id: student.answers for student in key.students}
+    found: dict[tuple[str, int, str], list[str]] = {}
+    for result in results:
+        for blank, mark in result.marks.items():
+            if mark.status in ("wrong", "carried") and mark.misconception is None:
+                right = answers[result.student][blank]
+                for i, number in enumerate(mark.given):
+                    if number is not None and _telling(number) and f"{number:.6g}" != f"{right[i]:.6g}":
+                        found.setdefault((blank, i, f"{number:.9g}"), []).append(result.student)
+    groups: dict[tuple[str, ...], dict[str, str]] = {}
+    for (blank, _, written), students in found.items():
+        if len(students) > 1:
+            groups.setdefault(tuple(students), {}).setdefault(blank, written)
+    for who, shared in groups.items():
+        says = _listed("the same wrong number in", (f"{blank} ({written})" for blank, written in shared.items()))
+        yield Flag(kind="identical wrong numbers", says=says, students=list(who))
+
+
+def _of_another(key: Key, results: list[Result]) -> Iterator[Flag]:
+    """Yields students whose wrong numbers are another's right ones: in full, or in so many cells that it is no chance."""
+    shown, exact = _Answers(key, lambda blank: blank.decimals), _Answers(key, lambda blank: blank.decimals + MORE)
+    for result in results:
+        alike, in_full = dict[str, list[str]](), set[str]()
+        for blank, i, number in _wrong_numbers(result):
+            in_full |= exact.whose(blank, i, number)
+            for student in shown.whose(blank, i, number) - {result.student}:
+                alike.setdefault(student, []).append(blank)
+        for student, blanks in alike.items():
+            if student in in_full or len(blanks) >= SHARED:
+                says = _listed(f"the right answers of {unquoted(student)} in", dict.fromkeys(blanks))
+                yield Flag(kind="another's answers", says=says, students=[result.student, student])
+
+
+def _wrong_numbers(result: Result) -> Iterator[tuple[str, int, float]]:
+    for blank, mark in result.marks.items():
+        if mark.status == "wrong":
+            yield from (
+                (blank, i, each) for i, each in enumerate(mark.given) if each is not None and _telling(each, FEWER)
+            )
+
+
+class _Answers:
+    """Whose right answer a number is, to so many decimals; those that many have say nothing."""
+
+    def __init__(self, key: Key, decimals: Callable[[KeyBlank], int]):
+        self._decimals = {blank.id: decimals(blank) for blank in key.blanks}
+        self._whose: dict[tuple[str, int, float], set[str]] = {}
+        for student in key.students:
+            for blank, numbers in student.answers.items():
+                for i, number in enumerate(numbers):
+                    self._whose.setdefault((blank, i, round(number, self._decimals[blank])), set()).add(student.id)
+
+    def whose(self, blank: str, cell: int, number: float) -> set[str]:
+        """Returns the students whose answer it is."""
+        found = self._whose.get((blank, cell, round(number, self._decimals[blank])), set())
+        return found if len(found) <= FEW else set()
+
+
+def _telling(number: float, digits: int = DIGITS) -> bool:
+    """Tells whether a number has so many digits that two do not write it by chance."""
+    return len(f"{abs(number):.9e}".partition("e")[0].replace(".", "").rstrip("0")) >= digits
+
+
+def _saved_by_another(key: Key, handed: list[Handed]) -> Iterator[Flag]:
+    """Yields files whose last saver is named in the roster as somebody else, or has saved files of a few students."""
+    names = {student.name.casefold(): student.id for student in key.students if student.name}
+    savers: dict[str, dict[str, list[str]]] = {}
+    for stored, worked in handed:
+        person = worked.saved_by[1].strip()
+        if len(worked.owners) == 1 and person.casefold() not in PROGRAMS:
+            savers.setdefault(person, {}).setdefault(worked.owners[0], []).extend(stored.names)
+    for person, of in savers.items():
+        known = names.get(person.casefold())
+        others = [student for student in of if student != known]
+        if 1 < len(of) <= FEW or (known and others):
+            files = [name for each in of.values() for name in each]
+            says = f"last saved by {unquoted(person)}, who saved files of {len(of)} students"
+            yield Flag(
+                kind="saved by another",
+                says=says,
+                students=list(dict.fromkeys([*of, *([known] if known else [])])),
+                files=files,
+            )
+
+
+def flag_rows(flags: Iterable[Flag]) -> Iterator[list[str]]:
+    """Yields the rows of `flags.csv`."""
+    yield ["flag", "students", "says", "files"]
+    yield from ([each.kind, " ".join(each.students), each.says, " | ".join(each.files)] for each in flags)
+
+
+LONGEST_ID = 12
+"""Words of a name of which orders are tried."""
+
+
+def seeming_owner(stored: Stored, numbers: Mapping[str, str], names: Mapping[str, str]) -> tuple[str, ...]:
+    """Returns the id of the one student whose a file seems to be, in a tuple; an empty one where that is not clear.
+
+    numbers: by the platform's number of a participant, and names: by the letters of a name or an id, the student's id.
+    """
+    said = [numbers[each] for each in stored.participants if each in numbers]
+    said = said or [names[part] for path in stored.names for part in _parts(path) if part in names]
+    return (said[0],) if len(set(said)) == 1 else ()
+
+
+def numbers_of(handed: Iterable[Handed]) -> dict[str, str]:
+    """Returns by the platform's number of a participant whose files they hand in, where that is one student's."""
+    found: dict[str, set[str]] = {}
+    for stored, worked in handed:
+        for number in stored.participants:
+            found.setdefault(number, set()).update(worked.owners)
+    return {number: next(iter(owners)) for number, owners in found.items() if len(owners) == 1}
+
+
+def names_of(key: Key) -> dict[str, str]:
+    """Returns by the letters of a name, its words in any turn, or of an id whose that is; what two share is nobody's."""
+    found: dict[str, set[str]] = {}
+    for student in key.students:
+        words = re.findall(r"[^\W_]+", _plain(student.name))[:LONGEST_ID]
+        turned = {"".join(words[turn:] + words[:turn]) for turn in range(len(words))}
+        for each in turned | {_letters(student.id)}:
+            found.setdefault(each, set()).add(student.id)
+    return {name: next(iter(ids)) for name, ids in found.items() if len(ids) == 1 and name}
+
+
+def _parts(path: str) -> Iterable[str]:
+    """Yields the letters of what may be a name in a path: each folder or file, and what stands before its first `_`."""
+    for part in path.split("/"):
+        yield from {_letters(part), _letters(part.partition("_")[0]), _letters(part.partition(".")[0])}
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]+", "", _plain(text))
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+MOST_READ = 6
+"""Rows that a hint names."""
+
+
+class InWords(NamedTuple):
+    """A blank in words: what is asked and where, and what to look at again; the latter holds no number of the student's file."""
+
+    asked: str
+    hint: str
+
+
+def in_words(key: Key) -> dict[str, InWords]:
+    """Returns the blanks of a class in words, by id."""
+    base = base_of(key)
+    values = compute(base.blocks(), base.sizes, base.typed, beyond=True)
+    return {blank.id: _in_words(blank, base, values) for blank in key.blanks}
+
+
+def _in_words(each: KeyBlank, base: Blueprint, values: Values) -> InWords:
+    block = next(block for block in base.blocks() if block.name == each.block)
+    blank = Blank(each.title, block, tuple(map(tuple, each.cells)))
+    asked = f"{block.about.meaning or block.name} ({block.symbol})"
+    filled = filled_by(block, blank.cells[0], values)
+    return InWords(
+        ", ".join(filter(None, (asked, cells_named(blank, values)))),
+        _hint(blank, filled.definition, each.sheet, base) if filled else "",
+    )
+
+
+def _hint(blank: Blank, definition: Definition, sheet: str, base: Blueprint) -> str:
+    across = next((each.across for each in base.sheets if each.title == sheet), ())
+    read = list(dict.fromkeys(_read(definition)))
+    more = " and what else it reads" if len(read) > MOST_READ else ""
+    look = f"; look again at {', '.join(read[:MOST_READ])}{more}" if read else ""
+    return f"The equation is {equation(blank.block, definition, frozenset(across))}{look}."
+
+
+def _read(definition: Definition) -> Iterator[str]:
+    """Yields the rows that an equation reads, each with what it is."""
+    for node in walk(definition.expr):
+        if isinstance(node, Ref):
+            about = node.block.about
+            yield f"{about.symbol} ({about.meaning})" if about.meaning else about.symbol
+
 
 Times = Mapping[str, datetime]
 """By the id of a student, or by the platform's number of a participant, when the file was handed in."""

@@ -1,16 +1,23 @@
-"""The grading policy: what marks come to, as a teacher writes it in `policy.toml`. Everything in it may be left out."""
+"""What a teacher lays down for grading: the policy (`policy.toml`), marks set by hand (`override.csv`), and when files came.
+
+Everything in the policy may be left out; the overrides are read and, once begun, never written.
+"""
 
 import tomllib
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
-from blueprint.classes.errors import ClassError
+from blueprint.classes import ClassError, platforms
+from blueprint.classes.csv_cells import read_csv, records, save_csv
 from blueprint.classes.key import Key, KeyBlank
+from blueprint.classes.results import Mark, Result, Results, Status
+from blueprint.files import content_of
+from blueprint.page import parse_cell
 from blueprint.quoting import unquoted
-from blueprint.reading import content_of
 
 Share = Annotated[FiniteFloat, Field(ge=0, le=1)]
 Above0 = Annotated[FiniteFloat, Field(gt=0, le=1e9)]
@@ -144,3 +151,126 @@ def read_policy(path: Path | None, key: Key) -> GradingPolicy:
 def schema() -> dict[str, Any]:
     """Returns the JSON schema of a `policy.toml`, by which editors complete and check it."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **GradingPolicy.model_json_schema()}
+
+
+OVERRIDES = "override.csv"
+COLUMNS = ("student", "blank", "mark", "why", "file")
+"""mark: the share of the blank's points, 0 to 1 or 0 % to 100 %. file: whose file that is, instead of a mark."""
+
+
+class Override(NamedTuple):
+    """A line of the file: the id of a student and of a blank, the share of its points, and why."""
+
+    student: str
+    blank: str
+    mark: float
+    why: str
+
+
+class Overrides(NamedTuple):
+    """All lines: marks, and by the name of a file the student whose it is."""
+
+    marks: tuple[Override, ...] = ()
+    assigned: Mapping[str, str] = {}
+
+
+def read_overrides(path: Path, key: Key) -> Overrides:
+    """Reads `override.csv`; none where there is no such file. Raises ClassError, with the line, for what is no override."""
+    if not path.exists():
+        return Overrides()
+    table = read_csv(path, "overrides")
+    if missing := [name for name in COLUMNS[:3] if table.column(name) is None]:
+        raise ClassError(f"{path} has no column {missing[0]}: its first line is {','.join(COLUMNS)}")
+    marks, assigned = [], {}
+    for number, row in enumerate(records(table), 2):
+        line = {name.casefold(): cell.strip() for name, cell in row.items()}
+        where, student = f"{path}, row {number}", key.student(line["student"]).id
+        if file := line.get("file", ""):
+            assigned[file] = student
+        if line["blank"] or line["mark"] or not file:
+            marks.append(
+                Override(
+                    student,
+                    _blank_named(line["blank"], key, where),
+                    _share_meant(line["mark"], where),
+                    line.get("why", ""),
+                )
+            )
+    return Overrides(tuple(marks), assigned)
+
+
+def _blank_named(said: str, key: Key, where: str) -> str:
+    found = next((blank.id for blank in key.blanks if said in (blank.id, blank.title)), None)
+    if found is None:
+        raise ClassError(f"{where}: the key has no blank {unquoted(said)}; write an id such as {key.blanks[0].id}")
+    return found
+
+
+def _share_meant(said: str, where: str) -> float:
+    try:
+        share = parse_cell.number_in(said.rstrip(" %")) / (100 if said.endswith("%") else 1)
+    except parse_cell.NoNumber as error:
+        raise ClassError(f"{where}: mark: {error}") from None
+    if not 0 <= share <= 1:
+        raise ClassError(f"{where}: the mark is {unquoted(said)}; write a share of the blank's points, 0 to 1")
+    return share
+
+
+def overridden(marks: Mapping[str, Mark], student: str, overrides: Iterable[Override]) -> dict[str, Mark]:
+    """Returns the marks of a student with those that were set by hand; of two for one blank the later counts."""
+    found = dict(marks)
+    for each in overrides:
+        if each.student == student:
+            before = found.get(each.blank, Mark(points=0, status="empty"))
+            status: Status = "right" if each.mark == 1 else "wrong" if before.status == "excused" else before.status
+            why = f"set by hand{f': {each.why}' if each.why else ''}"
+            new = {"points": each.mark, "status": status, "why": why, "overridden": True}
+            found[each.blank] = before.model_copy(update=new)
+    return found
+
+
+def start_overrides(folder: Path) -> None:
+    """Puts an `override.csv` with nothing but its headings into a folder that has none."""
+    if not (folder / OVERRIDES).exists():
+        save_csv(folder / OVERRIDES, [COLUMNS])
+
+
+STUDENT_HEADS, SUBMITTED_HEADS = ("student", "id"), ("submitted", "time")
+"""What the columns of a table of times may be called."""
+
+
+def times_in(path: Path, key: Key) -> dict[str, datetime]:
+    """Reads a table of times, `student,submitted` (2026-03-06T23:59), by the id of a student. Raises ClassError."""
+    table = read_csv(path, "times")
+    columns = [
+        next((name for name in names if table.column(name) is not None), None)
+        for names in (STUDENT_HEADS, SUBMITTED_HEADS)
+    ]
+    if None in columns:
+        raise ClassError(f"{path} is no table of times: its first line is student,submitted")
+    found: dict[str, datetime] = {}
+    for number, row in enumerate(records(table), 2):
+        student, said = (row[_cell_under(row, str(name))].strip() for name in columns)
+        if said:
+            found[key.student(student).id] = _time_meant(said, f"{path}, row {number}")
+    return found
+
+
+def _cell_under(row: dict[str, str], name: str) -> str:
+    return next(head for head in row if head.casefold() == name)
+
+
+def _time_meant(said: str, where: str) -> datetime:
+    try:
+        return datetime.fromisoformat(said)
+    except ValueError:
+        raise ClassError(f"{where}: found the time {unquoted(said)}; write it as 2026-03-06T23:59:00+01:00") from None
+
+
+def times_of_moodle(path: Path, key: Key) -> dict[str, datetime]:
+    """Reads the times of a grading worksheet, by the id of a student, and by the number of who is known by that alone."""
+    table = platforms.grading_worksheet(path)
+    by_number = platforms.times_by_participant(table)
+    nobody = [Result(student=each.id, name=each.name, email=each.email) for each in key.students]
+    known = platforms.participants(table, Results(assignment=key.assignment, points=1, blanks=[], results=nobody))
+    return by_number | {id: by_number[each.number] for id, each in known.items() if each.number in by_number}

@@ -1,16 +1,29 @@
-"""The key of an assignment: everything by which a class is marked, in one file that only the teacher may read."""
+"""The key of an assignment: everything by which a class is marked, in one file that only the teacher may read.
 
+Whose a file is says a signed token in which no name stands: `v1.<assignment>.<student>.<variant>.<signature>`.
+The student is 8 hex digits of a keyed hash of the id, the signature 8 of
+the HMAC-SHA256 (RFC 2104) of what stands before it. Both need the secret of the key: without it nobody can make a token, or
+find out by trying ids whose it is.
+"""
+
+import hmac
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
+from hashlib import sha256
+from math import isinf, isnan
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
 
-from blueprint.classes.errors import ClassError
+from blueprint.classes import ClassError
+from blueprint.files import content_of, saved_whole
+from blueprint.inputs import load, source_of
+from blueprint.language import OFF_WORD, Array, Block
+from blueprint.page.outline import Blueprint
 from blueprint.quoting import unquoted
-from blueprint.reading import content_of
-from blueprint.saving import saved_whole
+from blueprint.workbooks.registry import blueprint_of
 
 OWNER_ALONE = 0o600
 """The mode of a file with answers: nobody but its owner may read it."""
@@ -157,3 +170,78 @@ def _first(error: ValidationError) -> str:
     where = ".".join(map(str, first["loc"]))
     says = re.sub(r"^Value error, ", "", first["msg"])
     return f"{where}: {says}" if where else says
+
+
+VERSION, DIGITS = "v1", 8
+TOKEN = re.compile(
+    rf"{VERSION}\.[A-Za-z0-9_-]{{1,40}}\.[0-9a-f]{{{DIGITS}}}\.[0-9a-f]{{{DIGITS}}}\.[0-9a-f]{{{DIGITS}}}"
+)
+"""How a token looks, wherever it stands in a text."""
+
+
+def token_of(student: str, assignment: str, variant: str, secret: str) -> str:
+    """Returns the token of a student's file.
+
+    student: the id. variant: 8 hex digits, see `variants`. secret: hex, as a key holds it.
+    """
+    said = f"{VERSION}.{assignment}.{hashed(secret, 'student', student)}.{variant}"
+    return f"{said}.{hashed(secret, 'token', said)}"
+
+
+def student_of(token: str, key: Key) -> KeyStudent | None:
+    """Returns the student to whom a token was given; None for a token of another class, and for one that is no token."""
+    given = token.strip().encode()  # compare_digest takes no text beyond ASCII
+    return next((each for each in key.students if hmac.compare_digest(each.token.encode(), given)), None)
+
+
+def hashed(secret: str, purpose: str, text: str, digits: int = DIGITS) -> str:
+    """Returns the first hex digits of a keyed hash; purpose: so that one hash says nothing about another."""
+    return hmac.new(bytes.fromhex(secret), f"{purpose}\0{text}".encode(), sha256).hexdigest()[:digits]
+
+
+def base_of(key: Key) -> Blueprint:
+    """Returns the blueprint of the key's numbers, from which every variant departs; it has no blanks. Raises NumbersError."""
+    return blueprint_of(load(source_of(key.numbers, Path(f"{key.assignment}.toml"))))
+
+
+def variant_of(base: Blueprint, student: KeyStudent) -> Blueprint:
+    """Returns the blueprint of a student's variant."""
+    return with_departures(base, student.typed)
+
+
+def with_departures(base: Blueprint, typed: Mapping[str, Any]) -> Blueprint:
+    """Returns a blueprint in which other things are typed, as `departures` says them. Raises NotationError."""
+    blocks = {block.name: block for block in base.typed}
+    return base.with_typed({name: _read(blocks.get(name), cells) for name, cells in typed.items()})
+
+
+def departures(base: Blueprint, other: Blueprint) -> dict[str, Any]:
+    """Returns what one blueprint types otherwise than another of the same blocks, as JSON has it, by the block's name."""
+    named = {block.name: np.asarray(cells) for block, cells in other.typed.items()}
+    return {
+        block.name: _written(named[block.name].tolist())
+        for block, cells in base.typed.items()
+        if not _same(np.asarray(cells), named[block.name])
+    }
+
+
+def _same(one: Array, other: Array) -> bool:
+    return np.array_equal(one, other, equal_nan=one.dtype.kind == "f" and other.dtype.kind == "f")
+
+
+def _written(cells: Any) -> Any:
+    """Returns cells as JSON has them: null for an empty one, off for a limit that limits nothing."""
+    if isinstance(cells, list):
+        return [_written(each) for each in cells]
+    if isinstance(cells, float) and isnan(cells):
+        return None
+    return OFF_WORD if isinstance(cells, float) and isinf(cells) else cells
+
+
+def _read(block: Block | None, cells: Any) -> Any:
+    """Returns nested lists as cells."""
+    if isinstance(cells, list):
+        return [_read(block, each) for each in cells]
+    if cells is None:
+        return float("nan")
+    return float("inf") if cells == OFF_WORD and block is not None and block.limit else cells

@@ -1,22 +1,134 @@
-"""Marks of one student: first with the true numbers, then with the student's own, then by what is known of mistakes."""
+"""Marks of one student: first with the true numbers, then with the student's own, then by what is known of mistakes.
 
-from collections.abc import Iterable, Mapping, Sequence
+The guard of error carried forward is where a carried number makes a step trivial, so that doing it shows nothing.
+Who enters 0 in a first step would find the next ones easy (Numbas#368): a factor that is 0, a ratio of exactly 1, a number
+that is only repeated, also since it is so large that it swallows what is added to it, a clip that is no longer reached. Where a
+clip is reached only with the carried number, the step has become longer, not trivial.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import floor, isfinite, log10
+from typing import NamedTuple
 
-from blueprint.classes.depending import Before, before, hanging_on
 from blueprint.classes.grading_policy import GradingPolicy
-from blueprint.classes.key import Key, KeyBlank, KeyStudent
+from blueprint.classes.key import Key, KeyBlank, KeyStudent, base_of, with_departures
+from blueprint.classes.results import Mark, Status
 from blueprint.classes.submission import Given
-from blueprint.classes.trivial import trivial
-from blueprint.classes.typed import base_of, with_departures
-from blueprint.language import Block, Cell, Values, fill, schedule
+from blueprint.language import Block, Cell, Expr, Op, Values, fill, filled_by, needs, reads, schedule
+from blueprint.language.cells import Members, alternative_of, value_of
+from blueprint.language.trees import children
 from blueprint.misconceptions import Diagnosis, diagnose, further_values, shortened, wrong_values
 from blueprint.page.digits import MOST, SHOWN
 from blueprint.page.outline import Blank
 from blueprint.workbooks.registry import kind_named
 from blueprint.worksheets.graph import Graph
+
+
+class Before(NamedTuple):
+    """What lies before a cell: the nearest cells of blanks, and the cells on the way to them, its own among these."""
+
+    blanks: frozenset[Cell]
+    between: tuple[Cell, ...]
+
+
+def hanging_on(blanks: Iterable[Block], blocks: Iterable[Block]) -> frozenset[Block]:
+    """Returns the blocks that read one of the blanks' blocks, directly or through others, and these themselves."""
+    readers: dict[Block, list[Block]] = {}
+    for block in blocks:
+        for need in needs(block):
+            readers.setdefault(need.read, []).append(block)
+    found: set[Block] = set()
+    new = list(blanks)
+    while new:
+        block = new.pop()
+        if block not in found:
+            found.add(block)
+            new += readers.get(block, [])
+    return frozenset(found)
+
+
+def before(cell: Cell, blanks: frozenset[Cell], hanging: frozenset[Block], values: Values) -> Before:
+    """Returns what lies before a cell, as far back as to the nearest blanks; blocks that hang on none are not looked at."""
+    found: set[Cell] = set()
+    between = {cell: None}
+    new = [cell]
+    while new:
+        for read in reads(new.pop(), values):
+            for each in read.cells:
+                if each in blanks:
+                    found.add(each)
+                elif each.block in hanging and each not in between:
+                    between[each] = None
+                    new.append(each)
+    return Before(frozenset(found), tuple(between))
+
+
+CHOICES = ("minimum", "maximum", "where", "choose")
+
+
+def trivial(
+    cell: Cell, between: Iterable[Cell], true: Values, carried: Values, within: Callable[[float], float]
+) -> str:
+    """Says why a step is trivial on carried numbers although it is not on the true ones; "" where it is not.
+
+    between: the cells between the earlier blanks and this one, itself among them.
+    within: how far the cell may be off a number; more for a large one, of which fewer digits are shown.
+    carried: the values with the student's numbers, in which `own` is what the step comes to.
+    """
+    own, meant = (
+        float(carried.own[cell.block][_argument_places(cell, carried)]),
+        float(true.cell(cell.block, *cell.places)),
+    )
+    if not isfinite(own):
+        return "there the step comes to no number"
+    for plain in (0.0, 1.0, -1.0):
+        if abs(own - plain) <= within(plain) < abs(meant - plain):
+            return f"there the step comes to {plain:g}, whatever it is"
+    if _repeats(cell, own, carried, within(own)) and not _repeats(cell, meant, true, within(meant)):
+        return "there the step only repeats a number that it reads"
+    if any(_falls_otherwise(_branches(each, true), _branches(each, carried)) for each in between):
+        return "there a minimum, a maximum or a choice falls otherwise, and the step is another one"
+    return ""
+
+
+def _argument_places(cell: Cell, values: Values) -> tuple[int, ...]:
+    """Returns the index of a cell in the block's array."""
+    block = cell.block
+    return tuple(place + values.before(block, axis) for place, axis in zip(cell.places, block.axes, strict=True))
+
+
+def _repeats(cell: Cell, number: float, values: Values, within: float) -> bool:
+    """Tells whether a cell holds one of the numbers that its equation reads."""
+    read = (values.cell(each.block, *each.places) for found in reads(cell, values) for each in found.cells)
+    return any(isinstance(each, float) and abs(each - number) <= within for each in read)
+
+
+def _falls_otherwise(true: Iterable[int | None], carried: Iterable[int | None]) -> bool:
+    """Tells whether a choice takes another alternative, or a minimum or maximum has nothing left to decide."""
+    return any(was != now and now is not None for was, now in zip(true, carried, strict=True))
+
+
+def _branches(cell: Cell, values: Values) -> list[int | None]:
+    """Returns what each choice of a cell's equation takes; of a minimum or maximum −1 if its two are equal, else None."""
+    filled = filled_by(*cell, values)
+    return list(_taken(filled.definition.expr, filled.members, values)) if filled else []
+
+
+def _taken(expr: Expr, members: Members, values: Values) -> Iterator[int | None]:
+    if not isinstance(expr, Op):  # what a sum goes through has members of its own
+        return
+    for inner in children(expr):
+        yield from _taken(inner, members, values)
+    if expr.name in ("where", "choose"):
+        alternative = alternative_of(expr, members, values)
+        yield next((i for i, each in enumerate(expr.args) if each is alternative), -1)
+    elif expr.name in CHOICES:
+        left, right = (value_of(each, members, values) for each in expr.args)
+        yield -1 if left == right else None
+
 
 HAIR, FIFTEEN_DIGITS = 1e-6, 1e-14
 """What a number may be off beyond half a unit: a part of that unit, since halves are not exact in binary, and of itself."""
@@ -210,3 +322,76 @@ class Marking:
 
     def _order(self, cell: Cell) -> tuple[str, int]:
         return self.course.cells[cell]
+
+
+SAYS = {
+    "right": "right",
+    "empty": "nothing was filled in",
+    "carried": "right with the number in {earlier}, which is wrong",
+    "wrong": "wrong",
+}
+CONSTANT = "a number stands where a formula was asked for"
+
+
+def marks_of(marking: Marking) -> dict[str, Mark]:
+    """Returns a mark for each blank of a student, by its id."""
+    return {blank.id: mark_of(marking, blank) for blank in marking.course.key.blanks}
+
+
+def mark_of(marking: Marking, blank: KeyBlank) -> Mark:
+    """Marks a blank; of several cells each counts the same."""
+    answers, course = marking.answers[blank.id], marking.course
+    given = [each.number for each in answers]
+    if excused := course.policy.excuses(marking.student.id, blank.id):
+        return Mark(points=0, status="excused", why=excused.why or "does not count for you", given=given)
+    cells = [Cell(course.blanks[blank.id].block, at) for at in course.blanks[blank.id].cells]
+    judged = _counting(marking, cells, [marking.judged(cell) for cell in cells])
+    counts = Counter(each.status for each in judged)
+    earned = counts["right"] + counts["carried"] * course.policy.carried.cap
+    status = _status(counts, len(judged))
+    wrong = marking.misconception(blank) if counts["wrong"] else None
+    pasted = blank.asks == "formula" and is_constant(marking, blank)
+    return Mark(
+        points=earned / len(judged) * (course.policy.constants if pasted else 1.0),
+        status=status,
+        why=_why(status, judged, counts, wrong.says if wrong else "", pasted),
+        misconception=wrong.name if wrong else None,
+        says=wrong.says if wrong else "",
+        given=given,
+        right=counts["right"] + counts["carried"],
+        came_from=list(dict.fromkeys(id for each in judged if each.status == "carried" for id in each.came_from)),
+    )
+
+
+def _counting(marking: Marking, cells: Sequence[Cell], judged: list[Judged]) -> list[Judged]:
+    """Leaves out the cells of a row that stand in grey columns: what is there does not count, filled in or not."""
+    if len(cells) == 1 or all(each.status == "right" for each in judged):
+        return judged
+    graph, values = marking.course.graph, marking.carried
+    kept = [each for cell, each in zip(cells, judged, strict=True) if graph.counts(cell.block, cell.places, values)]
+    return kept or judged
+
+
+def is_constant(marking: Marking, blank: KeyBlank) -> bool:
+    """Tells whether a number was typed into one of a blank's cells, without a formula."""
+    return any(each.number is not None and each.formula is None for each in marking.answers[blank.id])
+
+
+def _status(counts: Counter[str], cells: int) -> Status:
+    whole: tuple[Status, ...] = ("right", "empty", "unreadable")
+    if status := next((each for each in whole if counts[each] == cells), None):
+        return status
+    if counts["right"] + counts["carried"] == cells:
+        return "carried"
+    return "unreadable" if counts["unreadable"] and not counts["wrong"] else "wrong"
+
+
+def _why(status: Status, judged: Sequence[Judged], counts: Counter[str], says: str, pasted: bool) -> str:
+    """Returns the sentence for a blank."""
+    share = f"{counts['right'] + counts['carried']} of {len(judged)} cells are right" if len(judged) > 1 else ""
+    ids = dict.fromkeys(id for each in judged if each.status == "carried" for id in each.came_from)
+    parts = [SAYS[status].format(earlier=said(ids)) if status in SAYS else "no number"]
+    parts += [next((each.why for each in judged if each.why), "")]
+    parts += [share] if status not in ("right", "carried", "empty") else []
+    parts += [CONSTANT] if pasted else []
+    return "; ".join(filter(None, parts)) + (f": {says}" if says else "")

@@ -7,10 +7,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from blueprint.classes.errors import ClassError
+from blueprint.classes import ClassError
+from blueprint.files import content_of, saved_whole
 from blueprint.quoting import unquoted
-from blueprint.reading import content_of
-from blueprint.saving import saved_whole
 
 FILE = "results.json"
 Status = Literal["right", "carried", "wrong", "empty", "unreadable", "excused"]

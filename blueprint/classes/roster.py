@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from blueprint.classes import ClassError
 from blueprint.classes.csv_cells import bare, read_csv
-from blueprint.classes.errors import ClassError
 from blueprint.inputs import nearest
 from blueprint.quoting import quoted, unquoted
 

@@ -1,21 +1,280 @@
-"""Submissions are kept, below a folder of results, so that everything can be computed from them again."""
+"""Submissions: collected from a folder or a zip, whatever its folders and files are called, and kept below a folder of results.
 
+Nothing is unpacked by its own name: what is in an archive is copied out, counted, under a name of ours. Links are not
+followed, and an archive in an archive is opened, one in that is not. Each submission has a bound of its own, so that one that
+is too large is flagged, and costs no other its marks.
+
+From what is kept everything can be computed again.
+"""
+
+import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable
+import stat
+import struct
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePosixPath
+from tempfile import SpooledTemporaryFile
+from typing import IO, NamedTuple
 from urllib.parse import quote
 
 from pydantic import Field, ValidationError
 
-from blueprint.classes.collecting import Collected
-from blueprint.classes.errors import ClassError
+from blueprint.classes import ClassError
 from blueprint.classes.results import Record
-from blueprint.quoting import unquoted
-from blueprint.reading import content_of
-from blueprint.saving import saved_whole
+from blueprint.files import content_of, saved_whole
+from blueprint.page.saved_file import ZIP
+from blueprint.quoting import encodable, quoted, unquoted
+
+LARGEST_FILE, MOST_FILES = 30_000_000, 20_000
+"""Bytes of one file that is handed in, 50 times the first workbook, and how many files are looked at."""
+LARGEST_INNER, LARGEST_ALL = 200_000_000, 4_000_000_000
+"""Bytes of an archive in the archive, and of everything together."""
+LARGEST_SUBMISSION, MOST_IN_SUBMISSION = 60_000_000, 50
+"""Bytes to which one submission may unpack, 100 times the first workbook, and files that are taken of it."""
+LONGEST_LIST = 1_000_000
+"""Bytes of the list at the end of an archive in the archive: one of millions of entries fills memory before one is unpacked."""
+LITTER = re.compile(r"(?:^|/)(?:__MACOSX/|\._|~\$|\.~lock\.|\.DS_Store$|Thumbs\.db$|desktop\.ini$)|/$", re.IGNORECASE)
+"""What systems and programs leave beside files, and folders."""
+_PARTICIPANT = re.compile(r"(?:^|/)[^/]*_(\d+)_assignsubmission_(?:file|onlinetext)")
+_IN_MEMORY = 1 << 20
+_LONGEST_END = (1 << 16) + 200
+"""Bytes of the records at the end of a zip, and of the comment that may follow them."""
+_DAMAGE = (zipfile.BadZipFile, UnicodeError, NotImplementedError, EOFError, OverflowError, struct.error)
+"""What zipfile raises of a damaged list of entries."""
+
+
+class Collected(NamedTuple):
+    """A file that was handed in: what its platform called it, its bytes, when it was saved there, and what was wrong.
+
+    refused: why it was not taken; its content is empty then.
+    """
+
+    name: str
+    content: bytes
+    when: datetime | None
+    refused: str = ""
+
+    @property
+    def participant(self) -> str | None:
+        """The platform's number of the participant, where the folder says it."""
+        match = _PARTICIPANT.search(self.name)
+        return match[1] if match else None
+
+    @property
+    def submission(self) -> str:
+        """What this file is a part of: a participant's folder, an archive in the archive, or itself."""
+        return submission_of(self.name)
+
+    @property
+    def sha(self) -> str:
+        """What the content is known by."""
+        return hashlib.sha256(self.content).hexdigest()
+
+
+def submission_of(name: str) -> str:
+    """Returns what a file is a part of: a participant's folder, an archive in the archive, or itself."""
+    if participant := _PARTICIPANT.search(name):
+        return name[: participant.end()]
+    archive = re.search(r"\.zip(?=/)", name, re.IGNORECASE)
+    return name[: archive.end()] if archive else name
+
+
+def collect(source: Path) -> Iterator[Collected]:
+    """Yields every file in a folder, or in a zip, in the order of their names.
+
+    Raises ClassError where the source is neither, or holds too many.
+    """
+    if source.is_dir():
+        yield from _Collecting(source).folder()
+        return
+    if source.exists() and not source.is_file():
+        raise ClassError(
+            f"{source} is a pipe or a device: give a folder, or the zip that the platform lets you download"
+        )
+    try:
+        with source.open("rb") as file:
+            if not zipfile.is_zipfile(file):
+                raise ClassError(f"{source} is neither a folder nor a zip: give what the platform lets you download")
+            yield from _Collecting(source).archive(file)
+    except OSError as error:
+        raise ClassError(f"{source} cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except _DAMAGE as error:
+        raise ClassError(f"{source} is a damaged zip ({unquoted(error, 120)}): download it again") from None
+
+
+class _Collecting:
+    """Goes through a source, and counts what each submission unpacks to before any of it is unpacked."""
+
+    def __init__(self, source: Path):
+        self._source, self._number, self._unpacked = source, 0, 0
+        self._files, self._bytes = Counter[str](), Counter[str]()
+
+    def folder(self) -> Iterator[Collected]:
+        """Yields the files of a folder and of those in it."""
+        unread: list[OSError] = []
+        paths = sorted(
+            Path(at, name)
+            for at, folders, names in os.walk(self._source, onerror=unread.append)
+            for name in (*names, *(each for each in folders if os.path.islink(os.path.join(at, each))))
+        )
+        found = [(self._name(path), path) for path in paths if not LITTER.search(self._name(path))]
+        yield from self._weighed((name, _size_of(path)) for name, path in found)
+        for name, path in found:
+            try:
+                state = path.lstat()
+            except OSError as error:
+                yield from self._one(name, refused=f"it cannot be read ({(error.strerror or str(error)).lower()})")
+                continue
+            if stat.S_ISREG(state.st_mode):
+                when = _time_of(state.st_mtime)
+                yield from self._read(name, partial(_opened, path), state.st_size, when, deeper=True)
+            else:
+                yield from self._one(name, refused="it is a link or a device, which is not followed")
+        for each in unread:
+            says = f"the folder cannot be read ({(each.strerror or str(each)).lower()})"
+            yield from self._one(self._name(Path(each.filename)), refused=says)
+
+    def _name(self, path: Path) -> str:
+        return encodable(path.relative_to(self._source).as_posix())
+
+    def archive(self, file: IO[bytes], within: str = "") -> Iterator[Collected]:
+        """Yields the files of a zip; within: how names in a zip in the source begin. Raises what zipfile does."""
+        with zipfile.ZipFile(file) as archive:
+            infos = sorted(archive.infolist(), key=lambda each: each.filename)[: MOST_FILES + 1]
+            found = [
+                (encodable(f"{within}{each.filename}"), each) for each in infos if not LITTER.search(each.filename)
+            ]
+            yield from self._weighed((name, info.file_size) for name, info in found)
+            for name, info in found:
+                when = None
+                with suppress(ValueError):
+                    when = datetime(*info.date_time)
+                if stat.S_ISLNK(info.external_attr >> 16):
+                    yield from self._one(name, when=when, refused="it is a link, which is not followed")
+                elif info.flag_bits & 0x1:
+                    yield from self._one(name, when=when, refused="it is protected by a password in the zip")
+                else:
+                    yield from self._read(name, partial(archive.open, info), info.file_size, when, deeper=not within)
+
+    def _weighed(self, found: Iterable[tuple[str, int]]) -> Iterator[Collected]:
+        """Counts files, by name and size, with their submissions; yields, once, each submission that has too much now."""
+        before = {name for name in self._files if self._is_over(name)}
+        for name, size in found:
+            self._files[submission_of(name)] += PurePosixPath(name).suffix.lower() != ".zip"  # what is in it is counted
+            self._bytes[submission_of(name)] += size if size <= LARGEST_FILE else 0
+        for name in [*self._files]:
+            if self._is_over(name) and name not in before:
+                yield self._counted(Collected(name, b"", None, self._too_much(name)))
+
+    def _is_over(self, submission: str) -> bool:
+        return self._bytes[submission] > LARGEST_SUBMISSION or self._files[submission] > MOST_IN_SUBMISSION
+
+    def _too_much(self, submission: str) -> str:
+        return (
+            f"it unpacks to {self._bytes[submission] / 1e6:,.0f} MB in {self._files[submission]:,} files, and of one submission "
+            f"at most {LARGEST_SUBMISSION / 1e6:.0f} MB and {MOST_IN_SUBMISSION} files are read: ask for the worksheet alone; "
+            "what holds files of several students is graded by itself"
+        )
+
+    def _read(
+        self, name: str, opening: Callable[[], IO[bytes]], size: int, when: datetime | None, deeper: bool
+    ) -> Iterator[Collected]:
+        """Yields a file, or what is in it if it is an archive that is no workbook. Reads no further than the bounds."""
+        is_archive = deeper and PurePosixPath(name).suffix.lower() == ".zip"
+        most = LARGEST_INNER if is_archive else LARGEST_FILE
+        if size > most:
+            says = f"it has {size / 1e6:,.0f} MB, and at most {most / 1e6:.0f} MB are read"
+            yield from self._one(name, when=when, refused=says)
+            return
+        try:
+            with opening() as file:
+                if is_archive:
+                    yield from self._inner(name, file, when)
+                else:
+                    yield from self._one(name, file.read(most), when)
+        except ClassError:
+            raise
+        except OSError as error:
+            yield from self._one(
+                name, when=when, refused=f"it cannot be read ({(error.strerror or str(error)).lower()})"
+            )
+        except (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError) as error:
+            says = f"it cannot be unpacked ({type(error).__name__}): ask for it again"
+            yield from self._one(name, when=when, refused=says)
+        except Exception as error:  # zlib, lzma and bz2 each say of damage what they like
+            yield from self._one(name, when=when, refused=f"it is damaged ({type(error).__name__}): ask for it again")
+
+    def _inner(self, name: str, file: IO[bytes], when: datetime | None) -> Iterator[Collected]:
+        """Yields what is in an archive in the source."""
+        with SpooledTemporaryFile(_IN_MEMORY) as inner:
+            left = LARGEST_INNER
+            while left and (piece := file.read(min(left, _IN_MEMORY))):
+                inner.write(piece)
+                left -= len(piece)
+            inner.seek(0)
+            if inner.read(len(ZIP)) != ZIP or not zipfile.is_zipfile(inner):
+                says = f"{quoted(PurePosixPath(name).name)} is no zip: ask for it again"
+                yield from self._one(name, when=when, refused=says)
+            elif list_length(inner) > LONGEST_LIST:
+                says = "it lists more files than any submission has: ask for the worksheet alone"
+                yield from self._one(name, when=when, refused=says)
+            else:
+                yield from self.archive(inner, f"{name}/")
+
+    def _one(
+        self, name: str, content: bytes = b"", when: datetime | None = None, refused: str = ""
+    ) -> Iterator[Collected]:
+        """Yields a file, unless it is of a submission that is flagged as a whole."""
+        if not self._is_over(submission_of(name)):
+            yield self._counted(Collected(name, content, when, refused))
+
+    def _counted(self, found: Collected) -> Collected:
+        """Returns a file. Raises ClassError where all together are too many, or too much."""
+        self._number, self._unpacked = self._number + 1, self._unpacked + len(found.content)
+        if self._number > MOST_FILES or self._unpacked > LARGEST_ALL:
+            raise ClassError(
+                f"{self._source} holds more than {MOST_FILES:,} files, or unpacks to more than {LARGEST_ALL / 1e9:.0f} GB, "
+                f"up to {unquoted(found.name)}: give the submissions of one assignment"
+            )
+        return found
+
+
+def list_length(file: IO[bytes]) -> int:
+    """Returns how many bytes the list of a zip's entries has, as the record at its end says; too many where it has none."""
+    file.seek(max(0, file.seek(0, os.SEEK_END) - _LONGEST_END))
+    end = file.read()
+    at, at_64 = end.rfind(b"PK\x05\x06"), end.rfind(b"PK\x06\x06")
+    if at < 0:
+        return LONGEST_LIST + 1
+    of_64 = int.from_bytes(end[at_64 + 40 : at_64 + 48], "little") if at_64 >= 0 else 0
+    return max(int.from_bytes(end[at + 12 : at + 16], "little"), of_64)
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return path.open("rb")
+
+
+def _size_of(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:  # it is gone, or its folder may not be entered: it is told when it is to be read
+        return 0
+
+
+def _time_of(seconds: float) -> datetime | None:
+    """Returns a file's time; None for one that no calendar has."""
+    try:
+        return datetime.fromtimestamp(seconds)
+    except (ValueError, OverflowError, OSError):
+        return None
+
 
 FOLDER, INDEX, UNKNOWN = "submissions", "index.json", "_unknown"
 

@@ -1,22 +1,188 @@
 """One file of a student: whose it is, and what stands in its blanks; also what stands where nothing was to be typed."""
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
+from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from unicodedata import decimal
 
-from blueprint.classes.identity import TOKEN
-from blueprint.classes.key import Key, KeyBlank
-from blueprint.classes.locked import Lying, locked_in
-from blueprint.classes.number_meant import number_meant
-from blueprint.classes.open_document import OpenDocument, opened
-from blueprint.classes.package import Package, Shown
-from blueprint.page import archive, grid, parse_cell, refusals
-from blueprint.page.apart import recalculated_apart, slimmed
-from blueprint.page.formula_parts import cell_at
+from blueprint.classes.key import TOKEN, Key, KeyBlank
+from blueprint.classes.saved_workbook import Area, OpenDocument, Package, Shown, opened
+from blueprint.language import Block, Cell, Constant, Count, Values
+from blueprint.page import grid, parse_cell, saved_file
+from blueprint.page.grid import defined_name
+from blueprint.page.layout import Layout
+from blueprint.page.parse_cell import cell_at, is_off
 from blueprint.page.read import ReadError
+from blueprint.page.recalculate import recalculated_apart, slimmed
+from blueprint.quoting import quoted
+
+SAME = 1e-9
+"""How far apart two programs compute one number, as a part of it, or of 1: as for the proof of a workbook."""
+
+
+class Lying(NamedTuple):
+    """How a block lies in a delivered file: its defined name, the range of that, and all its cells, in the array's order.
+
+    cells: rows and columns, counted from the range's first cell. addresses: of the same, where nothing was moved.
+    asked: by the order of the array, which of them are blanks.
+    """
+
+    block: Block
+    name: str
+    area: Area
+    cells: tuple[tuple[int, int], ...]
+    addresses: tuple[str, ...]
+    asked: frozenset[int]
+
+
+def lying_in(layout: Layout, asked: frozenset[Cell]) -> list[Lying]:
+    """Returns how every block of a layout lies; asked: the cells that are blanks."""
+    return [_lying(block, layout, asked) for block in layout.places]
+
+
+def _lying(block: Block, layout: Layout, asked: frozenset[Cell]) -> Lying:
+    place = layout.places[block]
+    top, left, bottom, right = place.corners(block, layout.values)
+    places = tuple(product(*layout.values.spans(block)))
+    cells = [place.cell(block, each) for each in places]
+    return Lying(
+        block,
+        defined_name(block.name),
+        Area(place.sheet, top, left, bottom - top + 1, right - left + 1),
+        tuple((row - top, column - left) for row, column in cells),
+        tuple(grid.address(*cell) for cell in cells),
+        frozenset(i for i, each in enumerate(places) if Cell(block, each) in asked),
+    )
+
+
+def locked_in(package: Package | OpenDocument, blocks: Iterable[Lying]) -> dict[str, list[Shown]]:
+    """Returns what the cells of blocks show, in the array's order; a block that is not whole any more is left out."""
+    return dict(_locked(package, blocks))
+
+
+def _locked(package: Package | OpenDocument, blocks: Iterable[Lying]) -> Iterator[tuple[str, list[Shown]]]:
+    for lying in blocks:
+        area = next(iter(package.areas(lying.name) or ()), None)
+        if area is not None and (area.rows, area.columns) == (lying.area.rows, lying.area.columns):
+            unmoved = (area.row, area.column) == (lying.area.row, lying.area.column)
+            where = (
+                lying.addresses if unmoved else [grid.address(area.row + r, area.column + c) for r, c in lying.cells]
+            )
+            yield lying.block.name, package.all_shown(area.sheet, where)
+
+
+def edited(locked: Mapping[str, list[Shown]], blocks: Iterable[Lying], values: Values, typed_alone: bool) -> list[str]:
+    """Names the blocks in which a cell holds something else than it should, or a number where its formula stood.
+
+    values: everything, with the student's numbers in the blanks. typed_alone: only what is typed is looked at, as the sheet
+    itself could not compute with what stands in the blanks.
+    """
+    return [
+        lying.block.name
+        for lying in blocks
+        if lying.block.name in locked
+        and (lying.block.typed or not typed_alone)
+        and _is_edited(lying, locked[lying.block.name], values.arrays[lying.block].ravel().tolist())
+    ]
+
+
+def _is_edited(lying: Lying, cells: list[Shown], expected: list[Any]) -> bool:
+    return any(
+        _differs(lying.block, shown, number)
+        for i, (shown, number) in enumerate(zip(cells, expected, strict=True))
+        if i not in lying.asked
+    )
+
+
+def _differs(block: Block, shown: Shown, expected: Any) -> bool:
+    """Tells whether a cell was edited. A formula that was saved without its value says nothing."""
+    if shown.value is None:
+        return shown.formula is None and _is_something(expected)
+    if isinstance(expected, str):
+        return str(shown.value).casefold() != expected.casefold()
+    if not isfinite(expected):  # something stands where nothing was typed; a sheet has an error where we have no number
+        return block.typed and not (block.limit and is_off(shown.value))
+    if not isinstance(shown.value, float):
+        return True
+    return abs(shown.value - expected) > SAME * max(1.0, abs(expected)) or (
+        shown.formula is None and _has_formula(block)
+    )
+
+
+def _has_formula(block: Block) -> bool:
+    """Tells whether every cell of a block holds a formula: a plain number or word is written as it is."""
+    return not block.typed and not any(isinstance(each.expr, Constant | Count) for each in block.definitions)
+
+
+def _is_something(expected: Any) -> bool:
+    return expected != "" if isinstance(expected, str) else isfinite(expected)
+
+
+LONGEST_NUMBER = 60
+"""Letters of a text that may mean a number; a longer one is a remark."""
+_ABOUT = re.compile(r"(?:≈|≃|≅|~|∼|ca\.?|circa|approx\.?)\s*", re.IGNORECASE)
+_UNIT = re.compile(r"\s*(?:nats?|tokens?)\.?$", re.IGNORECASE)
+"""Units that say what every number of a worksheet is counted in; one in bits is another number."""
+_SIGN = {ord(each): "-" for each in "−–‐‑‒﹣－"} | {ord("＋"): "+"}
+_MARK = {ord(each): "." for each in "．٫"} | {
+    ord("，"): ",",
+    ord("％"): "%",
+    ord("⁄"): "/",
+    ord("∕"): "/",
+    ord("／"): "/",
+}
+_RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+_POWER = re.compile(r"(?:(?P<times>[^*·×x⋅∙]+?)\s*[*·×x⋅∙]\s*)?10\s*(?:\^|\*\*)\s*\(?\s*(?P<power>[+-]?\d{1,3})\s*\)?")
+_HIGH = re.compile(r"(?<=10)\s*([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
+_FRACTION = re.compile(r"([+-]?\s*\d{1,15})\s*/\s*(\d{1,15})")
+
+
+def number_meant(text: str) -> float:
+    """Returns the number that a text means: "0,5", "50 %", "≈ 0.5 nats", "17/100", "1.2·10^-1", digits of any script.
+
+    Raises parse_cell.NoNumber for anything else, also where it could mean two numbers.
+    """
+    if text.lstrip().startswith("="):
+        raise parse_cell.NoNumber(f"found the formula {quoted(text)} as text, which was never computed: type it anew")
+    if parse_cell.is_error(text) or len(text) > LONGEST_NUMBER:
+        return parse_cell.number_in(text)
+    bare = _without_unit(text)
+    if bare.endswith("%"):
+        return _plain_number(bare[:-1], text) / 100
+    if match := _FRACTION.fullmatch(bare):
+        above, below = (int(part.replace(" ", "")) for part in match.groups())
+        if not below:
+            raise parse_cell.NoNumber(f"found {quoted(text)}, which divides by 0: expected a number")
+        return float(Fraction(above, below))
+    if match := _POWER.fullmatch(bare):
+        times = match["times"].strip().replace(",", ".") if match["times"] else "1"
+        return _plain_number(f"{times}e{match['power']}", text)
+    return _plain_number(bare, text)
+
+
+def _without_unit(text: str) -> str:
+    """Returns a text in ASCII as far as numbers go: without what says "about" and without the unit."""
+    raised = _HIGH.sub(lambda found: "^" + found[1].translate(_RAISED), text.strip())
+    digits = "".join(str(decimal(each, each)) for each in raised.translate(_SIGN).translate(_MARK))
+    without = _UNIT.sub("", digits)
+    about = _ABOUT.match(without)
+    return without[about.end() if about else 0 :].strip()
+
+
+def _plain_number(bare: str, text: str) -> float:
+    """Reads a number as `parse_cell.number_in` does; a comma is always a decimal one. text: what the refusal quotes."""
+    try:
+        return parse_cell.number_in(bare.replace(",", ".") if bare.count(",") == 1 and "." not in bare else bare)
+    except parse_cell.NoNumber as error:
+        raise parse_cell.NoNumber(str(error).replace(quoted(bare), quoted(text), 1)) from None
+
 
 TOKEN_NAME, TOKEN_PROPERTY = "blueprint_token", "blueprint token"
 
@@ -103,7 +269,7 @@ def _stand(package: Package | OpenDocument, blank: KeyBlank) -> list[tuple[str, 
     if name not in package.names and blank.sheet in package.sheets:  # a program has dropped the names
         return [(blank.sheet, address) for address in blank.addresses]
     found = sorted(cell for area in areas or () for cell in area.cells())
-    refusals.require(
+    saved_file.require(
         len({sheet for sheet, _, _ in found}) == 1 and len(found) == len(delivered),
         f"the cells of blank {int(blank.id[1:])} ({blank.title}) are gone, or were torn apart: copy the answers into a fresh file",
     )
@@ -130,7 +296,7 @@ def _recalculated(
     """Has formulas without a saved value computed, in a process apart. Raises ReadError where they come to nothing."""
     if isinstance(package, OpenDocument):
         raise ReadError("its formulas were saved without values: open it in LibreOffice, and save it once more")
-    archive.check_archive(package.path)
+    saved_file.check_archive(package.path)
     with TemporaryDirectory() as folder:
         try:
             cells = recalculated_apart(slimmed(package.path, Path(folder) / "copy.xlsx"))

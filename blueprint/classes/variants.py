@@ -6,24 +6,195 @@ typed with; a 0 stays 0, and a text keeps its words in another order. What belon
 and laid out again for every variant, as for any file.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from hashlib import sha256
 from json import dumps
 from random import Random
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import numpy as np
 
-from blueprint.classes.moves import Together, holds_words, leaves, moved, moved_setting, shuffled
-from blueprint.classes.typed import departures
-from blueprint.classes.varying import values_of
-from blueprint.inputs import Level, Numbers, NumbersError, given, load, tables_of
+from blueprint.classes import ClassError
+from blueprint.classes.key import departures
+from blueprint.inputs import Level, Numbers, NumbersError, Part, Setting, given, load, nearest, suggestion, tables_of
+from blueprint.inputs.entries import Draw, Flag
 from blueprint.language import Constant, Expr, Lookup, NotationError, Op, Reduce, Ref, walk
 from blueprint.page.outline import Blueprint
+from blueprint.quoting import unquoted
 from blueprint.workbooks.registry import blueprint_of, level_of
+
+Together = dict[tuple[str, tuple[int, ...], float], float]
+"""How numbers have moved, by the name of their part, place and value."""
+SPREAD = 1 / 6
+"""How far a number moves at most, as a share of the size that numbers of its part have."""
+MOST_DECIMALS, SETTING_DECIMALS = 4, 2
+"""Decimals of a number that is drawn: at most, and at least of a setting."""
+SMALLEST = 10.0**-MOST_DECIMALS
+
+
+def moved(value: Any, random: Random, together: Together | None = None, name: str = "", least_decimals: int = 1) -> Any:
+    """Returns numbers near those given, however deep in lists, each in steps of the last decimal that they are typed with.
+
+    together: how numbers have moved, by the name of their part, place and value; what is the same in two parts (weights
+    that a reference shares with a policy) moves together.
+    """
+    known: Together = {} if together is None else together
+    cells = [*leaves(value)]
+    if {*cells} == {0, 1}:
+        return _judged(value, random)
+    decimals = min(max([least_decimals, *map(decimals_of, cells)]), MOST_DECIMALS)
+    sizes = [abs(cell) for cell in cells if cell]
+    steps = max(1, round(SPREAD * sum(sizes) / max(len(sizes), 1) * 10**decimals))
+
+    def near(cell: Any, place: tuple[int, ...]) -> Any:
+        if isinstance(cell, list | tuple):
+            return [near(each, (*place, at)) for at, each in enumerate(cell)]
+        found = round(cell + random.randint(-steps, steps) * 10.0**-decimals, decimals) or cell
+        return known.setdefault((name, place, cell), found) if cell else cell
+
+    return near(value, ())
+
+
+def _judged(value: Any, random: Random) -> Any:
+    """Returns other judgements, each right (1) or wrong (0): in another order, and half of the time the other way round.
+
+    So the mean of a group differs, and is as short as before; a right answer that counted 1.1 would change no advantage.
+    """
+    turned = random.random() < 1 / 2
+    order = random.sample(cells := [*leaves(value)], len(cells))
+    drawn = iter([1 - cell for cell in order] if turned else order)
+
+    def again(each: Any) -> Any:
+        return [again(inner) for inner in each] if isinstance(each, list | tuple) else next(drawn)
+
+    return again(value)
+
+
+def decimals_of(number: float) -> int:
+    """Returns how many decimals a number is typed with: 0.25 has 2."""
+    exponent = Decimal(f"{number:.15g}").normalize().as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+def leaves(value: Any) -> Iterator[float]:
+    """Yields the numbers of nested lists, in their order."""
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from leaves(each)
+    else:
+        yield value
+
+
+def holds_words(value: Any) -> bool:
+    """Tells whether lists, however deep, hold a word."""
+    return isinstance(value, str) or (isinstance(value, list | tuple) and any(map(holds_words, value)))
+
+
+def shuffled(text: Any, random: Random) -> list[str]:
+    """Returns the words of a text in another order."""
+    words = text.split() if isinstance(text, str) else [*text]
+    return random.sample(words, len(words))
+
+
+def moved_setting(setting: Setting, value: Any, random: Random) -> Any:
+    """Returns another value for a setting: one of its words, or a number near it that it may have."""
+    if setting.words:
+        return random.choice(setting.words)
+    found = moved(float(value), random, least_decimals=SETTING_DECIMALS)
+    return min(max(found, setting.low), setting.largest)
+
+
+SETTINGS = "settings"
+"""The word for all settings that are numbers."""
+
+
+def resolved(level: Level, numbers: Numbers, named: Iterable[str]) -> list[str]:
+    """Returns the keys of the numbers file that vary; without a name, all numbers that are no whole ones.
+
+    named: `settings`, a table (`old`), a key (`old.E`, `ppo.gamma`), or the last part of keys (`draws`). Raises ClassError
+    for a name that means nothing which could vary.
+    """
+    several = [name.strip() for name in named if name.strip()]
+    found = [key for name in several for key in _meant(level, numbers, name)] or [*_numbers_of(level, numbers)]
+    if not found:
+        raise ClassError(f"numbers of level {level.word} have nothing that varies by itself: name keys with --vary")
+    return list(dict.fromkeys(found))
+
+
+def _numbers_of(level: Level, numbers: Numbers) -> Iterator[str]:
+    """Yields the keys of the parts that hold numbers, but for draws: small changes of these change words, or nothing.
+
+    Nor do numbers vary that have more decimals than a person types beside parts that have not, as ln(1 − p) in a file of
+    tenths: they were computed so that what follows from them is short, and beside them it would not be.
+    """
+    held = given(numbers)
+    parts = [part.key for part in level.parts if part.axes and part.key in held and _is_number(part)]
+    parts = [key for key in parts if _entry_of(level, key) is not Draw]
+    short = [key for key in parts if max(map(decimals_of, leaves(held[key])), default=0) <= MOST_DECIMALS]
+    yield from short or parts
+
+
+def _entry_of(level: Level, key: str) -> Any:
+    return next(part.entry for part in level.parts if part.key == key)
+
+
+def _is_number(part: Part) -> bool:
+    return part.entry is not Flag and get_args(part.entry)[:1] == (float,)
+
+
+def _meant(level: Level, numbers: Numbers, name: str) -> list[str]:
+    """Returns the keys that a name means."""
+    usual = _settings_in_use(level, numbers)
+    if name == SETTINGS:
+        return [key for key, setting in usual.items() if not setting.words and _may_vary(key, level, numbers)]
+    if name == level.word:
+        return [*_numbers_of(level, numbers)]
+    known = [part.key for part in level.parts if part.key in given(numbers) and (_is_number(part) or _is_text(part))]
+    known += usual
+    found = [key for key in known if name in (key, key.partition(".")[0], key.rpartition(".")[2])]
+    if not found:
+        words = [SETTINGS, level.word, *dict.fromkeys(key.partition(".")[0] for key in known), *known]
+        raise ClassError(
+            f"--vary {unquoted(name)}: nothing of that name can vary, {suggestion(nearest(name, words), words)}"
+        )
+    return found
+
+
+def _is_text(part: Part) -> bool:
+    """Tells whether a part holds texts, each a list of words or words with blanks between them."""
+    return len(part.axes) == 1 and any(get_origin(each) is list for each in get_args(part.entry)[:1])
+
+
+def _settings_in_use(level: Level, numbers: Numbers) -> dict[str, Setting]:
+    """Returns the settings that may vary, by their keys in a file: words, and numbers of a usual size."""
+    held = values_of(level, numbers)
+    return {
+        key: setting
+        for key, setting in level.by_dotted_key.items()
+        if key in held and not setting.whole and (setting.words or SMALLEST < abs(float(held[key])) <= setting.largest)
+    }
+
+
+def _may_vary(key: str, level: Level, numbers: Numbers) -> bool:
+    """Tells whether a setting may be another one beside what else these numbers say."""
+    near = {key: moved_setting(level.by_dotted_key[key], values_of(level, numbers)[key], Random(0))}
+    try:
+        load(tables_of(given(numbers) | near))
+    except NumbersError:
+        return False
+    return True
+
+
+def values_of(level: Level, numbers: Numbers) -> dict[str, Any]:
+    """Returns everything that holds, by its key: what is given, and the settings of the preset."""
+    preset = level.preset(numbers)
+    usual = {key: setting.value for key, setting in (level.defaults or level.settings).items()}
+    return {level.dotted(key): value for key, value in (preset.values if preset else usual).items()} | given(numbers)
+
 
 PROBES, MOST_PROBES = 4, 16
 """Variants that are laid out to see which blocks hold what is drawn: so many, and more until every key has moved."""

@@ -10,10 +10,10 @@ import click
 
 from blueprint.book import Book
 from blueprint.commands import console, door, options
+from blueprint.files import refuse_target
 from blueprint.inputs import Numbers, read_as_off
 from blueprint.language import NoNumber
-from blueprint.page import names
-from blueprint.saving import refuse_target
+from blueprint.page import grid
 from blueprint.workbooks.common.sheets.checks import Witnessed
 from blueprint.workbooks.registry import blueprint_of, kind_of
 
@@ -76,7 +76,7 @@ def build(
 def _witnessed(book: Book, numbers: Numbers) -> Witnessed:
     """Returns the single numbers that the paper's page makes of the same inputs, in torch."""
     door.need_torch("build --witness")
-    from blueprint.checking.page import results_of
+    from blueprint.checking.recomputed import results_of
     from blueprint.witness.device import chosen_device, chosen_dtype
     from blueprint.witness.settings import WitnessError
 
@@ -96,4 +96,4 @@ def opening(book: Book) -> str:
     links = f"on {start} every piece has a link to its row."
     if book.layout.one_page is None:
         return f"The file opens at {start}: {links}"
-    return f"The file opens at {names.ONE_PAGE}, the whole computation on one sheet; {links}"
+    return f"The file opens at {grid.ONE_PAGE}, the whole computation on one sheet; {links}"

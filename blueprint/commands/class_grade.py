@@ -1,4 +1,4 @@
-"""`blueprint class grade`: it has submissions marked and written down, and prints. No maths."""
+"""The commands `class grade`, `class regrade` and `class report`: submissions are marked, also again, and told of. No maths."""
 
 import json
 import sys
@@ -10,22 +10,26 @@ from typing import Any
 
 import click
 
-from blueprint.classes import canvas, moodle, results, store
-from blueprint.classes.collecting import collect
-from blueprint.classes.cores import cores
-from blueprint.classes.graded import feedback_of, put_aside, write
+from blueprint.classes import cores, platforms, results, store
 from blueprint.classes.grading import grade as graded
-from blueprint.classes.grading_policy import read_policy, schema
+from blueprint.classes.grading_policy import (
+    OVERRIDES,
+    Overrides,
+    read_overrides,
+    read_policy,
+    schema,
+    start_overrides,
+    times_in,
+    times_of_moodle,
+)
 from blueprint.classes.key import Key
-from blueprint.classes.overrides import FILE as OVERRIDES
-from blueprint.classes.overrides import Overrides, read_overrides, start_overrides
-from blueprint.classes.report_page import save_report
+from blueprint.classes.report import save_report
 from blueprint.classes.results import Results
-from blueprint.classes.store import Store
-from blueprint.classes.times import times_in, times_of_moodle
+from blueprint.classes.results_folder import POLICY, changes, feedback_of, put_aside, write_results
+from blueprint.classes.store import Store, collect
 from blueprint.commands import console, door
-from blueprint.quoting import encodable
-from blueprint.saving import refuse_existing
+from blueprint.files import refuse_existing
+from blueprint.quoting import encodable, printable, table, unquoted
 
 EXAMPLES = """\b
 Examples:
@@ -86,7 +90,9 @@ def grade(
         kept.add(collect(submissions), moved)
     found = graded_anew(kept, folder, key, policy, assign, known, reveal)
     said = _platforms(found, folder, key, gradebook, canvas_column, worksheet, reveal)
-    console.say(json.dumps(_data(found, said), ensure_ascii=False) if as_json else _text(found, folder, said))
+    console.say(
+        json.dumps(_results_as_data(found, said), ensure_ascii=False) if as_json else _results_told(found, folder, said)
+    )
     sys.exit(door.UNREADABLE if unmarked(found) else 0)
 
 
@@ -119,7 +125,7 @@ def graded_anew(
     put_aside(folder)
     start_overrides(folder)
     with _bar("writing feedback", sum(bool(each.file or each.marks) for each in found.results)) as done:
-        write(folder, found, key, reveal, policy, done)
+        write_results(folder, found, key, reveal, policy, done)
     save_report(found, folder)
     return found
 
@@ -136,14 +142,14 @@ def _platforms(
     """Writes the platforms' own files, and returns what is to be said of them."""
     said: list[str] = []
     if gradebook:
-        said += canvas.fill(gradebook, found, folder / "canvas.csv", column).said
+        said += platforms.fill_gradebook(gradebook, found, folder / "canvas.csv", column).said
     if worksheet:
-        said += moodle.fill(worksheet, found, folder / "moodle.csv").said
-        people = moodle.participants(moodle.worksheet(worksheet), found)
+        said += platforms.fill_worksheet(worksheet, found, folder / "moodle.csv").said
+        people = platforms.participants(platforms.grading_worksheet(worksheet), found)
         files = (
             (people[each.student], each.files) for each in feedback_of(found, key, reveal) if each.student in people
         )
-        moodle.feedback_zip(folder / "moodle_feedback.zip", files)
+        platforms.feedback_zip(folder / "moodle_feedback.zip", files)
     return said
 
 
@@ -153,13 +159,13 @@ def unmarked(found: Results) -> list[str]:
     return [name for flag in found.flags if flag.kind in kinds for name in flag.files]
 
 
-def _data(found: Results, said: list[str]) -> dict[str, Any]:
+def _results_as_data(found: Results, said: list[str]) -> dict[str, Any]:
     scores = {each.student: each.total for each in found.results}
     flags = [each.model_dump() for each in found.flags]
     return {"assignment": found.assignment, "points": found.points, "scores": scores, "flags": flags, "says": said}
 
 
-def _text(found: Results, folder: Path, said: list[str]) -> str:
+def _results_told(found: Results, folder: Path, said: list[str]) -> str:
     totals = [each.total for each in found.results if each.total is not None]
     mean = f", {sum(totals) / len(totals):.4g} of {found.points:g} points on average" if totals else ""
     lines = [f"{folder}: {len(totals)} of {len(found.results)} students are marked{mean}", *said]
@@ -178,3 +184,112 @@ def _bar(label: str, length: int | None) -> Iterator[Callable[[int], object]]:
         return
     with click.progressbar(length=length, label=label, file=sys.stderr, show_pos=True) as bar:
         yield bar.update
+
+
+REGRADE_EXAMPLES = """\b
+Examples:
+  blueprint class regrade graded/ --key hw1/key_v2.json
+  blueprint class regrade graded/ --key hw1/key.json --policy kinder.toml --json
+\b
+Exit codes: 0 nobody's score changed, 1 somebody's did, 2 wrong use, 3 a submission could not be marked.
+"""
+
+
+@click.command(epilog=REGRADE_EXAMPLES)
+@click.argument("folder", type=_PATH)
+@click.option("--key", "key_path", required=True, type=_PATH, help="The key by which is marked now.")
+@click.option("--policy", type=_PATH, help="Another grading policy; without it the one that was used before.")
+@click.option("--assign", multiple=True, metavar="FILE=STUDENT", help="Whose a file without a token is.")
+@click.option("--reveal", is_flag=True, help="Put the right numbers into the feedback.")
+@click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object.")
+def regrade(
+    folder: Path, key_path: Path, policy: Path | None, assign: tuple[str, ...], reveal: bool, as_json: bool
+) -> None:
+    """Mark the kept submissions again, by another key or grading policy, and say who changes and why.
+
+    What override.csv says is kept. The former results stay beside the new ones, as results-1.json.
+    """
+    before, key = Results.load(folder), Key.load(key_path)
+    known = {each.student: each.submitted for each in before.results if each.submitted}
+    found = graded_anew(Store(folder), folder, key, policy or _former(folder), assign, known, reveal)
+    changed = list(changes(before, found))
+    if as_json:
+        data = {"changed": [each.data() for each in changed], "students": len(found.results)}
+        console.say(json.dumps(data, ensure_ascii=False))
+    else:
+        lines = [str(each) for each in changed] or ["Nobody's score changes."]
+        console.say("\n".join([*lines, f"{folder}: {len(changed)} of {len(found.results)} scores changed"]))
+    sys.exit(door.UNREADABLE if unmarked(found) else door.DIFFERENCE if changed else 0)
+
+
+def _former(folder: Path) -> Path | None:
+    """Returns the grading policy that was used before."""
+    return folder / POLICY if (folder / POLICY).exists() else None
+
+
+REPORT_EXAMPLES = """\b
+Examples:
+  blueprint class report graded/
+  blueprint class report graded/ --json
+\b
+Exit codes: 0 written, or there already and the same; 2 wrong use, or another report is there; 3 a file cannot be read.
+"""
+TITLE, SAYS = 36, 66
+"""Letters of a blank's title, and of what a misconception says, on the terminal."""
+
+
+@click.command(epilog=REPORT_EXAMPLES)
+@click.argument("graded", type=click.Path(path_type=Path), metavar="FOLDER")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The page  [default: report.html in FOLDER]"
+)
+@click.option("--force", is_flag=True, help="Replace the page if it is there already.")
+@click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object; no page is written.")
+def report(graded: Path, output: Path | None, force: bool, as_json: bool) -> None:
+    """Write a page on how a class did: marks, how hard each blank was, the most frequent mistakes, what was carried, flags.
+
+    FOLDER is what `class grade` has written. The page holds no names, and everything it shows: it can be sent as it is.
+    """
+    from blueprint.classes.report import FILE, data, report_of, report_page
+    from blueprint.classes.results import Results
+
+    found = report_of(Results.load(graded))
+    if as_json:
+        console.say(json.dumps(data(found), ensure_ascii=False, indent=1, allow_nan=False))
+        return
+    door.require(
+        graded.is_dir() or output, f"{graded} is a file: name the folder that holds it, or a page with -o report.html"
+    )
+    path = output or graded / FILE
+    _write_page(path, report_page(found), force)
+    console.say("\n".join([*_report_told(found), f"{printable(str(path))}: the page"]))
+
+
+def _write_page(path: Path, page: str, force: bool) -> None:
+    """Writes the page, unless it is there as it would be written."""
+    from blueprint.files import saved_whole
+
+    if path.is_file() and path.stat().st_size < 2**26 and path.read_bytes() == page.encode("utf-8"):
+        return
+    refuse_existing(path, force)
+    with saved_whole(path) as unfinished:
+        unfinished.write_text(page, encoding="utf-8")
+
+
+def _report_told(found: Any) -> list[str]:
+    """Sums a report up in lines."""
+    mean = f", {sum(found.shares) / len(found.shares):.0%} of the points on average" if found.shares else ""
+    lines = [f"{unquoted(found.assignment)}: {found.handed_in} of {found.students} students handed a file in{mean}"]
+    statuses = ["right", "carried", "wrong", "empty"]
+    rows = [
+        [each.blank.id, unquoted(each.blank.title, TITLE), *(str(each.counts.get(s, 0)) for s in statuses)]
+        for each in found.blanks
+    ]
+    lines += table([["", "blank", *statuses], *rows]) if found.shares else []
+    for each in found.mistakes[:5]:
+        lines.append(f"{each.students} x {each.blank.id}: {unquoted(each.says or each.name, SAYS)}")
+    if found.flags:
+        lines.append(
+            "flags, to be looked at: " + ", ".join(f"{count} {unquoted(kind)}" for kind, count in found.flags.items())
+        )
+    return lines

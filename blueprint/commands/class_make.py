@@ -1,28 +1,107 @@
-"""The command `class make`: it parses, calls and prints."""
+"""The commands `class preview`, `class make` and `class show`: they parse, call and print."""
 
 import json
 import secrets
+import sys
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
-from blueprint.classes.assignment import Assignment
-from blueprint.classes.degenerate import RULES
-from blueprint.classes.files import (
+from blueprint.classes.assignment import RULES, Answers, Assignment, Preview, preview
+from blueprint.classes.making import (
     KEY,
     MANIFEST,
     STRESS,
     TEACHER,
+    Made,
     assignment_named,
     former_secret,
     left_behind,
+    make,
     refuse_made,
 )
-from blueprint.classes.making import Made, make
+from blueprint.classes.one_student import key_of, shown, written_again
 from blueprint.classes.roster import Student, read_roster
 from blueprint.commands import console, door, options
 from blueprint.inputs import load, read, toml_of
-from blueprint.quoting import table
+from blueprint.quoting import table, unquoted
+
+PREVIEW_EXAMPLES = """\b
+Examples:
+  blueprint class preview
+  blueprint class preview --numbers by-hand --blanks 8
+  blueprint class preview --numbers grpo --level 2 --students 100 --json
+\b
+Exit codes: 0 shown, 2 wrong use, or no good variant for some student.
+"""
+HEADS = ("blank", "", "where", "asks", "least", "median", "most", "different answers")
+
+
+@click.command(epilog=PREVIEW_EXAMPLES)
+@options.of_class
+@click.option(
+    "--students",
+    type=click.IntRange(1, 1000),
+    default=30,
+    show_default=True,
+    help="For how many invented students variants are drawn.",
+)
+@click.option("--json", "as_json", is_flag=True, help="For programs: one object on stdout.")
+def preview_class(
+    numbers: str, overrides: tuple[str, ...], blanks: int | None, blanks_file: Path | None, topic: str, level: int,
+    vary: str, seed: int, students: int, as_json: bool,
+) -> None:  # fmt: skip
+    """Show which blanks a class would have, in which order, and how the answers are spread. Nothing is written."""
+    asked = options.asked(blanks, blanks_file, topic)
+    varied = tuple(filter(None, vary.split(",")))
+    whole = toml_of(load(read(numbers), overrides))
+    given = Assignment("preview", whole, asked, level, varied, seed, secret="00" * 16, topic=topic)
+    with door.bar("drawing", students) as done:
+        found = preview(given, students, done)
+    console.say(json.dumps(_preview_as_data(found), ensure_ascii=False) if as_json else _preview_told(found))
+
+
+def _preview_as_data(found: Preview) -> dict[str, object]:
+    return {
+        "students": found.students,
+        "varies": found.varies,
+        "blanks": [
+            {
+                "id": each.blank.id,
+                "title": each.blank.title,
+                "sheet": each.blank.sheet,
+                "addresses": each.blank.addresses,
+            }
+            | {name: value for name, value in asdict(each).items() if name != "blank"}
+            for each in found.blanks
+        ],
+        "drawn_again": found.again,
+        "warnings": found.warnings,
+    }
+
+
+def _preview_told(found: Preview) -> str:
+    rows = [HEADS, *(_preview_row(each) for each in found.blanks)]
+    why = (f"{RULES[rule]} ({times})" for (rule, _), times in found.refused.most_common(3))
+    again = f"; {found.again:,} draws were no good exercise: {'; '.join(why)}" if found.again else ""
+    return "\n".join(
+        [
+            f"{len(found.blanks)} blanks, in the order of computation; answers of {found.students:,} invented students{again}",
+            *(f"  {line}" for line in table(rows)),
+            f"varies: {', '.join(found.varies)}",
+            *(f"Note: {warning}" for warning in found.warnings),
+        ]
+    )
+
+
+def _preview_row(each: Answers) -> tuple[str, ...]:
+    blank = each.blank
+    where = f"{blank.sheet}!{blank.addresses[0]}{' …' if len(blank.addresses) > 1 else ''}"
+    ends = (f"{number:.{blank.decimals}f}" for number in (each.least, each.middle, each.most))
+    return (blank.id, blank.title, where, blank.asks, *ends, f"{each.different:,}")
+
 
 EXAMPLES = """\b
 Examples:
@@ -82,11 +161,13 @@ def make_class(
     with door.bar("making", 2 * len(students)) as done:
         made = make(given, students, output, teacher, done)
     console.say(
-        json.dumps(_summary(made, output), ensure_ascii=False) if as_json else _told(made, output, students, teacher)
+        json.dumps(_class_as_data(made, output), ensure_ascii=False)
+        if as_json
+        else _class_told(made, output, students, teacher)
     )
 
 
-def _summary(made: Made, output: Path) -> dict[str, object]:
+def _class_as_data(made: Made, output: Path) -> dict[str, object]:
     key = made.key
     return {
         "folder": str(output),
@@ -102,7 +183,7 @@ def _summary(made: Made, output: Path) -> dict[str, object]:
     }
 
 
-def _told(made: Made, output: Path, students: list[Student], teacher: bool) -> str:
+def _class_told(made: Made, output: Path, students: list[Student], teacher: bool) -> str:
     key = made.key
     rows = [
         [each.id, each.title, f"{each.sheet}!{each.addresses[0]}" + " …" * (len(each.cells) > 1)] for each in key.blanks
@@ -118,3 +199,60 @@ def _told(made: Made, output: Path, students: list[Student], teacher: bool) -> s
             f"Hand out what lies in {output / 'students'}; beside it lie {files}. Look at {STRESS} first.",
         ]
     )
+
+
+SHOW_EXAMPLES = """\b
+Examples:
+  blueprint class show hw1/ --student 4711
+  blueprint class show hw1/ --student 4711 --again
+\b
+Exit codes: 0 shown or written, 1 written, but other bytes than the manifest says, 2 wrong use.
+"""
+
+
+@click.command(epilog=SHOW_EXAMPLES)
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--student", required=True, metavar="ID", help="Whose file.")
+@click.option("--again", is_flag=True, help="Write the file once more, byte for byte as it was handed out.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to  [default: where it was]"
+)
+@click.option("--json", "as_json", is_flag=True, help="For programs: one object on stdout.")
+@click.option("--force", is_flag=True, help="Replace the file if it is there already.")
+def show(folder: Path, student: str, again: bool, output: Path | None, as_json: bool, force: bool) -> None:
+    """Show one student's inputs and answers side by side, or write a lost file again."""
+    door.require(again or (output is None and not force), "--output and --force say where --again writes: add --again")
+    key = key_of(folder)
+    whose = key.student(student)
+    if not again:
+        console.say(json.dumps(shown(key, whose), ensure_ascii=False) if as_json else _side_by_side(shown(key, whose)))
+        return
+    path = output or (folder if folder.is_dir() else folder.parent) / whose.file
+    same = written_again(key, whose, path, force)
+    says = f"{path}: written again, byte for byte as it was handed out"
+    if not same:
+        says = f"{path}: written again, with the same inputs and token, but other bytes than {MANIFEST} says: by another version"
+    console.say(json.dumps({"file": str(path), "same": same}) if as_json else says)
+    if not same:
+        sys.exit(door.DIFFERENCE)
+
+
+def _side_by_side(found: dict[str, Any]) -> str:
+    inputs = [
+        ["what", "all", "this student"],
+        *([str(each[part]) for part in ("input", "all", "student")] for each in found["inputs"]),
+    ]
+    answers = [
+        [
+            str(each["blank"]),
+            str(each["title"]),
+            str(each["cell"]),
+            f"{each['answer']:.{each['decimals']}f}".replace("-", "−"),
+        ]
+        for each in found["answers"]
+    ]
+    who = unquoted(" · ".join(filter(None, (str(found[part]) for part in ("student", "name", "email")))), 200)
+    return "\n".join(
+        [who, f"{found['file']}, token {found['token']}", "", "Inputs", *(f"  {line}" for line in table(inputs)), "", "Answers",
+         *(f"  {line}" for line in table([["blank", "what", "cell", "answer"], *answers]))]
+    )  # fmt: skip

@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from blueprint.commands import console, door
+from blueprint.files import refuse_target
 from blueprint.inputs import name_of
 from blueprint.quoting import unquoted
-from blueprint.saving import refuse_target
 
 EXAMPLES = """\b
 Examples:

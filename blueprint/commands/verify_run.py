@@ -15,9 +15,9 @@ from blueprint.commands import console, door
 from blueprint.dumps import MinibatchError, dump_kinds
 from blueprint.quoting import encodable
 from blueprint.verifying import VerifyOptions, known_device
-from blueprint.verifying.runs import finding, going, on_ray, plot, processes, report, step
+from blueprint.verifying.runs import executors, report, steps
 from blueprint.verifying.runs.ledger import NAME, NOT_VERIFIED, Ledger
-from blueprint.verifying.runs.summary import Summary, csv_of, summary_of
+from blueprint.verifying.runs.report import Summary, csv_of, summary_of
 from blueprint.verifying.settings import check_options
 
 
@@ -36,7 +36,7 @@ class RunOptions(NamedTuple):
 def verify_run(folder: Path, settings: VerifyOptions, options: RunOptions, as_json: bool) -> NoReturn:
     """Verifies every step of a folder, prints what they come to, and ends with the exit code that says it."""
     _check(settings, options)
-    found = finding.find(folder, options.only)
+    found = steps.find(folder, options.only)
     if not found.steps:
         raise door.Unreadable(
             f"{folder} holds no dump of a training step{f' that is called {options.only}' if options.only else ''}: "
@@ -65,7 +65,7 @@ def _check(settings: VerifyOptions, options: RunOptions) -> None:
         if not options.ray:
             known_device(settings.device)
     if options.plot:
-        plot.check_plot(options.plot)
+        report.check_plot(options.plot)
     for path in filter(None, (options.csv, options.plot)):
         door.require(path.absolute().parent.is_dir(), f"{path} cannot be written: there is no folder {path.parent}")
 
@@ -81,9 +81,9 @@ def _check_conventions(options: VerifyOptions) -> None:
     raise refusals[-1]
 
 
-def _gone_through(found: finding.Found, settings: VerifyOptions, options: RunOptions, ledger: Ledger) -> going.Run:
+def _gone_through(found: steps.Found, settings: VerifyOptions, options: RunOptions, ledger: Ledger) -> executors.Run:
     """Goes through all steps with a progress bar; Ctrl-C ends it with what is finished in the ledger."""
-    run = going.Run(found.steps, settings, ledger, options.fail_fast)
+    run = executors.Run(found.steps, settings, ledger, options.fail_fast)
     try:
         with closing(_executor(found, settings, options)) as executor, _bar(len(run.steps), run.known) as finished:
             run.go(executor, finished)
@@ -102,15 +102,15 @@ def _gone_through(found: finding.Found, settings: VerifyOptions, options: RunOpt
     return run
 
 
-def _executor(found: finding.Found, settings: VerifyOptions, options: RunOptions) -> step.Executor:
+def _executor(found: steps.Found, settings: VerifyOptions, options: RunOptions) -> steps.Executor:
     """Returns what goes through the steps; processes that share one accelerator share its memory."""
     work, on_cpu = (
-        partial(going.record_of, found.folder.absolute(), settings=settings),
+        partial(executors.record_of, found.folder.absolute(), settings=settings),
         settings.device.startswith("cpu"),
     )
     if options.ray:
-        return on_ray.OnRay(work, options.ray, options.workers, 0 if on_cpu else 1)
-    return processes.Processes(work, options.workers or (processes.cores() if on_cpu else 1))
+        return executors.OnRay(work, options.ray, options.workers, 0 if on_cpu else 1)
+    return executors.Processes(work, options.workers or (executors.cores() if on_cpu else 1))
 
 
 @contextmanager
@@ -124,7 +124,7 @@ def _bar(steps: int, known: int) -> Iterator[Callable[[int], None]]:
         yield bar.update
 
 
-def _json(found: finding.Found, summary: Summary, notes: list[str]) -> str:
+def _json(found: steps.Found, summary: Summary, notes: list[str]) -> str:
     counts = {
         "folder": str(found.folder),
         "steps": len(summary.steps),
@@ -139,7 +139,7 @@ def _write(summary: Summary, options: RunOptions) -> None:
         if options.csv:
             options.csv.write_text(encodable(csv_of(summary)), encoding="utf-8", newline="")
         if options.plot:
-            plot.draw(summary, options.plot)
+            report.draw(summary, options.plot)
     except OSError as error:
         raise door.Refused(
             f"{error.filename or 'the table'} cannot be written: {(error.strerror or str(error)).lower()}"

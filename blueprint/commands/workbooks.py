@@ -11,10 +11,10 @@ import click
 from blueprint import differing
 from blueprint.checking import Checked, data, findings, line_of, quantities
 from blueprint.commands import console, door
+from blueprint.files import refuse_target
 from blueprint.page.read import ReadError
 from blueprint.quoting import sentence
 from blueprint.reopening import book_of, lost, rebuilt
-from blueprint.saving import refuse_target
 
 if TYPE_CHECKING:
     from blueprint.checking.checker import Outcome

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import click
 
 from blueprint.commands import console, door, options
+from blueprint.files import SaveError, refuse_existing, refuse_target, saved_whole
 from blueprint.language import NoNumber
 from blueprint.quoting import printable, table
-from blueprint.saving import SaveError, refuse_existing, refuse_target, saved_whole
 from blueprint.workbooks.registry import blueprint_of
 from blueprint.worksheets import LEVELS, Worksheet, asked_from, schema, worksheet
 
@@ -115,7 +115,7 @@ def _refuse(files: Files, force: bool) -> None:
     if files.answers:
         refuse_target(files.answers, force)
     if files.paper:
-        from blueprint.worksheets.paper import check_paper
+        from blueprint.worksheets.handout import check_paper
 
         check_paper(files.paper)
         refuse_existing(files.paper, force)
@@ -125,8 +125,7 @@ def _refuse(files: Files, force: bool) -> None:
 
 
 def _print(made: Worksheet, paper: Path, answers: bool) -> None:
-    from blueprint.worksheets.handout import handout
-    from blueprint.worksheets.paper import print_handout
+    from blueprint.worksheets.handout import handout, print_handout
 
     with saved_whole(paper) as unfinished:
         print_handout(handout(made), unfinished, answers)

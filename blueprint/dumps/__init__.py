@@ -1,14 +1,12 @@
 """A dump of a training step, whichever library wrote it and in whichever format, under neutral names."""
 
-from blueprint.dumps.batch import Dump, Minibatch, Moments
-from blueprint.dumps.formats import SCHEMA, Array, MinibatchError, Raw, head_of, metadata_of, open_raw, require, save
-from blueprint.dumps.given import Given, rounding
-from blueprint.dumps.inspecting import Inspection, inspect
-from blueprint.dumps.mentioned import mentioned
-from blueprint.dumps.metadata import (
+from blueprint.dumps.batch import (
     COUNTED_IN,
     ENGINE,
     PLACE_KEYS,
+    Dump,
+    Minibatch,
+    Moments,
     Place,
     Share,
     forward_option,
@@ -16,13 +14,15 @@ from blueprint.dumps.metadata import (
     run_fields,
     whole_number,
 )
-from blueprint.dumps.names import NAMES as PPO_NAMES
-from blueprint.dumps.names import TENSOR, UNUSED, Names
+from blueprint.dumps.formats import SCHEMA, Array, MinibatchError, Raw, head_of, metadata_of, open_raw, require, save
+from blueprint.dumps.mentioned import mentioned
 from blueprint.dumps.read import (
     DumpKind,
+    Inspection,
     Needs,
     catalogue_of,
     dump_kinds,
+    inspect,
     is_foreign,
     minibatch_from,
     minibatch_of,
@@ -31,10 +31,24 @@ from blueprint.dumps.read import (
     read_dump,
     read_minibatch,
 )
-from blueprint.dumps.recognise import METADATA, Recognised, names_in_metadata, recognise
-from blueprint.dumps.sides import SIDES, check_axes, check_even, halves, pairs_in, true_or_false
-from blueprint.dumps.step_files import in_order, joined, key_of, missing_in, rows_twice, unsaid
-from blueprint.dumps.together import together, whole_of
+from blueprint.dumps.recognise import (
+    METADATA,
+    SIDES,
+    TENSOR,
+    UNUSED,
+    Names,
+    Recognised,
+    check_axes,
+    check_even,
+    halves,
+    names_in_metadata,
+    pairs_in,
+    recognise,
+    true_or_false,
+)
+from blueprint.dumps.recognise import NAMES as PPO_NAMES
+from blueprint.dumps.shaping import Given, rounding
+from blueprint.dumps.step_files import in_order, joined, key_of, missing_in, rows_twice, together, unsaid, whole_of
 
 __all__ = [
     "COUNTED_IN",

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from blueprint.dumps.formats import MinibatchError, require
-from blueprint.dumps.names import LOGGED, NAMES, SETTING, Alias, Names, Row
-from blueprint.inputs.setting import OFF, Setting, dotted, says_off
+from blueprint.dumps.recognise import LOGGED, NAMES, SETTING, Alias, Names, Row
+from blueprint.inputs.catalogue import OFF, Setting, dotted, says_off
 from blueprint.quoting import unquoted
-from blueprint.workbooks.common.conventions.data import LIVE
+from blueprint.workbooks.common.conventions import LIVE
 
 LARGEST = 1e308
 """Whole numbers beyond it are no float."""

@@ -1,4 +1,7 @@
-"""Reads a dump of any kind, format and library: how kinds are told from each other, and a minibatch checked inside its mask."""
+"""Reads a dump of any kind, format and library: how kinds are told from each other, a minibatch checked inside its mask and at
+the ends of its responses; and what a file holds, recognised, missing, unknown, and what can be recomputed from it, also where
+it cannot be replayed.
+"""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -6,19 +9,75 @@ from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 
-from blueprint.dumps.batch import Dump, Minibatch
-from blueprint.dumps.ends import behind_the_end
-from blueprint.dumps.formats import MinibatchError, Raw, open_raw, require
-from blueprint.dumps.given import check_numbers, without_critic
+import numpy as np
+
+from blueprint.dumps.batch import Dump, Minibatch, forward_option, run_fields, share_of
+from blueprint.dumps.formats import Array, MinibatchError, Raw, open_raw, require
 from blueprint.dumps.mentioned import Mentioned, mentioned
-from blueprint.dumps.metadata import forward_option, run_fields, share_of
-from blueprint.dumps.names import AID, LOGGED, NAMES, SETTING, TENSOR, Names, nearest
-from blueprint.dumps.recognise import METADATA, Recognised, recognise
-from blueprint.dumps.shaping import shape
+from blueprint.dumps.recognise import (
+    AID,
+    LOGGED,
+    METADATA,
+    NAMES,
+    SETTING,
+    TENSOR,
+    UNUSED,
+    Names,
+    Recognised,
+    nearest,
+    recognise,
+)
+from blueprint.dumps.shaping import check_numbers, shape, without_critic
 from blueprint.inputs.catalogue import Catalogue
 from blueprint.quoting import unquoted
-from blueprint.workbooks.common.conventions.data import LIVE
+from blueprint.workbooks.common.conventions import LIVE, rlhf
 from blueprint.workbooks.registry import kind_named, kinds
+
+FEWEST_ROWS, MOST_ROWS_LISTED = 2, 8
+
+
+def behind_the_end(batch: Minibatch) -> tuple[str, ...]:
+    """Says where several responses end in one and the same token, written again and again, all inside the mask, as pads are.
+
+    One response alone may end so by itself, but for a token that prompts are padded with.
+    """
+    ids = batch.tensors.get("response_ids")
+    if ids is None or len(ids) != len(batch.mask):
+        return ()
+    width = min(ids.shape[1], batch.mask.shape[1])
+    ends = [_last_run(row[mask]) for row, mask in zip(np.asarray(ids)[:, :width], batch.mask[:, :width], strict=True)]
+    repeated = [token for token, times in ends if times > 1]
+    if not repeated:
+        return ()
+    token = max(dict.fromkeys(repeated), key=repeated.count)
+    rows = [row for row, (each, times) in enumerate(ends) if each == token and times > 1]
+    if len(rows) < FEWEST_ROWS and token not in _pads(batch):
+        return ()
+    listed = ", ".join(str(batch.file_row(row)) for row in rows[:MOST_ROWS_LISTED])
+    more = " …" if len(rows) > MOST_ROWS_LISTED else ""
+    return (
+        f"{len(rows)} of {len(ends)} responses end in token {token} several times over, all inside the mask (row {listed}{more}): "
+        "if that is the pad or the end token, tokens behind the first end token are counted",
+    )
+
+
+def _last_run(tokens: Array) -> tuple[int, int]:
+    """Returns the last token of a response, and how often it stands there without another between; −1 where there is none."""
+    if not len(tokens):
+        return -1, 0
+    others = np.flatnonzero(tokens != tokens[-1])
+    return int(tokens[-1]), len(tokens) - (int(others[-1]) + 1 if len(others) else 0)
+
+
+def _pads(batch: Minibatch) -> set[int]:
+    """Returns with what prompts begin twice and more, where others do not begin with it: what they are padded with."""
+    prompts = batch.tensors.get("prompt_ids")
+    if prompts is None or prompts.ndim != 2 or prompts.shape[1] < 2:
+        return set()
+    firsts = prompts[:, 0]
+    twice = {int(each) for each in firsts[firsts == prompts[:, 1]]}
+    return {each for each in twice if (firsts != each).any()}
+
 
 Needs = Mapping[str, Sequence[tuple[str, ...]]]
 """By quantity, sets of names of tensors of which one is enough; a name that is itself a key may be recomputed first."""
@@ -189,3 +248,171 @@ def _sentence(kind: str, names: Sequence[str], known: Collection[str]) -> str:
     listed = ", ".join(f"{unquoted(name)}{meant.get(name, '')}" for name in nearest_first)
     more = f" … and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
     return f"{kind} that are not understood and change nothing: {listed}{more}"
+
+
+NEEDS = {
+    "rewards": ("logprobs_old", "logprobs_ref", "scores"),
+    "advantages": ("rewards", "values_old"),
+    "returns": ("rewards", "values_old"),
+    "ratio, approximate KL": ("logprobs_old", "logprobs_new"),
+    "policy loss, clip fraction": ("logprobs_old", "logprobs_new", "advantages"),
+    "value loss": ("values_old", "values_new", "returns"),
+    "explained variance": ("values_old", "returns"),
+    "KL to the reference": ("logprobs_old", "logprobs_ref"),
+    "mean entropy": ("entropy",),
+    "gap to the generating engine": ("logprobs_old", "logprobs_rollout"),
+}
+"""What is computed from what; a name that is itself a key here may be recomputed first."""
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor of the file: what the file calls it, its neutral name, shape and dtype there, and what it is."""
+
+    name: str
+    neutral: str
+    shape: tuple[int, ...]
+    dtype: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What `inspect` found.
+
+    refusal: why the file cannot be replayed, in a sentence; "" if it can.
+    recomputable: by quantity, the names that are missing for it; empty where it can be recomputed.
+    """
+
+    path: str
+    format: str
+    tensors: tuple[Tensor, ...]
+    unused: tuple[str, ...]
+    unknown: Mapping[str, str | None]
+    missing: tuple[str, ...]
+    recomputable: Mapping[str, tuple[str, ...]]
+    library: str | None
+    version: str | None
+    preset: str | None
+    mentioned: Mentioned
+    unknown_metadata: tuple[str, ...]
+    batch: Dump | None
+    refusal: str
+
+    @property
+    def words(self) -> int:
+        """How many tokens stand inside the mask."""
+        return int(np.count_nonzero(self.batch.mask)) if isinstance(self.batch, Minibatch) else 0
+
+
+def inspect(path: str | PathLike[str]) -> Inspection:
+    """Says what a dump holds.
+
+    Raises:
+        MinibatchError: the file cannot be read at all, or its names or metadata contradict themselves.
+    """
+    raw = open_raw(Path(path))
+    kind = kind_of_file(raw)
+    if kind.is_one is not None:
+        return _of_kind(raw, kind, Path(path))
+    with naming(Path(path)):
+        found = recognise(raw)
+        named = mentioned(raw.metadata, found.preset or found.library)
+    batch, refusal, version = None, "", raw.metadata.get("version")
+    try:
+        batch = minibatch_of(raw, found, named, str(path))
+    except MinibatchError as error:
+        refusal = str(error)
+    has, needs = {*found.called, *(batch.tensors if batch else ())}, _needs(found.preset, named)
+    return Inspection(
+        str(path),
+        raw.format,
+        tuple(
+            Tensor(name, neutral, raw.tensors[name].shape, raw.dtypes[name], NAMES.meanings[neutral])
+            for neutral, name in found.called.items()
+        ),
+        found.unused,
+        found.unknown,
+        tuple(row.name for row in NAMES.rows if row.kind == TENSOR and row.name not in has),
+        {what: _lacking(what, needs, has) for what in needs},
+        found.library,
+        str(version) if found.library and version is not None else None,
+        found.preset,
+        named,
+        tuple(key for key in raw.metadata if key not in METADATA),
+        batch,
+        refusal,
+    )
+
+
+def _of_kind(raw: Raw, kind: DumpKind, path: Path) -> Inspection:
+    """Says what a dump of another kind than a step of RLHF holds; what of its metadata is not understood stands in its notes."""
+    dump, refusal = None, ""
+    try:
+        dump = kind.read(raw, path)
+    except MinibatchError as error:
+        refusal = str(error).removeprefix(f"{path}: ")
+    names, library = kind.names or NAMES, dump.library if dump else raw.metadata.get("library")
+    neutral = {name: _neutral(name, raw, names, library) for name in raw.tensors}
+    called = {each: name for name, each in neutral.items() if each not in (None, UNUSED)}
+    has, logged = {*called, *(dump.tensors if dump else ())}, dump.logged if dump else {}
+    known, version = names.spelled(TENSOR, AID), raw.metadata.get("version")
+    meanings = {row.name: row.meaning for row in names.rows if row.kind in (TENSOR, AID)}
+    said = dump.hyperparameters if dump else {}
+    settings = {key: each for key, each in said.items() if key.removeprefix("ppo.") == key or key[4:] not in said}
+    return Inspection(
+        str(path),
+        raw.format,
+        tuple(
+            Tensor(name, each, raw.tensors[name].shape, raw.dtypes[name], meanings.get(each, ""))
+            for each, name in called.items()
+        ),
+        tuple(name for name, each in neutral.items() if each == UNUSED),
+        {name: nearest(name, known) for name, each in neutral.items() if each is None},
+        tuple(row.name for row in names.rows if row.kind == TENSOR and row.name not in has),
+        {what: _fewest(what, kind, has) for what in kind.needs},
+        None if library is None else str(library),
+        str(version) if library and version is not None else None,
+        dump.preset if dump else None,
+        Mentioned(settings, logged, (), (), {}),
+        (),
+        dump,
+        refusal,
+    )
+
+
+def _neutral(name: str, raw: Raw, names: Names, library: str | None) -> str | None:
+    """Returns the neutral name of a tensor, or that it is not needed; None where nobody knows it."""
+    told = raw.metadata.get("names")
+    if isinstance(told, dict) and name in told:
+        return str(told[name])
+    meant = names.meant(TENSOR, name, library) or names.meant(AID, name, library)
+    return meant[0] if meant else UNUSED if name in names.spelled(UNUSED) else None
+
+
+def _fewest(what: str, kind: DumpKind, has: set[str]) -> tuple[str, ...]:
+    """Returns what is lacking for a quantity, of the set of names that lacks the fewest."""
+    lacking = []
+    for some in kind.needs[what]:
+        missing: list[str] = []
+        for each in some:
+            if each not in has:
+                missing += _fewest(each, kind, has) if each in kind.needs else [each]
+        lacking.append(tuple(dict.fromkeys(missing)))
+    return min(lacking, key=len)
+
+
+def _needs(preset: str | None, named: Mentioned) -> Mapping[str, tuple[str, ...]]:
+    """Returns what is computed from what; rewards need no reference where the KL is not paid in them."""
+    of_preset = rlhf().presets.get(preset or "")
+    paid_in = named.settings.get("reward.kl_in", of_preset.values["reward.kl_in"] if of_preset else "reward")
+    return NEEDS if paid_in in ("reward", "both") else {**NEEDS, "rewards": ("scores",)}
+
+
+def _lacking(name: str, needs: Mapping[str, tuple[str, ...]], has: set[str]) -> tuple[str, ...]:
+    """Returns what is lacking for a quantity; a name that can itself be recomputed is not lacking."""
+    missing: list[str] = []
+    for each in needs[name]:
+        if each not in has:
+            missing += _lacking(each, needs, has) if each in needs else [each]
+    return tuple(dict.fromkeys(missing))

@@ -1,4 +1,6 @@
-"""The files of one training step: in their order, none twice, what is not there, and put together as one minibatch."""
+"""The files of one training step: in their order, none twice, what is not there, and put together as one minibatch; where rows
+have nothing to do with each other, below each other, columns as wide as the widest.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -6,9 +8,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from blueprint.dumps.batch import Dump, Minibatch
+from blueprint.dumps.batch import COUNTED_IN, Dump, Minibatch, Place
 from blueprint.dumps.formats import Array, MinibatchError, require, same_numbers
-from blueprint.dumps.metadata import COUNTED_IN, Place
 
 AnyDump = TypeVar("AnyDump", bound=Dump)
 Key = tuple[int, int, int, int]
@@ -142,7 +143,7 @@ def joined(batches: Sequence[Minibatch], path: str) -> Minibatch:
     return replace(
         batches[0],
         path=path,
-        tensors={name: _stacked(name, batches) for name in common},
+        tensors={name: _stacked_alike(name, batches) for name in common},
         slots=np.concatenate([each.slots for each in batches]),
         first=np.concatenate([each.first for each in batches]),
         dtypes={name: next((each for each in DTYPES if each in some), some[0]) for name, some in held.items()},
@@ -154,7 +155,7 @@ def joined(batches: Sequence[Minibatch], path: str) -> Minibatch:
     )
 
 
-def _stacked(name: str, batches: Sequence[Minibatch]) -> Array:
+def _stacked_alike(name: str, batches: Sequence[Minibatch]) -> Array:
     arrays = [each.tensors[name] for each in batches]
     for batch, array in zip(batches, arrays, strict=True):
         require(
@@ -162,6 +163,28 @@ def _stacked(name: str, batches: Sequence[Minibatch]) -> Array:
             f"{batches[0].path} and {batch.path} cannot be joined: {name} has {arrays[0].ndim} axes in one and "
             f"{array.ndim} in the other; save it alike in all files of a step.",
         )
+    if arrays[0].ndim == 1:
+        return np.concatenate(arrays)
+    width = max(each.shape[1] for each in arrays)
+    return np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in arrays])
+
+
+def together(steps: Sequence[AnyDump]) -> AnyDump:
+    """Returns the rows of several files, with the tensors that all of them have; what was logged of each is left out."""
+    if len(steps) == 1:
+        return steps[0]
+    common = [name for name in steps[0].tensors if all(name in each.tensors for each in steps)]
+    tensors = {name: _stacked([each.tensors[name] for each in steps]) for name in common}
+    return replace(steps[0], tensors=tensors, logged={}, notes=(), place=None)
+
+
+def whole_of(dump: Dump, steps: Sequence[AnyDump]) -> AnyDump | None:
+    """Returns the files of the step as one; None where the file is alone."""
+    same = [each for each in steps if key_of(each)[1] == key_of(dump)[1]]
+    return together(same) if len(same) > 1 else None
+
+
+def _stacked(arrays: Sequence[Array]) -> Array:
     if arrays[0].ndim == 1:
         return np.concatenate(arrays)
     width = max(each.shape[1] for each in arrays)

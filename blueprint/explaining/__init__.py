@@ -9,8 +9,7 @@ from blueprint.explaining.cells import (
     sheet_named,
     spots_on,
 )
-from blueprint.explaining.explaining import block_named, explain, is_address
-from blueprint.explaining.tree import Explanation, Shown, shown
+from blueprint.explaining.explanation import Explanation, Shown, block_named, explain, is_address, shown
 
 __all__ = [
     "Explanation", "Shown", "block_at", "block_named", "explain", "is_address", "label", "numbers_along",

@@ -6,8 +6,8 @@ from difflib import get_close_matches
 
 from blueprint.language import Axis, Block, Cell, NotationError, Position, Read, Values, require
 from blueprint.page import grid
+from blueprint.page.grid import Address, Spot, shape_of
 from blueprint.page.layout import Layout
-from blueprint.page.place import Address, Spot, shape_of
 
 Names = Mapping[Axis, Block | str]
 """Words for the members of an axis: a block of words over it, or a pattern such as `h{}`."""
@@ -104,7 +104,7 @@ def range_of(addresses: Iterable[Address]) -> str:
     """Returns the smallest range that holds the cells of one sheet: `Loss!Q14:X14`."""
     (sheet, *_), rows, columns = zip(*addresses, strict=True)
     area = grid.area(min(rows) - 1, min(columns) - 1, max(rows) - 1, max(columns) - 1)
-    return f"{grid.quoted(sheet)}!{area}"
+    return f"{grid.quoted_title(sheet)}!{area}"
 
 
 def parse_address(text: str, sheets: Iterable[str]) -> Address:

@@ -14,7 +14,7 @@ from unicodedata import category
 
 from pydantic import AfterValidator, BeforeValidator, Strict, WithJsonSchema, WrapValidator
 
-from blueprint.inputs.setting import OFF, Setting, says_off
+from blueprint.inputs.catalogue import OFF, Setting, says_off
 
 _LARGEST = 9.99e307  # about the largest number that can be typed into a cell
 DRAW_LOW, DRAW_HIGH = 0.01, 0.99

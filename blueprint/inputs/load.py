@@ -14,12 +14,10 @@ import numpy as np
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from blueprint.inputs.catalogue import OFF, STORED_OFF
 from blueprint.inputs.errors import NumbersError, nearest, place, refusal, shown, suggestion
-from blueprint.inputs.level import Draft, Level, Values
-from blueprint.inputs.numbers import Numbers, Settings
-from blueprint.inputs.read import Source, overridden, read, tables_of
-from blueprint.inputs.setting import OFF, STORED_OFF
-from blueprint.inputs.toml_format import leaves, scalar
+from blueprint.inputs.level import Draft, Level, Numbers, Settings, Values
+from blueprint.inputs.read import Source, leaves, overridden, read, scalar, tables_of
 from blueprint.workbooks.registry import kind_of, kind_of_level, kinds, level_of
 
 _EXPECTED = {

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping
 from textwrap import wrap
 from typing import Any
 
+from blueprint.inputs.catalogue import OFF, Setting
 from blueprint.inputs.entries import named_one_by_one
+from blueprint.inputs.level import Numbers
 from blueprint.inputs.load import assumed, given, level_named
-from blueprint.inputs.numbers import Numbers
-from blueprint.inputs.setting import OFF, Setting
-from blueprint.inputs.toml_format import spelled
+from blueprint.inputs.read import spelled
 from blueprint.workbooks.registry import kinds, level_of
 
 Node = dict[str, Any]

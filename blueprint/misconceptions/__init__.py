@@ -1,10 +1,11 @@
 """Misconceptions: mistakes that are often made in a row, as data, and what they give on the numbers at hand."""
 
-from blueprint.misconceptions.diagnosing import Diagnosis, diagnose, half_unit
-from blueprint.misconceptions.evaluating import Rewritten
-from blueprint.misconceptions.names import Change, Names
-from blueprint.misconceptions.record import Misconception, of
+from blueprint.misconceptions.diagnosing import Diagnosis, diagnose, half_unit, shortened
+from blueprint.misconceptions.evaluating import Arrays, Rewritten, Shown
 from blueprint.misconceptions.rewriting import (
+    Change,
+    Misconception,
+    Names,
     applied,
     at,
     base_2,
@@ -15,6 +16,7 @@ from blueprint.misconceptions.rewriting import (
     halves,
     instead,
     minus_one,
+    of,
     operand,
     operation,
     row,
@@ -26,9 +28,7 @@ from blueprint.misconceptions.rewriting import (
     without,
     zero,
 )
-from blueprint.misconceptions.shortened import shortened
-from blueprint.misconceptions.shown import Arrays, Shown
-from blueprint.misconceptions.wrong import Rows, Wrong, further_values, misconceptions_of, wrong_values
+from blueprint.misconceptions.wrong_numbers import Rows, Wrong, further_values, misconceptions_of, wrong_values
 
 __all__ = [
     "Arrays", "Change", "Diagnosis", "Misconception", "Names", "Rewritten", "Rows", "Shown", "Wrong", "applied", "at",

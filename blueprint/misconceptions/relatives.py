@@ -1,18 +1,19 @@
-"""Which rows of a workbook are taken for one another, and how far a row lies from those that are computed from it.
+"""Which rows of a workbook are taken for one another, as they are, in another unit, or discounted; and how far they lie apart.
 
 What is known of a workbook alone, whatever it is about: rows of one name at another model, alternatives of one choice, a row
 and what it is made of. Links are seen through: a row that is repeated on another page is the row itself.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
+from math import log
 
 import numpy as np
 
-from blueprint.language import Array, Block, Constant, Expr, Lookup, Op, Reduce, Ref, Values, compute, walk
+from blueprint.language import Array, Block, Constant, Expr, Lookup, Op, Position, Reduce, Ref, Values, compute, walk
 from blueprint.language.trees import children, free_axes
 from blueprint.language.vectorise import compiled
-from blueprint.misconceptions.parts import is_setting
+from blueprint.misconceptions.rewriting import is_setting
 from blueprint.page.outline import Blueprint, blocks_on
 
 ASIDE = frozenset({"Checks", "Charts", "Walk", "Start", "First hour", "Presets"})
@@ -294,3 +295,103 @@ def _aggregates(block: Block) -> bool:
         if isinstance(expr, Reduce):
             return True
     return False
+
+
+Unit = tuple[str, str, Callable[[Array], Array]]
+"""Name and sentence of a mistake, and what it makes of the numbers."""
+DEEPEST = 12
+"""Rows of which each reads the next, in which a logarithm is looked for."""
+
+
+def in_other_units(block: Block, kin: Relatives) -> Iterator[Unit]:
+    """Yields what a row shows in another unit."""
+    if is_logarithm(block, kin):
+        yield "log-2", "The logarithm is to base 2, not the natural one.", lambda array: array / log(2)
+        yield "log-10", "The logarithm is to base 10, not the natural one.", lambda array: array / log(10)
+        yield "not-the-logarithm", "The logarithm is not taken.", np.exp
+        yield "not-the-logarithm", "The logarithm is not taken.", lambda array: np.exp(-array)
+        yield (
+            "not-the-logarithm",
+            "The logarithm is not taken, and this is 1 minus it.",
+            lambda array: 1 - np.exp(array),
+        )
+        yield (
+            "not-the-logarithm",
+            "The logarithm is not taken, and this is 1 minus it.",
+            lambda array: 1 - np.exp(-array),
+        )
+    elif any(_is_square(each.expr) for each in block.definitions):
+        yield "root", "The root of it is taken.", np.sqrt
+
+
+def is_logarithm(block: Block, kin: Relatives, deep: int = 0) -> bool:
+    """Tells whether a row is counted in units of a logarithm: one, a difference, sum or mean of such, or a mean by probability."""
+    definitions = [each.expr for each in block.definitions]
+    return deep < DEEPEST and bool(definitions) and _is_logarithm(definitions[-1], kin, deep)
+
+
+def _is_logarithm(expr: Expr, kin: Relatives, deep: int) -> bool:
+    match expr:
+        case Op("log"):
+            return True
+        case Op("add" | "sub" | "maximum" | "minimum", args):
+            return any(_is_logarithm(each, kin, deep) for each in args) and not any(map(_raises, args))
+        case Op("mul", (left, right)):
+            return _is_logarithm(left, kin, deep) is not _is_logarithm(right, kin, deep)
+        case Op("div", (left, right)):
+            return _is_logarithm(left, kin, deep) and not _is_logarithm(right, kin, deep)
+        case Op("neg" | "abs", (inner,)) | Reduce(_, _, inner):
+            return _is_logarithm(inner, kin, deep)
+        case Op("choose" | "where", (_, *args)):
+            return any(_is_logarithm(each, kin, deep) for each in args)
+        case Ref(block):
+            return is_logarithm(block, kin, deep + 1)
+    return False
+
+
+def _raises(expr: Expr) -> bool:
+    """Tells whether an exponential is added: what it is added to is no logarithm any more, as in k3."""
+    return isinstance(expr, Op) and expr.name != "log" and (expr.name == "exp" or any(map(_raises, expr.args)))
+
+
+def _is_square(expr: Expr) -> bool:
+    match expr:
+        case Op("mul", (Ref(one, at), Ref(other, there))):
+            return one is other and at == there
+        case Op("div", (inner, _)) | Op("neg", (inner,)) | Reduce(_, _, inner):
+            return _is_square(inner)
+    return False
+
+
+DISCOUNTED = "discounted-"
+"""How the names of mistakes begin in which a discounted sum is taken for a row."""
+
+
+def discounted(block: Block, kin: Relatives, most: int) -> Iterator[tuple[Block, Block]]:
+    """Yields rows of the same axes, and the settings by which each is discounted, once each.
+
+    A row further up, up to most steps, adds the one to the other times what stands one place later. The TD error is
+    r + γ·V_{t+1} − V_t: of r, discounted by γ, the sum from here on is the reward to go.
+    """
+    found = dict[tuple[Block, Block], None]()
+    for above in kin.near(block, most):
+        for definition in above.definitions if above.axes == block.axes else ():
+            for node in walk(definition.expr):
+                match node:
+                    case Op("add", (Ref(other, at), Op("mul", (Ref(by), Ref(_, later))))) if is_setting(by):
+                        if _ahead(at) == 0 and _ahead(later) == 1 and other.axes == block.axes:
+                            found[kin.origin(other), by] = None
+    yield from found
+
+
+def to_go(numbers: Array, by: float) -> Array:
+    """Returns the sum of the numbers from each place on, along the last axis: each is multiplied once a place."""
+    total = np.nan_to_num(numbers.astype(float))
+    for place in range(total.shape[-1] - 2, -1, -1):
+        total[..., place] += by * total[..., place + 1]
+    return np.asarray(total)
+
+
+def _ahead(at: tuple[object, ...]) -> int | None:
+    """Returns how many places after the cell's own one is read, along the last axis; None where none is."""
+    return at[-1].by if at and isinstance(at[-1], Position) else None

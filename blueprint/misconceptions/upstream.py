@@ -27,11 +27,9 @@ from blueprint.language import (
     schedule,
     walk,
 )
-from blueprint.misconceptions.discounting import DISCOUNTED, discounted, to_go
 from blueprint.misconceptions.evaluating import Cells, Rewritten, WrongRow
-from blueprint.misconceptions.parts import everywhere, is_setting
-from blueprint.misconceptions.relatives import ALTERNATIVES, Relatives
-from blueprint.misconceptions.units import in_other_units
+from blueprint.misconceptions.relatives import ALTERNATIVES, DISCOUNTED, Relatives, discounted, in_other_units, to_go
+from blueprint.misconceptions.rewriting import everywhere, is_setting
 
 FARTHEST, NEAREST = 4, 1
 """Steps up to which a mistake is looked for; that a row only repeats another, or sums it, is no step. Up to the nearest one every

@@ -218,7 +218,7 @@ def _spans(chart: outline.Chart, layout: Layout) -> list[tuple[int, int, int]]:
 def cells_of(block: Block, chart: outline.Chart, layout: Layout) -> str:
     """Returns the range of cells that are drawn; several in brackets."""
     ranges = [
-        f"{grid.quoted(sheet)}!{grid.address(top, left, fixed=True)}:{grid.address(bottom, right, fixed=True)}"
+        f"{grid.quoted_title(sheet)}!{grid.address(top, left, fixed=True)}:{grid.address(bottom, right, fixed=True)}"
         for sheet, top, left, bottom, right in _drawn(block, chart, layout)
     ]
     return ranges[0] if len(ranges) == 1 else f"({','.join(ranges)})"

@@ -1,10 +1,18 @@
-"""Contents: every block with name, symbol, meaning, kind, place, and what it reads, by which readers find it; and links back."""
+"""The sheets Contents and Delivered: every block, by which readers find it; and a copy of everything typed.
 
+Contents has name, symbol, meaning, kind, place and what a block reads; links lead back to the first sheet. Delivered says
+whether what was typed is still the same. A changed input is no mistake, so it says “changed” and no check fails. To get a
+number back, copy it from there.
+"""
+
+from collections.abc import Iterator
+from itertools import product
 from math import ceil
 
 from blueprint.language import Block, equations, needs
-from blueprint.page import cell_writer, grid, names, outline, place
-from blueprint.page.layout import Layout, Link, sheet_of_its_own
+from blueprint.page import grid, outline, styles
+from blueprint.page.cells import runs_of
+from blueprint.page.layout import Layout, Link, Pen, no_number, sheet_of_its_own
 
 # Each column with its width in letters. A reader knows them by name and number: another order is another layout version.
 WIDTHS = {
@@ -49,7 +57,7 @@ def holds(block: Block) -> str:
 def lay_contents(layout: Layout) -> None:
     """Adds the sheet of contents to a layout, one row per block in reading order, and links to the first sheet."""
     pen = sheet_of_its_own(
-        names.CONTENTS, LEAD + _example(layout.blueprint), layout, 0, FIRST_ROW, dict(enumerate(COLUMNS))
+        grid.CONTENTS, LEAD + _example(layout.blueprint), layout, 0, FIRST_ROW, dict(enumerate(COLUMNS))
     )
     reads = {block: [each for each in dict.fromkeys(need.read for need in needs(block)) if each is not block]
              for block in layout.places}  # fmt: skip
@@ -64,7 +72,7 @@ def lay_contents(layout: Layout) -> None:
                 pen.link(row, column, block, cells[heading])
             else:
                 pen.label(row, column, cells[heading], "wrapped" if heading in WRAPPED else "cell")
-    layout.end[names.CONTENTS] = FIRST_ROW + len(layout.places)
+    layout.end[grid.CONTENTS] = FIRST_ROW + len(layout.places)
     _link_back(layout)
 
 
@@ -85,7 +93,7 @@ def heights(layout: Layout) -> dict[int, float]:
     """Returns the height of every row in points, so that the longest wrapped text has its lines."""
     lines: dict[int, int] = {}
     for label in layout.labels:
-        if label.sheet == names.CONTENTS and label.style == "wrapped":
+        if label.sheet == grid.CONTENTS and label.style == "wrapped":
             takes = ceil(LETTERS_WIDER * len(str(label.text)) / WIDTHS[COLUMNS[label.column]])
             lines[label.row] = max(lines.get(label.row, 1), takes)
     return {row: LINE_HEIGHT * count for row, count in lines.items()}
@@ -93,24 +101,22 @@ def heights(layout: Layout) -> dict[int, float]:
 
 def table_of(layout: Layout) -> str:
     """Returns the range of the table, its headings included."""
-    return (
-        f"{names.CONTENTS}!{grid.area(FIRST_ROW - 1, 0, layout.end[names.CONTENTS] - 1, len(COLUMNS) - 1, fixed=True)}"
-    )
+    return f"{grid.CONTENTS}!{grid.area(FIRST_ROW - 1, 0, layout.end[grid.CONTENTS] - 1, len(COLUMNS) - 1, fixed=True)}"
 
 
 def _cells(block: Block, layout: Layout, reads: list[Block], readers: list[Block]) -> dict[str, str]:
     """Returns what the line of a block says, by the headings."""
     about = block.about
     equation = f"repeats {reads[0].name}" if block.link else ";  ".join(equations(block).split("\n"))
-    why = "" if block.link else cell_writer.no_number(block, layout.values)  # its row may have no room for it
+    why = "" if block.link else no_number(block, layout.values)  # its row may have no room for it
     return {
         "name": block.name, "symbol": about.symbol, "meaning": about.meaning, "unit or range": about.unit,
         "kind": kind_of(block), "holds": holds(block), "axes": ", ".join(axis.letter for axis in block.axes),
         "stands at": layout.range(block, fixed=False).replace("'", ""),
         "equation": "" if block.typed or block in layout.blueprint.unsaid else equation + why,
         "reads from": ", ".join(each.name for each in reads), "read by": ", ".join(each.name for each in readers),
-        "source": about.source, "defined name": names.defined_name(block.name),
-        "lies": " ".join(map(str, place.shape_of(block, layout.places[block], layout.values))),
+        "source": about.source, "defined name": grid.defined_name(block.name),
+        "lies": " ".join(map(str, grid.shape_of(block, layout.places[block], layout.values))),
     }  # fmt: skip
 
 
@@ -121,7 +127,114 @@ def _link_back(layout: Layout) -> None:
     if first in layout.maps:
         links.append((grid.address(layout.maps[first], grid.SYMBOL), "map of the flow"))
     for sheet in others:
-        if sheet == names.ONE_PAGE:  # which has its own, below its tiles
+        if sheet == grid.ONE_PAGE:  # which has its own, below its tiles
             continue
-        for column, (cell, text) in enumerate(links, 0 if sheet == names.CONTENTS else grid.SYMBOL):
-            layout.links.append(Link(sheet, grid.BANNER_ROW, column, f"{grid.quoted(first)}!{cell}", text))
+        for column, (cell, text) in enumerate(links, 0 if sheet == grid.CONTENTS else grid.SYMBOL):
+            layout.links.append(Link(sheet, grid.BANNER_ROW, column, f"{grid.quoted_title(first)}!{cell}", text))
+
+
+COPIES_LEAD = "everything typed, as it was when the file was made; to undo a change, copy the number back"
+SAME, CHANGED = "same", "changed"
+VERDICT, OFF, EMPTIED, COPY = grid.LEFT, grid.LEFT + 1, grid.LEFT + 2, grid.LEFT + 3
+FIRST_COPY_ROW, COUNT_ROW = 6, 3
+COUNT_CELL = f"{grid.DELIVERED}!{grid.address(COUNT_ROW, VERDICT, fixed=True)}"
+COPIES_WIDTHS = (1.5, 30, 44, 10, 14, 9)
+COPIES_WIDE = 8.43
+COPIES_HEADINGS = {
+    grid.SYMBOL: "name", grid.NAME: "meaning", VERDICT: "verdict", OFF: "Σ (now − copy)²", EMPTIED: "emptied",
+    COPY: "the copy",
+}  # fmt: skip
+
+
+def lay_delivered(layout: Layout) -> None:
+    """Adds the sheet of copies: a verdict and a copy per typed block, and one verdict on all of them above."""
+    pen = sheet_of_its_own(grid.DELIVERED, COPIES_LEAD, layout, grid.SYMBOL, FIRST_COPY_ROW, COPIES_HEADINGS)
+    row, changed = FIRST_COPY_ROW, 0
+    for block in layout.places:
+        if block.typed and block not in layout.blueprint.looks:
+            row, same = _block(block, row, pen)
+            changed += not same
+    layout.end[grid.DELIVERED] = row
+    # What is no longer counted as the same is counted, so that an error counts too.
+    verdicts = f"{grid.address(FIRST_COPY_ROW, VERDICT)}:{grid.address(row - 1, VERDICT)}"
+    pen.label(COUNT_ROW, grid.NAME, "inputs that were changed", "name")
+    pen.live(COUNT_ROW, VERDICT, f'=COUNTA({verdicts})-COUNTIF({verdicts},"{SAME}")', float(changed), "live 0 key")
+    for sheet, place in layout.unchanged:
+        asking = Pen(sheet, layout)
+        asking.live(place, VERDICT, f'=IF({grid.CHANGED_INPUTS}=0,"{SAME}","{CHANGED}")', _says(not changed), "verdict")
+        asking.link(place, VERDICT + 1, f"{grid.DELIVERED}!A1", f"{grid.DELIVERED}, row {COUNT_ROW + 1}")
+
+
+def copies_widths(layout: Layout) -> list[float]:
+    """Returns the width of every column, those of the copies included, in letters."""
+    last = max((label.column for label in layout.labels if label.sheet == grid.DELIVERED), default=COPY)
+    return [*COPIES_WIDTHS, *[COPIES_WIDE] * (last - len(COPIES_WIDTHS) + 1)]
+
+
+def _says(same: bool) -> str:
+    return SAME if same else CHANGED
+
+
+def _block(block: Block, row: int, pen: Pen) -> tuple[int, bool]:
+    """Adds one block from a row on; returns the next free row, and whether what is typed is what was copied."""
+    pen.link(row, grid.SYMBOL, block, block.name)
+    pen.label(row, grid.NAME, block.about.meaning, "name")
+    style = "live word" if block.text else f"delivered {block.about.decimals}" + styles.read_as(block.about.reads)
+    copies = [*_typed_cells(block, pen.layout)]
+    for down, along, value in copies:
+        if value == value:
+            pen.label(row + down, COPY + along, value, style)
+    top, left, bottom, right = pen.layout.corners(block)
+    copy = grid.area(row, COPY, row + bottom - top, COPY + right - left)
+    by_cell = bool(block.axes) and (block.text or block.limit)
+    spelled = _same_cells(block, row, pen) if by_cell else _same(block, copy, row, pen)
+    same = _typed(block, pen.layout) == {(down, along): value for down, along, value in copies if value == value}
+    pen.live(row, VERDICT, f'=IF({spelled},"{SAME}","{CHANGED}")', _says(same), "verdict")
+    return row + (bottom - top + 1) * (2 if by_cell else 1), same
+
+
+def _same(block: Block, copy: str, row: int, pen: Pen) -> str:
+    """Spells that a single cell, or a range of numbers, is as it was, and none of them emptied.
+
+    SUMXMY2 says the first at once, but ironcalc has it only within one sheet; HyperFormula subtracts no range of another.
+    """
+    name = grid.defined_name(block.name)
+    if not block.axes:
+        return f"AND(EXACT({name},{copy}),ISNUMBER({name})=ISNUMBER({copy}))"  # a number typed as text is no number
+    pen.live(row, OFF, f"=IFERROR(SUMPRODUCT({name}-{copy},{name}-{copy}),SUMXMY2({name},{copy}))", 0.0, "live 10")
+    pen.live(row, EMPTIED, f"=COUNT({copy})-COUNT({name})", 0.0, "live 0")
+    # Counted, so that an error (a word where a number was) is not the same, and no error itself.
+    return f"COUNTIF({grid.area(row, OFF, row, EMPTIED)},0)=2"
+
+
+def _same_cells(block: Block, row: int, pen: Pen) -> str:
+    """Spells that words, or limits, are as they were: below the copies a cell for each is 1 where it differs."""
+    top, left, bottom, right = pen.layout.corners(block)
+    below = row + bottom - top + 1
+    for i, j, _ in _typed_cells(block, pen.layout):
+        typed = f"{grid.quoted_title(pen.layout.places[block].sheet)}!{grid.address(top + i, left + j)}"
+        copy = grid.address(row + i, COPY + j)
+        same = f"EXACT({typed},{copy})"
+        if block.limit:
+            same = f"AND({same},ISNUMBER({typed})=ISNUMBER({copy}))"  # a number typed as text is no number
+        pen.live(below + i, COPY + j, f"=IF({same},0,1)", 0.0, "live 0")
+    return f"SUM({grid.address(below, COPY)}:{grid.address(below + bottom - top, COPY + right - left)})=0"
+
+
+def _typed(block: Block, layout: Layout) -> dict[tuple[int, int], float | str]:
+    """Returns what is typed in the cells of a block, by row and column from its first one, blank ones left out."""
+    top, left, *_ = layout.corners(block)
+    cells = (
+        (run.row - top, column - left, value)
+        for run in runs_of(block, layout)
+        for column, value in zip(run.columns, run.values, strict=True)
+    )
+    return {(down, along): value for down, along, value in cells if value == value}
+
+
+def _typed_cells(block: Block, layout: Layout) -> Iterator[tuple[int, int, float | str]]:
+    """Yields the rows and columns from the block's first cell, and the value, of every typed cell."""
+    top, left, *_ = layout.corners(block)
+    for places in product(*layout.values.spans(block)):
+        row, column = layout.places[block].cell(block, places)
+        yield row - top, column - left, layout.values.cell(block, *places)

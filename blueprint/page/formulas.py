@@ -1,13 +1,21 @@
 """Formulas: the sheet that says whether every formula is still the one that was delivered, and where one is not.
 
-In the margin of every row with formulas stands a watch (`watch.py`); here the watches of each sheet are summed up.
+In the margin of every row with formulas stands a watch, one cell that sees when one of them was overwritten; the watches of
+each sheet are summed up on the sheet Formulas.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from hashlib import sha256
+from itertools import groupby
+from math import isfinite
+from typing import NamedTuple
 
 from blueprint.language import Block, picked
-from blueprint.page import grid, names
+from blueprint.page import blanks, grid
+from blueprint.page.cells import Value, runs
 from blueprint.page.layout import Label, Layout, Link, Live, sheet_of_its_own
+from blueprint.page.parse_cell import is_error
 
 LEAD = "whether every formula is the one that was delivered; a sign in the margin of a sheet marks the row of one that is not"
 OVERWRITTEN, REPLACED, UNWATCHED, ENDED, INTACT = "!", "≠", "A", "#", ""
@@ -60,7 +68,7 @@ NOT_ALL_SEEN = (
 
 def address(row: int, column: int) -> str:
     """Returns the fixed address of a cell of this sheet, as other sheets write it."""
-    return f"{names.FORMULAS}!{grid.address(row, column, fixed=True)}"
+    return f"{grid.FORMULAS}!{grid.address(row, column, fixed=True)}"
 
 
 FOUND_CELL, CHANGED_CELL = address(FOUND_ROW, GONE), address(CHANGED_ROW, VERDICT)
@@ -75,22 +83,22 @@ Signs = Mapping[str, Mapping[str, int]]
 
 def lay_formulas(layout: Layout) -> None:
     """Adds the sheet: its names, and a link to every sheet that is watched."""
-    pen = sheet_of_its_own(names.FORMULAS, LEAD, layout, grid.SYMBOL, FIRST_ROW, HEADINGS)
+    pen = sheet_of_its_own(grid.FORMULAS, LEAD, layout, grid.SYMBOL, FIRST_ROW, HEADINGS)
     for row, text in LABELS.items():
         pen.label(row, grid.NAME, text, "name")
     watched = watched_sheets(layout)
     for row, sheet in enumerate(watched, FIRST_ROW):
-        pen.link(row, grid.SYMBOL, f"{grid.quoted(sheet)}!A1", sheet)
+        pen.link(row, grid.SYMBOL, f"{grid.quoted_title(sheet)}!A1", sheet)
     for sheet, row, _ in layout.judged:
-        layout.links.append(Link(sheet, row, VERDICT + 3, f"{names.FORMULAS}!A1", names.FORMULAS))
-    layout.end[names.FORMULAS] = FIRST_ROW + len(watched)
-    pen.label(layout.end[names.FORMULAS] + 1, VERDICT, SUMMED, "table head")
+        layout.links.append(Link(sheet, row, VERDICT + 3, f"{grid.FORMULAS}!A1", grid.FORMULAS))
+    layout.end[grid.FORMULAS] = FIRST_ROW + len(watched)
+    pen.label(layout.end[grid.FORMULAS] + 1, VERDICT, SUMMED, "table head")
 
 
 def watched_sheets(layout: Layout) -> list[str]:
     """Lists the sheets as numbers are derived: those on which something is computed first, then those that show it again."""
     computing = {place.sheet for block, place in layout.places.items() if not (block.typed or block.link)}
-    watched = (sheet for sheet in layout.body if sheet not in (names.FORMULAS, names.CONTENTS, names.BLANKS))
+    watched = (sheet for sheet in layout.body if sheet not in (grid.FORMULAS, grid.CONTENTS, grid.BLANKS))
     return sorted(watched, key=lambda sheet: sheet not in computing)
 
 
@@ -103,17 +111,17 @@ def summary(layout: Layout, watches: Iterable[Live]) -> Iterator[Live]:
     for row, sheet in enumerate(watched, FIRST_ROW):
         yield from _line(sheet, row, by_sheet.get(sheet, []), signs.get(sheet, {}), layout.end[sheet])
     same = ",".join(
-        f"{names.defined_name(b.name)}={address(CHANGED_ROW, GONE + i)}" for i, b in enumerate(_looks(layout))
+        f"{grid.defined_name(b.name)}={address(CHANGED_ROW, GONE + i)}" for i, b in enumerate(_looks(layout))
     )
     shown = f"+IF(IFERROR(AND({same}),0),0,1)" if same else ""
-    yield Live(names.FORMULAS, CHANGED_ROW, VERDICT, f"={names.CHANGED_INPUTS}{shown}", 0.0, "live 0")
+    yield Live(grid.FORMULAS, CHANGED_ROW, VERDICT, f"={grid.CHANGED_INPUTS}{shown}", 0.0, "live 0")
     yield _result(layout)
     first, on_all = _first(watched, signs), _on_all(signs, layout)
     yield from _found(FIRST_ROW + len(watched) - 1, first, on_all)
     # Of a cell without a formula FORMULATEXT has no text, #N/A; a program that does not know it has another error.
     probe = f"=IF(ISERR(_xlfn.FORMULATEXT({grid.address(PROBE_ROW, grid.NAME)})),0,1)"
-    yield Live(names.FORMULAS, PROBE_ROW, VERDICT, probe, 1.0, "live 0")
-    found = f'=IF(OR({names.READS_FORMULAS}=1,{names.FIRST_FORMULA}<>""),{names.FIRST_FORMULA},"{NOT_ALL_SEEN}")'
+    yield Live(grid.FORMULAS, PROBE_ROW, VERDICT, probe, 1.0, "live 0")
+    found = f'=IF(OR({grid.READS_FORMULAS}=1,{grid.FIRST_FORMULA}<>""),{grid.FIRST_FORMULA},"{NOT_ALL_SEEN}")'
     for sheet, row, checks in layout.judged:
         verdict = OK if _fine(checks, layout) and on_all in (SAME, REMARK) else LOOK
         fine = f'AND({_spelled_fine(checks, layout)},OR({ON_ALL_CELL}="{SAME}",{ON_ALL_CELL}="{REMARK}"))'
@@ -124,9 +132,9 @@ def summary(layout: Layout, watches: Iterable[Live]) -> Iterator[Live]:
 def _spelled_fine(checks: Block, layout: Layout) -> str:
     """Spells that no check fails; one that looks at what had no number as delivered has none itself, and does not fail."""
     place = layout.places[checks]
-    area = f"{grid.quoted(place.sheet)}!$A$1:{grid.address(layout.end[place.sheet], grid.SINGLE, fixed=True)}"
-    ended = f'AND({names.CHANGED_SINCE}=0,COUNTIF({area},"{LOOK}")=0)'
-    return f'IFERROR({names.defined_name(checks.name)}="{OK}",{ended})'
+    area = f"{grid.quoted_title(place.sheet)}!$A$1:{grid.address(layout.end[place.sheet], grid.SINGLE, fixed=True)}"
+    ended = f'AND({grid.CHANGED_SINCE}=0,COUNTIF({area},"{LOOK}")=0)'
+    return f'IFERROR({grid.defined_name(checks.name)}="{OK}",{ended})'
 
 
 def _fine(checks: Block, layout: Layout) -> bool:
@@ -149,9 +157,9 @@ def fixed(layout: Layout, ended: int) -> Iterator[Label]:
         (ENDED_ROW, float(ended), "delivered 0"),
         (SHORTEST_ROW, float(SHORTEST), "delivered 0"),
     ):
-        yield Label(names.FORMULAS, row, VERDICT, number, style)
+        yield Label(grid.FORMULAS, row, VERDICT, number, style)
     for i, block in enumerate(_looks(layout)):
-        yield Label(names.FORMULAS, CHANGED_ROW, GONE + i, float(layout.values.cell(block)), "delivered 0")
+        yield Label(grid.FORMULAS, CHANGED_ROW, GONE + i, float(layout.values.cell(block)), "delivered 0")
 
 
 def _looks(layout: Layout) -> list[Block]:
@@ -175,27 +183,27 @@ def _result(layout: Layout) -> Live:
     """
     results = [block for block in layout.places if block in (layout.blueprint.results or ()) and not block.text]
     sums = ",".join(f"ISNUMBER(SUM({layout.range(block)}))" for block in results)
-    formula = f"=IF(AND({sums}),1,0)" if sums else f"=IF({names.CHANGED_SINCE}+{ENDED_CELL}>0,0,1)"
+    formula = f"=IF(AND({sums}),1,0)" if sums else f"=IF({grid.CHANGED_SINCE}+{ENDED_CELL}>0,0,1)"
     if layout.blueprint.blanks:
-        formula = f"=IF({names.CHANGED_SINCE}>0,0,1)"
+        formula = f"=IF({grid.CHANGED_SINCE}>0,0,1)"
     ended = any(block in layout.values.ended for block in results) or not (sums or not layout.values.ended)
-    return Live(names.FORMULAS, RESULT_ROW, VERDICT, formula, 0.0 if ended else 1.0, "live 0")
+    return Live(grid.FORMULAS, RESULT_ROW, VERDICT, formula, 0.0 if ended else 1.0, "live 0")
 
 
 def _line(sheet: str, row: int, watches: list[Live], signs: Mapping[str, int], end: int) -> Iterator[Live]:
     """Spells the line of one sheet: its first rows with a sign in the margin, and the verdict on them."""
-    top, margin = f"{grid.quoted(sheet)}!$A$1", f"{grid.quoted(sheet)}!$A$1:$A${end + 1}"
+    top, margin = f"{grid.quoted_title(sheet)}!$A$1", f"{grid.quoted_title(sheet)}!$A$1:$A${end + 1}"
     verdict, said = f'"{SAME}"', next((SAYS[sign] for sign in SAYS if sign in signs), SAME)
     gone = [*_gone(sheet, watches)]
     for column, formula in enumerate(gone, WATCHES):
-        yield Live(names.FORMULAS, row, column, formula, 0.0, "live 0")
+        yield Live(grid.FORMULAS, row, column, formula, 0.0, "live 0")
     last = f"=MAX({grid.area(row, WATCHES, row, WATCHES + max(len(gone), 1) - 1)})"
     for sign, column in COLUMNS.items():
         formula = last if sign == UNWATCHED else f'=IFERROR(MATCH("{sign}",{margin},0)+ROW({top})-1,0)'
-        yield Live(names.FORMULAS, row, column, formula, float(signs.get(sign, 0)), "live 0")
+        yield Live(grid.FORMULAS, row, column, formula, float(signs.get(sign, 0)), "live 0")
     for sign, column in reversed(COLUMNS.items()):
         verdict = f'IF({grid.address(row, column)}>0,"{SAYS[sign]}",{verdict})'
-    yield Live(names.FORMULAS, row, VERDICT, f"={verdict}", said, "verdict")
+    yield Live(grid.FORMULAS, row, VERDICT, f"={verdict}", said, "verdict")
 
 
 def _gone(sheet: str, watches: Iterable[Live]) -> Iterator[str]:
@@ -206,7 +214,7 @@ def _gone(sheet: str, watches: Iterable[Live]) -> Iterator[str]:
     """
     parts: list[str] = []
     for live in watches:
-        cell = f"{grid.quoted(sheet)}!{live.cell}"
+        cell = f"{grid.quoted_title(sheet)}!{live.cell}"
         part = f"ROW({cell})*IFERROR(LEN(_xlfn.FORMULATEXT({cell}))<{SHORTEST_HERE},{PROBE_HERE})"
         if parts and len(part) + sum(map(len, parts)) + len(parts) > LONGEST:
             yield f"=MAX({','.join(parts)})"
@@ -242,7 +250,7 @@ def _found(last: int, first: str, on_all: str) -> Iterator[Live]:
         sheet, row = picked(column_of(grid.SYMBOL), at), picked(column_of(column), at)
         unread = f'&IF({RESULT_CELL}=1,"{UNREAD}","")' if sign == ENDED else ""
         places = f'IFERROR({sheet}&", row "&{row}&": {MEANINGS[sign]}"{unread},{places})'
-    yield Live(names.FORMULAS, FOUND_ROW, GONE, f"={places}", first, "found")
+    yield Live(grid.FORMULAS, FOUND_ROW, GONE, f"={places}", first, "found")
     # Counted, so that a line of this sheet that somebody has cleared is not the same.
     same, ended, all_ = (
         f'COUNTIF({verdicts},"{SAME}")',
@@ -250,4 +258,205 @@ def _found(last: int, first: str, on_all: str) -> Iterator[Live]:
         f"COUNTA({column_of(grid.SYMBOL)})",
     )
     remark = f'IF(AND({same}+{ended}={all_},{RESULT_CELL}=1),"{REMARK}","{LOOK}")'
-    yield Live(names.FORMULAS, FOUND_ROW, VERDICT, f'=IF({same}={all_},"{SAME}",{remark})', on_all, "verdict")
+    yield Live(grid.FORMULAS, FOUND_ROW, VERDICT, f'=IF({same}={all_},"{SAME}",{remark})', on_all, "verdict")
+
+
+LONGEST_WATCH, MOST_CELLS = 7_500, 120
+"""Letters and cells of one watch: a formula may have 8,192 letters, and a function 255 arguments."""
+
+
+def watch_parts(formulas: list[Live]) -> Iterator[list[Live]]:
+    """Cuts the formulas of a row into parts that one watch can hold."""
+    part: list[Live] = []
+    letters = 0
+    for formula in formulas:
+        # The end of a range may be spelled once for each SUM, COUNT, MAX and MIN.
+        needs = (
+            len(not_a_formula(formula))
+            + (12 * len(formula.cell) if formula.summed else len(computed_again(formula)))
+            + 10
+        )
+        if part and (letters + needs > LONGEST_WATCH or len(part) == MOST_CELLS):
+            yield part
+            part, letters = [], 0
+        part.append(formula)
+        letters += needs
+    yield part
+
+
+def not_a_formula(formula: Live) -> str:
+    """Spells that the text of a formula has no capital letter, or, where it never had one, no small one."""
+    text, found = formula.formula, f"_xlfn.FORMULATEXT({formula.cell})"
+    same = f"EXACT({found},{'UPPER' if text == text.lower() else 'LOWER'}({found}))"
+    return f"NOT(_xlfn.ISFORMULA({formula.cell}))" if text == text.upper() == text.lower() else same
+
+
+def computed_again(formula: Live) -> str:
+    """Spells that a cell has the value to which its formula comes."""
+    return f"{formula.cell}=({formula.formula[1:]})"
+
+
+def cell_ranges(formulas: list[Live]) -> Iterator[str]:
+    """Yields the ranges of neighbouring cells."""
+    for _, neighbours in groupby(enumerate(formulas), key=lambda numbered: numbered[1].column - numbered[0]):
+        cells = [formula.cell for _, formula in neighbours]
+        yield cells[0] if len(cells) == 1 else f"{cells[0]}:{cells[-1]}"
+
+
+MARGIN, WATCH = 0, "watch"
+BELOW = 2
+"""Rows between the end of a sheet and the watches of rows that are too long for one."""
+
+
+class Watch(NamedTuple):
+    """What is watched; and the verdict's own chain, which nothing watches: watches, what follows from them, delivered numbers.
+
+    sums: the formulas whose numbers each delivered sum adds up, in the order of these among the labels.
+    """
+
+    watched: list[Live]
+    lives: list[Live]
+    labels: list[Label]
+    sums: list[list[Live]]
+
+
+def watch_of(layout: Layout) -> Watch:
+    """Returns the watches of a workbook, and what follows from them; they are spelled once."""
+    if layout.watch is None:
+        watched = [*_watched(layout)]
+        layout.hangs = blanks.hangs_on(watched, layout)
+        watched = [replace(each, waits=True) if each.at in layout.hangs else each for each in watched]
+        layout.watch = Watch(watched, [*blanks.lives(layout)], [*fixed(layout, sum(map(_is_error, watched)))], [])
+        found: dict[str, dict[int, list[Live]]] = {}
+        for live in layout.watch.watched:
+            found.setdefault(live.sheet, {}).setdefault(live.row, []).append(live)
+        sums_row = layout.end[grid.FORMULAS] + 2
+        for sheet, rows in found.items():
+            spelled = Speller(sheet, layout.end[sheet] + BELOW, sums_row)
+            layout.watch.lives.extend(live for row in sorted(rows) for live in spelled.row(row, rows[row]))
+            layout.watch.labels.extend(spelled.expected())
+            layout.watch.sums.extend(spelled.sums)
+            sums_row += 1 + len(spelled.sums) // SUMS_BESIDE
+        marks = [live for live in layout.watch.lives if live.column == MARGIN and live.style == WATCH]
+        verdicts = [*summary(layout, marks)]
+        layout.hangs |= blanks.hangs_on([*watched, *verdicts], layout)
+        layout.watch.lives.extend(verdicts)
+    return layout.watch
+
+
+def expected(layout: Layout) -> dict[tuple[str, str], Value | bool | None]:
+    """Returns what every formula cell must come to, by sheet and address, but for those that wait for a blank."""
+    waits = waiting_in(layout)
+    found = {(each.sheet, each.cell): each.value for each in formulas_of(layout)}
+    return {cell: value for cell, value in found.items() if cell not in waits}
+
+
+def waiting_in(layout: Layout) -> frozenset[tuple[str, str]]:
+    """Returns the formula cells that wait for a blank that is empty, by sheet and address."""
+    watch_of(layout)  # which finds what hangs on blanks
+    return frozenset((sheet, grid.address(row, column)) for sheet, row, column in blanks.waiting_cells(layout))
+
+
+def formulas_of(layout: Layout) -> Iterator[Live]:
+    """Yields every formula of the workbook, those that watch the others too."""
+    watch = watch_of(layout)
+    yield from watch.watched
+    yield from watch.lives
+
+
+def fingerprint(layout: Layout) -> str:
+    """Returns what tells the formulas of this workbook from those that another version of this program writes.
+
+    Those of One page are left out: how many columns and decimals it has follows from the numbers.
+    """
+    fixed = (each for each in formulas_of(layout) if not grid.is_of_one_page(each.sheet, each.formula))
+    spelled = (f"{each.sheet}!{each.row},{each.column}{each.formula}" for each in fixed)
+    return sha256("\n".join(spelled).encode("utf-8")).hexdigest()[:16]
+
+
+def _watched(layout: Layout) -> Iterator[Live]:
+    """Yields every formula but those of the chain."""
+    for run in runs(layout):
+        for column, formula, value in zip(run.columns, run.formulas or (), run.values, strict=False):
+            number = not isinstance(value, str) and isfinite(value)
+            summed = number or (
+                is_error(value) and not run.block.text
+            )  # a word such as `off`, or nothing, is in no sum
+            yield Live(run.sheet, run.row, column, formula, value, "", run.block.link, summed)
+    yield from layout.lives
+
+
+def _is_error(formula: Live) -> bool:
+    return not formula.waits and is_error(formula.value)
+
+
+class Speller:
+    """Spells the watches of one sheet, and notes the sums that they expect; `below` is the first free row under it."""
+
+    def __init__(self, sheet: str, below: int, sums_row: int):
+        self.sheet, self.below, self.sums_row = sheet, below, sums_row
+        self.sums: list[list[Live]] = []
+
+    def row(self, row: int, formulas: list[Live]) -> list[Live]:
+        """Spells the watch of one row; one that is too long becomes several below the sheet, and a word on them."""
+        parts = [self.watch(part) for part in watch_parts(sorted(formulas, key=lambda formula: formula.column))]
+        if len(parts) == 1:
+            return [self.live(row, *parts[0])]
+        first, self.below = self.below, self.below + len(parts)
+        lives = [self.live(first + i, *part) for i, part in enumerate(parts)]
+        cells = grid.area(first, MARGIN, self.below - 1, MARGIN)
+        said = f'"{INTACT}"'
+        for sign in (ENDED, REPLACED, OVERWRITTEN):
+            said = f'IF(COUNTIF({cells},"{sign}")>0,"{sign}",{said})'
+        return [*lives, self.live(row, f"={said}", ENDED if any(sign == ENDED for _, sign in parts) else INTACT)]
+
+    def live(self, row: int, formula: str, sign: str) -> Live:
+        """Puts a formula into the margin; sign: what it says as delivered."""
+        return Live(self.sheet, row, MARGIN, formula, sign, WATCH)
+
+    def watch(self, formulas: list[Live]) -> tuple[str, str]:
+        """Spells one watch; returns also the sign that it gives as delivered."""
+        constant = ",".join(map(not_a_formula, formulas))
+        known = [formula for formula in formulas if not formula.waits]
+        if not known:
+            return f'=IF(IFERROR(OR({constant}),{grid.READS_FORMULAS}),"{OVERWRITTEN}","{INTACT}")', INTACT
+        values = [computed_again(formula) for formula in known if not formula.summed]
+        may_end = f"{grid.CHANGED_SINCE}+{ENDED_CELL}>0"
+        if summed := [formula for formula in known if formula.summed]:
+            may_end = f"OR({grid.CHANGED_SINCE}>0,ISTEXT({address(*self.place(len(self.sums)))}))"
+            values.append(self.summed(summed))
+        same = f'IF(AND({",".join(values)}),"{INTACT}","{REPLACED}")'
+        ended = INTACT if all(formula.repeats for formula in known) else ENDED  # it is said where it begins
+        overwritten = f"IFERROR(OR({constant}),{grid.READS_FORMULAS})"
+        formula = f'=IF({overwritten},"{OVERWRITTEN}",IFERROR({same},IF({may_end},"{ended}","{REPLACED}")))'
+        return formula, ended if any(map(_is_error, known)) else INTACT
+
+    def summed(self, formulas: list[Live]) -> str:
+        """Spells that numbers have the sum that they were delivered with; that they are numbers is part of the sum.
+
+        After a change the sum has no more to be than itself, so that an error among the numbers is one of the watch, too.
+        """
+        ranges = ",".join(cell_ranges(formulas))
+        total = address(*self.place(len(self.sums)))
+        self.sums.append(formulas)
+        off, scale = f"SUM({ranges})+2*COUNT({ranges})-{total}", f"1+ABS({total})+MAX({ranges})-MIN({ranges})"
+        return f"IF({grid.CHANGED_SINCE}>0,SUM({ranges})=SUM({ranges}),ABS({off})<={TOLERANCE_CELL}*({scale}))"
+
+    def place(self, number: int) -> tuple[int, int]:
+        """Returns row and column in which an expected sum stands."""
+        return self.sums_row + number // SUMS_BESIDE, grid.LEFT + number % SUMS_BESIDE
+
+    def expected(self) -> Iterator[Label]:
+        """Yields the expected sums, with the sheet's name beside them."""
+        yield Label(grid.FORMULAS, self.sums_row, grid.SYMBOL, self.sheet, "name")
+        for i, formulas in enumerate(self.sums):
+            yield Label(grid.FORMULAS, *self.place(i), delivered_sum(formula.value for formula in formulas), "sum")
+
+
+def delivered_sum(values: Iterable[float | str]) -> float | str:
+    """Returns what a watch expects of numbers: their sum, and 2 for each, so that they are numbers at all; # of an error."""
+    values = [*values]
+    if any(map(is_error, values)):
+        return ENDED
+    numbers = [*map(float, values)]
+    return sum(numbers) + 2 * len(numbers)

@@ -1,20 +1,167 @@
-"""Reading: every block of a saved workbook as a named array, wherever the blocks have been moved to, and its single cells."""
+"""Reading: every block of a saved workbook as a named array, wherever the blocks have been moved to, and its single cells.
 
-from collections.abc import Iterator
+Blocks are found by their defined names, which programs keep up to date when sheets are renamed or reordered, columns
+widened and rows inserted above. How a block lies in its range stands on the Contents sheet. Of a saved worksheet it is
+known which cells of its blanks are still empty, and which cells wait for these.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from openpyxl.utils.cell import range_boundaries
 
-from blueprint.page import grid, parse_cell, refusals
-from blueprint.page.found import Found, located, noted
-from blueprint.page.opening import Workbook
-from blueprint.page.refusals import ReadError as ReadError
-from blueprint.page.written import Written
-from blueprint.quoting import quoted
+from blueprint.page import contents, grid, parse_cell, saved_file
+from blueprint.page.grid import Address
+from blueprint.page.saved_file import Area, Workbook, Written, named_areas, read_by, require
+from blueprint.page.saved_file import ReadError as ReadError
+from blueprint.quoting import quoted, unquoted
+
+READ = ("name", "kind", "holds", "reads from", "defined name", "lies")
+"""Columns of Contents that are read; the others are for people."""
+OPTIONS = {"kind": contents.KINDS, "holds": (contents.WORDS, contents.LIMITS, contents.NUMBERS)}
+MOST_CELLS = 2_000_000
+"""Cells that the range of a block may have; 64 rows, the longest run, over all 16,384 columns are half of that."""
+
+
+@dataclass(frozen=True)
+class Found(grid.Spot):
+    """A block of a file: where it stands, what it holds, which blocks it reads, and what its range is called.
+
+    line: everything that the Contents sheet says of it, by its columns.
+    """
+
+    name: str
+    kind: str
+    words: bool
+    reads: tuple[str, ...] = ()
+    called: str = ""
+    limit: bool = False
+    line: Mapping[str, Any] = field(default_factory=dict)
+
+    def parsed(self, value: object) -> Any:
+        """Returns what a cell of the block holds: a number, a word, or a limit, of which off is infinite.
+
+        NaN or "" is a blank. Raises NoNumber for anything else.
+        """
+        if self.words:
+            return parse_cell.word_or_blank(value, self.kind == "typed")
+        read = parse_cell.limit_or_blank if self.limit else parse_cell.number_or_blank
+        return read(value, self.kind == "typed")
+
+
+def noted(book: Workbook) -> dict[str, str]:
+    """Returns what the file says about itself; programs that drop document properties leave this empty."""
+    return {name.removeprefix("blueprint "): value for name, value in book.facts.items()}
+
+
+def located(book: Workbook, path: Path) -> dict[str, Found]:
+    """Returns where every block of an opened file stands, by name; `path` is for the sentence of a ReadError.
+
+    Refuses another version's file, and one whose contents have lost a row.
+    """
+    facts = noted(book)
+    version = facts.get("layout", contents.LAYOUT_VERSION)
+    saved_file.require(
+        version == contents.LAYOUT_VERSION,
+        f"{path} was written in layout {version}, this program knows {contents.LAYOUT_VERSION}: use its version",
+    )
+    blocks: dict[str, Found] = {}
+    for line in _lines(book, path):
+        found = _found(book, line, path)
+        saved_file.require(
+            found.name not in blocks,
+            f"{path}: the Contents sheet lists {quoted(found.name)} twice: write the names as they were",
+        )
+        blocks[found.name] = found
+    expected = facts.get("blocks", str(len(blocks)))
+    saved_file.require(
+        str(len(blocks)) == expected,
+        f"{path}: the Contents sheet lists {len(blocks)} blocks, not {expected}: rows of it were deleted",
+    )
+    return blocks
+
+
+def _lines(book: Workbook, path: Path) -> Iterator[dict[str, Any]]:
+    """Yields the lines of Contents, by its columns."""
+    sheet, left, top, right, bottom = _destination(book, grid.CONTENTS_RANGE, path)
+    cells, columns = book.cells[sheet].values, range(left, right + 1)
+    rows = (tuple(cells.get((row, column)) for column in columns) for row in range(top, bottom + 1))
+    headings = next(rows)
+    if headings != contents.COLUMNS:
+        stray = next((name for name in contents.COLUMNS if name not in headings), "in another order")
+        raise saved_file.ReadError(
+            f"{path}: the Contents sheet has not the columns it had ({stray}): some were deleted or moved"
+        )
+    lines = (dict(zip(contents.COLUMNS, row, strict=True)) for row in rows)
+    yield from (line for line in lines if any(line[column] for column in READ))
+
+
+def _found(book: Workbook, line: dict[str, Any], path: Path) -> Found:
+    """Returns what a line of Contents says of a block. Raises ReadError where that cannot be, or is not so."""
+    name = unquoted(line["name"] or line["defined name"])
+    says = f"{path}: the Contents sheet says of {name}"
+    for column in READ:
+        value, known = line[column], OPTIONS.get(column)
+        if (value is not None and not isinstance(value, str)) or (known and value not in known):
+            expected = f"one of {', '.join(known)}" if known else "a word"
+            raise saved_file.ReadError(f"{says} under “{column}” {quoted(value)}, expected {expected}")
+    saved_file.require(line["name"], f"{path}: the Contents sheet has no name for {name}: write it back")
+    lies, called = line["lies"] or "", line["defined name"] or ""
+    try:
+        shape = grid.parse_shape(lies)
+    except ValueError as error:
+        raise saved_file.ReadError(f"{says} how it lies, but {error}") from error
+    sheet, left, top, right, bottom = _destination(book, called, path)
+    rows = 1 + sum((along.cells - 1) * along.down for along in shape)
+    columns = 1 + sum((along.cells - 1) * along.right for along in shape)
+    saved_file.require(
+        (bottom - top + 1, right - left + 1) == (rows, columns),
+        f"{path}: {name} should stand on {rows} rows and {columns} columns, but its range is "
+        f"{sheet}, {bottom - top + 1} rows and {right - left + 1} columns: rows or columns inside it were added or deleted",
+    )
+    saved_file.require(
+        prod(along.cells for along in shape) <= rows * columns,
+        f"{path}: the Contents sheet says that {name} lies as {quoted(lies)}, which puts cells upon each other",
+    )
+    reads = tuple(filter(None, (line["reads from"] or "").split(", ")))
+    words, limit = line["holds"] == contents.WORDS, line["holds"] == contents.LIMITS
+    return Found(sheet, top, left, shape, line["name"], line["kind"], words, reads, called, limit, line)
+
+
+def _destination(book: Workbook, name: str, path: Path) -> tuple[str, int, int, int, int]:
+    """Returns the range of a defined name: sheet, left, top, right and bottom, counted from 1."""
+    defined: Any = book.names.get(name)
+    name = unquoted(name)
+    saved_file.require(
+        defined is not None, f"{path} has no range called {name}: it is no blueprint workbook, or the name was deleted"
+    )
+    try:
+        places = list(defined.destinations)
+        saved_file.require(
+            "#REF!" not in defined.attr_text and len(places) == 1, f"{path}: the cells of {name} were deleted"
+        )
+        sheet, (left, top, right, bottom) = places[0][0].replace("''", "'"), range_boundaries(places[0][1])
+        on_sheet = 1 <= left <= right <= grid.LAST_COLUMN and 1 <= top <= bottom <= grid.LAST_ROW
+        fits = on_sheet and (right - left + 1) * (bottom - top + 1) <= MOST_CELLS
+    except saved_file.ReadError:
+        raise
+    except Exception:  # what openpyxl says of odd ranges is written down nowhere
+        fits = False
+    saved_file.require(fits, f"{path}: {name} should be a range of cells, but is {unquoted(defined.attr_text)}")
+    saved_file.require(
+        sheet in book.cells,
+        f"{path}: {name} should stand on a sheet called {unquoted(sheet)}, but there is none",
+    )
+    return sheet, left, top, right, bottom
 
 
 def read(path: str | PathLike[str]) -> dict[str, npt.NDArray[Any]]:
@@ -70,7 +217,7 @@ class Opened:
 
     def block(self, name: str) -> Found:
         """Returns where a block stands. Raises ReadError where the file has no such block."""
-        refusals.require(
+        saved_file.require(
             name in self.places, f"{self.path} has no block {name}: it was made by another version of this program"
         )
         return self.places[name]
@@ -107,7 +254,7 @@ class Opened:
     def address(self, name: str, at: tuple[int, ...]) -> str:
         """Returns sheet and cell of a block's cell, edge cells counted: `Weeks!N51`."""
         found = self.places[name]
-        return f"{grid.quoted(found.sheet)}!{found.cell(at)}"
+        return f"{grid.quoted_title(found.sheet)}!{found.cell(at)}"
 
     def value(self, sheet: str, row: int, column: int) -> Any:
         """Returns what a cell shows; None for a blank one, and for a formula that was saved without its number."""
@@ -141,3 +288,167 @@ class Opened:
     def links(self, sheet: str, row: int) -> list[str]:
         """Returns where the links in a row lead: `Weeks!N51` or `Weeks!N14:X14`."""
         return self._book.cells[sheet].links.get(row, [])
+
+
+At = tuple[int, ...]
+"""Index of a block's cell, edge cells counted."""
+MOST_BLANKS = 1_000
+"""Blanks that a file may have: a class fills in a dozen, and each is looked for in the whole file."""
+MOST_COLUMNS = 50
+_BLANK = re.compile(r"blank_\d{2,4}")
+
+
+class Spot(NamedTuple):
+    """A cell of a block: the block's name, and the cell's index, edge cells counted."""
+
+    name: str
+    at: At
+
+
+class Told(NamedTuple):
+    """What the sheet Blanks says of a blank: as `outline.Blank` has it."""
+
+    title: str
+    weight: float = 1.0
+    asks: str = "number"
+    check: int | None = None
+
+
+class FilledIn:
+    """The blanks of a saved workbook; a workbook without blanks has none.
+
+    blanks: by its defined name, `blank_01`, the cells of each blank, in reading order.
+    empty:  the cells of blanks in which nothing stands. Cells of which somebody deleted the row are none.
+    """
+
+    def __init__(self, file: Opened):
+        self._file = file
+        named = sorted(name for name in file.names if _BLANK.fullmatch(name))
+        require(
+            len(named) <= MOST_BLANKS, f"{file.path} has {len(named)} blanks: {MOST_BLANKS} are the most it may have"
+        )
+        self.blanks: dict[str, tuple[Spot, ...]] = {
+            name: tuple(spot for area in named_areas(file.names[name]) for spot in self._inside(area)) for name in named
+        }
+        self.cells = frozenset(spot for spots in self.blanks.values() for spot in spots)
+        self.empty = frozenset(spot for spot in self.cells if not self._holds(spot))
+
+    @cached_property
+    def told(self) -> dict[str, Told]:
+        """What the sheet Blanks says of each blank; where somebody changed that sheet, its defined name is its title."""
+        found = {name: Told(name) for name in self.blanks}
+        for area in named_areas(self._file.named(grid.BLANKS_RANGE) or ""):
+            headings, *rows = self._table(area)
+            for number, row in enumerate(rows, 1):
+                line, name = dict(zip(headings, row, strict=True)), f"blank_{number:02}"
+                if name in found and line.get("title"):
+                    found[name] = _told(line)
+        return found
+
+    @cached_property
+    def lacks_words(self) -> bool:
+        """Whether the sheet Blanks says, below its table, that a sentence is left out: sentences stand in quotes there."""
+        below = (
+            self._file.value(area.sheet, row, area.left)
+            for area in named_areas(self._file.named(grid.BLANKS_RANGE) or "")
+            for row in range(area.bottom + 1, min(area.bottom + MOST_BLANKS, grid.LAST_ROW))
+        )
+        return any(isinstance(text, str) and text.endswith("”") for text in below)
+
+    def _table(self, area: Area) -> list[list[Any]]:
+        columns = range(area.left, min(area.right, area.left + MOST_COLUMNS) + 1)
+        rows = range(area.top, min(area.bottom, area.top + MOST_BLANKS) + 1)
+        return [[self._file.value(area.sheet, row, column) for column in columns] for row in rows]
+
+    @cached_property
+    def waiting(self) -> frozenset[Spot]:
+        """The cells of blocks whose formulas hang on an empty blank, directly or through others."""
+        return self._behind(self.empty) - self.empty
+
+    @cached_property
+    def behind(self) -> frozenset[Spot]:
+        """The cells of blocks whose formulas hang on a blank, empty or not: they go on with what is filled in."""
+        return self._behind(self.cells) - self.cells
+
+    @cached_property
+    def open(self) -> Mapping[str, set[At]]:
+        """By block the cells of which nothing can be said yet: those that are empty, and those that wait."""
+        found: dict[str, set[At]] = {}
+        for name, at in self.empty | self.waiting:
+            found.setdefault(name, set()).add(at)
+        return found
+
+    @cached_property
+    def touched(self) -> frozenset[str]:
+        """The blocks of which a cell is a blank, or hangs on one."""
+        return frozenset(name for name, _ in self.cells | self.behind)
+
+    @cached_property
+    def numbers(self) -> dict[str, dict[At, float]]:
+        """By block the numbers that are filled in; what is none, or a formula that was saved without its number, is left out."""
+        found: dict[str, dict[At, float]] = {}
+        for spot in sorted(self.cells - self.empty):
+            value = self._value(spot)
+            with suppress(parse_cell.NoNumber):
+                if value is not None:
+                    found.setdefault(spot.name, {})[spot.at] = parse_cell.number_in(value)
+        return found
+
+    def _behind(self, spots: Collection[Spot]) -> frozenset[Spot]:
+        """Returns some cells and all that hang on them."""
+        found, queue = set(spots), list(spots)
+        for spot in queue:  # which grows by what is found
+            new = self._readers.get(spot, set()) - found
+            found |= new
+            queue += new
+        return frozenset(found)
+
+    def _value(self, spot: Spot) -> Any:
+        found = self._file.places[spot.name]
+        return self._file.value(found.sheet, *found.address(spot.at))
+
+    def _holds(self, spot: Spot) -> bool:
+        found = self._file.places[spot.name]
+        value = self._value(spot)
+        text = value.strip() if isinstance(value, str) else value
+        return text not in (None, "") or self._file.formula(found.sheet, *found.address(spot.at)) is not None
+
+    @cached_property
+    def _spots(self) -> dict[Address, Spot]:
+        """The computed cells of all blocks, by where they stand."""
+        return {
+            Address(found.sheet, row, column): Spot(name, at)
+            for name, found in self._file.places.items()
+            if found.kind != "typed"
+            for at, row, column in found.cells()
+        }
+
+    @cached_property
+    def _readers(self) -> dict[Spot, set[Spot]]:
+        """By cell those whose formulas read it."""
+        readers: dict[Spot, set[Spot]] = {}
+        for here, spot in self._spots.items():
+            formula = self._file.formula(*here)
+            for area in read_by(formula, here.sheet, self._file.named) if formula else ():
+                for read in self._inside(area):
+                    readers.setdefault(read, set()).add(spot)
+        return readers
+
+    def _inside(self, area: Area) -> Iterator[Spot]:
+        """Yields the computed cells in an area, which may be a whole sheet."""
+        rows, columns = range(area.top, area.bottom + 1), range(area.left, area.right + 1)
+        if len(rows) * len(columns) < len(self._spots):
+            cells = (Address(area.sheet, row, column) for row in rows for column in columns)
+            yield from (self._spots[at] for at in cells if at in self._spots)
+            return
+        for at, spot in self._spots.items():
+            if at.sheet == area.sheet and at.row in rows and at.column in columns:
+                yield spot
+
+
+def _told(line: dict[Any, Any]) -> Told:
+    """Returns what a row of the sheet Blanks says; what somebody made no number of counts as one that is not there."""
+    points, check = line.get("points"), line.get("check")
+    weight = float(points) if isinstance(points, int | float) and points > 0 else 1.0
+    asks = "formula" if "formula" in str(line.get("write")) else "number"
+    return Told(str(line["title"]), weight, asks, int(check) if isinstance(check, int | float) else None)

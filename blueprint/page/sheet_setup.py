@@ -1,26 +1,17 @@
-"""What a sheet has besides its blocks: columns, panes, print, the banner over the groups, the grey columns."""
+"""What a sheet has besides its blocks: columns, panes, print, banner, grey columns; and what the file says about itself."""
 
+import os
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
-from blueprint.page import (
-    columns,
-    contents,
-    delivered,
-    digits,
-    formulas,
-    grid,
-    names,
-    outline,
-    paper,
-    printing,
-    steps,
-    styles,
-    to_fill,
-    waiting,
-)
+from blueprint.files import SaveError
+from blueprint.page import blanks, contents, digits, formulas, grid, outline, sizes, steps, styles
+from blueprint.page.grid import ONE_PAGE
 from blueprint.page.layout import Layout
-from blueprint.page.ruler import Ruler, pixels
+from blueprint.page.one_page import look
+from blueprint.page.one_page.canvas import Sheet
+from blueprint.page.styles import Ruler, pixels
 
 Look = Callable[[Any, styles.Properties], Any]
 
@@ -30,14 +21,14 @@ class SheetSetup:
 
     def __init__(self, sheet: outline.Sheet, page: Any, layout: Layout, look: Look, ruler: Ruler):
         self.sheet, self.page, self.layout, self.look = sheet, page, layout, look
-        self.columns = columns.Columns(sheet, layout, ruler)
+        self.columns = sizes.Columns(sheet, layout, ruler)
         self.sizes = self.columns.sizes
         self.groups = self.sizes[0] if len(self.sizes) > 1 else 1
 
-    def set_up(self) -> columns.Columns:
+    def set_up(self) -> sizes.Columns:
         """Sets columns, rows, panes, heads, colours and print; returns the columns as they were measured."""
-        rows = paper.rows_of(self.sheet, self.layout, self.columns)
-        area = paper.area_of(self.sheet, self.layout, self.columns, rows)
+        rows = sizes.rows_of(self.sheet, self.layout, self.columns)
+        area = sizes.area_of(self.sheet, self.layout, self.columns, rows)
         frozen = self.layout.body[self.sheet.title], grid.LEFT if self.sheet.across else 0
         set_up_page(self.page, self.columns.widths, rows, frozen, area)
         if (
@@ -46,11 +37,13 @@ class SheetSetup:
             else styles.TABS.get(self.sheet.colour)
         ):
             self.page.set_tab_color(colour)
-        waiting.show(self.sheet.title, self.page, self.look, self.layout)  # first of all, since the first rule wins
+        blanks.show_waiting(
+            self.sheet.title, self.page, self.look, self.layout
+        )  # first of all, since the first rule wins
         if self.sheet.across:
             self.head_names()
             if area.cut:
-                self.label(grid.BANNER_ROW, grid.LEFT, names.FIRST_PRINTED, "note")
+                self.label(grid.BANNER_ROW, grid.LEFT, grid.FIRST_PRINTED, "note")
         for group in range(self.groups if self.sheet.across else 0):
             self.banner(group)
             if self.sheet.grey is not None:
@@ -90,7 +83,7 @@ class SheetSetup:
         choice = self.layout.blueprint.chosen
         if choice is not None and self.sheet.across == choice.across and self.layout.finder is not None:
             corners = grid.NUMBER_ROW, grid.GROUPS, grid.NUMBER_ROW, grid.start_column(self.groups, self.sizes[-1])
-            self.where(corners, f"COLUMN()-{grid.GROUPS}={names.CHOSEN_PLACE}", "chosen", styles.CHOSEN)
+            self.where(corners, f"COLUMN()-{grid.GROUPS}={grid.CHOSEN_PLACE}", "chosen", styles.CHOSEN)
 
     def label(self, row: int, column: int, text: str | int, style: str) -> None:
         """Writes a fixed text or number."""
@@ -120,7 +113,7 @@ class SheetSetup:
         )
         self.label(grid.BANNER_ROW, start, title[:1].upper() + title[1:], banner)
         for column, head in enumerate(
-            (columns.SIDES[-1], *range(time.start, time.start + members), columns.SIDES[1], "Σ"), start
+            (sizes.SIDES[-1], *range(time.start, time.start + members), sizes.SIDES[1], "Σ"), start
         ):
             if isinstance(head, int) or head in self.columns.ends:
                 self.label(grid.NUMBER_ROW, column, head, "head number")
@@ -129,7 +122,9 @@ class SheetSetup:
         """Fades the columns of a group that do not count, those where the row of the mask is 0."""
         left, title = grid.start_column(group, self.sizes[-1]) + 1, self.sheet.title
         corners = self.layout.body[title], left, self.layout.end[title], left + self.sizes[-1] - 1
-        self.where(corners, f"{grid.letters(left)}${mask + 1}=0", "faded", {"font_color": styles.FADED, "bold": False})
+        self.where(
+            corners, f"{grid.column_letters(left)}${mask + 1}=0", "faded", {"font_color": styles.FADED, "bold": False}
+        )
 
 
 Corners = tuple[int, int, int, int]
@@ -163,42 +158,42 @@ def colour_verdicts(page: Any, corners: Corners, look: Look, said: Iterable[Corn
 
 def colour_states(page: Any, layout: Layout, look: Look) -> None:
     """Colours the words that say how far the blanks are filled in, and whether check digits are the same."""
-    corners = to_fill.FIRST_ROW, grid.SYMBOL, layout.end[names.BLANKS], grid.SYMBOL + len(to_fill.widths(layout))
-    for word, colours in ((to_fill.DONE, styles.GOOD), (to_fill.SAME, styles.GOOD), (to_fill.OTHER, styles.OTHER)):
+    corners = blanks.FIRST_ROW, grid.SYMBOL, layout.end[grid.BLANKS], grid.SYMBOL + len(blanks.widths(layout))
+    for word, colours in ((blanks.DONE, styles.GOOD), (blanks.SAME, styles.GOOD), (blanks.OTHER, styles.OTHER)):
         rule = {"type": "cell", "criteria": "==", "value": f'"{word}"', "format": look(("verdict", word), colours)}
         page.conditional_format(*corners, rule)
 
 
 OWN_WIDTHS: dict[str, Callable[[Layout], Iterable[float]]] = {
-    names.BLANKS: to_fill.widths,
-    names.DELIVERED: delivered.widths,
-    names.FORMULAS: lambda _: formulas.WIDTHS,
-    names.CONTENTS: lambda _: contents.WIDTHS.values(),
+    grid.BLANKS: blanks.widths,
+    grid.DELIVERED: contents.copies_widths,
+    grid.FORMULAS: lambda _: formulas.WIDTHS,
+    grid.CONTENTS: lambda _: contents.WIDTHS.values(),
 }
 
 
 def set_up_own(title: str, page: Any, layout: Layout, look: Look) -> None:
     """Sets up one of the page's own sheets: the table of contents, or the copy of what was typed."""
-    listed, body, rows = title == names.CONTENTS, layout.body[title], paper.Rows()
+    listed, body, rows = title == grid.CONTENTS, layout.body[title], sizes.Rows()
     widths = [pixels(width) for width in OWN_WIDTHS[title](layout)]
     if listed:
         rows.heights |= contents.heights(layout)
-    elif title == names.BLANKS:
+    elif title == grid.BLANKS:
         colour_states(page, layout, look)
     else:
         colour_verdicts(page, (0, grid.LEFT, layout.end[title], grid.LEFT), look)
-    if title == names.FORMULAS:  # so that its head leaves room
-        rows.heights |= dict.fromkeys(range(grid.TITLE_ROW + 1, body), paper.LOW)
+    if title == grid.FORMULAS:  # so that its head leaves room
+        rows.heights |= dict.fromkeys(range(grid.TITLE_ROW + 1, body), sizes.LOW)
     heights = [rows.pixels(row) for row in range(layout.end[title])]
-    whole = printing.Area(widths, heights, 0, body)
-    head = whole if title == names.BLANKS else paper.head_of(widths, heights, body)
+    whole = sizes.Area(widths, heights, 0, body)
+    head = whole if title == grid.BLANKS else sizes.head_of(widths, heights, body)
     set_up_page(page, dict(enumerate(widths)), rows, (body, 1 if listed else grid.NAME), head)
-    if title in names.SHEETS:
+    if title in grid.SHEETS:
         page.set_tab_color(styles.LOOKED_UP_TAB)
 
 
 def set_up_page(
-    page: Any, widths: Mapping[int, int], rows: paper.Rows, frozen: tuple[int, int], area: printing.Area
+    page: Any, widths: Mapping[int, int], rows: sizes.Rows, frozen: tuple[int, int], area: sizes.Area
 ) -> None:
     """Sets columns, rows, panes and print; frozen: the first row and column that move."""
     for column, width in widths.items():
@@ -206,4 +201,84 @@ def set_up_page(
     rows.set(page)
     page.hide_gridlines(2)
     page.freeze_panes(*frozen)
-    printing.set_up_print(page, area)
+    sizes.set_up_print(page, area)
+
+
+ONE_PAGE_MARGIN = 0.3
+
+
+def set_up_one_page(sheet: Sheet, page: Any, layout: Layout, make: Any) -> None:
+    """Sets up the writer's sheet `page`; `make` makes its format of a style."""
+    for column, width in enumerate(sheet.widths):
+        page.set_column_pixels(column, column, width)
+    for row, height in sheet.heights.items():
+        page.set_row_pixels(row, height)
+    for row in range(sheet.end + 2, layout.end[ONE_PAGE]):
+        page.set_row(row, None, None, {"hidden": True})  # not folded: the bar of folds would take from the width
+    page.hide_gridlines(2)
+    page.hide_row_col_headers()
+    page.set_tab_color(look.STRONG["none"])
+    page.set_landscape()
+    page.set_paper(9)
+    page.set_margins(*[ONE_PAGE_MARGIN] * 4)
+    page.center_horizontally()
+    page.fit_to_pages(1, 1)
+    page.print_area(0, 0, sheet.end - 1, len(sheet.widths) - 1)
+    head = layout.body[ONE_PAGE]
+    page.repeat_rows(0, head - 1)
+    page.freeze_panes(head, 0)
+    sizes.set_footer(page)
+    for corners, style in sheet.merged:
+        page.merge_range(*corners, "", make(style, styles.label_style(style)))
+    for row, column, style in sheet.filled:
+        page.write_blank(row, column, None, make(style, styles.label_style(style)))
+    blanks.show_waiting(ONE_PAGE, page, make, layout)  # first, since the first rule wins
+    for mark in sheet.marks:
+        rule = {"type": "formula", "criteria": f"={mark.condition}", "format": make(mark.name, mark.style)}
+        page.conditional_format(*mark.corners, rule)
+
+
+LONGEST_PROPERTY = 255
+"""Letters of a document property of one's own; programs drop what is longer."""
+NEW_YEAR_2026 = 1_767_225_600
+"""When a file says it was made, unless SOURCE_DATE_EPOCH says otherwise: fixed, so that the same numbers give the same bytes."""
+
+
+def created() -> datetime:
+    """Returns when the file says it was made."""
+    given = os.environ.get("SOURCE_DATE_EPOCH") or NEW_YEAR_2026
+    try:
+        return datetime.fromtimestamp(int(given), UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError, OSError) as error:
+        raise SaveError(
+            f"SOURCE_DATE_EPOCH: found {given}, expected seconds since 1970, such as {NEW_YEAR_2026}"
+        ) from error
+
+
+def facts_of(layout: Layout) -> dict[str, str]:
+    """Returns what the file is and what it was made from, name by name."""
+    known = dict.fromkeys(axis for block in layout.places for axis in block.axes)
+    axes = "; ".join(f"{axis.letter}={axis.meaning} from {axis.start}" for axis in known)
+    return {
+        "layout": contents.LAYOUT_VERSION,
+        "blocks": str(len(layout.places)),
+        "sizes": " ".join(f"{axis.letter}={size}" for axis, size in layout.blueprint.sizes.items()),
+        "axes": axes if len(axes) <= LONGEST_PROPERTY else axes[:LONGEST_PROPERTY].rpartition(";")[0],
+        "formulas": formulas.fingerprint(layout),
+        **layout.blueprint.facts,
+    }
+
+
+def names_of(layout: Layout) -> dict[str, str]:
+    """Returns the range of every block by its defined name, and so the table of contents, the chosen column, the blanks."""
+    known = {grid.defined_name(block.name): layout.range(block) for block in layout.places} | {
+        grid.CONTENTS_RANGE: contents.table_of(layout),
+        grid.CHANGED_INPUTS: contents.COUNT_CELL,
+        grid.CHANGED_SINCE: formulas.CHANGED_CELL,
+        grid.FIRST_FORMULA: formulas.FOUND_CELL,
+        grid.READS_FORMULAS: formulas.PROBE_CELL,
+    }
+    if layout.finder is not None:
+        sheet, row = layout.finder
+        known[grid.CHOSEN_PLACE] = f"{grid.quoted_title(sheet)}!{grid.address(row + 1, steps.VALUE, fixed=True)}"
+    return known | blanks.names_of(layout)

@@ -1,11 +1,11 @@
-"""Views: items that show blocks again that stand elsewhere, with links to them."""
+"""Views: items that show blocks again that stand elsewhere, with links to them, or tell the numbers of a group in words."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from textwrap import wrap
 
-from blueprint.language import Block
-from blueprint.page import byhand, charts, grid, layout, names, ruler, steps, styles, sums, told
-from blueprint.page.cell_writer import SheetPen, origin
+from blueprint.language import Block, Ended, Position, Ref, picked
+from blueprint.page import charts, digits, grid, layout, outline, steps, styles
+from blueprint.page.layout import SheetPen, origin
 from blueprint.page.outline import (
     Box,
     Chart,
@@ -22,8 +22,110 @@ from blueprint.page.outline import (
     Tour,
     Unchanged,
 )
+from blueprint.page.steps import DIGITS, EQUATION, MEMBERS, WHERE
 
-OF, STANDS, EQUATION, MEANING = grid.LEFT + 1, grid.LEFT + 3, grid.LEFT + 5, grid.LEFT + 9
+BETWEEN = ", "
+MOST_TOLD = 40
+"""Columns of a group up to which its numbers are told in words."""
+
+
+def place_told(told: outline.Told, pen: layout.SheetPen) -> None:
+    """Keeps the row of numbers that are told in words, if they are few enough."""
+    if pen.values.size(told.numbers.axes[-1]) <= MOST_TOLD:
+        pen.layout.told.append((pen.row, told))
+        pen.row += 1
+
+
+def write_told(row: int, told: outline.Told, writer: steps.Picker) -> None:
+    """Spells the line: which group is meant for each member, the one picked, and right of it word and number of every column."""
+    pen, places = writer.pen, [*_group_starts(told, writer)]
+    for column, (formula, place) in enumerate(places, MEMBERS):
+        pen.live(row, column, formula, place, "as print")
+    chosen, (axis,) = writer.at[writer.choice.across[0]], writer.choice.across
+    here = MEMBERS + len(places)
+    among = grid.area(row, MEMBERS, row, here - 1, fixed=True)
+    number = f"{grid.defined_name(writer.choice.numbers[0].name)}-{axis.start - 1}"
+    pen.live(row, here, f"={picked(among, number)}", places[chosen][1], "as print")
+    group = int(places[chosen][1] - 1) // _stride(told, writer)
+    size = writer.values.size(told.numbers.axes[-1])
+    values = [_told_number(told, writer, (row, here, here + 1 + member), (group, member)) for member in range(size)]
+    decimals = writer.enough_for_sum(row, values, here + 1, _told_sum(told, writer))
+    pieces = [
+        _word_and_number(told, writer, (row, here, here + 1 + member), (group, member), decimals)
+        for member in range(size)
+    ]
+    pen.name(row, told.numbers.symbol, told.says)
+    pen.link(row, WHERE, told.numbers)
+    joined = "&".join(cell for cell, _ in pieces)
+    printed = "".join(text for _, text in pieces)[len(BETWEEN) :]
+    pen.live(row, EQUATION, f"=MID({joined},{len(BETWEEN) + 1},9999)", digits.Print(printed), "walk list")
+
+
+def _stride(told: outline.Told, writer: steps.Picker) -> int:
+    return grid.stride(writer.values.size(told.numbers.axes[-1]))
+
+
+def _group_starts(told: outline.Told, writer: steps.Picker) -> Iterator[tuple[str, float]]:
+    """Yields for each member that may be picked how far from the first group its own begins, counted from 1."""
+    place, table = writer.layout.places[told.group], writer.values[told.group]
+    members, groups = table.shape
+    for member in range(members):
+        (top, left), (_, right) = (place.cell(told.group, (member, group)) for group in (0, groups - 1))
+        span = f"{grid.quoted_title(place.sheet)}!{grid.area(top, left, top, right, fixed=True)}"
+        yield f"=MATCH(1,{span},0)", float(1 + list(table[member]).index(1) * _stride(told, writer))
+
+
+def _told_sum(told: outline.Told, writer: steps.Picker) -> digits.Operand:
+    """Returns what the numbers add up to, which has a line of its own."""
+    leaf = steps.origin(Ref(told.whole, tuple(map(Position, told.whole.axes))))
+    return digits.Operand(writer.value(leaf), writer.cell_of(leaf))
+
+
+def _told_number(
+    told: outline.Told, writer: steps.Picker, at: tuple[int, int, int], member: tuple[int, int]
+) -> float | str:
+    """Spells the number of one column, 0 if it does not count; returns it. at: the row, the column of the group, and its own."""
+    row, here, column = at
+    pick = f"{grid.address(row, here, fixed=True)}+{member[1]}"
+    value = writer.values.cell(told.numbers, *member) if writer.values.cell(told.counts, *member) == 1 else 0.0
+    counts, number = (picked(_row_range(block, writer), pick) for block in (told.counts, told.numbers))
+    writer.pen.live(row, column, f"=IF({counts}=1,{number},0)", value, "as print")
+    return value
+
+
+def _word_and_number(
+    told: outline.Told,
+    writer: steps.Picker,
+    at: tuple[int, int, int],
+    member: tuple[int, int],
+    decimals: int | Ended,
+) -> tuple[str, str]:
+    """Spells the word of one column with its number, right of all numbers; returns the cell of that, and its text."""
+    row, here, column = at
+    pick, behind = (
+        f"{grid.address(row, here, fixed=True)}+{member[1]}",
+        column + writer.values.size(told.numbers.axes[-1]),
+    )
+    counted, word = writer.values.cell(told.counts, *member) == 1, str(writer.values.cell(told.words, *member))
+    value = writer.values.cell(told.numbers, *member) if counted else 0.0
+    number = digits.Operand(value, grid.address(row, column))
+    says = f"{BETWEEN}{word} {number.printed(decimals)}" if counted else ""
+    counts, words = (picked(_row_range(block, writer), pick) for block in (told.counts, told.words))
+    printed = number.printed_formula(grid.address(row, DIGITS), writer.constants["longest"])
+    writer.pen.live(
+        row, behind, f'=IF({counts}=1,"{BETWEEN}"&{words}&" "&{printed},"")', digits.Print(says), "as print"
+    )
+    return grid.address(row, behind), says
+
+
+def _row_range(block: Block, writer: steps.Picker) -> str:
+    """Returns the range of a row over all groups, from the first column of the first to the last of the last."""
+    place, (groups, members) = writer.layout.places[block], (writer.values.size(axis) for axis in block.axes)
+    (top, left), (_, right) = (place.cell(block, at) for at in ((0, 0), (groups - 1, members - 1)))
+    return f"{grid.quoted_title(place.sheet)}!{grid.area(top, left, top, right, fixed=True)}"
+
+
+OF, STANDS, PIECE_EQUATION, MEANING = grid.LEFT + 1, grid.LEFT + 3, grid.LEFT + 5, grid.LEFT + 9
 """The columns of a named number after its value: what it is a mean of, its row, its equation, its meaning."""
 
 LETTER, AROUND = 5.6, 12
@@ -38,14 +140,14 @@ def _piece(piece: Piece, pen: SheetPen) -> None:
     pen.link(pen.row, STANDS if piece.of else OF, piece.about)
     equation = pen.equation_text(origin(piece.about) if piece.about.link else piece.about) if piece.equation else ""
     pen.row += max(
-        _broken(equation, EQUATION, MEANING, "piece equation", pen),
+        _broken(equation, PIECE_EQUATION, MEANING, "piece equation", pen),
         _broken(piece.says or piece.about.about.meaning, MEANING, None, "name", pen),
     )
 
 
 def _broken(text: str, column: int, end: int | None, style: str, pen: SheetPen) -> int:
     """Places a text from the next free row on, in as many lines as it takes up to a column; returns how many these are."""
-    wide = sum(map(ruler.pixels, pen.sheet.widths[column - grid.LEFT : end and end - grid.LEFT]))
+    wide = sum(map(styles.pixels, pen.sheet.widths[column - grid.LEFT : end and end - grid.LEFT]))
     lines = wrap(text, int((wide - AROUND) / LETTER)) or [""]
     for row, line in enumerate(lines, pen.row):
         pen.label(row, column, line, style)
@@ -61,7 +163,7 @@ def _style_of(piece: Piece, pen: SheetPen) -> str:
     if len(piece.among) < 2 or _shown_as(piece.shown) != "piece":
         return _shown_as(piece.shown)
     total, *parts = (pen.values.cell(block) for block in piece.among)
-    decimals, shown = sums.Sum(total, tuple(parts), (piece.sign,) * len(parts)).decimals()
+    decimals, shown = digits.Sum(total, tuple(parts), (piece.sign,) * len(parts)).decimals()
     return f"piece {shown if piece.shown is piece.among[0] else decimals}".removesuffix(" 4")
 
 
@@ -110,16 +212,16 @@ def _sample(sample: Sample, pen: SheetPen) -> None:
 def _finder(_: Finder, pen: SheetPen) -> None:
     """Keeps the lines that find the chosen column, and those of the constants by which numbers are printed."""
     pen.layout.finder = pen.title, pen.row
-    pen.row += byhand.LINES
+    pen.row += digits.CONSTANT_LINES
 
 
 def _tour(_: Tour, pen: SheetPen) -> None:
     """Lists the other sheets with what their first line says."""
     sheets = {sheet.title: sheet.lead for sheet in pen.layout.blueprint.tabs if sheet is not pen.sheet}
-    glance = {names.ONE_PAGE: names.ONE_PAGE_LEAD} if pen.layout.blueprint.one_page else {}
-    filling = {names.BLANKS: names.BLANKS_LEAD} if pen.layout.blueprint.blanks else {}
-    for title, lead in (glance | filling | sheets | names.SHEETS).items():
-        pen.link(pen.row, grid.NAME, f"{grid.quoted(title)}!A1", title)
+    glance = {grid.ONE_PAGE: grid.ONE_PAGE_LEAD} if pen.layout.blueprint.one_page else {}
+    filling = {grid.BLANKS: grid.BLANKS_LEAD} if pen.layout.blueprint.blanks else {}
+    for title, lead in (glance | filling | sheets | grid.SHEETS).items():
+        pen.link(pen.row, grid.NAME, f"{grid.quoted_title(title)}!A1", title)
         pen.label(pen.row, steps.VALUE, lead, "name")
         pen.row += 1
 
@@ -168,7 +270,7 @@ PLACERS: dict[type, Callable[..., None]] = {
     Sample: _sample,
     Step: steps.place_step,
     Listed: steps.place_list,
-    Told: told.place,
+    Told: place_told,
     Spread: _spread,
     Finder: _finder,
     Tour: _tour,

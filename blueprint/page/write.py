@@ -1,4 +1,7 @@
-"""Writing: it turns a layout into a workbook, each cell in its style."""
+"""Writing: it turns a layout into a workbook, each cell in its style, with what one may type there and what it says of itself.
+
+The file format's writer writes what it is given: formulas as they are, and no value where none is known.
+"""
 
 from datetime import datetime
 from io import BytesIO
@@ -9,27 +12,179 @@ from typing import Any
 
 import xlsxwriter
 from xlsxwriter.utility import xl_pixel_width
+from xlsxwriter.worksheet import CellFormulaTuple, Worksheet
 
-from blueprint.page import (
-    blanks,
-    charts,
-    contents,
-    grid,
-    names,
-    plain_sheet,
-    ruler,
-    said,
-    sheet_setup,
-    styles,
-    validation,
-    waiting,
-    watch,
-)
+from blueprint.files import PROGRAM, SaveError, saved_whole
+from blueprint.language import Block
+from blueprint.page import blanks, charts, contents, formulas, grid, sheet_setup, styles
 from blueprint.page.cells import Run, runs
 from blueprint.page.layout import Label, Layout
-from blueprint.page.one_page import set_up
-from blueprint.program import PROGRAM
-from blueprint.saving import SaveError, saved_whole
+from blueprint.page.outline import Blank
+from blueprint.page.parse_cell import is_error
+
+
+class Unknown(str):
+    """The value of a formula that waits: none is written."""
+
+
+UNKNOWN = Unknown()
+
+
+class PlainSheet(Worksheet):  # type: ignore[misc]
+    """A sheet whose formulas are written as they are; one that waits has no value, and nor have charts of it."""
+
+    def _write_cell(self, row: int, column: int, cell: Any) -> None:
+        """Writes the cells that nearly all are, in the writer's letters, at once; it goes through a list for each of them."""
+        head = self._head(row, column, cell.format) if cell.format else ""
+        match cell.__class__.__name__ if head else "":
+            case "Number":
+                self.fh.write(f"{head}><v>{cell.number:.16G}</v></c>")
+            case "String":
+                self.fh.write(f'{head} t="s"><v>{cell.string}</v></c>')
+            case "Blank":
+                self.fh.write(f"{head}/>")
+            case "Formula" if not isinstance(value := cell.value, bool | Unknown) and not is_error(value):
+                typed = ' t="str"' if isinstance(value, str) and value else ""
+                self.fh.write(f"{head}{typed}><f>{_escaped(cell.formula)}</f><v>{_escaped(value)}</v></c>")
+            case _:
+                super()._write_cell(row, column, cell)
+
+    def _head(self, row: int, column: int, look: Any) -> str:
+        return f'<c r="{grid.address(row, column)}" s="{look._get_xf_index()}"'
+
+    def formula(self, row: int, column: int, formula: str, look: Any, value: float | str) -> None:
+        """Writes a formula as it is; the writer would look for functions that it spells otherwise, or that give an array."""
+        self._check_dimensions(row, column)
+        self.table[row][column] = CellFormulaTuple(formula.removeprefix("="), look, value)
+
+    def _xml_formula_element(self, formula: str, result: Any, attributes: Any) -> None:
+        """Writes a formula; without an element for its value where this is unknown."""
+        if not isinstance(result, Unknown):
+            super()._xml_formula_element(formula, result, attributes)
+            return
+        self._xml_start_tag("c", attributes)
+        self._xml_data_element("f", formula)
+        self._xml_end_tag("c")
+
+    def _escape_attributes(self, attribute: Any) -> Any:
+        """Leaves an address or a number as it is, as nearly all are; the writer would search each for signs to spell otherwise."""
+        plain = not isinstance(attribute, str) or attribute.isalnum()
+        return attribute if plain else super()._escape_attributes(attribute)
+
+    def _get_range_data(self, *corners: int) -> list[Any]:
+        """Returns what a chart shows without calculating; None for what is unknown, and for an error."""
+        found = super()._get_range_data(*corners)
+        unknown = any(isinstance(each, Unknown) for each in found)
+        return [None if (unknown and each == "") or is_error(each) else each for each in found]
+
+    def _prepare_formula(self, formula: str, expand_future_functions: bool = False) -> str:
+        """Takes the sign = off the formula of a rule; the writer would also look for each newer function."""
+        return formula.removeprefix("=")
+
+    def put(self, row: int, column: int, value: float | str, look: Any) -> None:
+        """Writes a word as a word and a number as a number, where the writer would look for more in a word.
+
+        "" and NaN leave the cell blank, with its look.
+        """
+        if value == "" or value != value:
+            self._write_blank(row, column, None, look)
+        elif isinstance(value, str):
+            self._write_string(row, column, value, look)
+        else:
+            self._write_number(row, column, value, look)
+
+
+def _escaped(text: str | float) -> str | float:
+    if isinstance(text, str) and ("&" in text or "<" in text or ">" in text):
+        return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return text
+
+
+Rule = dict[str, Any]
+LARGEST = 1e6
+FARTHEST = 1e15
+"""How far from 0 a number in a blank may be."""
+TITLE_LETTERS, MESSAGE_LETTERS = 32, 255
+
+
+def rule_of(block: Block, layout: Layout) -> Rule:
+    """Returns the rule of a typed block: a list of words, a range of numbers, any number, or any word."""
+    known = layout.blueprint
+    if block in known.picked:
+        return _picked(block, layout) | _message(block, "pick one")
+    if block in known.choices:
+        return {"validate": "list", "source": f"={layout.range(known.choices[block])}"} | _message(
+            block, "pick one, or leave it empty"
+        )
+    if block.text:
+        return {"validate": "any"} | _message(block, "a word")
+    low, high = known.ranges.get(block, (0.0 if block.limit else -LARGEST, LARGEST))
+    kind = "decimal" if block.about.decimals else "integer"
+    expected = f"{low:g} … {high:g}" if block in known.ranges else "a number"
+    rule: Rule = {"validate": kind, "criteria": "between", "minimum": low, "maximum": high}
+    if block.limit:
+        cell, expected = grid.address(*layout.corners(block)[:2]), f"{low:g} … {high:g}, or off"
+        rule = {
+            "validate": "custom",
+            "value": f'=OR({cell}="off",AND(ISNUMBER({cell}),{cell}>={low:g},{cell}<={high:g}))',
+        }
+    return rule | _message(block, expected) | {"error_message": f"{block.about.meaning}: {expected}"[:MESSAGE_LETTERS]}
+
+
+def _picked(block: Block, layout: Layout) -> Rule:
+    """Offers the numbers of the members: those at the head of a sheet along time, else a list."""
+    choice, axis = layout.blueprint.chosen, layout.blueprint.picked[block]
+    assert choice is not None
+    size = layout.values.size(axis)
+    if axis is not choice.across[-1]:
+        return {"validate": "list", "source": [str(number + axis.start) for number in range(size)]}
+    sheet = next(sheet.title for sheet in layout.blueprint.sheets if sheet.across == choice.across)
+    first, last = (grid.address(grid.NUMBER_ROW, grid.GROUPS + number, fixed=True) for number in (1, size))
+    return {"validate": "list", "source": f"={grid.quoted_title(sheet)}!{first}:{last}"}
+
+
+def _message(block: Block, expected: str) -> Rule:
+    """Says what the cell is for; the title is the key by which files and commands know it."""
+    name, symbol = block.name.removesuffix(".yours"), block.symbol.removesuffix("_yours")
+    title = f"{name}  {symbol}" if len(name) + len(symbol) + 2 <= TITLE_LETTERS else name[:TITLE_LETTERS]
+    about = block.about.meaning + f" ({block.about.unit})" * (block.about.unit not in ("", expected))
+    return {"input_title": title, "input_message": f"{about}: {expected}"[:MESSAGE_LETTERS], "ignore_blank": True}
+
+
+def rule_of_blank(number: int, blank: Blank) -> Rule:
+    """Returns the rule of a blank's cells: any number, typed or by a formula; and the message that says what is asked."""
+    about, points = blank.block.about, f"{blank.weight:g} point{'s' * (blank.weight != 1)}"
+    expected = "a number" if blank.asks == "number" else "a formula that gives a number"
+    digits = f"{about.decimals} decimals" if about.decimals != 1 else "1 decimal"
+    return {
+        "validate": "decimal",
+        "criteria": "between",
+        "minimum": -FARTHEST,
+        "maximum": FARTHEST,
+        "input_title": f"blank {number}  {about.symbol}"[:TITLE_LETTERS],
+        "input_message": f"{about.meaning}: {expected}, to {digits} ({points})"[:MESSAGE_LETTERS],
+        "error_message": f"Blank {number} takes {expected}; write 0.5 or, where your program does, 0,5.",
+        "ignore_blank": True,
+    }
+
+
+WIDTH, LETTERS_PER_LINE, LINE_HEIGHT = 400, 62, 15
+"""Of a note: how wide it is, in pixels, the letters of a line, and the pixels that a line takes."""
+
+
+def note_of(block: Block, layout: Layout) -> str:
+    """Returns the note of a block, "" where there is nothing to say besides the name of the row."""
+    about, more = block.about, layout.blueprint.notes.get(block.name, "")
+    unit, source = f"Range: {about.unit}." * bool(about.unit), f"Source: {about.source}." * bool(about.source)
+    parts = [part for part in (more, unit, source) if part]
+    return "\n".join([f"{about.symbol} ({block.name}): {about.meaning}.", *parts] if parts else [])
+
+
+def note_options(text: str) -> dict[str, object]:
+    """Returns the size of a note's box, so that its text fits."""
+    lines = sum(1 + len(line) // LETTERS_PER_LINE for line in text.split("\n"))
+    return {"width": WIDTH, "height": LINE_HEIGHT * (lines + 1), "font_size": 9, "color": "#FFFFE1"}
+
 
 OPTIONS = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False, "in_memory": True}
 """In memory: else the writer puts each part into a file of its own first, which stays where a command is killed."""
@@ -37,7 +192,7 @@ OPTIONS = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_n
 
 def write(layout: Layout, path: Path) -> int:
     """Writes a workbook, whole or not at all, and returns how many formulas it holds. Raises SaveError."""
-    created = said.created()
+    created = sheet_setup.created()
     with saved_whole(path) as unfinished:
         archive, formulas = archive_of(layout, created)
         unfinished.write_bytes(archive)
@@ -52,9 +207,9 @@ def archive_of(layout: Layout, created: datetime) -> tuple[memoryview, int]:
     return archive.getbuffer(), formulas
 
 
-def new_ruler() -> ruler.Ruler:
+def new_ruler() -> styles.Ruler:
     """Returns a ruler for texts in the letters of which the format counts the width of columns."""
-    return ruler.Ruler(xl_pixel_width)
+    return styles.Ruler(xl_pixel_width)
 
 
 class BookWriter:
@@ -64,23 +219,23 @@ class BookWriter:
         self.layout, self.blueprint, self.book = layout, layout.blueprint, book
         self.sheets, self.formats, self.formulas = dict[str, Any](), dict[Any, Any](), 0
         self.long: dict[tuple[str, int], str | None] = {}
-        watch.watch_of(layout)  # which finds what hangs on blanks
-        self.waits = waiting.open_of(layout)
+        formulas.watch_of(layout)  # which finds what hangs on blanks
+        self.waits = blanks.waiting_cells(layout)
 
     def write(self, created: datetime) -> int:
         """Writes everything and returns the number of formulas; created: when the file says it was made."""
         self.properties(created)
         measure = new_ruler()
         if self.layout.one_page is not None:
-            self.sheets[names.ONE_PAGE] = self.book.add_worksheet(names.ONE_PAGE, plain_sheet.PlainSheet)
-            set_up.set_up(self.layout.one_page, self.sheets[names.ONE_PAGE], self.layout, self.look)
+            self.sheets[grid.ONE_PAGE] = self.book.add_worksheet(grid.ONE_PAGE, PlainSheet)
+            sheet_setup.set_up_one_page(self.layout.one_page, self.sheets[grid.ONE_PAGE], self.layout, self.look)
         for sheet in self.blueprint.tabs:
-            self.sheets[sheet.title] = self.book.add_worksheet(sheet.title, plain_sheet.PlainSheet)
+            self.sheets[sheet.title] = self.book.add_worksheet(sheet.title, PlainSheet)
             if self.blueprint.blanks and sheet is self.blueprint.sheets[0]:
-                self.own_sheet(names.BLANKS)
+                self.own_sheet(grid.BLANKS)
             columns = sheet_setup.SheetSetup(sheet, self.sheets[sheet.title], self.layout, self.look, measure).set_up()
             self.long |= {(sheet.title, row): columns.cut.get(row) for row in (*columns.lines, *columns.cut)}
-        for title in names.SHEETS:
+        for title in grid.SHEETS:
             self.own_sheet(title)
         self.labels()
         for run in runs(self.layout):
@@ -95,36 +250,34 @@ class BookWriter:
 
     def own_sheet(self, title: str) -> None:
         """Adds a sheet that is in no outline."""
-        self.sheets[title] = self.book.add_worksheet(title, plain_sheet.PlainSheet)
+        self.sheets[title] = self.book.add_worksheet(title, PlainSheet)
         sheet_setup.set_up_own(title, self.sheets[title], self.layout, self.look)
 
     def properties(self, created: datetime) -> None:
         """Notes in the file what it is and what it was made from."""
         self.book.set_properties({"title": self.blueprint.title, "author": PROGRAM, "created": created})
-        for name, text in said.facts_of(self.layout).items():
+        for name, text in sheet_setup.facts_of(self.layout).items():
             self.book.set_custom_property(f"blueprint {name}", text)
 
     def names(self) -> None:
         """Gives every block its defined name, and so the table of contents and the place of the chosen column."""
-        for name, target in said.names_of(self.layout).items():
+        for name, target in sheet_setup.names_of(self.layout).items():
             refuse_left_out(self.book.define_name(name, f"={target}"), name)
 
     def notes(self) -> None:
         """Puts a note at the head of every row of which there is more to say than its name."""
         for block, (sheet, row, column) in self.layout.heads.items():
-            if text := validation.note_of(block, self.layout):
-                refuse_left_out(
-                    self.sheets[sheet].write_comment(row, column, text, validation.note_options(text)), text
-                )
+            if text := note_of(block, self.layout):
+                refuse_left_out(self.sheets[sheet].write_comment(row, column, text, note_options(text)), text)
 
     def validation(self) -> None:
         """Says at every typed cell what it is for, and refuses what does not belong there."""
         for block, place in self.layout.places.items():
             if block.typed:
-                rule, corners = validation.rule_of(block, self.layout), self.layout.corners(block)
+                rule, corners = rule_of(block, self.layout), self.layout.corners(block)
                 refuse_left_out(self.sheets[place.sheet].data_validation(*corners, rule), block.name)
         for number, blank in enumerate(self.blueprint.blanks, 1):
-            sheet, rule = self.sheets[self.layout.places[blank.block].sheet], validation.rule_of_blank(number, blank)
+            sheet, rule = self.sheets[self.layout.places[blank.block].sheet], rule_of_blank(number, blank)
             first, *others = blanks.corners_of(blank, self.layout)
             code = sheet.data_validation(*first, rule | {"other_cells": list(map(list, others))})
             refuse_left_out(code, blank.title)
@@ -144,7 +297,7 @@ class BookWriter:
         sections = (label for label in self.layout.labels if label.style == "section")
         for label, column in product(sections, range(grid.SYMBOL, grid.SINGLE + 1)):
             self.sheets[label.sheet].write_blank(label.row, column, None, self.label_look("rule"))
-        for label in (*self.layout.labels, *watch.watch_of(self.layout).labels):
+        for label in (*self.layout.labels, *formulas.watch_of(self.layout).labels):
             self.label(label)
 
     def label(self, label: Label) -> None:
@@ -166,7 +319,7 @@ class BookWriter:
 
     def formula(self, sheet: str, row: int, column: int, formula: str, value: float | str, look: Any) -> None:
         """Writes a formula with its value; without one where it waits for blanks."""
-        value = plain_sheet.UNKNOWN if (sheet, row, column) in self.waits else value
+        value = UNKNOWN if (sheet, row, column) in self.waits else value
         if value != value or value in (inf, -inf):  # no reader knows what such a number is
             raise SaveError(f"{sheet}!{grid.address(row, column)} would hold {value}, which is no number")
         self.sheets[sheet].formula(row, column, formula, look, value)
@@ -186,7 +339,7 @@ class BookWriter:
 
     def views(self) -> None:
         """Writes the page's own formulas, those that show other cells again among them, and the links."""
-        for live in (*self.layout.lives, *watch.watch_of(self.layout).lives):
+        for live in (*self.layout.lives, *formulas.watch_of(self.layout).lives):
             look = self.label_look(live.style)
             self.formula(*live.at, live.formula, live.value, look)
         for link in self.layout.links:

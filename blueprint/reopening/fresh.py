@@ -14,14 +14,14 @@ import numpy as np
 
 from blueprint.explaining import spots_on
 from blueprint.language import Axis, Values
+from blueprint.page.formulas import fingerprint, formulas_of
+from blueprint.page.grid import Address, Spot
 from blueprint.page.outline import Blueprint
-from blueprint.page.place import Address, Spot
 from blueprint.page.placing import lay_out
 from blueprint.page.read import Opened
-from blueprint.page.watch import fingerprint, formulas_of
-from blueprint.page.written import Written
+from blueprint.page.saved_file import Written
+from blueprint.reopening.book import cut_of
 from blueprint.reopening.saved import numbers_of
-from blueprint.reopening.worksheet import cut_of
 from blueprint.workbooks.common.sheets.checks import NEAREST, OWN, WITNESS, Witnessed
 from blueprint.workbooks.registry import blueprint_of
 

@@ -1,31 +1,42 @@
 """Dumps of real training runs, computed again: their losses, and which of the numbers that were logged went wrong."""
 
-from blueprint.verifying.alike import Again, Judge, Quantity, given_of
-from blueprint.verifying.compare import Axes, Compared, compare_number, distance, first_spot
-from blueprint.verifying.first import First, before_first_update
-from blueprint.verifying.lines import (
+from blueprint.verifying.compare import (
     DIFFERS,
     NEEDS_OTHERS,
+    Axes,
+    Compared,
     Line,
     StepLine,
+    compare_number,
+    distance,
     first_line,
     first_of,
+    first_spot,
     following,
     lines_of,
     settled,
     step_lines,
 )
-from blueprint.verifying.picked import agreement_of, picked
-from blueprint.verifying.recompute import Replay, replay
+from blueprint.verifying.first_update import First, before_first_update
+from blueprint.verifying.in_memory import NOTHING as NO_RESULTS
+from blueprint.verifying.in_memory import (
+    PLAIN,
+    Again,
+    Given,
+    Judge,
+    Quantity,
+    SmallTrial,
+    Try,
+    Ways,
+    given_of,
+    verdict_of,
+)
+from blueprint.verifying.recompute import SUMS, TOLERANCES, Replay, coarsest, held_in, last_digit, replay
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose, known_device, shown
-from blueprint.verifying.small import NOTHING as NO_RESULTS
-from blueprint.verifying.small import PLAIN, Given, SmallTrial, Try, Ways, verdict_of
 from blueprint.verifying.step import read_dumps, verify_dumps, verify_one, verify_step
-from blueprint.verifying.step_of_trials import Way, verify_parts
 from blueprint.verifying.tiled_passes import Watch, one_thread
-from blueprint.verifying.tolerances import SUMS, TOLERANCES, coarsest, held_in, last_digit
-from blueprint.verifying.trials import Judged, Trial, causes_of, judged
+from blueprint.verifying.trials import Judged, Trial, Way, causes_of, judged, verify_parts
 from blueprint.verifying.verdict import (
     NOTHING,
     Agreement,
@@ -37,6 +48,8 @@ from blueprint.verifying.verdict import (
     Verdict,
     Verifier,
     ViewOptions,
+    agreement_of,
+    picked,
     verifier_of,
 )  # fmt: skip
 from blueprint.verifying.verify import verify

@@ -1,4 +1,5 @@
-"""How a dump is verified that is small enough to be computed again for every cause: what deviates first, and what explains it.
+"""How dumps are verified that are small enough to be computed again for every cause: what deviates first, and what explains it, in
+one file, or once for all files of a step, where that first deviates.
 
 A kind brings a `Trial`: how its dump is computed under other settings or with a known mistake, and compared with the file.
 """
@@ -6,12 +7,26 @@ A kind brings a `Trial`: how its dump is computed under other settings or with a
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from blueprint.dumps import Array
-from blueprint.verifying.compare import Compared
-from blueprint.verifying.lines import DIFFERS, NEEDS_OTHERS, Line, first_of, following, lines_of, settled
-from blueprint.verifying.verdict import NOTHING, Causes, Match
+from blueprint.dumps import Array, Dump, MinibatchError, in_order, key_of, missing_in, rows_twice
+from blueprint.verifying.compare import (
+    DIFFERS,
+    NEEDS_OTHERS,
+    Compared,
+    Line,
+    StepLine,
+    first_line,
+    first_of,
+    following,
+    lines_of,
+    settled,
+    step_lines,
+)
+from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose
+from blueprint.verifying.tiled_passes import Watch
+from blueprint.verifying.verdict import NOTHING, Causes, Match, Part, StepVerdict, Verdict
 
 Given = Mapping[str, Array]
 
@@ -143,3 +158,145 @@ def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str
         if any(each.rest for each in best):
             break
     return Causes(tuple(best), tried, known, "None of the known mistakes that were tried explains it.")
+
+
+class FileTrial(Trial, Protocol):
+    """A trial of one file of a step. most: how many causes there is time for; None: all."""
+
+    @property
+    def batch(self) -> Any:
+        """The file."""
+
+    @property
+    def settings(self) -> Settings:
+        """The conventions under which it is computed."""
+
+    @property
+    def most(self) -> int | None:
+        """How many causes there is time for."""
+
+    def tries(self, name: str) -> Iterable[Sequence[Labelled]]:
+        """Returns what may have been done otherwise where a quantity deviates, in stages."""
+
+
+class Way(NamedTuple):
+    """How a kind verifies one file. quantities: all, by name, in the order of derivation.
+
+    trial: makes one of a dump, its conventions, the options and all dumps of the step; raises MinibatchError where it cannot be
+    computed. verdict: of a trial and the name of its preset; explain: whether to look for a cause.
+    """
+
+    quantities: Mapping[str, Any]
+    trial: Callable[[Any, Settings, VerifyOptions, Sequence[Any]], Any]
+    verdict: Callable[[Any, str, bool], Verdict]
+
+
+def verify_parts(
+    way: Way, batches: Sequence[Dump], options: VerifyOptions, watch: Watch, not_read: Mapping[Path, str]
+) -> StepVerdict:
+    """Verifies the files of one step: each with its own numbers, and what is of the whole step over all of them.
+
+    A cause is looked for once, in the file that deviates first; it must explain every other that differs, too, and what is said
+    of the rest is said of all files.
+    """
+    unread, trials = dict(not_read), list[tuple[Chosen, FileTrial]]()
+    steps, notes = in_order(batches)
+    progress = watch("recomputing", sum(each.size for each in steps))
+    for each in steps:
+        chosen = choose(each, options)
+        try:
+            trials.append((chosen, way.trial(each, chosen.values, options, steps)))
+        except MinibatchError as error:
+            unread[Path(each.path)] = str(error)
+        progress(each.size)
+    alone = len(trials) == 1
+    parts = [Part(Path(of.batch.path), chosen, way.verdict(of, chosen.preset.name, alone)) for chosen, of in trials]
+    lines = step_lines([part.verdict for part in parts], way.quantities)
+    first = first_line(lines)
+    causes = parts[0].verdict.causes if alone else causes_in([of for _, of in trials], parts, first)
+    if any(each.rest for each in causes) and first:
+        lines = [
+            replace(each, line=following(each.line)) if each.deviating and each != first else each for each in lines
+        ]
+    more = (*notes, *filter(None, [rows_twice(steps)]))
+    return StepVerdict(steps[0].step, tuple(parts), unread, tuple(lines), first, causes, _lacking(steps), more)
+
+
+def causes_in(trials: Sequence[FileTrial], parts: Sequence[Part], first: StepLine | None) -> tuple[Match, ...]:
+    """Returns what explains the first deviation of several files: what does so in every file that differs by itself."""
+    if first is None or first.early or first.first is None or first.line.says != DIFFERS:
+        return ()
+    differ = [
+        any(line.compared.name == first.name and line.says == DIFFERS for line in part.verdict.lines) for part in parts
+    ]
+    here = next(of for of in trials if of.batch is first.first[1])
+    where = [of for of, wrong in zip(trials, differ, strict=True) if wrong and of is not here]
+    others = [of for of, wrong in zip(trials, differ, strict=True) if not wrong]
+    return causes_of(OfStep(here, where, others), here.tries(first.name), first.name, here.most).matches
+
+
+@dataclass(frozen=True)
+class OfStep:
+    """All files of a step, against which a cause is held.
+
+    here: the first in which a quantity differs by itself; where: the others in which it does; others: those in which it does not.
+    """
+
+    here: FileTrial
+    where: Sequence[FileTrial]
+    others: Sequence[FileTrial]
+
+    @cached_property
+    def _files(self) -> Mapping[int, OfFile]:
+        return {id(of): OfFile(of) for of in (self.here, *self.where, *self.others)}
+
+    def explains(self, each: Any, name: str) -> bool:
+        """Tells whether a quantity agrees with a cause in every file in which it differs by itself; a number that was fitted to one
+        file must hold in all the others, too: to a single number some coefficient can always be fitted."""
+        if not all(self._files[id(of)].explains(self._there(each, of), name) for of in (self.here, *self.where)):
+            return False
+        return not each.fitted or not self._apart(each)[1]
+
+    def match(self, each: Any, name: str) -> Match:
+        """Returns a cause with what then deviates in any file of the step; a file that agrees better as it is may be one in which
+        nothing was done otherwise."""
+        found = [self._files[id(of)].under(self._there(each, of)) for of in (self.here, *self.where)]
+        largest, (others, against) = max(compared[name].largest for compared in found), self._apart(each)
+        still = dict[str, float]()
+        for quantity, apart in (pair for compared in (*found, *others) for pair in deviating(compared)):
+            still[quantity] = max(still.get(quantity, 0.0), apart)
+        return Match(f"{each.label}{self._in_these_alone(against)}", largest, tuple(still.items()))
+
+    def _apart(self, each: Any) -> tuple[list[Mapping[str, Compared]], int]:
+        """Returns what the other files come to, with a cause or as they are, whichever is the better; and how many as they are."""
+        found, against = list[Mapping[str, Compared]](), 0
+        for of in self.others:
+            straight, under = self._files[id(of)].straight, self._files[id(of)].under(self._there(each, of))
+            worse = len(deviating(under)) > len(deviating(straight))
+            found.append(straight if worse else under)
+            against += worse
+        return found, against
+
+    def _in_these_alone(self, against: int) -> str:
+        """Says that a cause is none of the files that agree without it."""
+        count = 1 + len(self.where)
+        these = "that file" if count == 1 else f"these {count} files"
+        others = "the other file agrees" if against == 1 else f"{against} others agree"
+        return f" in {these} alone ({others} without it)" if against else ""
+
+    def _there(self, each: Any, of: FileTrial) -> Any:
+        """Returns a cause as another file has it: with what it changes, over that file's own settings."""
+        if of is self.here:
+            return each
+        own = self.here.settings
+        return each._replace(settings={**of.settings, **{k: v for k, v in each.settings.items() if v != own[k]}})
+
+
+def _lacking(steps: Sequence[Dump]) -> tuple[str, ...]:
+    """Returns what is not there of the step, as far as its files say it."""
+    placed = [each for each in steps if each.place is not None]
+    epochs = {key_of(each)[1] for each in placed}
+    gaps = [
+        part for epoch in epochs for part in missing_in([each for each in placed if key_of(each)[1] == epoch], True)
+    ]
+    return tuple(dict.fromkeys(gaps))

@@ -42,14 +42,14 @@ class Kind:
             a function of the file (`reopening.saved.Saved`).
         notes: the files, and folders of files, in which its notes are; those of settings stand in their records.
         models: the file that tells of the models and of the loop around its step, for the first sheet.
-        one_page: the file of the sheet that shows all at a glance (`page.outline.one_page`), and of the models to which sheets
+        one_page: the file of the sheet that shows all at a glance (`page.outline.items`), and of the models to which sheets
             belong, whose colours they have.
         paper: how a page of `papers` computes the results that one looks for, from what is typed in a file (`witness.raw.Page`).
         whole: typed blocks whose cells must be whole numbers from 0, or torch has no meaning for them: the largest, or the
             block along whose last axis they count, and what is expected; {last} and {count} stand for that axis's.
         misconceptions: mistakes that are often made in a row, as changes of its equation, or as what it then
             shows (`blueprint.misconceptions`).
-        comparison: how libraries are compared on one batch (`common.conventions.comparison.Comparison`).
+        comparison: how libraries are compared on one batch (`common.conventions.Comparison`).
         derivation: the names of the rows that one would ask for in an exam on it, the first steps first, up to the result:
             on these the blanks of its worksheets lie. One that a workbook has not is passed over.
         topics: by a word, such as "gae", the rows that one would ask for where it alone is the topic.

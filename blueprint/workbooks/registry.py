@@ -136,8 +136,7 @@ def blueprint_of(numbers: Any, witnessed: "Witnessed | None" = None) -> "Bluepri
 
     witnessed: numbers of an outside witness, to stand beside the workbook's own on the sheet Checks.
     """
-    from blueprint.workbooks.common.guides import with_guides, with_notes
-    from blueprint.workbooks.common.one_pages import with_one_page
+    from blueprint.workbooks.common.guides import with_guides, with_notes, with_one_page
 
     kind = kind_of(numbers)
     build = imported(kind.build[numbers.level] if isinstance(kind.build, Mapping) else kind.build)

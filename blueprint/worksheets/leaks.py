@@ -4,20 +4,113 @@ A cell gives an answer away if it shows it while the blank is empty: it is compu
 typed from elsewhere. So all numbers are computed with a blank empty, which a sheet reads as 0, and the answer is looked for
 among them. What the equation of a blank reads itself does not count: to see which of these is meant is the step (a minimum is
 always one of two numbers that one can see).
+
+An equation may also be undone: of k3 = ρ − 1 − log ρ, written with the log-ratio, the ratio is k3 + 1 + the log-ratio:
+nobody needs to take an exponential.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from blueprint.language import Block, Cell, Expr, Op, Values, chain, fill, filled_by, reads
+from blueprint.language import Array, Block, Cell, Edge, Expr, Index, Op, Values, chain, fill, filled_by, reads
 from blueprint.language.cells import alternative_of
+from blueprint.language.trees import letters_of
+from blueprint.language.vectorise import compiled
 from blueprint.page.outline import Blank, Blueprint
-from blueprint.worksheets.backwards import Backwards
 from blueprint.worksheets.graph import Graph
-from blueprint.worksheets.table import SAME, Table
+
+SAME = 1e-9
+"""How near two numbers are, as a share of them, that are taken for the same: what two ways to compute one may round."""
+
+
+class Table:
+    """The numbers of every block, edges included; `numbers[starts[block]:]` begins with those of a block."""
+
+    def __init__(self, blocks: Iterable[Block], values: Values):
+        self.values = values
+        self.blocks = [block for block in blocks if not block.text]
+        arrays = [values.arrays[block].astype(float).ravel() for block in self.blocks]
+        self.starts = np.cumsum([0, *map(len, arrays)])
+        self.numbers: Array = np.concatenate([*arrays, np.empty(0)])
+        self.typed = np.repeat([block.typed for block in self.blocks], np.diff(self.starts))
+        self._number = {block: i for i, block in enumerate(self.blocks)}
+
+    def index(self, cell: Cell) -> int:
+        """Returns where the number of a cell stands."""
+        block, values = cell.block, self.values
+        at = tuple(place + values.before(block, axis) for place, axis in zip(cell.places, block.axes, strict=True))
+        return int(self.starts[self._number[block]] + np.ravel_multi_index(at, values.shape(block)) if at else
+                   self.starts[self._number[block]])  # fmt: skip
+
+    def cell(self, index: int) -> Cell:
+        """Returns the cell whose number stands at an index."""
+        number = int(np.searchsorted(self.starts, index, side="right")) - 1
+        block, values = self.blocks[number], self.values
+        at = np.unravel_index(index - self.starts[number], values.shape(block)) if block.axes else ()
+        return Cell(block, tuple(int(i) - values.before(block, axis) for i, axis in zip(at, block.axes, strict=True)))
+
+    def same(self, answer: float) -> Array:
+        """Returns the indices of the numbers that are an answer, or its negative."""
+        return np.flatnonzero(abs(abs(self.numbers) - abs(answer)) <= SAME * abs(answer))
+
+    def shown_the_same(self, answer: float, decimals: int) -> Array:
+        """Returns the indices of typed numbers that look like an answer, or its negative, as far as a page shows it."""
+        size = abs(self.numbers)
+        close = np.flatnonzero(self.typed & (abs(size - abs(answer)) <= 10.0**-decimals))
+        # Only those are rounded: a number near the largest that there is, as e^709, would overflow on the way.
+        found: Array = close[np.round(size[close], decimals) == round(abs(answer), decimals)]
+        return found
+
+
+UNDONE = ("add", "sub", "mul", "div", "neg", "exp", "log", "tanh", "sqrt")
+"""Operations of which an operand follows from the result and the other operand."""
+
+
+class Backwards:
+    """The numbers that stand within the equations of blocks: `numbers[starts[i]:]` begins with those of the i-th of them."""
+
+    def __init__(self, blocks: list[Block], values: Values):
+        self.values = values
+        self.steps: list[tuple[Block, tuple[Index, ...]]] = []
+        arrays: list[Array] = []
+        for block, target, expr in _within(blocks):
+            frame = tuple(letters_of(target))
+            sizes = tuple(values.size(axis) for axis in frame)
+            with np.errstate(all="ignore"):
+                numbers = np.asarray(compiled(expr, frame, values)({}), dtype=float)
+            self.steps.append((block, target))
+            arrays.append(np.broadcast_to(numbers, sizes).ravel())
+        self.starts = np.cumsum([0, *map(len, arrays)])
+        self.numbers: Array = np.concatenate([*arrays, np.empty(0)])
+
+    def holding(self, answer: float) -> Iterator[Cell]:
+        """Yields the cells within whose equations an answer stands, or its negative."""
+        for index in np.flatnonzero(abs(abs(self.numbers) - abs(answer)) <= SAME * abs(answer)):
+            number = int(np.searchsorted(self.starts, index, side="right")) - 1
+            block, target = self.steps[number]
+            sizes = tuple(self.values.size(axis) for axis in letters_of(target))
+            at = iter(np.unravel_index(index - self.starts[number], sizes) if sizes else ())
+            yield Cell(
+                block, tuple(self.values.edge(each) if isinstance(each, Edge) else int(next(at)) for each in target)
+            )
+
+
+def _within(blocks: list[Block]) -> Iterator[tuple[Block, tuple[Index, ...], Expr]]:
+    """Yields the steps within the equations of blocks, each with the block and the cells that the equation fills."""
+    for block in (block for block in blocks if not (block.text or block.limit or block.link)):
+        for definition in block.definitions:
+            yield from ((block, definition.target, step) for step in _steps(definition.expr))
+
+
+def _steps(expr: Expr) -> Iterator[Expr]:
+    if isinstance(expr, Op) and expr.name in UNDONE:
+        for operand in (each for each in expr.args if isinstance(each, Op)):
+            yield operand
+            yield from _steps(operand)
+
 
 SMALL = 2
 """Significant digits that an answer must show at least, so that it is no coincidence that something else shows the same."""

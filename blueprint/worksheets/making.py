@@ -1,24 +1,83 @@
 """The worksheet: a blueprint with blanks, without what would give their answers away."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
+from math import floor, isfinite
 
 from blueprint.book import Book
 from blueprint.language import Block, Cell, reads
-from blueprint.page.blanks import check_of
+from blueprint.page.blanks import MODULUS, SCALE, areas_of, check_of
 from blueprint.page.outline import Blank, Blueprint, blocks_on
-from blueprint.worksheets.asked import Asked, Meant, cell_title, computed, meant
-from blueprint.worksheets.candidates import Candidates
-from blueprint.worksheets.check_digits import can_be_checked
-from blueprint.worksheets.choosing import Chooser
-from blueprint.worksheets.errors import WorksheetError, require
+from blueprint.worksheets.choosing import Candidates, Chooser, is_zero, repeats
 from blueprint.worksheets.graph import Graph
 from blueprint.worksheets.in_use import USED, in_use, taken, written
 from blueprint.worksheets.leaks import answers_of, is_plain
-from blueprint.worksheets.leaving import Leaver, Left
-from blueprint.worksheets.made import LEVELS, Worksheet
-from blueprint.worksheets.rules import is_zero, repeats
+from blueprint.worksheets.redact import Leaver, Left
+from blueprint.worksheets.requested_blanks import Asked, Meant, WorksheetError, cell_title, computed, meant, require
+
+LEVELS = {1: "single cells", 2: "whole rows", 3: "whole sections"}
+
+
+@dataclass(frozen=True)
+class Worksheet:
+    """A blueprint with blanks, and what belongs into them.
+
+    full: the book with all answers, of which only what is in use is left. whole: the blueprint it was made of.
+    answers: by the title of a blank the numbers of its cells, in their order.
+    shown: cells whose answers stand elsewhere as well, in what cannot be left out: of rows the formula is asked, and in single
+    cells it is a coincidence.
+    """
+
+    blueprint: Blueprint
+    full: Book
+    whole: Blueprint
+    level: int
+    answers: dict[str, list[float]] = field(default_factory=dict)
+    shown: frozenset[Cell] = frozenset()
+
+    @property
+    def blanks(self) -> tuple[Blank, ...]:
+        """The blanks, in the order of computation or in that in which they were asked for."""
+        return self.blueprint.blanks
+
+    @cached_property
+    def book(self) -> Book:
+        """The book to save and to hand out."""
+        return Book(self.blueprint)
+
+    def cells_of(self, blank: Blank) -> list[str]:
+        """Returns where the cells of a blank stand in the book that is handed out, as ranges with their sheet."""
+        return [area.replace("$", "") for area in areas_of(blank, self.book.layout)]
+
+    @cached_property
+    def filled_in(self) -> Book:
+        """The whole book, of which nothing is left out, with the answers in its blanks."""
+        named = {block.name: block for block in self.whole.blocks()}
+        blanks = tuple(replace(blank, block=named[blank.block.name]) for blank in self.blanks)
+        held = {blank.block: dict[tuple[int, ...], float]() for blank in blanks}
+        for blank in blanks:
+            held[blank.block] |= dict(zip(blank.cells, self.answers[blank.title], strict=True))
+        return Book(replace(self.whole, blanks=blanks), held=held)
+
+
+EDGE = 1e-3
+"""How near to a rounding boundary an answer is not used, in units of the last digit that counts."""
+LARGEST = 1e15
+"""From here on a program keeps no digit that could be checked."""
+
+
+def can_be_checked(answers: Iterable[float]) -> bool:
+    """Tells whether the check digits of a blank are the same however its answers were rounded on the way, and do not tell it.
+
+    They are those of the sum of its cells. Below 97 units of their last digit they are the answer itself.
+    """
+    scaled = abs(sum(answers)) * SCALE
+    if not isfinite(scaled):
+        return False
+    return MODULUS - 1 / 2 <= scaled < LARGEST and abs(scaled - floor(scaled) - 1 / 2) >= EDGE
+
 
 OTHERS = {
     "Other options": "what a setting chooses is chosen for good: the formulas have only the option that is in use"

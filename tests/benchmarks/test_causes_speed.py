@@ -19,7 +19,7 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 
 from blueprint.dumps import Minibatch
 from blueprint.verifying import replay, verify
-from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.common.conventions import rlhf
 from tests.benchmarks.test_verify_speed import made
 
 SIZES, SMALL = [(2, 64), (64, 256), (512, 1024)], (2, 64)

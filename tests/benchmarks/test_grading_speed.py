@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from blueprint.classes.grading_policy import GradingPolicy
-from blueprint.classes.working import Job, Worker
+from blueprint.classes.worker import Job, Worker
 from tests.classes.handing_in import Asked, hand_in, key_of, right
 
 ASKED: list[Asked] = [

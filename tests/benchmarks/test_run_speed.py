@@ -12,10 +12,10 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from blueprint.verifying.runs.going import Run, head_of
+from blueprint.verifying.runs.executors import Run, head_of_step
 from blueprint.verifying.runs.ledger import Ledger
-from blueprint.verifying.runs.step import Died, File, Step
-from blueprint.verifying.runs.summary import summary_of
+from blueprint.verifying.runs.report import summary_of
+from blueprint.verifying.runs.steps import Died, File, Step
 from blueprint.verifying.settings import VerifyOptions
 
 MANY, FEW = 10_000, 300
@@ -45,7 +45,7 @@ class AtOnce:
             name: {"logged": at / 7, "recomputed": at / 7} for name in ("ratio", "approx_kl", "clip_fraction", "kl")
         }
         known = {"outcome": "agrees", "reason": "", "first": "", "cause": "", "quantities": lines, "watched": watched}
-        self.found = [(at, head_of(step, VerifyOptions()) | known)]
+        self.found = [(at, head_of_step(step, VerifyOptions()) | known)]
 
     def wait(self) -> list[tuple[int, dict[str, Any] | Died]]:
         found, self.found = self.found, []

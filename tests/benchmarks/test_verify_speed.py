@@ -21,7 +21,7 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 
 from blueprint.dumps import Minibatch
 from blueprint.verifying import replay
-from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.common.conventions import rlhf
 
 SIZES, SMALL = [(4096, 128), (1024, 1024), (9766, 1024)], (32, 16)
 WORDS = ("logprobs_old", "logprobs_ref", "logprobs_new", "entropy", "values_old", "values_new")

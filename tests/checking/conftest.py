@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.page.found import Found
+from blueprint.page.read import Found
 from tests.page.workshop import located, save_made
 
 

@@ -10,7 +10,7 @@ from blueprint.checking import Checked
 from blueprint.checking.checker import check
 from blueprint.checking.verdicts import Verdict
 from blueprint.cli import main
-from blueprint.page.found import Found
+from blueprint.page.read import Found
 
 SIGNAL, LOSS = "Reward & advantage", "Loss"
 

@@ -19,8 +19,7 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 from blueprint.checking import Checked
 from blueprint.checking.causes import Cause
 from blueprint.checking.checker import judge
-from blueprint.checking.notation import Recomputed, recomputed
-from blueprint.checking.page import OfPage
+from blueprint.checking.recomputed import OfPage, Recomputed, recomputed
 from blueprint.checking.verdicts import Verdict
 from tests.checking.cells import change
 from tests.checking.running import SIGNAL, judged, run

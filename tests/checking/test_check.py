@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.checking.causes import Cause
-from blueprint.page.found import Found
+from blueprint.page.read import Found
 from tests.audit import formulas
 from tests.checking.cells import change
 from tests.checking.running import LOSS, SIGNAL, judged, row_of

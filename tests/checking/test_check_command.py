@@ -18,8 +18,8 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.checking import Checked
 from blueprint.cli import main
-from blueprint.page.found import Found
-from blueprint.page.grid import letters
+from blueprint.page.grid import column_letters
+from blueprint.page.read import Found
 from tests.checking.cells import change
 from tests.checking.running import SIGNAL, row_of, run
 from tests.page.workshop import located, save_made
@@ -160,7 +160,7 @@ def test_a_distance_from_torch_that_somebody_typed_is_named(tmp_path: Path) -> N
     options = ["--witness", "--no-proof"]
     assert CliRunner().invoke(main, ["build", *options, "-o", str(target)]).exit_code == 0
     found = located(target)["distance.total_loss"]
-    cell = f"{letters(found.left - 1)}{found.top}"
+    cell = f"{column_letters(found.left - 1)}{found.top}"
     change(target, tmp_path / "typed.xlsx", found.sheet, {cell: (None, 0.0)})
     checked = CliRunner().invoke(main, ["check", str(tmp_path / "typed.xlsx")])
     assert checked.exit_code == 1
@@ -194,7 +194,9 @@ def test_a_mask_with_a_hole_is_refused(path: Path, tmp_path: Path) -> None:
     save_made(tmp_path / "sleepy.xlsx", numbers="very-very-sleepy")
     place = located(tmp_path / "sleepy.xlsx")["mask"]
     row, column = next((row, column) for at, row, column in place.cells() if at == (0, 1))
-    change(tmp_path / "sleepy.xlsx", tmp_path / "hole.xlsx", place.sheet, {f"{letters(column - 1)}{row}": (None, 0)})
+    change(
+        tmp_path / "sleepy.xlsx", tmp_path / "hole.xlsx", place.sheet, {f"{column_letters(column - 1)}{row}": (None, 0)}
+    )
     code, _, err = run(tmp_path / "hole.xlsx")
     assert code == 2
     assert "the mask of episode 1 has a hole at position 2: a workbook has no rows for holes yet" in err

@@ -12,7 +12,7 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.checking.causes import Cause
 from blueprint.checking.verdicts import Verdict
-from blueprint.page.found import Found
+from blueprint.page.read import Found
 from tests.audit import formulas
 from tests.checking.cells import change
 from tests.checking.running import judged

@@ -12,7 +12,7 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.book import Book
 from blueprint.checking.causes import Cause
-from blueprint.page.found import Found
+from blueprint.page.read import Found
 from tests.checking.cells import change
 from tests.checking.running import judged, run
 from tests.checking.test_check_live import formulas_in

@@ -18,10 +18,10 @@ from openpyxl.utils import get_column_letter
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.book import Book
-from blueprint.checking.formulas import ANOTHER_VERSION, Compared, against_fresh, formulas_of
-from blueprint.page.names import ONE_PAGE, is_of_one_page
+from blueprint.checking.files import ANOTHER_VERSION, Compared, against_fresh, formulas_of
+from blueprint.page.grid import ONE_PAGE, is_of_one_page
 from blueprint.page.read import Opened
-from blueprint.page.written import Written
+from blueprint.page.saved_file import Written
 from blueprint.reopening.fresh import Like
 from tests.checking.cells import change
 from tests.checking.running import run

@@ -10,7 +10,7 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.book import Book
 from blueprint.checking.checker import judge
-from blueprint.checking.page import OfPage
+from blueprint.checking.recomputed import OfPage
 from blueprint.misconceptions import misconceptions_of
 from blueprint.workbooks.registry import kind_named
 from tests.checking.test_gradient_causes import Bench, outline, saved

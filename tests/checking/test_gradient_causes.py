@@ -17,8 +17,7 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 from blueprint.book import Book
 from blueprint.checking import Checked
 from blueprint.checking.checker import judge
-from blueprint.checking.notation import Recomputed, recomputed
-from blueprint.checking.page import OfPage
+from blueprint.checking.recomputed import OfPage, Recomputed, recomputed
 from blueprint.checking.verdicts import Verdict
 from blueprint.inputs import load
 from blueprint.language import Definition, Expr, Operand, Position, sqrt

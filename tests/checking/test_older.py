@@ -10,8 +10,7 @@ pytest.importorskip("torch", reason="check needs torch: install the extra [torch
 
 from blueprint.checking import Checked
 from blueprint.checking.checker import check
-from blueprint.checking.formulas import ANOTHER_VERSION
-from blueprint.checking.older import by_todays_names
+from blueprint.checking.files import ANOTHER_VERSION, by_todays_names
 from blueprint.reopening import numbers_in
 from blueprint.workbooks.kind import Former
 

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.checking.checker import judge
-from blueprint.checking.page import OfPage
+from blueprint.checking.recomputed import OfPage
 from blueprint.language import Expr, Operand, Sum, minimum, sqrt
 from blueprint.workbooks.common import j, n, t, v
 from tests.checking.test_gradient_causes import Bench, saved

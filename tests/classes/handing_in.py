@@ -11,9 +11,7 @@ from zlib import crc32
 import numpy as np
 
 from blueprint.book import Book
-from blueprint.classes.identity import token_of
-from blueprint.classes.key import Key, KeyBlank, KeyStudent
-from blueprint.classes.typed import base_of, variant_of
+from blueprint.classes.key import Key, KeyBlank, KeyStudent, base_of, token_of, variant_of
 from blueprint.inputs import load, toml_of
 from blueprint.page import grid
 from blueprint.page.placing import place_blocks

@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape, quoteattr
 from openpyxl import load_workbook
 from openpyxl.worksheet.worksheet import Worksheet
 
-from blueprint.classes.open_document import KIND
+from blueprint.classes.saved_workbook import ODS_KIND
 
 SPACES = " ".join(
     f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{long}:1.0"'
@@ -38,7 +38,7 @@ def written(path: Path, body: str, meta: str = "", **parts: str) -> Path:
     """Writes a file of this format, of the XML of its sheets."""
     sheets = f"<office:body><office:spreadsheet>{body}</office:spreadsheet></office:body>"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
-        target.writestr("mimetype", KIND)
+        target.writestr("mimetype", ODS_KIND)
         target.writestr("content.xml", f"<office:document-content {SPACES}>{sheets}</office:document-content>")
         target.writestr("meta.xml", f"<office:document-meta {SPACES}>{meta}</office:document-meta>")
         for name, content in parts.items():

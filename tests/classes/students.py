@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from blueprint.book import Book
-from blueprint.classes.key import Key, KeyBlank, KeyStudent
-from blueprint.classes.typed import base_of, variant_of
+from blueprint.classes.key import Key, KeyBlank, KeyStudent, base_of, variant_of
 from blueprint.language import Block
 from blueprint.misconceptions import Wrong, wrong_values
 from blueprint.page.outline import Blank

@@ -2,9 +2,7 @@
 
 import pytest
 
-from blueprint.classes.assignment import Assignment
-from blueprint.classes.degenerate import Finding, always
-from blueprint.classes.draws import Draws
+from blueprint.classes.assignment import Assignment, Draws, Finding, always
 from blueprint.inputs import given, load, tables_of, toml_of
 
 SECRET = "ab" * 32

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from blueprint.classes import ClassError
 from blueprint.classes.csv_cells import bare, csv_text, harmless, read_csv, records, save_csv
-from blueprint.classes.errors import ClassError
 
 NUMBERS = ["-", "-1.5", "-1,5", "+3", "1e-3", "12 %", "-0.25%", "1.234,50", 3, -2.5, 0.1]
 

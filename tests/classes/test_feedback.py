@@ -6,16 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.classes.collecting import Collected
-from blueprint.classes.feedback import html, lines
-from blueprint.classes.flags import flags_of
-from blueprint.classes.grading import grade
-from blueprint.classes.grading_policy import GradingPolicy
-from blueprint.classes.in_words import in_words
+from blueprint.classes.grading import flags_of, grade, in_words
+from blueprint.classes.grading_policy import GradingPolicy, Overrides
 from blueprint.classes.key import Key, KeyStudent
-from blueprint.classes.overrides import Overrides
 from blueprint.classes.results import Mark, Marked, Result, Results
-from blueprint.classes.store import Store
+from blueprint.classes.results_folder import feedback_lines, feedback_page
+from blueprint.classes.store import Collected, Store
 from tests.classes.handing_in import Answer, Asked, hand_in, key_of, right
 
 ASKED: list[Asked] = [
@@ -34,7 +30,7 @@ def why(mark: Mark, hint: str = "") -> str:
     """Returns the sentence on one blank."""
     blank = Marked(id="b01", title="row@n=1", words="a row, episode 1", hint=hint)
     result = Result(student="1", marks={"b01": mark})
-    (line,) = lines(result, Results(assignment="hw1", points=1, blanks=[blank], results=[result]), None)
+    (line,) = feedback_lines(result, Results(assignment="hw1", points=1, blanks=[blank], results=[result]), None)
     return str(line.cells[-1])
 
 
@@ -78,7 +74,7 @@ def test_a_graded_file_speaks_in_words(key: Key, tmp_path: Path) -> None:
     store.path("_unknown", "0" * 64).parent.mkdir(parents=True)
     store.add([Collected("a.xlsx", path.read_bytes(), None)])
     found = grade(store, key, GradingPolicy.model_validate({}), Overrides(), {}, 1)
-    page = html(found.results[0], found, None)
+    page = feedback_page(found.results[0], found, None)
     assert "whitened advantage (Â), episode 1, position 5" in page
     assert "advantage.whitened@" not in page
     assert "No known mistake gives this number. The equation is Â" in page

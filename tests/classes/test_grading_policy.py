@@ -9,17 +9,14 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
-from blueprint.classes.errors import ClassError
-from blueprint.classes.flags import Handed, flags_of
-from blueprint.classes.grading import total_of
-from blueprint.classes.grading_policy import GradingPolicy, Late, read_policy, schema
+from blueprint.classes import ClassError
+from blueprint.classes.grading import Handed, flags_of, total_of
+from blueprint.classes.grading_policy import GradingPolicy, Late, read_overrides, read_policy, schema, times_in
 from blueprint.classes.key import Key, KeyBlank, KeyStudent
-from blueprint.classes.overrides import read_overrides
-from blueprint.classes.regrading import changes
 from blueprint.classes.results import Mark, Result, Results
+from blueprint.classes.results_folder import changes
 from blueprint.classes.store import Stored
-from blueprint.classes.times import times_in
-from blueprint.classes.working import Worked
+from blueprint.classes.worker import Worked
 from blueprint.cli import main
 
 

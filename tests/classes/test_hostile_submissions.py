@@ -13,14 +13,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from blueprint.classes import collecting, working
-from blueprint.classes.collecting import Collected, collect
-from blueprint.classes.errors import ClassError
+from blueprint.classes import ClassError, store
 from blueprint.classes.grading_policy import GradingPolicy
 from blueprint.classes.key import Key
 from blueprint.classes.results import Results
-from blueprint.classes.store import Store
-from blueprint.classes.working import Job, OutOfTime, Worker, alarmed
+from blueprint.classes.store import Collected, Store, collect
+from blueprint.classes.worker import Job, OutOfTime, Worker, alarmed
 from blueprint.cli import main
 from tests.classes.handing_in import hand_in, key_of, right
 
@@ -123,7 +121,7 @@ def test_the_files_of_a_participant_are_one_submission(tmp_path: Path) -> None:
 def test_an_archive_of_many_students_is_within_the_bounds_of_each(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(collecting, "MOST_IN_SUBMISSION", 3)
+    monkeypatch.setattr(store, "MOST_IN_SUBMISSION", 3)
     inner = zipped({f"Student {n}_{n}_assignsubmission_file_/a.xlsx": b"%d" % n for n in range(10)})
     (tmp_path / "all.zip").write_bytes(zipped({"monday.zip": inner}))
     assert [each.refused for each in collect(tmp_path / "all.zip")] == [""] * 10
@@ -228,8 +226,8 @@ def test_the_files_of_a_submission_share_their_time(room: Path, monkeypatch: pyt
         except Exception:  # as readers of damaged files do
             return
 
-    monkeypatch.setattr(working, "SECONDS", 0.2)
-    monkeypatch.setattr(working, "read_submission", endless)
+    monkeypatch.setattr(worker, "SECONDS", 0.2)
+    monkeypatch.setattr(worker, "read_submission", endless)
     began = time.monotonic()
     found = worker.work_on([Job(room / "ada.xlsx", submission="x")] * 3)
     assert time.monotonic() - began < 5

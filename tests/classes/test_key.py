@@ -6,10 +6,19 @@ from typing import Any
 
 import pytest
 
-from blueprint.classes.errors import ClassError
-from blueprint.classes.identity import TOKEN, student_of, token_of
-from blueprint.classes.key import Key, KeyBlank, KeyStudent
-from blueprint.classes.typed import base_of, departures, variant_of, with_departures
+from blueprint.classes import ClassError
+from blueprint.classes.key import (
+    TOKEN,
+    Key,
+    KeyBlank,
+    KeyStudent,
+    base_of,
+    departures,
+    student_of,
+    token_of,
+    variant_of,
+    with_departures,
+)
 from blueprint.inputs import NumbersError, load, toml_of
 
 SECRET = "0f" * 32

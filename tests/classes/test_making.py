@@ -12,10 +12,8 @@ from click.testing import CliRunner, Result
 
 from blueprint.book import Book
 from blueprint.classes import making
-from blueprint.classes.files import UNFINISHED, digest, file_names
-from blueprint.classes.identity import TOKEN, student_of
-from blueprint.classes.key import Key
-from blueprint.classes.typed import base_of, variant_of
+from blueprint.classes.key import TOKEN, Key, base_of, student_of, variant_of
+from blueprint.classes.making import UNFINISHED, digest, file_names
 from blueprint.cli import main
 
 ROSTER = 'id,name,email\n4711,"Müller, Ünal",u@x.org\n../4712,"=cmd|1",\nnul,🎓,\n'

@@ -7,8 +7,7 @@ import pytest
 
 from blueprint.classes.grading_policy import GradingPolicy
 from blueprint.classes.key import KeyStudent
-from blueprint.classes.marking import Course, Marking, half_a_unit
-from blueprint.classes.marks import marks_of
+from blueprint.classes.marking import Course, Marking, half_a_unit, marks_of
 from blueprint.classes.results import Mark
 from blueprint.classes.submission import Given
 from tests.classes.handing_in import Asked, key_of, right

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.classes import moodle
-from blueprint.classes.errors import ClassError
+from blueprint.classes import ClassError, platforms
 from tests.classes.importers import Moodle
 from tests.classes.made import EXCUSED, RIGHT, WRONG, result, results
 
@@ -60,7 +59,7 @@ def course() -> Moodle:
 
 def test_moodle_reads_the_grades_and_comments(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_bytes(worksheet(ROWS))
-    done = moodle.fill(tmp_path / "in.csv", CLASS, tmp_path / "out.csv")
+    done = platforms.fill_worksheet(tmp_path / "in.csv", CLASS, tmp_path / "out.csv")
     read = course()
     assert read.upload((tmp_path / "out.csv").read_bytes()) == 3
     assert {number: grade for number, (grade, _) in read.graded.items()} == {11: 2.5, 13: 10.0, 15: 5.0}
@@ -86,10 +85,10 @@ def test_short_rows_end_in_empty_cells(tmp_path: Path, cells: int) -> None:
     """A spreadsheet leaves out what is empty at the end of a row; the grade and the comment stand where they belong."""
     short = [ROWS[0][:cells], *ROWS[1:]]
     (tmp_path / "in.csv").write_bytes(worksheet(short))
-    done = moodle.fill(tmp_path / "in.csv", CLASS, tmp_path / "out.csv")
+    done = platforms.fill_worksheet(tmp_path / "in.csv", CLASS, tmp_path / "out.csv")
     assert {len(row) for row in done.table.rows} == {len(HEAD)}
-    assert moodle.participants(done.table, CLASS).keys() >= {"4712", "4713"}
-    assert isinstance(moodle.times(done.table), dict)
+    assert platforms.participants(done.table, CLASS).keys() >= {"4712", "4713"}
+    assert isinstance(platforms.times_by_participant(done.table), dict)
 
 
 @pytest.mark.parametrize("most", ["nan", "inf", "1e999", "1e308", ""])
@@ -97,7 +96,7 @@ def test_a_largest_grade_that_is_no_number_is_passed_over(tmp_path: Path, most: 
     place = HEAD.index("Maximum Grade")
     rows = [[*row[:place], most, *row[place + 1 :]] for row in ROWS]
     (tmp_path / "in.csv").write_bytes(worksheet(rows))
-    done = moodle.fill(tmp_path / "in.csv", CLASS, tmp_path / "out.csv")
+    done = platforms.fill_worksheet(tmp_path / "in.csv", CLASS, tmp_path / "out.csv")
     grade = done.table.rows[1][HEAD.index("Grade")]
     assert float(grade) == (1 if most != "1e308" else pytest.approx(0.25e308))
 
@@ -105,7 +104,7 @@ def test_a_largest_grade_that_is_no_number_is_passed_over(tmp_path: Path, most: 
 def test_decimal_commas_and_semicolons_are_kept(tmp_path: Path) -> None:
     rows = [[cell.replace("10.00", "10,00").replace("7.00", "7,00") for cell in row] for row in ROWS]
     (tmp_path / "in.csv").write_bytes(worksheet(rows, delimiter=";"))
-    moodle.fill(tmp_path / "in.csv", CLASS, tmp_path / "out.csv")
+    platforms.fill_worksheet(tmp_path / "in.csv", CLASS, tmp_path / "out.csv")
     read = course()
     assert read.upload((tmp_path / "out.csv").read_bytes(), ";", ",") == 3
     assert read.graded[11][0] == 2.5
@@ -113,7 +112,7 @@ def test_decimal_commas_and_semicolons_are_kept(tmp_path: Path) -> None:
 
 def test_what_moodle_graded_since_then_stays(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_bytes(worksheet(ROWS))
-    moodle.fill(tmp_path / "in.csv", CLASS, tmp_path / "out.csv")
+    platforms.fill_worksheet(tmp_path / "in.csv", CLASS, tmp_path / "out.csv")
     read = course()
     read.graded[13] = (8.0, datetime(2026, 11, 20, 9, 5))
     read.upload((tmp_path / "out.csv").read_bytes())
@@ -122,7 +121,9 @@ def test_what_moodle_graded_since_then_stays(tmp_path: Path) -> None:
 
 def test_excused_students_get_no_grade(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_bytes(worksheet(ROWS))
-    done = moodle.fill(tmp_path / "in.csv", results(result("4711", "", 0, EXCUSED, EXCUSED)), tmp_path / "out.csv")
+    done = platforms.fill_worksheet(
+        tmp_path / "in.csv", results(result("4711", "", 0, EXCUSED, EXCUSED)), tmp_path / "out.csv"
+    )
     assert (done.filled, done.table.rows[1][5]) == (0, "")
     assert done.said[-1] == "Moodle knows no excused grade, so that none is given to 4711"
 
@@ -133,7 +134,7 @@ def test_what_moodle_would_refuse_is_refused(tmp_path: Path, lost: str) -> None:
     cut = [[*row[:place], *row[place + 1 :]] for row in [HEAD, *ROWS]]
     (tmp_path / "in.csv").write_bytes(worksheet(cut[1:], cut[0]))
     with pytest.raises(ClassError) as refused:
-        moodle.fill(tmp_path / "in.csv", CLASS, tmp_path / "out.csv")
+        platforms.fill_worksheet(tmp_path / "in.csv", CLASS, tmp_path / "out.csv")
     assert f"has no column {lost}, and Moodle would refuse it: download it in Moodle" in str(refused.value)
     with pytest.raises(ValueError, match="invalidgradeimport"):
         course().upload(worksheet(cut[1:], cut[0]))
@@ -142,7 +143,7 @@ def test_what_moodle_would_refuse_is_refused(tmp_path: Path, lost: str) -> None:
 def test_a_student_whom_no_column_tells_is_found_by_the_number_of_the_folder(tmp_path: Path) -> None:
     head, rows = [HEAD[0], *HEAD[5:]], [[row[0], *row[5:]] for row in ROWS]
     (tmp_path / "in.csv").write_bytes(worksheet(rows, head))
-    done = moodle.fill(
+    done = platforms.fill_worksheet(
         tmp_path / "in.csv", results(result("4711", "", 1, RIGHT, WRONG, participant="11")), tmp_path / "out.csv"
     )
     assert done.rows == {"4711": 1}
@@ -150,7 +151,7 @@ def test_a_student_whom_no_column_tells_is_found_by_the_number_of_the_folder(tmp
 
 def test_feedback_files_reach_their_students(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_bytes(worksheet(ROWS))
-    who = moodle.participants(moodle.worksheet(tmp_path / "in.csv"), CLASS)
+    who = platforms.participants(platforms.grading_worksheet(tmp_path / "in.csv"), CLASS)
     assert {student: each.number for student, each in who.items()} == {
         "4711": "11",
         "4712": "12",
@@ -158,7 +159,7 @@ def test_feedback_files_reach_their_students(tmp_path: Path) -> None:
         "4714": "14",
         "s5": "15",
     }
-    moodle.feedback_zip(
+    platforms.feedback_zip(
         tmp_path / "f.zip", [(who[each], {"feedback.html": each.encode(), ".x.xlsx": b""}) for each in who]
     )
     read = course()
@@ -171,10 +172,10 @@ def test_feedback_files_reach_their_students(tmp_path: Path) -> None:
 
 def test_times_are_read_and_what_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_bytes(worksheet(ROWS))
-    read = moodle.times(moodle.worksheet(tmp_path / "in.csv"))
+    read = platforms.times_by_participant(platforms.grading_worksheet(tmp_path / "in.csv"))
     assert read == dict.fromkeys(("11", "13", "14", "15"), datetime(2026, 11, 19, 23, 59))
     (tmp_path / "in.csv").write_bytes(
         worksheet([[each.replace("Thursday", "Donnerstag") for each in row] for row in ROWS])
     )
     with pytest.raises(ClassError, match="the time Donnerstag, 19 November 2026, 11:59 PM cannot be read"):
-        moodle.times(moodle.worksheet(tmp_path / "in.csv"))
+        platforms.times_by_participant(platforms.grading_worksheet(tmp_path / "in.csv"))

@@ -9,7 +9,7 @@ import pytest
 from blueprint.classes.grading_policy import GradingPolicy
 from blueprint.classes.key import Key
 from blueprint.classes.submission import read_submission
-from blueprint.classes.working import Job, Worker
+from blueprint.classes.worker import Job, Worker
 from tests.classes.handing_in import Answer, Asked, hand_in, key_of, right
 from tests.classes.open_documents import as_ods, written
 

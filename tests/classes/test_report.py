@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from blueprint.classes.report import binned, data, report_of
-from blueprint.classes.report_page import report_page, save_report
+from blueprint.classes.report import binned, data, report_of, report_page, save_report
 from blueprint.classes.results import Flag, Mark, Results
 from blueprint.cli import main
 from tests.classes.made import EXCUSED, RIGHT, WRONG, result, results

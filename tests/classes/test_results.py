@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.classes.errors import ClassError
+from blueprint.classes import ClassError
 from blueprint.classes.results import FILE, Flag, Mark, Marked, Result, Results
 
 

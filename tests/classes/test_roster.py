@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.classes.errors import ClassError
+from blueprint.classes import ClassError
 from blueprint.classes.roster import Student, read_roster
 
 OWN = 'id,name,email\n4711,"Müller, Ünal",m@x.org\n=1+1,"O""Hara 🎓",\n'

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 from click.testing import CliRunner, Result
 
-from blueprint.classes import flags
+from blueprint.classes import grading
 from blueprint.classes.csv_cells import read_csv, records
 from blueprint.classes.key import Key
 from blueprint.classes.results import Results
@@ -135,7 +135,7 @@ def test_the_policy_of_the_page_is_used(done: Done) -> None:
 def test_the_flags_of_the_page_are_those_that_there_are(done: Done) -> None:
     section = PAGE.partition("## What flags mean")[2].partition("\n## ")[0]
     listed = {flag.strip() for row in re.findall(r"^\| ([^|]+) \|", section, re.MULTILINE) for flag in row.split(",")}
-    known = re.findall(r'kind="([^"]+)"', Path(flags.__file__).read_text(encoding="utf-8"))
+    known = re.findall(r'kind="([^"]+)"', Path(grading.__file__).read_text(encoding="utf-8"))
     assert {*known} == listed - {"flag", "---"}
     assert len({*known}) >= 8
     flagged = [*records(read_csv(done.folder / "graded/flags.csv"))]

@@ -9,7 +9,7 @@ import pytest
 from openpyxl import load_workbook
 
 from blueprint.classes.key import Key
-from blueprint.classes.package import Shown
+from blueprint.classes.saved_workbook import Shown
 from blueprint.classes.submission import given_in, read_submission
 from tests.classes.handing_in import Asked, hand_in, key_of, right
 

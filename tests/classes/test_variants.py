@@ -6,10 +6,17 @@ import numpy as np
 import pytest
 
 from blueprint.book import Book
-from blueprint.classes.errors import ClassError
-from blueprint.classes.moves import decimals_of, moved, shuffled
-from blueprint.classes.variants import NoVariant, Variation, structure_of, variant_id
-from blueprint.classes.varying import resolved
+from blueprint.classes import ClassError
+from blueprint.classes.variants import (
+    NoVariant,
+    Variation,
+    decimals_of,
+    moved,
+    resolved,
+    shuffled,
+    structure_of,
+    variant_id,
+)
 from blueprint.inputs import load
 from blueprint.workbooks.registry import level_of
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from blueprint.dumps import TENSOR, UNUSED
-from blueprint.dumps.names import AID, BEYOND, LOGGED, NAMES, SETTING, Alias, Row
+from blueprint.dumps.recognise import AID, BEYOND, LOGGED, NAMES, SETTING, Alias, Row
 
 PAGE = Path(__file__).parents[2] / "docs" / "minibatch.md"
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from blueprint.dumps import MinibatchError, mentioned
-from blueprint.inputs.setting import OFF
+from blueprint.inputs.catalogue import OFF
 
 VERL = {
     "algorithm": {"gamma": 1.0, "lam": 0.95, "use_kl_in_reward": False, "kl_penalty": "kl", "kl_ctrl": {"kl_coef": 0.001}},

@@ -10,10 +10,9 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.dumps import TENSOR, UNUSED, MinibatchError, Raw, read_minibatch
-from blueprint.dumps.names import AID, LOGGED, NAMES, SETTING, Alias
-from blueprint.dumps.recognise import preset_of, recognise
+from blueprint.dumps.recognise import AID, LOGGED, NAMES, SETTING, Alias, preset_of, recognise
 from blueprint.inputs import load
-from blueprint.workbooks.common.conventions.data import LIVE, rlhf
+from blueprint.workbooks.common.conventions import LIVE, rlhf
 from blueprint.workbooks.registry import blueprint_of
 from tests.dumps.batches import batch, raw_npz
 from tests.dumps.pages import names, tensors, unexpressed

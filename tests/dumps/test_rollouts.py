@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from blueprint.dumps import Minibatch, MinibatchError, inspect, read_dump, read_minibatch, save
-from blueprint.workbooks.classic_ppo.dumps.rollout import Rollout
+from blueprint.workbooks.classic_ppo.dumps import Rollout
 from tests.verifying.classic.rollouts import Array, golden, read_rollout, written
 
 

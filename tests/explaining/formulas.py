@@ -11,7 +11,7 @@ from blueprint import Book
 from blueprint.explaining import Explanation
 from blueprint.page import grid
 from blueprint.page.cells import runs
-from blueprint.page.names import defined_name
+from blueprint.page.grid import defined_name
 
 # The formulas of the workbook are spelled by another part of the program: what they refer to must be what is told.
 REFERENCE = re.compile(
@@ -28,7 +28,7 @@ Place = tuple[str, str]
 def links(of: Book) -> set[Place]:
     """Returns the cells that only repeat another one."""
     listed = (run for run in runs(of.layout) if run.block.link)
-    return {(run.sheet, f"{grid.letters(column)}{run.row + 1}") for run in listed for column in run.columns}
+    return {(run.sheet, f"{grid.column_letters(column)}{run.row + 1}") for run in listed for column in run.columns}
 
 
 @cache
@@ -37,7 +37,7 @@ def formulas(of: Book) -> dict[Place, str]:
     found = {}
     for run in runs(of.layout):
         for i, column in enumerate(run.columns):
-            address = f"{grid.letters(column)}{run.row + 1}"
+            address = f"{grid.column_letters(column)}{run.row + 1}"
             found[run.sheet, address] = run.formulas[i] if run.formulas else ""
     return found
 
@@ -62,14 +62,14 @@ def _referred(of: Book, place: Place) -> list[Place]:
         sheet = (match["sheet"] or place[0]).strip("'")
         left, right = _column(match["left"]), _column(match["right"] or match["left"])
         rows = range(int(match["top"]), int(match["bottom"] or match["top"]) + 1)
-        cells = [(sheet, f"{grid.letters(c)}{row}") for row in rows for c in range(left, right + 1)]
+        cells = [(sheet, f"{grid.column_letters(c)}{row}") for row in rows for c in range(left, right + 1)]
         found += [cell for cell in cells if cell in formulas(of)]
     return found
 
 
 @cache
 def _column(letters: str) -> int:
-    return next(i for i in range(20_000) if grid.letters(i) == letters)
+    return next(i for i in range(20_000) if grid.column_letters(i) == letters)
 
 
 def split_address(cell: str) -> Place:

@@ -83,7 +83,7 @@ def test_far_from_every_block_a_link_is_pointed_to_if_there_is_one(default: Book
 
 def test_a_cell_that_shows_another_one_leads_there(default: Book) -> None:
     echo = next(echo for echo in default.layout.echoes if echo.block.name == "total_loss")
-    shown, cell = f"{echo.sheet}!{grid.letters(echo.column)}{echo.row + 1}", default.show("total_loss").cell
+    shown, cell = f"{echo.sheet}!{grid.column_letters(echo.column)}{echo.row + 1}", default.show("total_loss").cell
     told = default.explain(shown.lower())
     assert told.name == "total_loss"
     assert told.head[-1] == f"{shown} shows {cell}"
@@ -91,7 +91,7 @@ def test_a_cell_that_shows_another_one_leads_there(default: Book) -> None:
 
 def test_a_formula_of_the_page_that_only_repeats_a_block_leads_there(default: Book) -> None:
     live = next(live for live in default.layout.lives if live.formula == "=kl_coef")
-    shown = f"{live.sheet}!{grid.letters(live.column)}{live.row + 1}"
+    shown = f"{live.sheet}!{grid.column_letters(live.column)}{live.row + 1}"
     told = default.explain(shown)
     assert (told.name, told.head[-1]) == ("kl_coef", f"{shown} shows {default.show('kl_coef').cell}")
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from blueprint.dumps import Place, Share
-from blueprint.inputs.setting import OFF
+from blueprint.inputs.catalogue import OFF
 from tests.hooks.running import LENGTHS, MASK, ROWS, SLOTS, noise, run, same
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from blueprint.verifying import NOTHING, VerifyOptions, choose, read_dumps, verify_step
 from blueprint.workbooks.grpo.dumps import GroupedStep
-from blueprint.workbooks.grpo.verifying.joining import together
+from blueprint.workbooks.grpo.verifying.feeding import together
 from blueprint.workbooks.grpo.verifying.verify import trial_of
 from tests.hooks.planted_groups import GRPO, MISTAKES
 from tests.hooks.trl_formulas import TRL, Formulas, Tensors, Written, read
@@ -45,7 +45,7 @@ def test_the_formulas_themselves_are_not_accused(run: str, tmp_path: Path) -> No
 def test_a_mistake_is_found_where_it_is_made(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mistake = MISTAKES[name]
     if not mistake.cause:  # nothing is asserted of what explains it: seconds saved
-        for module in ("blueprint.verifying.trials", "blueprint.verifying.step_of_trials"):
+        for module in ("blueprint.verifying.trials", "blueprint.verifying.trials"):
             monkeypatch.setattr(f"{module}.causes_of", lambda *_, **__: NOTHING)
     found = verify_step(dumped(mistake.run, mistake.trainer, tmp_path, last=mistake.first != "advantages"))
     assert found.first is not None

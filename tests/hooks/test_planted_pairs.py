@@ -35,7 +35,7 @@ def test_the_formulas_themselves_are_not_accused(run: str, tmp_path: Path) -> No
 def test_a_mistake_is_found_where_it_is_made(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mistake = MISTAKES[name]
     if not mistake.cause:  # nothing is asserted of what explains it: seconds saved
-        monkeypatch.setattr("blueprint.verifying.step_of_trials.causes_of", lambda *_, **__: NOTHING)
+        monkeypatch.setattr("blueprint.verifying.trials.causes_of", lambda *_, **__: NOTHING)
     found = verify_step(dumped(read(REAL / mistake.run), mistake.trainer, tmp_path))
     assert found.first is not None
     assert found.first.name == mistake.first

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from blueprint.inputs import load
 from blueprint.inputs.read import names
-from blueprint.workbooks.common.conventions.data import PRESET_DEFAULT
-from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
+from blueprint.workbooks.common.conventions import PRESET_DEFAULT
+from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
 
 
 def table(text: str) -> NDArray[np.float64]:

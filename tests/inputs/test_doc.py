@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from blueprint.cli import main
 from blueprint.inputs import SCHEMA_FILE, load, toml_of
-from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
+from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
 from tests.page.workshop import made
 
 PAGE = (Path(__file__).parents[2] / "docs" / "numbers-file.md").read_text(encoding="utf-8")

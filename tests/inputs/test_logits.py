@@ -10,7 +10,7 @@ import pytest
 
 from blueprint.inputs import load
 from blueprint.inputs.errors import NumbersError
-from blueprint.workbooks.rlhf_ppo.inputs.result import RlhfNumbers
+from blueprint.workbooks.rlhf_ppo.inputs import RlhfNumbers
 
 ROLLOUT = json.loads((Path(__file__).parents[1] / "data" / "golden_runs.json").read_text(encoding="utf-8"))["rollout"]
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from blueprint.inputs import load
+from blueprint.inputs.catalogue import OFF
 from blueprint.inputs.errors import NumbersError
-from blueprint.inputs.setting import OFF
-from blueprint.workbooks.classic_ppo.schema import classic_presets
-from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.classic_ppo.rollout import classic_presets
+from blueprint.workbooks.common.conventions import rlhf
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data" / "presets.json").read_text(encoding="utf-8"))["presets"]
 

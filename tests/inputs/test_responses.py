@@ -8,7 +8,7 @@ import pytest
 
 from blueprint.inputs import load
 from blueprint.inputs.errors import NumbersError
-from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
+from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
 
 REFUSED = [
     ('["happy"]', "rollout.responses: found episodes = 1, expected 2, as sizes.episodes says."),

@@ -16,7 +16,7 @@ from blueprint.inputs import OFF, NumbersError, Setting, load, names, read, sche
 from blueprint.inputs.load import level_named
 from blueprint.inputs.read import overridden
 from blueprint.inputs.write import level_schema
-from blueprint.workbooks.rlhf_ppo.inputs.sizes import LIMITS
+from blueprint.workbooks.rlhf_ppo.draw import LIMITS
 from tests.inputs.test_written import CASES
 
 SCHEMA = schema_of()

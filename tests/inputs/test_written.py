@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from blueprint.inputs import Numbers, load, names, toml_of
 from blueprint.inputs.load import level_named
 from blueprint.inputs.write import level_schema
-from blueprint.workbooks.common.conventions.data import rlhf
-from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
+from blueprint.workbooks.common.conventions import rlhf
+from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
 from tests.inputs.equal import differing
 
 BUILT_IN = [name for name, _ in names()]

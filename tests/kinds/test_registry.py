@@ -79,7 +79,7 @@ def test_what_is_no_record_is_refused() -> None:
 
 
 def test_a_level_and_its_record_call_each_other_by_one_name() -> None:
-    kind = replace(own(), levels={"steps": "blueprint.workbooks.classic_ppo.schema:LEVEL"})
+    kind = replace(own(), levels={"steps": "blueprint.workbooks.classic_ppo.rollout:LEVEL"})
     with pytest.raises(KindError) as refused:
         kind.level("steps")
     found = "found level classic of kind classic_ppo; name both alike in both places."

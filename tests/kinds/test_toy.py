@@ -187,7 +187,7 @@ def test_a_mistake_planted_in_its_definitions_is_named_first(
 ) -> None:
     pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
     from blueprint.checking.deviations import TOLERANCES, compare
-    from blueprint.checking.page import results_of
+    from blueprint.checking.recomputed import results_of
     from tests.kinds.toy.paper import PAGE
 
     made = bp.build("toy").blueprint

@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 from openpyxl.utils.datetime import to_excel
 
 from blueprint.page.grid import address
-from blueprint.page.opening import Workbook
 from blueprint.page.recalculate import Cells, EngineMissing, Value, reading
+from blueprint.page.saved_file import Workbook
 
 PROGRAMS = ("soffice", "libreoffice", "/Applications/LibreOffice.app/Contents/MacOS/soffice")
 SECONDS = 300.0

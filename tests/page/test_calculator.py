@@ -25,7 +25,7 @@ from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.language import Block, Op, Reduce, Ref, walk
 from blueprint.language.evaluate import fill
-from blueprint.page.names import ONE_PAGE
+from blueprint.page.grid import ONE_PAGE
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.registry import kinds
 from tests.page.fits import shown

@@ -6,7 +6,7 @@ from typing import Any
 import ironcalc
 import pytest
 
-from blueprint.page.found import Found
+from blueprint.page.read import Found
 from tests.page.workshop import located, save_made
 
 # By check: what is spoiled (block, index with edge cells counted) and what is typed there.

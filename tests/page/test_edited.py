@@ -12,10 +12,10 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from blueprint.page.found import Found
+from blueprint.page.read import Found
 from blueprint.page.recalculate import TOLERANCE
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
+from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
 from tests.page.workshop import Array, blocks_in, differing, located
 
 Typed = tuple[str, tuple[int, ...], float | str | None]

@@ -9,8 +9,7 @@ import pytest
 from openpyxl import load_workbook
 from openpyxl.utils.cell import coordinate_to_tuple, get_column_letter, range_boundaries
 
-from blueprint.page.found import Found
-from blueprint.page.read import Opened
+from blueprint.page.read import Found, Opened
 from tests.audit import formulas, relative_form, spoil, watches
 from tests.page.workshop import made
 from tests.replayed import window_book, with_everything_logged

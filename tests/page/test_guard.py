@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from blueprint.language import Block
-from blueprint.workbooks.common.conventions.data import PRESET_DEFAULT
+from blueprint.workbooks.common.conventions import PRESET_DEFAULT
 from tests.page.finished import FILES, MAIN, Area, Finished, area, finished
 
 BUILDS = (*FILES, "wide")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from blueprint.page import recalculate
-from blueprint.page.lean import lean
+from blueprint.page.recalculate import lean
 from tests.page.workshop import save_made
 
 

@@ -17,9 +17,9 @@ from openpyxl import load_workbook
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from blueprint.page.names import ONE_PAGE, defined_name
+from blueprint.page.digits import Sum
+from blueprint.page.grid import ONE_PAGE, defined_name
 from blueprint.page.one_page.canvas import Drawn
-from blueprint.page.sums import Sum
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.registry import kinds
 from tests.page.fits import centred, clipped, shown

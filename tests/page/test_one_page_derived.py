@@ -9,9 +9,9 @@ import pytest
 
 from blueprint import Axis, Sum, block, book, log, typed
 from blueprint.book import Book
-from blueprint.page.names import ONE_PAGE
+from blueprint.page.grid import ONE_PAGE
 from blueprint.page.outline.derived import with_derived_page
-from blueprint.page.outline.one_page import PageRow
+from blueprint.page.outline.items import PageRow
 from tests.page.own_books import OWN, savings
 
 t = Axis("t", "year", start=1)

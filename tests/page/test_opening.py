@@ -13,7 +13,7 @@ from openpyxl.cell.text import InlineFont
 from openpyxl.chart import BarChart
 from openpyxl.comments import Comment
 
-from blueprint.page.opening import Workbook
+from blueprint.page.saved_file import Workbook
 
 WORKBOOKS = Path(__file__).parents[2] / "workbooks"
 

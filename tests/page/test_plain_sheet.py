@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from xlsxwriter.worksheet import Worksheet
 
-from blueprint.page.plain_sheet import PlainSheet
+from blueprint.page.write import PlainSheet
 from tests.page.workshop import made
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from blueprint.page.names import FIRST_PRINTED
+from blueprint.page.grid import FIRST_PRINTED
 from tests.page.finished import FILES, MAIN, NUMBER_ROW, Finished, area, finished
 from tests.page.paper import breaks, height, hung, only, print_areas, print_titles, scale, starts, width
 

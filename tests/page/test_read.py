@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from blueprint.book import Book
+from blueprint.page.formulas import expected
 from blueprint.page.read import Opened, read
-from blueprint.page.watch import expected
 from tests.audit import spoil
 from tests.page.basic import Change, edit
 from tests.page.workshop import differing, made

@@ -12,10 +12,9 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from blueprint.page import archive
-from blueprint.page.archive import LARGEST, MOST_PARTS, check_archive
-from blueprint.page.opening import Workbook
+from blueprint.page import saved_file
 from blueprint.page.read import ReadError
+from blueprint.page.saved_file import LARGEST, MOST_PARTS, Workbook, check_archive
 from tests.page.zips import SHEET, refusal, with_parts, with_said_size
 
 SMALL = Path(__file__).parents[2] / "workbooks" / "kl-controller.xlsx"
@@ -32,7 +31,7 @@ NO_FILE: dict[str, tuple[bytes, str]] = {
     "text": (b"a,b\n1,2\n", "bad.xlsx is no workbook in xlsx format (BadZipFile)"),
     "nothing": (b"", "bad.xlsx is no workbook in xlsx format (it is empty)"),
     "xls or password": (
-        archive.PASSWORD + bytes(600),
+        saved_file.PASSWORD + bytes(600),
         "bad.xlsx is protected by a password, or in the old xls format: save it as plain .xlsx",
     ),
     "cut": (

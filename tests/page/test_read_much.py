@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.page import elements
+from blueprint.page import saved_file
 from tests.page.zips import SHEET, changed, refusal
 
 SMALL = Path(__file__).parents[2] / "workbooks" / "kl-controller.xlsx"
@@ -85,7 +85,7 @@ def test_more_than_a_workbook_has_is_not_made_into_objects(tmp_path: Path, kind:
 
 
 def test_too_many_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(elements, "MOST_IN_CELLS", 50_000)
+    monkeypatch.setattr(saved_file, "MOST_IN_CELLS", 50_000)
     path = changed(SMALL, tmp_path / "much.xlsx", SHEET, b"</sheetData>", b"<row/>" * 50_000 + b"</sheetData>")
     assert refusal(path) == f"much.xlsx has more than 50,000 rows, cells, formulas and values: {NOT_OURS}"
 
@@ -111,7 +111,7 @@ def test_a_file_just_within_the_bounds_takes_less_than_a_gigabyte(tmp_path: Path
     path = changed(path, tmp_path / "more.xlsx", texts, b"</sst>", b"<si><t>a</t></si>" * 50_000 + b"</sst>")
     code = (
         "import re, resource, sys\nresource.setrlimit(resource.RLIMIT_CPU, (20, 20))\n"
-        "from pathlib import Path\nfrom blueprint.page.opening import Workbook\nWorkbook(Path(sys.argv[1]))\n"
+        "from pathlib import Path\nfrom blueprint.page.saved_file import Workbook\nWorkbook(Path(sys.argv[1]))\n"
         "print(1024 * int(re.search(r'VmHWM:\\s+(\\d+) kB', Path('/proc/self/status').read_text())[1]))"
     )
     said = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)

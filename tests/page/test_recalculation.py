@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from blueprint.book import Book
+from blueprint.page.formulas import expected
 from blueprint.page.recalculate import Cells, compare, with_ironcalc
-from blueprint.page.watch import expected
 from tests.audit import formulas, spoil
 from tests.page.soffice import with_libreoffice
 from tests.page.workshop import Array, made

@@ -2,7 +2,7 @@
 
 import pytest
 
-from blueprint.page.formula_parts import same_in_place
+from blueprint.page.parse_cell import same_in_place
 
 RESPELLED = [
     ('IF(_xlfn.ISFORMULA($B$2),"a b",TRUE)', 'if( ISFORMULA(B2) , "a b", TRUE())', True),

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from blueprint.files import SaveError, saved_whole
 from blueprint.page import cells, write
 from blueprint.page.layout import Layout
-from blueprint.saving import SaveError, saved_whole
 from tests.page.workshop import made
 
 OLD = b"the old file"

@@ -15,9 +15,8 @@ import pytest
 
 from blueprint import Book
 from blueprint.inputs import load
-from blueprint.page import refill
 from blueprint.page.outline import Blank, Blueprint
-from blueprint.page.series import Series
+from blueprint.page.series import Series, Strings
 from blueprint.workbooks.registry import blueprint_of
 
 COPY = "v1.hw1.{}.00000001.deadbeef"
@@ -105,7 +104,7 @@ def test_numbers_that_need_more_room_are_given_it(asked: Blueprint, series: Seri
 
 
 def test_a_text_nobody_shows_any_longer_is_not_left_in_the_table() -> None:
-    table = refill.Strings('<sst count="2" uniqueCount="2"><si><t>secret</t></si><si><t>kept</t></si></sst>')
+    table = Strings('<sst count="2" uniqueCount="2"><si><t>secret</t></si><si><t>kept</t></si></sst>')
     table.used = [1, 2]
     table.leave(0)
     table.leave(1)

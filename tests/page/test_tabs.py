@@ -7,17 +7,17 @@ from itertools import chain
 
 import pytest
 
-from blueprint.page import names, styles
+from blueprint.page import grid, styles
 from blueprint.page.one_page import look
 from blueprint.page.outline import AGAIN, LOOKED_UP, Box, Flow, Section, Sheet, blocks_on
-from blueprint.workbooks.common.one_pages import COLOURS
+from blueprint.workbooks.common.guides import COLOURS
 from blueprint.workbooks.registry import kinds
 from tests.page.colours import WHITE, contrast
 from tests.page.finished import Finished, finished
 from tests.page.test_dress import ENOUGH
 
 BUILT_IN = [name for kind in kinds() for name in kind.built_in()]
-LAST = ("Notes", *names.SHEETS)
+LAST = ("Notes", *grid.SHEETS)
 STEPS = {
     "epochs": ("Policy", "Critic", "Loss", "Diagnostics", "Update"),
     "pipeline/ppo": ("Policy", "Critic", "Loss", "Diagnostics", "Update"),

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from openpyxl import load_workbook
 
-from blueprint.page import grid, watch
-from blueprint.workbooks.common.guides.sheets import all_tries
+from blueprint.page import formulas, grid
+from blueprint.workbooks.common.guides import all_tries
 from tests.page.watching import Watched
 from tests.page.workshop import made
 
@@ -88,8 +88,8 @@ def test_the_sentence_counts_what_differs_now(file: Watched) -> None:
 def test_no_formula_hangs_on_what_is_folded() -> None:
     one, other = (made(*MADE[name], numbers="ten-libraries") for name in ("ten-libraries", "verl"))
     assert one.layout.folds != other.layout.folds
-    formulas = [
-        {live.at: live.formula for live in watch.watch_of(book.layout).watched if live.sheet == SHEET}
+    spelled = [
+        {live.at: live.formula for live in formulas.watch_of(book.layout).watched if live.sheet == SHEET}
         for book in (one, other)
     ]
-    assert formulas[0] == formulas[1]
+    assert spelled[0] == spelled[1]

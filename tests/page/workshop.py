@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from blueprint.page.found import Found
-from blueprint.page.read import Opened
+from blueprint.page.read import Found, Opened
 from blueprint.workbooks import blueprint_of
 
 Array = npt.NDArray[Any]

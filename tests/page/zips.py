@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.page.opening import Workbook
 from blueprint.page.read import ReadError
+from blueprint.page.saved_file import Workbook
 
 SHEET = "xl/worksheets/sheet1.xml"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.inputs.setting import OFF
+from blueprint.inputs.catalogue import OFF
 from blueprint.page.read import ReadError, read
 from blueprint.reopening import back_from, book_of
 from tests.checking.cells import change_sheets

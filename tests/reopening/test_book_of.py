@@ -13,8 +13,8 @@ import pytest
 
 from blueprint import Book, NotationError
 from blueprint.explaining.cells import repeated
+from blueprint.page.grid import Address
 from blueprint.page.layout import Echo, Live
-from blueprint.page.place import Address
 from blueprint.reopening import book_of
 from tests.audit import formulas, spoil
 from tests.page.basic import Change, edit

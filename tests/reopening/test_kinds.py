@@ -158,7 +158,7 @@ def test_what_cannot_be_computed_with_is_refused_with_its_cell(
     path = typed_into(kinds / f"{kind}.xlsx", tmp_path / "refused.xlsx", name, at, value)
     of = untouched(kinds / f"{kind}.xlsx")
     cell = of.file.where(name, at).removeprefix(f"{of.file.path}, ")
-    said, sheets = refusal(path), "|".join(re.escape(grid.quoted(sheet)) for sheet in of.sheets)
+    said, sheets = refusal(path), "|".join(re.escape(grid.quoted_title(sheet)) for sheet in of.sheets)
     assert re.sub(rf"({sheets})![A-Z]+[0-9]+(?=\) has no number)", "@", said) == sentence.format(cell=cell)
 
 

@@ -90,7 +90,7 @@ def test_changed_drop_downs_come_back(edited: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_copy_shows_what_its_inputs_give(edited: Path, kind: str) -> None:
-    from blueprint.differing.cells import stale
+    from blueprint.differing import stale
 
     of = untouched(edited / f"{kind}.xlsx")
     assert stale(of) is None

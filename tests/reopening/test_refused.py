@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blueprint.page.place import Address
+from blueprint.page.grid import Address
 from blueprint.page.read import ReadError
 from blueprint.reopening import SavedBook, book_of
 from tests.page.workshop import made

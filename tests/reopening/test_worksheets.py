@@ -11,8 +11,7 @@ from click.testing import CliRunner, Result
 import blueprint as bp
 from blueprint import Axis, book, typed
 from blueprint.cli import main
-from blueprint.page.filled_in import FilledIn
-from blueprint.page.read import Opened
+from blueprint.page.read import FilledIn, Opened
 from blueprint.reopening import OwnBook, book_of
 from blueprint.worksheets import Asked, Worksheet, worksheet
 from tests.worksheets.filling import fill, rounded, saved

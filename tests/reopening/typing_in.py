@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import openpyxl
 
-from blueprint.page.found import Found
+from blueprint.page.read import Found
 from blueprint.reopening import SavedBook, book_of
 from tests.checking.cells import change_sheets
 from tests.page.workshop import located

@@ -8,14 +8,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from blueprint.verifying.runs.going import head_of
-from blueprint.verifying.runs.step import Step
+from blueprint.verifying.runs.executors import head_of_step
+from blueprint.verifying.runs.steps import Step
 from blueprint.verifying.settings import VerifyOptions
 
 
 def done(step: Step, kind: str = "agrees") -> dict[str, Any]:
     """Returns a record, with the process that made it."""
-    return head_of(step, VerifyOptions()) | {
+    return head_of_step(step, VerifyOptions()) | {
         "outcome": kind,
         "reason": "",
         "quantities": [],

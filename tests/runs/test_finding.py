@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from blueprint.dumps import save
-from blueprint.verifying.runs.finding import find, number_in
 from blueprint.verifying.runs.ledger import Ledger
+from blueprint.verifying.runs.steps import find, number_in
 
 
 def put(path: Path, **said: object) -> Path:

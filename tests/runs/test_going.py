@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from blueprint.verifying.runs.going import Run, head_of
+from blueprint.verifying.runs.executors import Run, head_of_step
 from blueprint.verifying.runs.ledger import Ledger
-from blueprint.verifying.runs.step import Died, File, Step
+from blueprint.verifying.runs.steps import Died, File, Step
 from blueprint.verifying.settings import VerifyOptions
 
 SETTINGS = VerifyOptions()
@@ -55,7 +55,7 @@ class Backwards:
 
 
 def record(step: Step, outcome: str) -> dict[str, Any]:
-    return head_of(step, SETTINGS) | {"outcome": outcome, "reason": "", "quantities": [], "watched": {}}
+    return head_of_step(step, SETTINGS) | {"outcome": outcome, "reason": "", "quantities": [], "watched": {}}
 
 
 @pytest.fixture

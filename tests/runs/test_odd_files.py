@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blueprint.cli import main
-from blueprint.verifying.runs.finding import find
+from blueprint.verifying.runs.steps import find
 from tests.runs.made import a_run, a_step
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has neither pipes in folders, nor such names")

@@ -18,9 +18,8 @@ pytest.importorskip("ray", reason="a cluster needs Ray: install the extra [clust
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
 from blueprint.cli import main
-from blueprint.verifying.runs.going import Run
+from blueprint.verifying.runs.executors import OnRay, Run
 from blueprint.verifying.runs.ledger import Ledger
-from blueprint.verifying.runs.on_ray import OnRay
 from blueprint.verifying.settings import VerifyOptions
 from tests.runs.hurt import patient, work
 from tests.runs.made import a_run, a_step
@@ -59,7 +58,7 @@ def test_workers_that_are_killed_in_the_middle_cost_nothing(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over step 3 a worker is killed once, over step 5 whenever it is tried."""
-    monkeypatch.setattr("blueprint.verifying.runs.on_ray.RETRIES", 1)
+    monkeypatch.setattr("blueprint.verifying.runs.executors.RETRIES", 1)
     executor = OnRay(partial(work, tmp_path, deadly={3: 1, 5: 99}), cluster.address)
     found = went(executor, tmp_path / "ledger.jsonl", 9)
     assert [each["step"] for each in found if each["outcome"] != "agrees"] == [5]

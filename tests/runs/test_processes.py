@@ -11,10 +11,9 @@ import pytest
 
 pytest.importorskip("torch", reason="the processes verify, which needs torch: install the extra [torch]")
 
-from blueprint.verifying.runs.going import Run
+from blueprint.verifying.runs.executors import Processes, Run
 from blueprint.verifying.runs.ledger import Ledger
-from blueprint.verifying.runs.processes import Processes
-from blueprint.verifying.runs.step import File, Step
+from blueprint.verifying.runs.steps import File, Step
 from blueprint.verifying.settings import VerifyOptions
 from tests.runs.hurt import slow, work
 

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from blueprint.verifying.runs.plot import draw
-from blueprint.verifying.runs.report import MOST_STRETCHES, MOST_UNVERIFIED, text_of
-from blueprint.verifying.runs.summary import Summary, csv_of, summary_of
+from blueprint.verifying.runs.report import MOST_STRETCHES, MOST_UNVERIFIED, Summary, csv_of, draw, summary_of, text_of
 
 
 def quantity(name: str, verdict: str = "agrees", largest: float | None = 1e-9) -> dict[str, Any]:

@@ -12,9 +12,9 @@ import pytest
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
 from blueprint.dumps import save
-from blueprint.verifying.runs.finding import find
-from blueprint.verifying.runs.going import record_of
-from blueprint.verifying.runs.summary import StepSummary, step_summary, worst_of
+from blueprint.verifying.runs.executors import record_of
+from blueprint.verifying.runs.report import StepSummary, step_summary, worst_of
+from blueprint.verifying.runs.steps import find
 from blueprint.verifying.settings import VerifyOptions
 from tests.runs.made import a_step, batch
 from tests.steps.trl import Args, write
@@ -98,13 +98,13 @@ def test_what_cannot_be_verified_has_a_reason(tmp_path: Path, monkeypatch: pytes
     def too_large(*_: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("blueprint.verifying.runs.going.verify_dumps", too_large)
+    monkeypatch.setattr("blueprint.verifying.runs.executors.verify_dumps", too_large)
     assert recorded(tmp_path)["reason"].startswith("it needs more memory than there is: verify with fewer --workers")
 
     def unforeseen(*_: Any) -> None:
         raise KeyError("what\nis this")
 
-    monkeypatch.setattr("blueprint.verifying.runs.going.verify_dumps", unforeseen)
+    monkeypatch.setattr("blueprint.verifying.runs.executors.verify_dumps", unforeseen)
     assert recorded(tmp_path)["reason"] == "something unforeseen came up (KeyError: 'what\\nis this')"
 
 

@@ -12,7 +12,7 @@ pytest.importorskip("torch", reason="verify needs torch: install the extra [torc
 
 from blueprint.dumps import COUNTED_IN
 from blueprint.verifying import StepVerdict, text_of_step, verify_step
-from blueprint.verifying.lines import DIFFERS, FOLLOWS, NEEDS_OTHERS
+from blueprint.verifying.compare import DIFFERS, FOLLOWS, NEEDS_OTHERS
 from blueprint.verifying.logged import ALL
 from tests.steps.trl import Args, step, write
 from tests.steps.writing import Written

@@ -10,7 +10,7 @@ import torch
 
 from blueprint.dumps import Array, Minibatch
 from blueprint.verifying.settings import Setting, laid_over
-from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.common.conventions import rlhf
 from tests.recorded_ppo import RUNS, Run, options, results, texts
 
 LIBRARIES = tuple(dict.fromkeys(run.preset for run in RUNS))

@@ -14,7 +14,7 @@ from blueprint.verifying.judge import Judge
 from blueprint.verifying.recompute import replay
 from blueprint.verifying.verdict import Verdict
 from blueprint.verifying.verify import verify
-from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.common.conventions import rlhf
 
 PRESET = "nemo_rl"
 NEW = np.array([[-0.3, -0.5, -0.2], [-1.0, -0.4, -0.7]])

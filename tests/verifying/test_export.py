@@ -10,12 +10,11 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.dumps import Minibatch, MinibatchError
+from blueprint.page.formulas import expected
 from blueprint.page.recalculate import compare, with_ironcalc
-from blueprint.page.watch import expected
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.common.conventions.data import rlhf
-from blueprint.workbooks.minibatch.verifying.logged_values import NEAR, agreement
-from blueprint.workbooks.minibatch.verifying.window import chosen_window, worst_window
+from blueprint.workbooks.common.conventions import rlhf
+from blueprint.workbooks.minibatch.verifying.window import NEAR, agreement, chosen_window, worst_window
 from tests.audit import spoil
 from tests.page.soffice import with_libreoffice
 from tests.replayed import (

@@ -10,9 +10,9 @@ import pytest
 pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
 
 from blueprint.dumps import Minibatch, MinibatchError
-from blueprint.verifying.file_inputs import cut
-from blueprint.workbooks.common.conventions.data import rlhf
-from blueprint.workbooks.minibatch.verifying.export import STAND_IN
+from blueprint.verifying.tiled_passes import cut
+from blueprint.workbooks.common.conventions import rlhf
+from blueprint.workbooks.minibatch.verifying import STAND_IN
 from blueprint.workbooks.minibatch.verifying.window import chosen_window, deviating_window, worst_window
 from tests.replayed import (
     FIRST,

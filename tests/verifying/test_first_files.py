@@ -17,7 +17,7 @@ from blueprint.cli import main
 from blueprint.dumps import Minibatch, read_dump, save
 from blueprint.verifying import data_of, replay, text_of, verify, verify_step
 from blueprint.verifying.report import text_of_step
-from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.common.conventions import rlhf
 from tests.verifying.forwards import clean, column_off, says
 
 F32 = torch.float32

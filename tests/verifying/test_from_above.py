@@ -12,13 +12,11 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 
 from blueprint.dumps import Array, Minibatch
 from blueprint.verifying import Replay, data_of, replay, text_of, verify
-from blueprint.verifying.compare import SHARE, Compared
-from blueprint.verifying.judge import Judge
-from blueprint.verifying.lines import lines_of
+from blueprint.verifying.compare import SHARE, Compared, lines_of
+from blueprint.verifying.judge import Judge, in_doubt, judged, measured
 from blueprint.verifying.logged import ALL
-from blueprint.verifying.measured import in_doubt, judged, measured
-from blueprint.verifying.tolerances import TOLERANCES, half_unit, stored, widened
-from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.verifying.recompute import TOLERANCES, half_unit, stored, widened
+from blueprint.workbooks.common.conventions import rlhf
 from tests.verifying.dumps import FIRST, LIBRARIES, as_dtype, dump, settings
 
 TEN, ONE_PERCENT = 10.03, 0.01

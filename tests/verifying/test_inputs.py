@@ -11,8 +11,8 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 
 from blueprint.dumps import Minibatch, MinibatchError
 from blueprint.verifying import replay, text_of, verify
+from blueprint.verifying.compare import lines_of
 from blueprint.verifying.judge import Judge
-from blueprint.verifying.lines import lines_of
 from blueprint.verifying.logged import ALL, missing, reads
 from tests.verifying.dumps import FIRST, changed, dump, settings
 

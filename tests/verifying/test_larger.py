@@ -11,11 +11,10 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 
 from blueprint.dumps import Minibatch
 from blueprint.verifying import verify
-from blueprint.verifying.file_inputs import cut
 from blueprint.verifying.settings import laid_over
-from blueprint.workbooks.common.conventions.data import rlhf
-from blueprint.workbooks.minibatch.verifying import as_part
-from blueprint.workbooks.minibatch.verifying.export import numbers_of
+from blueprint.verifying.tiled_passes import cut
+from blueprint.workbooks.common.conventions import rlhf
+from blueprint.workbooks.minibatch.verifying import as_part, numbers_of
 from blueprint.workbooks.minibatch.verifying.window import worst_window
 from tests.replayed import RESPONSES, SLOTS, minibatch, replayed, values_of
 

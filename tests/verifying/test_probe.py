@@ -12,11 +12,10 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 
 from blueprint.dumps import Minibatch
 from blueprint.verifying import replay, verify
-from blueprint.verifying.deviation import ROWS, Deviation
-from blueprint.verifying.neighbours import Neighbour
+from blueprint.verifying.deviation import ROWS, Deviation, Neighbour
+from blueprint.verifying.search import possible
 from blueprint.verifying.settings import Setting
-from blueprint.verifying.trying import possible
-from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.common.conventions import rlhf
 from tests.verifying.test_tiles import INPUTS
 
 RESPONSES, SLOTS = 4 * ROWS + 3, 12
@@ -55,8 +54,8 @@ def test_causes_are_the_same_without_a_look(
     settings = dict(rlhf().preset("trl_0.11.4").values)
     batch = logged_by(made(), settings | changes)
     looked = verify(batch, settings, "trl_0.11.4")
-    monkeypatch.setattr("blueprint.verifying.slips.trying.ROWS", RESPONSES)
-    monkeypatch.setattr("blueprint.verifying.trying.FEW", RESPONSES)
+    monkeypatch.setattr("blueprint.verifying.slips.causes.ROWS", RESPONSES)
+    monkeypatch.setattr("blueprint.verifying.search.FEW", RESPONSES)
     assert verify(batch, settings, "trl_0.11.4").causes == looked.causes
     assert looked.first is not None
     assert looked.first.compared.name == quantity

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from blueprint.dumps import Minibatch
 from blueprint.verifying import Verdict, verify
-from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.common.conventions import rlhf
 from tests.verifying.dumps import as_dtype
 
 KL_COEF, CLIP = 0.05, 0.2

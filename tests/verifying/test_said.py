@@ -14,10 +14,10 @@ from blueprint.dumps import Array, Minibatch
 from blueprint.verifying import Verdict, data_of, replay, text_of, verify
 from blueprint.verifying.deviation import Deviation, as_given
 from blueprint.verifying.judge import Judge
+from blueprint.verifying.recompute import TOLERANCES, held_in
 from blueprint.verifying.search import causes_of
 from blueprint.verifying.tiled_passes import quiet
-from blueprint.verifying.tolerances import TOLERANCES, held_in
-from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.common.conventions import rlhf
 from tests.replayed import FIRST, RESPONSES, SLOTS, minibatch, replayed, with_everything_logged
 from tests.verifying.dumps import as_dtype
 

@@ -17,11 +17,10 @@ from blueprint.verifying.compare import compare_number
 from blueprint.verifying.deviation import Deviation
 from blueprint.verifying.judge import Judge
 from blueprint.verifying.logged import ALL
+from blueprint.verifying.slips.causes import NUMBERS, SLIPS, TENSORS, Sums
 from blueprint.verifying.slips.slip import Own
-from blueprint.verifying.slips.tables import NUMBERS, SLIPS, TENSORS
-from blueprint.verifying.slips.trying import Sums
 from blueprint.verifying.verdict import Verdict
-from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.common.conventions import rlhf
 from tests.replayed import minibatch, replayed, with_everything_logged
 from tests.verifying.dumps import LIBRARIES
 from tests.verifying.test_tiles import SLOTS, made

@@ -13,13 +13,11 @@ import torch
 
 from blueprint.dumps import Array, Minibatch
 from blueprint.verifying import replay
-from blueprint.verifying.file_inputs import texts_of
-from blueprint.verifying.formulas.options import WORDS
+from blueprint.verifying.formulas.options import WORDS, Named, Spread, Tiled
 from blueprint.verifying.formulas.ppo import recompute
-from blueprint.verifying.formulas.tensors import Named, Spread, Tiled
 from blueprint.verifying.settings import Setting, options_of
-from blueprint.verifying.tiled_passes import FLOOR
-from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.verifying.tiled_passes import FLOOR, texts_of
+from blueprint.workbooks.common.conventions import rlhf
 from tests.verifying.dumps import LIBRARIES
 
 TOLERANCE = 1e-12

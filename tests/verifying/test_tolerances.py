@@ -13,7 +13,7 @@ import torch
 
 from blueprint.verifying import verify
 from blueprint.verifying.compare import compare_number
-from blueprint.verifying.tolerances import TOLERANCES, coarsest, held_in, last_digit
+from blueprint.verifying.recompute import TOLERANCES, coarsest, held_in, last_digit
 from tests.verifying.dumps import FIRST, as_dtype, dump, settings
 
 

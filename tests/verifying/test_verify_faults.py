@@ -9,13 +9,13 @@ import pytest
 
 pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
 
-from blueprint.inputs.setting import OFF
+from blueprint.inputs.catalogue import OFF
 from blueprint.verifying import replay, text_of, verify
-from blueprint.verifying.file_inputs import cut
-from blueprint.verifying.lines import NEEDS_OTHERS
+from blueprint.verifying.compare import NEEDS_OTHERS
 from blueprint.verifying.logged import ALL
-from blueprint.verifying.meanings import MEANINGS
-from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.verifying.settings import MEANINGS
+from blueprint.verifying.tiled_passes import cut
+from blueprint.workbooks.common.conventions import rlhf
 from tests.replayed import RESPONSES, minibatch, replayed
 from tests.verifying.dumps import FIRST, dump, settings
 from tests.verifying.planting import FAULTS, Fault, planted

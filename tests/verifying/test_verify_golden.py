@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
 
 from blueprint.verifying import verify
-from blueprint.verifying.tolerances import TOLERANCES
+from blueprint.verifying.recompute import TOLERANCES
 from tests.recorded_ppo import RUNS, Run
 from tests.verifying.dumps import FIRST, LIBRARIES, NUMBERS, ROWS, dump, settings
 

@@ -13,7 +13,7 @@ from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.language import Block
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.common.guides.sheets import Term, terms
+from blueprint.workbooks.common.guides import Term, terms
 
 REPOSITORY = Path(__file__).parents[2]
 PAGE, CONTRIBUTING = REPOSITORY / "docs" / "glossary.md", REPOSITORY / "CONTRIBUTING.md"

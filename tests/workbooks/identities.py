@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from blueprint.workbooks.rlhf_ppo.inputs.result import WeightNumbers
+from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
 from tests.workbooks.building import Array, Build, mask_of, number, row
 from tests.workbooks.random_numbers import with_settings
 

@@ -13,8 +13,7 @@ import numpy as np
 from blueprint.book import Book
 from blueprint.language.trees import OFF_WORD
 from blueprint.page.contents import kind_of
-from blueprint.page.found import Found
-from blueprint.page.read import Opened
+from blueprint.page.read import Found, Opened
 from tests.page.finished import Engine
 from tests.page.workshop import Array, blocks_in, made
 

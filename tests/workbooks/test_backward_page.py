@@ -11,7 +11,7 @@ from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.page.outline import Blueprint, Chart, Note, Piece, Section, Sheet, Table, blocks_on
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.common.sheets.backward.watched import REPHRASED
+from blueprint.workbooks.common.sheets.backward import REPHRASED
 
 PLAIN = ("gradients=on", "ppo.policy_kl_coef=0.3")
 

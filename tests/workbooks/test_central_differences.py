@@ -12,7 +12,7 @@ from blueprint.inputs import load
 from blueprint.language import Block, compute
 from blueprint.language.gradient import gradient
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.common.conventions import rlhf
 from tests.rows import Array, arrays
 from tests.workbooks.central import NEAR, slopes
 from tests.workbooks.test_backward import MISTAKES, SEEN, outline, planted

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from blueprint.inputs import load
+from blueprint.inputs.catalogue import OFF
 from blueprint.inputs.errors import NumbersError
-from blueprint.inputs.setting import OFF
 
 ROW = "[0, 0, 0, 0, 0, 0, 0, 0]"
 LOGITS = "[[[1, 2, 3, 4], [1, 2, 3, 4]]]"

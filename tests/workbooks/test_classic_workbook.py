@@ -12,7 +12,7 @@ from blueprint.language.spelling.latex import latex_equations
 from blueprint.page import grid
 from blueprint.page import read as reading
 from blueprint.workbooks.classic_ppo.kind import KIND
-from blueprint.workbooks.classic_ppo.schema import CLASSIC, classic_presets
+from blueprint.workbooks.classic_ppo.rollout import CLASSIC, classic_presets
 from blueprint.workbooks.common.guides import notes_in
 from tests.audit import formulas, relative_form, watches
 from tests.page.finished import Engine

@@ -12,7 +12,7 @@ from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.inputs.errors import NumbersError
 from blueprint.page.recalculate import Cells, with_ironcalc
-from blueprint.workbooks.kl_controller.schema import CONTROLLER
+from blueprint.workbooks.kl_controller.build import CONTROLLER
 from tests.audit import formulas, spoil, watches
 from tests.page.finished import Engine
 from tests.page.fits import clipped

@@ -9,8 +9,8 @@ pytest.importorskip("torch", reason="the outside witness is torch: install the e
 
 from blueprint.language import compute
 from blueprint.language.gradient import gradient
-from blueprint.workbooks.common.conventions.data import rlhf
-from blueprint.workbooks.rlhf_ppo.backward import CRITIC
+from blueprint.workbooks.common.conventions import rlhf
+from blueprint.workbooks.rlhf_ppo.epochs import CRITIC
 from tests.autograd import way_back
 from tests.live import book, live
 

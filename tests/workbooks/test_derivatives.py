@@ -11,11 +11,11 @@ import pytest
 from blueprint.language import Block, Sum, block, compute, exp, log, minimum, typed
 from blueprint.language.gradient import Declared, gradient
 from blueprint.workbooks.common import n, t, v
-from blueprint.workbooks.common.conventions.data import LIVE
-from blueprint.workbooks.common.definitions import derivatives
+from blueprint.workbooks.common.conventions import LIVE
+from blueprint.workbooks.common.definitions import gradients
 from blueprint.workbooks.common.definitions.choices import Choices, fixed
-from blueprint.workbooks.common.definitions.distribution import chosen_logprobs, entropy, exact_kl, softmax
 from blueprint.workbooks.common.definitions.losses import clip, value_loss
+from blueprint.workbooks.common.definitions.networks import chosen_logprobs, entropy, exact_kl, softmax
 from blueprint.workbooks.common.settings import settings
 
 TOKENS = 400
@@ -66,18 +66,18 @@ def test_soft_max(which: str, spread: float) -> None:
     numbers[q] = rng.dirichlet(np.ones(5), (1, TOKENS))
     match which:
         case "log_softmax":
-            row, declared, by = made.logp, derivatives.of_log_softmax(made), wide
+            row, declared, by = made.logp, gradients.of_log_softmax(made), wide
         case "chosen":
             row = chosen_logprobs("policy", made.logp, a, m)
-            declared = derivatives.of_chosen_logprobs(row, made, a, m)
+            declared = gradients.of_chosen_logprobs(row, made, a, m)
         case "entropy":
             row = entropy("policy", made.p_log_p, m)
-            declared = derivatives.of_entropy(row, made, m)
+            declared = gradients.of_entropy(row, made, m)
         case _:
             fixed_part = typed("q_log_q", (n, t))
             numbers[fixed_part] = np.zeros((1, TOKENS))
             cross, row = exact_kl("policy_kl", q, fixed_part, made.logp, m)
-            declared = derivatives.of_exact_kl(row, q, made, m)
+            declared = gradients.of_exact_kl(row, q, made, m)
             forward.append(cross)
     assert apart(row, z, list(dict.fromkeys([*forward, row])), declared, numbers, by) < NEAR * spread
 
@@ -110,7 +110,7 @@ def test_clipped_surrogate(seed: int) -> None:
         weight: rng.normal(size=(1, TOKENS)),
         limit: reach,
     }
-    declared = derivatives.of_surrogate(made.smaller, made.unclipped, made.clipped, made.ratio, A)
+    declared = gradients.of_surrogate(made.smaller, made.unclipped, made.clipped, made.ratio, A)
     assert apart(made.smaller, made.ratio, steps, declared, numbers, weight) < NEAR
 
 
@@ -129,7 +129,7 @@ def test_clipped_value_loss(seed: int) -> None:
         limit: reach,
     }
     steps = list(dict.fromkeys([*made.ways, made.loss]))
-    declared = derivatives.of_value_loss(made.loss, made.ways[0], made.square, made.held_square, V, m)
+    declared = gradients.of_value_loss(made.loss, made.ways[0], made.square, made.held_square, V, m)
     assert apart(made.loss, V, steps, declared, numbers, weight) < NEAR
 
 
@@ -139,7 +139,7 @@ def test_sigmoids_have_their_slope_at_0_and_far_from_it(way: str) -> None:
     x, weight, row = typed("x", (t,)), typed("w", (t,)), block("row", (t,), "r")
     size, least = exp(-abs(x[t])), minimum(x[t], 0)
     row[t] = least - log(1 + size) if way == "log_sigmoid" else exp(least) / (1 + size)
-    declared = derivatives.of_log_sigmoid(row, x) if way == "log_sigmoid" else derivatives.of_sigmoid(row, x)
+    declared = gradients.of_log_sigmoid(row, x) if way == "log_sigmoid" else gradients.of_sigmoid(row, x)
     at = np.concatenate([[0.0], np.linspace(-30, 30, TOKENS - 3), [-800.0, 800.0]])
     loss = block("loss", (), "L")
     loss[()] = Sum(t, weight[t] * row[t])

@@ -15,9 +15,9 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.page.contents import kind_of
-from blueprint.page.found import Found
-from blueprint.page.grid import letters
+from blueprint.page.grid import column_letters
 from blueprint.page.outline import Blueprint
+from blueprint.page.read import Found
 from blueprint.page.recalculate import Cells
 from blueprint.witness.raw import Raw
 from blueprint.workbooks import blueprint_of
@@ -110,7 +110,7 @@ class Sheets:
         """Returns a block with the values of its formulas; what is no formula there, such as a 0 at an edge, is as saved."""
         place, saved = self.places[name], self.book.values.arrays[self.book.blocks[name]]
         at = {
-            (row, column): (cells.get((place.sheet, f"{letters(column - 1)}{row}"), saved[i]))
+            (row, column): (cells.get((place.sheet, f"{column_letters(column - 1)}{row}"), saved[i]))
             for i, row, column in place.cells()
         }
         return _array(place, at)

@@ -10,7 +10,7 @@ import pytest
 
 from blueprint.inputs import load
 from blueprint.page.outline import Entry, Note
-from blueprint.workbooks.common.guides.sheets import LIVE_NUMBER, MEASURED, UNMEASURED, all_tries, tries
+from blueprint.workbooks.common.guides import LIVE_NUMBER, MEASURED, UNMEASURED, all_tries, tries
 from tests.page.workshop import Array, made
 from tests.workbooks.tried import FIRST, TABLE, Tried, built_ins, moved, watched
 

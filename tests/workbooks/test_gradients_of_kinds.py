@@ -16,7 +16,7 @@ from blueprint.book import Book
 from blueprint.cli import main
 from blueprint.inputs import load
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.classic_ppo.schema import classic_presets
+from blueprint.workbooks.classic_ppo.rollout import classic_presets
 from tests.autograd import way_back
 from tests.replayed import minibatch, window_book, window_numbers
 from tests.rows import Array, arrays

@@ -10,12 +10,11 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from blueprint.inputs.setting import shown_value
+from blueprint.inputs.catalogue import shown_value
 from blueprint.page.outline import Box, Entry, Note, Sheet
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.common.conventions.data import rlhf
-from blueprint.workbooks.common.guides import POINTS
-from blueprint.workbooks.common.guides.sheets import all_tries, known, terms, tries
+from blueprint.workbooks.common.conventions import rlhf
+from blueprint.workbooks.common.guides import POINTS, all_tries, known, terms, tries
 from tests.workbooks import glossary_page
 from tests.workbooks.test_labels import BOOKS
 from tests.workbooks.tried import FIRST

@@ -20,7 +20,7 @@ from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.witness.raw import Raw
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.common.conventions import rlhf
 from blueprint.workbooks.rlhf_ppo.paper import PAGE
 from tests.page.finished import Engine
 from tests.page.workshop import Array, blocks_in, located

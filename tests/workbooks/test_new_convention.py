@@ -39,7 +39,7 @@ from blueprint.dumps.mentioned import mentioned
 from blueprint.inputs import load, schema_of, toml_of
 from blueprint.which.page import Telling
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.common.conventions.data import LIVE, rlhf
+from blueprint.workbooks.common.conventions import LIVE, rlhf
 from tests.dumps.pages import SETTING, names
 
 once, twice = (Book(blueprint_of(load("default", ["conventions=live", f"value.scale={scale}"]))) for scale in (1, 2))

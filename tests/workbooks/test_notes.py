@@ -9,7 +9,7 @@ from blueprint.language import Block
 from blueprint.language.blocks import About
 from blueprint.page.outline import Blueprint
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.common.conventions.data import LIVE
+from blueprint.workbooks.common.conventions import LIVE
 from blueprint.workbooks.common.guides import note_of as note_in
 from blueprint.workbooks.common.guides import notes_in
 from blueprint.workbooks.registry import kinds

@@ -20,10 +20,10 @@ from blueprint.language import Block, Sum
 from blueprint.language.axes import Position
 from blueprint.page.outline import Blueprint, Section, key
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.common.conventions.data import LIVE
+from blueprint.workbooks.common.conventions import LIVE
 from blueprint.workbooks.common.labels import Label, Labels, labels
-from blueprint.workbooks.rlhf_ppo.backward import WEIGHTS
-from blueprint.workbooks.rlhf_ppo.sheets import diagnostics
+from blueprint.workbooks.rlhf_ppo import sheets
+from blueprint.workbooks.rlhf_ppo.epochs import WEIGHTS
 from tests.replayed import window_book, with_everything_logged
 
 PLAIN = json.loads((Path(__file__).parents[1] / "data" / "plain_equations.json").read_text(encoding="utf-8"))
@@ -195,7 +195,7 @@ def test_every_label_is_a_blocks(package: str, recorded: Recorded) -> None:
 def test_a_new_metric_is_a_definition_a_label_and_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """What CONTRIBUTING says of a new diagnostic, done in memory: number, formula, label and place follow."""
 
-    def squares(see: diagnostics.Inputs) -> Section:
+    def squares(see: sheets.Inputs) -> Section:
         A, (n, t) = see.rows["advantages"], see.rows["advantages"].axes
         made = see.use.one("advantage.energy")
         made[()] = Sum((n, t), A[n, t] * A[n, t])
@@ -203,7 +203,7 @@ def test_a_new_metric_is_a_definition_a_label_and_a_line(monkeypatch: pytest.Mon
 
     label = Label("A²_sum", "energy of the advantages", "≥ 0")
     monkeypatch.setitem(labels(), "advantage.energy", label)
-    monkeypatch.setattr(diagnostics, "OUTLINE", (*diagnostics.OUTLINE, squares))
+    monkeypatch.setattr(sheets, "OUTLINE", (*sheets.OUTLINE, squares))
     book = Book(blueprint_of(load("default")))
     block = next(block for block in book.blueprint.blocks() if block.name == "advantage.energy")
     A = book["advantages"].to_numpy()

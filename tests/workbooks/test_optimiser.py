@@ -11,8 +11,7 @@ import torch
 
 from blueprint.language import Axis, Block, Sum, again, block, compute, tanh, typed
 from blueprint.language.gradient import gradient
-from blueprint.workbooks.common.definitions.optimiser import START, Slope, step
-from blueprint.workbooks.common.definitions.rates import Group, Rates, rates
+from blueprint.workbooks.common.definitions.optimiser import START, Group, Rates, Slope, rates, step
 
 n, i, j = Axis("n", "case"), Axis("i", "input"), Axis("j", "unit")
 SIZES = {n: 5, i: 3, j: 2}

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from blueprint.cli import main
-from blueprint.workbooks.dpo.own_data.columns import CALLED
+from blueprint.workbooks.dpo.own_data import CALLED
 from tests.test_docs import DOCS
 
 pytest.importorskip("torch", reason="the page checks a workbook against torch")

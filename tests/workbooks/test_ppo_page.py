@@ -10,8 +10,8 @@ import pytest
 
 import blueprint as bp
 from blueprint.language import Block, Ref, compute, walk
-from blueprint.workbooks.rlhf_ppo import plain, ppo
-from blueprint.workbooks.rlhf_ppo.plain import page
+from blueprint.workbooks.rlhf_ppo import ppo, steps
+from blueprint.workbooks.rlhf_ppo.steps import page
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 LONGEST = 100
@@ -66,7 +66,7 @@ def test_a_change_of_the_page_is_a_change_of_the_workbook(book: bp.Book, monkeyp
     assert wrong != source
     space = dict(vars(ppo))
     exec(compile(wrong, ppo.__file__, "exec"), space)
-    monkeypatch.setattr(plain, "ppo", lambda of, use: space["ppo"](ppo.Batch(*of), ppo.Settings(*use)))
+    monkeypatch.setattr(steps, "ppo", lambda of, use: space["ppo"](ppo.Batch(*of), ppo.Settings(*use)))
     other = bp.build("default")
     assert "+ V_old[n, t])" in str(other.blocks["td_errors"])
     changed = float(other["total_loss"].to_numpy().item()) - float(book["total_loss"].to_numpy().item())

@@ -17,7 +17,7 @@ from blueprint.language.nodes import wrap
 from blueprint.page.outline import Box, Entry
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.rlhf_ppo import epochs
-from blueprint.workbooks.rlhf_ppo.backward import backward
+from blueprint.workbooks.rlhf_ppo.epochs import backward
 from tests.rows import Array, arrays
 from tests.workbooks.test_backward import MISTAKES
 

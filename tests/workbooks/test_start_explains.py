@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from blueprint.cli import main
-from blueprint.page.grid import quoted
+from blueprint.page.grid import quoted_title
 from blueprint.workbooks.registry import kind_named
 from tests.page.finished import finished
 from tests.workbooks.tried import KINDS
@@ -27,4 +27,4 @@ def test_the_line_on_start_works_as_printed(name: str) -> None:
     result = CliRunner().invoke(main, arguments[1:])
     assert result.exit_code == 0, result.output
     sheet, _, cell = arguments[-1].rpartition("!")
-    assert f"{quoted(sheet)}!{cell})" in result.output
+    assert f"{quoted_title(sheet)}!{cell})" in result.output

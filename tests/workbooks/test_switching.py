@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.inputs.setting import OFF
-from blueprint.workbooks.common.conventions.data import FOLLOWS, rlhf
+from blueprint.inputs.catalogue import OFF
+from blueprint.workbooks.common.conventions import FOLLOWS, rlhf
 from tests.audit import spoil
 from tests.page.basic import Change, edit
 from tests.workbooks.switched import Given, blocks_of_tables, built, same, switchboard, types, wrong

@@ -18,10 +18,10 @@ import numpy.typing as npt
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from blueprint.page.lean import lean
+from blueprint.page.recalculate import lean
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.common.guides import sheets
-from blueprint.workbooks.common.guides.sheets import Try, tries
+from blueprint.workbooks.common import guides
+from blueprint.workbooks.common.guides import Try, tries
 from blueprint.workbooks.registry import kind_named
 from tests.page.workshop import blocks_in, located, made, save_made
 
@@ -33,7 +33,7 @@ NEAR = 1e-9
 """What two numbers that are the same may differ by after a recalculation, and after a step of an optimiser."""
 ABOUT = 1e-3
 """What they may differ by where a sentence says nearly."""
-TABLE = Path(sheets.__file__).with_name("first_hour.csv")
+TABLE = Path(guides.__file__).with_name("first_hour.csv")
 KINDS = "rlhf_ppo", "classic_ppo", "grpo", "dpo", "reward_model", "sft", "optimum", "reinforce", "kl_controller"
 
 

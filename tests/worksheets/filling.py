@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from blueprint.inputs import load
-from blueprint.page.filled_in import FilledIn
-from blueprint.page.read import Opened
+from blueprint.page.read import FilledIn, Opened
 from blueprint.workbooks.registry import blueprint_of
 from blueprint.worksheets import Asked, Worksheet, worksheet
 from tests.checking.cells import Edits, change_sheets

@@ -7,8 +7,7 @@ import pytest
 from blueprint.inputs import load
 from blueprint.workbooks.registry import blueprint_of
 from blueprint.worksheets import Asked, Worksheet, WorksheetError, worksheet
-from blueprint.worksheets.handout import handout
-from blueprint.worksheets.paper import check_paper, print_handout
+from blueprint.worksheets.handout import check_paper, handout, print_handout
 from tests.worksheets.finder import answers_in
 from tests.worksheets.on_paper import Paper
 

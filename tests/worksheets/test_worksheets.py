@@ -12,7 +12,7 @@ from blueprint.page.outline import Blueprint, Note, Section, Sheet, on_one_sheet
 from blueprint.workbooks.registry import blueprint_of
 from blueprint.worksheets import Asked, Search, Worksheet, WorksheetError, asked_from, can_be_checked, worksheet
 from blueprint.worksheets.handout import handout
-from blueprint.worksheets.texts import Quoted
+from blueprint.worksheets.redact import Quoted
 from tests.worksheets.finder import texts_of_file
 
 t = Axis("t", "week", 1)

@@ -1,14 +1,16 @@
-"""Products and sums of slopes, written as a person would: no factor 1, no term 0, signs in front, 2·x / 2 as x."""
+"""Products and sums of slopes, written as a person would: no factor 1, no term 0, signs in front; and moved to other letters."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from blueprint.language.axes import Axis, Position
 from blueprint.language.blocks import Block
 from blueprint.language.functions import CONDITIONS
-from blueprint.language.nodes import Constant, Count, Expr, Find, Lookup, Op, Reduce, Ref, wrap
-from blueprint.language.trees import walk
+from blueprint.language.nodes import Constant, Count, Expr, Find, Index, Lookup, Op, Reduce, Ref, wrap
+from blueprint.language.trees import rebuilt, walk
 
 ENDING = frozenset({"exp", "log", "sqrt", "div"})
 """Operations that have no number of some numbers."""
@@ -187,3 +189,29 @@ def _picks_what_may_end(block: Block) -> bool:
         for each in block.definitions
         for node in walk(each.expr)
     )
+
+
+Moves = Mapping[Axis, Axis]
+
+
+def moved(expr: Expr, moves: Moves) -> Expr:
+    """Returns an expression with its letters replaced. A Sum's own letter that comes to be taken gets a second name."""
+    match expr:
+        case Reduce(name, axes, body):
+            fresh = {axis: axis.alias(f"{axis.letter}′") for axis in axes if axis in set(moves.values())}
+            inside = {axis: to for axis, to in moves.items() if axis not in axes} | fresh
+            return Reduce(name, tuple(fresh.get(axis, axis) for axis in axes), moved(body, inside))
+        case Count("number", axis):
+            return Count("number", moves.get(axis, axis))
+    found = rebuilt(expr, lambda inner: moved(inner, moves))
+    return Ref(found.block, tuple(_index(index, moves) for index in found.at)) if isinstance(found, Ref) else found
+
+
+def moved_product(product: Product, moves: Moves) -> Product:
+    """Returns a product with its letters replaced."""
+    factors, divisors = (tuple(moved(each, moves) for each in part) for part in (product.factors, product.divisors))
+    return Product(product.sign, factors, divisors)
+
+
+def _index(index: Index, moves: Moves) -> Index:
+    return Position(moves.get(index.axis, index.axis), index.by) if isinstance(index, Position) else index

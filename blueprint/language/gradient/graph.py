@@ -1,16 +1,123 @@
-"""The way from a total to what it is differentiated by: which blocks lie on it, and who reads whom, by which slope."""
+"""The way from a total to what it is differentiated by: how an expression grows with a cell, and which blocks read whom."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from blueprint.language.axes import Axis, Edge, NotationError
 from blueprint.language.blocks import Block, Definition
-from blueprint.language.gradient.algebra import Term, same
-from blueprint.language.gradient.declared import Declared
-from blueprint.language.gradient.rules import Atom, atoms, slope
+from blueprint.language.functions import CONDITIONS
+from blueprint.language.gradient.algebra import Term, choice, negative, over, plus, same, times
 from blueprint.language.nodes import Constant, Expr, Lookup, Op, Reduce, Ref, wrap
+
+OneHot = Callable[[Axis, Expr], Ref]
+"""Makes a row that is 1 at the member of an axis whose number is given, else 0."""
+
+
+@dataclass(frozen=True)
+class Adjoint:
+    """The adjoint of a block, read by that block's own letters.
+
+    ahead: the axes of the total along which it lies besides.
+    """
+
+    row: Block
+    ahead: tuple[Axis, ...] = ()
+
+    def __getitem__(self, at: Axis | tuple[Axis, ...]) -> Ref:
+        """Returns the cell at a place."""
+        return self.row[(*self.ahead, *(at if isinstance(at, tuple) else (at,)))]
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What the adjoint of `of` adds to that of each block on which it is declared to hang, past the steps between.
+
+    of:     the block whose derivative is declared.
+    shares: for each block that it hangs on, a function from the adjoint of `of`, and what makes rows of 1 and 0, to an
+            expression over that block's letters: `{z: lambda g, hot: g[n, t] * (hot(v, a[n, t]) - p[n, t, v])}`.
+    """
+
+    of: Block
+    shares: Mapping[Block, Callable[[Adjoint, OneHot], Expr]]
+
+
+Atom = Ref | Reduce
+"""What a slope is taken by: a cell that is read, or a whole sum of such cells."""
+Moving = Callable[[Expr], bool]
+"""Tells whether an expression hangs on what the total is differentiated by."""
+
+
+def atoms(expr: Expr) -> Iterator[Atom]:
+    """Yields the cells and sums through which a slope may pass: none in conditions, ids and the number of a choice."""
+    match expr:
+        case Ref() | Reduce():
+            yield expr
+        case Op(name, args):
+            for arg in () if name in CONDITIONS else args[1:] if name in ("where", "choose") else args:
+                yield from atoms(arg)
+
+
+def slope(expr: Expr, by: Atom, moving: Moving, value: Expr | None = None) -> Term:
+    """Returns how much an expression grows with one more of an atom.
+
+    value: a cell that holds the expression's own number, where there is one: exp(a) grows by it.
+    Raises NotationError for an operation without a rule.
+    """
+    if same(expr, by):
+        return 1
+    if isinstance(expr, Ref | Reduce) or not any(same(atom, by) for atom in atoms(expr)):
+        return 0
+    assert isinstance(expr, Op)
+    return _of_operation(expr, expr if value is None else value, lambda inner: slope(inner, by, moving), moving)
+
+
+def _of_operation(expr: Op, value: Expr, d: Callable[[Expr], Term], moving: Moving) -> Term:
+    match expr.name, expr.args:
+        case "neg", (a,):
+            return negative(d(a))
+        case "add", (a, b):
+            return plus(d(a), d(b))
+        case "sub", (a, b):
+            return plus(d(a), negative(d(b)))
+        case "mul", (a, b):
+            return plus(times(d(a), b), times(d(b), a))
+        case "div", (a, b):
+            return plus(over(d(a), b), negative(over(times(d(b), value), b)))
+        case "exp", (a,):
+            return times(d(a), value)
+        case "log", (a,):
+            return over(d(a), a)
+        case "tanh", (a,):
+            return times(d(a), 1 - value * value)
+        case "sqrt", (a,):
+            return over(d(a), 2 * value)
+        case "abs", (a,):
+            return times(d(a), Op("less", (wrap(0), a)) - Op("less", (a, wrap(0))))
+        case "maximum" | "minimum", (a, b):
+            return plus(times(d(a), _taken(expr, 0, moving)), times(d(b), _taken(expr, 1, moving)))
+        case "where" | "choose", (_, *branches):
+            return choice(expr, [d(branch) for branch in branches])
+    raise NotationError(f"no derivative is known of {expr}: declare one, or hold what it reads constant")
+
+
+def _taken(expr: Op, place: int, moving: Moving) -> Expr:
+    """Returns the condition on which the larger (or smaller) of two is the one at this place."""
+    mine, other = expr.args[place], expr.args[1 - place]
+    loses_ties = place == 1 and moving(other)
+    mine = _inside(mine, moving)
+    pair = (mine, other) if expr.name == "minimum" else (other, mine)
+    return Op("less" if loses_ties else "at_most", pair)
+
+
+def _inside(expr: Expr, moving: Moving) -> Expr:
+    """Returns what moves inside of a limit: where x is let through by min(high, x), max(low, min(high, x)) asks for low ≤ x."""
+    if isinstance(expr, Op) and expr.name in ("maximum", "minimum"):
+        movers = [arg for arg in expr.args if moving(arg)]
+        if len(movers) == 1:
+            return _inside(movers[0], moving)
+    return expr
 
 
 @dataclass(frozen=True)

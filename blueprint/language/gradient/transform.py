@@ -3,21 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from blueprint.language.axes import Axis, Edge, NotationError, Position, require
 from blueprint.language.blocks import Block
 from blueprint.language.functions import equal, where
-from blueprint.language.gradient.algebra import Product, Term, expression, may_end, negative, plus
-from blueprint.language.gradient.declared import Adjoint, Declared
-from blueprint.language.gradient.graph import Graph, Use, behind_links
-from blueprint.language.gradient.made import Gradient
-from blueprint.language.gradient.moving import moved_product
-from blueprint.language.gradient.rows import Rows, whole
-from blueprint.language.gradient.sums import share
+from blueprint.language.gradient.adjoints import Rows, share, whole
+from blueprint.language.gradient.algebra import Product, Term, expression, may_end, moved_product, negative, plus
+from blueprint.language.gradient.graph import Adjoint, Declared, Graph, Use, behind_links
 from blueprint.language.nodes import Constant, Expr, Lookup, Op, Reduce, Ref
 from blueprint.language.trees import walk
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """The adjoints of a total: `gradient[W]` is ∂L/∂W, a block over W's axes like any other.
+
+    total: what was differentiated; of several totals the last. found: what each adjoint is. rows: the blocks that were made.
+    """
+
+    total: Block
+    found: dict[Block, Product]
+    rows: Rows
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """Every block that was made, from the total down, for a page to lay out."""
+        return tuple(self.rows.made)
+
+    @property
+    def home(self) -> dict[Block, Block]:
+        """For each of them the block with which it belongs on a page: of an adjoint what it is the adjoint of."""
+        return self.rows.home
+
+    @property
+    def beside(self) -> dict[Block, Block]:
+        """The table that is read row by row with a block, and so stands left of it."""
+        return self.rows.beside
+
+    @property
+    def totals(self) -> dict[Block, Block]:
+        """For each of them the total to which it leads."""
+        return self.rows.totals
+
+    def __getitem__(self, of: Block) -> Block:
+        """Returns the adjoint of a block; where it is cell by cell another's, that one's.
+
+        Raises NotationError for a block through which no derivative goes, and for one that needed no row.
+        """
+        product = self.found.get(behind_links(of))
+        if product is None:
+            raise NotationError(f"∂{self.total.symbol}/∂{of.symbol}: no derivative goes through {of.name}")
+        if product.bare is None or product.sign < 0:
+            raise NotationError(
+                f"∂{self.total.symbol}/∂{of.symbol} is {product.term} and has no row: ask for it with keep="
+            )
+        return product.bare.block
 
 
 def gradient(

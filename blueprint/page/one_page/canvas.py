@@ -1,20 +1,165 @@
-"""The canvas of One page: what stands on the sheet so far, and how something is put there."""
+"""The canvas of One page: what stands on the sheet so far, how something is put there, and where each panel begins.
+
+The small expressions of a page's lines, `-rate * paid`, are read once and spelled as a formula or computed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from math import inf
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from math import exp, inf, log, nan, sqrt
 
 import numpy as np
 
-from blueprint.language import Block
-from blueprint.page import grid, names
+from blueprint.language import Block, NotationError
+from blueprint.page import grid
 from blueprint.page.layout import Layout, Live, Pen
 from blueprint.page.one_page import look
 from blueprint.page.one_page.columns import Column, ColumnMaker, Finder, Strip, columns_of
-from blueprint.page.one_page.terms import term_of
-from blueprint.page.outline.one_page import OnePage, PageMatrix, PageRow, Panel
+from blueprint.page.outline.derived import axis_of
+from blueprint.page.outline.items import OnePage, PageMatrix, PageRow, Panel
+from blueprint.page.styles import Ruler
+
+Number = float
+FUNCTIONS: dict[str, tuple[str, Callable[..., float]]] = {
+    "exp": ("EXP({0})", exp),
+    "ln": ("LN({0})", log),
+    "sqrt": ("SQRT({0})", sqrt),
+    "abs": ("ABS({0})", abs),
+    "min": ("MIN({0},{1})", min),
+    "max": ("MAX({0},{1})", max),
+    "clip": ("MIN(MAX({0},{1}),{2})", lambda x, low, high: min(max(x, low), high)),
+    "sigmoid": ("1/(1+EXP(-({0})))", lambda x: 1 / (1 + exp(-x))),
+}
+SIGNS: dict[type, tuple[str, Callable[[float, float], float]]] = {
+    ast.Add: ("+", lambda a, b: a + b),
+    ast.Sub: ("-", lambda a, b: a - b),
+    ast.Mult: ("*", lambda a, b: a * b),
+    ast.Div: ("/", lambda a, b: a / b),
+}
+COMPARED: dict[type, tuple[str, Callable[[float, float], bool]]] = {
+    ast.LtE: ("<=", lambda a, b: a <= b),
+    ast.GtE: (">=", lambda a, b: a >= b),
+    ast.Lt: ("<", lambda a, b: a < b),
+    ast.Gt: (">", lambda a, b: a > b),
+}
+Leaf = tuple[str, str]
+"""What an expression reads: "" or `next` or `before` or `sum`, and a name."""
+Computed = Callable[[Callable[[Leaf], float]], float]
+"""How an expression is computed from the numbers of what it reads."""
+SHIFTS = {"next": 1, "before": -1}
+"""How far from its column an expression reads."""
+
+
+class Term:
+    """An expression. Raises NotationError for anything but numbers, names, + − * /, comparisons and the known functions."""
+
+    def __init__(self, text: str):
+        self.text = text
+        try:
+            self.tree = ast.parse(text, mode="eval").body
+        except SyntaxError as error:
+            raise NotationError(f"one page: “{text}” is no expression; write one such as -rate * paid") from error
+        self.leaves: list[Leaf] = []
+        self._leaf_at: dict[int, Leaf] = {}
+        self._visit(self.tree)
+
+    def _visit(self, node: ast.AST) -> None:
+        leaf = _leaf(node)
+        if leaf:
+            self.leaves.append(leaf)
+            self._leaf_at[id(node)] = leaf
+            return
+        match node:
+            case ast.BinOp(left, op, right) if type(op) in SIGNS:
+                parts = [left, right]
+            case ast.UnaryOp(ast.USub(), operand):
+                parts = [operand]
+            case ast.Compare(left, [op], [right]) if type(op) in COMPARED:
+                parts = [left, right]
+            case ast.Call(ast.Name(name), parts) if name in FUNCTIONS:
+                pass
+            case ast.Constant(int() | float()):
+                parts = []
+            case _:
+                raise NotationError(
+                    f"one page: “{self.text}” holds {ast.unparse(node)}, which no line of a page can say"
+                )
+        for part in parts:
+            self._visit(part)
+
+    def formula(self, spelled: Callable[[Leaf], str]) -> str:
+        """Spells it as a formula, each name as it is told."""
+        return self._formula(self.tree, spelled)
+
+    def _formula(self, node: ast.AST, spelled: Callable[[Leaf], str]) -> str:
+        if leaf := self._leaf_at.get(id(node)):
+            return spelled(leaf)
+        match node:
+            case ast.BinOp(left, op, right):
+                return f"({self._formula(left, spelled)}{SIGNS[type(op)][0]}{self._formula(right, spelled)})"
+            case ast.UnaryOp(_, operand):
+                return f"(-{self._formula(operand, spelled)})"
+            case ast.Compare(left, [op], [right]):
+                return f"{self._formula(left, spelled)}{COMPARED[type(op)][0]}{self._formula(right, spelled)}"
+            case ast.Call(ast.Name(name), parts):
+                return FUNCTIONS[name][0].format(*(self._formula(part, spelled) for part in parts))
+        return ast.unparse(node)
+
+    def value(self, known: Callable[[Leaf], float]) -> float:
+        """Computes it; NaN where there is no such number, infinity where it is too large."""
+        try:
+            return float(self.computed(known))
+        except (ValueError, ZeroDivisionError):
+            return nan
+        except OverflowError:
+            return inf
+
+    @cached_property
+    def computed(self) -> Computed:
+        """How it is computed, made once: a claim is computed for each number of decimals that its lines may have."""
+        return self._computed(self.tree)
+
+    def _computed(self, node: ast.AST) -> Computed:
+        if leaf := self._leaf_at.get(id(node)):
+            return lambda known: known(leaf)
+        match node:
+            case ast.BinOp(left, op, right):
+                return _of_two(SIGNS[type(op)][1], self._computed(left), self._computed(right))
+            case ast.UnaryOp(_, operand):
+                inner = self._computed(operand)
+                return lambda known: -inner(known)
+            case ast.Compare(left, [op], [right]):
+                return _of_two(COMPARED[type(op)][1], self._computed(left), self._computed(right))
+            case ast.Call(ast.Name(name), parts):
+                function, inners = FUNCTIONS[name][1], [self._computed(part) for part in parts]
+                return lambda known: function(*[each(known) for each in inners])
+        number = float(ast.literal_eval(node))
+        return lambda known: number
+
+
+def _of_two(function: Callable[[float, float], float], left: Computed, right: Computed) -> Computed:
+    return lambda known: function(left(known), right(known))
+
+
+def _leaf(node: ast.AST) -> Leaf | None:
+    """Returns the name that a node is: `gamma`, `paid`, or `next(paid)`."""
+    match node:
+        case ast.Call(ast.Name("next" | "before" | "sum" as way), [ast.Name() | ast.Attribute() as inner]):
+            return way, ast.unparse(inner)
+        case ast.Name() | ast.Attribute():
+            return "", ast.unparse(node)
+    return None
+
+
+@cache
+def term_of(text: str) -> Term:
+    """Returns an expression; each is read once, since claims are judged many times over."""
+    return Term(text)
+
 
 DECIMALS, NARROW_DECIMALS, LEAST_DECIMALS = (3, 4, 2, 5, 1), (2, 3, 4, 1), (2, 1)
 """How many decimals a line may show, the best first; one whose columns are narrow; and one whose columns are the narrowest."""
@@ -103,7 +248,7 @@ class Canvas:
             layout,
             next((block for block in (self.first(page.mask), self.first(page.words)) if block is not None), None),
         )
-        self.pen = Pen(names.ONE_PAGE, layout)
+        self.pen = Pen(grid.ONE_PAGE, layout)
         self.maker = ColumnMaker(self.finder, self.pen, self.first(page.mask), 0)
         self.drawn: dict[str, Drawn] = {}
         self.order: list[Drawn] = []
@@ -126,7 +271,7 @@ class Canvas:
 
     def live(self, row: int, column: int, formula: str, value: float | str, style: str, repeats: bool = False) -> None:
         """Puts a formula into a cell."""
-        live = Live(names.ONE_PAGE, row, column, f"={formula}", value, f"one-page {style}", repeats)
+        live = Live(grid.ONE_PAGE, row, column, f"={formula}", value, f"one-page {style}", repeats)
         self.layout.lives.append(live)
 
     def mark(self, corners: tuple[int, int, int, int], condition: str, name: str, style: look.Properties) -> None:
@@ -166,3 +311,159 @@ class Canvas:
         for section in panel.sections:
             if rows := [row for row in section.rows if self.has(row)]:
                 yield section.title, rows
+
+
+COLUMNS_OF_TILE = 4
+"""Columns that a tile and its sign need at least, so that they stand where there is room."""
+EDGES, INDENT, WIDE = 8, 14, 72
+"""Pixels beside a number in its cell, and beside a symbol; of a column that is wide enough for more decimals."""
+TITLE_GAP = 48
+"""Pixels between the title and what is said at its right."""
+CELLS_WIDE = (look.CELL, look.NARROW_CELL, look.LEAST_CELL)
+"""Pixels of a member's column, as many as there is room for."""
+
+
+class PanelPlacer(Canvas):
+    """Gives panels their columns and rows.
+
+    starts: the first row of each below its head. free: by first column, the next free row.
+    """
+
+    starts: list[int]
+    free: dict[int, int]
+
+    @cached_property
+    def ruler(self) -> Ruler:
+        """Measures texts; loaded late, since who asks for a number needs no page."""
+        from xlsxwriter.utility import xl_pixel_width
+
+        return Ruler(xl_pixel_width)
+
+    def holds(self, panel: Panel) -> bool:
+        """Tells whether a panel has anything to show in this workbook."""
+        columns = self.page.columns[panel.columns]
+        if panel.unless in self.blocks:
+            return False
+        if columns.of == "members" and axis_of(columns.axis, self.layout.blueprint) is None:
+            return False  # as the steps, where there is one alone
+        return any(self.has(row) for section in panel.sections for row in section.rows) or any(
+            self.shows(matrix) for matrix in panel.matrices
+        )
+
+    def place_panels(self, panels: list[Panel]) -> None:
+        """Gives each panel its columns, from left to right; one below another has the same."""
+        widths = [look.MARGIN]
+        for panel in panels:
+            if panel.below and self.panels:
+                above = self.panels[-1]
+                self.panels.append(
+                    Placed(panel, above.first, above.sign, above.symbol, above.cells, above.words, above.last)
+                )
+                continue
+            if self.panels:
+                widths.append(look.GAP)
+            widths = self.place_panel(replace(panel, below=False), widths)
+        title, hint = self.ruler(self.page.title, look.style("title")), self.ruler(self.page.hint, look.style("hint"))
+        widths[2] += max(0, title + TITLE_GAP - sum(widths[1:-1]))  # the title ends before the cell of the hint
+        last = widths[-1] + max(0, title + hint + TITLE_GAP - sum(widths))
+        self.sheet.widths = [*widths[:-1], *self.with_room_for_tiles(last, len(widths))]
+        for placed in self.panels:
+            if placed.last == len(widths) - 1:
+                placed.last = len(self.sheet.widths) - 1
+
+    def with_room_for_tiles(self, last: int, columns: int) -> list[int]:
+        """Returns the last column, cut into as many narrow ones as the tiles need to stand beside each other."""
+        pieces = max(1, 1 + COLUMNS_OF_TILE * (1 + len(self.page.tiles)) - columns)
+        return [last // pieces] * (pieces - 1) + [last - last // pieces * (pieces - 1)]
+
+    def place_panel(self, panel: Panel, widths: list[int]) -> list[int]:
+        """Places one panel right of the others."""
+        first, weights = len(widths), list[int]()
+        tables = [self.blocks[m.weights] for m in panel.matrices if m.weights in self.blocks and self.shows(m)]
+        if tables:
+            size = self.layout.values.size(tables[0].axes[0])
+            widths = [*widths, look.NAME, *[look.WEIGHT] * size, look.ARROW]
+            weights = [*range(first + 1, first + 1 + size)]
+        elif panel.tight:
+            widths = [*widths, 4, 12]
+        else:
+            widths = [*widths, look.SIGN, self.symbols_wide(panel)]
+        symbol = len(widths) - 1
+        strips = self.maker.widths(self.page.columns[panel.columns])
+        cells, wide = (
+            list[list[int]](),
+            min(self.cells_wide, look.CELL if sum(strips) <= 6 and not panel.tight else look.NARROW_CELL),
+        )
+        wide = max(wide, self.numbers_wide(panel)) if self.page.grows else wide
+        for i, many in enumerate(strips):
+            if i:
+                widths = [*widths, 8]
+            cells.append([*range(len(widths), len(widths) + many)])
+            widths = [*widths, *[wide] * many]
+        head = self.ruler(f" A   {panel.head}", look.style(f"head {panel.model}"))
+        widths = [*widths, max(self.words_wide(panel), head - sum(widths[first:]))]
+        self.panels.append(Placed(panel, first, first, symbol, cells, len(widths) - 1, len(widths) - 1, weights))
+        return widths
+
+    def symbols_wide(self, panel: Panel) -> int:
+        """Returns the width of the symbols of a panel, in pixels."""
+        symbols = [row.symbol for _, rows in self.lines(panel) for row in rows] if self.page.grows else []
+        style = look.style("symbol none result")
+        return max([look.SYMBOL, *(self.ruler(symbol, style) + INDENT for symbol in symbols)])
+
+    def numbers_wide(self, panel: Panel) -> int:
+        """Returns the width of the longest number of a panel, in pixels: with all its decimals only where that is not wide."""
+        widths = [look.CELL]
+        for row in (row for _, rows in self.lines(panel) for row in rows):
+            for name in [row.block] if row.block else [name for _, name in term_of(row.value).leaves]:
+                largest, decimals = self.largest(self.blocks[name]), self.blocks[name].about.decimals
+                all_of_it, least = (
+                    self.ruler(f"−{largest:.{many}f}", {"bold": True}) + EDGES
+                    for many in (decimals, min(decimals, min(DECIMALS)) if row.block else min(DECIMALS))
+                )
+                widths.append(max(least, min(all_of_it, WIDE)))
+        return max(widths)
+
+    def words_wide(self, panel: Panel) -> int:
+        """Returns the width of the words of a panel, in pixels."""
+        words = [row.words for _, rows in self.lines(panel) for row in rows] + [*self.aside(panel)]
+        style = look.style("words")
+        return max([4, *(self.ruler(re.sub(r"{.*?}", "0.99", text), style) + 8 for text in words if text)])
+
+    def place_rows(self, top: int) -> list[int]:
+        """Gives each panel the row of its first line; returns the last rows of all."""
+        self.starts = [0] * len(self.panels)
+        rows_of: dict[str, int] = {}
+        free: dict[int, int] = {}
+        ends = list[int]()
+        late = [i for i, placed in enumerate(self.panels) if placed.panel.below]
+        for i in [*(i for i in range(len(self.panels)) if i not in late), *late]:
+            placed = self.panels[i]
+            start = top
+            if placed.panel.below:
+                start = free[placed.first] + 1
+                wanted = rows_of.get(placed.panel.beside)
+                if wanted is not None and wanted >= start:
+                    start = wanted
+            self.starts[i] = start
+            row = start + sum(
+                self.layout.values.size(self.blocks[m.block].axes[-1]) for m in placed.panel.matrices if self.shows(m)
+            )
+            for title, rows in self.lines(placed.panel):
+                row += bool(title)
+                for each in rows:
+                    rows_of.setdefault(each.called, row)
+                    row += 1
+            free[placed.first] = row
+            ends.append(row - 1)
+        self.free = free
+        return ends
+
+    def find_columns(self, placed: Placed) -> None:
+        """Makes the columns of a panel; panels whose columns are the same members share how they are found."""
+        columns = self.page.columns[placed.panel.columns]
+        known = self.kept.get(placed.panel.columns)
+        if known is None:
+            placed.strips = self.kept[placed.panel.columns] = self.maker.made(columns, placed.cells)
+            return
+        placed.strips = self.maker.again(known, placed.cells)

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from blueprint.language import Axis, Block, require
-from blueprint.page import grid, names
+from blueprint.page import grid
 from blueprint.page.layout import Layout, Pen
 from blueprint.page.outline.derived import axis_of
-from blueprint.page.outline.one_page import Columns
+from blueprint.page.outline.items import Columns
 
 BEFORE = 2
 """Members of a longer group that are shown before the chosen one."""
@@ -75,7 +75,7 @@ class Finder:
     def number(self, axis: Axis) -> str:
         """Returns the name of the typed number by which one chooses along an axis; "1" where nothing is chosen."""
         found = self.numbers.get(axis)
-        return names.defined_name(found.name) if found is not None else "1"
+        return grid.defined_name(found.name) if found is not None else "1"
 
     def rows(self, block: Block, member: int = 0) -> str:
         """Returns the range of a whole row, from the first group's start column to the last one's Σ column."""
@@ -85,12 +85,12 @@ class Finder:
         row, _ = place.cell(block, (*lead, member)[: len(block.axes)])
         groups = self.values.size(self.outer) if self.outer else 1
         last = grid.start_column(groups - 1, self.values.size(self.time)) + self.values.size(self.time) + 2
-        return f"{grid.quoted(place.sheet)}!{grid.area(row, grid.GROUPS, row, last, fixed=True)}"
+        return f"{grid.quoted_title(place.sheet)}!{grid.area(row, grid.GROUPS, row, last, fixed=True)}"
 
     def formula(self, block: Block, column: Column, shift: int = 0, member: int = 0) -> str:
         """Spells the number of a block in a column, without the sign =."""
         if not block.axes:
-            return names.defined_name(block.name)
+            return grid.defined_name(block.name)
         if self.time in block.axes and column.place:
             place = f"{column.place}{shift:+}" if shift else column.place
             return f"INDEX({self.rows(block, member)},1,{place})"
@@ -380,7 +380,7 @@ class ColumnMaker:
 
 def seen(row: int, column: int) -> str:
     """Returns the address of a cell as the cells of its column see it: the row stands fast."""
-    return f"{grid.letters(column)}${row + 1}"
+    return f"{grid.column_letters(column)}${row + 1}"
 
 
 def columns_of(strips: list[Strip]) -> Iterator[Column]:

@@ -1,15 +1,220 @@
-"""Lines: the arithmetic of a page, each with sign, symbol, numbers and words, and the marks on its numbers."""
+"""Lines: the arithmetic of a page, each with sign, symbol, numbers and words, and the marks on its numbers.
+
+The sign claims that a line is the result that it says it is, from the digits that it shows and from all of them: it is "="
+where a pocket calculator agrees, "≈" where only the last digit is off, "…" where it is something else: under another
+convention, say. Decimals are chosen so that as many lines as can be are right on a pocket calculator.
+"""
 
 from __future__ import annotations
 
-from blueprint.page import digits, grid, names
+from collections.abc import Callable
+from functools import partial
+from itertools import product
+from math import inf, isfinite, nan
+
+from blueprint.language import Axis, Ended
+from blueprint.page import digits, grid
+from blueprint.page.digits import TILE_DECIMALS
 from blueprint.page.layout import Link
 from blueprint.page.one_page import look
-from blueprint.page.one_page.canvas import DECIMALS, LEAST_DECIMALS, NARROW_DECIMALS, Drawn, Placed
-from blueprint.page.one_page.claims import AGREES, ANOTHER, ROUNDED, SETTING, Claims
+from blueprint.page.one_page.canvas import (
+    DECIMALS,
+    LEAST_DECIMALS,
+    NARROW_DECIMALS,
+    SHIFTS,
+    Drawn,
+    Leaf,
+    PanelPlacer,
+    Placed,
+    Term,
+    term_of,
+)
 from blueprint.page.one_page.columns import Column
-from blueprint.page.one_page.terms import term_of
-from blueprint.page.outline.one_page import PageRow
+from blueprint.page.outline.items import PageRow
+
+AGREES, ROUNDED, ANOTHER = 0.0, 1.0, 2.0
+"""What a claim comes to: right from the displayed digits, right from all digits, or neither."""
+SETTING = 4
+"""Decimals of a single number that words and claims hold."""
+TOLERANCE = 1e-9
+FEWER = 3
+"""How much worse one decimal fewer is than one more."""
+
+
+class Claims(PanelPlacer):
+    """Knows the number of each line, and judges what lines claim."""
+
+    def constants(self) -> None:
+        """Writes the numbers of decimals, and the tolerance, that the claims are judged by."""
+        row = self.checks_row
+        self.of_decimals = {}
+        for i, many in enumerate(sorted({0, *DECIMALS, *TILE_DECIMALS})):
+            self.pen.label(row, 2 + i, float(many), "one-page made")
+            self.of_decimals[many] = grid.address(row, 2 + i, fixed=True)
+        self.pen.label(row, 1, TOLERANCE, "one-page made")
+        self.tolerance = grid.address(row, 1, fixed=True)
+        self.checks_row += 1
+
+    def by_member(self, row: PageRow) -> bool:
+        """Tells whether a line has a number for each member, or one for each group."""
+        reads = [row.block] if row.block else [name for _, name in term_of(row.value).leaves]
+        axes = {axis for name in reads for axis in self.blocks[name].axes}
+        return self.finder.time in axes or (not (axes & {*self.finder.across}) and self.is_member(axes))
+
+    def is_member(self, axes: set[Axis]) -> bool:
+        """Tells whether one of the axes is what columns of this page stand for."""
+        letters = {each.axis for each in self.page.columns.values() if each.of == "members"}
+        return any(axis.letter in letters for axis in axes)
+
+    def number(self, row: PageRow, column: Column) -> float | str:
+        """Returns the number of a line in a column as it is delivered."""
+        if column.at is None:
+            return ""
+        if row.block:
+            return self.finder.value(self.blocks[row.block], column)
+        return self.came_to(term_of(row.value), column)
+
+    def came_to(self, term: Term, column: Column) -> float | str:
+        """Returns what an expression comes to in a column; what ended, where it reads that."""
+        read = (self.finder.value(self.blocks[name], column, SHIFTS.get(way, 0)) for way, name in term.leaves)
+        ended = next((each for each in read if isinstance(each, Ended)), None)
+        return ended if ended is not None else term.value(self.known(column)) + 0.0
+
+    def known(self, column: Column) -> Callable[[Leaf], float]:
+        """Returns how the numbers of an expression are found in a column."""
+        return lambda leaf: float(self.finder.value(self.blocks[leaf[1]], column, SHIFTS.get(leaf[0], 0)))
+
+    def formula(self, row: PageRow, column: Column) -> str:
+        """Spells the number of a line in a column."""
+        block = self.blocks.get(row.block)
+        spelled = term_of(row.value).formula(self.raw(column)) if block is None else self.finder.formula(block, column)
+        return f'IF({column.place}="","",{spelled})' if column.place else spelled
+
+    def raw(self, column: Column) -> Callable[[Leaf], str]:
+        """Returns how the blocks of an expression are spelled in a column."""
+        return lambda leaf: self.finder.formula(self.blocks[leaf[1]], column, SHIFTS.get(leaf[0], 0))
+
+    def choose_decimals(self) -> None:
+        """Chooses how many decimals each line shows, so that as many claims as can be are right on a pocket calculator."""
+        claims = [line for line in self.order if line.row.equals and self.can_claim(line)]
+        free = {
+            line.row.called: [self.drawn[name] for _, name in term_of(line.row.equals).leaves if name in self.drawn]
+            for line in claims
+        }
+
+        def wrong(lines: list[Drawn]) -> int:
+            cells = ((line, i, cell) for line in lines for i, cell in enumerate(line.cells))
+            numbers = (
+                (line, i, n) for line, i, (column, _, n) in cells if column.at is not None and not isinstance(n, str)
+            )
+            return sum(not self.agrees(line, i, number) for line, i, number in numbers)
+
+        touched: dict[int, list[Drawn]] = {}
+        for line in claims:
+            for each in (line, *free[line.row.called]):
+                touched.setdefault(id(each), []).append(line)
+        for _ in range(4):
+            for line in claims:
+                if not wrong([line]):
+                    continue
+                movable = [each for each in (line, *free[line.row.called]) if len(each.choices) > 1][:4]
+                concerned = list({id(each): each for move in movable for each in touched[id(move)]}.values())
+                best, fewest = None, inf
+                for chosen in sorted(product(*(each.choices for each in movable)), key=partial(_away, movable)):
+                    _show(movable, chosen)
+                    if (left := wrong(concerned)) < fewest:
+                        best, fewest = chosen, left
+                    if not left:  # those that come later are farther from the decimals that the rows have
+                        break
+                assert best is not None
+                _show(movable, best)
+
+    def can_claim(self, line: Drawn) -> bool:
+        """Tells whether all that a claim reads is there."""
+        return all(
+            name in self.drawn or (name in self.blocks and not self.blocks[name].axes)
+            for _, name in term_of(line.row.equals).leaves
+        )
+
+    def judged(self, line: Drawn, i: int) -> float:
+        """Judges a claim in a column from the numbers as delivered."""
+        column, _, value = line.cells[i]
+        if column.at is None or isinstance(value, str) or self.agrees(line, i, value):
+            return AGREES
+        exact = term_of(line.row.equals).value(lambda leaf: self.read(line, i, leaf, False))
+        return ROUNDED if abs(exact - value) <= TOLERANCE * (1 + abs(value)) else ANOTHER
+
+    def agrees(self, line: Drawn, i: int, value: float) -> bool:
+        """Tells whether a claim gives a number from what is displayed."""
+        shown = term_of(line.row.equals).value(lambda leaf: self.read(line, i, leaf, True))
+        return isfinite(shown) and digits.half_up(shown, line.decimals) == digits.half_up(value, line.decimals)
+
+    def read(self, line: Drawn, i: int, leaf: Leaf, shown: bool) -> float:
+        """Returns what a claim reads in its i-th cell, as it is displayed or with all digits."""
+        way, name = leaf
+        operand = self.drawn.get(name)
+        if operand is None:
+            single = float(self.layout.values.cell(self.blocks[name]))
+            return float(digits.half_up(single, SETTING)) if shown and isfinite(single) else single
+        numbers = [operand.cells[j][2] for j in self.operands(line, i, operand, way)]
+        if any(isinstance(each, Ended) for each in numbers):
+            return nan
+        found = [float(each) for each in numbers if not isinstance(each, str)]
+        return sum(float(digits.half_up(each, operand.decimals)) if shown else each for each in found)
+
+    def operands(self, line: Drawn, i: int, operand: Drawn, way: str) -> list[int]:
+        """Returns which cells of another line a claim reads in its i-th cell: the one of its column, or all of its strip."""
+        column = line.cells[i][0]
+        strips, number = line.panel.strips, line.panel.strips.index(column.strip)
+        if way == "sum":
+            mine = operand.panel.strips[number] if len(operand.panel.strips) == len(strips) else operand.panel.strips[0]
+            return [j for j, cell in enumerate(operand.cells) if cell[0].strip is mine]
+        position = column.strip.columns.index(column)
+        theirs = operand.panel.strips[min(number, len(operand.panel.strips) - 1)]
+        mine_cells = [j for j, cell in enumerate(operand.cells) if cell[0].strip is theirs]
+        return [mine_cells[min(position, len(mine_cells) - 1)]]
+
+    def claim(self, line: Drawn, i: int) -> str:
+        """Spells the judgement of a claim in a column."""
+        result = line.cell(i)
+
+        def spelled(leaf: Leaf, shown: bool) -> str:
+            way, name = leaf
+            if name not in self.drawn:
+                single = grid.defined_name(self.blocks[name].name)
+                return f"ROUND({single},{self.of(SETTING)})" if shown else single
+            operand = self.drawn[name]
+            cells = [operand.cell(j) for j in self.operands(line, i, operand, way)]
+            parts = [self.rounded(cell, operand.decimals) if shown else f"SUM({cell})" for cell in cells]
+            return parts[0] if len(parts) == 1 else f"({'+'.join(parts)})"
+
+        term = term_of(line.row.equals)
+        shown, exact = (term.formula(lambda leaf, way=way: spelled(leaf, way)) for way in (True, False))  # type: ignore[misc]
+        last = self.of(line.decimals)
+        agrees = f"ABS(ROUND({shown},{last})-ROUND({result},{last}))<{self.tolerance}"
+        near = f"ABS({exact}-{result})<={self.tolerance}*(1+ABS({result}))"
+        return f"IFERROR(IF(COUNT({result})=0,0,(1-IFERROR(({agrees})*1,0))*(2-({near}))),2)"  # a displayed 0 divides nothing
+
+    def rounded(self, cell: str, decimals: int) -> str:
+        """Spells a number as it is displayed; an empty cell is 0."""
+        return f"ROUND(SUM({cell}),{self.of(decimals)})"
+
+    def of(self, decimals: int) -> str:
+        """Returns the cell that holds a number of decimals."""
+        return self.of_decimals.get(decimals, str(decimals))
+
+
+def _away(lines: list[Drawn], chosen: tuple[int, ...]) -> tuple[int, int, tuple[int, ...]]:
+    """Orders decimals by how far they are from those that lines have by themselves; one fewer counts as several more."""
+    pairs = [(decimals, line.choices[0]) for decimals, line in zip(chosen, lines, strict=True)]
+    return sum(FEWER * max(0, own - d) + max(0, d - own) for d, own in pairs), sum(chosen), chosen
+
+
+def _show(lines: list[Drawn], chosen: tuple[int, ...]) -> None:
+    """Gives lines their decimals."""
+    for line, decimals in zip(lines, chosen, strict=True):
+        line.decimals = decimals
+
 
 FULL = 1.0
 """How much of a column is counted on: on paper programs make letters a little wider than on the screen."""
@@ -71,7 +276,7 @@ class LineWriter(Claims):
         symbol = "" if placed.panel.tight else row.symbol or (block.about.symbol if block is not None else "")
         if block is not None and symbol:
             self.layout.links.append(
-                Link(names.ONE_PAGE, at, placed.symbol, block, symbol, f"one-page symbol {row.model}{flag}")
+                Link(grid.ONE_PAGE, at, placed.symbol, block, symbol, f"one-page symbol {row.model}{flag}")
             )
         else:
             self.put(at, placed.symbol, symbol, f"symbol {row.model}{flag}")
@@ -112,7 +317,7 @@ class LineWriter(Claims):
                 continue
             term = term_of(part)
             value = term.value(lambda leaf: float(self.layout.values.cell(self.blocks[leaf[1]])))
-            spelled = term.formula(lambda leaf: names.defined_name(self.blocks[leaf[1]].name))
+            spelled = term.formula(lambda leaf: grid.defined_name(self.blocks[leaf[1]].name))
             formula.append(f"ROUND({spelled},{self.of(SETTING)})")
             number = digits.half_up(value, SETTING)
             shown.append(f"{number:f}" if number.is_finite() else str(value))

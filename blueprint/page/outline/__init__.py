@@ -1,6 +1,5 @@
 """The outline of a workbook: which block stands on which sheet, under which heading, beside what. Pure data."""
 
-from blueprint.page.outline.again import sheet_again, with_copies
 from blueprint.page.outline.book import (
     AGAIN,
     LOOKED_UP,
@@ -13,10 +12,12 @@ from blueprint.page.outline.book import (
     blocks_of,
     blocks_on,
     on_one_sheet,
+    sheet_again,
+    with_copies,
 )
-from blueprint.page.outline.charts import Chart, Scale, Series
 from blueprint.page.outline.items import (
     Box,
+    Chart,
     Entry,
     Finder,
     Flow,
@@ -28,6 +29,8 @@ from blueprint.page.outline.items import (
     Piece,
     Row,
     Sample,
+    Scale,
+    Series,
     Spread,
     Step,
     Table,

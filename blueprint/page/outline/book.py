@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import count
+from typing import Any, TypeVar
 
 import numpy as np
 
 from blueprint.language import Axis, Block, NotationError, require
-from blueprint.page.outline.items import Item, Line, Row, Table, Usual
-from blueprint.page.outline.one_page import OnePage
+from blueprint.page.outline.items import Item, Line, OnePage, Row, Table, Usual
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Sheet:
     tight: rows are no higher than their letters, and gaps between sections are narrow, so that all of it fits on a page.
     tries: it proposes changes to the workbook, and tells what they lead to.
     first: the number of its first section; None: its sections have no numbers, as on a page of words.
-    colour: that of its tab and of its head, one of the roles of `page.outline.one_page`; what leads to it has the same.
+    colour: that of its tab and of its head, one of the roles of `page.outline.items`; what leads to it has the same.
     usual: lines that are folded away where they are as usual.
     tab: where its tab stands: `READ`, behind those `AGAIN`, or `LOOKED_UP`, in grey among the last.
     """
@@ -249,3 +249,36 @@ def on_one_sheet(title: str, blocks: Sequence[Block], across: Axis, numbers: Map
             sizes.setdefault(axis.extent, cells - sum(edge in block.edges for edge in ((axis, -1), (axis, 1))))
     sheet = Sheet(title, "", (Section(title, tuple(blocks)),), (across,), first=None)
     return Blueprint(title, (sheet,), sizes, numbers)
+
+
+Part = TypeVar("Part")
+
+
+def sheet_again(sheet: Sheet, copies: Mapping[Block, Block], title: str, lead: str) -> Sheet:
+    """Returns a sheet on which copies stand where their blocks stood, under another title; what is typed stands there once."""
+    return replace(_with(sheet, copies), title=title, lead=lead)
+
+
+def with_copies(blueprint: Blueprint, copies: Mapping[Block, Block]) -> Blueprint:
+    """Returns a blueprint with copies of computed blocks in their places, and everything else as it was."""
+    return _with(blueprint, {**dict(zip(blueprint.typed, blueprint.typed, strict=True)), **copies})
+
+
+def _with(part: Part, copies: Mapping[Block, Block]) -> Part:
+    """Returns a part of an outline with every block in it replaced by its copy, if it has one."""
+    found: Any = part
+    if isinstance(part, Block):
+        found = copies.get(part, part)
+    elif isinstance(part, tuple):
+        found = tuple(_with(each, copies) for each in part if not _is_typed(each, copies))
+    elif isinstance(part, Mapping):
+        found = {_with(key, copies): _with(value, copies) for key, value in part.items()}
+    elif is_dataclass(part) and not isinstance(part, Axis | type):
+        found = replace(part, **{each.name: _with(getattr(part, each.name), copies) for each in fields(part)})
+    return found  # type: ignore[no-any-return]
+
+
+def _is_typed(item: object, copies: Mapping[Block, Block]) -> bool:
+    """Tells whether an item is nothing but typed blocks that have no copy."""
+    blocks = blocks_of(item)
+    return bool(blocks) and all(block.typed and block not in copies for block in blocks)

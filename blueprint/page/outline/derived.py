@@ -29,9 +29,9 @@ from blueprint.language import (
     text,
 )
 from blueprint.language.schedule import read_by
-from blueprint.page.names import ONE_PAGE
+from blueprint.page.grid import ONE_PAGE
 from blueprint.page.outline.book import Blueprint
-from blueprint.page.outline.one_page import Columns, OnePage, PageRow, PageSection, Panel, Tile
+from blueprint.page.outline.items import Columns, OnePage, PageRow, PageSection, Panel, Tile
 
 MOST_COLUMNS, MOST_LINES, MOST_TILES, MOST_LEAVES = 8, 18, 4, 4
 LONGEST_TITLE, LONGEST_SYMBOL, LONGEST_WORDS, MOST_WORDS, LONGEST_RESULT = 50, 16, 44, 10, 12

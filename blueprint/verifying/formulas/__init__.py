@@ -3,8 +3,20 @@
 `ppo` has all rows from the inputs and the options, in the order of derivation; the modules beside it are its steps.
 """
 
-from blueprint.verifying.formulas.options import NUMBERS, WORDS, Options, Texts
-from blueprint.verifying.formulas.tensors import WHOLE, Held, Named, Spread, Sums, Tiled, masked_sums, with_end
+from blueprint.verifying.formulas.options import (
+    NUMBERS,
+    WHOLE,
+    WORDS,
+    Held,
+    Named,
+    Options,
+    Spread,
+    Sums,
+    Texts,
+    Tiled,
+    masked_sums,
+    with_end,
+)
 
 __all__ = [
     "NUMBERS",

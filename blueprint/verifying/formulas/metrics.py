@@ -5,9 +5,8 @@ Tensors are [F, N, T], numbers [F].
 
 import torch
 
-from blueprint.verifying.formulas.options import Options, Texts
+from blueprint.verifying.formulas.options import Held, Named, Number, Options, Texts, wide
 from blueprint.verifying.formulas.rewards import estimates
-from blueprint.verifying.formulas.tensors import Held, Named, Number, wide
 
 
 def watch_rows(texts: Texts, rows: Held, options: Options) -> Named:

@@ -9,9 +9,8 @@ from types import MappingProxyType
 
 import torch
 
-from blueprint.verifying.formulas import advantages, losses, metrics, rewards, totals
-from blueprint.verifying.formulas.options import Options, Texts
-from blueprint.verifying.formulas.tensors import Named, with_end
+from blueprint.verifying.formulas import losses, metrics, rewards
+from blueprint.verifying.formulas.options import Named, Options, Texts, with_end
 
 NOTHING: Mapping[str, torch.Tensor] = MappingProxyType({})
 
@@ -36,10 +35,10 @@ def signal(texts: Texts, options: Options, given: Mapping[str, torch.Tensor] = N
     rows |= instead({"score.place": rewards.score_place(rows, options)}, given)
     rows |= instead(rewards.score_rows(texts.score, rows, options), given)
     rows |= instead(rewards.reward_rows(rows), given)
-    rows |= instead(rewards.whitened_rows(texts.slots, rows, options), given)
+    rows |= instead(rewards.whitened_rewards(texts.slots, rows, options), given)
     rows |= instead({"values.kept": with_end(rows["kept"] * texts.old_values)}, given)
-    rows |= instead(advantages.gae_rows(texts.slots, rows, options), given)
-    return rows | instead(advantages.whitened_rows(texts.slots, rows, options), given)
+    rows |= instead(rewards.gae_rows(texts.slots, rows, options), given)
+    return rows | instead(rewards.whitened_advantages(texts.slots, rows, options), given)
 
 
 def instead(found: Named, given: Mapping[str, torch.Tensor]) -> Named:
@@ -54,9 +53,9 @@ def instead(found: Named, given: Mapping[str, torch.Tensor]) -> Named:
 
 def counts(texts: Texts, before: Named, options: Options) -> Named:
     """Returns the rows before, and from them which tokens count and what each weighs in losses and metrics."""
-    rows = before | losses.counted_rows(before, options) | totals.mode_rows(options)
-    for name in totals.WEIGHED:
-        rows |= totals.weight_rows(name, rows, options)
+    rows = before | losses.counted_rows(before, options) | losses.mode_rows(options)
+    for name in losses.WEIGHED:
+        rows |= losses.weight_rows(name, rows, options)
     return rows | metrics.watch_rows(texts, rows, options)
 
 
@@ -65,10 +64,10 @@ def update(texts: Texts, before: Named, options: Options, given: Mapping[str, to
     rows = counts(texts, before, options)
     rows |= losses.ratio_rows(texts, rows, options)
     rows |= losses.surrogate_rows(rows, options) | losses.value_rows(texts.values, rows, options)
-    rows |= totals.keep_rows(rows, options)
-    rows |= instead(totals.part_rows(texts, rows, options), given)
-    rows |= totals.total_rows(rows, options)
-    return rows | totals.share_rows(texts, rows, options)
+    rows |= losses.keep_rows(rows, options)
+    rows |= instead(losses.part_rows(texts, rows, options), given)
+    rows |= losses.total_rows(rows, options)
+    return rows | losses.share_rows(texts, rows, options)
 
 
 def metric_rows(texts: Texts, rows: Named, options: Options, floor: torch.Tensor) -> Named:

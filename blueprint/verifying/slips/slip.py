@@ -10,10 +10,9 @@ import torch
 from torch import Tensor
 
 from blueprint.dumps import require
-from blueprint.verifying.file_inputs import TENSORS, Rows, moved
 from blueprint.verifying.formulas import WHOLE, Named, Options, Sums, Texts, losses, with_end
 from blueprint.verifying.settings import Setting, Settings, laid_over, number_of, options_of
-from blueprint.verifying.tiled_passes import Work
+from blueprint.verifying.tiled_passes import TENSORS, Rows, Work, moved
 
 ON_PADS = {"advantages_used": "advantages", "returns": "returns"}
 """By row that a loss is made of, the tensor of a file that it is."""

@@ -1,43 +1,220 @@
-"""The blueprint of classic PPO, from rewards, values and scores of actions to the total loss; and its first sheet: the loss and its
-parts, the map, and every piece with its number."""
+"""The blueprint of classic PPO, from rewards, values and scores of actions to the total loss, and what one watches while
+training.
+"""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from blueprint.inputs import Numbers
-from blueprint.language import Block, typed
-from blueprint.page.outline import Blueprint, Box, Flow, Piece, Sample
-from blueprint.workbooks.classic_ppo.rollout import Blocks, a, choices_of, head, inputs, n, rollout, t
-from blueprint.workbooks.classic_ppo.schema import CLASSIC, classic_presets
-from blueprint.workbooks.classic_ppo.steps import Derived, derived
+from blueprint.language import Block, link, maximum, typed
+from blueprint.page.outline import Blueprint, Box, Flow, Note, Piece, Row, Sample, Section, Sheet, key
+from blueprint.workbooks.classic_ppo.rollout import (
+    CALLED,
+    CLASSIC,
+    Blocks,
+    a,
+    choices_of,
+    classic_presets,
+    head,
+    inputs,
+    n,
+    rollout,
+    t,
+)
 from blueprint.workbooks.common import (
     DASH,
     DOWN,
     EQUAL_RETURNS,
+    EVERYWHERE,
     LEGEND,
     LINE,
     ON,
     PRESET,
     TOTAL,
     UP,
+    Backward,
     Choices,
+    Counting,
+    Gae,
     Identity,
     Made,
+    Reach,
     Says,
     Settings,
+    Total,
+    Whitened,
     Witnessed,
     below,
     checks,
     checks_sheet,
+    effective_sample_size,
+    entropy,
+    explained_variance,
     facts_of,
+    gae,
     identities,
+    largest,
+    loss,
+    loss_sheet,
+    mean,
+    means_of,
+    outside,
+    policy_kl,
     preset_table,
+    residual,
     rows_on,
     settings,
+    spread,
     start_sheet,
+    statistics,
+    whitened_advantages,
     with_,
 )
+
+LEAD_ADVANTAGE = (
+    "from rewards and values to a learning signal for every step; nothing reaches back over the end of an episode"
+)
+STOPS = "Two things reach back from the next column: its value, unless stop is 1, and its advantage, unless done is 1."
+RIGHT_TO_LEFT = (
+    "Read from right to left: the last A is δ, each earlier one adds γλ of its neighbour, unless the episode ended."
+)
+NORMS = {
+    "l2": "The distance is the square. Smooth L1 (TorchRL's default) has other rows: they are laid out when a file is built.",
+    "smooth_l1": "The distance is smooth L1, as TorchRL has it. The square has other rows: they are laid out when a file is built.",
+}
+CRITICS = {
+    "old": "Explained variance: did the old critic foresee the returns?",
+    "new": "The same of the new critic (TorchRL)",
+}
+"""The critics, and the title under which each is asked what it foresaw."""
+
+
+OF_LOSS = {
+    **{name: name for name in ("policy.logprobs", "old.logprobs", "advantages_used", "returns")},
+    **{"critic.values": "values.new", "old_critic.values": "values.old", "response.words": "count"},
+}
+"""What the loss is made of: by its name in RLHF what it is called here."""
+
+
+class Derived(NamedTuple):
+    """The sheets Advantage, Loss and Diagnostics, and what the checks read of them besides single blocks."""
+
+    sheets: tuple[Sheet, Sheet, Sheet]
+    gae: Gae
+    white: Whitened
+    total: Total
+
+
+def derived(run: Sheet, norm: str, use: Choices) -> Derived:
+    """Defines and outlines everything that follows from a rollout; norm: of the value loss."""
+    advantage, found, white = _advantage(rows_on(run), use)
+    loss, total = _loss(rows_on(run, advantage), norm, use)
+    return Derived((advantage, loss, _diagnostics(rows_on(run, advantage, loss), use)), found, white, total)
+
+
+def _advantage(run: Blocks, use: Choices) -> tuple[Sheet, Gae, Whitened]:
+    """Defines and outlines TD error, advantage, return and whitening."""
+    heads = _, done = head(run, "advantage")
+    r, V = link("advantage.rewards", run["rewards"]), link("advantage.values", run["values.old"])
+    over, N = link("advantage.terminated", run["terminated"]), run["count"]
+    stop = use.row("stop", use.switch["bootstrap"].choose(done=done[n, t], terminated=over[n, t]))
+    made = gae(r, V, Reach(stop=stop, done=done), use)
+    of = statistics("advantage", made.advantages, Counting(EVERYWHERE, N, maximum(N - 1, 1)), use)
+    white = whitened_advantages(made.advantages, of, use)
+    outline = (
+        Section("Where the future stops", (Note(STOPS), over, key(stop))),
+        Section("TD error: the reward and what comes after, less what was expected", (r, V, key(made.td_errors))),
+        Section("Advantage (GAE)", (Note(RIGHT_TO_LEFT), key(made.advantages))),
+        Section("Return: what the critic is trained towards", (key(made.returns),)),
+        Section(
+            "Whitening: mean 0 and variance 1 over all steps",
+            (of.mean, of.centred, of.variance, *of.divisors, white.whitened, key(white.used)),
+        ),
+    )
+    return Sheet("Advantage", LEAD_ADVANTAGE, outline, (n, t), heads), made, white
+
+
+def _loss(known: Blocks, norm: str, use: Choices) -> tuple[Sheet, Total]:
+    """Defines and outlines ratio, clip, value loss and entropy of every step, their means, and the total."""
+    p_log_p = link("loss.p_log_p", known["policy.p_log_p"])
+    given = loss_sheet.linked({name: known[here] for name, here in OF_LOSS.items()})
+    made = loss({**given, "policy.entropy": entropy("policy", p_log_p, use=use)}, use, norm=norm, shared=False)
+    outline = loss_sheet.sections(made, note=NORMS[norm], spread=(p_log_p,))
+    return Sheet("Loss", loss_sheet.LEAD, tuple(outline), (n, t), head(known, "loss")), made.total
+
+
+def _diagnostics(known: Blocks, use: Choices) -> Sheet:
+    """Defines and outlines the metrics."""
+    over = Counting(EVERYWHERE, known["count"], known["count"])
+    tiny = typed("rounding", (), "tiny", "what is smaller is mere rounding", decimals=12)
+    repeated = {name: link(f"diagnostics.{own}", known[name]) for name, own in LINKED.items()}
+    outline = (
+        _approximate_kl(repeated["log_ratio"], over, use),
+        *_clipped(repeated, known["ratio.clipped"], tiny, over, use),
+        *_foreseen(repeated, tiny, over, use),
+        Section(
+            "Means shown on the first sheet", tuple(means_of([known["rewards"], known["td_errors"]], over).values())
+        ),
+    )
+    return Sheet(
+        "Diagnostics",
+        "what one watches while training; none of it enters the loss",
+        outline,
+        (n, t),
+        head(known, "diagnostics"),
+    )
+
+
+LINKED = {
+    "values.old": "V_old",
+    "values.new": "V_new",
+    "log_ratio": "log_ratio",
+    "ratio": "ratio",
+    "value.clipped": "value_clipped",
+    "returns": "returns",
+}
+"""What the metrics are made of, and what it is called where the sheet repeats it."""
+
+
+def _approximate_kl(d: Block, over: Counting, use: Choices) -> Section:
+    """Estimates how far the update moved the policy."""
+    kl = policy_kl(d, d, use)
+    means = (key(mean(f"approx_kl.{name}", x, over, use)) for name, x in (("k1", kl.k1), ("k3", kl.k3)))
+    return Section("Approximate KL of the update", (d, *kl.steps, *means))
+
+
+def _clipped(repeated: Blocks, clipped_ratio: Block, tiny: Block, over: Counting, use: Choices) -> tuple[Section, ...]:
+    """Counts the steps that a clip holds, and looks at the ratios as weights.
+
+    tiny: programs do not round alike: 0.9 − 0.7 is more than 0.2 to one of them and not to another.
+    """
+    ratio, V_new, held = (repeated[name] for name in ("ratio", "values.new", "value.clipped"))
+    moved = outside("clip_fraction.outside", ratio, clipped_ratio, use, tiny)
+    shifted = outside("value_fraction.outside", V_new, held, use, tiny)
+    weights = (mean("ratio.mean", ratio, over, use), largest("ratio.largest", ratio, use))
+    effective = effective_sample_size("ratio.effective", ratio, over, use)
+    return (
+        Section("Clip fraction", (Row(tiny, "fixed"), ratio, moved, key(mean("clip_fraction", moved, over, use)))),
+        Section(
+            "Clip fraction of the values (TorchRL)",
+            (V_new, repeated["values.old"], held, shifted, key(mean("value_fraction", shifted, over, use))),
+        ),
+        Section("The ratios as weights of the steps", (*weights, key(effective))),
+    )
+
+
+def _foreseen(repeated: Blocks, tiny: Block, over: Counting, use: Choices) -> tuple[Section, ...]:
+    """Asks how much of the returns' variance each critic foresaw."""
+    R = repeated["returns"]
+    returns = spread("returns", R, over, use)
+    outline = [Section("How much the returns vary", (R, *returns))]
+    for whose, title in CRITICS.items():
+        missed, of_missed = residual(f"residual.{whose}", R, repeated[f"values.{whose}"], over, use)
+        share = explained_variance(f"explained_variance.{whose}", of_missed.variance, returns.variance, tiny, use)
+        outline.append(Section(title, (missed, *of_missed, key(share))))
+    return tuple(outline)
 
 
 def classic_ppo(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
@@ -180,3 +357,10 @@ def _flow(blocks: Blocks) -> Flow:
          box("value loss", "value_loss"), UP),
         ("", "", with_("V_old", blocks["values.old"]), "", with_("return R", blocks["returns"])),
     ))  # fmt: skip
+
+
+MOVED = Backward(
+    policy=(("policy.logits",),),
+    critic=(("values.new",),),
+    called={**CALLED, "policy.written": "actions", "critic.values": "values.new"},
+)

@@ -1,9 +1,8 @@
 """What kinds share: definitions, conventions, labels, settings, the steps to signal, loss and metrics, and the sheets that every
-workbook has. Kinds import it from here; rooms that need no more than the conventions read `conventions.data`."""
+workbook has. Kinds import it from here; rooms that need no more than the conventions read `conventions`."""
 
 from blueprint.workbooks.common.backward import Backward, of_policy
-from blueprint.workbooks.common.conventions.data import GROUPS, LIVE, PRESET_DEFAULT, rlhf
-from blueprint.workbooks.common.conventions.inputs import Chosen, chosen_of, conventions_sheet, presets_sheet
+from blueprint.workbooks.common.conventions import GROUPS, LIVE, PRESET_DEFAULT, rlhf
 from blueprint.workbooks.common.definitions import (
     EQUAL_RETURNS,
     EVERYWHERE,
@@ -94,6 +93,7 @@ from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.libraries import (
     LIBRARY,
     PREFIX,
+    Apart,
     Preferred,
     folded,
     naming,
@@ -101,10 +101,9 @@ from blueprint.workbooks.common.libraries import (
     preferred,
     turned,
     which_sheet,
+    with_library_gradients,
 )
-from blueprint.workbooks.common.library_gradients import Apart, with_library_gradients
-from blueprint.workbooks.common.loss import Loss, loss
-from blueprint.workbooks.common.metrics import by_name, metrics_of
+from blueprint.workbooks.common.loss import Loss, by_name, loss, metrics_of
 from blueprint.workbooks.common.settings import (
     PRESET,
     PresetTable,
@@ -160,6 +159,7 @@ from blueprint.workbooks.common.sheets import (
 from blueprint.workbooks.common.sheets import loss as loss_sheet
 from blueprint.workbooks.common.sheets import signal as signal_sheet
 from blueprint.workbooks.common.sheets.backward import with_backward
+from blueprint.workbooks.common.sheets.conventions import Chosen, chosen_of, conventions_sheet, presets_sheet
 from blueprint.workbooks.common.signal import Signal, signal, whitened
 
 __all__ = [

@@ -9,8 +9,8 @@ from functools import partial
 from blueprint.language import Axis, Block, block, where
 from blueprint.language.gradient import Declared, Gradient, gradient
 from blueprint.page.outline import Blueprint
-from blueprint.workbooks.common.conventions.data import LIVE
-from blueprint.workbooks.common.definitions import EVERYWHERE, Distribution, Row, derivatives
+from blueprint.workbooks.common.conventions import LIVE
+from blueprint.workbooks.common.definitions import EVERYWHERE, Distribution, Row, gradients
 from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.settings import Switch
 from blueprint.workbooks.common.sheets.backward import with_backward
@@ -29,10 +29,10 @@ def of_actor_critic(rows: Rows) -> list[Declared]:
     found = of_policy(rows)
     if "value.word_loss" in rows and not {"value.larger", "value.size"} & rows.keys():
         names = ("value.word_loss", "value.error", "value.square", "value.square_clipped", "critic.values", "loss.mask")
-        found.append(derivatives.of_value_loss(*(rows[name] for name in names)))
+        found.append(gradients.of_value_loss(*(rows[name] for name in names)))
     worse = rows.get("surrogate.pessimistic", rows["surrogate"])
     steps = ("surrogate.unclipped", "surrogate.clipped", "ratio", "loss.advantages")
-    return [*found, derivatives.of_surrogate(worse, *(rows[step] for step in steps))]
+    return [*found, gradients.of_surrogate(worse, *(rows[step] for step in steps))]
 
 
 def of_policy(rows: Rows) -> list[Declared]:
@@ -48,14 +48,14 @@ def of_policy(rows: Rows) -> list[Declared]:
     )
     m: Row = rows.get("policy.slots", rows.get("policy.mask", EVERYWHERE))
     found = [
-        derivatives.of_chosen_logprobs(rows["policy.logprobs"], policy, rows["policy.written"], m),
-        derivatives.of_entropy(rows["policy.entropy"], policy, m),
+        gradients.of_chosen_logprobs(rows["policy.logprobs"], policy, rows["policy.written"], m),
+        gradients.of_entropy(rows["policy.entropy"], policy, m),
     ]
     if "policy_kl.exact" in rows:
-        found.append(derivatives.of_exact_kl(rows["policy_kl.exact"], rows["policy.p_old"], policy, m))
+        found.append(gradients.of_exact_kl(rows["policy_kl.exact"], rows["policy.p_old"], policy, m))
     if "kl_new.exact" in rows:
         steps = (rows[name] for name in ("reference.log_p", "kl_new.cross", "slots"))
-        found.append(derivatives.of_exact_kl_of_new(rows["kl_new.exact"], policy, *steps))
+        found.append(gradients.of_exact_kl_of_new(rows["kl_new.exact"], policy, *steps))
     return found
 
 

@@ -1,7 +1,9 @@
-"""The rollout: prompts, the live draw of every token, and the mask that says which positions were the policy's own.
+"""The rollout: prompts, the live draw of every token, and the mask that says which positions were the policy's own; or prompts and
+responses that are given as texts.
 
-A column is one position: column t reads s = a(t−1) and writes a(t). The start column writes the first token of the prompt;
-prompt columns write the tokens that are given; the column that reads the last of them writes the first token of the response.
+A column is one position: column t reads s = a(t−1) and writes a(t). The start column writes the first token of the prompt; prompt
+columns write the tokens that are given; the column that reads the last of them writes the first token of the response. What stands
+behind the end of a given text is blank: no token is read or written there, and its id is 0.
 """
 
 from collections.abc import Sequence
@@ -11,6 +13,7 @@ import numpy as np
 from blueprint.inputs import Array
 from blueprint.language import (
     Block,
+    Sum,
     at_most,
     block,
     equal,
@@ -25,8 +28,8 @@ from blueprint.language import (
     typed,
     where,
 )
-from blueprint.workbooks.common.definitions import ROWS, count, ends_at, n, per_response, t, v
-from blueprint.workbooks.common.sheets.rows import Rows, named
+from blueprint.workbooks.common.definitions import ROWS, Choices, count, ends_at, n, per_response, t, v
+from blueprint.workbooks.common.sheets.walk import Rows, named
 
 RESPONSE = "rollout.response"
 """The typed tokens of the responses, where there are any: written whatever is drawn; where one is blank, the draw decides."""
@@ -164,3 +167,58 @@ def block_name(key: str) -> str:
     model, part = key.split(".")
     letter = part.removeprefix("delta_")
     return f"{model}.{'delta.' * (letter != part)}{'head.' * (letter in ('w', 'b'))}{letter}"
+
+
+GIVEN_RESPONSE = "text.response"
+"""The typed tokens of the responses."""
+TEXTS = ("word_read", "word_written", "rollout.read", "rollout.written", "response.tokens", "text.tokens")
+
+
+def texts() -> dict[str, Block]:
+    """Makes prompts and responses and what follows from them, by name: words and ids read and written, `response.tokens` (n, t),
+    1 on the response, and `text.tokens`, 1 on prompt and response, and on the first token."""
+    vocabulary = typed("vocabulary", (v,), "vocab", "tokens; the first one (id 0) ends a text", text=True)
+    given = typed("given", (n, t), "prompt", "token of the prompt", text=True, edges=(t.first - 1,))
+    is_given, given_id = prompt_ids(given, vocabulary)
+    prompts = named(vocabulary, given, is_given, given_id)
+    response = typed(GIVEN_RESPONSE, (n, t), "response", "token of the response", text=True)
+    made = prompts | answered(prompts, response, "text", "rollout", ROWS)
+    m, text, a = made["response.tokens"], ROWS.row("text.tokens"), made["rollout.written"]
+    text[n, t.first - 1] = 1
+    text[n, t] = is_given[n, t] + m[n, t]
+    return made | named(text, *as_words(prompts, a, m))
+
+
+def answered(prompts: Rows, response: Block, whose: str, ids: str, use: Choices) -> dict[str, Block]:
+    """Lets a typed response follow each prompt: its mask, its ids, and the ids read and written.
+
+    whose, ids: what the names begin with, `text.response_id` and `rollout.written`; the mask of texts is `response.tokens`.
+    """
+    m = use.row("response.tokens" if whose == "text" else f"{whose}.tokens", filled(response[n, t]))
+    token = match(v, prompts["vocabulary"][v], response[n, t])
+    own = use.row(f"{whose}.response_id", where(filled(response[n, t]), token, 0))
+    a, s = use.row(f"{ids}.written"), use.row(f"{ids}.read")
+    read_one_by_one(prompts, s, a)
+    a[n, t] = prompts["given_id"][n, t] + (1 - prompts["is_given"][n, t]) * own[n, t]
+    return named(response, m, own, a, s)
+
+
+def in_order(rows: Rows, use: Choices = ROWS) -> tuple[Block, ...]:
+    """Measures what must be 0 of typed texts: a token behind a blank, a cell with two tokens, a text without a response."""
+    text, m = rows["text.tokens"], rows["response.tokens"]
+    return (
+        use.row("check.gap", less(text[n, t - 1], text[n, t])),
+        use.row("check.twice", rows["is_given"][n, t] * m[n, t]),
+        use.each("check.no_response", less(Sum(t, m[n, t]), 1)),
+    )
+
+
+def laid_out(prompts: Sequence[Sequence[str]], responses: Sequence[Sequence[str]], columns: int) -> tuple[Array, Array]:
+    """Lays prompts, (n, 1 + columns), and responses, (n, columns), out in cells; a response begins behind its prompt."""
+    behind = [[""] * (len(prompt) - 1) + list(response) for prompt, response in zip(prompts, responses, strict=True)]
+    return padded(prompts, columns + 1), padded(behind, columns)
+
+
+def columns_of(prompts: Sequence[Sequence[str]], *responses: Sequence[Sequence[str]]) -> int:
+    """Counts the positions of the longest text: the first token has none, since nothing is read before it."""
+    return max(len(prompt) + len(each) for texts in responses for prompt, each in zip(prompts, texts, strict=True)) - 1

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from math import nan
 from typing import NamedTuple
 
-from blueprint.inputs.catalogue import Catalogue
-from blueprint.inputs.setting import Setting
+from blueprint.inputs.catalogue import Catalogue, Setting
 from blueprint.language import (
     Arithmetic,
     Axis,
@@ -28,7 +27,7 @@ from blueprint.language import (
     where,
 )
 from blueprint.page.outline import Line, Note, Section
-from blueprint.workbooks.common.conventions.data import PRESET_DEFAULT
+from blueprint.workbooks.common.conventions import PRESET_DEFAULT
 
 PRESET = Axis("q", "preset")
 COLUMNS = ("used", "yours", "preset")

@@ -1,7 +1,7 @@
 """What the page "Which DPO is it?" says."""
 
-from blueprint.workbooks.common.conventions.comparison import Change, Comparison, Values
-from blueprint.workbooks.common.side_by_side import EVERY_WORD
+from blueprint.workbooks.common.conventions import Change, Comparison, Values
+from blueprint.workbooks.common.numbers_file import EVERY_WORD
 from blueprint.workbooks.dpo.schema import DPO
 
 INTRODUCTION = """\

@@ -16,10 +16,9 @@ from blueprint.workbooks.common import (
     turned,
     which_sheet,
 )
-from blueprint.workbooks.dpo.definitions.axes import p
-from blueprint.workbooks.dpo.definitions.steps import LABELS
+from blueprint.workbooks.dpo.definitions import Derived, derived
+from blueprint.workbooks.dpo.definitions.logprobs import LABELS, p
 from blueprint.workbooks.dpo.sheets import of_pairs
-from blueprint.workbooks.dpo.steps import Derived, derived
 
 LEAD = "the same texts and log-probs by the conventions of several libraries: find the row where they part"
 OF_PAIRS = "both responses of each pair, by the conventions of several libraries: a column per pair"

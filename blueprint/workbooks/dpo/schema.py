@@ -1,6 +1,9 @@
-"""Level "preferences": two responses to each prompt, one chosen and one rejected; logits under two models are given."""
+"""What a file of numbers of DPO and its relatives may hold, a level each: logits of pairs ("preferences"), prompts and weights of
+two models ("choices"), and log-probs of pairs of one's own ("pair-logprobs"); with settings and presets that say something there.
+"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,18 +17,25 @@ from blueprint.inputs import (
     Draft,
     Level,
     Numbers,
+    NumbersError,
     Part,
+    Setting,
     catalogue,
     check_one_more,
     refusal,
     settings_in,
     shown,
 )
-from blueprint.inputs.entries import Flag, Number, Positive, Word
-from blueprint.workbooks.common.side_by_side import compared_by_name, parts_of_presets, presets_in
+from blueprint.inputs.catalogue import Preset
+from blueprint.inputs.entries import About, Flag, LogProb, Number, Positive, Prompt, Text, Word, Written
+from blueprint.workbooks.common import Choices, epochs, fixed, numbers_file
+from blueprint.workbooks.common.numbers_file import compared_by_name, parts_of_presets, presets_in
+from blueprint.workbooks.common.rollout import block_name
+from blueprint.workbooks.common.settings import Settings
 
 if TYPE_CHECKING:
     from blueprint.reopening.saved import Saved
+
 
 FOLDER = Path(__file__).parent
 RECORDS = settings_in(FOLDER)
@@ -37,7 +47,7 @@ FIRST = "the first token of a text, which nothing predicts, has no entry"
 SETTINGS = "settings; one that is left out is as in the preset"
 _SLOTS = ("response", "position")
 MODELS = {"policy": "the policy in training", "reference": "the reference"}
-TYPED = {
+BLOCK_OF = {
     "text.vocabulary": "vocabulary", "text.texts": "word_written", "text.response": "mask", "text.there": "text.mask",
     "text.pair": "pair.number", "text.chosen": "response.chosen", "rewards.true": "true.reward",
     "mismatched.texts": "mismatched.word_written", "mismatched.response": "mismatched.tokens",
@@ -46,7 +56,7 @@ TYPED = {
 }  # fmt: skip
 """By key in a numbers file the block in which it is typed."""
 WORDS = ("text.texts", "mismatched.texts")
-MISMATCHED = tuple(key for key in TYPED if key.startswith("mismatched."))
+MISMATCHED = tuple(key for key in BLOCK_OF if key.startswith("mismatched."))
 Readers = tuple[tuple[str, tuple[str, ...]], ...]
 """Settings that read something: with these words, or, where there are none, if it is not the default."""
 READ_BY: Mapping[str, Readers] = {
@@ -70,9 +80,9 @@ def dpo_presets() -> Catalogue:
     return catalogue(FOLDER, RECORDS)
 
 
-def numbers_in(file: "Saved") -> Numbers:
+def saved_preferences(file: "Saved") -> Numbers:
     """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
-    parts: dict[str, Any] = {key: file.array(name) for key, name in TYPED.items()}
+    parts: dict[str, Any] = {key: file.array(name) for key, name in BLOCK_OF.items()}
     parts["text.vocabulary"] = tuple(map(str, parts["text.vocabulary"]))
     for key in WORDS:
         parts[key] = tuple(tuple(map(str, row)) for row in parts[key])
@@ -80,7 +90,7 @@ def numbers_in(file: "Saved") -> Numbers:
     return Numbers(**head, ppo=file.settings(), parts=parts | presets_in(file, dpo_presets()))
 
 
-def _numbers(draft: Draft) -> Numbers:
+def _checked_preferences(draft: Draft) -> Numbers:
     """Make the numbers of a checked file.
 
     Raises:
@@ -89,7 +99,7 @@ def _numbers(draft: Draft) -> Numbers:
     """
     parts = compared_by_name(draft.fitted(), dpo_presets())
     check_one_more(parts, "text.texts", "text.response", FIRST)
-    _check_read(parts, draft.settings)
+    _check_logits_read(parts, draft.settings)
     known = {each.casefold() for each in parts["text.vocabulary"]}
     for key in filter(parts.__contains__, WORDS):
         for place, row in enumerate(parts[key], start=1):
@@ -102,7 +112,7 @@ def _numbers(draft: Draft) -> Numbers:
     return draft.numbers(parts)
 
 
-def _check_read(parts: Mapping[str, Any], settings: Mapping[str, float | str]) -> None:
+def _check_logits_read(parts: Mapping[str, Any], settings: Mapping[str, float | str]) -> None:
     """Check that everything is given that a loss in use reads, and of mismatched texts all or nothing.
 
     Raises:
@@ -111,7 +121,7 @@ def _check_read(parts: Mapping[str, Any], settings: Mapping[str, float | str]) -
     used: list[Mapping[str, float | str]] = [{**dpo_presets().preset(parts["preset"]).values, **settings}]
     used += [dpo_presets().preset(name).values for name in parts["compare"]]
     for table, readers in READ_BY.items():
-        keys = [key for key in TYPED if key.startswith(f"{table}.")]
+        keys = [key for key in BLOCK_OF if key.startswith(f"{table}.")]
         missing = [key for key in keys if key not in parts]
         asked = next(filter(None, (reader_in(readers, in_force) for in_force in used)), None)
         if missing and asked:
@@ -123,7 +133,7 @@ def _check_read(parts: Mapping[str, Any], settings: Mapping[str, float | str]) -
             raise refusal(missing[0], "nothing", f"all of {', '.join(keys)}, or none of them")
 
 
-LEVEL = Level(
+PREFERENCES = Level(
     "dpo",
     "preferences",
     "logits of pairs of responses, one chosen and one rejected, are given",
@@ -152,5 +162,334 @@ LEVEL = Level(
     presets=dpo_presets,
     limits={"response": ROWS, "position": (1, LONGEST), "token": (2, 64), "token of the text": (2, LONGEST + 1)},
     why={"position": FIRST},
-    make=_numbers,
+    make=_checked_preferences,
+)  # fmt: skip
+
+
+LETTERS = ("E", "W", "Y")
+DELTAS = tuple(f"policy.delta_{letter}" for letter in LETTERS)
+STEP = "policy.update_step"
+OTHERS = "mismatched.responses"
+Texts = tuple[tuple[str, ...], ...]
+
+
+def each_response(numbers: Numbers) -> tuple[Texts, Texts, Texts]:
+    """Returns the prompt, the response and the mismatched response of each column: chosen and rejected ones in turn."""
+    prompts = tuple(prompt for prompt in numbers["text.prompts"] for _ in range(2))
+    return prompts, in_turn(numbers["text.chosen"], numbers["text.rejected"]), numbers[OTHERS]
+
+
+def in_turn(chosen: Sequence[Any], rejected: Sequence[Any]) -> tuple[Any, ...]:
+    """Lays what chosen and rejected responses have out in the order of the sheet."""
+    return tuple(each for pair in zip(chosen, rejected, strict=True) for each in pair)
+
+
+def _checked_choices(draft: Draft) -> Numbers:
+    """Make the numbers of a checked file.
+
+    Raises:
+        NumbersError: if there is no such preset, tables differ in shape, a token is unknown, or steps are described where none
+            is taken.
+    """
+    parts = compared_by_name(draft.fitted(), dpo_presets())
+    numbers_file.check_texts(parts, "text.chosen", "text.rejected", *([OTHERS] if OTHERS in parts else []))
+    numbers_file.check_inputs(parts, "reference")
+    responses = in_turn(parts["text.chosen"], parts["text.rejected"])
+    # As KTO in TRL: the response of the next row stands behind the prompt of this one.
+    parts.setdefault(OTHERS, (*responses[1:], responses[0]))
+    if len(parts[OTHERS]) != len(responses):
+        raise refusal(OTHERS, f"{len(parts[OTHERS])} responses", f"{len(responses)}, two per prompt")
+    for side in ("chosen", "rejected"):
+        parts.setdefault(f"rewards.{side}", np.zeros(len(parts["text.prompts"])))
+    update = epochs.update_of(draft)
+    none = {key: np.zeros_like(parts[f"reference.{of}"], dtype=float) for key, of in zip(DELTAS, LETTERS, strict=True)}
+    if update.by != epochs.TYPED:  # Where an optimiser moves the policy, nothing else does.
+        parts |= none | {STEP: 1.0}
+    found = {key: each for key, each in (none | parts).items() if not key.startswith("update.")}
+    return draft.numbers(found | {"update": update})
+
+
+def values_of_choices(numbers: Numbers) -> dict[str, Any]:
+    """Return what a numbers file says."""
+    steps = epochs.values_of(numbers["update"])
+    return {key: each for key, each in numbers.parts.items() if key != "update"} | steps
+
+
+def saved_choices(file: "Saved") -> Numbers:
+    """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
+    vocabulary = tuple(map(str, file.array("vocabulary")))
+    number, good = (np.nan_to_num(file.array(name, 1)) for name in ("pair.number", "response.chosen"))
+    order = np.lexsort((-good, number)) if number.any() else np.arange(len(number))
+    columns = file.array("given", 2).shape[1]
+    # Of a blank workbook one knows how many columns there are, and takes each prompt for one token long.
+    prompts, responses, others = (
+        tuple(tuple(filter(None, row)) or (vocabulary[-1],) * blank for row in np.array(file.array(name, 2))[order])
+        for name, blank in (("given", 1), ("text.response", columns - 1), ("mismatched.response", columns - 1))
+    )
+    true = file.array("true.reward", 1)[order]
+    update = epochs.update_in(file)
+    parts: dict[str, Any] = {
+        **presets_in(file, dpo_presets()),
+        "text.vocabulary": vocabulary,
+        "text.prompts": prompts[::2],
+        "text.chosen": responses[::2],
+        "text.rejected": responses[1::2],
+        OTHERS: others,
+        "rewards.chosen": true[::2],
+        "rewards.rejected": true[1::2],
+        **{f"reference.{letter}": file.array(f"reference.{letter}") for letter in LETTERS},
+        STEP: float(file.array("update_step", 0)) if "update_step" in file else 1.0,
+        **{
+            key: file.array(block) if (block := block_name(key)) in file else np.zeros_like(file.array(f"reference.{of}"))
+            for key, of in zip(DELTAS, LETTERS, strict=True)
+        },
+        "update": update,
+    }  # fmt: skip
+    return Numbers(kind="dpo", level="choices", **file.head(), ppo=file.settings(), parts=parts)
+
+
+def _part_of_pairs(key: str, about: str, **more: Any) -> Part:
+    return Part(key, Prompt, ("pair",), about, noun="text", **more)
+
+
+CHOICES = Level(
+    "dpo",
+    "choices",
+    "prompts with a chosen and a rejected response each, and the weights of the models that read them",
+    parts=(
+        *PRESETS,
+        *epochs.PARTS,
+        Part("text.vocabulary", Word, ("token",), "the first token ends a text; tokens differ by more than capitals", noun="token"),
+        _part_of_pairs("text.prompts", "tokens of the vocabulary, blanks between them; a prompt for each pair"),
+        _part_of_pairs("text.chosen", "the chosen response of each pair, its end token included"),
+        _part_of_pairs("text.rejected", "the rejected response of each pair"),
+        Part("rewards.chosen", Number, ("pair",), "the true reward of each chosen response, which RPO alone reads", None, 1.0, "0"),
+        Part("rewards.rejected", Number, ("pair",), "the same of each rejected response", None, 0.0, "0"),
+        Part(OTHERS, Prompt, ("response",), "for KTO: what stands behind each prompt in place of its response, chosen and rejected "
+             "in turn", None, noun="text", otherwise="the response of the next row"),
+        *(numbers_file.weight(f"reference.{letter}") for letter in LETTERS),
+        Part(STEP, Number, (), "policy = reference + update_step · delta", 1.0),
+        *(numbers_file.weight(key)._replace(default=None, otherwise="0: the policy is the reference") for key in DELTAS),
+    ),
+    tables={
+        **dict.fromkeys(RECORDS.titles, SETTINGS), "update": epochs.ABOUT, "text": "what was asked, chosen and rejected",
+        "rewards": "what was meant", "mismatched": "each prompt with another response", **MODELS,
+        "reference": "the frozen model from before: weights, and settings", "policy": "policy = reference + update_step · delta",
+    },
+    settings=DPO,
+    of_settings="dpo",
+    presets=dpo_presets,
+    limits={"pair": (1, ROWS[1] // 2), "response": (2, ROWS[1]), **numbers_file.LIMITS},
+    make=_checked_choices,
+    values=values_of_choices,
+)  # fmt: skip
+
+
+BY_RESPONSE = "response"
+PER = ("token", BY_RESPONSE)
+"""What a log-prob is of."""
+WITHOUT: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
+    "token": {"loss.weight": ("off",), "loss.nll_region": ("response",), "logp.ld_from": ("response",),
+              "logp.of": ("sum", "mean", "mean_nonzero"), "loss.nll_mean": ("token", "sequence_mean", "sequence_sum")},
+    BY_RESPONSE: {"loss.weight": ("off",), "loss.nll_region": ("response",), "logp.ld_from": ("response",), "logp.of": ("sum",),
+                  "logp.ld": ("off",), "logp.ld_alpha": (1,), "loss.nll_mean": ("sequence_sum", "sequence_mean"),
+                  "loss.form": tuple(word for word in DPO["loss.form"].words if word != "orpo_tokens")},
+}  # fmt: skip
+"""What a setting may still be; one of which a single value is left cannot be chosen. Else it would read logits (WPO), the prompt,
+pads, or, where a number is that of a whole response, tokens."""
+GIVEN_AS = "logp.of"
+"""Where a number is that of a whole response, the sum or the mean is taken already: whichever the library takes."""
+READS: Mapping[str, Readers] = {
+    "policy.chosen": (("reference.used", ("off",)), ("loss.form", ("orpo", "orpo_tokens")),
+                      ("loss.nll_coef", ()), ("logp.alpha", ())),
+    "rewards.chosen": READ_BY["rewards"],
+    "mismatched.chosen": READ_BY["mismatched"],
+}  # fmt: skip
+"""By what may be missing the settings that read it."""
+
+
+@cache
+def presets_of(per: str) -> Catalogue:
+    """Read the presets and settings that say something where log-probs of tokens, or of responses, are given."""
+    whole, left = dpo_presets(), WITHOUT[per]
+    settings = {
+        key: _fewer(each, left.get(key)) for key, each in whole.settings.items() if len(left.get(key, "two")) > 1
+    }
+    presets = {name: _fitting(each, per, settings) for name, each in whole.presets.items() if not lost(each, per)}
+    return replace(whole, settings=settings, presets=presets)
+
+
+def _fewer(setting: Setting, words: tuple[Any, ...] | None) -> Setting:
+    """Return a setting with the words that are left; the default is the first of them, if it was none of them."""
+    if words is None:
+        return setting
+    return replace(setting, words=words, value=setting.value if setting.value in words else words[0])
+
+
+def lost(preset: Preset, per: str) -> str:
+    """Return the first setting of a preset that says something else than what is left of it; "" if there is none."""
+    means = preset.values[GIVEN_AS] != "sum"
+    if per == BY_RESPONSE and means and preset.values["watch.rewards"] == "sum":
+        return "watch.rewards"
+    for key, words in WITHOUT[per].items():
+        silent = key.startswith("loss.nll") and preset.values["loss.nll_coef"] == 0
+        if preset.values[key] not in words and not silent and not (per == BY_RESPONSE and key == GIVEN_AS):
+            return key
+    return ""
+
+
+def _fitting(preset: Preset, per: str, settings: Mapping[str, Setting]) -> Preset:
+    """Return a preset whose words are all among those that are left."""
+    words = WITHOUT[per]
+    fitted = {key: settings[key].value for key in settings if key in words and preset.values[key] not in words[key]}
+    return replace(preset, values={**preset.values, **fitted})
+
+
+def completed(use: Choices, per: str) -> Choices:
+    """Return choices with a number or a word for every setting of the kind; those that cannot be chosen stand where they may."""
+    single = {key: replace(DPO[key], value=words[0]) for key, words in WITHOUT[per].items() if len(words) == 1}
+    rest = fixed(Settings(), {**DPO, **single})
+    return replace(use, used={**rest.used, **use.used}, switch={**rest.switch, **use.switch})
+
+
+def check_asked(parts: Mapping[str, Any], asked: Mapping[str, float | str]) -> None:
+    """Check that preset and settings read nothing that is not given.
+
+    Raises:
+        NumbersError: if there is no such preset, or one reads what is not given.
+    """
+    per, name = parts["per"], parts["preset"]
+    preset = dpo_presets().preset(name)
+    if key := lost(preset, per):
+        raise NumbersError(
+            f'preset {name}: its {key} is "{preset.values[key]}", which log-probs of each {per} do not say; '
+            f'choose another preset, or begin with logits, at level "preferences".'
+        )
+    for key, value in asked.items():
+        words = WITHOUT[per].get(key, ())
+        if words and value not in words:
+            allowed = " or ".join(map(str, words))
+            raise refusal(key, str(value), f"{allowed}, which is all that log-probs of each {per} say")
+    _check_logprobs_read(set(parts), {**presets_of(per).presets[name].values, **asked})
+
+
+def _check_logprobs_read(given: set[str], in_force: Mapping[str, float | str]) -> None:
+    """Check that no setting in force reads what is not given. Raises NumbersError, with what it reads."""
+    if "reference.chosen" not in given:
+        given = given | {"mismatched.chosen"}  # the policy is the reference: there is no KL on any response
+    for part, readers in READS.items():
+        if part not in given and (asked := reader_in(readers, in_force)):
+            key, word = asked
+            raise refusal(key, f"{word} without {part}", f"{part} in the file, which it reads, or another setting")
+
+
+SIDES = ("chosen", "rejected")
+LOGPROBS = {
+    "policy": "the policy in training; without them this is a first step, and 0 stands for each",
+    "reference": "the reference; without them this is a first step, and the policy stands there",
+}
+"""Whose log-probs may be given, and what holds without them."""
+NUMBERS = {
+    "mismatched": "log-ratio of the policy to the reference on the prompt with another response, which KTO alone reads; else 0",
+    "rewards": "true reward of the response, which RPO alone reads; else 0",
+}
+"""Numbers of each response, and what holds without them."""
+MOST_PAIRS = (1, 32)
+"""The least and the most pairs: both responses of each stand side by side."""
+
+
+def _checked_pair_logprobs(draft: Draft) -> Numbers:
+    """Make the numbers of a checked file.
+
+    Raises:
+        NumbersError: if there is no such preset, lists differ in length, nothing was written, only one side of something is
+            given, or a setting reads what is not given.
+    """
+    parts = draft.fitted()
+    if parts["per"] not in PER:
+        raise refusal("per", parts["per"], "token or response")
+    for table in (*LOGPROBS, *NUMBERS):
+        one, other = (f"{table}.{side}" for side in SIDES)
+        if (one in parts) != (other in parts):
+            raise refusal(table, "numbers of one side of the pairs", f"both {one} and {other}, or neither")
+    if "reference.chosen" in parts and "policy.chosen" not in parts:
+        raise refusal("reference.chosen", "log-probs", "those of policy.chosen, too, with which they are compared")
+    if not any(len(row) for side in SIDES for row in parts[f"text.{side}"]):
+        raise refusal("text.chosen", "no token in any response", "a token in at least one of them")
+    if parts["per"] == BY_RESPONSE:
+        _check_single(parts)
+    check_asked(parts, draft.settings)
+    return draft.numbers(parts)
+
+
+def _check_single(parts: dict[str, Any]) -> None:
+    """Check that each response has one entry, where a log-prob is that of a whole response."""
+    for side in SIDES:
+        for place, row in enumerate(parts[f"text.{side}"], start=1):
+            if len(row) != 1:
+                raise refusal(f"text.{side}, row {place}", f"{len(row)} tokens", 'one text, where per is "response"')
+
+
+def saved_pair_logprobs(file: "Saved") -> Numbers:
+    """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
+    mask = file.array("mask", 2)
+    found = {"text": _within(file.array("word_written", 2), mask, str)}
+    found |= {
+        name: _within(file.array(f"{name}.logprobs", 2), mask, float) for name in LOGPROBS if f"{name}.logprobs" in file
+    }
+    if not any(map(any, found["policy"])):
+        del found["policy"]  # a probability of 1 on every token: nobody gave them
+    found |= {
+        "mismatched": file.array("mismatched.ratio", 1).tolist(),
+        "rewards": file.array("true.reward", 1).tolist(),
+    }
+    parts = {
+        f"{table}.{side}": tuple(rows[place::2]) for table, rows in found.items() for place, side in enumerate(SIDES)
+    }
+    per = PER[0] if "logp.of" in file else BY_RESPONSE
+    head = {
+        "per": per,
+        "preset": file.preset(presets_of(per)),
+        "text.prompts": tuple(map(str, file.array("prompt", 1))),
+    }
+    return Numbers(kind="dpo", level="pair-logprobs", **file.head(), ppo=file.settings(), parts={**head, **parts})
+
+
+def _within(rows: Any, mask: Any, made: Any) -> tuple[tuple[Any, ...], ...]:
+    """Return what stands on the tokens of each response."""
+    pairs = zip(rows, mask, strict=True)
+    return tuple(
+        tuple(made(each) for each, is_token in zip(row, of, strict=True) if is_token == 1) for row, of in pairs
+    )
+
+
+def _of(side: str) -> tuple[str, str]:
+    return "pair", f"token of the {side} response"
+
+
+PAIR_LOGPROBS = Level(
+    "dpo",
+    "pair-logprobs",
+    "pairs of one's own are given, with log-probs where there are any",
+    parts=(
+        Part("preset", Text, (), "the library or paper whose settings are used where none is given", "default"),
+        Part("per", Text, (), 'what has a log-prob: each "token", or each "response", as the loss takes it', PER[0]),
+        Part("text.prompts", About, ("pair",), "a line for each pair", noun="prompt"),
+        *(Part(f"text.{side}", Written, _of(side), f"the {side} response to each prompt, its tokens; ? for one that is not known",
+               noun="token") for side in SIDES),
+        *(Part(f"{name}.{side}", LogProb, _of(side), f"{side}: {says}", None) for name, says in LOGPROBS.items() for side in SIDES),
+        *(Part(f"{name}.{side}", Number, ("pair",), f"{side}: {says}", None) for name, says in NUMBERS.items() for side in SIDES),
+    ),
+    tables={
+        **dict.fromkeys(RECORDS.titles, SETTINGS), "text": "what was asked, chosen and rejected",
+        **{name: f"log-probs: {says.partition(';')[0]}" for name, says in LOGPROBS.items()},
+        "reference": "log-probs, and settings", **{name: says.partition(",")[0] for name, says in NUMBERS.items()},
+    },
+    settings=presets_of(PER[0]).settings,
+    accepts=DPO,
+    of_settings="dpo",
+    presets=lambda: presets_of(PER[0]),
+    limits={"pair": MOST_PAIRS, **{_of(side)[1]: (0, LONGEST) for side in SIDES}},
+    ragged=tuple(_of(side)[1] for side in SIDES),
+    make=_checked_pair_logprobs,
 )  # fmt: skip

@@ -1,8 +1,8 @@
 """What the page "Which GRPO is it?" says."""
 
 from blueprint.inputs import OFF
-from blueprint.workbooks.common.conventions.comparison import Change, Comparison, Values
-from blueprint.workbooks.common.side_by_side import EVERY_WORD
+from blueprint.workbooks.common.conventions import Change, Comparison, Values
+from blueprint.workbooks.common.numbers_file import EVERY_WORD
 from blueprint.workbooks.grpo.schema import GRPO, ONLY_RUN
 
 INTRODUCTION = """\

@@ -17,10 +17,9 @@ from blueprint.workbooks.common import (
     turned,
     which_sheet,
 )
-from blueprint.workbooks.grpo.definitions.axes import i, q
-from blueprint.workbooks.grpo.definitions.steps import LABELS
-from blueprint.workbooks.grpo.steps import Derived, derived
-from blueprint.workbooks.grpo.unasked import completed
+from blueprint.workbooks.grpo.definitions import Derived, derived
+from blueprint.workbooks.grpo.definitions.group_advantages import LABELS, i, q
+from blueprint.workbooks.grpo.schema import completed
 
 LEAD = "the same responses, log-probs and scores by the conventions of several libraries: find the row where they part"
 IN_GROUPS = (

@@ -1,5 +1,8 @@
-"""Level "responses": the responses to several prompts, logits under four models and scores given; its presets."""
+"""What a file of numbers of GRPO and its family may hold, a level each: logits and scores ("responses"), prompts and weights
+("prompts"), and responses and log-probs of one's own ("rollouts"); with the settings and presets that say something there.
+"""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -15,16 +18,21 @@ from blueprint.inputs import (
     Level,
     Numbers,
     Part,
+    Setting,
     catalogue,
     check_vocabulary,
     refusal,
     settings_in,
 )
-from blueprint.inputs.entries import Flag, Number, Text, Word
-from blueprint.workbooks.common.side_by_side import compared_by_name, parts_of_presets, presets_in
+from blueprint.inputs.entries import About, Draw, Flag, LogProb, Number, Positive, Prompt, Text, Word, Written
+from blueprint.workbooks.common import Choices, fixed, numbers_file
+from blueprint.workbooks.common.numbers_file import compared_by_name, parts_of_presets, presets_in
+from blueprint.workbooks.common.rollout import block_name
+from blueprint.workbooks.common.settings import Settings
 
 if TYPE_CHECKING:
     from blueprint.reopening.saved import Saved
+
 
 FOLDER = Path(__file__).parent
 RECORDS = settings_in(FOLDER)
@@ -34,7 +42,7 @@ MODELS = {"policy": "the policy in training", "old": "the policy at the step's s
           "engine": "the generation engine, which wrote the tokens"}  # fmt: skip
 SETTINGS = "settings; one that is left out is as in the preset"
 _SLOTS = ("response", "position")
-TYPED = {
+BLOCK_OF = {
     "text.vocabulary": "vocabulary", "text.prompts": "prompt", "text.responses": "word_written", "text.mask": "mask",
     "text.truncated": "truncated", "reward.scores": "score", "reward.greedy": "greedy",
     **{f"{name}.logits": f"{name}.logits" for name in MODELS},
@@ -65,9 +73,9 @@ def presets_of_given() -> Catalogue:
     return replace(grpo_presets(), settings=GIVEN)
 
 
-def numbers_in(file: "Saved") -> Numbers:
+def saved_responses(file: "Saved") -> Numbers:
     """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
-    parts: dict[str, Any] = {key: file.array(name) for key, name in TYPED.items()}
+    parts: dict[str, Any] = {key: file.array(name) for key, name in BLOCK_OF.items()}
     for key in ("text.vocabulary", "text.prompts"):
         parts[key] = tuple(map(str, parts[key]))
     parts["text.responses"] = tuple(tuple(map(str, row)) for row in parts["text.responses"])
@@ -75,7 +83,7 @@ def numbers_in(file: "Saved") -> Numbers:
     return Numbers(**head, ppo=file.settings(), parts=parts | presets_in(file, grpo_presets()))
 
 
-def _numbers(draft: Draft) -> Numbers:
+def _checked_responses(draft: Draft) -> Numbers:
     """Make the numbers of a checked file.
 
     Raises:
@@ -96,7 +104,7 @@ def _numbers(draft: Draft) -> Numbers:
     return draft.numbers(parts)
 
 
-LEVEL = Level(
+RESPONSES = Level(
     "grpo",
     "responses",
     "logits and scores of several responses to each prompt are given, nothing is drawn",
@@ -121,5 +129,223 @@ LEVEL = Level(
     settings=GIVEN,
     presets=presets_of_given,
     limits={"response": ROWS, "position": (1, LONGEST), "token": (2, 64), "prompt": ROWS},
-    make=_numbers,
+    make=_checked_responses,
 )  # fmt: skip
+
+
+WEIGHTS_OF = {
+    "old": ("the policy that wrote the responses", ("E", "W", "Y")),
+    "reference": ("the frozen policy from which drifting costs", ("E", "W", "Y")),
+    "policy": ("policy = old + update_step · delta", ("delta_E", "delta_W", "delta_Y")),
+    "reward_model": ("reads the whole text and scores it at its last token", ("E", "W", "w", "b")),
+}
+WEIGHTS = numbers_file.keys_of(WEIGHTS_OF)
+"""All weights by their keys in a numbers file."""
+_EACH = ("response", "token of the response")
+
+
+def _checked_prompts(draft: Draft) -> Numbers:
+    """Make the numbers of a checked file.
+
+    Raises:
+        NumbersError: if there is no such preset, tables differ in shape, a token is unknown, or the responses are not as many
+            for each prompt.
+    """
+    parts = compared_by_name(draft.fitted(), grpo_presets())
+    _check_words(parts)
+    responses, prompts = len(parts["rollout.draws"]), len(parts["text.prompts"])
+    if responses % prompts:
+        raise refusal("rollout.draws", f"{responses} responses", f"as many for each of the {prompts} prompts")
+    most, columns = parts["sizes.max_new_tokens"], np.shape(parts["rollout.draws"])[1]
+    if columns != most:
+        raise refusal("rollout.draws", f"{columns} draws in a row", f"{most}, as sizes.max_new_tokens says")
+    numbers_file.check_inputs(parts, "old")
+    return draft.numbers(parts)
+
+
+def _check_words(parts: dict[str, Any]) -> None:
+    """Check that prompts and answers are made of tokens of the vocabulary; the first one ends a text, and is in no prompt."""
+    numbers_file.check_texts(parts)
+    known = [each.casefold() for each in parts["text.vocabulary"]]
+    for place, answer in enumerate(parts["text.answers"], start=1):
+        if answer.casefold() not in known:
+            raise refusal(f"text.answers, item {place}", answer, "a token of text.vocabulary")
+
+
+def saved_prompts(file: "Saved") -> Numbers:
+    """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
+    vocabulary, questions = tuple(map(str, file.array("vocabulary"))), len(file.array("answer", 1))
+    draws = file.array("rollout.draw", 2)
+    most = max(1, int(np.nan_to_num(float(file.array("max_new_tokens.high", 0)))))
+    # Of a blank workbook one knows how many columns there are, and takes them for those of prompts of one length.
+    longest = max(1, draws.shape[1] - most)
+    asked = [tuple(filter(None, row)) or (vocabulary[-1],) * longest for row in file.rows("given")]
+    each = len(asked) // questions
+    parts: dict[str, Any] = {
+        **presets_in(file, grpo_presets()),
+        "sizes.max_new_tokens": most,
+        "text.vocabulary": vocabulary,
+        "text.prompts": tuple(asked[::each]),
+        "text.answers": tuple(map(str, file.array("answer", 1))),
+        "rollout.draws": _of_response(draws, asked, most),
+        "engine.off": _of_response(file.array("engine.off", 2), asked, most),
+        "reward.scores": file.array("score.typed", 1),
+        "reward.greedy": file.array("greedy", 1),
+        **{name: file.array(block_name(name)) for name in WEIGHTS},
+    }
+    return Numbers(kind="grpo", level="prompts", **file.head(), ppo=file.settings(), parts=parts)
+
+
+def _of_response(rows: Any, asked: list[tuple[str, ...]], most: int) -> Any:
+    """Return the numbers that stand behind each prompt."""
+    return np.array([row[len(prompt) - 1 :][:most] for row, prompt in zip(rows, asked, strict=True)])
+
+
+PROMPTS = Level(
+    "grpo",
+    "prompts",
+    "a small policy writes several responses to each prompt, and rules score them",
+    parts=(
+        *PRESETS,
+        Part("sizes.max_new_tokens", Positive, (), "tokens a response may have, the end token included"),
+        Part("text.vocabulary", Word, ("token",), "the first token ends a text; tokens differ by more than capitals", noun="token"),
+        Part("text.prompts", Prompt, ("prompt",), "tokens of the vocabulary, blanks between them", noun="prompt"),
+        Part("text.answers", Word, ("prompt",), "the right answer to each prompt, a token of the vocabulary", noun="answer"),
+        Part("rollout.draws", Draw, _EACH, "a draw u per token of a response; those to a prompt one after the other"),
+        Part("engine.off", Number, _EACH, "how far the log-prob of the generation engine is from the old policy's"),
+        Part("reward.scores", Number, ("response",), "typed scores, which count where reward.from is typed"),
+        Part("reward.greedy", Number, ("prompt",), "the score of the greedy response to each prompt, which ReMax subtracts"),
+        *map(numbers_file.weight, WEIGHTS),
+    ),
+    tables={
+        **TABLES, "sizes": "how long a response may be", "text": "what is asked, and what is right",
+        "rollout": "how the responses come about", "engine": "what writes the tokens", "reward": "scores, and settings",
+        **{model: about for model, (about, _) in WEIGHTS_OF.items()},
+    },
+    settings=GRPO,
+    presets=grpo_presets,
+    limits={"response": ROWS, "token of the response": (1, LONGEST), "prompt": ROWS, **numbers_file.LIMITS},
+    make=_checked_prompts,
+)  # fmt: skip
+
+
+GIVEN_LOGPROBS = {
+    "policy": "the policy in training; without them this is a first step, and 0 stands for each",
+    "old": "the policy at the step's start; without them it is the policy in training: a first step",
+    "reference": "the reference; without them no KL is paid",
+    "engine": "the generation engine, which wrote the tokens; without them nothing corrects the rollout",
+}
+"""Whose log-probs may be given, and what holds without them."""
+LOGPROBS = tuple(f"{name}.logprobs" for name in GIVEN_LOGPROBS)
+ENTROPY = "policy.entropy"
+PER_TOKEN = (*LOGPROBS, ENTROPY)
+ASKS_FOR = {
+    "reference.logprobs": tuple(key for key in GIVEN if key.startswith("kl.")),
+    "engine.logprobs": tuple(key for key in GIVEN if key.startswith("rollout.")),
+    ENTROPY: ("loss.ent_coef", "loss.entropy_least", "loss.entropy_aggregation"),
+}
+"""By what may be missing the settings that say something only where it is there."""
+_TOKENS = ("response", "position")
+
+
+def without(given: Iterable[str]) -> dict[str, Setting]:
+    """Return the settings that say something where only this is given, by key."""
+    there = set(given)
+    gone = {key for part, keys in ASKS_FOR.items() if part not in there for key in keys}
+    return {key: setting for key, setting in GIVEN.items() if key not in gone}
+
+
+def presets_of(given: Iterable[str]) -> Catalogue:
+    """Read the presets, with the settings that say something where only this is given."""
+    return replace(grpo_presets(), settings=without(given))
+
+
+def _checked_rollouts(draft: Draft) -> Numbers:
+    """Make the numbers of a checked file.
+
+    Raises:
+        NumbersError: if there is no such preset, lists differ in length, responses are not as many for each prompt, nothing was
+            written, or what is given does not go together.
+    """
+    parts = compared_by_name(draft.fitted(), grpo_presets())
+    responses, prompts = parts["text.responses"], parts["text.prompts"]
+    if len(responses) % len(prompts):
+        raise refusal(
+            "text.responses", f"{len(responses)} responses", f"as many for each of the {len(prompts)} prompts"
+        )
+    if not any(responses):
+        raise refusal("text.responses", "no token in any response", "a token in at least one of them")
+    _check_together(draft, parts)
+    zeros = {"text.truncated": len(responses), "reward.greedy": len(prompts)}
+    return draft.numbers({**{key: np.zeros(count) for key, count in zeros.items()}, **parts})
+
+
+def _check_together(draft: Draft, parts: dict[str, Any]) -> None:
+    """Check that no log-probs stand without the policy's, and no setting asks for what is not given."""
+    if "policy.logprobs" not in parts and (other := next((key for key in PER_TOKEN if key in parts), "")):
+        raise refusal(other, "numbers of each token", "those of policy.logprobs, too, with which they are compared")
+    for part, keys in ASKS_FOR.items():
+        if part not in parts and (asked := next((key for key in keys if key in draft.settings), "")):
+            raise refusal(asked, f"{draft.settings[asked]} without {part}", f"none, or {part}, which it reads")
+
+
+def saved_rollouts(file: "Saved") -> Numbers:
+    """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
+    mask = file.array("mask", 2)
+    parts: dict[str, Any] = {
+        **presets_in(file, grpo_presets()),
+        "text.prompts": tuple(map(str, file.array("prompt", 1))),
+        "text.responses": _within(file.array("word_written", 2), mask, str),
+        "text.truncated": file.array("truncated", 1),
+        "reward.scores": file.array("score", 1),
+        "reward.greedy": file.array("greedy", 1),
+        **{key: _within(file.array(key, 2), mask, float) for key in PER_TOKEN if key in file},
+    }
+    if not any(map(any, parts["policy.logprobs"])):
+        del parts["policy.logprobs"]  # a probability of 1 on every token: nobody gave them
+    return Numbers(kind="grpo", level="rollouts", **file.head(), ppo=file.settings(), parts=parts)
+
+
+def _within(rows: Any, mask: Any, made: Any) -> tuple[tuple[Any, ...], ...]:
+    """Return what stands on the tokens of each response."""
+    pairs = zip(rows, mask, strict=True)
+    return tuple(
+        tuple(made(each) for each, is_token in zip(row, of, strict=True) if is_token == 1) for row, of in pairs
+    )
+
+
+ROLLOUTS = Level(
+    "grpo",
+    "rollouts",
+    "responses and scores of one's own are given, with log-probs where there are any",
+    parts=(
+        *PRESETS,
+        Part("text.prompts", About, ("prompt",), "a line for each prompt; the responses to one stand side by side", noun="prompt"),
+        Part("text.responses", Written, _TOKENS, "a response per row, its tokens; ? for one that is not known", noun="token"),
+        Part("text.truncated", Flag, ("response",), "1 where the response was cut off before its end; without it, 0", None),
+        Part("reward.scores", Number, ("response",), "a number per response"),
+        Part("reward.greedy", Number, ("prompt",), "that of the greedy response, which ReMax subtracts; without it, 0", None),
+        *(Part(f"{name}.logprobs", LogProb, _TOKENS, f"of each token, {says}", None) for name, says in GIVEN_LOGPROBS.items()),
+        Part(ENTROPY, Number, _TOKENS, "of the policy at each token; without it, nothing is paid for it", None),
+    ),
+    tables={
+        **TABLES, "text": "what was asked and written", "reward": "scores, and settings",
+        **{name: f"log-probs: {says.partition(';')[0]}" for name, says in GIVEN_LOGPROBS.items()},
+    },
+    settings=GIVEN,
+    presets=lambda: presets_of(PER_TOKEN),
+    limits={"response": ROWS, "position": (0, LONGEST), "prompt": ROWS},
+    ragged=("position",),
+    make=_checked_rollouts,
+)  # fmt: skip
+
+
+NOTHING_DONE = {"kl.coef": 0.0, "kl.reach": 1.0, "rollout.mean_eps": 0.0}
+"""Numbers that differ from the default, which may be in no formula without a cell of its own."""
+
+
+def completed(use: Choices) -> Choices:
+    """Returns choices with a number or a word for every setting of the kind; those that were not there cannot be chosen."""
+    numbers = {key: replace(GRPO[key], value=value) for key, value in NOTHING_DONE.items()}
+    rest = fixed(Settings(), {**GRPO, **numbers})
+    return replace(use, used={**rest.used, **use.used}, switch={**rest.switch, **use.switch})

@@ -1,11 +1,29 @@
-"""The adaptive KL controller: it raises the KL coefficient β where the KL is above its target, and lowers it below."""
+"""The adaptive KL controller: what it is fed, and how it raises the KL coefficient β where the KL is above its target, and lowers
+it below; and misconceptions about it.
+"""
 
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blueprint.inputs import Numbers
+from blueprint.inputs import LONGEST, ROWS, Level, Numbers, Part, settings_in
+from blueprint.inputs.entries import Number, Positive
 from blueprint.language import Axis, Block, Sum, link, maximum, minimum, size, typed
+from blueprint.misconceptions import (
+    becomes,
+    equation,
+    instead,
+    of,
+    operand,
+    operation,
+    row,
+    swapped,
+    turned,
+    upside_down,
+    without,
+)
 from blueprint.page.outline import Blueprint, Flow, Note, Piece, Section, Sheet, Tour, key
 from blueprint.workbooks.common import (
     ABOUT,
@@ -34,7 +52,41 @@ from blueprint.workbooks.common import (
     several,
     with_,
 )
-from blueprint.workbooks.kl_controller.schema import CONTROLLER
+
+if TYPE_CHECKING:
+    from blueprint.reopening.saved import Saved
+
+
+CONTROLLER = settings_in(Path(__file__).parent).settings
+LEVEL = Level(
+    "kl_controller",
+    "controller",
+    "what the KL controller is fed",
+    parts=(
+        Part(
+            "responses.kl_sums",
+            Number,
+            ("update", "response"),
+            "KL to the reference, summed over the tokens of a response",
+        ),
+        Part("responses.lengths", Positive, ("update", "response"), "tokens of a response, in the shape of kl_sums"),
+    ),
+    tables={
+        "controller": "settings; one that is left out is as in the preset",
+        "responses": "a row per update, an entry per response",
+    },
+    settings=CONTROLLER,
+    of_settings="controller",
+    limits={"update": (1, LONGEST), "response": ROWS},
+)
+
+
+def numbers_in(file: "Saved") -> Numbers:
+    """Return what is typed in a file, or, of a blank one, numbers of its sizes."""
+    lengths = np.array(file.whole("responses.length"))
+    parts = {"responses.kl_sums": file.array("responses.kl", 2), "responses.lengths": lengths}
+    return Numbers(kind="kl_controller", level="controller", **file.head(), ppo=file.settings(), parts=parts)
+
 
 u = Axis("u", "update", start=1)
 i = Axis("i", "response", start=1)
@@ -55,7 +107,7 @@ ORDER = (
 )
 LEAD = "from the KL of a batch of responses to the KL coefficient β of the next batch"
 LOOKS = tuple(look for look in LEGEND if look.role in ("line", "fixed", "", "key", "edge") and not look.faded)
-LONGEST = 1_000_000
+LONGEST_RESPONSE = 1_000_000
 FLOW = (
     (("KL of the responses", "responses.kl"), ("mean that is fed", "kl.fed"), ("off the target", "error"), ("factor", "factor"),
      ("β after", "kl_coef.after"), ("β in the end", "final_kl_coef")),
@@ -83,7 +135,7 @@ def kl_controller(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
         sizes={u: len(sums), i: len(sums[0])},
         typed=chosen.typed | tolerances,
         choices=chosen.choices,
-        ranges=chosen.ranges | {rows["responses.length"]: (1, LONGEST)},
+        ranges=chosen.ranges | {rows["responses.length"]: (1, LONGEST_RESPONSE)},
         facts=facts,
         result=final,
     ).with_typed({"responses.kl": sums, "responses.length": lengths})
@@ -169,3 +221,41 @@ def _start(lead: str, rows: Rows, verdict: Block, made: str) -> Sheet:
         how_to_check(final.about, made),
     )
     return first_sheet(lead, sections, "The adaptive KL controller by hand")
+
+
+# fmt: off
+MISCONCEPTIONS = (
+    *of("kl.seq_sum",
+        ("sum-for-mean", "The sum is not divided by the number of responses.", operand("div"))),
+    *of("responses.kl_per_word",
+        ("not-per-token", "The KL of a response is not divided by its length.", operand("div"))),
+    *of("kl.token_mean",
+        ("sum-for-mean", "The sum is not divided by the number of responses.", operand("div")),
+        ("sums-for-means", "The responses' sums are averaged, not their means per token.",
+         instead("responses.kl_per_word", "responses.kl"))),
+    *of("kl.fed",
+        ("mean-per-token-fed", "The mean per token is fed; which statistic is in use is said on Inputs.", row("kl.token_mean")),
+        ("sum-per-response-fed", "The sum per response is fed; which statistic is in use is said on Inputs.", row("kl.seq_sum"))),
+    *of("error.raw",
+        ("one-forgotten", "The − 1 is forgotten: the error is how far KL/KL_goal is from 1.", operand("sub")),
+        ("error-turned", "The sign is turned: too much KL is an error above 0.", turned()),
+        ("difference-for-proportion", "The difference is not divided by the goal: the error is a proportion, KL/KL_goal − 1.",
+         equation(lambda b: b("kl.fed") - b("target"))),
+        ("upside-down", "The proportion is upside down: it is KL/KL_goal.", upside_down)),
+    *of("error",
+        ("not-clipped", "The error is not clipped.", row("error.raw")),
+        ("below-not-clipped", "The error is not clipped from below.", operand("maximum", 1)),
+        ("above-not-clipped", "The error is not clipped from above.", operand("minimum", 1))),
+    *of("factor",
+        ("error-turned", "The error is subtracted: with too much KL, β grows.", turned("error")),
+        ("one-forgotten", "The 1 is forgotten: β is multiplied by 1 + e·n/K.", operand("add", 1)),
+        ("raw-for-clipped", "The raw error stands where the clipped one should.", instead("error", "error.raw")),
+        ("upside-down", "n/K is upside down: the horizon divides.", swapped("n_steps", "horizon")),
+        ("steps-forgotten", "n, the number of steps, is forgotten.", without("n_steps"))),
+    *of("kl_coef.after",
+        ("divided-for-multiplied", "β is divided by the factor: it is multiplied.", operation("mul", "div")),
+        ("factor-added", "The factor is added: β is multiplied by it.", operation("mul", "add")),
+        ("from-the-start", "It begins at β_0 again: each update goes on from the β before it.",
+         becomes("kl_coef.before", lambda b: b("kl_coef")))),
+)
+# fmt: on

@@ -7,14 +7,14 @@ from blueprint.workbooks.kind import Kind
 KIND = Kind(
     "kl_controller",
     "the adaptive KL controller",
-    {"controller": "blueprint.workbooks.kl_controller.schema:LEVEL"},
+    {"controller": "blueprint.workbooks.kl_controller.build:LEVEL"},
     "blueprint.workbooks.kl_controller.build:kl_controller",
-    settings="blueprint.workbooks.kl_controller.schema:CONTROLLER",
+    settings="blueprint.workbooks.kl_controller.build:CONTROLLER",
     numbers=Path(__file__).parent / "numbers",
     one_page=Path(__file__).parent / "one_page.toml",
-    saved={"controller": ("responses.kl", "blueprint.workbooks.kl_controller.schema:numbers_in")},
+    saved={"controller": ("responses.kl", "blueprint.workbooks.kl_controller.build:numbers_in")},
     paper="blueprint.workbooks.kl_controller.paper:PAGE",
-    misconceptions="blueprint.workbooks.kl_controller.misconceptions:MISCONCEPTIONS",
+    misconceptions="blueprint.workbooks.kl_controller.build:MISCONCEPTIONS",
     derivation=(
         "kl.seq_sum",
         "kl.token_mean",

@@ -1,6 +1,21 @@
-"""What one computes of a policy whose response is one token: exactly, from draws, and for other policies from the same draws."""
+"""What one computes of a policy whose response is one token: exactly, from draws, and for other policies from the same draws; and
+misconceptions about it.
+"""
 
 from blueprint.language import Axis, Block, Max, Sum, constant, equal, exp, find, less, number, size, typed, where
+from blueprint.misconceptions import (
+    becomes,
+    equation,
+    instead,
+    of,
+    operand,
+    operation,
+    row,
+    turned,
+    upside_down,
+    whole,
+    without,
+)
 from blueprint.workbooks.common import Choices, Rows, labels, named, softmax
 
 v = Axis("v", "token")
@@ -175,3 +190,62 @@ def _variance(name: str, second: Block, mean: Block, of: Rows, use: Choices) -> 
     length = use.along(f"{name}.square", (s,), Sum(j, mean[s, j] * mean[s, j]))
     variance = use.along(f"{name}.variance", (s,), Sum(j, second[s, j] * of["moved.slope_square"][s, j]) - length[s])
     return named(second, length, variance)
+
+
+# fmt: off
+MISCONCEPTIONS = (
+    *of("slope",
+        ("gradient-of-the-probability", "∇π stands for ∇log π: it is not divided by π.",
+         equation(lambda b: b["policy.p"][v] * (b["token.is"][v, j] - b["policy.p_down"][j]))),
+        ("policy-forgotten", "The policy is not subtracted: only the token drawn has a slope.", operand("sub")),
+        ("one-hot-forgotten", "The one-hot is forgotten: only the policy is left.", operand("sub", 1)),
+        ("sign-turned", "The sign is turned: it is one-hot less policy.", turned())),
+    *of("draws.slope",
+        ("policy-forgotten", "The policy is not subtracted: only the token drawn has a slope.", operand("sub")),
+        ("sign-turned", "The sign is turned: it is one-hot less policy.", turned())),
+    *of("expected_reward",
+        ("plain-mean", "All tokens count alike: each counts as often as the policy draws it.",
+         equation(lambda b: Sum(v, b["reward.scores"][v]) / size(v)))),
+    *of("gradient",
+        ("reward-forgotten", "The reward is forgotten: what is left is the mean of ∇log π, which is 0.",
+         instead("reward.weighted", "policy.p")),
+        ("probability-forgotten", "Tokens count alike: each counts as often as the policy draws it.",
+         instead("reward.weighted", "reward.scores"))),
+    *of("baseline.optimal",
+        ("upside-down", "The quotient is upside down.", upside_down),
+        ("expected-reward", "The expected reward is near the best baseline, and another number.", row("expected_reward"))),
+    *of("advantage",
+        ("baseline-forgotten", "The baseline is not subtracted.", operand("sub")),
+        ("baseline-added", "The baseline is added.", operation("sub", "add"))),
+    *of("draws.advantage",
+        ("baseline-forgotten", "The baseline is not subtracted.", operand("sub")),
+        ("baseline-added", "The baseline is added.", operation("sub", "add")),
+        ("mean-with-itself", "The mean of all rewards holds the own one: its gradient is short by a share of 1/N.",
+         becomes("draws.baseline", lambda b: b("draws.reward_mean")))),
+    *of("draws.others",
+        ("itself-among-them", "The own reward is among them: it is to be taken off the sum.", without("draws.reward")),
+        ("one-too-many", "The divisor counts the own draw: there are N − 1 others.",
+         equation(lambda b: (b("draws.reward_sum") - b["draws.reward"][n]) / b("draws.count")))),
+    *of("without.estimate",
+        ("reward-forgotten", "The reward is forgotten: whatever is drawn is made likelier.", without("draws.reward")),
+        ("advantage-for-reward", "The baseline is subtracted: this is the estimate without.",
+         instead("draws.reward", "draws.advantage"))),
+    *of("with.estimate",
+        ("reward-for-advantage", "The baseline is not subtracted: the reward stands for the advantage.",
+         instead("draws.advantage", "draws.reward")),
+        ("baseline-for-advantage", "The baseline stands for the advantage.", instead("draws.advantage", "draws.baseline"))),
+    *of("variance.without",
+        ("square-of-the-mean-forgotten", "The squared length of the mean is not subtracted: it is the second moment.",
+         operand("sub"))),
+    *of("moved.ratio",
+        ("upside-down", "The ratio is upside down: π_θ, which is in training, stands above.",
+         whole(lambda right: 1 / right)),
+        ("difference-of-log-probs", "exp is forgotten: this is the log-ratio.", operand("exp")),
+        ("ratio-forgotten", "The ratio is forgotten: each draw counts once.", equation(lambda b: constant(1)))),
+    *of("reused.weight",
+        ("ratio-forgotten", "The ratio is forgotten: these are the weights of the old policy.",
+         becomes("moved.gain", lambda b: b("advantage.down")))),
+    *of("moved.effective",
+        ("upside-down", "Upside down: the mean of ρ² is how many draws stand for one.", upside_down)),
+)
+# fmt: on

@@ -9,14 +9,12 @@ import numpy as np
 
 from blueprint.inputs import Array, Numbers
 from blueprint.reopening.saved import Saved
-from blueprint.workbooks.common.conventions.data import FOLLOWS, PLAIN, Conventions, rlhf
+from blueprint.workbooks.common.conventions import FOLLOWS, PLAIN, Conventions, rlhf
 from blueprint.workbooks.common.epochs import update_in
 from blueprint.workbooks.common.rollout import block_name
-from blueprint.workbooks.rlhf_ppo.inputs.draw import WEIGHTS, uniforms
-from blueprint.workbooks.rlhf_ppo.inputs.given import CRITICS, POLICIES
-from blueprint.workbooks.rlhf_ppo.inputs.result import BATCH, RlhfNumbers, Update, WeightNumbers
-from blueprint.workbooks.rlhf_ppo.inputs.sizes import Sizes
-from blueprint.workbooks.rlhf_ppo.inputs.update import RATES
+from blueprint.workbooks.rlhf_ppo.draw import WEIGHTS, Sizes, uniforms
+from blueprint.workbooks.rlhf_ppo.inputs import BATCH, RATES, RlhfNumbers, Update, WeightNumbers
+from blueprint.workbooks.rlhf_ppo.levels import CRITICS, POLICIES
 
 GIVEN_WORDS = "rollout.response"
 LIBRARIES = "library.names"

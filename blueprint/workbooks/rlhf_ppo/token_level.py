@@ -41,9 +41,7 @@ from blueprint.workbooks.common import (
     walk,
     with_lambda,
 )
-from blueprint.workbooks.rlhf_ppo.sheets.diagnostics import means_section
-from blueprint.workbooks.rlhf_ppo.sheets.start import flow_of_signal
-from blueprint.workbooks.rlhf_ppo.sheets.walk import walk_sections_of_signal
+from blueprint.workbooks.rlhf_ppo.sheets import flow_of_signal, means_section, walk_sections_of_signal
 
 LEAD = "the settings; everything else that is typed stands where it is used"
 MEANS = {

@@ -13,14 +13,14 @@ KIND = Kind(
         "labelled": "blueprint.workbooks.sft.schema:LABELLED",
     },
     {
-        "demonstrations": "blueprint.workbooks.sft.whole:demonstrations_level",
-        "labelled": "blueprint.workbooks.sft.whole:labelled_level",
+        "demonstrations": "blueprint.workbooks.sft.workbook:demonstrations_level",
+        "labelled": "blueprint.workbooks.sft.workbook:labelled_level",
     },
     presets="blueprint.workbooks.sft.schema:sft_presets",
     settings="blueprint.workbooks.sft.schema:SFT",
     saved={
-        "demonstrations": ("demonstrations.number", "blueprint.workbooks.sft.schema:of_demonstrations"),
-        "labelled": ("labelled.number", "blueprint.workbooks.sft.schema:of_labelled"),
+        "demonstrations": ("demonstrations.number", "blueprint.workbooks.sft.schema:saved_demonstrations"),
+        "labelled": ("labelled.number", "blueprint.workbooks.sft.schema:saved_labelled"),
     },
     rows="blueprint.workbooks.sft.own_data:tables_from",
     numbers=HERE / "numbers",
@@ -28,7 +28,7 @@ KIND = Kind(
     models=HERE / "models.toml",
     one_page=HERE / "one_page.toml",
     paper="blueprint.workbooks.sft.paper:PAGE",
-    gradient="blueprint.workbooks.sft.backward:MOVED",
+    gradient="blueprint.workbooks.sft.workbook:MOVED",
     misconceptions="blueprint.workbooks.sft.misconceptions:MISCONCEPTIONS",
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},
     derivation=(

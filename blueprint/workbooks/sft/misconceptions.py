@@ -4,7 +4,7 @@ of the way back are common to all kinds."""
 from blueprint.language import Sum, size
 from blueprint.misconceptions import equation, instead, of, row, whole, without, zero
 from blueprint.workbooks.common.misconceptions import MISCONCEPTIONS as COMMON
-from blueprint.workbooks.sft.definitions.axes import n, t
+from blueprint.workbooks.sft.definitions import n, t
 
 # fmt: off
 OWN = (

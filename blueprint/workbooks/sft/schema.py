@@ -20,10 +20,11 @@ from blueprint.inputs import (
     settings_in,
 )
 from blueprint.inputs.entries import Flag, Number, Text, Word
-from blueprint.workbooks.common import epochs, weights
+from blueprint.workbooks.common import epochs, numbers_file
 
 if TYPE_CHECKING:
     from blueprint.reopening.saved import Saved
+
 
 FOLDER = Path(__file__).parent
 RECORDS = settings_in(FOLDER)
@@ -50,12 +51,12 @@ def sft_presets() -> Catalogue:
     return catalogue(FOLDER, RECORDS)
 
 
-def of_labelled(file: "Saved") -> Numbers:
+def saved_labelled(file: "Saved") -> Numbers:
     """Return what is typed in a saved workbook that begins at logits, or, of a blank one, numbers of its sizes."""
     return _saved(file, "labelled", LOGITS)
 
 
-def of_demonstrations(file: "Saved") -> Numbers:
+def saved_demonstrations(file: "Saved") -> Numbers:
     """Return what is typed in a saved workbook that begins at weights, or, of a blank one, numbers of its sizes."""
     return _saved(file, "demonstrations", WEIGHTS, **{UPDATE: epochs.update_in(file)})
 
@@ -80,7 +81,7 @@ def _demonstrations(draft: Draft) -> Numbers:
         NumbersError: as `_checked`, or if W has not a row for each number of x and of h, and one for 1.
     """
     parts, update = _checked(draft), epochs.update_of(draft)
-    weights.check_inputs(parts, "policy")
+    numbers_file.check_inputs(parts, "policy")
     kept = {key: value for key, value in parts.items() if not key.startswith("update.")}
     return draft.numbers(kept | {UPDATE: update})
 
@@ -133,7 +134,7 @@ def _level(word: str, begins: str, policy: tuple[Part, ...], **more: Any) -> Lev
     return Level(
         "sft", word, begins, (*texts, *policy), tables, settings=SFT, of_settings="sft", presets=sft_presets,
         limits={"text": ROWS, "position": (1, LONGEST), "token of the text": (2, LONGEST + 1),
-                **weights.LIMITS}, why={"position": FIRST}, **more,
+                **numbers_file.LIMITS}, why={"position": FIRST}, **more,
     )  # fmt: skip
 
 
@@ -149,7 +150,7 @@ DEMONSTRATIONS = _level(
     "a policy is run over demonstrations, whose tokens it reads",
     (
         *epochs.PARTS,
-        *map(weights.weight, WEIGHTS),
+        *map(numbers_file.weight, WEIGHTS),
     ),
     tables={"update": epochs.ABOUT, "policy": "the policy in training"},
     make=_demonstrations,

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from blueprint.dumps import Minibatch
 from blueprint.verifying.settings import Setting, laid_over
-from blueprint.workbooks.common.conventions.data import rlhf
+from blueprint.workbooks.common.conventions import rlhf
 from tests.verifying.bugs.source import Source
 
 RESPONSES, SLOTS = 12, 16

@@ -14,8 +14,7 @@ import numpy.typing as npt
 from safetensors.numpy import save_file
 
 from blueprint.dumps import open_raw
-from blueprint.workbooks.classic_ppo.dumps.read import rollout_of
-from blueprint.workbooks.classic_ppo.dumps.rollout import Rollout
+from blueprint.workbooks.classic_ppo.dumps import Rollout, rollout_of
 
 Array = npt.NDArray[Any]
 GOLDEN: dict[str, Any] = json.loads(

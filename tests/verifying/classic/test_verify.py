@@ -14,8 +14,8 @@ pytest.importorskip("torch", reason="verify needs torch")
 
 from blueprint.cli import main
 from blueprint.verifying import Verdict, choose, text_of
-from blueprint.verifying.lines import AGREES, DIFFERS, TOO_COARSE
-from blueprint.workbooks.classic_ppo.verifying.verify import verify
+from blueprint.verifying.compare import AGREES, DIFFERS, TOO_COARSE
+from blueprint.workbooks.classic_ppo.verifying import verify
 from tests.verifying.classic.rollouts import golden, read_rollout, written
 from tests.verifying.classic.trainers import Run, trained
 

@@ -11,10 +11,9 @@ pytest.importorskip("torch", reason="verify needs torch: install the extra [torc
 import torch
 from torch import Tensor
 
-from blueprint.verifying.formulas.advantages import whitened_rows
-from blueprint.verifying.formulas.options import Texts
+from blueprint.verifying.formulas.options import Texts, with_end
 from blueprint.verifying.formulas.ppo import metric_rows, signal, update
-from blueprint.verifying.formulas.tensors import with_end
+from blueprint.verifying.formulas.rewards import whitened_advantages
 from tests.recorded_ppo import FLOOR, Found, Run, from_logits, numbers, options, recorded
 
 TOLERANCE = 1e-12
@@ -79,7 +78,7 @@ def found(changes: dict[str, Any]) -> Found:
     rows = signal(texts, chosen)
     rows["advantages"] = with_end(numbers(own["advantages_raw"]).T[None])
     rows["returns"] = numbers(own["returns"]).T[None]
-    rows = update(texts, rows | whitened_rows(texts.slots, rows, chosen), chosen)
+    rows = update(texts, rows | whitened_advantages(texts.slots, rows, chosen), chosen)
     rows |= metric_rows(texts, rows, chosen, torch.tensor([FLOOR]))
     return Found(texts, {name: row[0] for name, row in rows.items()})
 

@@ -11,9 +11,8 @@ pytest.importorskip("torch", reason="verify needs torch: install the extra [torc
 import torch
 from torch import Tensor
 
-from blueprint.verifying.formulas.options import Options, Texts
+from blueprint.verifying.formulas.options import Named, Options, Texts
 from blueprint.verifying.formulas.ppo import recompute
-from blueprint.verifying.formulas.tensors import Named
 from tests.recorded_ppo import FLOOR, Changes, Run, options, presets
 
 LIBRARIES = tuple(presets())

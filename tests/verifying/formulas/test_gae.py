@@ -9,9 +9,8 @@ pytest.importorskip("torch", reason="verify needs torch: install the extra [torc
 import torch
 from torch import Tensor
 
-from blueprint.verifying.formulas.advantages import gae_rows
-from blueprint.verifying.formulas.options import DEFAULTS, WORDS, Options
-from blueprint.verifying.formulas.tensors import masked_sums, with_end
+from blueprint.verifying.formulas.options import DEFAULTS, WORDS, Options, masked_sums, with_end
+from blueprint.verifying.formulas.rewards import gae_rows
 from tests.verifying.formulas.loops import plain, trl, verl
 
 LENGTHS = (1, 2, 15, 16, 17, 257)

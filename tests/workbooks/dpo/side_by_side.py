@@ -15,10 +15,9 @@ from blueprint.language import Axis, Block, Values, compute, needs, typed
 from blueprint.language.evaluate_torch import evaluate_torch
 from blueprint.language.gradient import Gradient, gradient
 from blueprint.workbooks.common import Choices, Switch
-from blueprint.workbooks.dpo.backward import GIVEN, HELD, of_policy
-from blueprint.workbooks.dpo.definitions.axes import n, o, p, t
-from blueprint.workbooks.dpo.definitions.steps import LABELS
-from blueprint.workbooks.dpo.steps import Derived, derived
+from blueprint.workbooks.dpo.definitions import Derived, derived
+from blueprint.workbooks.dpo.definitions.logprobs import LABELS, n, o, p, t
+from blueprint.workbooks.dpo.workbook import GIVEN, HELD, of_policy
 from tests.workbooks.dpo.recorded import Array, Batch, log_softmax
 
 DPO = settings_in(Path(str(files("blueprint.workbooks.dpo")))).settings

@@ -19,8 +19,7 @@ from blueprint.page.outline import Blueprint
 from blueprint.reopening import back_from
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common import behind
-from blueprint.workbooks.dpo.offered import WITHOUT, lost, presets_of
-from blueprint.workbooks.dpo.schema import dpo_presets
+from blueprint.workbooks.dpo.schema import WITHOUT, dpo_presets, lost, presets_of
 from tests.reopening.alike import fields_that_differ
 from tests.workbooks.apart import apart
 from tests.workbooks.dpo.own_logprobs import LOGPROBS, SIDES, by_response, given, golden

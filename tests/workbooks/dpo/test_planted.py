@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.language import Operand, Sum
-from blueprint.workbooks.dpo.definitions.axes import n, o, p
+from blueprint.workbooks.dpo.definitions.logprobs import n, o, p
 from tests.workbooks.planting import Planting, planting_in
 from tests.workbooks.test_backward import G
 

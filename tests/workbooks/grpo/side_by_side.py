@@ -13,12 +13,11 @@ from blueprint.language import Axis, Block, Values, compute, needs, typed
 from blueprint.language.gradient import Gradient, gradient
 from blueprint.papers.libraries import grpo as page
 from blueprint.workbooks.common import Choices, Switch
-from blueprint.workbooks.grpo.backward import CONSTANT
-from blueprint.workbooks.grpo.definitions.axes import i, n, o, q, t
-from blueprint.workbooks.grpo.definitions.steps import LABELS
+from blueprint.workbooks.grpo.definitions import Derived, derived
+from blueprint.workbooks.grpo.definitions.group_advantages import LABELS, i, n, o, q, t
 from blueprint.workbooks.grpo.paper import conventions
 from blueprint.workbooks.grpo.schema import GRPO
-from blueprint.workbooks.grpo.steps import Derived, derived
+from blueprint.workbooks.grpo.workbook import CONSTANT
 from tests.workbooks.grpo.recorded import Array, Batch
 
 RUN = Axis("l", "run", start=1)

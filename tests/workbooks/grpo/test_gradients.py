@@ -2,7 +2,7 @@
 
 import pytest
 
-from blueprint.workbooks.grpo.backward import HELD
+from blueprint.workbooks.grpo.workbook import HELD
 from tests.workbooks.grpo.recorded import APART, FRONT, Run, batch, off, recorded_file
 from tests.workbooks.grpo.side_by_side import SideBySide
 from tests.workbooks.grpo.test_recorded import RUNS

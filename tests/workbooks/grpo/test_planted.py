@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.language import Operand, Sum, exp
-from blueprint.workbooks.grpo.definitions.axes import i, n, q, t
+from blueprint.workbooks.grpo.definitions.group_advantages import i, n, q, t
 from tests.workbooks.planting import Planting, planting_in
 from tests.workbooks.test_backward import G
 

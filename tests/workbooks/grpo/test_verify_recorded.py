@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from blueprint.inputs import dotted
-from blueprint.inputs.setting import OFF
+from blueprint.inputs.catalogue import OFF
 from blueprint.verifying import Verdict, verify_one
 from blueprint.workbooks.grpo.dumps import DUMPS
 from tests.workbooks.grpo.dumped import dump_of, raw_of

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.language import Operand, Sum
-from blueprint.workbooks.reward_model.definitions.axes import n, o, p, q
+from blueprint.workbooks.reward_model.definitions import n, o, p, q
 from tests.workbooks.planting import Planting, planting_in
 from tests.workbooks.test_backward import G
 

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.language import Block, Operand
-from blueprint.workbooks.sft.definitions.axes import b, n, t, v
+from blueprint.workbooks.sft.definitions import b, n, t, v
 from tests.workbooks.planting import Planting, planting_in
 
 NAMED = (

@@ -1,9 +1,29 @@
-"""The losses of each word: the importance ratio and the clipped surrogate, so that no word is pushed far from where it was;
-and how far the new value is from the return, free and held near the old value."""
+"""The losses of each token (ratio, clip, value), which tokens count and with which weight, their means and the total; and what one
+watches while training.
 
+A mean over words is a sum with weights; libraries differ in the weights alone.
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from blueprint.language import Block, at_most, exp, less, maximum, minimum, where
+from blueprint.language import (
+    Arithmetic,
+    Block,
+    Max,
+    Operand,
+    Ref,
+    Sum,
+    at_most,
+    block,
+    exp,
+    less,
+    maximum,
+    minimum,
+    typed,
+    where,
+)
 from blueprint.workbooks.common.definitions.choices import (
     EVERYWHERE,
     Choices,
@@ -13,9 +33,12 @@ from blueprint.workbooks.common.definitions.choices import (
     is_no_limit,
     limited,
     may_be_off,
+    priced,
     rows,
     scaled,
 )
+from blueprint.workbooks.common.definitions.gae import Counting, Spread, averaged, spread
+from blueprint.workbooks.common.settings import Switch
 
 L2, SMOOTH_L1 = "l2", "smooth_l1"
 """Norms of the value loss: the square; half of it up to 1, and beyond the size less ½."""
@@ -146,3 +169,292 @@ def _distance(name: str, of_size: str, error: Block, norm: str, use: Choices) ->
         return (use.row(name, square),)
     size = use.row(of_size, abs(error[at]))
     return size, use.row(name, where(less(size[at], 1), square / 2, (2 * size[at] - 1) / 2))
+
+
+MODES = {"policy": "loss.aggregation", "value": "value.aggregation", "entropy": "loss.entropy_aggregation"}
+"""The setting that says how words are averaged, for each of the losses; the others may follow that of the policy loss."""
+
+
+class Totals(NamedTuple):
+    """What is counted of a batch of which only a part stands here, typed: words and responses, words of each response (n)."""
+
+    words: Block
+    responses: Block
+    length: Block
+
+
+def filtered(M: Block, by_word: Block, use: Choices) -> tuple[Block, Block]:
+    """Drops responses without an end word from the policy loss, where the conventions say so. by_word: (n), 1 for the others.
+
+    Returns 1 for each response that the loss counts (n), and on each of its words (a row).
+    """
+    keep = use.each("loss.kept", where(use.switch["loss.sample_filter"].says("none"), 1, by_word[use.n]))
+    return keep, use.row("loss.counted", M[M.axes] * keep[keep.axes])
+
+
+def guard(mean: Block, use: Choices) -> tuple[Block, Block, Block]:
+    """Switches the losses off when the mean ratio is above a threshold; without one, every mean ratio passes.
+
+    Returns the mean ratio, the largest one that is let pass, and 1 while it is not above that.
+    """
+    limit = limited(use.used["loss.ratio_threshold"], mean[use.lead], lambda most: most)
+    largest = use.one("loss.mean_ratio.largest", limit)
+    return mean, largest, use.one("loss.keep", where(at_most(mean[use.lead], largest[use.lead]), 1, 0))
+
+
+def weights(of: str, counted: Block, most: Block, use: Choices, whole: Totals | None = None) -> tuple[Block, ...]:
+    """Weighs every word that is counted: Σ weight · x is the mean of x that the aggregation asks for.
+
+    Returns the steps, the first of them the number of the mode where it is chosen, and the row of the weights last.
+
+    of: the loss, "policy", "value" or "entropy". counted: a row. most: slots of the longest response. whole: what is
+    counted, where that is of a larger batch.
+    """
+    L, n, each, row, name, eps = (
+        use.lead,
+        use.n,
+        (*use.lead, use.n),
+        counted.axes,
+        f"{of}.weight",
+        use.used["loss.agg_eps"],
+    )
+    switch, mode = _switch(of, use)
+    length = whole.length if whole else use.each(f"{name}.length", Sum(use.t, counted[row]))
+    wrote = use.each(f"{name}.wrote", less(0, length[each]))
+    responses = use.one(f"{name}.rows", maximum(whole.responses if whole else Sum(n, wrote[each]), 1) + eps)
+    modes = {
+        "token-mean": use.one(
+            f"{name}.token_mean", 1 / (maximum(whole.words if whole else Sum(n, length[each]), 1) + eps)
+        ),
+        "token-sum": use.one(f"{name}.token_sum", 1),
+        "seq-mean-token-sum": use.one(f"{name}.seq_sum", 1 / responses[L]),
+        "seq-mean-token-sum-norm": use.one(f"{name}.seq_norm", 1 / (responses[L] * most)),
+    }
+    words = maximum(length[each], 1) + use.used["loss.seq_eps"]
+    of_words = use.each(f"{name}.seq_mean", wrote[each] / (responses[L] * words))
+    picked = {word: mode[L] for word, mode in modes.items()} | {"seq-mean-token-mean": of_words[each]}
+    chosen = use.each(f"{name}.chosen", switch.choose(**picked))
+    own = () if length.typed else (length,)
+    steps = (*own, wrote, responses, *modes.values(), of_words, chosen)
+    return *rows(mode), *steps, use.row(f"{name}.row", counted[row] * chosen[each])
+
+
+def _switch(of: str, use: Choices) -> tuple[Switch, Block | None]:
+    """Returns what picks the mode of a loss: one that is "as-policy" has that of the policy loss, else the first mode."""
+    loss, own = use.switch[MODES["policy"]], use.switch[MODES[of]]
+    assert isinstance(loss, Switch)
+    if own is loss:
+        return loss, None
+    number = use.one(f"{of}.mode", where(own.says("as-policy"), loss.number, loss.words.index("token-mean")))
+    return Switch(loss.words, number[use.lead]), number
+
+
+POLICY, BONUS, PRICED = "policy_loss", "entropy", "kl_loss"
+"""Of these two more is better: the policy loss carries its minus itself, the entropy is subtracted from the total.
+The KL to the reference is not read where its coefficient is 0: k3 may have no number."""
+
+
+@dataclass(frozen=True)
+class Average:
+    """How a row is averaged: the sum of weight times row, divided by a number.
+
+    rest: what words add that do not stand here. keep: 0 where a guard switches the loss off.
+    """
+
+    weight: Row = EVERYWHERE
+    number: Operand = 1
+    rest: Operand = 0
+    keep: Arithmetic | int = 1
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the loss: the name of its mean, what is averaged and how, and by what the mean is multiplied in the total."""
+
+    name: str
+    x: Block
+    average: Average
+    coef: Arithmetic | int = 1
+
+
+class Total(NamedTuple):
+    """The means by name, what each after the policy loss adds to the total, the total, and the words' shares of it, rows.
+
+    of_words: the shares by the weights that words have, where these differ from part to part.
+    """
+
+    means: dict[str, Block]
+    adds: tuple[Block, ...]
+    total: Block
+    of_words: tuple[Block, ...]
+    share: Block | None
+
+    @property
+    def parts(self) -> tuple[Block, ...]:
+        """The numbers that add up to the total."""
+        return self.means[POLICY], *self.adds
+
+
+def total(parts: Sequence[Part], use: Choices, *, shared: bool = True) -> Total:
+    """Averages the parts and adds them up; a part that is not there adds nothing. The policy loss comes first.
+
+    shared: whether the total is split over the words.
+    """
+    means = {part.name: _mean(part, use) for part in parts}
+    weighed = {part.name: _times(part, means[part.name][use.lead]) for part in parts}
+    signed = [(name, -each if name == BONUS else each) for name, each in weighed.items()]
+    adds = tuple(use.one(f"adds.{name}", each) for name, each in signed[1:])
+    whole = use.one("total_loss", _added((name == BONUS, each) for name, each in weighed.items()))
+    return Total(means, adds, whole, *(_shares(parts, use) if shared else ((), None)))
+
+
+def _mean(part: Part, use: Choices) -> Block:
+    by, x = part.average, part.x
+    summed: Arithmetic = Sum((use.n, use.t), by.weight[use.at] * x[x.axes])
+    mean = by.keep * (summed / by.number + by.rest)
+    return use.one(part.name, -mean if part.name == POLICY else mean)
+
+
+def _times(part: Part, x: Arithmetic) -> Arithmetic:
+    """Multiplies what is x of a part by the part's coefficient."""
+    return priced(part.coef, x) if part.name == PRICED else part.coef * x
+
+
+def _added(terms: Iterable[tuple[bool, Arithmetic]]) -> Arithmetic:
+    """Adds terms up, some with a minus; one without comes first, if there is one."""
+    found = list(terms)
+    minus, added = found.pop(next((place for place, (minus, _) in enumerate(found) if not minus), 0))
+    added = -added if minus else added
+    for minus, term in found:
+        added = added - term if minus else added + term
+    return added
+
+
+def _shares(parts: Sequence[Part], use: Choices) -> tuple[tuple[Block, ...], Block]:
+    """Splits the total over the words, by the same weights: those of one weight together, and their sum."""
+    alike: dict[int, list[Part]] = {}
+    for part in parts:
+        alike.setdefault(id(part.average.weight), []).append(part)
+    if len(alike) == 1:
+        return (), use.row("share", _share(parts, use))
+    made = tuple(
+        use.row(f"share.{group[0].name.removesuffix('_loss')}", _share(group, use)) for group in alike.values()
+    )
+    return made, use.row("share", _added((False, each[use.at]) for each in made))
+
+
+def _share(parts: Sequence[Part], use: Choices) -> Arithmetic:
+    """Returns what a word adds by parts in which it has one weight."""
+    by = parts[0].average
+    terms = ((part.name in (POLICY, BONUS), _times(part, part.average.keep * part.x[part.x.axes])) for part in parts)
+    return by.weight[use.at] * _added(terms) / by.number
+
+
+EQUAL_RETURNS = 1e-12
+"""Returns that are all equal have a mean that may be rounded, and then a variance of about 1e-32 instead of 0."""
+
+
+class PolicyKL(NamedTuple):
+    """Estimates of how far the update moved the policy, rows: k1 and k3, the one in use, and all there are, in order."""
+
+    k1: Block
+    k3: Block
+    used: Block
+    steps: tuple[Block, ...]
+
+
+def policy_kl(d: Block, free: Block, use: Choices) -> PolicyKL:
+    """Estimates KL(π_old ‖ π_θ) from the log-ratio d of what was chosen; free: the same before its clamp.
+
+    k3 is made of the ratio, and so of the log-ratio that the ratio has: a raw one could lead beyond the largest number.
+    """
+    row, chosen = d.axes, not use.is_fixed("metrics.kl", "metrics.log_ratio")
+    log_ratio = use.switch["metrics.log_ratio"].choose(clamped=d[row], raw=free[row])
+    read = use.step(chosen, "policy_kl.log_ratio", log_ratio)
+    k1 = use.row("policy_kl.k1", -read.cell)
+    k2 = use.step(chosen, "policy_kl.k2", read.cell * read.cell / 2)
+    k3 = use.row("policy_kl.k3", exp(d[row]) - 1 - d[row])
+    picked = use.step(chosen, "policy_kl.used", use.switch["metrics.kl"].choose(k1=k1[row], k2=k2.cell, k3=k3[row]))
+    return PolicyKL(k1, k3, _row(picked), rows(read, k1, k2, k3, picked))
+
+
+def clip_flags(clip: Clip, use: Choices) -> tuple[Block, Block, Block]:
+    """Flags the words whose loss the clip changed, as RLHF libraries count them; those whose ratio it changed; and those that are
+    asked for, which is one of these, or a row of its own."""
+    changed = below("clip_fraction.changed", clip.clipped, clip.unclipped, use)
+    moved = outside("clip_fraction.outside", clip.ratio, clip.clipped_ratio, use)
+    flag = use.switch["metrics.clip_fraction"].choose(loss=changed[changed.axes], ratio=moved[moved.axes])
+    return changed, moved, _row(use.step(not use.is_fixed("metrics.clip_fraction"), "clip_fraction.flag", flag))
+
+
+def _row(step: Step) -> Block:
+    """Returns the row of a step, or the one that it repeats."""
+    assert isinstance(step.cell, Ref)
+    return step.cell.block
+
+
+def outside(name: str, x: Block, held: Block, use: Choices, tiny: Operand = 0) -> Block:
+    """Flags what a clip has moved. held: x, clipped. tiny: a smaller distance is mere rounding."""
+    return use.row(name, less(tiny, abs(x[x.axes] - held[held.axes])))
+
+
+def below(name: str, x: Block, y: Block, use: Choices) -> Block:
+    """Flags where x is smaller than y."""
+    return use.row(name, less(x[x.axes], y[y.axes]))
+
+
+def per_response(name: str, x: Block, use: Choices, M: Row = EVERYWHERE) -> Block:
+    """Sums a row over each response."""
+    return use.each(name, Sum(use.t, M[M.axes] * x[x.axes]))
+
+
+def any_of(name: str, length: Operand, use: Choices) -> Block:
+    """Tells of each response whether it has a word."""
+    return use.each(name, less(0, length))
+
+
+def size(name: str, x: Block, use: Choices) -> Block:
+    """Takes a row without its signs."""
+    return use.row(name, abs(x[x.axes]))
+
+
+def largest(name: str, x: Block, use: Choices) -> Block:
+    """Takes the largest number of the batch."""
+    return use.one(name, Max(x.axes[len(use.lead) :], x[x.axes]))
+
+
+def effective_sample_size(name: str, ratio: Block, over: Counting, use: Choices) -> Block:
+    """Looks at the ratios as weights of the steps; all alike, every step counts in full."""
+    total, squares = Sum(ratio.axes, ratio[ratio.axes]), Sum(ratio.axes, ratio[ratio.axes] * ratio[ratio.axes])
+    return use.one(name, total * total / (over.number * squares))
+
+
+def residual(name: str, R: Block, V: Block, over: Counting, use: Choices, M: Row = EVERYWHERE) -> tuple[Block, Spread]:
+    """Compares the returns with what a critic expected: R − V, 0 where M is 0, and its mean and variance."""
+    off = use.row(name, M[M.axes] * (R[R.axes] - V[V.axes]))
+    return off, spread(name, off, over, use)
+
+
+def explained_variance(
+    name: str, error: Operand, variance: Block, floor: Block, use: Choices, eps: Operand = 0
+) -> Block:
+    """Asks how much of the returns' variance a critic foresaw: 1 − error / variance, 0 if the returns agree.
+
+    error: the variance of the residuals, or their mean square. floor: a smaller variance is mere rounding. eps: what is
+    added to the variance that is divided by.
+    """
+    of_returns = variance[use.lead]
+    return use.one(name, where(less(floor, of_returns), 1 - error / (of_returns + eps), 0))
+
+
+def variance_floor() -> Block:
+    """Makes the typed number below which a variance is mere rounding."""
+    return typed("explained_variance.floor", (), "var_min", "a smaller variance is mere rounding", decimals=12)
+
+
+def means_of(rows: list[Block], over: Counting) -> dict[str, Block]:
+    """Averages rows over the response words, by the names of the rows."""
+    return {
+        row.name: averaged(block(f"mean.{row.name}", (), f"mean {row.symbol}", row.about.meaning), row, over)
+        for row in rows
+    }

@@ -1,29 +1,42 @@
 """One's own data, as CSV, JSON or JSONL: how files are read, whose columns have whichever names, and what stands in a cell."""
 
 from blueprint.workbooks.common.own_data.cells import (
+    END,
+    UNALIGNED,
     UNKNOWN,
+    Pair,
+    Written,
+    drawn,
     flag_of,
+    in_all,
     listed,
     number_of,
     numbers_of,
+    pair_of,
+    plain,
     spelled,
     text_of,
     tokens_of,
+    vocabulary_of,
+    within,
+    written_of,
 )
-from blueprint.workbooks.common.own_data.choosing import asked_for, choose, chosen_rows, heading
-from blueprint.workbooks.common.own_data.columns import (
+from blueprint.workbooks.common.own_data.files import (
+    Record,
+    Spoken,
+    asked_for,
     check_needed,
     check_there,
+    choose,
+    chosen_rows,
+    heading,
     named_in,
     names_of,
+    records_in,
     said_of,
     some_cells,
     told_in,
 )
-from blueprint.workbooks.common.own_data.pairs import Pair, pair_of
-from blueprint.workbooks.common.own_data.records import Record, Spoken, records_in
-from blueprint.workbooks.common.own_data.vocabulary import END, drawn, plain, vocabulary_of
-from blueprint.workbooks.common.own_data.written import UNALIGNED, Written, in_all, within, written_of
 
 __all__ = [
     "END", "UNALIGNED", "UNKNOWN", "Pair", "Record", "Spoken", "Written", "asked_for", "check_needed", "check_there",

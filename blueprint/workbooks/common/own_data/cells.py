@@ -1,19 +1,25 @@
-"""What stands in a cell: a text, a number, a list; a cell of a CSV file may hold a list as JSON."""
+"""What stands in a cell: a text, a number, a list; and what is made of cells: a response with its tokens, a vocabulary, and a pair
+of responses.
+"""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite, nan
-from typing import Any
+from typing import Any, NamedTuple
 from unicodedata import category
 
-from blueprint.inputs import refusal, shown
+import numpy as np
+
+from blueprint.inputs import LONGEST, NumbersError, counted, refusal, shown
 from blueprint.inputs.entries import ERRORS
+from blueprint.quoting import unquoted
+from blueprint.workbooks.common.own_data.files import Record
 
 TRUE, FALSE = ("true", "yes", "length"), ("false", "no", "stop", "eos", "eos_token", "none", "null", "")
 """Words that stand for 1 and for 0; length and stop are why a response ended."""
 UNKNOWN = "?"
 """A token of which nothing is known but its log-prob."""
-LONGEST = 40
+LONGEST_SPELLED = 40
 """Letters of a token that a cell shows."""
 
 
@@ -65,7 +71,7 @@ def _token(text: str) -> str:
     seen = text.replace("\n", "↵").replace(" ", "␣")
     seen = "".join("�" if category(each)[0] == "C" else each for each in seen) or "␣"
     seen = f"‘{seen}’" if seen.upper() in ERRORS else seen  # a spreadsheet would take it for an error of its own
-    return seen if len(seen) <= LONGEST else seen[: LONGEST - 1] + "…"
+    return seen if len(seen) <= LONGEST_SPELLED else seen[: LONGEST_SPELLED - 1] + "…"
 
 
 def number_of(value: Any, where: str) -> float:
@@ -117,3 +123,221 @@ def numbers_of(value: Any, where: str, most: float | None = None) -> list[float]
             raise refusal(at, shown(number), f"at most {most:g}: the log of a probability (these may be −log p)")
         found.append(number)
     return found
+
+
+MOST_COLUMNS = 16_000
+"""Cells in a row, all responses side by side: a sheet has 16,384 columns."""
+UNALIGNED = "tokens: log-probs are of other tokens than what stands between blanks, which are written ? where unknown"
+
+
+class Written(NamedTuple):
+    """A response: its tokens, and by model the numbers of its tokens; aligned: whether the file's words are these tokens."""
+
+    where: str
+    tokens: list[str]
+    numbers: dict[str, list[float]]
+    aligned: bool
+
+
+def written_of(
+    where: str, cells: Mapping[str, Any], names: Mapping[str, str], numbers: Mapping[str, float | None]
+) -> Written:
+    """Reads what stands in the cells of one response, by what they hold: `response` or `tokens`, and numbers of each token.
+
+    names: those of the columns. numbers: by what is looked for the most that one may be. Raises NumbersError, with the entry.
+    """
+    found = {
+        what: numbers_of(cells[what], f"{where}, {unquoted(names[what])}", most)
+        for what, most in numbers.items()
+        if cells.get(what) not in (None, "", [])
+    }
+    tokens = tokens_of(listed(cells["tokens"] if cells.get("tokens") else cells.get("response")))
+    counts = {len(each) for each in found.values()}
+    if len(counts) > 1:
+        raise refusal(where, f"lists of {' and '.join(map(str, sorted(counts)))} numbers", "one for each token in all")
+    if not counts or len(tokens) in counts:
+        return Written(where, tokens, found, True)
+    if cells.get("tokens"):
+        raise refusal(where, f"{len(tokens)} tokens and {max(counts)} log-probs", "as many of the one as of the other")
+    named = spelled([cells.get(what) for what in numbers], max(counts))
+    return Written(where, named or [UNKNOWN] * max(counts), found, False)
+
+
+def within(written: Sequence[Written], most: int | None) -> tuple[list[Written], list[str]]:
+    """Keeps the first tokens of each response, where that is asked for. Raises NumbersError for what fits no workbook."""
+    longest = max(written, key=lambda each: len(each.tokens))
+    room = min(LONGEST, MOST_COLUMNS // len(written) - 2)
+    if most is None and len(longest.tokens) > room:
+        raise NumbersError(
+            f"{longest.where}: {len(longest.tokens):,} tokens, but there is room for {room} of each response; "
+            f"--most-tokens 40 keeps the first 40 of each, or choose fewer prompts with --prompts."
+        )
+    if most is None or len(longest.tokens) <= most:
+        return list(written), []
+    if not 1 <= most <= room:
+        raise NumbersError(f"--most-tokens {most}: write a number from 1 to {room}.")
+    kept = [
+        each._replace(tokens=each.tokens[:most], numbers={name: row[:most] for name, row in each.numbers.items()})
+        for each in written
+    ]
+    cut = sum(len(each.tokens) > most for each in written)
+    return kept, [
+        f"--most-tokens: {counted(cut, 'response')} cut to the first {most} tokens; lengths and loss are of these"
+    ]
+
+
+def in_all(written: Sequence[Written], what: str) -> bool:
+    """Tells whether a file has numbers of something. Raises NumbersError where only some rows have them."""
+    there = [what in each.numbers for each in written]
+    if any(there) and not all(there):
+        lacking = written[there.index(False)]
+        raise refusal(f"{lacking.where}, {what}", "no log-probs", "some in every row that is taken, or in none")
+    return all(there)
+
+
+END = "<eos>"
+MOST = 64
+"""Tokens of a vocabulary."""
+SPELLED = str.maketrans("*?~ ", "＊？～␣")
+"""Signs that a spreadsheet reads as patterns, in their wide form, which it does not."""
+
+
+def vocabulary_of(texts: Iterable[Sequence[str]], name: str, known: Sequence[str] = (END,)) -> list[str]:
+    """Returns the tokens of texts, the end token first; or those that are known, where all are among them.
+
+    Tokens that differ by capitals alone are one. Raises NumbersError, if they are more than a workbook holds.
+    """
+    found: dict[str, str] = {END: END}
+    for token in (token for text in texts for token in text):
+        found.setdefault(token.casefold(), token)
+    there = {each.casefold() for each in known}
+    if found.keys() <= there:
+        return list(known)
+    if len(found) > MOST:
+        raise NumbersError(
+            f"{name}: {len(found) - 1} different words, but a vocabulary holds {MOST - 1} and the end token; choose fewer rows "
+            f"with --prompts, or keep the first words of each with --most-tokens."
+        )
+    return list(found.values())
+
+
+def plain(tokens: Iterable[str]) -> list[str]:
+    """Returns tokens as a vocabulary may hold them."""
+    return [each.translate(SPELLED) for each in tokens]
+
+
+def drawn(*shape: int, seed: int) -> list[list[float]]:
+    """Draws weights of a model that nobody trained: normal, deviation 0.6, with one decimal."""
+    return np.round(np.random.default_rng(seed).normal(0, 0.6, shape), 1).tolist()  # type: ignore[no-any-return]
+
+
+ASSISTANT = "\n\nAssistant:"
+"""What stands before each answer in the transcripts of Anthropic/hh-rlhf."""
+Content = str | list[Any]
+
+
+class Pair(NamedTuple):
+    """A prompt, and both responses to it: each a text, or a list of tokens."""
+
+    where: str
+    prompt: str
+    chosen: Content
+    rejected: Content
+
+
+def pair_of(row: Record, names: Mapping[str, str]) -> Pair:
+    """Reads a row of a pair. names: those of the columns of prompt, chosen and rejected; without one of prompts both begin with it.
+
+    Raises:
+        NumbersError: if a response is missing, both are the same, one is messages and the other text, or the prompt is not
+            where it must be.
+    """
+    prompt, chosen, rejected = (listed(row.cells.get(names.get(what, ""))) for what in ("prompt", "chosen", "rejected"))
+    for what, cell in (("chosen", chosen), ("rejected", rejected)):
+        if cell is None or cell == "" or cell == []:
+            raise NumbersError(f"{row.where}: there is no {what} response; write both of a pair, or leave the row out.")
+    asked, responses = _parted(row.where, prompt, [chosen, rejected])
+    if responses[0] == responses[1]:
+        same = unquoted(" ".join(tokens_of(responses[0])), 30)
+        raise NumbersError(
+            f"{row.where}: chosen and rejected are the same ({same}), so that there is nothing to prefer; leave the row out."
+        )
+    return Pair(row.where, asked, *responses)
+
+
+def _parted(where: str, prompt: Any, responses: list[Any]) -> tuple[str, list[Content]]:
+    """Returns the prompt, and what comes behind it in both."""
+    kinds = {_is_messages(each) for each in responses}
+    if len(kinds) > 1:
+        raise NumbersError(f"{where}: one response is a list of messages and the other is not; write both in one way.")
+    if kinds == {True}:
+        return _of_messages(where, prompt, responses)
+    if any(isinstance(each, list) for each in responses):
+        return text_of(prompt), [each if isinstance(each, list) else str(each) for each in responses]
+    texts = [str(each) for each in responses]
+    return _of_transcripts(where, texts) if prompt in (None, "") else _behind(where, prompt, texts)
+
+
+def _is_messages(cell: Any) -> bool:
+    return isinstance(cell, list) and bool(cell) and all(isinstance(each, dict) and "content" in each for each in cell)
+
+
+def _of_messages(where: str, prompt: Any, responses: list[list[Any]]) -> tuple[str, list[Content]]:
+    """Parts conversations: what both begin with is the prompt; a prompt that is given must end it, if there is any."""
+    shared = _shared(responses)
+    rest = [each[len(shared) :] for each in responses]
+    begins = text_of(shared) if shared else ""
+    asked = begins if prompt in (None, "") else text_of(prompt)
+    if shared and asked != begins:
+        raise NumbersError(
+            f"{where}: the prompt ({unquoted(asked, 30)}) is not what both conversations begin with "
+            f"({unquoted(begins, 30)}); leave the column of prompts out, or the question out of both."
+        )
+    if not asked or not all(rest):
+        raise NumbersError(
+            f"{where}: the two conversations do not part behind a question that they share; write the prompt, or messages that "
+            f"begin with it."
+        )
+    return asked, [" ".join(map(text_of, each)) for each in rest]
+
+
+def _shared(responses: Sequence[list[Any]]) -> list[Any]:
+    """Returns the messages with which both begin, but for answers: a question is the last of them."""
+    count = _alike(*responses)
+    while count and responses[0][count - 1].get("role") == "assistant":
+        count -= 1
+    return responses[0][:count]
+
+
+def _behind(where: str, prompt: Any, texts: list[str]) -> tuple[str, list[Content]]:
+    """Leaves the prompt out of both texts, where both begin with it."""
+    asked = text_of(prompt)
+    plain = [text_of(each) for each in texts]
+    begins = [each.startswith(f"{asked} ") for each in plain]
+    if len(set(begins)) > 1:
+        raise NumbersError(
+            f"{where}: one response begins with the prompt ({unquoted(asked, 30)}) and the other does not; write it before both, "
+            f"or before neither."
+        )
+    return asked, [each[len(asked) + 1 :] if all(begins) else each for each in plain]
+
+
+def _of_transcripts(where: str, texts: list[str]) -> tuple[str, list[Content]]:
+    """Parts texts that begin alike: before the last answer of a transcript, or behind the words that both have."""
+    parted = [each.rpartition(ASSISTANT) for each in texts]
+    if all(mark for _, mark, _ in parted) and len({before for before, _, _ in parted}) == 1:
+        return text_of(parted[0][0]), [text_of(answer) for _, _, answer in parted]
+    words = [text_of(each).split() for each in texts]
+    count = _alike(*words)
+    if not 0 < count < min(map(len, words)):
+        raise NumbersError(
+            f"{where}: there is no prompt, and the two responses do not begin alike and go on differently; write the prompt in a "
+            f"column."
+        )
+    return " ".join(words[0][:count]), [" ".join(each[count:]) for each in words]
+
+
+def _alike(one: Sequence[Any], other: Sequence[Any]) -> int:
+    """Counts the entries with which both begin."""
+    parted = (at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1])
+    return next(parted, min(len(one), len(other)))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple, cast
 
-from blueprint.inputs.setting import OFF
+from blueprint.inputs.catalogue import OFF
 from blueprint.language import Axis, Block, block, equal, join, less, maximum, minimum, typed, where
 from blueprint.page.outline import Chart, Item, Line, Note, Scale, Section, Series, Sheet, Spread, Table
 from blueprint.workbooks.common.definitions import (

@@ -6,9 +6,8 @@ from blueprint.language import Block
 from blueprint.page.outline import Item, Note, Section, key
 from blueprint.workbooks.common.definitions import ValueLoss, rows
 from blueprint.workbooks.common.loss import Loss
-from blueprint.workbooks.common.sheets.rows import Rows, repeated, several
 from blueprint.workbooks.common.sheets.signal import minors
-from blueprint.workbooks.common.sheets.walk import Titled
+from blueprint.workbooks.common.sheets.walk import Rows, Titled, repeated, several
 
 Items = tuple[Item, ...]
 

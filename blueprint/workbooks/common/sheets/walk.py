@@ -1,11 +1,12 @@
-"""Walk: one position from top to bottom, with every equation and its numbers, the page for a class; and the rows that stay in
-view on every sheet: which words a column reads and writes, and whether it counts."""
+"""Walk: one position from top to bottom, with every equation and its numbers; the rows that stay in view on every sheet; and sheets
+of tokens, of blocks that are found by their names.
+"""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from blueprint.language import Axis, Block, link, typed
-from blueprint.page.outline import Choice, Finder, Item, Line, Listed, Note, Section, Sheet, Step, Told
+from blueprint.language import Axis, Block, link, needs, typed
+from blueprint.page.outline import Choice, Finder, Item, Line, Listed, Note, Section, Sheet, Step, Told, blocks_on
 from blueprint.workbooks.common.definitions import n, t
 
 
@@ -107,3 +108,42 @@ def titled_sections(*titled: Titled) -> list[Section]:
         )
         for number, (title, items) in enumerate(titled, 1)
     ]
+
+
+Rows = Mapping[str, Block]
+
+
+def named(*blocks: Block) -> dict[str, Block]:
+    """Returns blocks by their names."""
+    return {block.name: block for block in blocks}
+
+
+def rows_on(*sheets: Sheet) -> dict[str, Block]:
+    """Returns every block of some sheets, by its name."""
+    return named(*(block for sheet in sheets for block in blocks_on(sheet)))
+
+
+def several(rows: Rows, *names: str) -> tuple[Block, ...]:
+    """Returns the blocks of some names, in that order."""
+    return tuple(rows[name] for name in names)
+
+
+def behind(results: Iterable[Block]) -> set[Block]:
+    """Finds every block that these are made of, and these themselves."""
+    found, ahead = set(), list(results)
+    while ahead:
+        block = ahead.pop()
+        if block not in found:
+            found.add(block)
+            ahead += [need.read for need in needs(block)]
+    return found
+
+
+def repeated(rows: Rows, sheet: str, names: Mapping[str, str]) -> dict[str, Block]:
+    """Returns rows of which some are repeated on a sheet. names: what they are called there, those that there are."""
+    return {**rows, **{name: link(f"{sheet}.{again}", rows[name]) for name, again in names.items() if name in rows}}
+
+
+def sheet_of(title: str, lead: str, sections: Iterable[Section], head: InView, first: int = 1) -> Sheet:
+    """Outlines a sheet with a column for each position; `head` stays in view."""
+    return Sheet(title, lead, tuple(sections), (n, t), head.rows, head.mask, first=first)

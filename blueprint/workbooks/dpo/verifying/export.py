@@ -9,8 +9,7 @@ from blueprint.dumps import SIDES, Array, MinibatchError, require
 from blueprint.inputs import LONGEST, Numbers, NumbersError
 from blueprint.verifying import Again, Agreement, Chosen, Settings, Shown, Verdict, ViewOptions, agreement_of, picked
 from blueprint.workbooks.dpo.dumps import PairStep
-from blueprint.workbooks.dpo.logprobs import LARGEST
-from blueprint.workbooks.dpo.offered import PER, WITHOUT, check_asked, presets_of
+from blueprint.workbooks.dpo.schema import MOST_PAIRS, PER, WITHOUT, check_asked, presets_of
 from blueprint.workbooks.dpo.verifying.recompute import recompute
 
 NEAR = 1e-10
@@ -73,7 +72,7 @@ def _view(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> View:
         f"{batch.path} cannot be made into a workbook: its loss is {batch.mixture}, and a workbook has one loss: "
         "verify computes the sum",
     )
-    rows = picked(batch.path, -found.rows["margin"], LARGEST[1], options, "pairs")
+    rows = picked(batch.path, -found.rows["margin"], MOST_PAIRS[1], options, "pairs")
     names = {name: array[rows] for name, array in batch.tensors.items()}
     step = replace(batch, tensors=names, logged={}, place=None)
     per = PER[0] if all(f"chosen.{name}" in names for name in ("logprobs", "logprobs_ref")) else PER[1]

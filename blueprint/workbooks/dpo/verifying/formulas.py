@@ -8,8 +8,9 @@ from torch import Tensor
 from blueprint.papers.libraries.dpo import Batch, Options, dpo, losses_of_pairs, of_responses, tokens_counted
 from blueprint.verifying import Settings
 from blueprint.workbooks.dpo.paper import options
-from blueprint.workbooks.dpo.verifying.feeding import Fed
 
+Fed = dict[str, Tensor]
+"""What a step is computed from, by the names of the blocks of a workbook."""
 Rows = Mapping[str, Tensor]
 
 

@@ -1,27 +1,286 @@
-"""Which number of a step of DPO went wrong first: everything that its files logged, compared with them computed again."""
+"""Which number of a step of DPO went wrong first, all being computed again; and the causes that are tried."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from math import exp, isfinite, log
 from pathlib import Path
 
-from blueprint.dumps import whole_of
+import numpy as np
+
+from blueprint.dumps import SIDES, whole_of
+from blueprint.inputs.catalogue import OFF
 from blueprint.verifying import (
+    Axes,
+    Given,
     Judge,
+    Quantity,
     Settings,
     SmallTrial,
     StepVerdict,
+    Try,
     VerifyOptions,
     Watch,
     Way,
+    Ways,
     given_of,
     one_thread,
+    shown,
     verdict_of,
     verify_parts,
 )
 from blueprint.workbooks.dpo.dumps import PairStep
-from blueprint.workbooks.dpo.verifying.causes import LOSSES, tries
-from blueprint.workbooks.dpo.verifying.judge import ALL, LOGPS, PAIRS
-from blueprint.workbooks.dpo.verifying.recompute import recompute
+from blueprint.workbooks.dpo.schema import DPO, dpo_presets
+from blueprint.workbooks.dpo.verifying.recompute import OF_LOGITS, TRUE, recompute
+
+PAIRS = Axes("pair", "", "pair")
+POLICY, REFERENCE = ("chosen.logp", "rejected.logp"), ("chosen.logp_ref", "rejected.logp_ref")
+LOGPS = (*POLICY, *REFERENCE)
+TOKENS = tuple(f"{side}.{name}" for side in SIDES for name in ("logprobs", "logprobs_ref"))
+REWARDS = tuple(f"{side}.reward" for side in SIDES)
+
+
+def _sequence(side: str, name: str) -> Quantity:
+    return Quantity(f"{side}.{name}", (), (f"{side}.logprobs{name.removeprefix('logp')}",), (
+        (f"{side}.{name}.mean", "a mean over its tokens"),))  # fmt: skip
+
+
+MADE_OF = (*LOGPS, *TOKENS)
+QUANTITIES = (
+    *(_sequence(side, name) for name in ("logp", "logp_ref") for side in SIDES),
+    *(Quantity(f"logps.{side}", (f"{side}.logp",), MADE_OF, ((f"logps.{side}.mean", "means over tokens"),)) for side in SIDES),
+    *(Quantity(f"{side}.reward", LOGPS, MADE_OF) for side in SIDES),
+    Quantity("margin", (*LOGPS, *REWARDS), MADE_OF),
+    *(Quantity(f"rewards.{side}", (*LOGPS, *REWARDS), MADE_OF) for side in SIDES),
+    Quantity("rewards.margins", (*LOGPS, *REWARDS, "margin"), MADE_OF),
+    Quantity("rewards.accuracies", (*LOGPS, *REWARDS), MADE_OF),
+    Quantity("loss.pair", LOGPS, MADE_OF),
+    Quantity("preference_loss", (*LOGPS, "loss.pair"), MADE_OF),
+    Quantity("nll", (), TOKENS),
+    Quantity("total_loss", (*LOGPS, "loss.pair", "preference_loss", "nll"), MADE_OF),
+    *(Quantity(name) for name in OF_LOGITS),
+)  # fmt: skip
+ALL = {each.name: each for each in QUANTITIES}
+
+
+DIGITS = 3
+"""So many digits somebody may have typed."""
+REACH = {"beta": (1e-4, 1e3), "loss.gamma": (1e-4, 1e3), "loss.label_smoothing": (1e-4, 0.499)}
+"""Where a number is looked for."""
+PLACES, HALVED = 15, 18
+MOST_NLL = 100.0
+
+
+def fitted(batch: PairStep, settings: Settings, name: str, given: Given) -> Iterator[tuple[str, float]]:
+    """Yields settings with the numbers that make a quantity what the file logged, to three digits."""
+    if "reward" in name or name == "margin":
+        yield from _ratio(batch, settings, name, given)
+        return
+    if name not in batch.logged or not isfinite(batch.logged[name]):
+        return
+
+    def off(key: str, value: float) -> float:
+        return recompute(batch, {**settings, key: value}, given=given).numbers[name] - batch.logged[name]
+
+    none, one = off("loss.nll_coef", 0.0), off("loss.nll_coef", 1.0)
+    if none != one and isfinite(none) and isfinite(one):
+        yield from _typed("loss.nll_coef", none / (none - one), MOST_NLL)
+    for key in REACH:
+        yield from _root(key, partial(off, key))
+
+
+def _ratio(batch: PairStep, settings: Settings, name: str, given: Given) -> Iterator[tuple[str, float]]:
+    """Rewards are β times log-ratios, whatever is logged of them."""
+    ours = recompute(batch, settings, given=given)
+    if name in batch.tensors:
+        theirs, mine = np.asarray(batch.tensors[name], np.float64), ours.rows[name]
+        at = int(np.argmax(np.abs(mine)))
+        share = float(theirs[at] / mine[at]) if mine[at] else np.nan
+    else:
+        share = batch.logged[name] / ours.numbers[name] if ours.numbers[name] else np.nan
+    yield from _typed("beta", float(settings["beta"]) * share, REACH["beta"][1])
+
+
+def _root(key: str, off: Callable[[float], float]) -> Iterator[tuple[str, float]]:
+    """Halves intervals in which a difference changes its sign, on the scale of logarithms."""
+    grid = np.geomspace(*REACH[key], PLACES)
+    found = [off(float(each)) for each in grid]
+    for low, high, one, other in zip(grid, grid[1:], found, found[1:], strict=False):
+        if not (isfinite(one) and isfinite(other)) or one * other > 0:
+            continue
+        a, b, sign = log(float(low)), log(float(high)), np.sign(one)
+        for _ in range(HALVED):
+            middle = (a + b) / 2
+            a, b = (middle, b) if np.sign(off(exp(middle))) == sign else (a, middle)
+        yield from _typed(key, exp((a + b) / 2), REACH[key][1])
+
+
+def _typed(key: str, value: float, most: float) -> Iterator[tuple[str, float]]:
+    """Yields a number as it would be typed."""
+    if isfinite(value) and 0 < value <= most:
+        yield key, float(f"{value:.{DIGITS}g}")
+
+
+NUMBERS: Mapping[str, tuple[float, ...]] = {
+    "beta": (0.01, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 2.5, 5.0, 10.0), "loss.gamma": (0.0, 0.5, 1.0, 1.5, 3.0),
+    "loss.label_smoothing": (0.0, 0.01, 0.05, 0.1, 0.2, 0.25, 0.3), "loss.exo_eps": (0.001, 0.01, 0.1),
+    "loss.nll_coef": (0.0, 0.05, 0.1, 0.2, 0.5, 1.0), "logp.alpha": (OFF, 0.25, 0.5), "logp.ld_alpha": (0.0, 0.3, 0.5, 1.0),
+    "loss.bco_mix": (0.0, 1.0), "loss.mean_eps": (0.0, 1e-8), "loss.discopop_tau": (0.05, 0.1, 1.0), 
+}  # fmt: skip
+"""Numbers that libraries and papers use, by setting."""
+OF_REWARDS = ("beta", "watch.rewards", "logp.of", "logp.ld", "reference.used")
+"""Settings that move rewards."""
+UNKNOWN = {"loss.form": ("kto", "apo_zero_unpaired", *TRUE), "loss.weight": ("wpo", "wpo_shifted")}
+"""Words that take what few files have: responses to other prompts, true rewards, probabilities of all tokens."""
+TOGETHER: tuple[Mapping[str, float | str], ...] = (
+    {"logp.of": "mean", "loss.form": "ipo"}, {"logp.of": "sum", "loss.form": "ipo"}, {"logp.of": "mean", "reference.used": "off"},
+    {"logp.ld": "both", "logp.ld_alpha": 0.5}, {"loss.nll_coef": 1.0, "loss.nll_mean": "sequence_mean"},
+    {"loss.nll_coef": 1.0, "loss.nll_mean": "sequence_sum"},
+)  # fmt: skip
+"""Settings that mean something together alone."""
+LOSSES = ("loss.pair", "preference_loss", "total_loss")
+MOST_PARTS = 8
+
+
+SLIPS: Mapping[str, tuple[tuple[str, Ways], ...]] = {
+    "logp": (
+        ("the last token of each response left out, as where the pad is the end of a text and is masked", {"mask": "no_last"}),
+        ("the first token of each response left out", {"mask": "one_less"}),
+        ("the token behind each response counted, too", {"mask": "one_more"}),
+        ("the prompt counted, too", {"mask": "text"}),
+        ("prompt and pads counted, too", {"mask": "all"}),
+        ("the policy's log-probs one position late", {"moved": {"policy": 1}}),
+        ("the policy's log-probs one position early", {"moved": {"policy": -1}}),
+        ("chosen and rejected exchanged in the policy's log-probs", {"sides": ("policy",)}),
+    ),
+    "logp_ref": (
+        ("the reference's log-probs one position late", {"moved": {"reference": 1}}),
+        ("the reference's log-probs one position early", {"moved": {"reference": -1}}),
+        ("chosen and rejected exchanged in the reference's log-probs", {"sides": ("reference",)}),
+        ("the policy's log-probs in the place of the reference's", {"reference": "policy"}),
+    ),
+    "reward": (
+        ("the reference left out", {"reference": "none"}),
+        ("the log-ratio the other way round, reference over policy", {"inverted": True}),
+        ("chosen and rejected exchanged", {"sides": ("policy", "reference")}),
+        ("the policy's log-probs in the place of the reference's", {"reference": "policy"}),
+        ("chosen and rejected exchanged in the reference's log-probs", {"sides": ("reference",)}),
+    ),
+    "accuracy": (
+        ("two equal rewards counted as a success", {"ties": 1.0}),
+        ("two equal rewards counted as half a success", {"ties": 0.5}),
+        ("a success by the margin in the loss, not by the rewards that are logged", {"accuracy_of": "margin"}),
+        ("chosen and rejected exchanged", {"sides": ("policy", "reference")}),
+    ),
+    "loss": (
+        ("1 − σ of the margin in the place of −log σ", {"likely": True}),
+        ("a sum over the pairs, not their mean", {"summed": True}),
+    ),
+}  # fmt: skip
+"""Mistakes, by what they concern."""
+OF_LOSS = ("loss", "reward", "logp", "logp_ref")
+OF: Mapping[str, tuple[str, ...]] = {
+    "chosen.logp": ("logp",), "rejected.logp": ("logp",), "logps.chosen": ("logp",), "logps.rejected": ("logp",), "nll": ("logp",),
+    "chosen.logp_ref": ("logp", "logp_ref"), "rejected.logp_ref": ("logp", "logp_ref"),
+    "rewards.accuracies": ("accuracy", "reward", "logp"), "total_loss": OF_LOSS, "preference_loss": OF_LOSS, "loss.pair": OF_LOSS,
+}  # fmt: skip
+"""By quantity the mistakes that may show in it; in all others those of rewards."""
+
+
+def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: PairStep | None) -> Iterator[list[Try]]:
+    """Yields what may have been done otherwise where a quantity deviates, in stages, the likelier first.
+
+    given: results of the file before it, for numbers that the file itself gives away. whole: all files of the step.
+    """
+    yield [*_slips(batch, settings, name, whole), *_conventions(settings, name)]
+    if "logp" not in name:
+        own = fitted(batch, settings, name, given)
+        yield [Try(_said(key, value), {**settings, key: value}, fitted=True) for key, value in own]
+    if name in LOSSES:
+        yield list(_presets(settings))
+        yield list(_pairs(settings))
+
+
+def _said(key: str, value: float | str) -> str:
+    """Says a setting as numbers files have it."""
+    return f"{key if '.' in key else f'dpo.{key}'} = {shown(value)}"
+
+
+def _slips(batch: PairStep, settings: Settings, name: str, whole: PairStep | None) -> Iterator[Try]:
+    """Yields mistakes, and numbers that were averaged in parts, multiplied or divided."""
+    for each in OF.get(name, ("reward", "logp", "logp_ref")):
+        yield from (Try(label, settings, ways) for label, ways in SLIPS[each])
+    if name in LOSSES:
+        yield from _shares(batch, settings)
+    yield Try(f"the opposite sign of {name}", settings, {"factor": {name: -1.0}})
+    if whole is not None:
+        yield Try("a number of all files of the step together, not of this one", settings, {"whole": True})
+    beta = float(settings["beta"])
+    if "reward" in name or name == "margin":
+        yield Try("β missing", settings, {"factor": {name: 1 / beta}})
+        yield Try("β multiplied twice", settings, {"factor": {name: beta}})
+    if "." in name and not name.startswith(("rewards.", "logps.")) and name != "loss.pair":
+        return
+    for count in (each for each in range(2, min(batch.pairs, 64) + 1) if batch.pairs % each == 0 or each <= MOST_PARTS):
+        if count < batch.pairs:
+            yield Try(f"a mean over {count} microbatches, each averaged by itself", settings, {"parts": count})
+        yield Try(f"everything multiplied by {count}", settings, {"factor": {name: float(count)}})
+        yield Try(f"everything divided by {count}", settings, {"factor": {name: 1.0 / count}})
+
+
+def _shares(batch: PairStep, settings: Settings) -> Iterator[Try]:
+    """Yields other weights of the losses that are added up: none of them, in another order, or one loss left out."""
+    shares = [share for share, _ in batch.terms]
+    if not shares:
+        return
+    yield Try("the weights of the losses left out", settings, {"shares": [1.0] * len(shares)})
+    yield Try("the weights of the losses the other way round", settings, {"shares": shares[::-1]})
+    for at, name in enumerate(batch.losses):
+        yield Try(f"the loss {name} left out", settings, {"shares": [*shares[:at], 0.0, *shares[at + 1 :]]})
+        yield Try(
+            f"the loss {name} alone", settings, {"shares": [float(other == at) for other, _ in enumerate(shares)]}
+        )
+
+
+def _conventions(settings: Settings, name: str) -> Iterator[Try]:
+    """Yields every setting with its other values, and some together."""
+    rewards = "reward" in name or name == "margin"
+    for key, record in DPO.items():
+        if (rewards and key not in OF_REWARDS) or ("logp" in name and not key.startswith("logp")):
+            continue
+        values: tuple[float | str, ...] = tuple(record.words) or NUMBERS.get(key, ())
+        for value in values:
+            if value != settings[key] and value not in UNKNOWN.get(key, ()):
+                yield Try(_said(key, value), {**settings, key: value})
+    if not rewards and "logp" not in name:
+        for more in TOGETHER:
+            if any(settings[key] != value for key, value in more.items()):
+                label = ", ".join(_said(key, value) for key, value in more.items() if settings[key] != value)
+                yield Try(label, {**settings, **more})
+
+
+def _presets(settings: Settings) -> Iterator[Try]:
+    """Yields what other presets do."""
+    for preset in dpo_presets().presets:
+        values = dict(dpo_presets().preset(preset).values)
+        words = all(values[key] not in unknown for key, unknown in UNKNOWN.items())
+        if words and any(values[key] != settings[key] for key in values):
+            yield Try(f"the conventions of {preset}", {**settings, **values})
+
+
+def _pairs(settings: Settings) -> Iterator[Try]:
+    """Yields two at a time, of the conventions in which libraries differ most."""
+    keys = ("loss.form", "logp.of", "reference.used")
+    singles = [
+        (key, value)
+        for key in keys
+        for value in (DPO[key].words or NUMBERS.get(key, ()))
+        if value != settings[key] and value not in UNKNOWN.get(key, ())
+    ]
+    for at, (key, value) in enumerate(singles):
+        for other, second in singles[at + 1 :]:
+            if other != key:
+                label = f"{_said(key, value)}, and {_said(other, second)}"
+                yield Try(label, {**settings, key: value, other: second})
 
 
 def trial_of(batch: PairStep, settings: Settings, options: VerifyOptions, steps: Sequence[PairStep] = ()) -> SmallTrial:

@@ -1,20 +1,121 @@
-"""What the formulas are fed with: the responses of a dump, those to a prompt side by side, as tensors of torch in float64."""
+"""What a step of GRPO is computed again from: its files put together, group by group, as tensors of torch; and what came of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from blueprint.dumps import Array
+from blueprint.dumps import Array, MinibatchError, joined, key_of
 from blueprint.verifying import Settings
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.verifying.formulas import Asked, Responses
-from blueprint.workbooks.grpo.verifying.replayed import Ways
+
+Given = Mapping[str, Array]
+NOTHING: Given = MappingProxyType({})
+Ways = Mapping[str, Any]
+"""What is done otherwise than in every library: known mistakes, and conventions that no setting names.
+
+factor: by quantity, what it is multiplied by, −1 for the other sign; in_loss is that of the advantages in the loss alone.
+parts: losses are means over so many parts of the rows, one below the other. share: False where losses are means over the file,
+not its share of those over a larger batch. padded: losses are means over all slots, those behind a response with the loss 0.
+swap: by tensor, which one stands in its place. moved: tensors whose columns stand one later (1) or earlier (−1).
+groups: "interleaved" where row i answers prompt i modulo the number of prompts; "rows" where groups are rows side by side.
+mask: "all" where pads count, too; "no_last" without the last token of each response; "one_more" with the one behind.
+inverted: the ratio is old over new.
+"""
+PLAIN: Ways = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The step of which a file is a part: the rows of all its files, one file below the other, and which of them are the file's."""
+
+    step: GroupedStep
+    rows: slice
+
+
+@dataclass
+class Replayed:
+    """A step computed again, and what came of it.
+
+    left: [B], 0 for responses whose group was taken out. rows: [B, T]; numbers: of the step; both as computed. sizes: by number,
+    the mean size of the terms that it sums. room: by row of tensors, how much further than rounding of the number itself a number
+    may be off, [B, 1] or [B, T]; infinite where rounding decides it altogether. lacks: by quantity, what the file has not that it
+    takes. started: the tensors of the file in which the computation begins.
+    """
+
+    batch: GroupedStep
+    settings: Settings
+    left: Array
+    rows: dict[str, Array] = field(default_factory=dict)
+    numbers: dict[str, float] = field(default_factory=dict)
+    sizes: dict[str, float] = field(default_factory=dict)
+    room: dict[str, Array] = field(default_factory=dict)
+    lacks: dict[str, str] = field(default_factory=dict)
+    started: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> Settings:
+        """The conventions in force."""
+        return self.settings
+
+
+def whole_of(batch: GroupedStep, steps: Sequence[GroupedStep]) -> Whole | None:
+    """Returns the files of the same pass over the rollout as one step; None where the file is alone, or its own groups are whole
+    and nothing is shared with other files."""
+    same = [each for each in steps if each is batch or _of_one_pass(each, batch)]
+    if len(same) < 2:
+        return None
+    try:
+        step = together(same)
+    except MinibatchError:
+        return None
+    at = next(place for place, each in enumerate(same) if each is batch)
+    before = sum(len(each.mask) for each in same[:at])
+    return Whole(step, slice(before, before + len(batch.mask)))
+
+
+def together(steps: Sequence[GroupedStep]) -> GroupedStep:
+    """Returns the files of the first pass over a rollout as one step. Raises MinibatchError where they cannot be joined."""
+    first = [each for each in steps if each is steps[0] or _of_one_pass(each, steps[0])]
+    if len(first) == 1:
+        return first[0]
+    found = joined(first, first[0].path)
+    assert isinstance(found, GroupedStep)
+    return replace(found, tensors=dict(found.tensors) | _apart(first) | _written(first, found.mask.shape[1]))
+
+
+def _written(steps: Sequence[GroupedStep], width: int) -> dict[str, np.ndarray]:
+    """Returns the tokens of the responses, which stand in workbooks; shorter rows are padded at the right."""
+    if any("response_ids" not in each.tensors for each in steps):
+        return {}
+    ids = [np.asarray(each.tensors["response_ids"])[:, :width] for each in steps]
+    return {"response_ids": np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in ids])}
+
+
+def _of_one_pass(one: GroupedStep, other: GroupedStep) -> bool:
+    return one.place is not None and other.place is not None and key_of(one)[1] == key_of(other)[1]
+
+
+def _apart(steps: Sequence[GroupedStep]) -> dict[str, np.ndarray]:
+    """Returns groups of which those that are told by rows side by side are of their own file."""
+    if any("group" not in each.tensors for each in steps):
+        return {}
+    moved = 1 << 40
+    found = [
+        np.asarray(each.tensors["group"])
+        + (at * moved if "side by side" in each.by and "row_index" not in each.by else 0)
+        for at, each in enumerate(steps)
+    ]
+    return {"group": np.concatenate(found)}
+
 
 STAND_IN = {
     "logprobs_new": "logprobs_old", "logprobs_ref": "logprobs_old", "logprobs_rollout": "logprobs_old",

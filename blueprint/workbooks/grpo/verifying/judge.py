@@ -1,16 +1,21 @@
-"""Everything that a file of a step of GRPO logged compared with everything that was computed again, and how far apart it may be."""
+"""Everything that a file of a step of GRPO logged compared with everything that was computed again, and how far apart it may be;
+also where files hold a part of the batch over which advantages were whitened, or say only how many tokens count.
+"""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+import torch
 
-from blueprint.dumps import Array
+from blueprint.dumps import Array, key_of
+from blueprint.inputs.catalogue import OFF
 from blueprint.verifying import (
     SUMS,
     TOLERANCES,
     Compared,
     Quantity,
+    Settings,
     coarsest,
     compare_number,
     distance,
@@ -19,7 +24,7 @@ from blueprint.verifying import (
     last_digit,
 )
 from blueprint.workbooks.grpo.dumps import GroupedStep
-from blueprint.workbooks.grpo.verifying.replayed import Replayed
+from blueprint.workbooks.grpo.verifying.feeding import Replayed, Whole
 
 LOGPROBS = ("logprobs_old", "logprobs_new")
 SIGNAL = ("scores", "advantages")
@@ -187,3 +192,93 @@ def _nearest(found: Sequence[Compared]) -> Compared:
 def given_of(batch: GroupedStep) -> dict[str, Array]:
     """Returns the results that a file has, to go on with in place of what was computed."""
     return {name: batch.tensors[name] for name in ("advantages",) if name in batch.tensors}
+
+
+FEWEST = 6
+"""Different advantages below which a straight line through them proves nothing."""
+OVER_BATCH = ("batch", "residual", "batch_of_advantages")
+
+
+@dataclass(frozen=True)
+class Straight:
+    """Â = slope·A + constant, of advantages before the batch's mean and deviation."""
+
+    slope: float
+    constant: float
+
+    def __str__(self) -> str:
+        """Says mean and deviation of the larger batch."""
+        return f"mean {-self.constant / self.slope:.6g} and deviation {1 / self.slope:.6g}"
+
+
+def left_open(
+    judge: Judge, found: Replayed, straight: Mapping[str, Compared], settings: Settings, whole: Whole | None
+) -> dict[str, Straight]:
+    """Returns advantages that only the mean and deviation of another batch explain, and what follows from them is not looked at.
+
+    Only where those are asked for, and the file does not say that it is all of its step; a line that falls, or a batch that
+    is too small to tell, leaves nothing open.
+    """
+    compared = straight.get("advantages")
+    over = settings["advantage.whiten"] != "none" or settings["group.std"] in OVER_BATCH
+    if compared is None or compared.agrees or not over or _is_all(found, whole):
+        return {}
+    batch = found.batch
+    raw, logged = (
+        found.rows["advantages.raw"][batch.mask],
+        np.asarray(batch.tensors["advantages"], np.float64)[batch.mask],
+    )
+    if len(np.unique(raw.round(9))) < FEWEST or not np.isfinite(logged).all():
+        return {}
+    line = np.stack([raw, np.ones_like(raw)], axis=1)
+    (slope, constant), *_ = np.linalg.lstsq(line, logged, rcond=None)
+    off = np.abs(line @ np.array([slope, constant]) - logged).max()
+    room = judge.tolerance(ALL["advantages"]) * (1 + np.abs(logged).max())
+    return {"advantages": Straight(float(slope), float(constant))} if slope > 0 and off <= room else {}
+
+
+def _is_all(found: Replayed, whole: Whole | None) -> bool:
+    """Whether the file says that it is the whole of its step."""
+    place = found.batch.place
+    if place is None or whole is not None:
+        return False
+    return place.world_size == 1 and place.minibatches == 1 and place.microbatches == 1
+
+
+SETTING = "loss.entropy_least"
+
+
+def with_least(batch: GroupedStep, settings: Settings, steps: Sequence[GroupedStep]) -> tuple[GroupedStep, Settings]:
+    """Returns a file and its settings, with the least entropy that counts: the quantile over the microbatch of all ranks, in
+    float32, as TRL 1.16.0 takes it (get_high_entropy_mask). steps: all files of the step.
+    """
+    if batch.unsure >= 1 or settings[SETTING] != OFF:
+        return batch, settings
+    mates = [each for each in steps if each is batch or (each.place and key_of(each)[1:] == key_of(batch)[1:])]
+    entropies = [
+        np.asarray(each.tensors["entropy"], np.float32)[each.mask] for each in mates if "entropy" in each.tensors
+    ]
+    ranks = (batch.place.world_size if batch.place else None) or 1
+    unknown = "the entropies of the other ranks" if len(mates) < ranks else ""
+    return replace(batch, unknown=unknown), {**settings, SETTING: _least(entropies, 1 - batch.unsure)}
+
+
+def _least(entropies: Sequence[Array], share: float) -> float:
+    """Returns an entropy between those of the tokens that count and of those that do not, so that no rounding moves one of them."""
+    found = np.concatenate(entropies) if entropies else np.empty(0, np.float32)
+    if not found.size:
+        return 0.0
+    quantile = float(torch.quantile(torch.from_numpy(found), share))
+    below, above = found[found < quantile].astype(float), found[found >= quantile].astype(float)
+    return float((below.max() + above.min()) / 2) if below.size and above.size else quantile
+
+
+def said_of(batch: GroupedStep, settings: Settings) -> str:
+    """Says which tokens count, "" where all do."""
+    if batch.unsure >= 1 or "entropy" not in batch.tensors or batch.unknown:
+        return ""
+    least, found = float(settings[SETTING]), np.asarray(batch.tensors["entropy"])[batch.mask]
+    return (
+        f"top_entropy_quantile = {batch.unsure:g}: the policy loss counts {int((found >= least).sum())} of {found.size} tokens, "
+        f"those with an entropy of {least:.6g} or more"
+    )

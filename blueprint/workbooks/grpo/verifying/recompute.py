@@ -1,24 +1,240 @@
-"""A step of GRPO computed again in torch, in float64: advantages over whole groups, then ratios, KL and losses of its rows.
-
-The equations stand in `formulas`; here is what they are fed with, and what becomes of shares and parts.
+"""A step of GRPO computed again in torch, in float64: advantages over whole groups, then ratios, KL and losses of its rows; with
+what becomes of shares and parts, what a file lacks, and how far rounding may move it.
 """
 
 from dataclasses import replace
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from blueprint.dumps import Array
-from blueprint.verifying import Settings
+from blueprint.verifying import Settings, coarsest, held_in
 from blueprint.workbooks.grpo.dumps import GroupedStep
-from blueprint.workbooks.grpo.verifying.credited import Credited, credited
-from blueprint.workbooks.grpo.verifying.feeding import Fed, asked, fed
-from blueprint.workbooks.grpo.verifying.formulas import Asked, Losses, Responses, losses
-from blueprint.workbooks.grpo.verifying.needs import WHOLE_STEP, lacking
-from blueprint.workbooks.grpo.verifying.replayed import NOTHING, PLAIN, Given, Replayed, Ways, Whole
-from blueprint.workbooks.grpo.verifying.watching import sizes, watched
+from blueprint.workbooks.grpo.verifying.feeding import (
+    NOTHING,
+    PLAIN,
+    Fed,
+    Given,
+    Replayed,
+    Ways,
+    Whole,
+    asked,
+    fed,
+    rounding_of,
+)
+from blueprint.workbooks.grpo.verifying.formulas import Asked, Losses, Responses, Signal, average, losses, signal
+
+WHOLE_STEP = ("mean.reward", "mean.spread", "group.share_same")
+"""Logged numbers that are of the whole step, whatever part of it a file is."""
+ALONE = {"mean", "others", "length", "second", "greedy", "none"}
+SPREADS = {"none", "group", "moments", "others", "mean", "group_of_advantages"}
+"""Baselines and spreads that a group has by itself."""
+
+
+def lacking(batch: GroupedStep, step: GroupedStep, use: Asked) -> dict[str, str]:
+    """Returns by quantity what is missing for it. step: the whole of which the batch is a part, or itself."""
+    has, found = batch.tensors, dict[str, str]()
+    advantages = list(_for_advantages(step, use))
+    if advantages:
+        found |= dict.fromkeys(("advantages", *WHOLE_STEP), " and ".join(advantages))
+    signal = [] if not advantages or "advantages" in has else ["advantages"]
+    ratio = [] if "logprobs_new" in has else ["logprobs_new"]
+    if use.word("ratio.old") == "rollout" or use.word("ratio.level") == "rollout":
+        ratio += _without(has, "logprobs_rollout")
+    corrected = use.word("rollout.level") != "none" or use.word("rollout.reject") != "off"
+    weighed = _without(has, "logprobs_rollout") if corrected else []
+    kl = _without(has, "logprobs_new", "logprobs_ref")
+    pays = use.word("kl.place") == "loss" and use.number("kl.coef") != 0
+    entropy = _without(has, "entropy")
+    filtered = [*entropy, *filter(None, [batch.unknown])] if use.limit("loss.entropy_least") is not None else []
+    policy = [*signal, *ratio, *weighed, *filtered]
+    total = [*policy, *(kl if pays else []), *(entropy if use.number("loss.ent_coef") else [])]
+    takes = {
+        "ratio": ratio, "token_loss": [*signal, *ratio], "kl_new": kl, "policy_loss": policy, "kl_loss": [*kl, *weighed],
+        "entropy": entropy, "total_loss": total, "mean.ratio": ratio, "approx_kl": ratio, "kl.mean_new": kl,
+        **{f"clip.{name}": [*signal, *ratio] for name in ("fraction_low", "fraction_high", "fraction")},
+    }  # fmt: skip
+    return found | {name: " and ".join(dict.fromkeys(each)) for name, each in takes.items() if each}
+
+
+def _for_advantages(step: GroupedStep, use: Asked) -> list[str]:
+    """Names what is missing for advantages: scores, whole groups, or what is paid from the reward."""
+    has = step.tensors
+    found = _without(has, "scores")
+    baseline, spread = use.word("group.baseline"), use.word("group.std")
+    compares = use.word("group.of") != "row" and not (baseline in ("none", "greedy") and spread == "none")
+    if compares and step.lacks:
+        found.append(step.lacks)
+    elif (
+        compares
+        and _uneven(step)
+        and not (baseline in ALONE and spread in SPREADS and use.word("advantage.whiten") == "none")
+    ):
+        found.append("groups of one size")
+    if use.word("kl.place") in ("reward", "reward_token", "after", "advantage") and use.number("kl.coef"):
+        found += _without(has, "logprobs_ref")
+    return found + (_without(has, "greedy") if baseline == "greedy" else [])
+
+
+def _uneven(step: GroupedStep) -> bool:
+    """Whether groups have different numbers of responses with a score."""
+    scores, groups = np.asarray(step.tensors.get("scores", ())), step.groups
+    if groups is None or scores.ndim != 1 or len(scores) != len(groups):
+        return len(set(step.sizes.tolist())) > 1
+    return len(set(np.bincount(groups[np.isfinite(scores)], minlength=len(step.sizes)).tolist())) > 1
+
+
+def _without(has: object, *names: str) -> list[str]:
+    return [name for name in names if name not in has]  # type: ignore[operator]
+
+
+def watched(of: Responses, made: Losses, A: Tensor, use: Asked) -> dict[str, float]:
+    """Returns what is logged beside the losses: means over tokens, of the ratio, of clipped tokens, of entropy and KL."""
+    low, high = use.limit("loss.clip_low"), use.limit("loss.clip_high")
+    m, r, nothing = of.mask, made.ratio, torch.zeros_like(made.ratio)
+    below = nothing if low is None else ((r < 1 - low) & (A < 0)).to(m)
+    above = nothing if high is None else ((r > 1 + high) & (A > 0)).to(m)
+    x = {
+        "clip.fraction_low": below, "clip.fraction_high": above, "clip.fraction": below + above, "mean.ratio": r,
+        "entropy.mean": of.entropy, "kl.mean_new": made.kl, "approx_kl": of.old - of.new,
+    }  # fmt: skip
+    count, per = m.sum().clamp(min=1), m.sum(1).clamp(min=1)
+    found = {name: float((each * m).sum() / count) for name, each in x.items()}
+    rows = {f"{name}.rows": float(((each * m).sum(1) / per).mean()) for name, each in x.items() if "fraction" in name}
+    return found | rows
+
+
+def sizes(of: Responses, made: Losses, left: Tensor, coef: float, use: Asked) -> dict[str, float]:
+    """Returns the mean size of what each part of the loss averages."""
+    ones = of.mask
+
+    def mean(x: Tensor, setting: str) -> float:
+        mode = use.word(setting)
+        mode = use.word("loss.aggregation") if mode == "as_policy" else mode
+        if mode == "prompt_mean":
+            return float((x.abs() * ones).sum() / ones.sum().clamp(min=1))
+        return float(average(x.abs(), ones, left, of, use, setting))
+
+    policy = mean(made.tokens * made.weight, "loss.aggregation") * abs(use.number("loss.factor"))
+    kl, entropy = mean(made.kl, "kl.aggregation"), mean(of.entropy, "loss.entropy_aggregation")
+    total = policy + abs(coef) * kl + abs(use.number("loss.ent_coef")) * entropy
+    return {
+        "policy_loss": policy,
+        "kl_loss": kl,
+        "entropy": entropy,
+        "total_loss": total,
+        "adds.kl_loss": abs(coef) * kl,
+    }
+
+
+UNIT = {"float64": 2.0**-50, "float32": 2.0**-21, "float16": 2.0**-9, "bfloat16": 2.0**-6}
+"""By dtype, by how much of the largest reward the mean of a group may be off: eight units in the last place."""
+NO_SPREAD = 1e-8
+"""Below it a spread is none, as torch.isclose has it."""
+FROM_MOMENTS = ("moments", "others")
+"""Spreads that are taken as a difference of squares: where all are alike, float32 leaves the root of its rounding."""
+
+
+class Credited(NamedTuple):
+    """Advantages [B, T], those before a whitening, room for rounding [B, 1] and which responses are left [B],
+    in the order of the dump; and numbers."""
+
+    advantages: Array
+    raw: Array
+    room: Array
+    left: Array
+    numbers: dict[str, float]
+
+
+def credited(step: GroupedStep, use: Asked, ways: Ways, device: str, sized: bool) -> Credited:
+    """Computes the advantages of every token; those of several sizes are computed each by itself.
+
+    sized: with room for rounding.
+    """
+    scored = _scored(step)
+    if not scored.all():
+        return _apart(credited(step.some(scored), use, ways, device, sized), scored)
+    of = fed(step, ways, device)
+    made = [signal(of.of, use)] if of.even else [signal(each, use) for each in of.by_group()]
+    advantages = torch.cat([each.advantages for each in made])
+    raw = torch.cat([each.of_response.flatten() for each in made])
+    room = _room(step, of, made, use) if sized else torch.zeros_like(raw)
+    back = of.back
+    return Credited(
+        advantages[back].cpu().numpy(),
+        (raw[:, None] * of.of.mask)[back].cpu().numpy(),
+        room[back].cpu().numpy()[:, None],
+        torch.cat([each.left.flatten() for each in made])[back].cpu().numpy(),
+        _numbers(step, of, use),
+    )
+
+
+def _scored(step: GroupedStep) -> Array:
+    """Returns which responses have a score at all, [B]; those of which nobody judged enter no mean and no spread."""
+    scores = np.asarray(step.tensors["scores"])
+    return np.isfinite(scores) if scores.ndim == 1 else np.ones(len(scores), np.bool_)
+
+
+def _apart(made: Credited, scored: Array) -> Credited:
+    """Returns the same for all responses: the others have the advantage 0."""
+
+    def spread(each: Array) -> Array:
+        wide = np.zeros((len(scored), *each.shape[1:]))
+        wide[scored] = each
+        return wide
+
+    left = np.ones(len(scored))
+    left[scored] = made.left
+    return Credited(spread(made.advantages), spread(made.raw), spread(made.room), left, made.numbers)
+
+
+def _room(step: GroupedStep, of: Fed, made: list[Signal], use: Asked) -> Tensor:
+    """Returns how far rounding of the rewards may move the advantage of each response, [B]."""
+    unit = UNIT[coarsest(held_in(step), ("scores", "advantages"))]
+    rewards = torch.cat([each.rewards for each in made])
+    if step.weights:
+        return _room_of_functions(step, of, made, use, unit)
+    off = unit * rewards.abs().max().clamp(min=1e-300)
+    if use.word("group.std") == "none":
+        return torch.full_like(rewards, float(off))
+    divisor = torch.cat([each.divisor.flatten() for each in made]) + use.number("group.eps")
+    room = torch.where(divisor > 0, off / divisor.clamp(min=1e-300), torch.full_like(divisor, torch.inf))
+    if use.word("group.zero_std") == "skip":
+        room = torch.where(divisor <= use.number("group.eps"), off, room)
+    if use.word("group.std") in FROM_MOMENTS:
+        alike = divisor.square() <= 64 * off * rewards.abs().max()
+        room = torch.where(alike & (off > 0) & (rewards.abs().max() > 0), torch.inf, room)
+    return room
+
+
+def _room_of_functions(step: GroupedStep, of: Fed, made: list[Signal], use: Asked, unit: float) -> Tensor:
+    """Returns the same where each reward function was divided by its own small spread before they were added up."""
+    off = torch.from_numpy(rounding_of(step, unit)).to(of.order.device)[of.order]
+    divisor = torch.cat([each.divisor.flatten() for each in made]) + use.number("group.eps")
+    return (off + off.mean() + unit) / divisor
+
+
+def _numbers(step: GroupedStep, of: Fed, use: Asked) -> dict[str, float]:
+    """Returns what is logged of the rewards: their mean, the mean spread of the groups, and the share of groups without one."""
+    if step.weights:  # TRL 1.16.0 logs the rewards as they are, and their spread over the batch
+        raw = torch.from_numpy(np.asarray(step.tensors["scores"], np.float64))
+        none = float(of.of.score.std() < NO_SPREAD) if len(raw) > 1 else 1.0
+        spread = float(raw.std()) if len(raw) > 1 else 0.0
+        return {"mean.reward": float(raw.mean()), "mean.spread": spread, "group.share_same": none}
+    ends = np.cumsum((0, *of.sizes)).tolist()
+    groups = [of.of.score[a:b] for a, b in pairwise(ends)]
+    spreads = torch.stack([each.std() if len(each) > 1 else each.new_zeros(()) for each in groups])
+    if use.word("group.std") == "batch":
+        spreads = of.of.score.std().expand_as(spreads)
+    return {
+        "mean.reward": float(of.of.score.mean()),
+        "mean.spread": float(spreads.mean()),
+        "group.share_same": float((spreads.abs() < NO_SPREAD).double().mean()),
+    }
+
 
 PARTS = ("policy_loss", "kl_loss", "entropy", "total_loss")
 TRL = "trl"

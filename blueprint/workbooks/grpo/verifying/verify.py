@@ -1,9 +1,15 @@
-"""Which number of a step of GRPO went wrong first: everything that its files logged, compared with them computed again."""
+"""Which number of a step of GRPO went wrong first, all being computed again; and the causes that are tried."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
+from blueprint.dumps import Array
+from blueprint.inputs import dotted
+from blueprint.inputs.catalogue import OFF, Setting
 from blueprint.verifying import (
     Compared,
     Quantity,
@@ -15,16 +21,202 @@ from blueprint.verifying import (
     Way,
     before_first_update,
     judged,
+    shown,
     verify_parts,
 )
 from blueprint.workbooks.grpo.dumps import GroupedStep
-from blueprint.workbooks.grpo.verifying.beyond import Straight, left_open
-from blueprint.workbooks.grpo.verifying.causes import Try, tries
-from blueprint.workbooks.grpo.verifying.joining import whole_of
-from blueprint.workbooks.grpo.verifying.judge import ALL, Judge, given_of
+from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
+from blueprint.workbooks.grpo.verifying.feeding import NOTHING, PLAIN, Given, Replayed, Ways, Whole, whole_of
+from blueprint.workbooks.grpo.verifying.judge import ALL, Judge, Straight, given_of, left_open, said_of, with_least
 from blueprint.workbooks.grpo.verifying.recompute import recompute
-from blueprint.workbooks.grpo.verifying.replayed import PLAIN, Given, Replayed, Whole
-from blueprint.workbooks.grpo.verifying.unsure import said_of, with_least
+
+DIGITS = 3
+"""So many digits a number has that somebody typed; of one with more, nothing is said."""
+
+
+def fitted(
+    batch: GroupedStep, settings: Settings, name: str, given: Given, whole: Whole | None
+) -> Iterator[tuple[str, float]]:
+    """Yields settings with the number that a quantity comes to lie nearest to."""
+    if name == "advantages" and settings["group.std"] != "none":
+        yield from _round("group.eps", _eps(batch, settings, whole))
+    if name == "total_loss" and settings["kl.place"] == "loss":
+        low, high = (
+            recompute(batch, {**settings, "kl.coef": value}, given=given, until=name, whole=whole).numbers.get(
+                name, np.nan
+            )
+            for value in (0.0, 1.0)
+        )
+        yield from _round("kl.coef", (batch.logged[name] - low) / (high - low) if high != low else np.nan)
+
+
+def _eps(batch: GroupedStep, settings: Settings, whole: Whole | None) -> float:
+    """Returns ε of A = left/(spread + ε): 1/A is straight in ε, so that two of them give the line."""
+    none, one = (_reciprocal(batch, {**settings, "group.eps": value}, whole) for value in (0.0, 1.0))
+    theirs = np.asarray(batch.tensors["advantages"], np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        eps = (1 / theirs - none) / (one - none)
+    some = eps[batch.mask & np.isfinite(eps)]
+    return float(np.median(some)) if len(some) else np.nan
+
+
+def _reciprocal(batch: GroupedStep, settings: Settings, whole: Whole | None) -> Array:
+    with np.errstate(divide="ignore"):
+        return np.asarray(1 / recompute(batch, settings, until="advantages", whole=whole).rows["advantages"])
+
+
+def _round(key: str, value: float) -> Iterator[tuple[str, float]]:
+    """Yields a number that is not below 0, as it would be typed."""
+    if isfinite(value) and value > 0:
+        yield key, float(f"{value:.{DIGITS}g}")
+
+
+NUMBERS: Mapping[str, tuple[float, ...]] = {
+    "group.eps": (0.0, 1e-9, 1e-8, 1e-6, 1e-5, 1e-4), "group.ddof": (0.0, 1.0), 
+    "kl.coef": (0.0, 0.001, 0.01, 0.02, 0.04, 0.05, 0.1),
+    "kl.clamp_in": (OFF, 10.0, 20.0, 40.0), "kl.clamp_out": (OFF, 10.0), "ratio.clamp": (OFF, 10.0, 20.0),
+    "ratio.sequence_most": (OFF, 10.0),
+    "loss.clip_low": (OFF, 0.0003, 0.1, 0.2, 0.3), "loss.clip_high": (OFF, 0.0004, -0.8, 0.1, 0.2, 0.27, 0.272, 0.28, 0.3, 4.0),
+    "loss.dual_clip": (OFF, 3.0, 10.0), "loss.delta": (OFF, 1.5, 2.0), "loss.sapo_good": (1.0,), "loss.sapo_bad": (1.05,),
+    "loss.ent_coef": (0.0, 0.001, 0.01), "loss.off_policy": (OFF,), "loss.entropy_least": (OFF,), "gamma": (0.99, 1.0),
+    "reward.clip_low": (OFF, -1.0, -5.0, -10.0), "reward.clip_high": (OFF, 1.0, 5.0, 10.0), "reward.truncated": (OFF, 0.0, 0.5),
+    "advantage.whiten_eps": (1e-8, 1e-6, 1e-5, 1e-4), "advantage.whiten_ddof": (0.0, 1.0),
+    "rollout.low": (OFF, 0.0, 0.5), "rollout.high": (OFF, 2.0, 3.0, 5.0), "rollout.clamp": (OFF, 10.0, 20.0), "loss.factor": (1.0,),
+    "loss.agg_eps": (0.0, 1e-8), "loss.length_eps": (0.0, 1e-8), "loss.rows_eps": (0.0, 1e-8), "advantage.mean_eps": (0.0, 1e-8),
+}  # fmt: skip
+"""Numbers that libraries and papers use, by setting."""
+SIGNAL = ("gamma", "reward.", "kl.", "group.", "advantage.")
+"""Settings, or their beginnings, that move advantages."""
+MOST_PARTS = 8
+
+
+class Try(NamedTuple):
+    """Something that may have been done otherwise: how a report puts it, and what is computed then; fitted: whether it is a
+    number that the file itself gave away."""
+
+    label: str
+    settings: Settings
+    ways: Ways = PLAIN
+    fitted: bool = False
+
+
+def tries(
+    batch: GroupedStep, settings: Settings, name: str, given: Given = NOTHING, whole: Whole | None = None
+) -> Iterator[list[Try]]:
+    """Yields what may have been done otherwise where a quantity deviates, in stages, the likelier first.
+
+    given, whole: as `recompute` takes them, for numbers that the file itself gives away.
+    """
+    signal = name == "advantages"
+    few, many = _slips(batch, settings, name)
+    yield [*few, *_conventions(batch, settings, signal), *many]
+    own = fitted(batch, settings, name, given, whole)
+    yield [Try(f"{dotted(key)} = {shown(value)}", {**settings, key: value}, fitted=True) for key, value in own]
+    yield list(_presets(settings))
+    yield list(_pairs(settings, signal))
+
+
+def _values(batch: GroupedStep, key: str, used: float | str, record: Setting) -> tuple[float | str, ...]:
+    """Returns what a setting may be: every word, numbers that people use, and of CISPO's cap also 1 + ε."""
+    if record.words:
+        return tuple(record.words)
+    lengths = (batch.mask.shape[1], int(batch.mask.sum(axis=1).max()), 1)
+    own = tuple(float(each) for each in lengths) if key == "loss.constant" else ()
+    cap = (float(used) + 1,) if key == "loss.clip_high" and used != OFF else ()
+    return (*NUMBERS.get(key, ()), *own, *cap)
+
+
+def _conventions(batch: GroupedStep, settings: Settings, signal: bool) -> Iterator[Try]:
+    """Yields every setting with its other values."""
+    for key, record in GRPO.items():
+        if signal and not key.startswith(SIGNAL):
+            continue
+        for value in _values(batch, key, settings[key], record):
+            if value != settings[key]:
+                yield Try(f"{dotted(key)} = {shown(value)}", {**settings, key: value})
+
+
+SLIPS: Mapping[str, tuple[tuple[str, Ways], ...]] = {
+    "advantages": (
+        ("the opposite sign", {"factor": {"advantages": -1.0}}),
+        ("groups that are interleaved: row i answers prompt i modulo the number of prompts", {"groups": "interleaved"}),
+        ("groups that are rows side by side", {"groups": "rows"}),
+        ("the reference's log-probs and the old ones exchanged",
+         {"swap": {"logprobs_ref": "logprobs_old", "logprobs_old": "logprobs_ref"}}),
+    ),
+    "kl_new": (
+        ("the KL the other way round, π_ref over π",
+         {"swap": {"logprobs_ref": "logprobs_new", "logprobs_new": "logprobs_ref"}}),
+        ("the KL of the old log-probs, not of the new ones", {"swap": {"logprobs_new": "logprobs_old"}}),
+        ("the old log-probs in the place of the reference's", {"swap": {"logprobs_ref": "logprobs_old"}}),
+        ("the reference's log-probs one position late", {"moved": {"logprobs_ref": 1}}),
+        ("the reference's log-probs one position early", {"moved": {"logprobs_ref": -1}}),
+    ),
+    "ratio": (
+        ("the ratio the other way round, old over new", {"inverted": True}),
+        ("the generating engine's log-probs in the place of the old ones", {"swap": {"logprobs_old": "logprobs_rollout"}}),
+        ("the reference's log-probs in the place of the old ones", {"swap": {"logprobs_old": "logprobs_ref"}}),
+        ("the old log-probs one position late", {"moved": {"logprobs_old": 1}}),
+        ("the old log-probs one position early", {"moved": {"logprobs_old": -1}}),
+        ("the new log-probs one position late", {"moved": {"logprobs_new": 1}}),
+        ("the new log-probs one position early", {"moved": {"logprobs_new": -1}}),
+    ),
+    "loss": (
+        ("the opposite sign of the policy loss", {"factor": {"policy_loss": -1.0}}),
+        ("the opposite sign of the advantages in the loss", {"factor": {"in_loss": -1.0}}),
+        ("the KL taken off the loss, not added", {"factor": {"kl_loss": -1.0}}),
+        ("the entropy added to the loss, not taken off", {"factor": {"entropy": -1.0}}),
+        ("the better of both surrogates, not the worse", {"factor": {"in_loss": -1.0, "policy_loss": -1.0}}),
+        ("the token behind each response counted, too", {"mask": "one_more"}),
+        ("pads counted as tokens, of loss 0", {"padded": True}),
+        ("pads counted as tokens, with a loss of their own", {"mask": "all"}),
+        ("the last token of each response left out", {"mask": "no_last"}),
+    ),
+}  # fmt: skip
+"""Mistakes, by the quantity in which they show first."""
+
+
+def _slips(batch: GroupedStep, settings: Settings, name: str) -> tuple[list[Try], list[Try]]:
+    """Returns mistakes, signs first; and a loss that was averaged in parts, multiplied or divided."""
+    of = {"advantages": ("advantages",), "ratio": ("ratio",), "kl_new": ("kl_new",)}.get(
+        name, ("loss", "ratio", "kl_new")
+    )
+    few = [Try(label, settings, ways) for each in of for label, ways in SLIPS[each]]
+    if name in ("advantages", "ratio", "kl_new", "token_loss"):
+        return few, []
+    own = [Try(f"the opposite sign of {name}", settings, {"factor": {name: -1.0}})]
+    if batch.share is not None:
+        own.append(Try("a mean over this file alone, not its share of the larger batch's", settings, {"share": False}))
+    rows, many = len(batch.mask), list[Try]()
+    for count in (each for each in range(2, min(rows, 64) + 1) if rows % each == 0 or each <= MOST_PARTS):
+        if rows % count == 0:
+            many.append(Try(f"a mean over {count} microbatches, each averaged by itself", settings, {"parts": count}))
+        many.append(Try(f"everything multiplied by {count}", settings, {"factor": {name: float(count)}}))
+        many.append(Try(f"everything divided by {count}", settings, {"factor": {name: 1.0 / count}}))
+    return [*own, *few], many
+
+
+def _presets(settings: Settings) -> Iterator[Try]:
+    """Yields what other presets do."""
+    for preset in grpo_presets().presets:
+        values = dict(grpo_presets().preset(preset).values)
+        if any(values[key] != settings[key] for key in values):
+            yield Try(f"the conventions of {preset}", {**settings, **values})
+
+
+def _pairs(settings: Settings, signal: bool) -> Iterator[Try]:
+    """Yields two words at a time, of the conventions in which libraries differ most."""
+    keys = ("group.baseline", "group.std", "group.zero_std", "group.ddof", "advantage.whiten") if signal else (
+        "loss.aggregation", "loss.objective", "ratio.level", "kl.place", "kl.estimator", "ratio.old", "loss.mask")  # fmt: skip
+    singles = [
+        (key, value) for key in keys for value in (GRPO[key].words or NUMBERS.get(key, ())) if value != settings[key]
+    ]
+    for at, (key, value) in enumerate(singles):
+        for other, second in singles[at + 1 :]:
+            if other != key:
+                label = f"{dotted(key)} = {shown(value)}, and {dotted(other)} = {shown(second)}"
+                yield Try(label, {**settings, key: value, other: second})
+
 
 TOKENS = 1 << 22
 """So many tokens are gone through for causes at most: all of them on a small step, the likeliest on a large one."""

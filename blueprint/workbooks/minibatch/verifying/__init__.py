@@ -1,17 +1,236 @@
-"""Minibatches of RLHF: verified in `blueprint.verifying`, and shown, a few words of them, as a workbook; and a file taken for the
-part of a larger batch that it is, with the mean and deviation with which its numbers were whitened, and what its losses were
-divided by."""
+"""Minibatches of RLHF: verified in `blueprint.verifying`, and shown, a few words of them and what the whole batch says of these, as
+a workbook; and a file taken for the part of a larger batch that it is, with the mean and deviation with which its numbers were
+whitened, and what its losses were divided by.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from math import inf
 
-from blueprint.dumps import Minibatch, Moments, Share
-from blueprint.verifying import Replay, Verdict, Verifier, known_device
+import numpy as np
+
+from blueprint.dumps import Array, Minibatch, Moments, Share, require, rounding
+from blueprint.inputs.catalogue import dotted
+from blueprint.verifying import Chosen, Replay, Shown, Verdict, Verifier, ViewOptions, known_device
 from blueprint.verifying.logged import PARTS
 from blueprint.verifying.parts import Straight
+from blueprint.verifying.settings import Setting, number_of, options_of
 from blueprint.verifying.step import verify_minibatches
-from blueprint.workbooks.minibatch.verifying.export import shown
+from blueprint.verifying.tiled_passes import TENSORS, per_word, texts_of
+from blueprint.workbooks.common.conventions import Conventions, rlhf
+from blueprint.workbooks.minibatch.given import MinibatchNumbers
+from blueprint.workbooks.minibatch.verifying.window import (
+    Window,
+    agreement,
+    compared_with,
+    logged_numbers,
+    logged_rows,
+    window_of,
+)
+
+ROWS = {
+    "old.logprobs": "old_logprobs",
+    "policy.logprobs": "logprobs",
+    "reference.logprobs": "reference_logprobs",
+    "old_critic.values": "old_values",
+    "critic.values": "values",
+    "policy.entropy": "entropy",
+}
+"""By name of a block, the input of the replay that is typed there."""
+
+STAND_IN = {
+    "logprobs_new": "The dump has no logprobs_new: those of the old policy stand there, so that every ratio is 1.",
+    "logprobs_ref": "The dump has no logprobs_ref: those of the old policy stand there, so that the KL is 0.",
+    "entropy": "The dump has no entropy: the workbook has no entropy bonus.",
+    "values_new": "The dump has no values_new: the workbook has no value loss.",
+}
+"""What is said of a tensor that the dump has not."""
+
+STATISTICS = (
+    "loss.mean_ratio", "reward.count", "reward.mean", "reward.variance", "advantage.count",
+    "advantage.mean", "advantage.variance", "response.most",
+)  # fmt: skip
+WEIGHED = {
+    "policy": ("policy.weight.row", "surrogate"),
+    "value": ("value.weight.row", "value.word_loss"),
+    "kl": ("policy.weight.row", "kl_new.used"),
+}
+"""By part of the loss its rows: the weight, and what is weighed."""
+
+
+def shown(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> Shown:
+    """Shows a few words of a minibatch. Raises MinibatchError for rows that are not there, and other such wishes."""
+    found, window = verdict.replayed, window_of(verdict, options)
+    return Shown(
+        window.label,
+        said_of(found),
+        lambda name: numbers_of(found, window, name, verdict.preset, verdict),
+        lambda arrays: agreement(arrays, found, window),
+    )
+
+
+def numbers_of(
+    replay: Replay, window: Window, name: str, preset: str, verdict: Verdict | None = None
+) -> MinibatchNumbers:
+    """Gathers what a workbook types, 15 digits of each number: all that a cell holds.
+
+    verdict: what of the replay was compared with what the library logged, and what came of it.
+    Raises MinibatchError where the file has too little for a loss, and for an exact KL, which needs every word's probability.
+    """
+    _check(replay)
+    batch, lines = replay.batch, verdict.lines if verdict else ()
+    rows = replay.rows(window.episodes)
+    typed = _given(replay, window, rows) | _responses(replay, window, rows) | _whole(replay)
+    typed |= _rest(replay, window, rows, typed)
+    typed |= logged_rows(replay, lines, window, typed) | logged_numbers(replay, lines, typed)
+    notes = (*(compared_with(verdict) if verdict else ()), f"Shown: {window.label}.", *said_of(replay), *batch.notes)
+    return MinibatchNumbers(
+        name=name,
+        title=name if batch.step is None else f"{name}, step {batch.step}",
+        about=f"{len(window.episodes)} of {len(batch.slots)} responses of a training minibatch, by preset {preset}",
+        words=_words(batch, window),
+        typed={key: _fifteen_digits(value) for key, value in typed.items()},
+        ppo=_differences(replay.options, preset),
+        conventions=Conventions(True, preset),
+        focus=window.focus + 1,
+        notes=notes,
+    )
+
+
+def said_of(replay: Replay) -> tuple[str, ...]:
+    """Returns sentences on what of the workbook is not as a whole minibatch with every tensor would have it."""
+    return (*stand_ins(replay.batch), *_shares(replay))
+
+
+def _shares(replay: Replay) -> tuple[str, ...]:
+    """Says of a part of a larger minibatch which numbers on Batch are of that, and where they come from."""
+    length, share = replay.responses["policy.weight.length"], replay.batch.share or Share()
+    if share.slots is None and replay.counted("policy") == (length.sum(), (length > 0).sum()):
+        return ()
+    known = {"N_π": share.tokens, "N_V": share.tokens, "B_π_all": share.responses, "B_V_all": share.responses}
+    symbols = [symbol for symbol, number in (known | {"T_most": share.slots}).items() if number is not None]
+    whence = f", inferred from the {share.inferred_from} that the file logged" if share.inferred_from else ""
+    return (
+        "The file is a part of a larger minibatch, and its losses are its share of means over that: on Batch, "
+        f"{', '.join(symbols)} are what the library divides by{whence}, and not counted here.",
+    )
+
+
+def stand_ins(batch: Minibatch) -> tuple[str, ...]:
+    """Returns a sentence for every tensor that the dump lacks, on what stands there instead."""
+    return tuple(sentence for name, sentence in STAND_IN.items() if name not in batch.tensors)
+
+
+def _check(replay: Replay) -> None:
+    for key in ("kl_estimator", "loss.kl_estimator"):
+        require(
+            replay.options[key] != "full",
+            f"{key} is full: an exact KL needs every token's probability; --set {dotted(key)}=k1",
+        )
+    require(
+        not number_of("policy_kl_coef", replay.options["policy_kl_coef"]),
+        "policy_kl_coef is not 0: the policy KL needs every token's probability, which no dump has",
+    )
+    for quantity in ("advantages", "ratio"):
+        lacking = replay.missing.get(quantity)
+        require(
+            not lacking or quantity in replay.started or lacking == "logprobs_new",
+            f"{replay.batch.path} has no {lacking}, of which {quantity} are made: save it with the others",
+        )
+
+
+def _given(replay: Replay, window: Window, rows: Mapping[str, Array]) -> dict[str, Array]:
+    """Returns what the dump says of each word, as the replay read it; where computation starts, that row instead."""
+    batch, episodes = replay.batch, np.asarray(window.episodes)
+    texts = texts_of(batch, episodes, options_of(replay.options))
+    slots = window.row(texts.slots[0].numpy(), 1)
+    columns = window.row(batch.first[episodes][:, None] + np.arange(batch.mask.shape[1])[None, :])
+    found = {
+        "episode.number": np.array([float(batch.file_row(each)) for each in window.episodes]),
+        "mask": window.row(texts.mask[0].numpy()),
+        "slots": slots,
+        "slot.column": np.where(slots[:, :-1] > 0, columns, -1),
+        "response.ended": texts.ended[0].numpy(),
+    }
+    there = [name for name, each in ROWS.items() if name.endswith(".logprobs") or TENSORS[each] in batch.tensors]
+    found |= {name: window.row(getattr(texts, ROWS[name])[0].numpy()) for name in there}
+    score = texts.score[0].numpy()
+    return found | {name: score if name == "score.given" else window.row(rows[name]) for name in _starts(replay)}
+
+
+def _starts(replay: Replay) -> tuple[str, ...]:
+    """Names the rows in which the computation starts: scores, or what the dump has of later ones."""
+    if "advantages" in replay.started:
+        return ("advantages_used", "returns") if "returns" in replay.started else ("advantages_used",)
+    if "rewards" in replay.started:
+        return ("rewards",)
+    return ("score.placed",) if per_word(replay.batch) else ("score.given",)
+
+
+def _responses(replay: Replay, window: Window, rows: Mapping[str, Array]) -> dict[str, Array]:
+    """Returns what enters behind the window, and what is counted of each response."""
+    names = ("response.padded", "policy.weight.length", "value.weight.length")
+    return {
+        "after.words": window.behind(rows["place.until"]),
+        "after.ahead": window.behind(rows["gae.ahead"]),
+        "after.advantages": window.behind(rows["advantages"]),
+        **{name: window.of(replay.responses[name]) for name in names},
+    }
+
+
+def _whole(replay: Replay) -> dict[str, Array]:
+    """Returns statistics and counts of the whole batch, and by how much rounding may lift a log-prob above 0.
+
+    The checks allow what the dump's number format makes of a log-prob of 0.
+    """
+    rooms = {"old_policy": "logprobs_old", "new_policy": "logprobs_new", "reference": "logprobs_ref"}
+    found = {name: replay.whole[name] for name in STATISTICS}
+    for policy, name in rooms.items():
+        found[f"check.log_{policy}.tolerance"] = rounding(replay.batch.dtypes.get(name, "float64"))
+    for part in ("policy", "value"):
+        found |= dict(zip((f"{part}.words", f"{part}.responses"), replay.counted(part), strict=True))
+    return {name: np.asarray(each) for name, each in found.items()}
+
+
+def _rest(replay: Replay, window: Window, rows: Mapping[str, Array], typed: Mapping[str, Array]) -> dict[str, Array]:
+    """Returns the weighted sums over the words that are not shown: those of all words less those of the words shown.
+
+    A guard that switches the losses off hides their sums; then all words are added up here.
+    """
+    numbers = replay.whole
+    whole = {"entropy": numbers["entropy"], "kl": numbers["kl_loss"]}
+    whole |= {"policy": -numbers["policy_loss"], "value": numbers["value_loss"]}
+    if not numbers["loss.keep"]:
+        for part in ("policy", "value"):
+            weight, row = WEIGHED[part]
+            whole[part] = sum(float((tile[weight] * tile[row]).sum()) for _, tile in replay.tiles(WEIGHED[part]))
+    shown = {part: window.row(rows[weight]) * window.row(rows[row]) for part, (weight, row) in WEIGHED.items()}
+    shown["entropy"] = window.row(rows["entropy.weight.row"]) * typed.get("policy.entropy", 0.0)
+    return {f"rest.{part}": np.asarray(whole[part] - float(each.sum())) for part, each in shown.items()}
+
+
+def _words(batch: Minibatch, window: Window) -> tuple[tuple[str, ...], ...]:
+    """Returns what stands for each word: its id, or its number within the response."""
+    if "response_ids" not in batch.tensors:
+        return tuple(tuple(f"token {each + 1}" for each in row) for row in window.slots())
+    ids = window.row(window.of(batch.tensors["response_ids"]).astype(float))
+    return tuple(tuple(f"#{int(each)}" for each in row) for row in ids)
+
+
+def _differences(options: Mapping[str, Setting], preset: str) -> dict[str, float | str]:
+    """Returns the settings in which the run differs from its preset."""
+    of_preset = rlhf().preset(preset).values
+    return {
+        key: value for key, value in options.items()
+        if key in of_preset and number_of(key, value) != number_of(key, of_preset[key])
+    }  # fmt: skip
+
+
+def _fifteen_digits(values: Array) -> Array:
+    """Rounds to what a cell holds; what is not a number, because the dump has too little for it, is 0."""
+    clean = np.nan_to_num(np.asarray(values, dtype=float), posinf=0.0, neginf=0.0)
+    return np.asarray(np.vectorize(lambda value: float(f"{value:.15g}"), otypes=[float])(clean))
+
 
 CALLED = {"rewards": "reward", "advantages": "advantage"}
 """By whitened tensor, the beginning of the names of its moments."""

@@ -1,4 +1,5 @@
-"""A step of a reward model computed again in torch, in float64: where scores are read, and what is made of them.
+"""A step of a reward model computed again in torch, in float64: where scores are read, what is made of them, and how far rounding
+alone may move it.
 
 Sources: InstructGPT, 2203.02155, eq. 1; TRL 1.16.0, reward_trainer.py, compute_loss; GenericForSequenceClassification of
 transformers, which reads the score of the rightmost token that is not the pad.
@@ -18,9 +19,54 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from blueprint.dumps import SIDES, Array
-from blueprint.verifying import NO_RESULTS, PLAIN, Again, Given, Settings, Ways
+from blueprint.verifying import NO_RESULTS, PLAIN, Again, Axes, Given, Quantity, Settings, Ways, coarsest
 from blueprint.workbooks.reward_model.dumps import ScoredPairs
-from blueprint.workbooks.reward_model.verifying.room import add_room
+
+PAIRS = Axes("pair", "", "pair")
+SCORES = ("chosen.score", "rejected.score")
+AT_POSITIONS = ("chosen.position_scores", "rejected.position_scores")
+MADE_OF = (*SCORES, *AT_POSITIONS)
+MEANS = ("mean.score", "least.score", "largest.score", "mean.chosen", "mean.rejected")
+LOSSES = ("loss.pair", "preference_loss", "total_loss")
+ALL = {
+    each.name: each
+    for each in (
+        *(Quantity(name, (), AT_POSITIONS) for name in SCORES),
+        *(Quantity(name, SCORES, MADE_OF) for name in MEANS),
+        Quantity("mean.margin", SCORES, MADE_OF),
+        Quantity("accuracy", SCORES, MADE_OF),
+        Quantity("loss.pair", SCORES, MADE_OF),
+        Quantity("preference_loss", (*SCORES, "loss.pair"), MADE_OF),
+        Quantity("total_loss", (*SCORES, "loss.pair", "preference_loss"), MADE_OF),
+    )
+}
+
+
+UNIT = {"float64": 1e-12, "float32": 1e-6, "float16": 2.0**-9, "bfloat16": 2.0**-6}
+"""By dtype, what a score may be off, of 1 + its size: about 16 units in the last place, for two forwards of the same text."""
+
+
+def add_room(found: Again) -> None:
+    """Adds the room of every row and number: the slope of −log σ is at most 1 for either score, that of a square is its root's."""
+    batch, settings = found.batch, found.settings
+    held = coarsest(batch.dtypes, MADE_OF)
+    # what the model computed in less is so far off only where the scores of all positions are of another forward
+    forward = batch.forward_dtype if "chosen.position_scores" in batch.tensors else None
+    of_scores = max(UNIT[held], UNIT.get(str(forward), 0.0))
+    largest = max(float(np.abs(batch.tensors[name]).max()) for name in SCORES)
+    off, own = of_scores * (1 + largest), UNIT[held] * (1 + largest)
+    found.room = dict.fromkeys(SCORES, off)
+    found.room |= dict.fromkeys(found.numbers, 2 * off)
+    apart = np.abs(found.rows["difference"])
+    found.room["accuracy"] = 1e-6
+    found.extra["accuracy"] = float(((apart > 0) & (apart <= 2 * off)).mean())
+    weight = 1 + 4 * (float(settings["center"]) + float(settings["l2"])) * (1 + largest)
+    for name in LOSSES:
+        size = found.sizes.get(
+            name, float(np.max(found.rows["loss.pair"][np.isfinite(found.rows["loss.pair"])], initial=0.0))
+        )
+        found.room[name] = 2 * off * weight / float(settings["score.divide"]) + own + UNIT[held] * size
+
 
 UNDERFLOW = -88.7
 """Below that e^−x is more than float32 holds, and its σ is 0."""

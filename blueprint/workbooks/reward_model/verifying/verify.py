@@ -1,27 +1,142 @@
-"""Which number of a step of a reward model went wrong first: all that its files logged, compared with them computed again."""
+"""Which number of a step of a reward model went wrong first, all being computed again; and the causes that are tried."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from math import isfinite
 from pathlib import Path
 
 from blueprint.dumps import whole_of
 from blueprint.verifying import (
+    Given,
     Judge,
     Settings,
     SmallTrial,
     StepVerdict,
+    Try,
     VerifyOptions,
     Watch,
     Way,
+    Ways,
     given_of,
     one_thread,
+    shown,
     verdict_of,
     verify_parts,
 )
 from blueprint.workbooks.reward_model.dumps import ScoredPairs
-from blueprint.workbooks.reward_model.verifying.causes import tries
-from blueprint.workbooks.reward_model.verifying.judge import ALL, LOSSES, PAIRS
-from blueprint.workbooks.reward_model.verifying.recompute import recompute
+from blueprint.workbooks.reward_model.schema import REWARD_MODEL, rm_presets
+from blueprint.workbooks.reward_model.verifying.recompute import ALL, LOSSES, PAIRS, SCORES, UNKNOWN, recompute
+
+NUMBERS: Mapping[str, tuple[float, ...]] = {
+    "center": (0.0, 0.001, 0.01, 0.1), "l2": (0.0, 0.001), "loss.mean_eps": (0.0, 1e-8),
+}  # fmt: skip
+"""Numbers that libraries use, by setting."""
+READ = {
+    "last_token": "the score read at the last token, which ends the text",
+    "before_end": "the score read in front of the end of the text, as where the pad is that token",
+    "last_column": "the score read in the last column of the batch, behind the pads of shorter texts",
+}
+SLIPS: Mapping[str, tuple[tuple[str, Ways], ...]] = {
+    "score": (
+        ("the score read one token too early", {"read": "one_early"}),
+        ("the score read one token too late", {"read": "one_late"}),
+        ("the score read at the first token", {"read": "first"}),
+    ),
+    "accuracy": (
+        ("two equal scores counted as a success", {"ties": 1.0}),
+        ("two equal scores counted as half a success", {"ties": 0.5}),
+        ("a success only where the difference is larger than the margin", {"accuracy_of": "argument"}),
+        ("chosen and rejected exchanged", {"sides": True}),
+    ),
+    "margin": (
+        ("the margin of each pair subtracted in what is logged, too", {"in_margin": True}),
+        ("chosen and rejected exchanged", {"sides": True}),
+    ),
+    "loss": (
+        ("chosen and rejected exchanged", {"sides": True}),
+        ("the margin of each pair added, not subtracted", {"margin": -1.0}),
+        ("1 − σ of the difference in the place of −log σ", {"likely": True}),
+        ("−log of a σ that is rounded to 0, which is infinite", {"overflow": True}),
+        ("a sum over the pairs, not their mean", {"summed": True}),
+        ("the difference of the scores held near 0, not their sum", {"centre": "difference"}),
+        ("the mean of the scores held near 0, not their sum", {"centre": "mean"}),
+    ),
+}  # fmt: skip
+"""Mistakes, by what they concern."""
+DIGITS, MOST_PARTS = 3, 8
+
+
+def tries(
+    batch: ScoredPairs, settings: Settings, name: str, given: Given, whole: ScoredPairs | None
+) -> Iterator[list[Try]]:
+    """Yields what may have been done otherwise where a quantity deviates, in stages, the likelier first.
+
+    given: results of the file before it. whole: all files of the step, where there are several.
+    """
+    if name in SCORES:
+        yield [*_read(settings), *(Try(label, settings, ways) for label, ways in SLIPS["score"])]
+        return
+    yield [*_slips(batch, settings, name, whole), *(_settings(settings) if name in LOSSES else ())]
+    if name in LOSSES:
+        yield list(_fitted(batch, settings, name, given))
+        yield list(_presets(settings))
+
+
+def _read(settings: Settings) -> Iterator[Try]:
+    """Yields the other positions at which libraries read."""
+    for word, says in READ.items():
+        if word != settings["score.read"]:
+            yield Try(f"score.read = {word}: {says}", {**settings, "score.read": word})
+
+
+def _slips(batch: ScoredPairs, settings: Settings, name: str, whole: ScoredPairs | None) -> Iterator[Try]:
+    """Yields mistakes, and numbers that were averaged in parts, multiplied or divided."""
+    of = "loss" if name in LOSSES else {"mean.margin": "margin"}.get(name, "accuracy")
+    yield from (Try(label, settings, ways) for label, ways in SLIPS[of])
+    yield Try(f"the opposite sign of {name}", settings, {"factor": {name: -1.0}})
+    if whole is not None:
+        yield Try("a number of all files of the step together, not of this one", settings, {"whole": True})
+    for count in (each for each in range(2, min(batch.pairs, 64) + 1) if batch.pairs % each == 0 or each <= MOST_PARTS):
+        if count < batch.pairs:
+            yield Try(f"a mean over {count} microbatches, each averaged by itself", settings, {"parts": count})
+        yield Try(f"everything multiplied by {count}", settings, {"factor": {name: float(count)}})
+        yield Try(f"everything divided by {count}", settings, {"factor": {name: 1.0 / count}})
+
+
+def _settings(settings: Settings) -> Iterator[Try]:
+    """Yields every setting with its other values."""
+    for key, record in REWARD_MODEL.items():
+        values: tuple[float | str, ...] = tuple(record.words) or NUMBERS.get(key, ())
+        for value in values if not key.startswith("score.") else ():
+            if value not in (settings[key], UNKNOWN):
+                yield Try(_said(key, value), {**settings, key: value})
+
+
+def _fitted(batch: ScoredPairs, settings: Settings, name: str, given: Given) -> Iterator[Try]:
+    """Yields the weights of what scores cost that make a loss what the file logged."""
+    if name not in batch.logged or not isfinite(batch.logged[name]):
+        return
+    for key in ("center", "l2"):
+        none, one = (
+            recompute(batch, {**settings, key: value}, given=given).numbers[name] - batch.logged[name]
+            for value in (0.0, 1.0)
+        )
+        value = float(f"{none / (none - one):.{DIGITS}g}") if none != one else 0.0
+        if isfinite(value) and 0 < value <= REWARD_MODEL[key].high:
+            yield Try(_said(key, value), {**settings, key: value}, fitted=True)
+
+
+def _presets(settings: Settings) -> Iterator[Try]:
+    """Yields what other presets do."""
+    for preset in rm_presets().presets:
+        values = dict(rm_presets().preset(preset).values)
+        if values["loss.form"] != UNKNOWN and any(values[key] != settings[key] for key in values):
+            yield Try(f"the conventions of {preset}", {**settings, **values})
+
+
+def _said(key: str, value: float | str) -> str:
+    """Says a setting as numbers files have it."""
+    return f"{key if '.' in key else f'reward.{key}'} = {shown(value)}"
 
 
 def trial_of(

@@ -1,0 +1,326 @@
+"""A folder of results: scores, flags and feedback, as grading writes them; and who changes where it is graded again.
+
+`results.json` comes last, so that it stands for a whole. Without `reveal` no answer stands in the feedback: not the right number,
+and nothing from which it could be told.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from io import BytesIO
+from pathlib import Path
+from shutil import copyfile
+from typing import Any, NamedTuple
+from urllib.parse import quote
+from xml.etree.ElementTree import Element
+
+from xlsxwriter import Workbook
+
+from blueprint.classes import results
+from blueprint.classes.csv_cells import save_csv
+from blueprint.classes.grading import flag_rows
+from blueprint.classes.html_page import STATUSES, element, page
+from blueprint.classes.key import Key
+from blueprint.classes.marking import TOO_FEW
+from blueprint.classes.results import Mark, Marked, Result, Results, Status
+from blueprint.files import saved_whole
+from blueprint.page import styles
+from blueprint.quoting import unquoted
+
+SCORES, FLAGS = "scores.csv", "flags.csv"
+AFTER_MARKS = ("raw", "late_days", "penalty", "score", "of", "attempt", "file", "refused")
+
+
+def score_rows(results: Results) -> Iterator[list[object]]:
+    """Yields the rows of `scores.csv`; marks are in points, empty where nothing is marked or a blank is excused."""
+    heads = [f"{each.id} {part}" for each in results.blanks for part in (each.title, "status", "why")]
+    yield ["student", "name", "email", *heads, *AFTER_MARKS]
+    for result in results.results:
+        cells = [cell for each in results.blanks for cell in _cells_of_mark(result.marks.get(each.id), each.weight)]
+        yield [result.student, result.name, result.email, *cells, *_cells_after_marks(result, results)]
+
+
+def _cells_of_mark(mark: Mark | None, weight: float) -> list[object]:
+    if mark is None:
+        return ["", "", ""]
+    return ["" if mark.status == "excused" else round(mark.points * weight, 9), mark.status, mark.why]
+
+
+def _cells_after_marks(result: Result, results: Results) -> list[object]:
+    if result.total is None:
+        return ["", "", "", "", results.points, result.attempt or "", result.file or "", result.refused]
+    return [
+        result.raw, result.late, result.penalty, result.total, results.points, result.attempt or "", result.file or "",
+        result.refused,
+    ]  # fmt: skip
+
+
+Answers = Mapping[str, Sequence[float]]
+LOOKS: dict[Status, tuple[str, styles.Properties]] = {
+    "right": ("✓ right", styles.GOOD),
+    "carried": ("↷ carried", styles.OTHER),
+    "wrong": ("✗ wrong", styles.BAD),
+    "empty": ("– empty", {"font_color": styles.FADED, "bg_color": styles.PALE_GREY}),
+    "unreadable": ("? no number", styles.BAD),
+    "excused": ("excused", {"font_color": styles.FADED, "bg_color": styles.PALE_GREY}),
+}
+"""For each status a sign, a word and a colour: colour is never alone."""
+CARRIED = "carried: right with your own earlier number, which is wrong itself"
+NOT_KNOWN = "No known mistake gives this number."
+HEADS = ("blank", "what was asked", "where it stands", "you wrote", "mark", "points", "of", "why")
+REVEALED = "right is"
+WIDTHS = (6, 30, 26, 16, 12, 7, 5, 66, 16)
+
+
+class Line(NamedTuple):
+    """A blank as its student sees it: a cell for each of HEADS, its status, and the answer if it is revealed."""
+
+    cells: tuple[str | float, ...]
+    status: Status
+    answer: str
+
+
+def feedback_lines(result: Result, results: Results, answers: Answers | None) -> Iterator[Line]:
+    """Yields a line for each blank. answers: of this student, if they are to be revealed."""
+    for number, blank in enumerate(results.blanks, 1):
+        mark = result.marks.get(blank.id, Mark(points=0, status="empty"))
+        points: str | float = "" if mark.status == "excused" else round(mark.points * blank.weight, 4)
+        yield Line(
+            (
+                number, blank.words or blank.title, _where(blank), _numbers(mark.given), LOOKS[mark.status][0], points,
+                blank.weight, _why(mark, blank),
+            ),
+            mark.status,
+            _numbers(answers[blank.id]) if answers else "",
+        )  # fmt: skip
+
+
+def _why(mark: Mark, blank: Marked) -> str:
+    """Returns the sentence on a blank; that what is right is right stands beside it.
+
+    What a misconception says stays as it is: β is another symbol than Β.
+    """
+    why = mark.why.removeprefix(mark.status).lstrip(";: ")
+    if not (mark.says and why.startswith(mark.says)):
+        why = why[:1].upper() + why[1:]
+    if mark.status == "wrong" and not mark.misconception and not any(how in why.lower() for how in TOO_FEW.values()):
+        return " ".join(filter(None, (f"{why}." * bool(why), NOT_KNOWN * (not why), blank.hint)))
+    return why
+
+
+def _where(blank: Marked) -> str:
+    first, last = blank.cells[:1], blank.cells[1:][-1:]
+    return f"{blank.sheet}, {' to '.join([*first, *last])}" if first else blank.sheet
+
+
+def _numbers(given: Sequence[float | None]) -> str:
+    return "  ".join("–" if each is None else f"{each:.6g}".replace("-", "−") for each in given)
+
+
+def summed(result: Result, results: Results) -> list[str]:
+    """Says in a few sentences what all marks come to."""
+    if result.total is None:
+        return [f"Your file could not be marked: {result.refused}."] if result.refused else ["Nothing was handed in."]
+    said = [f"{result.total:g} of {results.points:g} points."]
+    if result.penalty:
+        said.append(f"{result.raw:g} points, less {result.penalty:.0%} for being {result.late:.1f} days late.")
+    if any(mark.status == "carried" for mark in result.marks.values()):
+        said.append(f"{CARRIED[:1].upper()}{CARRIED[1:]}.")
+    return said
+
+
+def feedback_workbook(result: Result, results: Results, answers: Answers | None) -> bytes:
+    """Returns the feedback as a workbook."""
+    content = BytesIO()
+    with Workbook(content, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}) as book:
+        sheet = book.add_worksheet("Feedback")
+        look = _Looks(book)
+        sheet.hide_gridlines(2)
+        heads = [*HEADS, *([REVEALED] if answers else [])]
+        for column, width in enumerate(WIDTHS[: len(heads)]):
+            sheet.set_column(column, column, width)
+        sheet.write_string(0, 0, f"{results.assignment}: {result.name or result.student}", look(styles.LABELS["title"]))
+        said = summed(result, results)
+        for row, sentence in enumerate(said, 1):
+            sheet.write_string(row, 0, sentence, look(styles.LABELS["lead"]))
+        top = len(said) + 2
+        for column, head in enumerate(heads):
+            align = {"align": "center" if head in ("blank", "points", "of") else "left"}
+            sheet.write_string(top, column, head, look(styles.LABELS["table head"] | align))
+        for row, line in enumerate(feedback_lines(result, results, answers), top + 1):
+            _write_line(sheet, row, line, look)
+        sheet.freeze_panes(top + 1, 0)
+        sheet.set_landscape()
+        sheet.fit_to_pages(1, 0)
+    return content.getvalue()
+
+
+def _write_line(sheet: Any, row: int, line: Line, look: "_Looks") -> None:
+    for column, cell in enumerate([*line.cells, *([line.answer] if line.answer else [])]):
+        is_mark = HEADS[column : column + 1] == ("mark",)
+        plain = styles.LABELS["wrapped"] | {"align": "left" if isinstance(cell, str) else "center"}
+        style = look(plain | (LOOKS[line.status][1] if is_mark else {}))
+        (sheet.write_string if isinstance(cell, str) else sheet.write_number)(row, column, cell, style)
+
+
+class _Looks:
+    """The formats of a workbook, each made once."""
+
+    def __init__(self, book: Any):
+        self._book, self._made = book, dict[str, Any]()
+
+    def __call__(self, properties: styles.Properties) -> Any:
+        key = repr(sorted(properties.items()))
+        if key not in self._made:
+            self._made[key] = self._book.add_format(styles.BASE | properties)
+        return self._made[key]
+
+
+def feedback_page(result: Result, results: Results, answers: Answers | None) -> str:
+    """Returns the feedback as a page that needs nothing else."""
+    heads = [*HEADS, *([REVEALED] if answers else [])]
+    table = element("table", element("tr", *(element("th", head) for head in heads)))
+    table.extend(element("tr", *_cells_of_line(line)) for line in feedback_lines(result, results, answers))
+    said = [element("p", sentence, class_="lead") for sentence in summed(result, results)]
+    who = result.name or result.student
+    return page(f"{results.assignment}: {who}", element("h1", f"{results.assignment}: {who}"), *said, table)
+
+
+def _cells_of_line(line: Line) -> Iterator[Element]:
+    for head, cell in zip(HEADS, line.cells, strict=True):
+        look = f"border-left: .4rem solid {STATUSES[line.status][0]}; padding-left: .5rem; white-space: nowrap"
+        if head == "mark":
+            yield element("td", cell, style=look)
+        elif isinstance(cell, str):
+            yield element("td", cell)
+        else:
+            yield element("td", f"{cell:g}", class_="number")
+    if line.answer:
+        yield element("td", line.answer)
+
+
+FEEDBACK, POLICY = "feedback", "policy.toml"
+
+
+class Feedback(NamedTuple):
+    """What a student gets to read: file names, each with its content."""
+
+    student: str
+    files: Mapping[str, bytes]
+
+
+def put_aside(folder: Path) -> list[Path]:
+    """Keeps the results and the grading policy that are there beside the new ones: results-1.json, results-2.json, …"""
+    number = 1
+    while (folder / f"results-{number}.json").exists():
+        number += 1
+    kept = []
+    for name in (results.FILE, POLICY):
+        path = folder / name
+        if path.exists():
+            kept.append(path.with_stem(f"{path.stem}-{number}"))
+            copyfile(path, kept[-1])
+    return kept
+
+
+def write_results(
+    folder: Path, found: Results, key: Key, reveal: bool, policy: Path | None, done: Callable[[int], object]
+) -> None:
+    """Writes scores, flags, the grading policy, feedback and, last, the results. done: called after each student."""
+    save_csv(folder / SCORES, score_rows(found))
+    save_csv(folder / FLAGS, flag_rows(found.flags))
+    if policy is not None and policy.resolve() != (folder / POLICY).resolve():
+        with saved_whole(folder / POLICY) as unfinished:
+            unfinished.write_bytes(policy.read_bytes())
+    (folder / FEEDBACK).mkdir(exist_ok=True)
+    for each in feedback_of(found, key, reveal):
+        for name, content in each.files.items():
+            _write_file(folder / FEEDBACK / name, content)
+        done(1)
+    found.save(folder)
+
+
+def feedback_of(found: Results, key: Key, reveal: bool) -> Iterator[Feedback]:
+    """Yields the feedback of each student who has handed something in, or has marks."""
+    answers = {student.id: student.answers for student in key.students} if reveal else {}
+    for result in found.results:
+        if result.file or result.marks:
+            stem, own = stem_of(result), answers.get(result.student)
+            page, book = feedback_page(result, found, own), feedback_workbook(result, found, own)
+            yield Feedback(result.student, {f"{stem}.html": page.encode("utf-8"), f"{stem}.xlsx": book})
+
+
+def stem_of(result: Result) -> str:
+    """Returns a file name for a student: an id may hold anything."""
+    return f"feedback_{quote(result.student, safe=' ')[:100]}".replace(".", "%2E")
+
+
+def _write_file(path: Path, content: bytes) -> None:
+    """Writes a file of feedback in one go; these are made anew from the results, so that they need not be safe from a crash."""
+    unfinished = path.with_name(f".{path.name}.part")
+    unfinished.write_bytes(content)
+    os.replace(unfinished, path)
+
+
+class Changed(NamedTuple):
+    """A student whose total changed, from and to (None: nothing was marked), and a reason for each blank that did."""
+
+    student: str
+    name: str
+    before: float | None
+    after: float | None
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        who = " ".join(filter(None, (unquoted(self.student), unquoted(self.name))))
+        reasons = f": {'; '.join(self.reasons)}" if self.reasons else ""
+        return f"{who}: {_points(self.before)} → {_points(self.after)}{reasons}"
+
+    def data(self) -> dict[str, Any]:
+        """Returns the same for programs."""
+        return self._asdict() | {"reasons": list(self.reasons)}
+
+
+def changes(before: Results, after: Results) -> Iterator[Changed]:
+    """Yields the students whose total changed, in the order of the key; who is new in it, too."""
+    known = {result.student: result for result in before.results}
+    heads = _heads(before, after)
+    for new in after.results:
+        old = known.pop(new.student, Result(student=new.student))
+        if old.total != new.total:
+            yield Changed(new.student, new.name, old.total, new.total, (*heads, *_reasons(old, new)))
+    for gone in known.values():
+        if gone.total is not None:
+            yield Changed(gone.student, gone.name, gone.total, None, ("is not in the key any more",))
+
+
+def _heads(before: Results, after: Results) -> list[str]:
+    """Says what changed for all: what the whole is worth, and weights."""
+    weights = {each.id: each.weight for each in before.blanks}
+    said = [f"all is worth {after.points:g}, not {before.points:g}"] if before.points != after.points else []
+    moved = [each for each in after.blanks if weights.get(each.id) != each.weight]
+    return said + [
+        f"{each.id} counts {each.weight:g}, not {weights[each.id]:g}" for each in moved if each.id in weights
+    ]
+
+
+def _reasons(old: Result, new: Result) -> Iterator[str]:
+    if old.file != new.file:
+        yield f"{unquoted(new.file)} is marked, not {unquoted(old.file)}"
+    for id in dict.fromkeys([*old.marks, *new.marks]):
+        before, after = old.marks.get(id), new.marks.get(id)
+        if (before and before.points) != (after and after.points) or _excused(before) != _excused(after):
+            yield f"{id} {_said(before)} → {_said(after)}{f' ({unquoted(after.why, 200)})' if after else ''}"
+    if old.penalty != new.penalty:
+        yield f"late: {old.penalty:.0%} → {new.penalty:.0%}"
+
+
+def _excused(mark: Mark | None) -> bool:
+    return mark is not None and mark.status == "excused"
+
+
+def _said(mark: Mark | None) -> str:
+    return "none" if mark is None else f"{mark.status} {mark.points:g}"
+
+
+def _points(total: float | None) -> str:
+    return "–" if total is None else f"{total:g}"

@@ -1,0 +1,454 @@
+"""A file of a student, .xlsx or .ods: an archive of which only the parts are unpacked, and the cells read, that are asked for.
+
+Nothing of it is believed before it is counted: files of students may hold anything.
+
+LibreOffice saves .ods by itself: what `Package` tells of an .xlsx file, `OpenDocument` tells by the same names. Its one large
+part is read cell by cell and kept no further; what is said to be repeated is counted before it is believed.
+"""
+
+import posixpath
+import re
+import zipfile
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from io import BytesIO
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree.ElementTree import Element, fromstring, iterparse
+
+from blueprint.page import grid, saved_file
+from blueprint.page.saved_file import ReadError, require
+from blueprint.quoting import quoted
+
+LARGEST_PART = 8_000_000
+"""Bytes of one part that is taken apart, which makes at most some 200 MB of it; those of the first workbook have 0.3 million."""
+LARGEST_SAYING = 1_000
+"""Bytes in which a file says of which format it is."""
+_FORMULA = re.compile(rb"<(?:\w+:)?f\b[^<>]*>([^<]*)<")
+_CALLS_PROGRAM = re.compile(rb"\w\s*\|[^|]*!|\bDDE\s*\(", re.IGNORECASE)
+"""What asks another program for something, such as cmd|'/c calc'!A1, outside of the words of a formula."""
+_WORDS = re.compile(rb'"[^"]*"|&quot;.*?&quot;')
+
+
+class Parts:
+    """A file and its parts. Raises ReadError, in a sentence, here and wherever a part is read."""
+
+    def __init__(self, path: Path):
+        self.path, self._unpacked = path, dict[str, bytes]()
+        saved_file.check_file(path)
+        with saved_file.refusing(path):
+            self._zip = zipfile.ZipFile(path)
+        saved_file.check_sizes(self._zip.infolist(), path)
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        self._zip.close()
+
+    def refuse_hostile(self) -> None:
+        """Refuses what a worksheet never holds: macros, links to other files, and formulas that call other programs."""
+        names = [name.lower() for name in self._zip.namelist()]
+        require(
+            not any(name.endswith("vbaproject.bin") for name in names),
+            "the file holds macros, which are never read: save it as a plain .xlsx workbook",
+        )
+        require(
+            not any(name.startswith("xl/externallinks/") for name in names),
+            "the file reads other files (external links): type numbers or formulas of this workbook only",
+        )
+        for name in self._zip.namelist():
+            if name.startswith("xl/worksheets/") and name.endswith(".xml"):
+                require(
+                    not _calls_program(plain(self.content(name))),
+                    f"a formula in its part {quoted(name)} calls another program: take it out",
+                )
+
+    def root(self, part: str) -> Element | None:
+        """Takes a part apart; None where there is no such part."""
+        if part not in self._zip.namelist():
+            return None
+        content = self.content(part)
+        require(
+            not saved_file.DECLARES.search(plain(content)),
+            f"the file declares entities in its part {quoted(part)}, as no workbook does: it is not read",
+        )
+        with saved_file.refusing(self.path):
+            return fromstring(content)
+
+    @property
+    def part_names(self) -> list[str]:
+        """The names of all parts."""
+        return self._zip.namelist()
+
+    def is_of(self, kind: bytes) -> bool:
+        """Tells whether the file says of itself that it is of a format, as those of OpenDocument do in their first part."""
+        return "mimetype" in self.part_names and self.content("mimetype", LARGEST_SAYING).strip() == kind
+
+    def content(self, part: str, most: int = LARGEST_PART) -> bytes:
+        """Unpacks a part, once, and no further than its stated size. most: bytes beyond which it is refused."""
+        if part not in self._unpacked:
+            info = self._zip.getinfo(part)
+            require(not info.flag_bits & 0x1, "the file is protected by a password: save it without one")
+            require(
+                info.file_size <= most,
+                f"its part {quoted(part)} has {info.file_size / 1e6:,.0f} MB, as none of a worksheet has: it is not read",
+            )
+            with saved_file.refusing(self.path), self._zip.open(info) as unpacking:
+                self._unpacked[part] = unpacking.read(info.file_size + 1)
+        return self._unpacked[part]
+
+
+def plain(content: bytes) -> bytes:
+    """Returns a part as it reads in ASCII, UTF-16 too."""
+    return content.replace(b"\0", b"") if b"\0" in content else content
+
+
+def _calls_program(sheet: bytes) -> bool:
+    """Tells whether a formula of a sheet asks another program for something."""
+    if b"|" not in sheet and b"dde" not in sheet.lower():
+        return False
+    return any(_CALLS_PROGRAM.search(_WORDS.sub(b"", formula)) for formula in _FORMULA.findall(sheet))
+
+
+MOST_CELLS_NAMED = 100_000
+"""Cells of a range that is gone through."""
+_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_VALUE = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}v"
+_XLSX_RANGE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})(?::\$?([A-Z]{1,3})\$?(\d{1,7}))?")
+_BETWEEN = re.compile(r",(?=(?:[^']*'[^']*')*[^']*$)")
+"""A comma between ranges, none within the quotes around a sheet's name."""
+LONGEST_NAME = 8_192
+"""Letters of what a defined name stands for, as of a formula."""
+
+
+class Shown(NamedTuple):
+    """What a cell shows, and its formula without the sign =; a formula that was saved without its value shows None."""
+
+    value: float | str | bool | None
+    formula: str | None = None
+
+
+class Area(NamedTuple):
+    """A rectangle of cells on a sheet; row and column are those of its first cell, counted from 0."""
+
+    sheet: str
+    row: int
+    column: int
+    rows: int
+    columns: int
+
+    def cells(self) -> list[tuple[str, int, int]]:
+        """Returns sheet, row and column of its cells, row by row. Raises ReadError for more than a blank may have."""
+        require(self.rows * self.columns <= MOST_CELLS_NAMED, "a name of the file spans more cells than a blank has")
+        columns = range(self.column, self.column + self.columns)
+        return [(self.sheet, row, column) for row in range(self.row, self.row + self.rows) for column in columns]
+
+
+class Package(Parts):
+    """A workbook. Raises ReadError, in a sentence, wherever a part is read."""
+
+    @cached_property
+    def properties(self) -> dict[str, str]:
+        """The document's own properties, by name."""
+        root = self.root("docProps/custom.xml")
+        return {str(each.get("name")): "".join(each.itertext()) for each in root} if root is not None else {}
+
+    @cached_property
+    def saved_by(self) -> tuple[str, str]:
+        """Who made the file, and who saved it last, as programs note it; empty where they do not."""
+        root = self.root("docProps/core.xml")
+        said = {each.tag.rpartition("}")[2]: (each.text or "").strip() for each in root} if root is not None else {}
+        return said.get("creator", ""), said.get("lastModifiedBy", "")
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """What each defined name of the whole workbook stands for; names are in small letters."""
+        found = self._workbook.iterfind("{*}definedNames/{*}definedName")
+        return {str(each.get("name")).lower(): each.text or "" for each in found if each.get("localSheetId") is None}
+
+    @cached_property
+    def sheets(self) -> dict[str, str]:
+        """The part of each sheet, by its title, in order."""
+        relations = self.root("xl/_rels/workbook.xml.rels")
+        targets = {} if relations is None else {each.get("Id"): str(each.get("Target")) for each in relations}
+        found = self._workbook.iterfind("{*}sheets/{*}sheet")
+        parts = {str(each.get("name")): targets.get(each.get(_RELATION), "") for each in found}
+        return {title: posixpath.normpath(posixpath.join("/xl", target))[1:] for title, target in parts.items()}
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """The texts that cells share."""
+        root = self.root("xl/sharedStrings.xml")
+        return [] if root is None else [_text(each) for each in root.iterfind("{*}si")]
+
+    def areas(self, name: str) -> list[Area] | None:
+        """Returns the ranges of a defined name; None where there is no such name, or a range of it is gone."""
+        said = self.names.get(name.lower())
+        found = [self._area(each) for each in _BETWEEN.split(said)] if said and len(said) <= LONGEST_NAME else []
+        return [each for each in found if each] if found and all(found) else None
+
+    def _area(self, said: str) -> Area | None:
+        sheet, _, cells = said.rpartition("!")
+        match = _XLSX_RANGE.fullmatch(cells)
+        if not match or grid.unquoted_title(sheet) not in self.sheets:
+            return None
+        left, top, right, bottom = match.groups()
+        first = int(top) - 1, grid.column_of(left)
+        last = (int(bottom) - 1, grid.column_of(right)) if right else first
+        return Area(grid.unquoted_title(sheet), *first, last[0] - first[0] + 1, last[1] - first[1] + 1)
+
+    def cells(self, sheet: str) -> dict[str, Element]:
+        """Returns the cells of a sheet, by address."""
+        if sheet not in self._cells:
+            root = self.root(self.sheets[sheet])
+            found = [] if root is None else root.iterfind("{*}sheetData/{*}row/{*}c")
+            self._cells[sheet] = {str(each.get("r")): each for each in found}
+        return self._cells[sheet]
+
+    def shown(self, sheet: str, address: str) -> Shown:
+        """Returns what a cell shows; a cell that is not there shows nothing."""
+        cell = self.cells(sheet).get(address)
+        return Shown(None) if cell is None else self._shown(cell)
+
+    def all_shown(self, sheet: str, addresses: Iterable[str]) -> list[Shown]:
+        """Returns what many cells of a sheet show."""
+        cells = self.cells(sheet)
+        return [Shown(None) if (cell := cells.get(each)) is None else self._shown(cell) for each in addresses]
+
+    def _shown(self, cell: Element) -> Shown:
+        formula, text, kind = None, None, cell.get("t", "n")
+        if (
+            kind == "n" and len(cell) and cell[-1].tag == _VALUE and cell[-1].text and len(cell) < 3
+        ):  # most cells, quickly
+            return Shown(self._value(kind, cell[-1].text), (cell[0].text or "") if len(cell) == 2 else None)
+        for part in cell:
+            match part.tag.rpartition("}")[2]:
+                case "f":
+                    formula = part.text or ""
+                case "v":
+                    text = part.text
+                case "is":
+                    return Shown(_text(part), formula)
+        if text is None or (text == "" and kind == "n"):
+            return Shown(None, formula)
+        return Shown(self._value(kind, text), formula)
+
+    def _value(self, kind: str, text: str) -> float | str | bool:
+        try:
+            match kind:
+                case "s":
+                    return self.texts[int(text)]
+                case "b":
+                    return text.strip() in ("1", "true")
+                case "n":
+                    return float(text)
+        except (ValueError, IndexError):
+            raise ReadError(
+                f"a cell of the file holds {quoted(text)}, which no program writes: save it again"
+            ) from None
+        return text
+
+    @cached_property
+    def _cells(self) -> dict[str, dict[str, Element]]:
+        return {}
+
+    @cached_property
+    def _workbook(self) -> Element:
+        root = self.root("xl/workbook.xml")
+        require(root is not None, "the file is no workbook in xlsx format: save it as .xlsx")
+        assert root is not None
+        return root
+
+
+def _text(element: Element) -> str:
+    """Joins the runs of a text, without the marks of how it is pronounced."""
+    runs = (*element.iterfind("{*}t"), *element.iterfind("{*}r/{*}t"))
+    return "".join(run.text or "" for run in runs)
+
+
+ODS_KIND = b"application/vnd.oasis.opendocument.spreadsheet"
+LARGEST_CONTENT, MOST_CELLS = 80_000_000, 300_000
+"""Bytes of all cells together, and cells in which something stands: several times those of the largest of ours."""
+LONGEST_TEXT = 32_768
+_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+_OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
+_META = "{urn:oasis:names:tc:opendocument:xmlns:meta:1.0}"
+_SHEET = r"\$?(?:'(?P<quoted>(?:[^']|'')*)'|(?P<bare>[^\s.'$:;~\[\]]+))"
+_ODS_RANGE = re.compile(
+    rf"\[?{_SHEET}\.\$?(?P<left>[A-Z]{{1,3}})\$?(?P<top>\d{{1,7}})"
+    r"(?::\$?(?:'(?:[^']|'')*'|[^\s.'$:;~\[\]]*)\.\$?(?P<right>[A-Z]{1,3})\$?(?P<bottom>\d{1,7}))?\]?"
+)
+_ODS_REACHES_OUT = re.compile(rb"\bDDE\s*\(|<table:(?:dde-link|table-source|cell-range-source)\b|'file:", re.IGNORECASE)
+
+
+def opened(path: Path) -> "Package | OpenDocument":
+    """Opens a file of a student, whichever of the two formats it has. Raises ReadError."""
+    package = Package(path)
+    if package.is_of(ODS_KIND):
+        package.close()
+        return OpenDocument(path)
+    return package
+
+
+class OpenDocument(Parts):
+    """A workbook. Raises ReadError, in a sentence, wherever a part is read."""
+
+    def refuse_hostile(self) -> None:
+        """Refuses what a worksheet never holds: macros, links to other files, and formulas that call other programs."""
+        macros = any(name.lower().startswith(("basic/", "scripts/")) for name in self.part_names)
+        require(not macros, "the file holds macros, which are never read: save it as a plain .ods or .xlsx workbook")
+        says = "the file reads other files or calls another program: type numbers or formulas of this workbook only"
+        require(not _ODS_REACHES_OUT.search(plain(self._content)), says)
+
+    @cached_property
+    def properties(self) -> dict[str, str]:
+        """The document's own properties, by name."""
+        return {str(each.get(f"{_META}name")): each.text or "" for each in self._meta("user-defined")}
+
+    @cached_property
+    def saved_by(self) -> tuple[str, str]:
+        """Who made the file, and who saved it last, as programs note it; empty where they do not."""
+        made, last = (next((each.text or "" for each in self._meta(tag)), "") for tag in ("initial-creator", "creator"))
+        return made.strip(), last.strip()
+
+    def _meta(self, tag: str) -> Iterator[Element]:
+        root = self.root("meta.xml")
+        return iter(()) if root is None else root.iterfind(f".//{{*}}{tag}")
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What each defined name of the whole workbook stands for; names are in small letters."""
+        return self._read[0]
+
+    @property
+    def sheets(self) -> dict[str, dict[str, Shown]]:
+        """What stands on each sheet, by its title, in order."""
+        return self._read[1]
+
+    def areas(self, name: str) -> list[Area] | None:
+        """Returns the ranges of a defined name; None where there is no such name, or a range of it is gone."""
+        said = self.names.get(name.lower(), "").removeprefix("of:=").strip("()")
+        parts = re.split(r"[~;\s](?=(?:[^']*'[^']*')*[^']*$)", said) if said and len(said) <= LONGEST_NAME else []
+        found = [self._area(each) for each in parts if each]
+        return [each for each in found if each] if found and all(found) else None
+
+    def _area(self, said: str) -> Area | None:
+        match = _ODS_RANGE.fullmatch(said)
+        sheet = (match["quoted"] or "").replace("''", "'") or match["bare"] if match else None
+        if not match or sheet not in self.sheets:
+            return None
+        first = int(match["top"]) - 1, grid.column_of(match["left"])
+        last = (int(match["bottom"]) - 1, grid.column_of(match["right"])) if match["right"] else first
+        return Area(sheet, *first, last[0] - first[0] + 1, last[1] - first[1] + 1)
+
+    def cells(self, sheet: str) -> Iterable[str]:
+        """Returns the addresses of a sheet's cells in which something stands."""
+        return self.sheets[sheet]
+
+    def shown(self, sheet: str, address: str) -> Shown:
+        """Returns what a cell shows; a cell that is not there shows nothing."""
+        return self.sheets[sheet].get(address, Shown(None))
+
+    def all_shown(self, sheet: str, addresses: Iterable[str]) -> list[Shown]:
+        """Returns what many cells of a sheet show."""
+        return [self.shown(sheet, each) for each in addresses]
+
+    @cached_property
+    def _content(self) -> bytes:
+        require("content.xml" in self.part_names, "the file is no workbook in ods format: save it as .ods or .xlsx")
+        return self.content("content.xml", LARGEST_CONTENT)
+
+    @cached_property
+    def _read(self) -> tuple[dict[str, str], dict[str, dict[str, Shown]]]:
+        """Goes through all cells once."""
+        require(
+            not saved_file.DECLARES.search(plain(self._content)),
+            "the file declares entities in its part 'content.xml', as no workbook does: it is not read",
+        )
+        with saved_file.refusing(self.path):
+            return _read(self._content)
+
+
+def _read(content: bytes) -> tuple[dict[str, str], dict[str, dict[str, Shown]]]:
+    names, sheets, reading = dict[str, str](), dict[str, dict[str, Shown]](), _Rows()
+    titles: list[str] = []
+    for event, node in iterparse(BytesIO(content), ("start", "end")):
+        match event, node.tag:
+            case "start", tag if tag == f"{_TABLE}table":
+                titles.append(str(node.get(f"{_TABLE}name")))
+                if len(titles) == 1:
+                    reading.begin(sheets.setdefault(titles[0], {}))
+            case "end", tag if tag == f"{_TABLE}table":
+                titles.pop()
+                node.clear()
+            case "end", tag if tag == f"{_TABLE}table-row":
+                if len(titles) == 1:  # a table within a cell is a drawing's
+                    reading.row(node)
+                node.clear()
+            case "end", tag if tag in (f"{_TABLE}named-range", f"{_TABLE}named-expression"):
+                said = node.get(f"{_TABLE}cell-range-address") or node.get(f"{_TABLE}expression") or ""
+                if not titles:
+                    names[str(node.get(f"{_TABLE}name")).lower()] = said
+    return names, sheets
+
+
+class _Rows:
+    """Takes the rows of one sheet after the other, and counts what stands in them."""
+
+    def __init__(self) -> None:
+        self._cells, self._row, self._taken = dict[str, Shown](), 0, 0
+
+    def begin(self, cells: dict[str, Shown]) -> None:
+        """Begins with a sheet."""
+        self._cells, self._row = cells, 0
+
+    def row(self, row: Element) -> None:
+        """Takes a row, as often as it is repeated."""
+        found, times = dict(_cells_in(row)), _times(row, "rows")
+        self._taken += len(found) * times
+        require(self._taken <= MOST_CELLS, f"the file has more than {MOST_CELLS:,} cells, as no worksheet has")
+        for at in range(self._row, self._row + times) if found else ():
+            self._cells |= {grid.address(at, column): shown for column, shown in found.items()}
+        self._row += times
+
+
+def _cells_in(row: Element) -> Iterator[tuple[int, Shown]]:
+    """Yields the cells of a row in which something stands, each with its column."""
+    column = 0
+    for cell in row:
+        times = _times(cell, "columns")
+        shown = _shown(cell)
+        if shown.value is not None or shown.formula is not None:
+            require(column + times <= grid.LAST_COLUMN, "a row of the file has more cells than a sheet has columns")
+            yield from ((at, shown) for at in range(column, column + times))
+        column += times
+
+
+def _times(node: Element, what: str) -> int:
+    """Returns how often a row or a cell is repeated."""
+    said = node.get(f"{_TABLE}number-{what}-repeated", "1")
+    require(
+        said.isascii() and said.isdigit() and 0 < len(said) < 8, f"a cell of the file is repeated {quoted(said)} times"
+    )
+    return int(said)
+
+
+def _shown(cell: Element) -> Shown:
+    formula = cell.get(f"{_TABLE}formula")
+    formula = None if formula is None else formula.partition("=")[2][:LONGEST_TEXT]
+    match cell.get(f"{_OFFICE}value-type"):
+        case "float" | "percentage" | "currency":
+            return Shown(_number(cell.get(f"{_OFFICE}value", "")), formula)
+        case "boolean":
+            return Shown(cell.get(f"{_OFFICE}boolean-value") == "true", formula)
+        case None:
+            return Shown(None, formula)
+    said = cell.get(f"{_OFFICE}string-value")
+    paragraphs = ("".join(each.itertext()) for each in cell if each.tag.endswith("}p"))
+    return Shown((said if said is not None else "\n".join(paragraphs))[:LONGEST_TEXT], formula)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ReadError(f"a cell of the file holds {quoted(text)}, which no program writes: save it again") from None

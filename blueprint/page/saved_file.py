@@ -1,0 +1,404 @@
+"""A saved file: judged before it is opened, so that none explodes; then opened for what it says, cell by cell.
+
+What a reader stumbles on becomes a sentence. A streaming parser counts elements before openpyxl makes objects of any of them;
+of notes, charts, rules and widths, which only look, none are made. openpyxl finds the parts and says what a cell holds:
+numbers, dates, texts, and how a formula reads in another cell, and what it reads. In half of its time formulas are known too.
+"""
+
+import re
+import stat
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any, NamedTuple, NoReturn
+from warnings import catch_warnings, simplefilter
+from xml.etree.ElementTree import Element, iterparse
+from xml.parsers import expat
+
+from openpyxl.cell.text import Text
+from openpyxl.formula.tokenizer import Token, Tokenizer
+from openpyxl.formula.translate import Translator
+from openpyxl.reader.excel import ExcelReader
+from openpyxl.styles.stylesheet import apply_stylesheet
+from openpyxl.utils.cell import range_boundaries
+from openpyxl.worksheet._reader import FORMULA_TAG, HYPERLINK_TAG, ROW_TAG, WorksheetReader
+from openpyxl.worksheet.hyperlink import HyperlinkList
+from openpyxl.xml.constants import SHARED_STRINGS, SHEET_MAIN_NS
+
+from blueprint.page import grid
+from blueprint.quoting import QuotingError, quoted
+
+
+class ReadError(QuotingError):
+    """A file is no workbook of ours, or has been changed so that a block cannot be found whole; one sentence says how."""
+
+
+def require(holds: object, otherwise: str) -> None:
+    """Raises ReadError, with a sentence, where something does not hold."""
+    if not holds:
+        raise ReadError(otherwise)
+
+
+MOST_IN_CELLS = 2_400_000
+"""Rows, cells, formulas and values that a workbook may have; the largest that `build` makes (16 groups of 16 columns,
+tables of 64 by 32) has 1.6 million. openpyxl takes 6 µs and up to 350 bytes for each (a cell with nothing in it)."""
+MOST_BESIDES = 200_000
+"""Other elements: texts, styles, names, links, notes, charts; the largest had 47,000. Some cost openpyxl 60 µs each."""
+MOST_SPREAD = 100_000
+"""Cells over which merged ranges, links and notes of one part may spread: openpyxl makes an object for each."""
+MOST_TRANSLATED = 10_000_000
+"""Letters of formulas that many cells share, counted for each cell: openpyxl spells them out one by one, 1 µs a letter."""
+LONGEST_TAG, MOST_ATTRIBUTES, DEEPEST = 1 << 20, 64, 64
+"""Bytes and attributes of one tag, and elements in each other; 0.3 kB, 10 and 12 are the most in a workbook of ours."""
+
+_CHUNK = 1 << 16
+_IN_CELLS, _SPREADING = frozenset({"row", "c", "f", "v"}), frozenset({"mergeCell", "hyperlink", "comment"})
+_PLACED = {"row": "row", "c": "cell"}
+_PLACE = re.compile(r"\$?[A-Z]*\$?([0-9]{1,7})", re.IGNORECASE)
+_ON_SHEET = re.compile(r"[A-Z]*[1-9][0-9]{0,5}").fullmatch
+"""How nearly all places are written; the others are looked at more closely."""
+NOT_OURS = "it is no workbook of ours, or too large to be read cell by cell"
+
+
+class Parts:
+    """Counts over the XML parts of one workbook, by a streaming parser, before openpyxl makes objects of any of it.
+
+    expat says what an element is, whatever its prefix and spelling; looking in the text was led astray by them.
+    """
+
+    def __init__(self, path: Path):
+        self._path, self._in_cells, self._besides, self._translated = path, 0, 0, 0
+
+    def look_through(self, name: str, content: bytes) -> None:
+        """Looks through one part. Raises ReadError; what is no XML is left to the reader, which refuses it in its own words."""
+        self._in_part, self._spread, self._depth, self._sharing = f"in its part {quoted(name)}", 0, 0, False
+        self._shared: dict[str, int] = {}
+        self._parser = parser = expat.ParserCreate(namespace_separator=" ")
+        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        with suppress(expat.ExpatError):
+            for begin in range(0, len(content), _CHUNK):
+                parser.Parse(content[begin : begin + _CHUNK])
+                if begin + _CHUNK - parser.CurrentByteIndex > LONGEST_TAG:
+                    self._refuse(f"has a tag of more than {LONGEST_TAG:,} bytes {self._in_part}: it is damaged")
+            parser.Parse(b"", True)
+
+    def _refuse(self, says: str) -> NoReturn:
+        raise ReadError(f"{self._path} {says}")
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > DEEPEST or len(attributes) > MOST_ATTRIBUTES:
+            self._refuse(f"has elements of a depth or width that no workbook has {self._in_part}")
+        kind = tag[tag.rfind(" ") + 1 :]
+        if kind in _IN_CELLS:
+            self._in_cells += 1
+            if self._in_cells > MOST_IN_CELLS:
+                self._refuse(f"has more than {MOST_IN_CELLS:,} rows, cells, formulas and values: {NOT_OURS}")
+            if kind in _PLACED:
+                if "r" in attributes and not _ON_SHEET(attributes["r"]):
+                    self._check_place(_PLACED[kind], attributes["r"])
+            elif kind == "f" and attributes.get("t") == "shared":
+                self._share(attributes.get("si", ""))
+            return
+        self._besides += 1
+        if self._besides > MOST_BESIDES:
+            self._refuse(f"has more than {MOST_BESIDES:,} texts, styles, names, links and notes: {NOT_OURS}")
+        if kind in _SPREADING and "ref" in attributes:
+            self._spread_over(attributes["ref"])
+
+    def _end(self, tag: str) -> None:
+        self._depth -= 1
+        if self._sharing:
+            self._sharing, self._parser.CharacterDataHandler = False, None
+
+    def _check_place(self, kind: str, place: str) -> None:
+        """Refuses a row that is on no sheet: a reader would make all rows above it."""
+        match = _PLACE.fullmatch(place)
+        if match is None or not 1 <= int(match[1]) <= grid.LAST_ROW:
+            self._refuse(
+                f"has a {kind} at {place[:20]!r} {self._in_part}, and sheets end at row {grid.LAST_ROW:,}: it is damaged"
+            )
+
+    def _share(self, group: str) -> None:
+        """Counts a cell that shares a formula; where the formula itself stands, its letters are counted as they come."""
+        self._translated += self._shared.get(group, 0)
+        if self._translated > MOST_TRANSLATED:
+            self._refuse(f"shares formulas of more than {MOST_TRANSLATED:,} letters among its cells: {NOT_OURS}")
+
+        def letters(text: str) -> None:
+            self._shared[group] = self._shared.get(group, 0) + len(text)
+
+        self._sharing, self._parser.CharacterDataHandler = True, letters
+
+    def _spread_over(self, reference: str) -> None:
+        """Counts the cells of a reference such as B2:D9; one spelled in another way is too much."""
+        try:
+            left, top, right, bottom = range_boundaries(reference)
+            self._spread += (abs(right - left) + 1) * (abs(bottom - top) + 1)
+        except (ValueError, TypeError):
+            self._spread += MOST_SPREAD + 1
+        if self._spread > MOST_SPREAD:
+            self._refuse(
+                f"has merged cells, links or notes over {self._spread:,} cells {self._in_part}, and at most "
+                f"{MOST_SPREAD:,} are read: take them out"
+            )
+
+
+LARGEST, MOST_PARTS = 100_000_000, 2_000
+"""Bytes to which a file may unpack, and parts that it may have: 20 times the largest of ours; `Parts` bounds what is made of it."""
+ZIP, PASSWORD = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""How a zip archive begins, and the container of the old xls format and of workbooks with a password."""
+
+DECLARES = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
+"""How a part declares entities, as none of a workbook does; without zeros UTF-16 reads as ASCII."""
+
+
+def check_archive(path: Path) -> None:
+    """Looks whether a file may be taken apart. Raises ReadError, with what is wrong and what to do, where it may not."""
+    check_file(path)
+    with refusing(path), path.open("rb") as file, zipfile.ZipFile(file) as archive:
+        check_sizes(archive.infolist(), path)
+        looked = Parts(path)
+        for part in archive.infolist():
+            require(not (part.flag_bits & 0x1), f"{path} is protected by a password: save it without one")
+            with archive.open(part) as unpacking:
+                content = unpacking.read(part.file_size + 1)  # no further than its stated size
+            # Pictures are looked through too: what a part is called says nothing of what it is read as. Without zeros
+            # UTF-16 reads as ASCII.
+            require(
+                not DECLARES.search(content.replace(b"\0", b"")),
+                f"{path} declares entities in its part {quoted(part.filename)}, as no workbook does: it is not read",
+            )
+            looked.look_through(part.filename, content)
+
+
+@contextmanager
+def refusing(path: Path) -> Iterator[None]:
+    """Turns whatever a reader of archives or XML says about a damaged file into one sentence.
+
+    Which errors zipfile, expat and openpyxl raise for which damage is written down nowhere, so all of them are meant.
+    """
+    try:
+        yield
+    except ReadError:
+        raise
+    except PermissionError:
+        raise ReadError(f"{path} may not be read: ask its owner, or copy it to a folder of your own") from None
+    except Exception as error:
+        raise ReadError(f"{path} is no workbook in xlsx format ({type(error).__name__})") from error
+
+
+def check_file(path: Path) -> None:
+    """Refuses what is no file, and what begins as no archive does."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        raise ReadError(f"{path} does not exist") from None
+    except OSError as error:  # a name that is too long, a folder that may not be entered
+        raise ReadError(f"{path} cannot be opened: {(error.strerror or str(error)).lower()}") from error
+    require(not stat.S_ISDIR(mode), f"{path} is a directory, not a workbook")
+    require(stat.S_ISREG(mode), f"{path} is a device or a pipe, not a workbook")
+    with refusing(path), path.open("rb") as file:
+        begin, says = file.read(len(PASSWORD)), f"{path} is no workbook in xlsx format"
+        require(
+            begin != PASSWORD, f"{path} is protected by a password, or in the old xls format: save it as plain .xlsx"
+        )
+        require(begin.startswith(ZIP), f"{says} ({'BadZipFile' if begin else 'it is empty'})")
+        require(zipfile.is_zipfile(file), f"{says}: its end is missing; copy or download it again")
+
+
+def check_sizes(parts: list[zipfile.ZipInfo], path: Path) -> None:
+    """Refuses too much, by what the archive's own list says; the list is held to its word when a part is read."""
+    require(
+        len(parts) <= MOST_PARTS,
+        f"{path} has {len(parts):,} parts, and at most {MOST_PARTS:,} are read: it is no workbook of ours",
+    )
+    unpacked = sum(part.file_size for part in parts)
+    require(
+        unpacked <= LARGEST,
+        f"{path} unpacks to {unpacked / 1e6:,.0f} MB, and at most {LARGEST / 1e6:.0f} MB are read: {NOT_OURS}",
+    )
+    names = [part.filename for part in parts]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ReadError(f"{path} holds the part {quoted(twice)} twice: it is damaged")
+
+
+_NAMED = re.compile(r"(?:'(?:[^']|'')+'|[^'!,]+)![$A-Z0-9:]+")
+
+
+class Area(NamedTuple):
+    """A rectangle of cells: its sheet, and its first and last column and row, counted from 1."""
+
+    sheet: str
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+
+def as_seen_from(formula: str, origin: str, cell: str) -> str:
+    """Returns the formula of the cell `origin` as it would read in `cell`, as if it were copied there.
+
+    Equal formulas of a row read the same. What cannot be taken apart, such as `="abc`, reads as it stands.
+    """
+    if origin == cell:
+        return formula
+    try:
+        return str(Translator(formula, origin=origin).translate_formula(cell))
+    except Exception:  # openpyxl says of a broken formula whatever its parts happen to raise
+        return formula
+
+
+def read_by(formula: str, sheet: str, named: Callable[[str], str | None]) -> Iterator[Area]:
+    """Yields what a formula on a sheet reads, cell by cell and range by range; nothing of one that cannot be taken apart.
+
+    named: what a defined name stands for, `Inputs!$D$8`; None for a name that there is not.
+    """
+    pieces: list[Token] = []
+    with suppress(Exception):  # as above
+        pieces = Tokenizer(formula).items
+    for reference in (str(each.value) for each in pieces if (each.type, each.subtype) == (Token.OPERAND, Token.RANGE)):
+        area = _area(reference, sheet) or _area(named(reference) or "", sheet)
+        if area is not None:
+            yield area
+
+
+def _area(reference: str, sheet: str) -> Area | None:
+    """Takes a reference such as `'Last week'!$D$36:$D$43` apart; None for a name, or for another file's cell."""
+    title, _, cells = reference.rpartition("!")
+    try:
+        left, top, right, bottom = map(int, range_boundaries(cells))
+    except (ValueError, TypeError):
+        return None
+    return Area(grid.unquoted_title(title) or sheet, left, top, right, bottom)
+
+
+def named_areas(text: str) -> Iterator[Area]:
+    """Yields what a defined name stands for: `Weeks!$P$5:$W$5,Weeks!$AB$5` are two; cells that were deleted are none."""
+    for reference in _NAMED.findall(text):
+        area = _area(reference, "")
+        if area is not None:
+            yield area
+
+
+Cell = tuple[int, int]
+"""Row and column, counted from 1."""
+Written = dict[str, dict[Cell, str]]
+"""By sheet and cell the text of a formula, without its sign =."""
+
+
+_STRING_TAG, _TEXT_TAG = f"{{{SHEET_MAIN_NS}}}si", f"{{{SHEET_MAIN_NS}}}t"
+
+
+class Sheet:
+    """The cells of one sheet.
+
+    values: what the cells show, None for blank ones and for formulas that were saved without their numbers.
+    links: by row where its links lead, from left to right.
+    looks: how many styles the file knows.
+    """
+
+    def __init__(self, file: IO[bytes], parser: Any, looks: int):
+        self.values: dict[Cell, Any] = {}
+        self.links: dict[int, list[str]] = {}
+        self._formulas: dict[Cell, tuple[str, str | None]] = {}
+        for _, element in iterparse(file):
+            if element.tag == ROW_TAG:
+                cells = parser.parse_row(element)[1]
+                if max((cell["style_id"] for cell in cells), default=0) >= looks:
+                    raise IndexError("a look that is none of the file's, so that nobody knows which numbers are dates")
+                self._take(element, cells)
+                element.clear()
+            elif element.tag == HYPERLINK_TAG:
+                self.links = _links(HyperlinkList.from_tree(element))
+
+    @cached_property
+    def formulas(self) -> dict[Cell, str]:
+        """The formulas, without their sign =; one that is shared with its neighbours as it reads in its own cell."""
+        found, first = {}, dict[str, tuple[str, str]]()
+        for (row, column), (text, group) in self._formulas.items():
+            if group is not None:
+                here = grid.address(row - 1, column - 1)
+                origin, master = first.setdefault(group, (here, text))
+                text = as_seen_from(f"={master}", origin, here)[1:]
+            found[row, column] = text
+        return found
+
+    def _take(self, row: Element, cells: list[dict[str, Any]]) -> None:
+        for element, cell in zip(row, cells, strict=True):
+            at = cell["row"], cell["column"]
+            self.values[at] = cell["value"]
+            formula = element.find(FORMULA_TAG)
+            if formula is not None:
+                self._formulas[at] = formula.text or "", formula.get("si", "") if formula.get("t") == "shared" else None
+
+
+class Workbook:
+    """A file as it was saved. Raises ReadError for what is no workbook, or would explode.
+
+    sheets: the names of all sheets; cells: by name, the sheets that have cells.
+    names: the defined names; properties, facts: what the document says about itself, in fields of everybody's and its own.
+    """
+
+    def __init__(self, path: Path):
+        check_archive(path)
+        # openpyxl judges a path by its ending, a file by what is in it; it warns of what it would lose if it saved the file.
+        with refusing(path), path.open("rb") as file, catch_warnings():
+            simplefilter("ignore")
+            reader = ExcelReader(file, data_only=True, keep_links=False)
+            reader.read_manifest()
+            reader.read_workbook()
+            reader.read_properties()
+            reader.read_custom()
+            apply_stylesheet(reader.archive, reader.wb)  # which numbers are dates
+            self.cells = dict(_sheets(reader))
+            self.sheets: list[str] = reader.wb.sheetnames
+            self.names: dict[str, Any] = reader.parser.defined_names.by_sheet()["global"]
+            self.properties = reader.wb.properties
+            self.facts = {str(each.name): str(each.value) for each in reader.wb.custom_doc_props.props}
+
+
+def _sheets(reader: Any) -> Iterator[tuple[str, Sheet]]:
+    """Yields the sheets that have cells; of the others openpyxl takes down the names."""
+    texts = _texts(reader)
+    for sheet, relation in reader.parser.find_sheets():
+        if relation.target not in reader.valid_files:
+            continue
+        if "chartsheet" in relation.Type:
+            reader.wb.create_chartsheet(sheet.name)
+            continue
+        page = reader.wb.create_sheet(sheet.name)
+        with reader.archive.open(relation.target) as file:
+            parser = WorksheetReader(page, file, texts, data_only=True, rich_text=False).parser
+            yield page.title, Sheet(file, parser, len(reader.wb._cell_styles))
+
+
+def _texts(reader: Any) -> list[str]:
+    """Returns the texts that cells share, by number."""
+    part = reader.package.find(SHARED_STRINGS)
+    if part is None:
+        return []
+    texts = []
+    with reader.archive.open(part.PartName[1:]) as file:
+        for _, element in iterparse(file):
+            if element.tag == _STRING_TAG:
+                texts.append(_text(element).replace("x005F_", ""))  # so does openpyxl
+                element.clear()
+    return texts
+
+
+def _text(element: Element) -> str:
+    """Returns a text, of one that is written in several looks all parts."""
+    plain = len(element) == 1 and element[0].tag == _TEXT_TAG
+    return (element[0].text or "") if plain else str(Text.from_tree(element).content)
+
+
+def _links(found: Any) -> dict[int, list[str]]:
+    links: dict[int, list[tuple[int, str]]] = {}
+    for link in found.hyperlink:
+        left, top, _, bottom = range_boundaries(link.ref)
+        for row in range(top, bottom + 1) if link.location else ():
+            links.setdefault(row, []).append((left, link.location))
+    return {row: [location for _, location in sorted(each)] for row, each in links.items()}

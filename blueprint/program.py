@@ -1,3 +1,0 @@
-"""What this program is called."""
-
-PROGRAM = "RLHF Blueprint"

@@ -1,0 +1,256 @@
+"""A small dump in memory: its rows and numbers are computed again as a whole, for every cause anew, and compared, each within the
+room that its kind gives it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from blueprint.dumps import Array, Dump
+from blueprint.verifying.compare import Axes, Compared, compare_number, distance, first_spot
+from blueprint.verifying.recompute import SUMS, TOLERANCES, coarsest, last_digit
+from blueprint.verifying.settings import Settings
+from blueprint.verifying.trials import judged
+from blueprint.verifying.verdict import Verdict
+
+LARGEST = {"float64": np.inf, "float32": 3.4e38, "bfloat16": 3.4e38, "float16": 65504.0}
+"""By dtype, beyond what a library that computes in it has no number."""
+
+
+class Quantity(NamedTuple):
+    """A result. after: results that it is made of; made_of: tensors whose rounding it carries.
+
+    means: the rows or numbers that may stand under the name, the usual one first, and what that means, in words.
+    """
+
+    name: str
+    after: tuple[str, ...] = ()
+    made_of: tuple[str, ...] = ()
+    means: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """What may stand under the name."""
+        return ((self.name, ""), *self.means)
+
+
+@dataclass
+class Again:
+    """A dump computed again, and what came of it. All by name; `rows` [N], `numbers` of the whole.
+
+    sizes: by number, the mean size of what it averages. room: how far rounding alone may move a row or number; extra: of a share,
+    how much more, where rounding decides. lacks: by quantity, what the file has not that it takes.
+    """
+
+    batch: Any
+    settings: Mapping[str, float | str]
+    rows: dict[str, Array] = field(default_factory=dict)
+    numbers: dict[str, float] = field(default_factory=dict)
+    sizes: dict[str, float] = field(default_factory=dict)
+    room: dict[str, float] = field(default_factory=dict)
+    extra: dict[str, float] = field(default_factory=dict)
+    lacks: dict[str, str] = field(default_factory=dict)
+
+
+class Judge:
+    """Compares what a file logged with what was computed again. factor: multiplies every room; axes: what rows are called."""
+
+    def __init__(
+        self,
+        dump: Dump,
+        straight: Again,
+        quantities: Mapping[str, Quantity],
+        factor: float = 1.0,
+        axes: Axes | None = None,
+    ) -> None:
+        """Takes room from the straight recomputation, so that what is allowed does not depend on what is tried."""
+        self.dump, self.straight, self.quantities, self.factor = dump, straight, quantities, factor
+        self._axes = axes or Axes()
+        self._dtypes = {name: dtype for name, dtype in dump.dtypes.items() if dtype in TOLERANCES}
+
+    def compared(self, found: Again, only: str = "") -> dict[str, Compared]:
+        """Returns what each logged quantity comes to, in the order of derivation; of what may stand for it, the nearest.
+
+        only: the one that is asked for; "": all.
+        """
+        both = [self._each(each, found) for each in self.quantities.values() if only in ("", each.name)]
+        return {each.name: each for each in both if each is not None}
+
+    def called(self, name: str) -> str:
+        """Returns what the file calls a quantity."""
+        return self.dump.called.get(name, name)
+
+    def uncompared(self) -> dict[str, str]:
+        """Returns by what the file calls it what was logged and cannot be computed, and what that takes."""
+        lacks, logged = self.straight.lacks, self.dump.tensors.keys() | self.dump.logged.keys()
+        return {self.called(each): lacks[each] for each in self.quantities if each in logged and each in lacks}
+
+    def _each(self, quantity: Quantity, found: Again) -> Compared | None:
+        if quantity.name in self.straight.lacks or quantity.name in found.lacks:
+            return None
+        if quantity.name in self.dump.tensors:
+            return _nearest([self._row(quantity, *row, found) for row in quantity.rows if row[0] in found.rows])
+        if quantity.name in self.dump.logged:
+            return _nearest([self._number(quantity, *row, found) for row in quantity.rows if row[0] in found.numbers])
+        return None
+
+    def _dtype(self, quantity: Quantity) -> str:
+        return coarsest(self._dtypes, (quantity.name, *quantity.made_of))
+
+    def _room(self, quantity: Quantity, row: str) -> float:
+        """Returns the room of a row; of one that the straight recomputation has not, that of the usual one."""
+        return self.straight.room.get(row, self.straight.room.get(quantity.name, 0.0))
+
+    def _row(self, quantity: Quantity, row: str, means: str, found: Again) -> Compared:
+        dtype, usual = self._dtype(quantity), self.straight.rows.get(row, found.rows[row])
+        theirs, ours = self.dump.tensors[quantity.name].astype(np.float64)[:, None], found.rows[row][:, None]
+        allowed = self.factor * self._room(quantity, row)
+        apart = _in_range(theirs, ours, dtype)
+        wrong = ~(apart <= allowed) | np.isinf(apart)
+        spot = first_spot(self.dump, wrong, theirs, ours, range(len(wrong)))
+        size = _mean_size(usual)
+        return Compared(
+            quantity.name, row, means, int(apart.size), int(wrong.sum()), float(apart.max(initial=0.0)), allowed, spot,
+            size=max(size, 1e-300), dtype=dtype, arithmetic=self.factor * SUMS[dtype] * (1 + size), axes=self._axes,
+        )  # fmt: skip
+
+    def _number(self, quantity: Quantity, row: str, means: str, found: Again) -> Compared:
+        logged, ours, dtype = self.dump.logged[quantity.name], found.numbers[row], self._dtype(quantity)
+        size = self.straight.sizes.get(row, abs(ours))
+        extra = last_digit(logged) + self.straight.extra.get(row, 0.0)
+        allowed = self.factor * self._room(quantity, row) + extra
+        both = logged, _like(logged, ours, LARGEST[dtype])
+        arithmetic = self.factor * SUMS[dtype] * (1 + size)
+        found_so = compare_number(quantity.name, row, means, both, allowed)
+        return replace(found_so, size=max(size, 1e-300), extra=extra, dtype=dtype, arithmetic=arithmetic)
+
+
+def _in_range(theirs: Array, ours: Array, dtype: str) -> Array:
+    """Returns how far numbers are apart; where ours is beyond what the dtype holds, infinity or no number of theirs is the same."""
+    same = np.array([_like(*pair, LARGEST[dtype]) for pair in zip(theirs.ravel(), ours.ravel(), strict=True)])
+    return distance(theirs, same.reshape(theirs.shape))
+
+
+def _like(theirs: float, ours: float, largest: float) -> float:
+    beyond = not abs(ours) <= largest
+    return float(theirs) if beyond and not np.isfinite(theirs) else float(ours)
+
+
+def _mean_size(row: Array) -> float:
+    finite = np.abs(row[np.isfinite(row)])
+    return float(finite.mean()) if finite.size else 0.0
+
+
+def _nearest(found: Sequence[Compared]) -> Compared | None:
+    """Returns the first that agrees, else the usual one."""
+    return next((each for each in found if each.agrees), found[0] if found else None)
+
+
+def given_of(dump: Dump, quantities: Mapping[str, Any]) -> dict[str, Array]:
+    """Returns the results that a file has, to go on with in place of what was computed."""
+    return {name: np.asarray(dump.tensors[name], np.float64) for name in quantities if name in dump.tensors}
+
+
+Given = Mapping[str, Array]
+Ways = Mapping[str, Any]
+PLAIN: Ways = MappingProxyType({})
+NOTHING: Given = MappingProxyType({})
+CELLS = 1 << 24
+"""So many numbers are gone through for causes at most: all causes on a small dump, the likeliest on a large one."""
+FEWEST = 32
+
+
+class Try(NamedTuple):
+    """Something that may have been done otherwise: how a report puts it, and what is computed then; in_loss: in losses alone.
+
+    ways: what no setting says, as the kind's `recompute` reads it; "whole" where it is done over all files of the step.
+    fitted: whether it is a number that the file itself gave away.
+    """
+
+    label: str
+    settings: Settings
+    ways: Ways = PLAIN
+    in_loss: bool = False
+    fitted: bool = False
+
+
+class Recompute(Protocol):
+    """Computes a dump again. given: results of the file that stand in place of computed ones."""
+
+    def __call__(self, batch: Any, settings: Settings, ways: Ways = PLAIN, given: Given = NOTHING) -> Again:
+        """Returns what came of it."""
+
+
+class Causes(Protocol):
+    """Yields what may have been done otherwise where a quantity deviates, in stages, the likelier first."""
+
+    def __call__(self, batch: Any, settings: Settings, name: str, given: Given, whole: Any) -> Iterator[list[Try]]:
+        """Yields stages of tries; given: results of the file before it; whole: all files of the step, where there are several."""
+
+
+@dataclass(frozen=True)
+class SmallTrial:
+    """A dump, and how it is computed again and compared. losses: quantities of which something may be done otherwise alone."""
+
+    batch: Any
+    settings: Settings
+    straight: Again
+    judge: Judge
+    given: Given
+    whole: Any
+    recompute: Recompute
+    causes: Causes
+    losses: tuple[str, ...]
+    quantities: Mapping[str, Quantity] = field(default_factory=dict)
+
+    @property
+    def most(self) -> int:
+        """How many causes there is time for."""
+        return max(FEWEST, CELLS // max(1 << 12, int(self.batch.size)))
+
+    def called(self, name: str) -> str:
+        """Returns what the file calls a quantity."""
+        return self.judge.called(name)
+
+    def compared(self, each: Try | None = None, given: Given | None = None, until: str = "") -> dict[str, Compared]:
+        """Compares what the file logged with what comes out, as the settings say or with something done otherwise."""
+        if each is None and not given:
+            return self.judge.compared(self.straight, until)
+        settings, ways = (each.settings, each.ways) if each else (self.settings, PLAIN)
+        if ways.get("whole") and self.whole is not None:
+            found = replace(self.recompute(self.whole, settings), rows={})  # its rows are not those of one file
+            return self.judge.compared(found, until)
+        found = self.recompute(self.batch, settings, ways, given or {})
+        return self.judge.compared(self._in_loss(found) if each and each.in_loss else found, until)
+
+    def tries(self, name: str) -> Iterator[list[Try]]:
+        """Yields what may have been done otherwise where a quantity deviates."""
+        before = {key: value for key, value in self.given.items() if key in self.quantities[name].after}
+        for stage in self.causes(self.batch, self.settings, name, before, self.whole):
+            yield [each._replace(in_loss=name in self.losses) for each in stage]
+
+    def verdict(self, preset: str, explain: bool) -> Verdict:
+        """Compares the dump with itself computed again; explain: whether to look for a cause."""
+        lines, first, causes = judged(self, self.tries if explain else lambda name: iter(()), most=self.most)
+        uncompared, notes = self.judge.uncompared(), self.batch.notes
+        return Verdict(preset, self.straight, tuple(lines), uncompared, first, causes.matches, notes, causes)
+
+    def _in_loss(self, found: Again) -> Again:
+        """Returns what was computed, of which the losses alone were made otherwise."""
+        straight = self.straight
+        rows = {name: found.rows[name] for name in self.losses if name in found.rows}
+        numbers = {name: found.numbers[name] for name in self.losses if name in found.numbers}
+        return replace(
+            straight,
+            rows={**straight.rows, **rows},
+            numbers={**straight.numbers, **numbers},
+            lacks={**straight.lacks, **found.lacks},
+        )
+
+
+def verdict_of(trial: SmallTrial, preset: str, explain: bool) -> Verdict:
+    """Compares a dump with itself computed again, as `SmallTrial.verdict`."""
+    return trial.verdict(preset, explain)

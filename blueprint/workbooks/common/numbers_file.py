@@ -1,0 +1,99 @@
+"""What numbers files of several kinds share: weights and texts, and which presets are used and stand side by side."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from blueprint.inputs import DEFAULT, Catalogue, Part, check_vocabulary, refusal
+from blueprint.inputs.entries import Number, Text
+
+SHAPES = {"E": ("token", "embedding"), "W": ("input", "hidden"), "Y": ("hidden", "token"), "w": ("hidden",), "b": ()}
+ABOUT = {
+    "E": "a row per token, a column per number of x",
+    "W": "rows: x, h, 1; a column per number of h; h = tanh([x, h before, 1] · W)",
+    "Y": "a row per number of h, a column per token; scores = h · Y",
+    "w": "a number per number of h; output = h · w + b",
+    "b": "the b of w",
+}
+LIMITS = {"token": (2, 64), "hidden": (1, 32), "embedding": (1, 31), "input": (3, 64)}
+"""The least and the most of what weights count."""
+
+
+def keys_of(models: Mapping[str, tuple[str, Sequence[str]]]) -> tuple[str, ...]:
+    """Lists all weights by their keys. models: by name, what one is for, and its weights, E, W, Y, w, b, delta_Y, …."""
+    return tuple(f"{model}.{part}" for model, (_, parts) in models.items() for part in parts)
+
+
+def weight(key: str, default: Any = None) -> Part:
+    """Describes a weight, or what an update adds to it. default: what holds where it is left out; None: it may not be."""
+    name = key.partition(".")[2]
+    letter = name.removeprefix("delta_")
+    about = ABOUT[letter] if letter == name else f"what the update adds to {letter}"
+    found = Part(key, Number, SHAPES[letter], about)
+    return found if default is None else found._replace(default=default)
+
+
+def check_inputs(parts: Mapping[str, Any], model: str) -> None:
+    """Checks that W of a model has a row for each number of x and h, and one for the 1.
+
+    Raises:
+        NumbersError: if it has not.
+    """
+    inputs, hidden = np.shape(parts[f"{model}.W"])
+    expected = np.shape(parts[f"{model}.E"])[1] + hidden + 1
+    if inputs != expected:
+        raise refusal(f"{model}.W", f"{inputs} rows", f"{expected}: one for each of x and h, and one for the 1")
+
+
+def check_texts(parts: Mapping[str, Any], *keys: str, prompts: str = "text.prompts") -> None:
+    """Checks that prompts and other texts are made of tokens of the vocabulary; its first one ends a text, and is in no prompt.
+
+    keys: of the other texts, in which it may only stand last.
+
+    Raises:
+        NumbersError: for the first token that there is not, or that ends a text too early.
+    """
+    check_vocabulary(parts["text.vocabulary"])
+    end, *known = [each.casefold() for each in parts["text.vocabulary"]]
+    for key in (prompts, *keys):
+        for place, text in enumerate(parts[key], start=1):
+            before = text if key == prompts or text[-1].casefold() != end else text[:-1]
+            if stray := next((word for word in before if word.casefold() not in known), ""):
+                raise refusal(f"{key}, row {place}", stray, "a token of text.vocabulary that does not end a text")
+
+
+ALL, LIBRARIES = "all", "library.names"
+EVERY_WORD = "every word"
+"""Part of numbers that no file has: words that no library has are offered, too, for conventions of one's own beside them."""
+
+
+def parts_of_presets(*example: str) -> tuple[Part, Part]:
+    """Return the parts of a numbers file that name presets. example: two that may stand side by side."""
+    about = "the library or paper whose settings are used where none is given"
+    beside = "the presets that stand side by side, or all"
+    return (
+        Part("preset", Text, (), about, DEFAULT),
+        Part("compare", tuple[str, ...] | str, (), beside, (), list(example)),
+    )
+
+
+def compared_by_name(parts: Mapping[str, Any], presets: Catalogue) -> dict[str, Any]:
+    """Return parts of a file with the presets that stand side by side as a list of their names.
+
+    Raises:
+        NumbersError: if there is no preset of a name.
+    """
+    listed = parts["compare"]
+    names = [each.strip() for each in (listed.split(",") if isinstance(listed, str) else listed) if each.strip()]
+    if names == [ALL]:
+        names = [name for name in presets.presets if name != DEFAULT]
+    for name in (parts["preset"], *names):
+        presets.preset(name)
+    return {**parts, "compare": tuple(names)}
+
+
+def presets_in(file: Any, presets: Catalogue) -> dict[str, Any]:
+    """Return the preset in use of a saved workbook (`reopening.saved.Saved`), and those that stand side by side."""
+    listed = tuple(map(str, file.array(LIBRARIES, 1).flat)) if LIBRARIES in file else ()
+    return {"preset": file.preset(presets), "compare": listed}

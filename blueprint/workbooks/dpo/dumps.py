@@ -1,0 +1,449 @@
+"""Dumps of steps of DPO and its relatives: their names, their pairs, and what a library's own words say of its conventions.
+
+What a library's own hyperparameters say of its conventions where a table of names cannot: words that stand for several settings.
+TRL 1.16.0, trl/trainer/dpo_trainer.py, `_compute_loss`; 0.24.0, `dpo_loss`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from blueprint.dumps import (
+    METADATA,
+    SIDES,
+    Array,
+    Dump,
+    DumpKind,
+    MinibatchError,
+    Names,
+    Needs,
+    Raw,
+    check_axes,
+    check_even,
+    halves,
+    mentioned,
+    naming,
+    not_understood,
+    number_said,
+    recognise,
+    require,
+    rounding,
+    run_fields,
+    true_or_false,
+)
+from blueprint.inputs.errors import NumbersError
+from blueprint.quoting import unquoted
+from blueprint.workbooks.dpo.schema import DPO, dpo_presets
+
+
+@dataclass(frozen=True)
+class PairStep(Dump):
+    """A dump of a step of DPO or a relative, or of a part of one: rows are pairs.
+
+    tensors: as far as the file has them, of each of SIDES `chosen.mask`, `chosen.text` (bool), `chosen.logprobs`,
+        `chosen.logprobs_ref`, `chosen.log_squares` ([P, T]), `chosen.tokens` (whole numbers, [P, S]), `chosen.logp`,
+        `chosen.logp_ref`, `chosen.reward` ([P]); `margin`, `loss.pair` ([P]). Both sides of a name are there, or none; and
+        log-probs of tokens, with their mask, or of whole responses. Outside the mask anything may stand.
+    terms: where the loss is a sum of several, the weight of each and the conventions that are its own.
+    """
+
+    terms: tuple[tuple[float, Mapping[str, float | str]], ...] = ()
+    kind: ClassVar[str] = "dpo"
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs there are."""
+        return len(self.tensors["chosen.logprobs" if "chosen.logprobs" in self.tensors else "chosen.logp"])
+
+    @property
+    def mask(self) -> Array:
+        """1 on the tokens of the responses, chosen ones first, [2P, T]; one token each where only whole responses are known."""
+        if "chosen.mask" not in self.tensors:
+            return np.ones((2 * self.pairs, 1), np.bool_)
+        return np.concatenate([self.tensors[f"{side}.mask"] for side in SIDES])
+
+    @property
+    def head(self) -> str:
+        """Says how many pairs and tokens there are."""
+        known = "" if "chosen.mask" in self.tensors else ", of which log-probs of whole responses alone are known"
+        return f"A step of DPO: {self.pairs} pair{'s' * (self.pairs > 1)} of a chosen and a rejected response{known}."
+
+    @property
+    def losses(self) -> list[str]:
+        """Names the losses of which the loss is the sum."""
+        return [f"{own['loss.form']}{' of means' * (own.get('logp.of') == 'mean')}" for _, own in self.terms]
+
+    @property
+    def mixture(self) -> str:
+        """Says the sum that the loss is: `0.8 · sigmoid + 0.2 · bco`."""
+        return " + ".join(f"{share:g} · {name}" for (share, _), name in zip(self.terms, self.losses, strict=True))
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """Says the same for programs."""
+        return {"pairs": self.pairs}
+
+
+STACKED = ("tokens", "mask", "text", "logprobs", "logprobs_ref", "log_squares")
+OF_TOKENS = {"logp": "logprobs", "logp_ref": "logprobs_ref"}
+"""What is one number of a response, or one of each token; and what it is then."""
+BOTH = ("margin", "loss.pair", "row_index")
+
+
+def laid_apart(
+    arrays: Mapping[str, Array], lengths: Mapping[str, Array], called: Mapping[str, str]
+) -> tuple[dict[str, Array], dict[str, str]]:
+    """Returns tensors of each side, [P] and [P, T], and what the file calls them.
+
+    lengths: [P], of arrays that were lists of different lengths.
+    Raises MinibatchError where sides are uneven or shapes disagree, a mask is missing, or log-probs cannot be.
+    """
+    found, names = dict[str, Array](), dict[str, str]()
+    for name, array in arrays.items():
+        if name in STACKED:
+            both = halves(name, array, called[name])
+            found |= both
+            names |= dict.fromkeys(both, called[name])
+        elif name in BOTH:
+            found[name], names[name] = array.reshape(-1), called[name]
+        else:
+            _one_side(name, array, lengths, called, found, names)
+    check_even(found, names)
+    _enough(found)
+    check_axes(found, names, STACKED)
+    _widen(found)
+    _masked(found, names)
+    _check(found, names)
+    return found, names
+
+
+def _one_side(
+    name: str,
+    array: Array,
+    lengths: Mapping[str, Array],
+    called: Mapping[str, str],
+    found: dict[str, Array],
+    names: dict[str, str],
+) -> None:
+    """Takes what is of one side; log-probs of each token bring their mask along where they are lists of different lengths."""
+    side, _, what = name.partition(".")
+    if what in OF_TOKENS and array.ndim == 2 and array.shape[1:] != (1,):
+        if name in lengths:
+            found.setdefault(f"{side}.mask", np.arange(array.shape[1]) < lengths[name][:, None])
+        found[f"{side}.{OF_TOKENS[what]}"], names[f"{side}.{OF_TOKENS[what]}"] = np.nan_to_num(array), called[name]
+        return
+    found[name] = array if what in ("mask", "text") else array.reshape(-1)
+    names[name] = called[name]
+
+
+def _widen(found: dict[str, Array]) -> None:
+    """Makes both sides as wide as the wider one; the columns that are added hold 0, which is nothing in a mask."""
+    for name in [name.partition(".")[2] for name in found if name.startswith(SIDES[0]) and found[name].ndim == 2]:
+        both = [found[f"{side}.{name}"] for side in SIDES]
+        width = max(each.shape[1] for each in both)
+        for side, each in zip(SIDES, both, strict=True):
+            found[f"{side}.{name}"] = np.pad(each, ((0, 0), (0, width - each.shape[1])))
+
+
+def _enough(found: Mapping[str, Array]) -> None:
+    """Refuses a file without log-probs."""
+    require(
+        "chosen.logp" in found or "chosen.logprobs" in found,
+        "log-probs of chosen and rejected responses are missing: chosen_logps and rejected_logps, or per_token_logps.",
+    )
+
+
+def _masked(found: dict[str, Array], names: Mapping[str, str]) -> None:
+    """Makes masks true and false, in the columns of the log-probs: of whole texts, the first token has none."""
+    if "chosen.logprobs" not in found:
+        for name in [f"{side}.{what}" for side in SIDES for what in ("mask", "text")]:
+            found.pop(name, None)
+        require(
+            "chosen.logprobs_ref" not in found,
+            "log-probs of tokens are there of the reference alone: write those of the policy, too, or sums of both.",
+        )
+        return
+    require(
+        "chosen.mask" in found,
+        "log-probs of tokens are there, and no mask: write completion_mask, 1 on the tokens of the responses.",
+    )
+    for side in SIDES:
+        width = found[f"{side}.logprobs"].shape[1]
+        for what in ("mask", "text"):
+            name = f"{side}.{what}"
+            if name in found:
+                array = found[name][:, 1:] if found[name].shape[1] == width + 1 else found[name]
+                require(
+                    array.shape[1] == width,
+                    f"{names.get(name, name)} has {array.shape[1]} columns and {names[f'{side}.logprobs']} {width}: "
+                    "they need the same, or one more.",
+                )
+                found[name] = true_or_false(array, names.get(name, name))
+    for name in [f"{side}.{what}" for side in SIDES for what in ("logprobs_ref", "log_squares")]:
+        own = f"{name.partition('.')[0]}.logprobs"
+        require(
+            name not in found or found[name].shape == found[own].shape,
+            f"{names.get(name, name)} and {names[own]} disagree; they need the same rows and columns.",
+        )
+
+
+def _check(found: Mapping[str, Array], names: Mapping[str, str]) -> None:
+    """Refuses log-probs above 0 by more than rounding, and what is no number, inside the mask."""
+    for name, array in found.items():
+        side, _, what = name.partition(".")
+        if not what.startswith("logp"):
+            continue
+        inside = found[f"{side}.mask"] if array.ndim == 2 else np.ones(array.shape, np.bool_)
+        bad = inside & ~(np.nan_to_num(array, nan=1.0, posinf=1.0) <= rounding("float32") * max(1, array.shape[-1]))
+        if bad.any():
+            at = tuple(np.argwhere(bad)[0].tolist())
+            raise MinibatchError(
+                f"{names.get(name, name)}, pair {at[0]}: found {array[at]:.6g}, expected a log-prob, at most 0."
+            )
+
+
+ALGORITHM = "algorithm"
+ALGORITHMS = ("dpo", "ipo", "kto", "orpo", "cpo", "simpo", "slic", "cdpo")
+FORMS: Mapping[str, Mapping[str, str]] = {
+    "sigmoid_norm": {"loss.form": "sigmoid", "logp.of": "mean"}, "ipo": {"loss.form": "ipo", "logp.of": "mean"},
+    "exo_pair": {"loss.form": "exo"}, "nca_pair": {"loss.form": "nca"}, "bco_pair": {"loss.form": "bco"},
+    "sppo_hard": {"loss.form": "sppo"}, "aot_pair": {"loss.form": "aot_unpaired"},
+}  # fmt: skip
+"""What a loss type is where it is not the form of the same name."""
+DIVERGENCES = {"js_divergence": "js"}
+SMOOTHED = ("robust", "aot", "aot_unpaired")
+"""Losses of TRL 1.16 that look at label_smoothing under our name; exo_pair does as ε_exo, the sigmoid not at all."""
+OWN = (
+    "loss_type", "loss_weights", "label_smoothing", "ld_alpha", "f_divergence_type", "use_weighting", "rpo_alpha", "reference_free",
+)  # fmt: skip
+EXO_LEAST = 0.001
+LARGEST = 1e308
+"""Whole numbers beyond it are no float."""
+NLL = "sft"
+"""TRL's word for the NLL among the losses that it adds up."""
+
+
+def algorithm_of(metadata: Mapping[str, Any]) -> str:
+    """Returns the algorithm of this family that a file says, "" where it says none."""
+    plain = str(metadata.get(ALGORITHM) or "").lower().replace("-", "_")
+    return plain if plain in ALGORITHMS else ""
+
+
+def is_old(metadata: Mapping[str, Any]) -> bool:
+    """Whether a file of TRL is of a version before 0.29, in which DPO was rewritten."""
+    parts = str(metadata.get("version") or "").lstrip("v").split(".")[:2]
+    numbers = [int(each) for each in parts if each.isdecimal() and len(each) < 5]
+    return len(numbers) == 2 and numbers < [0, 29]
+
+
+def settings_said(metadata: Mapping[str, Any]) -> Any:
+    """Returns the hyperparameters, those of TRL that follow from several of them under our own keys."""
+    said = _of_trl(metadata)
+    if said is None:
+        return metadata.get("hyperparameters") or {}
+    old = is_old(metadata)
+    kept = {key: value for key, value in said.items() if key not in OWN or (key == "label_smoothing" and old)}
+    found = kept | _divergence(said) | _loss(said, old)
+    if not old or found.get("loss.form") == "exo":
+        found.pop("label_smoothing", None)
+    return found | _weights(said, old) | (_of_old(said) if old else {})
+
+
+def terms_said(metadata: Mapping[str, Any]) -> list[tuple[float, dict[str, Any]]]:
+    """Returns the losses that TRL adds up, each with its weight and with the conventions that are its own.
+
+    There are none where a single loss has the weight 1, which the hyperparameters say; the NLL is never one of them.
+    """
+    said = _of_trl(metadata)
+    pairs = _of_pairs(_losses(said)) if said is not None else {}
+    return (
+        [(share, _form(word, said or {}, is_old(metadata))) for word, share in pairs.items()] if _mixed(pairs) else []
+    )
+
+
+def _of_trl(metadata: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    said = metadata.get("hyperparameters")
+    return said if isinstance(said, dict) and str(metadata.get("library") or "").lower() == "trl" else None
+
+
+def _losses(said: Mapping[str, Any]) -> dict[str, float]:
+    """Returns what each loss is multiplied by, by its name. Raises MinibatchError for names or weights that are none."""
+    names, weights = said.get("loss_type"), said.get("loss_weights")
+    words = [names] if isinstance(names, str) else names or []
+    known = isinstance(words, list) and all(isinstance(word, str) for word in words)
+    require(known, f"loss_type: found {unquoted(str(names))}, expected names of losses.")
+    shares = weights if words and weights is not None else [1.0] * len(words)
+    known = isinstance(shares, list) and len(shares) == len(words) and all(map(_is_number, shares))
+    require(known, f"loss_weights: found {unquoted(str(weights))}, expected a number for each of {', '.join(words)}.")
+    return {
+        word: sum(float(share) for each, share in zip(words, shares, strict=True) if each == word) for word in words
+    }
+
+
+def _of_pairs(losses: Mapping[str, float]) -> dict[str, float]:
+    return {word: share for word, share in losses.items() if word != NLL}
+
+
+def _mixed(pairs: Mapping[str, float]) -> bool:
+    return len(pairs) > 1 or any(share != 1 for share in pairs.values())
+
+
+def _loss(said: Mapping[str, Any], old: bool) -> dict[str, Any]:
+    """Returns the form of the loss, if it is one alone, and the weight of the NLL."""
+    losses = _losses(said)
+    pairs, found = _of_pairs(losses), {"loss.nll_coef": losses[NLL]} if losses.get(NLL) else {}
+    if _mixed(pairs):
+        return found | ({"logp.of": "mean"} if old and "ipo" in pairs else {})  # then all take means
+    if not pairs:
+        return found | ({"loss.form": "none"} if losses else _smoothing("sigmoid", said, old))
+    return found | _form(next(iter(pairs)), said, old)
+
+
+def _form(word: str, said: Mapping[str, Any], old: bool) -> dict[str, Any]:
+    """Returns what a loss type is; BCO's threshold was a running mean before 0.29, of which a file has its own."""
+    found: dict[str, Any] = dict(FORMS.get(word, {"loss.form": word}))
+    found |= {"loss.bco_threshold": "batch_mean"} if old and found["loss.form"] == "bco" else {}
+    return found | _smoothing(found["loss.form"], said, old)
+
+
+def _smoothing(form: str, said: Mapping[str, Any], old: bool) -> dict[str, Any]:
+    """Returns what label_smoothing is to a loss."""
+    if said.get("label_smoothing") is None or not (old or form in (*SMOOTHED, "exo")):
+        return {}
+    smooth = number_in(said, "label_smoothing")
+    return {"loss.exo_eps": smooth or EXO_LEAST} if form == "exo" else {"loss.label_smoothing": smooth}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
+
+
+def number_in(said: Mapping[str, Any], key: str) -> float:
+    """Returns a hyperparameter that is a number. Raises MinibatchError if it is none."""
+    return number_said(said[key], key)
+
+
+def _of_old(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what versions before 0.29 had besides: a loss without reference, and an NLL."""
+    found: dict[str, Any] = {"loss.nll_coef": number_in(said, "rpo_alpha")} if said.get("rpo_alpha") is not None else {}
+    if said.get("reference_free"):
+        found |= {"reference.used": "off", "watch.rewards": "with_reference"}
+    return found
+
+
+def _divergence(said: Mapping[str, Any]) -> dict[str, Any]:
+    word = str(said.get("f_divergence_type") or "").rpartition(".")[2].lower()
+    known = word in ("reverse_kl", "forward_kl", "js_divergence")
+    if not word:
+        return {}
+    return {"margin.divergence": DIVERGENCES.get(word, word)} if known else {"f_divergence_type": word}
+
+
+def _weights(said: Mapping[str, Any], old: bool) -> dict[str, Any]:
+    """Returns weights of tokens and pairs."""
+    found: dict[str, Any] = {}
+    if said.get("ld_alpha") is not None:
+        found |= {"logp.ld": "policy" if old else "both", "logp.ld_alpha": number_in(said, "ld_alpha")}
+        found |= {"logp.ld_from": "row"} if old else {}
+    if said.get("use_weighting") not in (None, False):
+        found["loss.weight"] = "wpo_shifted" if old else "wpo"
+    return found
+
+
+NAMES = Names(Path(__file__).with_suffix(".csv"), DPO)
+COUNTED = "num_tokens"
+"""What TRL logs of all steps so far together, of which one file says nothing."""
+
+
+POLICY, REFERENCE = "log-probs of responses", "those of the reference"
+NEEDS: Needs = {
+    POLICY: (("chosen.logp", "rejected.logp"), ("logprobs", "mask")),
+    REFERENCE: (("chosen.logp_ref", "rejected.logp_ref"), ("logprobs_ref", "mask")),
+    "rewards, margins, accuracy": ((POLICY, REFERENCE),),
+    "loss": ((POLICY, REFERENCE),),
+}
+"""What is computed of what; losses without a reference take the first alone."""
+
+
+def is_pairs(raw: Raw) -> bool:
+    """Whether a file is a step of DPO or a relative: it says so, or has log-probs of chosen and of rejected responses."""
+    return bool(algorithm_of(raw.metadata)) or all(
+        any(name in NAMES.spelled("tensor") and _is_logp(name, side) for name in raw.tensors) for side in SIDES
+    )
+
+
+def _is_logp(name: str, side: str) -> bool:
+    return side in name and "logp" in name.replace("_", "")
+
+
+def step_of(raw: Raw, path: Path) -> PairStep:
+    """Makes a step of a file as it was read.
+
+    Raises:
+        MinibatchError: as `read_dump`; sides of different shapes, or log-probs of tokens without a mask.
+    """
+    with naming(path):
+        metadata = {**raw.metadata, "hyperparameters": settings_said(raw.metadata), "logged": _logged(raw.metadata)}
+        metadata.pop("preset", None)
+        read = replace(raw, metadata=metadata)
+        found = recognise(read, NAMES, dpo_presets)
+        library = found.library and found.library.lower()
+        named = mentioned(metadata, library, NAMES, DPO)
+        arrays = {name: raw.tensors[own] for name, own in found.called.items()}
+        lengths = {name: raw.lengths[own] for name, own in found.called.items() if own in raw.lengths}
+        tensors, called = laid_apart(arrays, lengths, found.called)
+        unknown = not_understood(read, list(found.unknown), named, (*METADATA, ALGORITHM), NAMES, DPO)
+        made = PairStep(
+            str(path),
+            tensors,
+            {name: raw.dtypes[own] for name, own in called.items() if own in raw.dtypes},
+            {**called, **named.called},
+            library=found.library,
+            preset=_preset(raw.metadata, library),
+            notes=(*found.notes, *named.notes, *unknown),
+            hyperparameters=named.settings,
+            logged=named.logged,
+            terms=_terms(raw.metadata, library),
+            **run_fields(raw.metadata),
+        )
+        return replace(made, notes=(*made.notes, f"the loss is a sum: {made.mixture}")) if made.terms else made
+
+
+def _terms(metadata: dict[str, Any], library: str | None) -> tuple[tuple[float, Mapping[str, float | str]], ...]:
+    """Returns the losses of a sum. Raises MinibatchError for one that is no loss."""
+    each = terms_said(metadata)
+    return tuple((share, mentioned({"hyperparameters": own}, library, NAMES, DPO).settings) for share, own in each)
+
+
+def _logged(metadata: dict[str, Any]) -> Any:
+    """Returns what was logged of this step; of validation the same names, with a word in front, are left as they are."""
+    logged = metadata.get("logged") or {}
+    return {key: each for key, each in logged.items() if key != COUNTED} if isinstance(logged, dict) else logged
+
+
+def _preset(metadata: dict[str, Any], library: str | None) -> str | None:
+    """Returns the preset that the metadata name, else that of library, version and algorithm.
+
+    Raises MinibatchError for one there is not.
+    """
+    named = metadata.get("preset")
+    if named:
+        try:
+            return dpo_presets().preset(str(named)).name
+        except NumbersError as error:
+            raise MinibatchError(f"metadata, {error}") from error
+    algorithm = algorithm_of(metadata) or "dpo"
+    if library == "trl":
+        name = f"trl_{'0.24' if is_old(metadata) else '1.16'}" + (f"_{algorithm}" if algorithm != "dpo" else "")
+    else:
+        meant = NAMES.meant("preset", algorithm, library) if library in NAMES.libraries else []
+        name = meant[0] if meant else str(library)
+    return name if name in dpo_presets().presets else None
+
+
+DUMPS = DumpKind("a step of DPO", dpo_presets, step_of, is_pairs, NAMES, NEEDS)

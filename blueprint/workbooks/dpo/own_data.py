@@ -1,0 +1,204 @@
+"""One's own pairs, as CSV, JSON or JSONL: read, and written as the tables of a numbers file."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import isnan
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from blueprint.inputs import NumbersError, counted, data_in, name_of, refusal, shown
+from blueprint.quoting import printable, unquoted
+from blueprint.workbooks.common.own_data import (
+    UNALIGNED,
+    Pair,
+    Record,
+    Spoken,
+    Written,
+    check_needed,
+    chosen_rows,
+    flag_of,
+    heading,
+    in_all,
+    listed,
+    names_of,
+    number_of,
+    pair_of,
+    records_in,
+    said_of,
+    some_cells,
+    tokens_of,
+    within,
+    written_of,
+)
+from blueprint.workbooks.dpo.schema import BY_RESPONSE, MOST_PAIRS, PER
+
+CALLED = data_in(Path(__file__).with_suffix(".toml"))
+"""By what is looked for the names of its columns."""
+NEEDED = {"chosen": ("chosen",), "rejected": ("rejected",)}
+"""What no file may lack, but one of single responses, each with a label."""
+SINGLE = {"response": "{}", "policy": "policy_{}", "reference": "reference_{}"}
+"""What a row of a single response has, and what that is in a pair."""
+
+
+def columns_of(found: Sequence[str], told: Sequence[str], name: str) -> dict[str, str]:
+    """Returns by what is looked for the name of its column. told: `what=column`.
+
+    Raises:
+        NumbersError: if there is no such column, or what is needed is not among them.
+    """
+    names = names_of(found, told, CALLED, name)
+    if not {"response", "label"} <= names.keys():
+        check_needed(names, NEEDED, found, name)
+    return names
+
+
+def paired(records: Iterable[Record], names: dict[str, str], name: str) -> tuple[list[Record], dict[str, str]]:
+    """Puts rows of single responses, each good or bad, side by side: the first good one with the first bad one, and so on.
+
+    Returns the rows of pairs, and the names of their columns. Raises NumbersError where there is not one good for each bad one.
+    """
+    bad, good = list[Record](), list[Record]()
+    for row in records:
+        is_good = flag_of(row.cells.get(names["label"]), f"{row.where}, {unquoted(names['label'])}")
+        (good if is_good else bad).append(row)
+    if len(bad) != len(good):
+        raise NumbersError(
+            f"{name}: {len(good)} good and {len(bad)} bad responses, but a workbook has as many of each; leave some rows out."
+        )
+    there = [what for what in SINGLE if what in names]
+    called = {what for side in ("chosen", "rejected") for what in (SINGLE[each].format(side) for each in there)}
+    rows = [_side_by_side(one, other, names, there) for one, other in zip(good, bad, strict=True)]
+    return rows, {each: each for each in (*called, *({"prompt"} & names.keys()))}
+
+
+def _side_by_side(one: Record, other: Record, names: dict[str, str], there: Sequence[str]) -> Record:
+    """Makes the row of a pair; where the two prompts differ, both stand above it."""
+    sides = (("chosen", one), ("rejected", other))
+    cells = {SINGLE[what].format(side): row.cells.get(names[what]) for side, row in sides for what in there}
+    first, second = (row.cells.get(names.get("prompt", "")) for row in (one, other))
+    prompt = first if first == second else f"{first} / {second}"
+    return Record(f"{one.where} and {other.where.rpartition(', ')[2]}", cells | {"prompt": prompt})
+
+
+SIDES, MODELS = ("chosen", "rejected"), ("policy", "reference")
+Names = Mapping[str, str]
+"""By what is looked for the name of its column."""
+
+
+class Both(NamedTuple):
+    """A pair: its prompt, the chosen and the rejected response with their numbers; and the true reward of each, or none."""
+
+    prompt: str
+    sides: tuple[Written, ...]
+    rewards: tuple[float, ...]
+
+
+def per_of(rows: Sequence[Record], names: Names) -> str:
+    """Tells whether log-probs are of tokens or of whole responses, by the first one that is there."""
+    columns = [names[f"{model}_{side}"] for model in MODELS for side in SIDES if f"{model}_{side}" in names]
+    cells = (listed(row.cells.get(name)) for row in rows for name in columns)
+    first: object = next((cell for cell in cells if cell not in (None, "")), [])
+    return PER[0] if isinstance(first, list | dict) else BY_RESPONSE
+
+
+def both_of(row: Record, names: Names, per: str) -> Both:
+    """Reads what stands in a row of a pair. per: what log-probs are of. Raises NumbersError for what cannot be read so."""
+    pair, made = pair_of(row, names), _whole if per == BY_RESPONSE else _of_tokens
+    sides = tuple(made(row, pair, side, names) for side in SIDES)
+    scored = [names[f"rewards_{side}"] for side in SIDES if f"rewards_{side}" in names]
+    rewards = tuple(_reward(row, name) for name in scored) if len(scored) == len(SIDES) else ()
+    return Both(pair.prompt, sides, rewards)
+
+
+def _of_tokens(row: Record, pair: Pair, side: str, names: Names) -> Written:
+    """Reads a response with a log-prob for each of its tokens, where there are any."""
+    called = {model: names[f"{model}_{side}"] for model in MODELS if f"{model}_{side}" in names}
+    cells = {model: row.cells.get(name) for model, name in called.items()} | {"response": getattr(pair, side)}
+    return written_of(f"{row.where}, {side}", cells, called, dict.fromkeys(called, 0.0))
+
+
+def _whole(row: Record, pair: Pair, side: str, names: Names) -> Written:
+    """Reads a response with one log-prob for all of it, which stands as its only token."""
+    found = {}
+    for model in (each for each in MODELS if f"{each}_{side}" in names):
+        name = names[f"{model}_{side}"]
+        if (cell := listed(row.cells.get(name))) not in (None, ""):
+            found[model] = [_logprob(cell, f"{row.where}, {unquoted(name)}")]
+    text = " ".join(tokens_of(getattr(pair, side)))
+    return Written(f"{row.where}, {side}", tokens_of([text]), found, True)
+
+
+def _logprob(cell: object, where: str) -> float:
+    if isinstance(cell, list | dict):
+        raise refusal(where, "a list", "one number for each response in all rows, or a list for its tokens in all")
+    number = number_of(cell, where)
+    if isnan(number) or number > 0:
+        raise refusal(where, shown(cell), "the log of a probability, at most 0")
+    return number
+
+
+def _reward(row: Record, name: str) -> float:
+    where = f"{row.where}, {unquoted(name)}"
+    found = number_of(row.cells.get(name), where)
+    if isnan(found):
+        raise refusal(where, "nothing", "a number in every row that is taken, or no such column")
+    return found
+
+
+PAIRS = Spoken("pairs", "one per pair, with its prompt, the chosen and the rejected response", "some of them")
+KTO = "single responses: the first good one stands beside the first bad one, and so on; of the losses, kto asks for no pairs"
+FIRST = "a first step, on which the policy is the reference"
+
+
+def tables_from(
+    path: Path, told: Sequence[str] = (), prompts: str | None = None, most_tokens: int | None = None
+) -> tuple[dict[str, Any], list[str]]:
+    """Returns the tables of a numbers file of pairs, and a line for everything one should know of them.
+
+    told: which column is which, `what=column`. prompts: the pairs to be taken, such as 1-3,7. most_tokens: of each response those
+    that are kept. Raises NumbersError, with file and line, for what cannot be read so.
+    """
+    name, records = printable(path.name), records_in(path, PAIRS)
+    names = columns_of(some_cells(records), told, name)
+    said = said_of(names)
+    if not {"chosen", "rejected"} <= names.keys():
+        records, names = paired(records, names, name)
+        said.append(KTO)
+    rows = chosen_rows(records, prompts, name, MOST_PAIRS[1], "pairs")
+    per = per_of(rows, names)
+    pairs = [both_of(row, names, per) for row in rows]
+    written, cut = within([each for pair in pairs for each in pair.sides], most_tokens)
+    logs, spoken = _of_models(written)
+    unaligned = [] if all(each.aligned for each in written) else [UNALIGNED]
+    said += [f"pairs: {len(rows)} of {len(records)}", *unaligned, *cut, *spoken, *_long(pairs)]
+    text = {"prompts": [heading(pair.prompt)[0] for pair in pairs], **_sides([each.tokens for each in written])}
+    about = f"{counted(len(pairs), 'pair')} of a chosen and a rejected response, read from {name}."
+    head = {"level": "pair-logprobs", "title": name_of(path), "about": about[:255], "per": per}
+    return {**head, "text": text, **logs, **_rewards(pairs)}, said
+
+
+def _sides(of_responses: Sequence[Any]) -> dict[str, list[Any]]:
+    """Parts what each response has by sides: chosen and rejected ones stand in turn."""
+    return {side: list(of_responses[place::2]) for place, side in enumerate(SIDES)}
+
+
+def _of_models(written: Sequence[Written]) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Returns log-probs by table, and what holds where there are none."""
+    there = [model for model in MODELS if in_all(written, model)]
+    tables = {model: _sides([each.numbers[model] for each in written]) for model in there}
+    match there:
+        case []:
+            return {}, [f"no log-probs: {FIRST} and every log-ratio is 0"]
+        case [only]:
+            return {"policy": tables[only]}, [f"log-probs: those of {only} stand for both models: {FIRST}"]
+        case _:
+            return tables, []
+
+
+def _rewards(pairs: Sequence[Both]) -> dict[str, dict[str, list[float]]]:
+    """Returns true rewards, where there are any."""
+    return {"rewards": _sides([each for pair in pairs for each in pair.rewards])} if pairs[0].rewards else {}
+
+
+def _long(pairs: Sequence[Both]) -> list[str]:
+    cut = [text for text, is_cut in (heading(pair.prompt) for pair in pairs) if is_cut]
+    return [f"prompts longer than {len(cut[0])} letters are cut"] if cut else []

@@ -1,5 +1,0 @@
-"""One's own pairs, as CSV, JSON or JSONL: read, and written as the tables of a numbers file."""
-
-from blueprint.workbooks.dpo.own_data.tables import tables_from
-
-__all__ = ["tables_from"]

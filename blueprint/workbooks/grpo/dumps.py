@@ -1,0 +1,387 @@
+"""Dumps of steps of GRPO and its family: their names, their groups, and what a library's own words say of its conventions."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from math import nan
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from blueprint.dumps import (
+    COUNTED_IN,
+    METADATA,
+    Array,
+    DumpKind,
+    Given,
+    Minibatch,
+    Names,
+    Needs,
+    Raw,
+    Recognised,
+    mentioned,
+    minibatch_of,
+    naming,
+    not_understood,
+    number_said,
+    pairs_in,
+    recognise,
+    require,
+    whole_number,
+)
+from blueprint.inputs.errors import NumbersError
+from blueprint.quoting import unquoted
+from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
+
+TOLD = "as the file says"
+"""How groups were told that the file itself names."""
+
+
+@dataclass(frozen=True)
+class GroupedStep(Minibatch):
+    """A dump of a step of GRPO, or of a part of one: rows are responses, those to a prompt are a group.
+
+    tensors: those of a `Minibatch`, and as far as the file has them `group` (whole numbers, [B], the same for the responses to a
+        prompt), `greedy` ([B]), `truncated` ([B], 1 or 0), `ratio`, `token_loss` and `kl_new` ([B, T]).
+    each: how many responses a prompt has, as the file says, else None. by: how the groups were told, in words.
+    unsure: the share of the tokens, those of most entropy, that the policy loss counts. weights: of a file whose reward functions
+        are each normalised within the group before they are added up, their weights; its tensor `rewards_per_func`, [B, K], has
+        what they said. unknown: what of other files decides which tokens count, and is not there.
+    """
+
+    each: int | None = None
+    by: str = ""
+    unsure: float = 1.0
+    weights: tuple[float, ...] = ()
+    unknown: str = ""
+
+    kind = "grpo"
+
+    @property
+    def groups(self) -> Array | None:
+        """Which group each response is of, [B], from 0 in the order in which they appear; None where nothing tells."""
+        if "group" not in self.tensors:
+            return None
+        _, first, inverse = np.unique(self.tensors["group"], return_index=True, return_inverse=True)
+        return np.asarray(first.argsort().argsort()[inverse])
+
+    def some(self, rows: Array) -> GroupedStep:
+        """Returns some of the responses, by their places, or where rows, [B], is true."""
+        every = np.arange(len(self.mask)) if self.rows is None else np.asarray(self.rows)
+        tensors = {name: array[rows] for name, array in self.tensors.items()}
+        return replace(self, tensors=tensors, slots=self.slots[rows], first=self.first[rows], rows=every[rows])
+
+    @property
+    def sizes(self) -> Array:
+        """How many responses of each group are here."""
+        groups = self.groups
+        return np.bincount(groups) if groups is not None else np.empty(0, np.int64)
+
+    @property
+    def lacks(self) -> str:
+        """Says what keeps groups from being compared: "" where they are whole."""
+        sizes = self.sizes
+        if not len(sizes):
+            return "group (which prompt each response answers)"
+        uneven = self.each is None and self.by == TOLD and not self._divided  # the file itself says which are a group
+        whole = self.each or (2 if uneven else max(2, int(sizes.max())))
+        few = int((sizes < whole).sum())
+        return f"the other responses of {few} of {len(sizes)} group{'s' * (len(sizes) > 1)}" if few else ""
+
+    @property
+    def _divided(self) -> bool:
+        """Whether the file says that it is a part of its step."""
+        counts = () if self.place is None else (self.place.world_size, self.place.minibatches, self.place.microbatches)
+        return any((each or 1) > 1 for each in counts)
+
+    @property
+    def head(self) -> str:
+        """Says how many responses and groups there are."""
+        sizes = self.sizes
+        if not len(sizes):
+            return f"A step of GRPO: {len(self.mask)} responses, in groups that nothing tells."
+        s = "s" * (len(sizes) > 1)
+        many = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
+        return (
+            f"A step of GRPO: {len(self.mask)} responses to {len(sizes)} prompt{s}, {many} to each; groups {self.by}."
+        )
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """Says how many responses and groups there are."""
+        return {"responses": len(self.mask), "groups": len(self.sizes), "group_sizes": sorted(set(self.sizes.tolist()))}
+
+
+NO_GROUP = -1
+
+
+class Groups(NamedTuple):
+    """A number for each response, [B], the same for those to a prompt; and how that was told, in words."""
+
+    numbers: Array | None
+    by: str = ""
+
+
+def groups_of(
+    told: Array | tuple[str, ...] | None, index: Array | None, prompts: Array | None, count: int, each: int | None
+) -> Groups:
+    """Tells groups by the first of these that there is.
+
+    told: what the file says, numbers or words. index: row of the whole rollout, in which the responses to a prompt stand side by
+    side. prompts: tokens, [B, P]. count: responses. each: how many a prompt has.
+    """
+    if told is not None:
+        require(len(told) == count, f"group: found {len(told)} entries, expected {count}, one for each response.")
+        return Groups(_numbered(told), TOLD)
+    if index is not None and each:
+        return Groups(index // each, f"by row_index, {each} side by side")
+    same = None if prompts is None else _of_prompts(prompts)
+    if each and count % each == 0:
+        blocks = np.arange(count) // each
+        if same is None:
+            return Groups(blocks, f"{each} rows side by side, as num_generations says")
+        if (same.reshape(-1, each) == same[::each, None]).all():
+            return Groups(blocks, f"{each} rows with the same prompt side by side")
+    return Groups(same, "by equal prompts" if same is not None else "")
+
+
+def _numbered(told: Array | tuple[str, ...]) -> Array:
+    """Returns whole numbers for what the file says; words become numbers that are the same in every file."""
+    if isinstance(told, np.ndarray) and told.dtype.kind in "iu":
+        return told.astype(np.int64)
+    return np.array([zlib.crc32(str(each).encode()) for each in told], np.int64)
+
+
+def _of_prompts(prompts: Array) -> Array:
+    """Returns a number for each prompt; pads stand in front or behind, and are the same for equal ones."""
+    return np.array([zlib.crc32(np.ascontiguousarray(each, np.int64).tobytes()) for each in prompts], np.int64)
+
+
+ALGORITHM = "algorithm"
+ESTIMATORS = ("adv_estimator", "advantage_estimator")
+SIZES = ("num_generations", "num_generations_per_prompt", "n_samples_per_prompt", "rollout.n", "group_size")
+"""What libraries call the number of responses to a prompt."""
+WEIGHTS = "reward_weights"
+SCALE = "loss_scale_factor"
+LENGTH, UNSURE, AGGREGATION = "max_completion_length", "top_entropy_quantile", "multi_objective_aggregation"
+DROPPED = (*SIZES, *ESTIMATORS, WEIGHTS, LENGTH, UNSURE, AGGREGATION)
+CUT = "mask_truncated_completions"
+SUMMED, NORMALISED = "sum_then_normalize", "normalize_then_sum"
+OF_PPO = ("gae", "ppo")
+BY_STD, DIVIDED = "norm_adv_by_std_in_grpo", ("", "grpo", "grpo_vectorized", "grpo_passk")
+"""A switch of verl, and the only algorithms that read it."""
+
+
+def hyperparameter(metadata: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """Returns the first of some hyperparameters that a file says, by its name or the end of a dotted one; None if none."""
+    said = metadata.get("hyperparameters")
+    flat = {str(key): value for key, value in said.items()} if isinstance(said, dict) else {}
+    found = (flat[key] for name in names for key in flat if key == name or key.endswith(f".{name}"))
+    return next((each for each in found if each is not None), None)
+
+
+def may_be_empty(metadata: Mapping[str, Any]) -> bool:
+    """Whether a file may have no token that counts: a part of a step whose responses that were cut off do not count (TRL, DAPO)."""
+    return hyperparameter(metadata, (CUT,)) is True and any(metadata.get(key) is not None for key in COUNTED_IN)
+
+
+def unsure_of(metadata: Mapping[str, Any]) -> float:
+    """Returns the share of the tokens, those of most entropy, that the policy loss counts, as TRL's `top_entropy_quantile` says it.
+
+    Raises MinibatchError for what is no share.
+    """
+    found = hyperparameter(metadata, (UNSURE,))
+    share = 1.0 if found is None else float(found) if type(found) in (int, float) else nan
+    require(0 <= share <= 1, f"hyperparameter {UNSURE}: found {unquoted(str(found))}, expected a number from 0 to 1.")
+    return share
+
+
+def is_normalised(said: Mapping[str, Any]) -> bool:
+    """Whether each reward function is normalised within the group before they are added up (TRL 1.16.0, GDPO).
+
+    Raises MinibatchError for an aggregation that there is not.
+    """
+    word = said.get(AGGREGATION, SUMMED)
+    require(
+        word in (SUMMED, NORMALISED, None),
+        f"hyperparameter {AGGREGATION}: found {unquoted(str(word))}, expected {SUMMED} or {NORMALISED}.",
+    )
+    return bool(word == NORMALISED)
+
+
+def algorithm_of(metadata: Mapping[str, Any]) -> str:
+    """Returns the algorithm that a file says, "" where it says none or PPO's."""
+    word = metadata.get(ALGORITHM) or hyperparameter(metadata, ESTIMATORS) or ""
+    plain = str(word).lower().replace("-", "_")
+    return "" if plain in OF_PPO else plain
+
+
+def settings_said(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the hyperparameters, with those that follow from several of them under our own keys.
+
+    TRL 1.16.0: `dr_grpo` divides by max_completion_length; CISPO's cap is epsilon_high itself, not 1 + ε, and has no floor.
+    """
+    said = metadata.get("hyperparameters")
+    if not isinstance(said, dict):
+        return {} if said is None else said
+    found = {key: value for key, value in said.items() if key not in DROPPED}
+    if said.get("loss_type") == "dr_grpo":
+        constant = metadata.get(SCALE) or said.get(LENGTH)
+        found |= {"loss.constant": number_said(constant, SCALE)} if constant else {}
+    if said.get("loss_type") == "cispo":
+        cap: Any = next((said[name] for name in ("epsilon_high", "epsilon") if said.get(name) is not None), 0.2)
+        for name in ("epsilon", "epsilon_low", "epsilon_high"):
+            found.pop(name, None)
+        found |= {"loss.clip_low": "off", "loss.clip_high": number_said(cap, "epsilon_high") - 1}
+    if algorithm_of(metadata) not in DIVIDED:
+        found = {key: value for key, value in found.items() if not key.endswith(BY_STD)}
+    if is_normalised(said):  # over the whole batch, whatever scale_rewards is
+        found.pop("scale_rewards", None)
+        found |= {"group.baseline": "batch", "group.std": "batch"}
+    if str(said.get("loss_agg_mode", "")).endswith("-norm") and metadata.get(SCALE):
+        found["loss.constant"] = number_said(metadata[SCALE], SCALE)
+    return found
+
+
+NAMES = Names(Path(__file__).with_suffix(".csv"), GRPO)
+GROUP = ("group", "uid", "prompt_idx", "group_index", "group_ids")
+OWN = ("group", "greedy", "rewards_per_func", "truncated")
+"""Tensors that a step of PPO has not."""
+
+
+NEEDS: Needs = {
+    "advantages": (("scores",), ("rewards_per_func",)),
+    "ratio, approximate KL": (("logprobs_old", "logprobs_new"),),
+    "policy loss, clip fractions": (("logprobs_new", "advantages"),),
+    "KL to the reference": (("logprobs_new", "logprobs_ref"),),
+    "mean entropy": (("entropy",),),
+    "gap to the generating engine": (("logprobs_old", "logprobs_rollout"),),
+}
+"""What is computed of what, as far as groups are whole."""
+
+
+def is_grouped(raw: Raw) -> bool:
+    """Whether a file is a step of GRPO or a relative: it says so, has groups, or says how many responses a prompt has.
+
+    Pairs of a chosen and a rejected response are none.
+    """
+    if pairs_in(raw.tensors):
+        return False
+    names = raw.metadata.get("names")
+    told = {*raw.tensors, *raw.texts, *(map(str, names.values()) if isinstance(names, dict) else ())}
+    preset = str(raw.metadata.get("preset", ""))
+    return bool(
+        algorithm_of(raw.metadata)
+        or preset in set(grpo_presets().presets) - {"default", "openrlhf", "nemo_rl"}
+        or told & set(GROUP)
+        or hyperparameter(raw.metadata, SIZES) is not None
+    )
+
+
+def step_of(raw: Raw, path: Path) -> GroupedStep:
+    """Makes a step of a file as it was read.
+
+    Raises:
+        MinibatchError: as `read_dump`; an unknown preset, or groups that are not one number for each response.
+    """
+    with naming(path):
+        preset, metadata = _preset(raw.metadata), {**raw.metadata}
+        metadata["hyperparameters"] = settings_said(raw.metadata)
+        metadata.pop("preset", None)
+        read = replace(raw, metadata=metadata)
+        found = _with_old(recognise(read, NAMES, grpo_presets))
+        preset = preset or _of_library(found.library, algorithm_of(raw.metadata))
+        named = mentioned(metadata, found.library and found.library.lower(), NAMES, GRPO)
+        batch = minibatch_of(read, found, named, str(path), critic=False, empty=may_be_empty(raw.metadata))
+        notes = not_understood(
+            read, [each for each in found.unknown if each not in GROUP], named, (*METADATA, ALGORITHM), NAMES, GRPO
+        )
+        return _grouped(raw, found, replace(batch, preset=preset, notes=(*batch.notes, *notes)))
+
+
+def _preset(metadata: dict[str, Any]) -> str | None:
+    """Returns the preset that the metadata name. Raises MinibatchError for one there is not."""
+    named = metadata.get("preset")
+    if named in (None, ""):
+        return None
+    try:
+        return grpo_presets().preset(str(named)).name
+    except NumbersError as error:
+        require(False, f"metadata, {error}")
+        raise
+
+
+def _of_library(library: str | None, algorithm: str) -> str | None:
+    """Returns the preset of a library and an algorithm, or the one that is called as the library is."""
+    plain = (library or "").lower().replace("-", "_").replace(" ", "_")
+    plain = {"nemorl": "nemo_rl"}.get(plain, plain)
+    meant = NAMES.meant("preset", algorithm or "grpo", plain) if plain in NAMES.libraries else []
+    return meant[0] if meant else plain if plain in grpo_presets().presets else None
+
+
+def _with_old(found: Recognised) -> Recognised:
+    """Takes the new log-probs for the old ones where a file has none, as TRL does with one update for each batch."""
+    if "logprobs_old" in found.called or "logprobs_new" not in found.called:
+        return found
+    found.notes.append(
+        f"no old log-probs: {unquoted(found.called['logprobs_new'])} stand for them, so every ratio is 1"
+    )
+    return replace(found, called={**found.called, "logprobs_old": found.called["logprobs_new"]})
+
+
+def _grouped(raw: Raw, found: Recognised, batch: Minibatch) -> GroupedStep:
+    """Adds groups and what else a step of GRPO has; rows that are left out are left out of these, too."""
+    given = Given(raw, found)
+    keep = batch.rows if batch.rows is not None else np.arange(len(batch.mask))
+    tensors = dict(batch.tensors) | {name: np.asarray(given[name])[keep] for name in OWN if name in given}
+    each = hyperparameter(raw.metadata, SIZES)
+    count = None if each is None else whole_number(each, SIZES[0], 1)
+    told = tensors.get("group", _words(raw, keep))
+    groups = groups_of(told, tensors.get("row_index"), tensors.get("prompt_ids"), len(keep), count)
+    tensors.pop("group", None)
+    if groups.numbers is not None:
+        tensors["group"] = groups.numbers
+    functions, own = tensors.get("rewards_per_func"), raw.metadata.get("hyperparameters", {})
+    weights = None if functions is None else _weights(functions, own.get(WEIGHTS))
+    normalised = weights is not None and is_normalised(own)
+    if not normalised:
+        tensors.pop("rewards_per_func", None)
+    if "scores" not in tensors and functions is not None and weights is not None:
+        tensors["scores"] = _weighted(functions, weights)
+    dtypes = {**batch.dtypes, **{name: array.dtype.name for name, array in tensors.items() if name not in batch.dtypes}}
+    called = {**found.called, **batch.called}
+    known = {field.name: getattr(batch, field.name) for field in fields(batch)}
+    known |= {"tensors": tensors, "dtypes": dtypes, "called": called}
+    told_weights = tuple(weights.tolist()) if normalised and weights is not None else ()
+    return GroupedStep(**known, each=count, by=groups.by, unsure=unsure_of(raw.metadata), weights=told_weights)
+
+
+def _words(raw: Raw, keep: Array) -> tuple[str, ...] | None:
+    """Returns groups that are said in words, as verl's uid are."""
+    texts = next((raw.texts[name] for name in GROUP if name in raw.texts), None)
+    return None if texts is None else tuple(texts[at] for at in keep if at < len(texts))
+
+
+def _weights(functions: Array, weights: Any) -> Array:
+    """Returns the weight of each reward function, [K]; 1 where the file says none."""
+    each = np.ones(functions.shape[1]) if weights is None else np.asarray(weights, dtype=np.float64).reshape(-1)
+    require(
+        len(each) == functions.shape[1],
+        f"reward_weights: found {len(each)} weights, expected {functions.shape[1]}, one for each column of rewards_per_func.",
+    )
+    return each
+
+
+def _weighted(functions: Array, weights: Array) -> Array:
+    """Returns Σ weight·reward of each response, [B], as TRL has it (nansum): where a function does not judge, NaN, it counts 0.
+
+    A response that none of them judges has no score, NaN.
+    """
+    none = np.isnan(functions).all(axis=1)
+    return np.where(none, np.nan, np.nansum(functions * weights, axis=1))
+
+
+DUMPS = DumpKind("a step of GRPO", grpo_presets, step_of, is_grouped, NAMES, NEEDS)

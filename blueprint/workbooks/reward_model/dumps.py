@@ -1,0 +1,228 @@
+"""Dumps of steps of a reward model: their names, their pairs, and what a library's own words say of its conventions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from blueprint.dumps import (
+    METADATA,
+    SIDES,
+    Array,
+    Dump,
+    DumpKind,
+    MinibatchError,
+    Names,
+    Needs,
+    Raw,
+    check_axes,
+    check_even,
+    forward_option,
+    halves,
+    mentioned,
+    naming,
+    not_understood,
+    number_said,
+    recognise,
+    require,
+    run_fields,
+    true_or_false,
+    whole_number,
+)
+from blueprint.inputs.errors import NumbersError
+from blueprint.quoting import unquoted
+from blueprint.workbooks.reward_model.schema import REWARD_MODEL, rm_presets
+
+
+@dataclass(frozen=True)
+class ScoredPairs(Dump):
+    """A dump of a step of a reward model, or of a part of one: rows are pairs.
+
+    tensors: `chosen.score`, `rejected.score` ([P]) and, as far as the file has them, of both sides
+        `chosen.position_scores` ([P, S]), `chosen.text` (bool, [P, S]) and `chosen.tokens` (whole numbers, [P, S]);
+        `pair.margin`, `loss.pair` ([P]).
+    forward_dtype: in which dtype the model computed, as the file says, else None.
+    end: the token that ends texts: the pad, where some text ends in it, else that of most texts; None where no tokens are known.
+    """
+
+    forward_dtype: str | None = None
+    end: int | None = None
+
+    kind: ClassVar[str] = "reward_model"
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs there are."""
+        return len(self.tensors["chosen.score"])
+
+    @property
+    def mask(self) -> Array:
+        """1 on the tokens of the texts, chosen ones first, [2P, S]: all where no mask is known; one each where no positions are."""
+        if "chosen.text" in self.tensors:
+            return np.concatenate([self.tensors[f"{side}.text"] for side in SIDES])
+        positions = self.tensors.get("chosen.position_scores", np.ones((1, 1))).shape[1]
+        return np.ones((2 * self.pairs, positions), np.bool_)
+
+    @property
+    def head(self) -> str:
+        """Says how many pairs there are."""
+        known = (
+            "" if "chosen.position_scores" in self.tensors else "; of the scores of other positions nothing is known"
+        )
+        return f"A step of a reward model: {self.pairs} pair{'s' * (self.pairs > 1)} of a chosen and a rejected response{known}."
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """Says the same for programs."""
+        return {"pairs": self.pairs}
+
+
+NAMES = Names(Path(__file__).with_suffix(".csv"), REWARD_MODEL)
+ALGORITHM, ALGORITHMS = "algorithm", ("reward_model", "reward_modeling", "rm")
+COUNTED = "num_tokens"
+"""What TRL logs of all steps so far together, of which one file says nothing."""
+CENTERED, PAD = "center_rewards_coefficient", "pad_token_id"
+STACKED = ("tokens", "text", "position_scores")
+BEFORE_END = (
+    "the pad is the token that ends the texts: transformers takes the end for a pad, and reads the score in front of it"
+)
+PADS_COUNT = "the mask is 1 on pads: transformers reads the score at the last token that is none, and so does this"
+
+
+NEEDS: Needs = {
+    "the place where the score is read": (("position_scores", "text"),),
+    "margin, accuracy, loss": (("chosen.score", "rejected.score"),),
+}
+"""What is computed of what."""
+
+
+def is_scored(raw: Raw) -> bool:
+    """Whether a file is a step of a reward model: it says so, or has scores of both sides, and no log-probs."""
+    said = str(raw.metadata.get(ALGORITHM) or "").lower().replace("-", "_")
+    logprobs = any("logp" in name.replace("_", "") for name in raw.tensors)
+    spelled = {name for name in raw.tensors for row in NAMES.meant("tensor", name, None) if row.endswith(".score")}
+    return said in ALGORITHMS or (not said and not logprobs and len(spelled) >= len(SIDES))
+
+
+def step_of(raw: Raw, path: Path) -> ScoredPairs:
+    """Makes a step of a file as it was read.
+
+    Raises:
+        MinibatchError: as `read_dump`; sides of different shapes, scores that are missing or no numbers.
+    """
+    with naming(path):
+        said, logged = raw.metadata.get("hyperparameters") or {}, raw.metadata.get("logged") or {}
+        own = (
+            {key: each for key, each in said.items() if key not in (CENTERED, PAD)} if isinstance(said, dict) else said
+        )
+        kept = {key: each for key, each in logged.items() if key != COUNTED} if isinstance(logged, dict) else logged
+        metadata = {**raw.metadata, "hyperparameters": own, "logged": kept}
+        metadata.pop("preset", None)
+        read = replace(raw, metadata=metadata)
+        found = recognise(read, NAMES, rm_presets)
+        library = found.library and found.library.lower()
+        named = mentioned(metadata, library, NAMES, REWARD_MODEL)
+        tensors, called = _laid_apart({name: raw.tensors[each] for name, each in found.called.items()}, found.called)
+        follows, notes = _follows(said if isinstance(said, dict) else {}, tensors, library)
+        unknown = not_understood(read, list(found.unknown), named, (*METADATA, ALGORITHM), NAMES, REWARD_MODEL)
+        return ScoredPairs(
+            str(path),
+            tensors,
+            {name: raw.dtypes[each] for name, each in called.items()},
+            {**called, **named.called},
+            library=found.library,
+            preset=_preset(raw.metadata, library),
+            notes=(*found.notes, *named.notes, *unknown, *notes),
+            hyperparameters={**follows, **named.settings},
+            logged=named.logged,
+            forward_dtype=forward_option(raw.metadata, "forward_dtype"),
+            end=_end(tensors, _pad(said if isinstance(said, dict) else {})),
+            **run_fields(raw.metadata),
+        )
+
+
+def _laid_apart(arrays: Mapping[str, Array], called: Mapping[str, str]) -> tuple[dict[str, Array], dict[str, str]]:
+    """Returns tensors of each side, and what the file calls them. Raises MinibatchError where something is missing or odd."""
+    found, names = dict[str, Array](), dict[str, str]()
+    for name, array in arrays.items():
+        made = halves(name, array, called[name]) if name in STACKED else {name: array.reshape(-1)}
+        found |= made
+        names |= dict.fromkeys(made, called[name])
+    check_even(found, names)
+    require("chosen.score" in found, "scores of both sides are missing: rewards_chosen and rewards_rejected, [P].")
+    check_axes(found, names, STACKED)
+    for side in SIDES:
+        wide = {what: found[f"{side}.{what}"] for what in STACKED if f"{side}.{what}" in found}
+        for what, array in wide.items():
+            first = next(iter(wide))
+            one, other = names[f"{side}.{what}"], names[f"{side}.{first}"]
+            require(
+                array.shape == wide[first].shape, f"{one} and {other} disagree; they need the same rows and columns."
+            )
+        if "text" in wide:
+            found[f"{side}.text"] = true_or_false(wide["text"], names[f"{side}.text"])
+    for name in [each for each in found if each.rpartition(".")[2] in ("score", "margin")]:
+        bad = np.flatnonzero(~np.isfinite(found[name]))
+        where = f"{unquoted(names[name])}, pair {bad[0] if len(bad) else 0}"
+        require(not len(bad), f"{where}: found no finite number; find out where it comes from first.")
+    return found, names
+
+
+def _follows(
+    said: Mapping[str, Any], tensors: Mapping[str, Array], library: str | None
+) -> tuple[dict[str, float | str], tuple[str, ...]]:
+    """Returns settings that follow from hyperparameters and tensors of TRL, and notes on them."""
+    if library != "trl":
+        return {}, ()
+    found: dict[str, float | str] = {"loss.margin": "typed" if "pair.margin" in tensors else "off"}
+    if CENTERED in said:
+        found["center"] = number_said(said[CENTERED] or 0, CENTERED)
+    pad = _pad(said)
+    if pad is None or (end := _end(tensors, pad)) is None:
+        return found, ()
+    if end != pad:
+        return found | {"score.read": "last_token"}, ()
+    again = any(_pads_at_the_end(tensors[f"{side}.tokens"], tensors[f"{side}.text"], pad).max() > 1 for side in SIDES)
+    return found | {"score.read": "before_end"}, (PADS_COUNT if again else BEFORE_END,)
+
+
+def _pad(said: Mapping[str, Any]) -> int | None:
+    return None if said.get(PAD) is None else whole_number(said[PAD], PAD)
+
+
+def _end(tensors: Mapping[str, Array], pad: int | None) -> int | None:
+    """Returns the token that ends texts: the pad, where some text ends in it, else that of most; None where none are known."""
+    if "chosen.tokens" not in tensors or "chosen.text" not in tensors:
+        return None
+    last = np.concatenate([_last_tokens(tensors[f"{side}.tokens"], tensors[f"{side}.text"]) for side in SIDES])
+    tokens, counts = np.unique(last, return_counts=True)
+    return pad if pad is not None and pad in tokens else int(tokens[counts.argmax()]) if len(tokens) else None
+
+
+def _last_tokens(tokens: Array, text: Array) -> Array:
+    return np.asarray(tokens[np.arange(len(tokens)), text.shape[1] - 1 - text[:, ::-1].argmax(axis=1)])
+
+
+def _pads_at_the_end(tokens: Array, text: Array, pad: int) -> Array:
+    """Returns how many pads each text has behind its last other token, [P]."""
+    columns = np.arange(text.shape[1])
+    last = np.where(text & (tokens != pad), columns, -1).max(axis=1)
+    return np.asarray((text & (columns > last[:, None])).sum(axis=1))
+
+
+def _preset(metadata: Mapping[str, Any], library: str | None) -> str | None:
+    """Returns the preset that the metadata name, else that of the library. Raises MinibatchError for one there is not."""
+    if metadata.get("preset"):
+        try:
+            return rm_presets().preset(str(metadata["preset"])).name
+        except NumbersError as error:
+            raise MinibatchError(f"metadata, {error}") from error
+    name = {"trl": "trl_1.16_rm"}.get(str(library), f"{library}_rm")
+    return name if name in rm_presets().presets else None
+
+
+DUMPS = DumpKind("a step of a reward model", rm_presets, step_of, is_scored, NAMES, NEEDS)

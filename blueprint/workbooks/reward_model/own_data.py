@@ -1,0 +1,216 @@
+"""One's own pairs and rankings, as CSV, JSON or JSONL: read, and written as the tables of a numbers file."""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from math import isnan
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from blueprint.inputs import NumbersError, counted, data_in, name_of, refusal
+from blueprint.quoting import printable, unquoted
+from blueprint.workbooks.common.own_data import (
+    END,
+    Record,
+    Spoken,
+    Written,
+    check_needed,
+    chosen_rows,
+    listed,
+    names_of,
+    number_of,
+    pair_of,
+    plain,
+    records_in,
+    said_of,
+    some_cells,
+    text_of,
+    tokens_of,
+    vocabulary_of,
+    within,
+)
+from blueprint.workbooks.reward_model.schema import MOST_PAIRS, MOST_RESPONSES
+
+SIDES = ("chosen", "rejected")
+Names = Mapping[str, str]
+"""By what is looked for the name of its column."""
+
+
+class Response(NamedTuple):
+    """A prompt with a response, as tokens, and its score, or none."""
+
+    written: Written
+    score: float | None
+
+
+class Compared(NamedTuple):
+    """A row: its responses, the best first, and by how much the two of a pair are meant to be apart; 0 if nobody says."""
+
+    responses: list[Response]
+    margin: float
+
+
+def compared_of(row: Record, names: Names) -> Compared:
+    """Reads a row. Raises NumbersError for what is no pair and no ranking."""
+    if isinstance(listed(row.cells.get(names.get("responses", ""))), list):
+        return Compared(_ranking(row, names), 0.0)
+    pair = pair_of(row, names)
+    scores = [_number(row, names, f"score_{side}") for side in SIDES]
+    responses = [
+        _response(f"{row.where}, {side}", pair.prompt, getattr(pair, side), score)
+        for side, score in zip(SIDES, scores, strict=True)
+    ]
+    return Compared(responses, _number(row, names, "margin") or 0.0)
+
+
+def _ranking(row: Record, names: Names) -> list[Response]:
+    """Reads several responses, the best first: by their ranks, of which 1 is the best, else by their scores."""
+    cells = listed(row.cells[names["responses"]])
+    if len(cells) < 2:
+        raise NumbersError(
+            f"{row.where}: {counted(len(cells), 'response')} cannot be compared; write two or more, or leave the row out."
+        )
+    ranks, scores = (_list(row, names, what, len(cells)) for what in ("rank", "scores"))
+    if not ranks and not scores:
+        raise NumbersError(
+            f"{row.where}: nothing says which response is the best; write their ranks, 1 for the best, or scores."
+        )
+    order = [float(each) for each in ranks] if ranks else [-each for each in scores]
+    if len(set(order)) < len(order):
+        raise NumbersError(
+            f"{row.where}: two responses have one {'rank' if ranks else 'score'}; give each another, or leave one out."
+        )
+    prompt = text_of(listed(row.cells.get(names.get("prompt", ""))))
+    made = [
+        _response(f"{row.where}, response {place + 1}", prompt, each, scores[place] if scores else None)
+        for place, each in enumerate(cells)
+    ]
+    return [made[place] for place in sorted(range(len(made)), key=order.__getitem__)]
+
+
+def _list(row: Record, names: Names, what: str, count: int) -> list[float]:
+    """Returns a number for each response, or none. Raises NumbersError where there are more or fewer."""
+    if (cell := listed(row.cells.get(names.get(what, "")))) in (None, ""):
+        return []
+    where = f"{row.where}, {unquoted(names[what])}"
+    if not isinstance(cell, list) or len(cell) != count:
+        raise refusal(
+            where, f"{len(cell)} numbers" if isinstance(cell, list) else "no list", f"{count}, one for each response"
+        )
+    found = [number_of(each, where) for each in cell]
+    if any(map(isnan, found)):
+        raise refusal(where, "nothing", "a number for each response")
+    return found
+
+
+def _number(row: Record, names: Names, what: str) -> float | None:
+    """Returns the number in a column, None where there is none."""
+    if what not in names:
+        return None
+    found = number_of(row.cells.get(names[what]), f"{row.where}, {unquoted(names[what])}")
+    return None if isnan(found) else found
+
+
+def _response(where: str, prompt: str, response: Any, score: float | None) -> Response:
+    content = (
+        response
+        if isinstance(response, list) and not any(isinstance(each, dict) for each in response)
+        else text_of(response)
+    )
+    return Response(Written(where, plain([*tokens_of(prompt), *tokens_of(content)]), {}, True), score)
+
+
+CALLED = data_in(Path(__file__).with_suffix(".toml"))
+"""By what is looked for the names of its columns."""
+NEEDED = {"chosen": ("chosen",), "rejected": ("rejected",)}
+"""What no file may lack, but one of rankings."""
+COMPARISONS = Spoken("comparisons", "one per pair or ranking, with its prompt and its responses", "some of them")
+AT_THE_END = "scores: each stands after the last token, where it is read by default; 0 stands everywhere else"
+
+MARGINS = (
+    "margins: subtracted from the difference of scores, as TRL does where there is such a column (loss.margin = typed)"
+)
+
+
+def tables_from(
+    path: Path, told: Sequence[str] = (), prompts: str | None = None, most_tokens: int | None = None
+) -> tuple[dict[str, Any], list[str]]:
+    """Returns the tables of a numbers file of comparisons, and a line for everything one should know of them.
+
+    told: which column is which, `what=column`. prompts: the rows to be taken, such as 1-3,7. most_tokens: of each text those that
+    are kept. Raises NumbersError, with file and line, for what cannot be read so.
+    """
+    name, records = printable(path.name), records_in(path, COMPARISONS)
+    columns = some_cells(records)
+    names = names_of(columns, told, CALLED, name)
+    if "responses" not in names:
+        check_needed(names, NEEDED, columns, name)
+    rows = [compared_of(row, names) for row in chosen_rows(records, prompts, name, MOST_RESPONSES, "comparisons")]
+    rows.sort(key=lambda row: len(row.responses) == 2)  # pairs come behind rankings, as a numbers file counts them
+    responses = [each for row in rows for each in row.responses]
+    _check_few(rows, responses, name)
+    texts, cut = _texts(responses, most_tokens)
+    pairs, scores = _pairs(rows), {"head": _head(responses, texts)}
+    counts = f"{len(rows)} of {len(records)}, {counted(len(responses), 'response')}"
+    about = f"{counted(len(rows), 'comparison')} of {counted(len(responses), 'response')}, read from {name}."
+    head = {"level": "scores", "title": name_of(path), "about": about[:255]}
+    loss = {"loss": {"margin": "typed"}} if "margin" in pairs else {}
+    said = [*said_of(names), f"comparisons: {counts}", *cut, AT_THE_END, *([MARGINS] if loss else [])]
+    return {**head, **loss, "text": _spelled(texts, name), "pairs": pairs, "scores": scores}, said
+
+
+def _texts(responses: Sequence[Response], most: int | None) -> tuple[list[list[str]], list[str]]:
+    """Returns the tokens that are kept of each text; one that was not cut ends in the end token."""
+    whole = [each.written for each in responses]
+    kept, cut = within(whole, most)
+    uncut = [len(one.tokens) == len(other.tokens) for one, other in zip(kept, whole, strict=True)]
+    return [[*each.tokens, END] if ends else each.tokens for each, ends in zip(kept, uncut, strict=True)], cut
+
+
+def _spelled(texts: Sequence[Sequence[str]], name: str) -> dict[str, Any]:
+    """Returns vocabulary and texts, spelled as it spells them."""
+    vocabulary = vocabulary_of(texts, name)
+    known = {each.casefold(): each for each in vocabulary}
+    return {
+        "vocabulary": vocabulary,
+        "end": END,
+        "texts": [[known[token.casefold()] for token in row] for row in texts],
+    }
+
+
+def _check_few(rows: Sequence[Compared], responses: Sequence[Response], name: str) -> None:
+    """Checks that there is room for all. Raises NumbersError; also where a response has no score."""
+    pairs = sum(len([*combinations(row.responses, 2)]) for row in rows)
+    if len(responses) > MOST_RESPONSES or pairs > MOST_PAIRS:
+        raise NumbersError(
+            f"{name}: {len(responses)} responses in {pairs} pairs, but a workbook shows up to {MOST_RESPONSES} in {MOST_PAIRS}; "
+            f"choose fewer rows with --prompts."
+        )
+    if lacking := next((each.written.where for each in responses if each.score is None), ""):
+        raise NumbersError(
+            f"{lacking}: there is no score; write what a reward model gave it: score_chosen and score_rejected, or scores."
+        )
+
+
+def _pairs(rows: Sequence[Compared]) -> dict[str, Any]:
+    """Numbers responses in the order of rows: rankings, the best first, and pairs with their margins."""
+    found: dict[str, list[Any]] = {"rankings": [], "chosen": [], "rejected": [], "margin": []}
+    number = 1
+    for row in rows:
+        places = [number + place for place in range(len(row.responses))]
+        number += len(places)
+        if len(places) > 2:
+            found["rankings"].append(places)
+        else:
+            found["chosen"].append(places[0])
+            found["rejected"].append(places[1])
+        found["margin"] += [row.margin] * len([*combinations(places, 2)])
+    return {key: each for key, each in found.items() if each and any(each)}
+
+
+def _head(responses: Sequence[Response], texts: Sequence[Sequence[str]]) -> list[list[float]]:
+    """Puts each score after the last token of its text."""
+    width = max(map(len, texts))
+    return [
+        [each.score if place == len(text) - 1 else 0.0 for place in range(width)]  # type: ignore[misc]  # scores are all there
+        for each, text in zip(responses, texts, strict=True)
+    ]

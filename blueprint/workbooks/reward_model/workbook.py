@@ -1,0 +1,391 @@
+"""The workbook of a reward model at both levels: what stands around the steps, the gradient of the loss, and steps along it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blueprint.inputs import LONGEST, Draft, Level, Numbers, Part, counted, refusal
+from blueprint.inputs.entries import Number
+from blueprint.language import Axis, Block, Sum, link, maximum, needs, typed
+from blueprint.language.gradient import Declared
+from blueprint.page.outline import Blueprint, Line, Row, Section, Sheet, Table, key, minor
+from blueprint.workbooks.common import (
+    PRESET,
+    Backward,
+    Choices,
+    Chosen,
+    Identity,
+    InView,
+    Made,
+    Rows,
+    Witnessed,
+    checks,
+    checks_sheet,
+    chosen_of,
+    conventions_in_use,
+    conventions_sheet,
+    epochs,
+    facts_of,
+    head_weights,
+    j,
+    k,
+    memory_weights,
+    numbers_file,
+    one,
+    presets_sheet,
+    rnn,
+    rows_on,
+    scalar_head,
+    sheet_of,
+    start_sheet,
+)
+from blueprint.workbooks.common.conventions import Conventions
+from blueprint.workbooks.common.definitions import gradients
+from blueprint.workbooks.common.epochs import Beside, Drawn, repeated
+from blueprint.workbooks.common.rollout import block_name
+from blueprint.workbooks.common.sheets.models import memory_sections
+from blueprint.workbooks.reward_model.definitions import LABELS, Derived, derived, n, o, p, q, t, u, v
+from blueprint.workbooks.reward_model.schema import (
+    MOST_RESPONSES,
+    OF_PAIRS,
+    RAGGED,
+    REWARD_MODEL,
+    TABLES,
+    TEXTS,
+    checked,
+    parts_in,
+    rm_presets,
+)
+from blueprint.workbooks.reward_model.sheets import (
+    CASES,
+    c,
+    charts_of,
+    inputs_sheet,
+    overflow_sheet,
+    rankings_sheet,
+    texts,
+    typed_texts,
+)
+from blueprint.workbooks.reward_model.start import PARTS, PIECES, SAYS, SHOWN, flow, pieces_of
+
+if TYPE_CHECKING:
+    from blueprint.reopening.saved import Saved
+
+
+LOG_SIGMOIDS = ("argument.right", "position.right")
+"""Rows that are log σ of the one row that they read."""
+WEIGHTS = ("reward_model.E", "reward_model.W", "reward_model.head.w", "reward_model.head.b")
+KEPT = ("score", "difference")
+"""Rows whose slope one looks for: ∓σ(−x) over the number of pairs."""
+
+
+def of_log_sigmoids(rows: Mapping[str, Block]) -> list[Declared]:
+    """Lists the derivatives that a textbook writes in one line: of log σ, whose steps have a kink at 0."""
+    return [gradients.of_log_sigmoid(rows[name], next(needs(rows[name])).read) for name in LOG_SIGMOIDS]
+
+
+MOVED = Backward(
+    policy=(WEIGHTS, ("head.score",)), critic=(), constant=("softmax.held",), declared=of_log_sigmoids, keep=KEPT
+)
+
+
+BESIDE = Beside(
+    "the same pairs, step by step: the loss falls, and pair by pair the chosen response overtakes the rejected one",
+    {
+        "What is made smaller": ("total_loss",),
+        "How many pairs are in the right order": ("accuracy",),
+        "How far chosen and rejected responses are apart": ("rewards.chosen", "rewards.rejected", "rewards.margins"),
+    },
+    {
+        "Loss": Drawn({"loss": "total_loss"}, "loss", "At .693 the model knows nothing: σ(0) is ½. Above, it is worse."),
+        "Accuracy": Drawn({"accuracy": "accuracy"}, "share of pairs", "Leaps, a pair at a time; at 1 the ranking is right."),
+        "Scores": Drawn(
+            {"chosen": "rewards.chosen", "rejected": "rewards.rejected", "margin": "rewards.margins"}, "mean score",
+            "Only the margin is trained: where the two lines lie, nothing says, unless centring is on.",
+        ),
+    },
+)  # fmt: skip
+
+EPOCHS = repeated(WEIGHTS, ("Reward model", "Scores", "Positions", "Pairs"), MOVED.of, BESIDE)
+
+
+LOOKED_FOR = (
+    "score", "read.here", "chosen.score", "rejected.score", "difference", "probability", "argument", "loss.pair", "preference_loss",
+    "total_loss", "accuracy", "rewards.margins", "position.mean", "shifted.difference",
+)  # fmt: skip
+"""Rows that one looks for; they are marked."""
+PLAIN = ("score.used", "score.centred", "score.standard", "loss.logsigmoid", "right", "margin.used", "center.square",
+         "scaled.difference", "scaled.probability", "ranking.mean", "position.counted", "position.loss")  # fmt: skip
+"""Rows on the way that are not folded."""
+LEADS = {
+    "Scores": "from the score after each token to the score of the response: where it is read",
+    "Positions": "DeepSpeed-Chat and trlX: both texts of a pair (a row each), position by position; no other form reads it",
+    "Pairs": "from the scores of both responses of a pair to its loss: a column per pair",
+}
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a workbook begins: its numbers, what is given by name, and the sheets of models that come before the steps.
+
+    given: `head` among it, the score after every token. words: the name of the typed texts. typed: what stands in blocks, by name.
+    """
+
+    numbers: Numbers
+    given: Rows
+    words: str
+    models: tuple[Sheet, ...]
+    sizes: Mapping[Axis, int]
+    typed: Mapping[str, object]
+    names: Mapping[Axis, Block | str] = field(default_factory=dict)
+
+
+def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
+    """Outlines the workbook; with a witness's numbers, which stand beside the workbook's own on Checks, if there are any."""
+    numbers, given = start.numbers, start.given
+    chosen = chosen_of(numbers.ppo, Conventions(True, numbers["preset"]), of=rm_presets())
+    made = derived(given, Choices(chosen.settings.used, chosen.settings.switch, labels=LABELS.labels))
+    head = InView(given[start.words], given["text.there"])
+    overflow, cases = overflow_sheet(given)
+    inputs, pairs = inputs_sheet(given, start.words, made.steps), rankings_sheet(given, made.steps)
+    sheets = [inputs, pairs, *start.models, *_steps(made, given, head), overflow]
+    rows = {**given, **rows_on(*sheets)}
+    opening, checked, tolerances = _judged(start, chosen, rows, made, witnessed)
+    pictures, drawn = charts_of(rows, head.on("charts").rows)
+    vocabulary = given["vocabulary"]
+    return Blueprint(
+        title=numbers.title,
+        sheets=(opening, conventions_sheet(chosen, ()), presets_sheet(chosen), *sheets, checked, pictures),
+        sizes={**start.sizes, **_sizes(numbers), c: len(CASES), PRESET: len(chosen.catalogue.presets)},
+        typed={**chosen.settings.typed, **tolerances, **cases, **drawn},
+        names={**start.names, v: vocabulary, PRESET: chosen.table.names},
+        choices={**chosen.settings.choices, given[start.words]: vocabulary, given["text.end"]: vocabulary},
+        ranges={**chosen.settings.ranges, given["pair.counts"]: (0, 1),
+                **{given[f"{side}.number"]: (1, len(numbers["text.texts"])) for side in ("chosen", "rejected")}},
+        facts=_facts(start),
+        result=made.total.total.block,
+        parts=tuple(part.block for part in made.total.parts),
+        whole="batch",
+        heads={n: [f"response {number}" for number in range(1, 1 + len(numbers["text.texts"]))]},
+    ).with_typed(start.typed)  # fmt: skip
+
+
+def _sizes(numbers: Numbers) -> dict[Axis, int]:
+    """Counts pairs, rankings (a pair that comes from none is one of its own) and tokens of the vocabulary."""
+    pairs = len(numbers["pairs.chosen"])
+    return {p: pairs, q: pairs, v: len(numbers["text.vocabulary"])}
+
+
+def _facts(start: Start) -> dict[str, str]:
+    """Returns what the workbook says of its own making."""
+    known = facts_of(start.numbers.name, start.numbers.level)
+    return known | {"preset": start.numbers["preset"], "conventions": "live"}
+
+
+def _judged(
+    start: Start, chosen: Chosen, rows: Rows, made: Derived, witnessed: Witnessed | None
+) -> tuple[Sheet, Sheet, dict[Block, object]]:
+    """Outlines Start and Checks; returns them, and the tolerances that are typed."""
+    numbers, parts, pieces = start.numbers, pieces_of(PARTS, rows), pieces_of(PIECES, rows)
+    shown = [piece.shown for piece in (*parts, *pieces)]
+    residuals = _residuals(rows, made, chosen)
+    words = link("on_checks.word", rows[start.words]), link("on_checks.text", rows["text.there"])
+    checked, verdict, tolerances = checks_sheet(words, residuals, [], witnessed, shown)
+    told = Made(numbers.title, numbers.about, _facts(start), SAYS)
+    opening = start_sheet(told, parts, pieces, flow(rows), verdict, conventions_in_use(chosen, SHOWN))
+    return opening, checked, tolerances
+
+
+def _residuals(rows: Rows, made: Derived, chosen: Chosen) -> list[Block | Identity]:
+    """Lists what must be 0 in every workbook."""
+    places = LABELS.along(
+        "check.places", (o,), sum((abs(Sum(n, rows[f"{side}.is"][o, n]) - 1) for side in ("chosen", "rejected")), 0)
+    )
+    apart, shifted = made.compared.difference, made.shifted
+    off = abs(shifted[p] - apart[p]) / maximum(1, abs(apart[p]))
+    return [
+        places,
+        checks.is_0_or_1("counts", rows["pair.counts"], use=LABELS),
+        LABELS.along("check.shift", (p,), off),
+        checks.parts_add_up([part.block for part in made.total.parts], made.total.total.block),
+        checks.all_in_range(chosen.settings),
+    ]
+
+
+def _steps(made: Derived, given: Rows, head: InView) -> list[Sheet]:
+    """Outlines the sheets of steps: rows that one looks for are marked, the others folded."""
+    steps, here = made.steps, head.on("on_scores")
+    column = link("on_pairs.column", given["pair.column"])
+    sections = {
+        title: [Section(each, tuple(map(_row, steps.sections[each]))) for each in steps.sheets[title]]
+        for title in LEADS
+    }
+    if "head" in given and given["head"].typed:
+        sections["Scores"].insert(0, Section("The score after each token", (given["head"],)))
+    return [
+        Sheet("Scores", LEADS["Scores"], tuple(sections["Scores"]), (n, t), here.rows, here.mask, closed=True),
+        Sheet("Positions", LEADS["Positions"], tuple(sections["Positions"]), closed=True),
+        Sheet("Pairs", LEADS["Pairs"], tuple(sections["Pairs"]), (p,), (column,), closed=True),
+    ]
+
+
+def _row(row: Block) -> Row | Table:
+    if row.axes[:1] == (o,) and row.axes[-1] is u:
+        return Table(row, u, "plain")
+    if row.name in LOOKED_FOR:
+        return key(row)
+    return Row(row) if row.name in PLAIN or not row.axes else minor(row)
+
+
+SCORED_WORDS, SCORED_HEAD = "scored.word", "head.score"
+"""Blocks that are typed at this level alone: the texts, and the score after each token."""
+
+
+def scores_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
+    """Makes the blueprint; witnessed: numbers of an outside witness, to stand beside the workbook's own on Checks."""
+    head = typed(SCORED_HEAD, (n, t), "r_t", "score that the head gives after the token", decimals=2)
+    given = {**texts(SCORED_WORDS), "head": head}
+    responses, columns = np.shape(numbers["scores.head"])
+    start = Start(
+        numbers=numbers,
+        given=given,
+        words=SCORED_WORDS,
+        models=(),
+        sizes={n: responses, t: columns},
+        typed={**typed_texts(numbers, SCORED_WORDS, columns), SCORED_HEAD: numbers["scores.head"]},
+    )
+    return whole(start, witnessed)
+
+
+def saved_scores(file: "Saved") -> Numbers:
+    """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
+    parts = {**parts_in(file, SCORED_WORDS), "scores.head": file.array(SCORED_HEAD, 2)}
+    return Numbers(kind="reward_model", level="scores", **file.head(), ppo=file.settings(), parts=parts)
+
+
+def _checked_scores(draft: Draft) -> Numbers:
+    """Make the numbers of a checked file.
+
+    Raises:
+        NumbersError: if there is no such preset, a token is unknown, a pair names a response that there is not, or a text is longer
+            than its scores.
+    """
+    parts = checked(draft.fitted())
+    responses, columns = np.shape(parts["scores.head"])
+    if len(parts["text.texts"]) != responses:
+        raise refusal("scores.head", counted(responses, "row"), f"{len(parts['text.texts'])}, one per response")
+    for place, text in enumerate(parts["text.texts"], start=1):
+        if len(text) > columns:
+            raise refusal(
+                f"text.texts, row {place}",
+                counted(len(text), "token"),
+                f"at most {columns}, as scores.head has columns",
+            )
+    return draft.numbers(parts)
+
+
+SCORES = Level(
+    "reward_model",
+    "scores",
+    "a score after every token of every response is given",
+    parts=(
+        *TEXTS,
+        *OF_PAIRS,
+        Part(
+            "scores.head",
+            Number,
+            ("response", "position"),
+            "the score after each token, and after pads: a row per response",
+        ),
+    ),
+    tables={**TABLES, "scores": "what the head says after each token"},
+    settings=REWARD_MODEL,
+    of_settings="reward",
+    presets=rm_presets,
+    limits={"response": (1, MOST_RESPONSES), "position": (1, LONGEST), "token": (2, 64)},
+    ragged=RAGGED,
+    make=_checked_scores,
+)
+
+
+RANKED_WORDS, UPDATE = "ranked.word", "update"
+"""The block of the typed texts, at this level alone; and under what numbers hold how the weights move."""
+KEYS = tuple(f"reward_model.{part}" for part in ("E", "W", "w", "b"))
+LEAD_MODEL = "r_φ, the model in training, reads each text; its head says a number after every token. The loss moves all its weights"
+
+
+def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
+    """Makes the blueprint; witnessed: numbers of an outside witness, to stand beside the workbook's own on Checks."""
+    given = texts(RANKED_WORDS)
+    sheet, given["head"] = _model(given)
+    columns = max(map(len, numbers["text.texts"]))
+    embedding, hidden = np.shape(numbers["reward_model.E"])[1], np.shape(numbers["reward_model.W"])[1]
+    start = Start(
+        numbers=numbers,
+        given=given,
+        words=RANKED_WORDS,
+        models=(sheet,),
+        sizes={n: len(numbers["text.texts"]), t: columns, k: embedding, j: hidden},
+        names={k: "x{}", j: "h{}", one: "1"},
+        typed={**typed_texts(numbers, RANKED_WORDS, columns), **{block_name(key): numbers[key] for key in KEYS}},
+    )
+    return epochs.with_epochs(whole(start, witnessed), numbers[UPDATE], EPOCHS)
+
+
+def _model(given: Rows) -> tuple[Sheet, Any]:
+    """Outlines the network over the texts; returns its sheet, and the score after every token."""
+    read = link("reward_model.read", given["token.id"])
+    memory, head = memory_weights("reward_model"), head_weights("reward_model")
+    network = rnn("reward_model", read, memory)
+    out = scalar_head("reward_model", "RM", "number after the token just read", network.h, head)
+    sections = (
+        *memory_sections(memory, head.w, read, network),
+        Section("One number from the hidden state", (Line((head.b,), "weights"), out)),
+    )
+    here = InView(given[RANKED_WORDS], given["text.there"]).on("reward_model")
+    return sheet_of("Reward model", LEAD_MODEL, sections, here), out
+
+
+def saved_rankings(file: "Saved") -> Numbers:
+    """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
+    parts = {**parts_in(file, RANKED_WORDS), **{key: file.array(block_name(key)) for key in KEYS}}
+    parts[UPDATE] = epochs.update_in(file)
+    return Numbers(kind="reward_model", level="rankings", **file.head(), ppo=file.settings(), parts=parts)
+
+
+def _checked_rankings(draft: Draft) -> Numbers:
+    """Make the numbers of a checked file.
+
+    Raises:
+        NumbersError: if there is no such preset, a token is unknown, a pair names a response that there is not, or W has not a row
+            for each number of x and of h, and one for 1.
+    """
+    parts, update = checked(draft.fitted()), epochs.update_of(draft)
+    numbers_file.check_inputs(parts, "reward_model")
+    kept = {key: value for key, value in parts.items() if not key.startswith("update.")}
+    return draft.numbers({**kept, UPDATE: update})
+
+
+def _values(numbers: Numbers) -> dict[str, Any]:
+    """Return what a file of this level says."""
+    parts = dict(numbers.parts)
+    update = parts.pop(UPDATE)
+    return parts | epochs.values_of(update)
+
+
+RANKINGS = Level(
+    "reward_model",
+    "rankings",
+    "a small model reads texts, and learns which responses were preferred",
+    parts=(*TEXTS, *OF_PAIRS, *epochs.PARTS, *map(numbers_file.weight, KEYS)),
+    tables={**TABLES, "update": epochs.ABOUT, "reward_model": "the model in training, and its head"},
+    settings=REWARD_MODEL,
+    of_settings="reward",
+    presets=rm_presets,
+    limits={**numbers_file.LIMITS, "response": (1, MOST_RESPONSES)},
+    ragged=RAGGED,
+    make=_checked_rankings,
+    values=_values,
+)

@@ -1,0 +1,334 @@
+"""Numbers files of RLHF PPO at its three levels: weights of models that are run, what models said (three policies' logits, two
+critics' values and scores), or log-probs, values and scores of each token.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from blueprint.inputs import (
+    LONGEST,
+    ROWS,
+    Draft,
+    Level,
+    Numbers,
+    NumbersError,
+    Part,
+    Values,
+    check_known,
+    check_vocabulary,
+    refusal,
+)
+from blueprint.inputs.entries import (
+    DRAW_HIGH,
+    DRAW_LOW,
+    Draw,
+    Flag,
+    LogProb,
+    Number,
+    Prompt,
+    Ratio,
+    Response,
+    Seed,
+    Token,
+    Whole,
+    Word,
+)
+from blueprint.workbooks.common.conventions import LIVE, PRESET_DEFAULT, rlhf
+from blueprint.workbooks.common.epochs import ABOUT, TYPED
+from blueprint.workbooks.rlhf_ppo import draw, inputs
+from blueprint.workbooks.rlhf_ppo.draw import (
+    LIMITS,
+    SHAPES,
+    WEIGHTS,
+    Sizes,
+    base_of,
+    claims_of,
+    fitting,
+    is_drawn,
+    resolved,
+)
+from blueprint.workbooks.rlhf_ppo.inputs import (
+    PARTS,
+    TABLES,
+    RlhfNumbers,
+    WeightNumbers,
+    check_plain,
+    conventions_of,
+    values_of,
+)
+
+_SIZES = {
+    "vocabulary": "tokens that there are",
+    "embedding": "length of x, which stands for a token",
+    "hidden": "length of the memory h",
+    "episodes": "texts side by side",
+    "prompt": "tokens of the longest prompt",
+    "max_new_tokens": "tokens a response may have, the end token included",
+}
+_MODELS = {
+    "old": "the policy that wrote the responses",
+    "reference": "the frozen policy from which drifting costs",
+    "policy": "policy = old + update_step · delta",
+    "old_critic": "its values give the advantages and the value targets",
+    "critic": "critic = old_critic + update_step · delta",
+    "reward_model": "reads the whole text and scores it once, at its last token",
+}
+_WEIGHTS = {
+    "E": "a row per token, a column per number of x",
+    "W": "rows: x, h, 1; a column per number of h; h = tanh([x, h before, 1] · W)",
+    "Y": "a row per number of h, a column per token; scores = h · Y",
+    "w": "a number per number of h; output = h · w + b",
+    "b": "the b of w",
+}
+
+
+def _weights(key: str) -> Part:
+    """Describe weights of a model, or what an update adds to them."""
+    name = key.partition(".")[2]
+    letter = name.removeprefix("delta_")
+    added = f"what the update adds to {letter}" + (", in its shape" if SHAPES[letter] else "")
+    return Part(key, Number, SHAPES[letter], _WEIGHTS[letter] if letter == name else added, None)
+
+
+def _weight_numbers(draft: Draft) -> WeightNumbers:
+    settings, conventions = conventions_of(draft)
+    given, seed = _given(draft), draft.parts["seed"]
+    sizes = resolved(given, draft.spare)
+    parts = fitting(given, sizes, draft.spare)
+    vocabulary = parts.get("text.vocabulary") or draw.vocabulary(sizes.vocabulary)
+    prompts = parts.get("text.prompts") or draw.prompts(seed, vocabulary, sizes)
+    return WeightNumbers(
+        **draft.head,
+        seed=seed,
+        vocabulary=tuple(vocabulary),
+        prompts=tuple(map(tuple, prompts)),
+        max_new_tokens=sizes.max_new_tokens,
+        draws=draw.draws(seed, parts.get("rollout.draws"), prompts, sizes),
+        ppo=settings,
+        conventions=conventions,
+        update=inputs.update_of(draft, len(prompts), conventions.live),
+        weights=draw.all_weights(seed, parts, sizes),
+        drawn_anew=tuple(key for key in given if key not in parts),
+        responses=tuple(map(tuple, parts.get("rollout.responses", ()))),
+    )
+
+
+def _given(draft: Draft) -> Values:
+    """Return the given parts that have sizes: texts, draws and weights."""
+    return {key: value for key, value in draft.parts.items() if "." in key and not key.startswith("update.")}
+
+
+def _values(numbers: WeightNumbers) -> Values:
+    (words, embedding), hidden = numbers.weights["old.E"].shape, numbers.weights["old.W"].shape[1]
+    prompt, responses = max(map(len, numbers.prompts)), numbers.responses
+    sizes = Sizes(words, embedding, hidden, len(numbers.prompts), prompt, numbers.max_new_tokens)
+    return {
+        "seed": numbers.seed,
+        **values_of(numbers.conventions),
+        **{f"sizes.{name}": value for name, value in vars(sizes).items()},
+        "text.vocabulary": numbers.vocabulary,
+        "text.prompts": [" ".join(prompt) for prompt in numbers.prompts],
+        "rollout.draws": _draws(numbers, sizes),
+        # As a string, or, where the draw decides on a word before others, as a list with "" for that word.
+        **(
+            {"rollout.responses": [" ".join(each) if all(each) else list(each) for each in responses]}
+            if responses
+            else {}
+        ),
+        **inputs.values_of_update(numbers.update),
+        **{key: each for key, each in numbers.weights.items() if numbers.update.by == TYPED or "delta_" not in key},
+    }
+
+
+def _draws(numbers: WeightNumbers, sizes: Sizes) -> list[list[float]]:
+    """Return the draws of the response words; those of every column, where the seed does not give the others back.
+
+    Somebody may have emptied cells that draw nothing: draws that no file may hold are left to the seed.
+    """
+    starts = [len(prompt) - 1 for prompt in numbers.prompts]
+    drawn = numbers.draws.tolist()
+    own = [row[first : first + sizes.max_new_tokens] for row, first in zip(drawn, starts, strict=True)]
+    again = draw.draws(numbers.seed, own, [list(prompt) for prompt in numbers.prompts], sizes)
+    may_stand = bool(((numbers.draws >= DRAW_LOW) & (numbers.draws <= DRAW_HIGH)).all())
+    return drawn if may_stand and not np.array_equal(again, numbers.draws) else own
+
+
+def _origins(draft: Draft, numbers: WeightNumbers) -> Callable[[str], str | None]:
+    given, seed = _given(draft), f"seed {numbers.seed}"
+    claims, kept = claims_of(given, draft.spare), given.keys() - set(numbers.drawn_anew)
+
+    def origin(key: str) -> str | None:
+        claim = claims.get(key.removeprefix("sizes."))
+        if claim and claim.source != key and key.startswith("sizes."):
+            return f"told by {claim.source}"
+        if key in numbers.drawn_anew:
+            return f"drawn anew, {seed}"
+        if key in given or not (key in numbers.weights or key in ("text.prompts", "rollout.draws")):
+            return None
+        if is_drawn(key, kept):
+            return seed
+        return "no update" if "delta_" in key else f"as {base_of(key)}"
+
+    return origin
+
+
+def _remarks(numbers: WeightNumbers, key: str) -> Sequence[str]:
+    """Comment each row of weights with what it belongs to."""
+    memory = [f"h{each}" for each in range(1, numbers.weights["old.W"].shape[1] + 1)]
+    embedding = [f"x{each}" for each in range(1, numbers.weights["old.E"].shape[1] + 1)]
+    rows: dict[str, Sequence[str]] = {"E": numbers.vocabulary, "W": [*embedding, *memory, "1"], "Y": memory}
+    return rows.get(key.rpartition(".")[2].removeprefix("delta_"), ())
+
+
+WEIGHTS_LEVEL = Level(
+    "rlhf_ppo",
+    "weights",
+    "models are run over prompts",
+    parts=(
+        Part("seed", Seed, (), "fills whatever is left out", 1),
+        *PARTS,
+        *(
+            Part(f"sizes.{name}", Whole, (), about, None, schema=dict(zip(("minimum", "maximum"), LIMITS[name], strict=True)))
+            for name, about in _SIZES.items()
+        ),
+        Part("text.vocabulary", Word, ("token",), "the first token ends a text; tokens differ by more than capitals", None,
+             otherwise="default tokens"),
+        Part("text.prompts", Prompt, ("episode",), "an episode each: tokens of the vocabulary, blanks between them", None),
+        Part("rollout.draws", Draw, ("episode", "token"),
+             "an episode per row, a draw u per response token (or per column of the sheet)", None),
+        Part("rollout.responses", Response, ("episode",),
+             'tokens that are written whatever the draws say, an episode each; draws go on behind them, and for "" in a list',
+             None, ["very very sleepy <eos>", ""]),
+        *inputs.UPDATE_PARTS,
+        *map(_weights, WEIGHTS),
+    ),
+    tables={
+        "sizes": "each may be left out where a given part tells it",
+        "text": "what is given of each text",
+        "rollout": "how the response tokens come about",
+        **TABLES,
+        "update": ABOUT,
+        **_MODELS,
+    },
+    settings=LIVE,
+    presets=rlhf,
+    make=_weight_numbers,
+    values=_values,
+    defaults=PRESET_DEFAULT,
+    origins=_origins,
+    remarks=_remarks,
+)  # fmt: skip
+
+
+POLICIES = {
+    "old": "the policy that wrote the responses",
+    "reference": "the frozen policy from which drifting costs",
+    "policy": "the policy after the update",
+}
+CRITICS = {
+    "old_critic": "its values give the advantages and the value targets",
+    "critic": "the critic after the update",
+}
+_SLOTS, _TOKENS = ("response", "position"), ("episode", "token")
+_PRESET, _CONVENTIONS, _COMPARE = PARTS
+
+
+def _logit_numbers(draft: Draft) -> RlhfNumbers:
+    """Make the numbers of a checked file.
+
+    Raises:
+        NumbersError: if a word is not in the vocabulary, or an episode does not exist.
+    """
+    if draft.parts.get("conventions") == "plain":
+        raise NumbersError("conventions: found plain, expected live, the only ones of numbers that begin at logits.")
+    settings, conventions = conventions_of(draft)
+    parts = draft.fitted()
+    words, vocabulary = parts["text.responses"], parts["text.vocabulary"]
+    check_vocabulary(vocabulary)
+    for row, response in enumerate(words, start=1):
+        for item, word in enumerate(response, start=1):
+            check_known(f"text.responses, row {row}, item {item}", word, vocabulary)
+    end = parts.setdefault("text.end_word", vocabulary[0])
+    check_known("text.end_word", end, vocabulary)
+    is_end = np.array([[word == end for word in row] for row in words])
+    parts.setdefault("text.mask", np.asarray(np.cumsum(is_end, axis=1) - is_end == 0, dtype=float))
+    rows = _rows(parts.pop("text.episodes", None), len(words))
+    per_response = [part.key for part in LOGITS.parts if part.axes[:1] == ("response",)]
+    parts |= {key: np.array(parts[key])[rows] for key in per_response if key != "text.responses"}
+    parts["text.responses"] = tuple(words[row] for row in rows)
+    head = {key: each for key, each in parts.items() if key not in (part.key for part in PARTS)}
+    return RlhfNumbers(**draft.head, ppo=settings, parts=head, conventions=replace(conventions, live=True))
+
+
+def _rows(episodes: list[int] | None, count: int) -> list[int]:
+    """Pick the episodes that the file names, counted from 1; all of them if it names none."""
+    chosen = list(range(1, count + 1)) if episodes is None else episodes
+    if not chosen or len(set(chosen)) < len(chosen) or not all(1 <= each <= count for each in chosen):
+        raise refusal("text.episodes", str(chosen), f"numbers from 1 to {count}, each once")
+    return [each - 1 for each in chosen]
+
+
+LOGITS = Level(
+    "rlhf_ppo",
+    "logits",
+    "no model is run, nothing is drawn",
+    parts=(
+        _PRESET,
+        _CONVENTIONS._replace(schema={"enum": ["live"]}, otherwise="the only ones at this level"),
+        _COMPARE,
+        Part("text.vocabulary", Word, ("token",), "tokens differ by more than capitals", noun="token"),
+        Part("text.end_word", Word, (), "the token that ends a response; else the first one", None,
+             otherwise="first token of text.vocabulary"),
+        Part("text.responses", Word, _SLOTS, "an episode per row, a token of the vocabulary per position", noun="token"),
+        Part("text.mask", Flag, _SLOTS, "1 on the tokens of the response, 0 behind; else up to and including the end token",
+             None, otherwise="up to text.end_word"),
+        Part("text.episodes", list[int], (), "which rows are taken, counted from 1; else all", None, [1]),
+        *(
+            Part(f"{name}.logits", Number, (*_SLOTS, "token"),
+                 "a list per episode: a row per position, a column per token of the vocabulary")
+            for name in POLICIES
+        ),
+        *(Part(f"{name}.values", Number, _SLOTS, "an episode per row, a column per position") for name in CRITICS),
+        Part("reward_model.scores", Number, ("response",), "a number per episode"),
+    ),
+    tables={"text": "what was written", **TABLES, **POLICIES, **CRITICS, "reward_model": "what it says of each response"},
+    settings=LIVE,
+    presets=rlhf,
+    limits={"response": ROWS, "position": (1, LONGEST), "token": LIMITS["vocabulary"]},
+    make=_logit_numbers,
+    values=lambda numbers: values_of(numbers.conventions) | dict(numbers.parts),
+)  # fmt: skip
+
+
+def _plain_numbers(draft: Draft) -> Numbers:
+    check_plain(draft.settings)
+    return draft.numbers(draft.fitted())
+
+
+PER_TOKEN = Level(
+    "rlhf_ppo",
+    "per-token",
+    "no model is run, nothing is drawn",
+    parts=(
+        Part("per_token.words", Token, _TOKENS, "an episode per row, a column per token of the response", noun="token"),
+        Part("per_token.logprobs_old", LogProb, _TOKENS, "log-probs of the policy that wrote, in the shape of words"),
+        Part("per_token.logprobs_ref", LogProb, _TOKENS, "log-probs of the reference, in the shape of words"),
+        Part("per_token.values", Number, _TOKENS, "the critic's values, in the shape of words"),
+        Part("per_token.scores", Number, _TOKENS, "scores, in the shape of words; usually 0 but on the last one"),
+        Part("cases.advantages", Number, ("case",), "a number per case", example=[2.0, -2.0]),
+        Part("cases.ratios", Ratio, ("case",), "a number per case", example=[1.5, 0.5]),
+    ),
+    tables={
+        "ppo": TABLES["ppo"],
+        "per_token": "what is given for every response token",
+        "cases": "may be left out: pairs for the table of the clipped loss",
+    },
+    optional=("cases",),
+    settings=PRESET_DEFAULT,
+    accepts={key: setting for key, setting in LIVE.items() if "." not in key},
+    limits={"episode": ROWS, "token": (1, LONGEST)},
+    ragged=("token",),
+    make=_plain_numbers,
+)

@@ -1,0 +1,372 @@
+"""What sheets of RLHF PPO show: the first one, the metrics of a training step, and one position on Walk."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from blueprint.language import Block, link
+from blueprint.page.outline import Blueprint, Box, Entry, Flow, Listed, Piece, Row, Section, Sheet, Step, key
+from blueprint.workbooks.common import (
+    ABOUT,
+    DASH,
+    DOWN,
+    EVERYWHERE,
+    LINE,
+    ON,
+    TOTAL,
+    UP,
+    Choices,
+    Counting,
+    Loss,
+    Rows,
+    Titled,
+    Total,
+    adding_up,
+    any_of,
+    below,
+    count,
+    explained_variance,
+    largest,
+    loss_sheet,
+    mean,
+    means_of,
+    named,
+    per_response,
+    residual,
+    several,
+    sheet_of,
+    size,
+    spread,
+    titled_sections,
+    way_back,
+    with_,
+)
+from blueprint.workbooks.rlhf_ppo.steps import Steps
+
+ADDS = ("value loss, weighted", "entropy bonus, weighted", "policy KL, weighted", "KL to the reference, weighted")
+"""What is added to the policy loss; the last one only where conventions are live."""
+PIECES = {
+    "masks and EOS": ("response.words", "mask"),
+    "proximity model θ_old": ("mean.old.logprobs", "old.logprobs"),
+    "reference model θ_ref": ("mean.reference.logprobs", "reference.logprobs"),
+    "per-token log-probs": ("mean.policy.logprobs", "policy.logprobs"),
+    "reference KL": ("kl.per_word", "kl.used"),
+    "KL penalty": ("mean.reward.penalty", "reward.penalty"),
+    "reward-model coupling": ("mean.reward.score", "reward.score"),
+    "sequence-level credit assignment": ("score.mean", "score.response"),
+    "augmented reward": ("mean.rewards", "rewards"),
+    "values of the old critic": ("mean.old_critic.values", "old_critic.values"),
+    "TD errors": ("mean.td_errors", "td_errors"),
+    "GAE advantage estimation": ("advantage.mean", "advantages"),
+    "value targets (from the old critic)": ("returns.mean", "returns"),
+    "advantage whitening": ("mean.advantages_used", "advantages_used"),
+    "importance-sampling ratios": ("mean.ratio", "ratio"),
+    "token-level advantage weighting": ("mean.surrogate.unclipped", "surrogate.unclipped"),
+    "clipped surrogate (PPO clip)": ("mean.surrogate", "surrogate"),
+    "value loss": ("value_loss", "value.word_loss"),
+    "entropy bonus": ("entropy", "policy.entropy"),
+    "policy KL": ("policy_kl", "policy_kl"),
+    "clip fraction": ("clip_fraction.loss", "clip_fraction.changed"),
+    "approximate KL": ("approx_kl.k3", "approx_kl.k3"),
+    "explained variance": ("explained_variance", "explained_variance"),
+}
+"""The pieces, in the order in which they are computed: the number that is shown, and the row of which it speaks."""
+SUMS = {
+    "mean.rewards": ("mean.reward.penalty", "mean.reward.score"),
+    "returns.mean": ("advantage.mean", "mean.old_critic.values"),
+}
+"""Pieces that are the sum of two others."""
+LIVE = {
+    "reward-model coupling": ("mean.score.placed", "score.placed"),
+    "clip fraction": ("clip_fraction.used", "clip_fraction.used"),
+    "approximate KL": ("approx_kl.used", "approx_kl.used"),
+    "explained variance": ("ev.used", "ev.used"),
+}
+"""What is shown instead where conventions are live: what is logged is counted as they say."""
+SAYS = {
+    "old.logprobs": "θ_old, the policy that wrote the responses: its log-prob of each token",
+    "reward.score": "the score, added to the reward at the response's last token",
+    "score.placed": "the score, added to the reward at the position where it lands",
+}
+"""Sentences in place of a row's meaning."""
+
+
+def _pieces(rows: Rows) -> dict[str, tuple[str, str]]:
+    return PIECES | LIVE if "score.placed" in rows else PIECES
+
+
+def averaged_rows(rows: Rows) -> list[Block]:
+    """Lists the rows whose mean over the response the first sheet shows, as far as there is none yet."""
+    return [rows[row] for shown, row in _pieces(rows).values() if shown == f"mean.{row}"]
+
+
+def parts_of(total: Total) -> list[Piece]:
+    """Lists the total loss and the numbers that add up to it."""
+    policy = total.means["policy_loss"]
+    adds = (Piece(name, block, block) for name, block in zip(ADDS, total.adds, strict=False))
+    return [Piece("total loss", total.total, total.total, of=TOTAL), Piece("policy loss", policy, policy), *adds]
+
+
+def pieces_of(rows: Rows) -> list[Piece]:
+    """Lists the pieces of RLHF PPO under their usual names."""
+    pieces = _pieces(rows).items()
+    told = [Piece(title, rows[shown], rows[row], says=SAYS.get(row, "")) for title, (shown, row) in pieces]
+    return adding_up(told, SUMS)
+
+
+def flow_of_signal(x: Rows) -> Flow:
+    """Draws the way from given log-probs, scores and values to the advantage."""
+    V, score, r = x["values"], x["score"], Box("reward r", x["rewards"])
+    delta, A = Box("TD error δ", x["td_errors"]), Box("advantage A", x["advantages"])
+    return Flow((
+        (Box("log π_old (given)", x["old.logprobs"]), ON, Box("reference KL", x["kl.used"]), ON, r, ON, delta, ON, A, ON,
+         Box("whitened Â", x["advantages_used"])),
+        (Box("log π_ref (given)", x["reference.logprobs"]), UP, "", "", with_("score", score), "", with_("V_old", V), "", "", DOWN,
+         Box("return R", x["returns"])),
+        (Box("score (given)", score), "", "", "", "", "", "", "", "", "", with_("V_old", V)),
+        (Box("value V_old (given)", V),),
+    ))  # fmt: skip
+
+
+def flow_of_loss(x: Rows) -> Flow:
+    """Draws the way from the six models to the total loss; what enters from elsewhere is named below its box."""
+    log_old, V_old, score = x["old.logprobs"], x["old_critic.values"], x["score"]
+    scored = x["reward.score"] if "reward.score" in x else x["reward_model.score"]
+    r, delta, A = Box("reward r", x["rewards"]), Box("TD error δ", x["td_errors"]), Box("advantage A", x["advantages"])
+    R, writes = x["returns"], x["word_written"] if "rollout.drawn" in x else x["old.p"]
+    return Flow((
+        (Box("Old policy π_old writes the tokens", writes), ON, Box("log π_old", log_old), ON,
+         Box("reference KL", x["kl.used"]), ON, r, ON, delta, ON, A),
+        (Box("Reference π_ref reads them", x["reference.p"]), ON, Box("log π_ref", x["reference.logprobs"]), UP, "", "",
+         with_("score", score), "", with_("V_old", V_old), "", "↓"),
+        (Box("Reward model reads them", x.get("reward_model.out", scored)), ON, Box("score", scored), "", "", "", "", "", "", "",
+         Box("return R", R)),
+        (Box("Old critic reads them", V_old), ON, Box("value V_old", V_old), "", "", "", "", "", "", "", with_("V_old", V_old)),
+        ("", "", "", "", "", "", "", "", "", "", Box("whitened Â", x["advantages_used"])),
+        ("", "", "", "", "", "", "", "", "", "", with_("A", x["advantages"])),
+        (Box("Policy π_θ reads them", x["policy.p"]), ON, Box("log π_θ", x["policy.logprobs"]), ON, Box("ratio ρ", x["ratio"]), ON,
+         Box("clipped surrogate", x["surrogate"]), ON, Box("policy loss", x["policy_loss"]), DOWN),
+        ("", "", "", "", with_("log π_old", log_old), "", with_("Â", x["advantages_used"])),
+        ("", DOWN, Box("entropy H", x["policy.entropy"]), DASH, LINE, DASH, LINE, ON, Box("mean entropy", x["entropy"]), ON,
+         Box("TOTAL LOSS", x["total_loss"])),
+        ("", DOWN, Box("KL from π_old", x["policy_kl.exact"]), DASH, LINE, DASH, LINE, ON, Box("policy KL", x["policy_kl"]), UP),
+        ("", "", with_("p of π_old", x["old.p"])),
+        (Box("Critic reads them", x["critic.values"]), ON, Box("value V", x["critic.values"]), ON,
+         Box("value clipped", x["value.clipped"]), ON, Box("larger square", x["value.word_loss"]), ON,
+         Box("value loss", x["value_loss"]), UP),
+        ("", "", "", "", with_("V_old", V_old), "", with_("return R", R)),
+        *(way_back(line, x) for line in BACKWARDS),
+    ))  # fmt: skip
+
+
+BACKWARDS = (
+    (("gradient into the policy", "policy.p"), ("into log π_θ", "policy.logprobs"), ("into ρ", "ratio"),
+     ("into U_min", "surrogate"), ("policy loss", "policy_loss"), ("TOTAL LOSS", "total_loss")),
+    (("gradient into the critic", "critic.values"), ("into V", "critic.values"), ("into V_c unless held", "value.clipped"),
+     ("into the square", "value.word_loss"), ("value loss", "value_loss"), ("TOTAL LOSS", "total_loss")),
+)  # fmt: skip
+"""Where the gradient flows, from right to left: into policy and critic alone."""
+
+
+ORDER = "In which order to read the epochs"
+STEPS = (
+    ("epoch 1: the loss", ("policy_loss",), "θ is still θ_old: every ratio is 1 and the policy loss 0, but its gradient is not"),
+    ("who pulls", ("policy.logprobs.grad",), "which token pulls; from there back through soft-max and time to the weights"),
+    ("the step", ("update1.norm", "update1.1.norm"), "its norm is held to the largest, and the optimiser makes new weights"),
+    ("epoch 2, and so on", ("epoch2.ratio", "epoch1.2.ratio"), "the same sheets with these: the ratio leaves 1, clipping begins"),
+    ("side by side", ("epochs.policy_loss",), "all steps, a column for each"),
+    ("a check", ("slope.verdict",), "does the loss change as its gradients promise?"),
+)  # fmt: skip
+"""Where to go: what one looks at, the first row of these that there is, and what is to be seen."""
+
+
+def with_order(made: Blueprint) -> Blueprint:
+    """Says on the first sheet in which order the sheets of epochs are read."""
+    rows = {each.name: each for each in made.blocks()}
+    found = [(title, rows[name], seen) for title, names, seen in STEPS for name in names if name in rows]
+    entries = (
+        Entry((str(number), title, "", Box("{sheet}", row), "", seen))
+        for number, (title, row, seen) in enumerate(found, 1)
+    )
+    start, *others = made.sheets
+    at = 1 + [section.title for section in start.sections].index(ABOUT)
+    sections = (*start.sections[:at], Section(ORDER, tuple(entries)), *start.sections[at:])
+    return replace(made, sheets=(replace(start, sections=sections), *others))
+
+
+LEAD = "what one watches while training; none of it enters the loss (no gradient norm: the update is a gradient step, rounded)"
+
+
+class Inputs(NamedTuple):
+    """What metrics are made of: all rows by name. over: the response tokens. each: the responses with a token.
+
+    step: the tokens that the loss counts, which are fewer where there are minibatches. live: whether what a library logs follows.
+    """
+
+    rows: Rows
+    over: Counting
+    step: Counting
+    each: Counting
+    use: Choices
+    live: bool
+
+
+def diagnostics(steps: Steps, use: Choices) -> Sheet:
+    """Defines and outlines the diagnostics, and after them what a library logs."""
+    head, length, words = steps.head.on("diagnostics"), steps.rows["response.length"], steps.rows["response.words"]
+    wrote = any_of("response.wrote", length[length.axes], use)
+    responses = count("response.count", wrote, use)
+    over, each = Counting(head.mask, words, words), Counting(EVERYWHERE, responses, responses)
+    words = steps.rows.get("minibatch.words", words)
+    step = Counting(steps.rows.get("minibatch.mask", head.mask), words, words)
+    see = Inputs({**steps.rows, **named(wrote, responses)}, over, step, each, use, bool(steps.metrics))
+    means = means_section(means_of(averaged_rows(steps.rows), step))
+    return sheet_of("Diagnostics", LEAD, (*(outline(see) for outline in OUTLINE), means, *steps.metrics), head)
+
+
+def _clip_fractions(see: Inputs) -> Section:
+    shares = {"clip_fraction.loss": "clip_fraction.changed", "clip_fraction.ratio": "clip_fraction.outside"}
+    return Section("Clip fraction (which tokens: see Loss)", (*_means(see, shares), *_held_values(see)))
+
+
+def _held_values(see: Inputs) -> tuple[Row | Block, ...]:
+    """Flags the tokens whose value the value clip holds, and averages them; a library's own clip fractions have both."""
+    if see.live:
+        return ()
+    held = below("value.held_counts", see.rows["value.square"], see.rows["value.square_clipped"], see.use)
+    return held, key(mean("clip_fraction.value", held, see.step, see.use))
+
+
+def _approximate_kl(see: Inputs) -> Section:
+    estimates = {"approx_kl.k1": "policy_kl.k1", "approx_kl.k3": "policy_kl.k3"}
+    return Section("Approximate KL of the update", _means(see, estimates))
+
+
+def _means(see: Inputs, of: dict[str, str]) -> tuple[Row, ...]:
+    return tuple(key(mean(name, see.rows[row], see.step, see.use)) for name, row in of.items())
+
+
+def _per_response(see: Inputs) -> Section:
+    rows, use = see.rows, see.use
+    linked = {"kl": "kl.used", "score": "score", "penalty": "reward.penalty"}
+    kl, score, penalty = (link(f"diagnostics.{name}", rows[row]) for name, row in linked.items())
+    total = per_response("kl.response", kl, use, see.over.counted)
+    scores, costs = per_response("score.response", score, use), per_response("non_score.response", penalty, use)
+    items = (
+        (kl, key(mean("kl.per_word", kl, see.over, use))),
+        (total, rows["response.wrote"], rows["response.count"], key(mean("kl.per_response", total, see.each, use))),
+        (score, scores, key(mean("score.mean", scores, see.each, use))),
+        (penalty, costs, key(mean("non_score_reward", costs, see.each, use))),
+    )
+    return Section("KL to the reference and reward", tuple(item for group in items for item in group))
+
+
+def _lengths(see: Inputs) -> Section:
+    length = see.rows["response.length"]
+    average = mean("response.mean_length", length, see.each, see.use)
+    return Section("Length of the responses", (average, key(largest("response.longest", length, see.use))))
+
+
+def _sizes(see: Inputs) -> Section:
+    A = link("diagnostics.advantages", see.rows["advantages"])
+    sizes = size("advantage.abs", A, see.use)
+    return Section("Size of the advantages", (A, sizes, key(mean("advantage.mean_abs", sizes, see.over, see.use))))
+
+
+def _foreseen(see: Inputs) -> Section:
+    V, R = (link(f"diagnostics.{name}", see.rows[name]) for name in ("values", "returns"))
+    floor = see.rows["explained_variance.floor"]
+    returns, (missed, of_missed) = (
+        spread("returns", R, see.over, see.use),
+        residual("value.residual", R, V, see.over, see.use),
+    )
+    share = explained_variance("explained_variance", of_missed.variance, returns.variance, floor, see.use)
+    title = "Explained variance: did the old critic foresee the returns?"
+    return Section(title, (R, *returns, V, missed, *of_missed, Row(floor, "fixed"), key(share)))
+
+
+OUTLINE: tuple[Callable[[Inputs], Section], ...] = (
+    _clip_fractions,
+    _approximate_kl,
+    _per_response,
+    _lengths,
+    _sizes,
+    _foreseen,
+)
+"""The sections, in order; what a function of `common/definitions/losses.py` makes is shown where one of these names it."""
+
+
+def means_section(means: dict[str, Block]) -> Section:
+    """Outlines means for the first sheet."""
+    return Section("Means over the response tokens, shown on the first sheet", tuple(means.values()))
+
+
+POLICIES = {"old policy": "old", "reference": "reference", "new policy": "policy"}
+SIGNAL = {
+    "Reward": ("kl.k1", "kl.k2", "kl.k3", "kl.used", "reward.penalty", "rewards"),
+    "Advantage": (
+        "td_errors", "advantages", "returns",
+        "advantage.mean", "advantage.centred", "advantage.variance", "advantage.whitened", "advantages_used",
+    ),
+}  # fmt: skip
+"""The steps to the reward and the advantage of one token."""
+LIVE_SIGNAL = {
+    "Where things are counted": ("slots", "response", "kept"),
+    "KL to the reference": (
+        "kl.free", "kl.held", "kl.k1", "kl.abs", "kl.k2", "kl.k3", "kl.chosen", "kl.clamped", "kl.used",
+    ),
+    "Reward": (
+        "score.place", "score.placed", "kl.support", "reward.penalty", "rewards.raw", "reward.whitened", "reward.shifted",
+        "rewards",
+    ),
+    "Advantage": ("values.kept", "gae.ahead", "td_errors", "advantages", "returns"),
+    "Whitening": (
+        "advantage.mean", "advantage.centred", "advantage.variance", "advantage.divisor", "advantage.whitened",
+        "advantage.shifted", "advantages_used",
+    ),
+}  # fmt: skip
+"""The same with the steps of every convention, where they are live."""
+
+
+def walk_sections(rows: Rows, loss: Loss) -> list[Section]:
+    """Outlines the whole derivation of one token, from what was read to its share of the loss."""
+    value = (rows["critic.out"], rows["critic.values"]) if "critic.memory" in rows else ()
+    titled = (*model_sections(rows), *signal_sections(rows), *loss_sheet.walked(loss, value, rows["policy.entropy"]))
+    return titled_sections(*titled)
+
+
+def model_sections(rows: Rows) -> Iterator[Titled]:
+    """Outlines how the old policy wrote the token, and what all models say of it, as far as they are run here."""
+    a, mask = rows["rollout.written"], rows["mask"]
+    logits = {name: rows.get(f"{name}.tempered", rows[f"{name}.logits"]) for name in POLICIES.values()}
+    exponentials, p = Listed(rows["old.exponentials"]), Listed(rows["old.p"], adds=True)
+    soft = (Listed(logits["old"]), rows["old.top"], exponentials, rows["old.logsumexp"], p)
+    every_next = ("Every next token: logits and soft-max", soft)
+    if "old.memory" in rows:
+        read, h, drawn = rows["rollout.read"], rows["old.memory"], rows["rollout.drawn"]
+        embedded = Listed(rows["old.E"], member=read, says="embedding of the token read")
+        yield "The token read, and the memory", (read, embedded, Listed(h, by=-1), Step(h, member=0), Listed(h))
+        yield every_next
+        upto = Step(rows["old.cumulative"], member=drawn)
+        yield "The draw, and the token written", (rows["rollout.draw"], upto, drawn, mask, a)
+    else:
+        yield every_next
+        yield "The token written", (mask, a)
+    for title, name in POLICIES.items():
+        steps = (Step(logits[name], member=a), Step(rows[f"{name}.log_p"], member=a), rows[f"{name}.logprobs"])
+        yield f"How likely was the token to the {title}?", steps
+    if "reward_model.out" in rows:
+        scored, V = Step(rows["reward_model.out"], later=True), (rows["old_critic.out"], rows["old_critic.values"])
+        yield "Reward model and old critic", (scored, rows["reward.score"], *V)
+
+
+def walk_sections_of_signal(rows: Rows) -> list[Section]:
+    """Outlines the derivation of one token's advantage, from given log-probs, value and score."""
+    given = several(rows, "mask", "old.logprobs", "reference.logprobs", "score", "values")
+    return titled_sections(("The position", given), *signal_sections(rows))
+
+
+def signal_sections(rows: Rows) -> Iterator[Titled]:
+    """Outlines reward and advantage of one token."""
+    for title, names in (LIVE_SIGNAL if "slots" in rows else SIGNAL).items():
+        yield title, several(rows, *names)

@@ -1,1 +1,0 @@
-"""The sheets of RLHF PPO, each with a column for every position."""

@@ -1,1 +1,0 @@
-"""The definitions of supervised fine-tuning, and the order in which they run."""

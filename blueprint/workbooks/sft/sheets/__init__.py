@@ -1,1 +1,0 @@
-"""Sheets of supervised fine-tuning that are no steps."""
