@@ -119,6 +119,23 @@ ONE_SCREEN = {"ppo.py": 100}
 """Files whose function is a whole method, one equation a line: it is there to be read in one go."""
 
 
+MOST_SIBLINGS = 3
+READS_MANY = {
+    "", "api", "checking.checker", "checking.verdicts", "classes.grading", "classes.grading_policy", "classes.making",
+    "classes.marking", "classes.results_folder", "classes.worker", "commands.verify", "differing", "dumps", "dumps.read",
+    "inputs", "inputs.load", "inputs.write", "language", "language.cells", "language.evaluate", "language.evaluate_torch",
+    "language.lost", "language.making", "language.schedule", "language.values", "language.vectorise", "misconceptions",
+    "misconceptions.wrong_numbers", "page.blanks", "page.cells", "page.charts", "page.contents", "page.formulas", "page.layout",
+    "page.moved_cells", "page.one_page.paint", "page.placing", "page.read", "page.series", "page.sheet_setup", "page.sizes",
+    "page.steps", "page.views", "page.walk", "page.write", "verifying", "verifying.deviation", "verifying.formulas.ppo",
+    "verifying.in_memory", "verifying.judge", "verifying.parts", "verifying.recompute", "verifying.search", "verifying.step",
+    "verifying.trials", "verifying.verdict", "verifying.verify", "workbooks.common", "workbooks.common.backward",
+    "workbooks.common.definitions", "workbooks.dpo.workbook", "workbooks.grpo.workbook", "workbooks.reward_model.workbook",
+    "workbooks.rlhf_ppo.build", "workbooks.sft.workbook", "worksheets", "worksheets.making",
+}  # fmt: skip
+"""Modules that read more than so many of their own folder: doors, and what puts the pieces of a room together."""
+
+
 def breaches(found: list[Import], known: dict[str, Path]) -> list[Import]:
     """Lists the imports that go through a wall."""
     return [each for each in found if not (_may_read(each) if each.read in known else _may_use(each))]
@@ -191,6 +208,24 @@ def test_a_planted_circle_is_seen(tmp_path: Path) -> None:
         (source / f"{name}.py").write_text(f"def f():\n    from blueprint.{read} import x\n", encoding="utf-8")
     assert sorted(set(cycle(imports(source), modules(source)))) == ["a", "b", "c"]
     assert cycle([each for each in imports(source) if each.when == "once"], modules(source)) == []
+
+
+def siblings(found: list[Import]) -> dict[str, set[str]]:
+    """Returns by module which others of its own folder it reads; the record of a kind names all its parts, and does not count."""
+    known = modules(SOURCE)
+    read: dict[str, set[str]] = {}
+    folder = {name: name if path.name == "__init__.py" else name.rpartition(".")[0] for name, path in known.items()}
+    for each in found:
+        inside = each.read in known and each.read.rpartition(".")[0] == folder[each.reader]
+        if inside and each.read not in ("", each.reader) and not each.reader.endswith(".kind"):
+            read.setdefault(each.reader, set()).add(each.read)
+    return read
+
+
+def test_a_module_reads_few_of_its_own_folder() -> None:
+    """Else one idea was sliced. Who puts a room together is listed, and nobody else."""
+    many = {name for name, read in siblings(imports(SOURCE)).items() if len(read) > MOST_SIBLINGS}
+    assert many == READS_MANY
 
 
 def test_what_is_read_is_short_and_explained() -> None:
