@@ -1,75 +1,23 @@
 """RLHF PPO by hand: equations written once become numbers, spreadsheet formulas and printed mathematics."""
 
 import sys as _sys
+from importlib import import_module as _import_module
+from typing import Any as _Any
 
 from blueprint import interrupted as _first  # noqa: F401  # before the others, which take half a second
-from blueprint.api import build, check, open, verify
-from blueprint.book import Book, book
-from blueprint.language import (
-    Axis,
-    Block,
-    Max,
-    NotationError,
-    Sum,
-    at_most,
-    block,
-    choose,
-    equal,
-    exp,
-    filled,
-    find,
-    join,
-    less,
-    link,
-    log,
-    match,
-    maximum,
-    minimum,
-    number,
-    size,
-    sqrt,
-    tanh,
-    typed,
-    where,
-)
-from blueprint.language.gradient import gradient
+from blueprint.api import build, built_in, check, open, presets, verify, which, worksheet
+from blueprint.book import Book, book  # noqa: F401  # not the module of that name
 from blueprint.moved import Moved as _Moved
 from blueprint.workbooks.registry import add_kind
 
-__all__ = [
-    "Axis",
-    "Block",
-    "Book",
-    "Max",
-    "NotationError",
-    "Sum",
-    "add_kind",
-    "at_most",
-    "block",
-    "book",
-    "build",
-    "check",
-    "choose",
-    "equal",
-    "exp",
-    "filled",
-    "find",
-    "gradient",
-    "join",
-    "less",
-    "link",
-    "log",
-    "match",
-    "maximum",
-    "minimum",
-    "number",
-    "open",
-    "size",
-    "sqrt",
-    "tanh",
-    "typed",
-    "verify",
-    "where",
-]
+__all__ = ["Book", "add_kind", "build", "built_in", "check", "open", "presets", "verify", "which", "worksheet"]
 
 _sys.meta_path.append(_Moved())
+
+
+def __getattr__(name: str) -> _Any:
+    """Returns a word of the notation, which stands in `blueprint.notation`: `from blueprint import Axis` works, too."""
+    notation = _import_module("blueprint.notation")
+    if name in notation.__all__:
+        return getattr(notation, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,25 +8,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.book import Book
-from blueprint.workbooks.registry import blueprint_of
+from blueprint.workbooks.registry import blueprint_of, kinds, level_of
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from blueprint.checking.checker import Outcome
     from blueprint.reopening import SavedBook
     from blueprint.verifying import StepVerdict, Verdict
+    from blueprint.worksheets import Worksheet
 
 AnyPath = str | PathLike[str]
 
 
 def build(
-    numbers: AnyPath | Mapping[str, Any] = "default",
+    numbers: AnyPath | Mapping[str, Any] | Sequence[Mapping[str, Any]] | DataFrame = "default",
     *,
+    kind: str | None = None,
     preset: str | None = None,
     set: Mapping[str, Any] | None = None,
     conventions: str | None = None,
@@ -35,8 +39,10 @@ def build(
 ) -> Book:
     """Computes RLHF PPO, or another workbook, from its numbers: a book that can be read, explained and saved.
 
-    numbers: a built-in name (`blueprint list`), a path ending in .toml, or the same tables as dicts, with lists or arrays in
-        them. set: other values by dotted key. preset, conventions, compare, gradients: as in `blueprint build`.
+    numbers: a built-in name (`bp.built_in()`), a path ending in .toml, the same tables as dicts, with lists or arrays in them; or
+        rows of your own, a list of dicts or a DataFrame, as in `blueprint numbers FILE --kind`.
+    kind: of which kind the rows are: dpo, grpo, reward_model or sft; said for rows alone.
+    set: other values by dotted key. preset, conventions, compare, gradients: as in `blueprint build`.
     Raises NumbersError for numbers that are none, in a sentence, and NoNumber where a computation ends.
 
     >>> import blueprint as bp
@@ -45,12 +51,107 @@ def build(
     (2, 8)
     >>> bp.build({"level": "weights", "sizes": {"max_new_tokens": 3}, "ppo": {"gamma": 0.9}})["advantages"].columns.name
     'position'
+    >>> sums = [{"prompt": "1+1", "response": text, "reward": text == "2"} for text in ("2", "3")]
+    >>> bp.build(sums, kind="grpo")["advantages"].shape[0]
+    2
     """
     from blueprint.inputs import load
 
     given = {"preset": preset, "conventions": conventions, "compare": compare, "gradients": "on" if gradients else None}
     chosen = {key: value for key, value in given.items() if value is not None}
-    return Book(blueprint_of(load(numbers, {**chosen, **(set or {})})))
+    source = numbers if isinstance(numbers, str | PathLike | Mapping) else _tables_of(numbers, kind)
+    return Book(blueprint_of(load(source, {**chosen, **(set or {})})))
+
+
+def _tables_of(rows: Sequence[Mapping[str, Any]] | DataFrame, kind: str | None) -> Mapping[str, Any]:
+    """Returns the tables of a numbers file that rows of one's own make."""
+    import json
+    from tempfile import TemporaryDirectory
+
+    from blueprint.inputs import NumbersError
+
+    able = {each.name: each for each in kinds() if each.rows is not None}
+    if kind not in able:
+        raise NumbersError(
+            f"kind: found {kind}, but rows of your own are of a kind: write one of {', '.join(sorted(able))}"
+        )
+    records: Iterable[Mapping[str, Any]] = rows.to_dict("records") if hasattr(rows, "to_dict") else rows
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.jsonl"
+        path.write_text("".join(json.dumps(dict(row), default=_plain) + "\n" for row in records), encoding="utf-8")
+        tables, _ = able[kind].part("rows")(path, (), None, None)
+    return dict(tables)
+
+
+def _plain(value: Any) -> Any:
+    """Returns an array, or one of its numbers, as JSON has it."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def built_in() -> DataFrame:
+    """Lists what `build` knows by name: a row for each, with what it is."""
+    import pandas as pd
+
+    from blueprint.inputs import names
+
+    return pd.DataFrame(names(), columns=["numbers", "about"]).set_index("numbers")
+
+
+def presets(numbers: str = "default") -> DataFrame:
+    """Lists the libraries and papers whose conventions a workbook can have: a row for each, and a column for each setting.
+
+    numbers: a built-in name or a path, whose kind of workbook is meant.
+    Raises NumbersError where it offers none.
+    """
+    import pandas as pd
+
+    from blueprint.inputs import NumbersError, load
+
+    level = level_of(load(numbers))
+    if level.presets is None:
+        raise NumbersError(f"{numbers}: this kind of workbook has no presets")
+    found = level.presets().presets.values()
+    rows = {
+        each.name: {"title": each.title, "version": each.version, "source": each.source, **each.values}
+        for each in found
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("preset")
+
+
+def which(numbers: AnyPath = "default", *presets: str, set: Mapping[str, Any] | None = None) -> DataFrame:
+    """Computes one batch by the conventions of several libraries: a row for each, with its numbers and what moves its loss most.
+
+    presets: whose, all of them if none is named; the default stands first. set: other values by dotted key.
+    Raises NumbersError for numbers whose kind has no presets to compare.
+    """
+    import pandas as pd
+
+    from blueprint.comparison import answers, told_of
+    from blueprint.inputs import NumbersError, load
+
+    level = level_of(load(numbers))
+    if "compare" not in level.keys:
+        raise NumbersError(f"{numbers}: libraries can be compared only from weights or logits on, as in ten-libraries")
+    _, of = told_of(level.word)
+    loaded = load(numbers, {**(set or {}), **dict(each.split("=", 1) for each in of.asked)})
+    book = Book(blueprint_of(loaded), beyond=True)
+    rows = {
+        each.preset.name: {**each.numbers, "moved most by": each.effects[0].key if each.effects else ""}
+        for each in answers(book, presets)
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("preset")
+
+
+def worksheet(book: Book, blanks: int | None = None, *, level: int = 1, topic: str = "", seed: str = "") -> Worksheet:
+    """Makes a worksheet of a book: `.book` is what a student fills in, `.filled_in` the same with the answers, `.blanks` which.
+
+    blanks: how many, 12 if nothing is said. level: 1 single cells, 2 whole rows, 3 whole sections. topic: such as "gae", of which
+        alone blanks are chosen. seed: another seed chooses other blanks.
+    Raises WorksheetError where it cannot be made.
+    """
+    from blueprint.worksheets import worksheet as made
+
+    return made(book.blueprint, blanks, level, seed=seed, topic=topic)
 
 
 def open(path: AnyPath) -> SavedBook:

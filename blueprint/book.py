@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from math import nan
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
     from blueprint.page.layout import Layout
 
 
+RESULT = "loss"
+"""What the number that everything leads to is called besides its own name."""
+
+
 class Book:
     """A blueprint and the numbers of all its blocks.
 
@@ -56,6 +61,24 @@ class Book:
             )
         except NoNumber as ended:
             raise ended.at(self.stands(ended.block, ended.places, ended.values)) from None
+
+    def __repr__(self) -> str:
+        """Says what the book is, what it comes to, and what to ask next."""
+        from blueprint import title_card
+
+        return title_card.as_text(self)
+
+    def _repr_html_(self) -> str:
+        from blueprint import title_card
+
+        return title_card.as_html(self)
+
+    @property
+    def loss(self) -> float:
+        """The number that everything leads to. Raises NotationError for a book that has none."""
+        result = self.blueprint.result
+        require(result is not None, f"{self.blueprint.title} leads to no single number: ask for a block, book[name]")
+        return nan if result is None else float(self.values.cell(result))
 
     @cached_property
     def layout(self) -> "Layout":
@@ -212,8 +235,21 @@ class Book:
         """Returns a block's equations in LaTeX."""
         return latex_equations(self._block(block))
 
+    def walk(self, **members: int | str) -> "DataFrame":
+        """Follows one column through the steps that lead to the result: `book.walk(n=1, t=5)`, a row for each.
+
+        members: by letter which member of an axis, as in `show`; of a step that has other axes, those that it has. Each row has
+            the symbol, the value, the equation, and the same with the numbers put in. Raises NotationError where an axis of a
+            step is not named, and there is no step that can do without.
+        """
+        return walk_of(self, members)
+
     def _block(self, block: Block | str) -> Block:
-        return block if isinstance(block, Block) else self.block_named(block)
+        if isinstance(block, Block):
+            return block
+        if block == RESULT and block not in self.blocks and self.blueprint.result is not None:
+            return self.blueprint.result
+        return self.block_named(block)
 
 
 def book(
@@ -253,6 +289,22 @@ def frame_of(book: "Book", block: Block) -> "pd.DataFrame":
         index=rows,
         columns=columns if array.ndim > 2 else columns.get_level_values(0),
     )
+
+
+def walk_of(book: "Book", members: Mapping[str, int | str]) -> "pd.DataFrame":
+    """Returns a row for each step that leads to the result, at the members that are named of its axes."""
+    import pandas as pd
+
+    steps = [book.blocks[name] for name in book.blueprint.derivation if name in book.blocks]
+    require(steps, f"{book.blueprint.title} names no steps that lead to its result: ask for one cell, book.show(name)")
+    letters = {axis.letter for block in steps for axis in block.axes}
+    unknown = sorted(members.keys() - letters)
+    require(not unknown, f"{', '.join(unknown)}: no step has such an axis; write one of {', '.join(sorted(letters))}")
+    rows = {}
+    for block in steps:
+        shown = book.show(block, **{axis.letter: members[axis.letter] for axis in block.axes if axis.letter in members})
+        rows[block.name] = (block.symbol, shown.value, shown.equation, shown.numbers, shown.cell)
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["symbol", "value", "equation", "numbers", "cell"])
 
 
 def tensors_of(book: "Book", device: str) -> dict[str, "Tensor"]:

@@ -1,45 +1,19 @@
-"""Where rooms have gone: an import of an old path ends in a sentence that names the new one."""
+"""Where documented modules have gone: an import of an old path ends in a sentence that names the new one."""
 
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from types import ModuleType
 
 MOVED = {
-    "blueprint.numbers": "blueprint.inputs",
-    "blueprint.ppo": "blueprint.workbooks",
-    "blueprint.saved": "blueprint.reopening",
-    "blueprint.minibatch": "blueprint.dumps",
-    "blueprint.replay": "blueprint.verifying",
-    "blueprint.runs": "blueprint.verifying.runs",
-    "blueprint.explain": "blueprint.explaining",
-    "blueprint.commands.import_minibatch": "blueprint.commands.verify",
-    "blueprint.commands.check": "blueprint.commands.workbooks",
-    "blueprint.commands.rebuild": "blueprint.commands.workbooks",
-    "blueprint.commands.which": "blueprint.commands.presets",
-    "blueprint.commands.refusals": "blueprint.commands.door",
-    "blueprint.commands.telling": "blueprint.commands.console",
-    "blueprint.which.words": "blueprint.which.page",
-    "blueprint.language.refuse": "blueprint.language.trees",
-    "blueprint.language.chain": "blueprint.language",
-    "blueprint.language.ending": "blueprint.language.evaluate",
-    "blueprint.language.errors": "blueprint.language",
-    "blueprint.language.spelling.rules": "blueprint.language.spelling.text",
-    "blueprint.checking.coverage": "blueprint.checking.checker",
-    "blueprint.checking.report": "blueprint.checking",
-    "blueprint.checking.roots": "blueprint.checking.causes",
-    "blueprint.differing.report": "blueprint.differing",
-    "blueprint.page.putting": "blueprint.page.steps",
-    "blueprint.page.saving": "blueprint.files",
-    "blueprint.unfinished": "blueprint.files",
+    "blueprint.workbooks.minibatch.verifying.logged_values": "blueprint.workbooks.minibatch.verifying.window",
+    "blueprint.workbooks.minibatch.verifying.export": "blueprint.workbooks.minibatch.verifying",
+    "blueprint.classes.typed": "blueprint.classes.key",
 }
-INSTEAD = {
-    "blueprint.ppo": "`from blueprint.workbooks import blueprint_of`, which makes what rlhf_ppo made, or bp.build",
-}
-"""What to write where not the room alone has another name."""
+"""By a path that a page or a notebook has named, where its names stand now."""
 
 
 class Moved(MetaPathFinder):
-    """Answers for rooms that are no longer there."""
+    """Answers for modules that are no longer there."""
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> None:
         """Refuses an old path in a sentence; of any other module it knows nothing.
@@ -48,5 +22,4 @@ class Moved(MetaPathFinder):
             ModuleNotFoundError: with the import to use instead.
         """
         if name in MOVED:
-            write = INSTEAD.get(name, f"`from {MOVED[name]} import …`")
-            raise ModuleNotFoundError(f"{name} is now {MOVED[name]}: write {write}", name=name)
+            raise ModuleNotFoundError(f"{name} is now {MOVED[name]}: write `from {MOVED[name]} import …`", name=name)

@@ -17,6 +17,7 @@ from blueprint.language.evaluate_torch import evaluate_torch
 from blueprint.language.gradient.graph import behind_links
 from blueprint.language.schedule import needs
 from blueprint.workbooks.common import Backward
+from blueprint.workbooks.registry import kind_named
 from tests.workbooks.central import reached
 
 Array = npt.NDArray[Any]
@@ -27,7 +28,7 @@ Root = tuple[Block, list[Block], list[Block]]
 @cache
 def backward_of(kind: str) -> Backward:
     """Returns what a kind of workbook says of its way back."""
-    module: ModuleType = import_module(f"blueprint.workbooks.{kind}.backward")
+    module: ModuleType = import_module(str(kind_named(kind).gradient).partition(":")[0])
     found: Backward = module.MOVED
     return found
 

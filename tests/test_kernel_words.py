@@ -16,7 +16,7 @@ SOURCE = Path(blueprint.__file__).parent
 KERNEL = (
     *sorted((SOURCE / "language").rglob("*.py")),
     *sorted((SOURCE / "page").rglob("*.py")),
-    *(SOURCE / f"{name}.py" for name in ("book", "frames", "saving", "quoting")),
+    *(SOURCE / f"{name}.py" for name in ("book", "files", "quoting", "title_card")),
 )
 LISTED = """
 action actions actor advantage advantages agent batch batches critic critics decision decisions discount dpo draw draws dump dumps
@@ -33,6 +33,12 @@ FOREIGN = {
     "SOURCE_DATE_EPOCH": "a variable that programs agree on: when a file says it was made",
 }
 """Names in the kernel that mean something else, with what they mean."""
+ALLOWED = {
+    "files.py": {"RLHF": "the program's name, of which a message says that it cannot write a file"},
+    "title_card.py": {"preset": "the fact of a workbook that says whose settings it has"},
+    "book.py": {"loss": "what people ask a book for: the number that everything leads to, whatever its name"},
+}
+"""Words of RL that a file of the kernel has, each with its reason."""
 NOT_OURS = re.compile(rf"\b({'|'.join(FOREIGN)})\b")
 PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
@@ -47,7 +53,13 @@ def found_in(source: str) -> Iterator[tuple[int, str]]:
 
 @pytest.mark.parametrize("path", KERNEL, ids=lambda path: path.relative_to(SOURCE).as_posix())
 def test_the_kernel_has_no_word_of_rl(path: Path) -> None:
-    assert list(found_in(path.read_text(encoding="utf-8"))) == []
+    found = [each for each in found_in(path.read_text(encoding="utf-8")) if each[1] not in ALLOWED.get(path.name, {})]
+    assert found == []
+
+
+def test_an_exception_that_nobody_needs_goes() -> None:
+    for name, words in ALLOWED.items():
+        assert words.keys() <= {word for _, word in found_in((SOURCE / name).read_text(encoding="utf-8"))}
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,6 @@ def test_an_old_path_ends_in_a_sentence_that_names_the_new_one(old: str) -> None
     import_module(MOVED[old])
 
 
-def test_a_module_of_an_old_room_names_the_new_room() -> None:
-    with pytest.raises(ModuleNotFoundError, match=r"blueprint\.ppo is now blueprint\.workbooks"):
-        import_module("blueprint.ppo.loss")
-
-
 def test_another_module_that_is_not_there_is_simply_not_there() -> None:
     with pytest.raises(ModuleNotFoundError, match=r"No module named 'blueprint\.nothing'"):
         import_module("blueprint.nothing")

@@ -85,7 +85,7 @@ def test_the_doors_of_the_readme_open(tmp_path: Path, monkeypatch: pytest.Monkey
             found[line.partition("#")[0].strip()] = eval(line, space)
         else:
             exec(line, space)
-    assert len(found) == 3
+    assert len(found) == 4
     assert str(found['book["advantages"]'].index.name) == "episode"
     assert "total_loss" in str(found['bp.open("verl.xlsx").explain("total_loss")'])
     assert found['bp.check("verl.xlsx").frame'].agrees.all()

@@ -12,10 +12,10 @@ from click.testing import CliRunner, Result
 
 from blueprint.book import Book
 from blueprint.cli import main
+from blueprint.comparison import Answer, Batch, answers, measure, page, told_of
+from blueprint.comparison.measure import differences, turn
+from blueprint.comparison.page import Telling, number
 from blueprint.language import NoNumber, NotationError
-from blueprint.which import Answer, Batch, answers, measure, page, told_of
-from blueprint.which.measure import differences, turn
-from blueprint.which.page import Telling, number
 from blueprint.workbooks.common.conventions import rlhf
 from blueprint.workbooks.rlhf_ppo.epochs import CRITIC, POLICY
 from tests.page.workshop import made

@@ -48,6 +48,10 @@ class Outcome(NamedTuple):
     verdicts: tuple[Verdict, ...]
     record: Record
 
+    def __repr__(self) -> str:
+        """Says for each file in a line or two what it comes to."""
+        return "\n".join(map(repr, self.verdicts))
+
     @property
     def agrees(self) -> bool:
         """Whether every file agrees."""

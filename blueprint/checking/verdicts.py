@@ -64,6 +64,11 @@ class Verdict:
     values: Values = field(default_factory=Values)
     page: OfPage = field(default_factory=OfPage)
 
+    def __repr__(self) -> str:
+        """Says in a line or two what it comes to: a notebook shows it, and no arrays."""
+        told = f"{self.file.path}: {'agrees' if self.agrees else 'DIFFERS'}, {len(self.lines)} of {self.expected} quantities"
+        return f"<{told}, {self.cells} cells{''.join(f'; {first}' for first in self.firsts[:1])}>"
+
     @property
     def agrees(self) -> bool:
         """Whether every number agrees, every formula is that of a fresh workbook, every text is what its formula comes to, and

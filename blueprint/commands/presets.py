@@ -9,9 +9,9 @@ import click
 
 from blueprint.book import Book
 from blueprint.commands import console, door
+from blueprint.comparison import Batch, answers, changed, page, told_of
 from blueprint.inputs import Level, Preset, load, names, shown_value
 from blueprint.quoting import table
-from blueprint.which import Batch, answers, changed, page, told_of
 from blueprint.workbooks.kind import Kind
 from blueprint.workbooks.registry import blueprint_of, kinds, level_of
 

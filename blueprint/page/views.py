@@ -160,8 +160,8 @@ def _shown_as(block: Block) -> str:
 
 def _style_of(piece: Piece, pen: SheetPen) -> str:
     """Returns the style of a number; one of a sum has as many decimals as the sum needs to be right as it is displayed."""
-    if len(piece.among) < 2 or _shown_as(piece.shown) != "piece":
-        return _shown_as(piece.shown)
+    if len(piece.among) < 2 or _shown_as(piece.shown) != "piece" or pen.layout.blueprint.blanks:
+        return _shown_as(piece.shown)  # copies of a worksheet have other numbers in the same cells
     total, *parts = (pen.values.cell(block) for block in piece.among)
     decimals, shown = digits.Sum(total, tuple(parts), (piece.sign,) * len(parts)).decimals()
     return f"piece {shown if piece.shown is piece.among[0] else decimals}".removesuffix(" 4")

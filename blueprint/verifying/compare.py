@@ -353,3 +353,22 @@ def only_in(deviating: Sequence[Dump], batches: Sequence[Dump]) -> Iterator[str]
         elsewhere = {getattr(each.place or Place(), key) for each in others}
         if others and len(values) == 1 and None not in values and not values & elsewhere:
             yield f"{key} {values.copy().pop()}"
+
+
+def summary(lines: Sequence[Line]) -> str:
+    """Says how many of the quantities agree, where nothing deviates; if none does, that must not read like success."""
+    coarse, open_ = (sum(line.says == says for line in lines) for says in (TOO_COARSE, NEEDS_OTHERS))
+    count = len(lines) - coarse - open_
+    agree = f"{count} agree{'s' if count == 1 else ''}"
+    too_coarse = f"{coarse} {'is' if coarse == 1 else 'are'} too coarse to tell"
+    if open_ and not count and not coarse:
+        every = "the one logged quantity is" if open_ == 1 else f"all {open_} logged quantities are"
+        return f"Nothing could be compared: {every} left open."
+    if open_:
+        return f"{agree}, {open_} {'is' if open_ == 1 else 'are'} left open{f', {too_coarse}' if coarse else ''}."
+    if not coarse:
+        return f"All {count} logged quantities agree."
+    if not count:
+        every = "the one logged quantity is" if coarse == 1 else f"all {coarse} logged quantities are"
+        return f"Nothing can be said to agree: {every} too coarse to tell."
+    return f"{agree}; {too_coarse}."

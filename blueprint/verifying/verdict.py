@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blueprint.dumps import Array, Dump, require
-from blueprint.verifying.compare import NEEDS_OTHERS, Line, StepLine
+from blueprint.verifying.compare import NEEDS_OTHERS, Line, StepLine, summary
 from blueprint.verifying.first_update import First
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions
 from blueprint.verifying.tiled_passes import Watch
@@ -100,6 +100,10 @@ class Verdict:
     left_open: Mapping[str, Any] = field(default_factory=dict)
     before_update: First = field(default_factory=First)
 
+    def __repr__(self) -> str:
+        """Says in a line or two what it comes to: a notebook shows it, and no arrays."""
+        return _in_short(f"{type(self).__name__} by {self.preset}", self.lines, self.first, self.causes)
+
     @property
     def agrees(self) -> bool:
         """Whether every logged number that could be compared agrees."""
@@ -140,6 +144,12 @@ class StepVerdict:
     lacking: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        """Says in a line or two what it comes to: a notebook shows it, and no arrays."""
+        step = "" if self.step is None else f" of step {self.step}"
+        first, lines = self.first.line if self.first else None, tuple(each.line for each in self.lines)
+        return _in_short(f"{type(self).__name__}{step}, files {len(self.parts)}", lines, first, self.causes)
+
     @property
     def agrees(self) -> bool:
         """Whether every logged number of every file that could be compared agrees."""
@@ -149,6 +159,19 @@ class StepVerdict:
     def compared(self) -> bool:
         """Whether anything could be compared at all, in any file."""
         return any(part.verdict.compared for part in self.parts)
+
+
+def _in_short(what: str, lines: Sequence[Line], first: Line | None, causes: Sequence[Match]) -> str:
+    """Says how many logged quantities were compared, which deviates first, and what explains it."""
+    if first is None:
+        return f"<{what}: {summary(lines)}>" if lines else f"<{what}: nothing could be compared>"
+    found = first.compared
+    deviating = sum(not line.compared.agrees for line in lines)
+    cause = f"; {causes[0].said}" if causes else ""
+    far = (
+        f"{found.deviating} of {found.cells} numbers, by up to {found.largest:.3g} where {found.allowed:.1g} is allowed"
+    )
+    return f"<{what}: {deviating} of {len(lines)} logged quantities deviate, first {first.called} ({far}){cause}>"
 
 
 class ViewOptions(NamedTuple):

@@ -136,7 +136,7 @@ class Writer:
             else:
                 shown: dict[str, list[str]] = {}
                 for each in read.cells:
-                    said = self._shown(each)
+                    said = self._shown(each, cell.block.about.decimals)
                     together = said if said.startswith("follow") else f"{len(shown)} {said}"
                     shown.setdefault(together, []).append(self.called(each))
                 yield from (f"{', '.join(cells)} {said.lstrip('0123456789 ')}" for said, cells in shown.items())
@@ -167,8 +167,9 @@ class Writer:
         rows: dict[Block, list[Cell]] = {}
         for cell in sorted(self.listed, key=lambda cell: (self.order[cell.block], cell.places)):
             rows.setdefault(cell.block, []).append(cell)
+        finest = max(blank.block.about.decimals for blank in self.blanks)
         for block, cells in rows.items():
-            said = "   ".join(f"{self.called(cell)} {self._shown(cell)}" for cell in cells)
+            said = "   ".join(f"{self.called(cell)} {self._shown(cell, finest)}" for cell in cells)
             yield f"{block.about.meaning or block.name}:   {said}"
 
     def equation(self, cell: Cell) -> str:
@@ -181,8 +182,11 @@ class Writer:
     def _sheet(self, block: Block) -> str:
         return self.search.graph.home[block][0].title
 
-    def _shown(self, cell: Cell) -> str:
-        """Returns the number of a cell, or, where it hangs on blanks, on which: with it one would know something of them."""
+    def _shown(self, cell: Cell, finest: int) -> str:
+        """Returns the number of a cell, or, where it hangs on blanks, on which: with it one would know something of them.
+
+        finest: decimals of the answer for which it is printed.
+        """
         if cell in self.numbers:
             return f"is blank {self.numbers[cell]}"
         value = self.book.values.cell(cell.block, *cell.places)
@@ -190,7 +194,7 @@ class Writer:
             return f"= “{value}”"
         if hangs := self._on(cell):
             return f"follows from {'blanks' if len(hangs) > 1 else 'blank'} {', '.join(map(str, hangs))}"
-        return f"= {_written(float(value), cell.block.about.decimals)}"
+        return f"= {_written(float(value), cell.block.about.decimals, finest)}"
 
     def _on(self, cell: Cell) -> list[int]:
         """Returns the numbers of the blanks on which a cell hangs."""
@@ -213,9 +217,9 @@ class Writer:
         return self.worksheet.book.layout.address(*cell)
 
 
-def _written(number: float, decimals: int) -> str:
-    """Writes a number with the decimals that a sheet shows, and more of them where it has more."""
-    whole, _, digits = f"{number + 0.0:.{decimals + MORE}f}".partition(".")
+def _written(number: float, decimals: int, finest: int) -> str:
+    """Writes a number with the decimals that a sheet shows, and more of them where it has more; finest: those of an answer."""
+    whole, _, digits = f"{number + 0.0:.{max(decimals, finest) + MORE}f}".partition(".")
     more = digits[decimals:].rstrip("0")
     kept = digits[:decimals] + more
     return (f"{whole}.{kept}" if kept else whole).replace("-", "−")

@@ -226,8 +226,8 @@ def test_the_files_of_a_submission_share_their_time(room: Path, monkeypatch: pyt
         except Exception:  # as readers of damaged files do
             return
 
-    monkeypatch.setattr(worker, "SECONDS", 0.2)
-    monkeypatch.setattr(worker, "read_submission", endless)
+    monkeypatch.setattr("blueprint.classes.worker.SECONDS", 0.2)
+    monkeypatch.setattr("blueprint.classes.worker.read_submission", endless)
     began = time.monotonic()
     found = worker.work_on([Job(room / "ada.xlsx", submission="x")] * 3)
     assert time.monotonic() - began < 5

@@ -6,8 +6,9 @@ import re
 
 import pytest
 
-from blueprint import Book, NotationError
+from blueprint import Book
 from blueprint.explaining.cells import repeated
+from blueprint.notation import NotationError
 from blueprint.page import grid
 from tests.page.workshop import made
 

@@ -7,9 +7,10 @@ from functools import cache
 
 import pytest
 
-from blueprint import Axis, Book, block, book, equal, typed
+from blueprint import Book
 from blueprint.language.spelling.numbers import MOST, SHOWN, number
 from blueprint.language.trees import OFF_WORD
+from blueprint.notation import Axis, block, book, equal, typed
 from tests.explaining.formulas import PICKS, cells_of, formulas, precedents, split_address
 from tests.page.workshop import made
 

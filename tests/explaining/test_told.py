@@ -8,9 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from blueprint import Axis, Book, Sum, block, book, typed
+from blueprint import Book
 from blueprint.language.axes import join
 from blueprint.language.values import Values
+from blueprint.notation import Axis, Sum, block, book, typed
 from tests import golden
 from tests.page.workshop import made
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from blueprint import Axis, NotationError, block, typed
 from blueprint.language import Block, compute
+from blueprint.notation import Axis, NotationError, block, typed
 
 n, t = Axis("n", "series"), Axis("t", "step")
 

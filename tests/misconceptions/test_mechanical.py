@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blueprint import Axis, Sum, block, choose, exp, less, log, maximum, minimum, number, typed, where
 from blueprint.book import Book
 from blueprint.book import book as book_of
 from blueprint.misconceptions import Wrong, wrong_values
+from blueprint.notation import Axis, Sum, block, choose, exp, less, log, maximum, minimum, number, typed, where
 from blueprint.page.outline import Blank
 
 n, t = Axis("n", "series", start=1), Axis("t", "step", start=1)

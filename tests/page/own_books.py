@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from blueprint import Axis, Sum, block, book, exp, log, maximum, typed
 from blueprint.book import Book
+from blueprint.notation import Axis, Sum, block, book, exp, log, maximum, typed
 
 t, k, n = Axis("t", "year", start=1), Axis("k", "plan"), Axis("n", "saver", start=1)
 

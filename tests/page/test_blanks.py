@@ -10,7 +10,8 @@ from pathlib import Path
 import openpyxl
 import pytest
 
-from blueprint import Axis, Book, NotationError, block, typed
+from blueprint import Book
+from blueprint.notation import Axis, NotationError, block, typed
 from blueprint.page.blanks import check_of, rectangles
 from blueprint.page.outline import Blank, Blueprint, on_one_sheet
 from blueprint.page.recalculate import with_ironcalc

@@ -7,7 +7,8 @@ from dataclasses import replace
 import openpyxl
 import pytest
 
-from blueprint import Axis, Book, block, log, typed
+from blueprint import Book
+from blueprint.notation import Axis, block, log, typed
 from blueprint.page.outline import Blank, on_one_sheet
 from tests.page.basic import Change, edit
 from tests.page.soffice import libreoffice

@@ -6,7 +6,8 @@ import numpy as np
 import openpyxl
 import pytest
 
-from blueprint import Axis, Book, Max, NotationError, Sum, block, book, typed
+from blueprint import Book
+from blueprint.notation import Axis, Max, NotationError, Sum, block, book, typed
 from blueprint.page.outline import Blueprint, Line, Row, Section, Sheet, Table
 from blueprint.page.read import read
 

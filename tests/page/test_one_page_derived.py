@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from blueprint import Axis, Sum, block, book, log, typed
 from blueprint.book import Book
+from blueprint.notation import Axis, Sum, block, book, log, typed
 from blueprint.page.grid import ONE_PAGE
 from blueprint.page.outline.derived import with_derived_page
 from blueprint.page.outline.items import PageRow

@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 
 import ironcalc
 
-from blueprint import Axis, Sum, block, book, typed
 from blueprint.book import Book
+from blueprint.notation import Axis, Sum, block, book, typed
 from tests.page.workshop import made
 from tests.replayed import window_book, with_everything_logged
 

@@ -11,8 +11,9 @@ from typing import Any
 import openpyxl
 import pytest
 
-from blueprint import Book, NotationError
+from blueprint import Book
 from blueprint.explaining.cells import repeated
+from blueprint.notation import NotationError
 from blueprint.page.grid import Address
 from blueprint.page.layout import Echo, Live
 from blueprint.reopening import book_of

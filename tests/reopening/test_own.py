@@ -11,8 +11,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 import blueprint as bp
-from blueprint import Axis, Book, NotationError, Sum, block, book, typed
+from blueprint import Book
 from blueprint.cli import main
+from blueprint.notation import Axis, NotationError, Sum, block, book, typed
 from blueprint.page.read import ReadError
 from blueprint.reopening import OwnBook, back_from, book_of
 

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import blueprint as bp
-from blueprint import Axis, book, typed
 from blueprint.cli import main
+from blueprint.notation import Axis, book, typed
 from blueprint.page.read import FilledIn, Opened
 from blueprint.reopening import OwnBook, book_of
 from blueprint.worksheets import Asked, Worksheet, worksheet

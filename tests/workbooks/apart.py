@@ -13,7 +13,7 @@ import numpy as np
 from blueprint.book import Book
 from blueprint.witness.raw import Page, Raw
 from blueprint.workbooks.registry import kind_of_level
-from tests.autograd import away, roots, steps
+from tests.autograd import away, backward_of, roots, steps
 from tests.page.workshop import Array
 from tests.papers.pages import typed_alone
 
@@ -47,7 +47,7 @@ def by_autograd(book: Book) -> dict[str, float]:
     """Returns how far each row of the way back is from autograd, by its name."""
     if not any(name.endswith(".grad") for name in book.blocks):
         return {}
-    of = import_module(f"blueprint.workbooks.{_kind(book)}.backward").MOVED
+    of = backward_of(_kind(book))
     return {
         row: far
         for prefix, blocks in steps(book)

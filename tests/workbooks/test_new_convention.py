@@ -37,7 +37,7 @@ import json
 from blueprint.book import Book
 from blueprint.dumps.mentioned import mentioned
 from blueprint.inputs import load, schema_of, toml_of
-from blueprint.which.page import Telling
+from blueprint.comparison.page import Telling
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions import LIVE, rlhf
 from tests.dumps.pages import SETTING, names
@@ -123,12 +123,8 @@ def test_it_is_listed_by_presets(copy: Path) -> None:
 
 def test_no_witness_reads_a_record() -> None:
     """It shares the names of settings with the definitions, and nothing that stands in a record."""
-    witnesses = [
-        PACKAGE / "witness",
-        *(PACKAGE / "workbooks").glob("*/witness"),
-        *(PACKAGE / "workbooks").glob("*/witness.py"),
-    ]
+    witnesses = [PACKAGE / "witness", *(PACKAGE / "workbooks").glob("*/paper.py")]
     files = [file for place in witnesses for file in (place.rglob("*.py") if place.is_dir() else [place])]
-    assert len(files) > 20
+    assert len(files) > 10
     read = re.compile(r"conventions\.toml|presets\.csv|settings_in|data_in|tomllib|labels\.csv")
     assert [file.name for file in files if read.search(file.read_text(encoding="utf-8"))] == []

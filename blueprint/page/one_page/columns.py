@@ -7,7 +7,7 @@ printed, the page counts the members that count up to each position; the k-th of
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from blueprint.language import Axis, Block, require
+from blueprint.language import Axis, Block, Ended, require
 from blueprint.page import grid
 from blueprint.page.layout import Layout, Pen
 from blueprint.page.outline.derived import axis_of
@@ -135,7 +135,7 @@ class Finder:
         at = column.strip.at | {axis: place + shift for axis, place in column.at.items()}
         places = tuple(at.get(axis, member) for axis in block.axes)
         found = self.values.cell(block, *places) if self.inside(block, at, member) else 0.0
-        return found if isinstance(found, str) else found + 0.0  # no sheet knows a minus zero
+        return found if isinstance(found, str | Ended) else found + 0.0  # no sheet knows a minus zero
 
 
 class ColumnMaker:

@@ -318,7 +318,8 @@ class LineWriter(Claims):
             term = term_of(part)
             value = term.value(lambda leaf: float(self.layout.values.cell(self.blocks[leaf[1]])))
             spelled = term.formula(lambda leaf: grid.defined_name(self.blocks[leaf[1]].name))
-            formula.append(f"ROUND({spelled},{self.of(SETTING)})")
+            rounded = f"ROUND({spelled},{self.of(SETTING)})"
+            formula.append(digits.joined(rounded, self.of(SETTING), self.of(digits.LONGEST)))
             number = digits.half_up(value, SETTING)
             shown.append(f"{number:f}" if number.is_finite() else str(value))
         self.live(at, column, "&".join(formula), digits.Print("".join(shown)), style)

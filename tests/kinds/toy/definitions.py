@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from blueprint import Axis, Block, Sum, block, exp, gradient, log, size, typed
 from blueprint.inputs import Numbers
+from blueprint.notation import Axis, Block, Sum, block, exp, gradient, log, size, typed
 from blueprint.page.outline import Blueprint, Note, Section, Sheet
 from blueprint.workbooks.common import facts_of, with_backward
 from blueprint.workbooks.common.settings import Settings, settings, settings_sections

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from blueprint.book import Book
+from blueprint.comparison import changed, told_of
 from blueprint.inputs import NumbersError, load
-from blueprint.which import changed, told_of
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.dpo.schema import dpo_presets
 from tests.page.workshop import made

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 import blueprint as bp
-from blueprint import NotationError
+from blueprint.notation import NotationError
 from blueprint.workbooks.dpo.schema import dpo_presets
 from tests.workbooks.apart import apart
 

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from blueprint.book import Book
 from blueprint.cli import main
+from blueprint.comparison import answers, changed, told_of
 from blueprint.inputs import NumbersError, load
-from blueprint.which import answers, changed, told_of
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.grpo.schema import grpo_presets
 from tests.page.workshop import made

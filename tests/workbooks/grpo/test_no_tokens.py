@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 import blueprint as bp
-from blueprint import NotationError
+from blueprint.notation import NotationError
 from tests.workbooks.apart import apart
 
 Mean = Callable[[Tensor, Tensor], Tensor]

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 import blueprint as bp
-from blueprint import NotationError
+from blueprint.notation import NotationError
 from tests.workbooks.sft.test_other_batches import SMALL
 
 Library = Callable[[Tensor, Tensor], Tensor]

@@ -24,7 +24,7 @@ from blueprint.page.outline.items import Columns, OnePage, PageMatrix, PageRow, 
 from blueprint.workbooks.common.sheets.start import ABOUT
 
 LEAD = "things to try: type the change, see the number beside it move, then undo it (Ctrl+Z, or empty the cell under “yours”)"
-TEXTS = 53
+TEXTS = 50
 """Letters of what is typed and of what you will see together, which is what a small laptop has left."""
 LIVE_NUMBER = "“now” is live. Undo a change before the next."
 MEASURED = (
@@ -87,7 +87,7 @@ def first_hour_sheet(blocks: Mapping[str, Block], seen: Measured) -> list[Sheet]
         ("type into", "this", "and watch", "now", "delivered → then" if seen else "", "what you will see"),
     )
     this = 1 + max(len(_this(each)) for each in found)
-    widths = (19, this, 43, 9, 16, TEXTS - this)
+    widths = (19, this, 43, 9, 19, TEXTS - this)
     return [Sheet("First hour", LEAD, (section,), widths=widths, tries=True, first=None)]
 
 
@@ -336,6 +336,8 @@ STEPS = (
     "This workbook is the inner loop: one rollout, and a step of the optimiser for each minibatch of every epoch. "
     "In the first π_θ is still π_old, and every ratio is 1; then the ratio leaves 1."
 )
+LIST = "The sheets"
+"""The title of the section of Start that lists the sheets."""
 OPTIMISER = "optimiser.by"
 """The block that says that an optimiser takes the steps."""
 ON, BACK, UP, DOWN, AGAIN, LINE, DASH = "→", "←", "↑", "↓", "↗", "───────────", "──"
@@ -354,10 +356,12 @@ def with_guides(made: Blueprint, built_in: str, models: Path | None, presets: Ca
     sections = _pointed(start.sections, [sheet.title for sheet in (*first, *last)])
     if models:
         texts, titles = data_in(models), [section.title for section in sections]
-        at = next((at for at, title in enumerate(titles) if title.startswith(BEFORE)), titles.index("The sheets"))
+        at = next((at for at, title in enumerate(titles) if title.startswith(BEFORE)), titles.index(LIST))
         sections[at:at] = [models_section(blocks, texts), *loop_section(blocks, texts["loop"])]
-    at = [section.title for section in sections].index("The sheets")
-    sections[at:at] = asked_section(blocks)
+    titles = [section.title for section in sections]
+    if LIST in titles:  # a Start of one's own may have no room for it
+        at = titles.index(LIST)
+        sections[at:at] = asked_section(blocks)
     return replace(made, sheets=(replace(start, sections=tuple(sections)), *first, *others, *last))
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import NamedTuple
 
+from blueprint.comparison.measure import Answer, Changed, Effect, Turn, told_of
 from blueprint.inputs import OFF, Setting, counted, dotted, shown_value
-from blueprint.which.measure import Answer, Changed, Effect, Turn, told_of
 from blueprint.workbooks.common.conventions import Comparison
 
 RANKED = 4

@@ -1,0 +1,157 @@
+"""The lines of a notebook, each with the front door alone, and each printing what a person reads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import blueprint as bp
+from blueprint import notation
+from blueprint.inputs import NumbersError
+from blueprint.language import NotationError
+from tests.checking.cells import change_sheets
+from tests.dumps.batches import batch
+
+MOST = 2000
+"""Letters that a line of a notebook prints at most."""
+SUMS = [
+    {"prompt": "1+1=", "response": "2", "reward": 1.0},
+    {"prompt": "1+1=", "response": "3", "reward": 0.0},
+    {"prompt": "1+1=", "response": "11", "reward": 0.0},
+]
+
+
+@pytest.fixture(scope="module")
+def book() -> bp.Book:
+    return bp.build("default")
+
+
+def test_ten_names_are_the_door() -> None:
+    assert len(bp.__all__) == 10
+    assert all(callable(getattr(bp, name)) for name in bp.__all__)
+    assert not {*bp.__all__} & {*notation.__all__}
+
+
+def test_a_word_of_the_notation_is_found_from_the_door_too() -> None:
+    from blueprint import Axis, Sum
+    from blueprint import book as made  # type: ignore[attr-defined]
+
+    assert (Axis, Sum, made) == (notation.Axis, notation.Sum, notation.book)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = bp.nothing
+
+
+def test_the_names_of_the_door_stay_when_rooms_are_opened() -> None:
+    rooms = (
+        "blueprint.comparison, blueprint.worksheets, blueprint.inputs, blueprint.commands.presets, blueprint.checking"
+    )
+    code = f"import blueprint as bp; import {rooms}; print([n for n in bp.__all__ if not callable(getattr(bp, n))])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "[]\n"
+
+
+def test_a_book_shows_a_card(book: bp.Book) -> None:
+    first, result, *_, last = repr(book).splitlines()
+    assert first.startswith("The old dog is … (numbers default, level weights, preset default")
+    assert result.strip().startswith("L = 0.1055  ")
+    assert "book['total_loss']" in result
+    assert last.strip().startswith(f"{len(book.blocks)} quantities: book[name] for one of kl.used, rewards, td_errors")
+    assert len(repr(book)) < MOST
+
+
+def test_a_card_reads_nothing_as_html() -> None:
+    shown = bp.build({"level": "weights", "title": "<b>bold</b>"})._repr_html_()
+    assert "&lt;b&gt;bold&lt;/b&gt;" in shown
+    assert "<b>bold</b>" not in shown
+
+
+def test_the_loss_is_a_number_and_a_symbol_finds_its_row(book: bp.Book) -> None:
+    assert book.loss == pytest.approx(0.1055, abs=5e-5)
+    assert book["loss"].equals(book["total_loss"])
+    assert book["Â"].equals(book["advantages_used"])
+    sweep = [bp.build(set={"ppo.gamma": gamma}).loss for gamma in (0.9, 0.95)]
+    assert sweep[0] == book.loss != sweep[1]
+
+
+def test_a_book_without_a_result_says_so() -> None:
+    t = notation.Axis("t", "day", start=1)
+    x, twice = notation.typed("x", (t,)), notation.block("twice", (t,))
+    twice[t] = 2 * x[t]
+    own = notation.book("Own", [x, twice], t, {x: [1, 2]})
+    with pytest.raises(NotationError, match="Own leads to no single number"):
+        _ = own.loss
+    assert repr(own).startswith("Own\n")
+    with pytest.raises(NotationError, match="Own names no steps"):
+        own.walk(t=1)
+
+
+def test_a_walk_is_a_row_for_each_step(book: bp.Book) -> None:
+    walk = book.walk(n=1, t=5)
+    assert walk.loc["td_errors", "numbers"] == "1·(0.02669 + 0.9·0.32238 − 0.6931) = −0.3763"
+    assert [*walk.index][-1] == "total_loss"
+    assert walk.value.map(float).notna().all()
+    with pytest.raises(NotationError, match="z: no step has such an axis; write one of n, t"):
+        book.walk(z=1)
+
+
+def test_what_there_is_by_name() -> None:
+    assert bp.built_in().index[0] == "default"
+    assert {"grpo", "dpo", "sft", "classic"} <= {*bp.built_in().index}
+    assert bp.presets().loc["verl", "version"]
+    assert "openrlhf" in bp.presets("grpo").index or "trl_grpo" in " ".join(bp.presets("grpo").index)
+    with pytest.raises(NumbersError, match="kl-controller: this kind of workbook has no presets"):
+        bp.presets("kl-controller")
+
+
+def test_two_libraries_are_compared_on_one_batch() -> None:
+    found = bp.which("ten-libraries", "verl", "openrlhf")
+    assert [*found.index] == ["default", "verl", "openrlhf"]
+    assert found.iloc[0, 0] != found.iloc[1, 0]
+    assert found.loc["default", "moved most by"] == ""
+    assert found.loc["verl", "moved most by"]
+    with pytest.raises(NumbersError, match="libraries can be compared only from weights or logits on"):
+        bp.which("very-very-sleepy")
+
+
+@pytest.mark.parametrize("rows", [SUMS, pd.DataFrame(SUMS)], ids=["dicts", "a table"])
+def test_rows_of_ones_own_are_a_book(rows: list[dict[str, object]]) -> None:
+    made = bp.build(rows, kind="grpo")
+    assert made["advantages"].iloc[0, 0] > 0 > made["advantages"].iloc[1, 0]  # right, and wrong
+    assert len(made["advantages"]) == len(SUMS)
+
+
+def test_rows_without_a_kind_are_refused_in_a_sentence() -> None:
+    with pytest.raises(
+        NumbersError, match="kind: found None, but rows of your own are of a kind: write one of dpo, grpo"
+    ):
+        bp.build(SUMS)
+    with pytest.raises(NumbersError, match=r"rows\.jsonl"):
+        bp.build([{"nothing": 1}], kind="dpo")
+
+
+def test_a_worksheet_of_a_book(book: bp.Book) -> None:
+    made = bp.worksheet(book, 4, topic="gae", seed="7")
+    assert len(made.blanks) == 4
+    assert {blank.block.name for blank in made.blanks} <= {*book.blueprint.topics["gae"]}
+
+
+def test_verdicts_say_what_deviates_first(book: bp.Book, tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="check and verify need torch: install the extra [torch]")
+    from blueprint.dumps import save
+
+    path = tmp_path / "x.xlsx"
+    book.save(path)
+    assert repr(bp.check(path)).startswith(f"<{path}: agrees, ")
+    cell = book.spots["td_errors"]
+    change_sheets(path, tmp_path / "y.xlsx", {cell.sheet: {"U25": (None, 7.0)}})
+    told = repr(bp.check(tmp_path / "y.xlsx"))
+    assert ": DIFFERS, " in told
+    assert "U25" in told
+    save(tmp_path / "run.npz", batch(), {"library": "verl"})
+    run = repr(bp.verify(tmp_path / "run.npz", preset="verl"))
+    assert run.startswith("<Verdict by ")
+    assert max(len(told), len(run)) < MOST
