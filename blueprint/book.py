@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from math import nan
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -15,6 +14,7 @@ from blueprint.language import (
     Cell,
     Held,
     NoNumber,
+    NotationError,
     Read,
     Values,
     compute,
@@ -77,8 +77,9 @@ class Book:
     def loss(self) -> float:
         """The number that everything leads to. Raises NotationError for a book that has none."""
         result = self.blueprint.result
-        require(result is not None, f"{self.blueprint.title} leads to no single number: ask for a block, book[name]")
-        return nan if result is None else float(self.values.cell(result))
+        if result is None:
+            raise NotationError(f"{self.blueprint.title} leads to no single number: ask for a block, book[name]")
+        return float(self.values.cell(result))
 
     @cached_property
     def layout(self) -> "Layout":
