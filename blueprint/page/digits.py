@@ -129,9 +129,14 @@ class Operand:
         return f"{self.cell}/{self.unit}" if self.unit else self.cell
 
 
-def joined(number: str, decimals: str, longest: str) -> str:
-    """Spells a number as text; where a program joins it with more digits than it has, with all its decimals instead."""
-    return f"IF(LEN({number})>{longest},FIXED({number},{decimals},1),{number})"
+def joined(number: str, decimals: str, longest: str, any_size: bool = False) -> str:
+    """Spells a number as text; where a program joins it with more digits than it has, with all its decimals instead.
+
+    any_size: the number is not counted in a power of ten. A whole one is then joined as it is: LibreOffice's FIXED ends at 2^64.
+    """
+    long = f"LEN({number})>{longest}"
+    asked = f"AND({long},{number}<>INT({number}))" if any_size else long
+    return f"IF({asked},FIXED({number},{decimals},1),{number})"
 
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?")

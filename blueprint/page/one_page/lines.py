@@ -45,10 +45,10 @@ class Claims(PanelPlacer):
     """Knows the number of each line, and judges what lines claim."""
 
     def constants(self) -> None:
-        """Writes the numbers of decimals, and the tolerance, that the claims are judged by."""
+        """Writes the numbers of decimals, the letters of the longest number, and the tolerance that the claims are judged by."""
         row = self.checks_row
         self.of_decimals = {}
-        for i, many in enumerate(sorted({0, *DECIMALS, *TILE_DECIMALS})):
+        for i, many in enumerate(sorted({0, *DECIMALS, *TILE_DECIMALS, digits.LONGEST})):
             self.pen.label(row, 2 + i, float(many), "one-page made")
             self.of_decimals[many] = grid.address(row, 2 + i, fixed=True)
         self.pen.label(row, 1, TOLERANCE, "one-page made")
@@ -319,7 +319,7 @@ class LineWriter(Claims):
             value = term.value(lambda leaf: float(self.layout.values.cell(self.blocks[leaf[1]])))
             spelled = term.formula(lambda leaf: grid.defined_name(self.blocks[leaf[1]].name))
             rounded = f"ROUND({spelled},{self.of(SETTING)})"
-            formula.append(digits.joined(rounded, self.of(SETTING), self.of(digits.LONGEST)))
+            formula.append(digits.joined(rounded, self.of(SETTING), self.of(digits.LONGEST), any_size=True))
             number = digits.half_up(value, SETTING)
             shown.append(f"{number:f}" if number.is_finite() else str(value))
         self.live(at, column, "&".join(formula), digits.Print("".join(shown)), style)
