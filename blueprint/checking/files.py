@@ -6,6 +6,7 @@ The witness sees numbers; a formula of the same value, and one on a sheet that n
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor, Future
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,12 +19,12 @@ import numpy as np
 
 from blueprint.language import Array, Axis, Values
 from blueprint.page import grid
+from blueprint.page.engine import Cells, recalculated_apart, slimmed, without_values
 from blueprint.page.grid import ONE_PAGE, Address, defined_name, is_of_one_page
 from blueprint.page.moved_cells import Moved
 from blueprint.page.outline import Blueprint
 from blueprint.page.parse_cell import NoNumber, respelled, same_formula, same_in_place
 from blueprint.page.read import FilledIn, Found, Opened, ReadError
-from blueprint.page.recalculate import Cells, recalculated_apart, slimmed, without_values
 from blueprint.page.saved_file import Written
 from blueprint.quoting import LONGEST_FORMULA, quoted, unquoted
 from blueprint.reopening import book_in, typed_of
@@ -129,7 +130,9 @@ def against_fresh(like: Like, places: dict[str, Found], file: Written, value: Va
     version: the fingerprint of the formulas with which the file was written; "" where the file has lost it.
     """
     plain = like.fresh()
-    formulas = {sheet: cells for sheet, cells in plain.formulas.items() if sheet != ONE_PAGE}  # whose columns hang on numbers
+    formulas = {
+        sheet: cells for sheet, cells in plain.formulas.items() if sheet != ONE_PAGE
+    }  # whose columns hang on numbers
     moved = Moved(formulas, plain.blocks, file, places)
     if moved.known < FEWEST_BLOCKS:
         return Compared(why=ANOTHER_VERSION)
@@ -224,6 +227,8 @@ class Checked(Opened):
     cannot be found whole, and one that torch cannot compute again.
     """
 
+    _computing: Future[Cells] | None = None
+
     def __init__(self, path: Path):
         super().__init__(path)
         self.kind = kind = _kind_of(self)
@@ -242,11 +247,15 @@ class Checked(Opened):
         self.compared: Compared = formulas_of(self)
         self.book = book_in(self) if self.blanks.cells else None
 
+    def compute_in(self, pool: Executor) -> None:
+        """Has the embedded engine compute the formulas while other work goes on; `computed` waits for it."""
+        self._computing = pool.submit(recalculated, self.path)
+
     @cached_property
     def computed(self) -> Cells | None:
         """The value of every formula, as the embedded engine computes it from the file alone; None where it cannot."""
         try:
-            return recalculated(self.path)
+            return self._computing.result() if self._computing else recalculated(self.path)
         except ReadError:
             return None
 
