@@ -238,6 +238,13 @@ class Apart(NamedTuple):
     holds: Callable[[Block], bool]
 
 
+def with_gradients(outline: Blueprint, of: Backward, which: str, apart: Apart | None = None) -> Blueprint:
+    """Adds the gradients of the loss, unless they are there, and of each library's loss where several stand side by side."""
+    made = of(outline)
+    compared = any(block.name == f"{PREFIX}total_loss" for block in outline.blocks())
+    return with_library_gradients(made, of, which, apart) if compared else made
+
+
 def with_library_gradients(outline: Blueprint, of: Backward, which: str, apart: Apart | None = None) -> Blueprint:
     """Adds a sheet with the way back of every library, and what comes of it to the sheet `which`, before which it stands.
 
