@@ -19,12 +19,13 @@ from blueprint.workbooks.common import (
 )
 from blueprint.workbooks.common import libraries as common_libraries
 from blueprint.workbooks.common.definitions import gradients
+from blueprint.workbooks.common.definitions.choices import completed
 from blueprint.workbooks.common.sheets.start import opening_in
 from blueprint.workbooks.common.workbook import Start, Steps, workbook
 from blueprint.workbooks.dpo.definitions import derived
 from blueprint.workbooks.dpo.definitions.logprobs import LABELS, n, p
 from blueprint.workbooks.dpo.libraries import WHICH_TITLE, compared
-from blueprint.workbooks.dpo.schema import completed
+from blueprint.workbooks.dpo.schema import DPO, WITHOUT
 from blueprint.workbooks.dpo.sheets import MODELS, charts_of, of_pairs, step_sheets, walk_of
 
 GIVEN = (
@@ -95,7 +96,8 @@ def whole(start: Start, witnessed: Witnessed | None = None, per: str = "") -> Bl
     per: what a log-prob is of, where log-probs are all that is known of the models.
     """
     use = start.choices(LABELS.labels)
-    use = completed(use, per) if per else use
+    if per:
+        use = completed(use, DPO, {key: words[0] for key, words in WITHOUT[per].items() if len(words) == 1})
     made = derived(start.given, use)
     sheets = [*start.sheets, *step_sheets(made, start.given, start.head)]
     rows = {**start.given, **rows_on(*sheets)}
