@@ -1,6 +1,6 @@
 """The workbook of any kind that has a loss and live conventions: what stands around its steps, for every kind and level alike."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from blueprint.inputs import Catalogue, Numbers
@@ -9,7 +9,7 @@ from blueprint.page.outline import Blueprint, Choice, Sheet
 from blueprint.workbooks.common.conventions import Conventions
 from blueprint.workbooks.common.definitions import Choices, Identity, checks
 from blueprint.workbooks.common.labels import Labels
-from blueprint.workbooks.common.libraries import Preferred, naming, offered
+from blueprint.workbooks.common.libraries import Preferred, SideBySide, naming, offered
 from blueprint.workbooks.common.numbers_file import EVERY_WORD
 from blueprint.workbooks.common.settings import PRESET
 from blueprint.workbooks.common.sheets import (
@@ -57,10 +57,6 @@ def chosen_in(numbers: Numbers, of: Catalogue) -> Chosen:
     return chosen_of(numbers.ppo, Conventions(True, numbers["preset"]), of=of)
 
 
-Compared = Callable[[Rows, Chosen, InView, Mapping[str, tuple[str, ...]]], tuple[tuple[Sheet, ...], Preferred]]
-"""Sets libraries side by side: from what is given, the settings, what stays in view, and by key the words that are offered."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Steps:
     """What the definitions of a kind make of a start: their outline.
@@ -85,7 +81,7 @@ class Steps:
 
 
 def workbook(
-    start: Start, steps: Steps, opening: Opening, witnessed: Witnessed | None = None, compared: Compared | None = None
+    start: Start, steps: Steps, opening: Opening, witnessed: Witnessed | None = None, compared: SideBySide | None = None
 ) -> Blueprint:
     """Outlines the workbook; with a witness's numbers, which stand beside the workbook's own on Checks, if there are any."""
     numbers, chosen, given = start.numbers, start.chosen, start.given
@@ -125,7 +121,7 @@ def workbook(
     return outline if like is None else naming(outline, like, chosen, numbers["compare"])
 
 
-def _libraries(start: Start, compared: Compared | None) -> tuple[tuple[Sheet, ...], Preferred]:
+def _libraries(start: Start, compared: SideBySide | None) -> tuple[tuple[Sheet, ...], Preferred]:
     """Sets libraries side by side; where every word is to be offered, not only those that libraries have, the numbers say so."""
     words = {} if start.numbers.parts.get(EVERY_WORD) else offered(start.chosen.catalogue)
     assert compared is not None, "a level whose files name presets to compare is of a kind that compares them"

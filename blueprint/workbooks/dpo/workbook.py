@@ -24,7 +24,7 @@ from blueprint.workbooks.common.sheets.start import opening_in
 from blueprint.workbooks.common.workbook import Start, Steps, workbook
 from blueprint.workbooks.dpo.definitions import derived
 from blueprint.workbooks.dpo.definitions.logprobs import LABELS, n, p
-from blueprint.workbooks.dpo.libraries import WHICH_TITLE, compared
+from blueprint.workbooks.dpo.libraries import COMPARED, WHICH_TITLE
 from blueprint.workbooks.dpo.schema import DPO, WITHOUT
 from blueprint.workbooks.dpo.sheets import MODELS, charts_of, of_pairs, step_sheets, walk_of
 
@@ -111,7 +111,7 @@ def whole(start: Start, witnessed: Witnessed | None = None, per: str = "") -> Bl
         charts=charts_of(rows, use),
         heads={n: _heads(start.typed)},
     )
-    return workbook(start, steps, OPENING, witnessed, compared)
+    return workbook(start, steps, OPENING, witnessed, COMPARED)
 
 
 def _heads(given: Mapping[str, object]) -> list[str]:

@@ -13,7 +13,7 @@ from blueprint.workbooks.grpo.definitions import Derived, derived
 from blueprint.workbooks.grpo.definitions import group_advantages as groups
 from blueprint.workbooks.grpo.definitions.group_advantages import LABELS, i, n, q
 from blueprint.workbooks.grpo.definitions.losses import seen
-from blueprint.workbooks.grpo.libraries import WHICH_TITLE, compared
+from blueprint.workbooks.grpo.libraries import COMPARED, WHICH_TITLE
 from blueprint.workbooks.grpo.schema import completed
 from blueprint.workbooks.grpo.sheets import MODELS, charts_of, step_sheets, walk_of
 
@@ -71,7 +71,7 @@ def whole(
         heads=_heads(start.sizes),
         unseen=unseen,
     )
-    return workbook(start, steps, OPENING, witnessed, compared)
+    return workbook(start, steps, OPENING, witnessed, COMPARED)
 
 
 def _heads(sizes: Mapping[Axis, int]) -> dict[Axis, list[str]]:
