@@ -30,8 +30,18 @@ def weight(key: str, default: Any = None) -> Part:
     name = key.partition(".")[2]
     letter = name.removeprefix("delta_")
     about = ABOUT[letter] if letter == name else f"what the update adds to {letter}"
-    found = Part(key, Number, SHAPES[letter], about)
+    found = Part(key, Number, SHAPES[letter], about, block=block_name(key))
     return found if default is None else found._replace(default=default)
+
+
+def block_name(key: str) -> str:
+    """Returns the block that holds a weight of the numbers file: `critic.delta_w` stands in `critic.delta.head.w`.
+
+    In a sheet upper and lower case are the same, so w and W need names that differ.
+    """
+    model, part = key.split(".")
+    letter = part.removeprefix("delta_")
+    return f"{model}.{'delta.' * (letter != part)}{'head.' * (letter in ('w', 'b'))}{letter}"
 
 
 def check_inputs(parts: Mapping[str, Any], model: str) -> None:
@@ -44,6 +54,21 @@ def check_inputs(parts: Mapping[str, Any], model: str) -> None:
     expected = np.shape(parts[f"{model}.E"])[1] + hidden + 1
     if inputs != expected:
         raise refusal(f"{model}.W", f"{inputs} rows", f"{expected}: one for each of x and h, and one for the 1")
+
+
+def check_words(parts: Mapping[str, Any], *keys: str, unit: str = "row") -> None:
+    """Checks that texts are made of tokens of the vocabulary; capitals make no difference.
+
+    keys: of lists of tokens, or of one token where `unit` is not row. Those that are not given have no tokens.
+
+    Raises:
+        NumbersError: for the first token that there is not.
+    """
+    known = {each.casefold() for each in parts["text.vocabulary"]}
+    for key in keys:
+        for place, words in enumerate(parts.get(key, ()), start=1):
+            if stray := next((word for word in words if word.casefold() not in known), ""):
+                raise refusal(f"{key}, {unit} {place}", stray, "a token of text.vocabulary")
 
 
 def check_texts(parts: Mapping[str, Any], *keys: str, prompts: str = "text.prompts") -> None:
@@ -63,19 +88,18 @@ def check_texts(parts: Mapping[str, Any], *keys: str, prompts: str = "text.promp
                 raise refusal(f"{key}, row {place}", stray, "a token of text.vocabulary that does not end a text")
 
 
-ALL, LIBRARIES = "all", "library.names"
+ALL = "all"
 EVERY_WORD = "every word"
 """Part of numbers that no file has: words that no library has are offered, too, for conventions of one's own beside them."""
 
 
+PRESET = Part("preset", Text, (), "the library or paper whose settings are used where none is given", DEFAULT)
+
+
 def parts_of_presets(*example: str) -> tuple[Part, Part]:
     """Return the parts of a numbers file that name presets. example: two that may stand side by side."""
-    about = "the library or paper whose settings are used where none is given"
     beside = "the presets that stand side by side, or all"
-    return (
-        Part("preset", Text, (), about, DEFAULT),
-        Part("compare", tuple[str, ...] | str, (), beside, (), list(example)),
-    )
+    return PRESET, Part("compare", tuple[str, ...] | str, (), beside, (), list(example))
 
 
 def compared_by_name(parts: Mapping[str, Any], presets: Catalogue) -> dict[str, Any]:
@@ -91,9 +115,3 @@ def compared_by_name(parts: Mapping[str, Any], presets: Catalogue) -> dict[str, 
     for name in (parts["preset"], *names):
         presets.preset(name)
     return {**parts, "compare": tuple(names)}
-
-
-def presets_in(file: Any, presets: Catalogue) -> dict[str, Any]:
-    """Return the preset in use of a saved workbook (`reopening.saved.Saved`), and those that stand side by side."""
-    listed = tuple(map(str, file.array(LIBRARIES, 1).flat)) if LIBRARIES in file else ()
-    return {"preset": file.preset(presets), "compare": listed}

@@ -1,10 +1,11 @@
 """The levels at which a workbook of GRPO begins: logits, log-probs or rewards of one's own, and prompts that a policy answers."""
 
-import numpy as np
+from collections.abc import Mapping
+from pathlib import Path
 
-from blueprint.inputs import Array, Numbers
+from blueprint.inputs import Numbers
 from blueprint.language import Axis, Block, Sum, link, typed
-from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Sheet, Table, key, minor
+from blueprint.page.outline import Blueprint, Line, Note, Row, Section, Sheet, Table, key, minor
 from blueprint.workbooks.common import (
     Chosen,
     InView,
@@ -19,8 +20,10 @@ from blueprint.workbooks.common import (
     several,
     sheet_of,
 )
-from blueprint.workbooks.common.rollout import block_name, padded, prompts
+from blueprint.workbooks.common.rollout import prompts
+from blueprint.workbooks.common.sheets.logprobs import given_logprobs
 from blueprint.workbooks.common.sheets.models import new_policy, old_policy, reference, reward_model
+from blueprint.workbooks.common.workbook import Start, chosen_in
 from blueprint.workbooks.grpo.definitions.group_advantages import (
     LABELS,
     answers,
@@ -34,16 +37,17 @@ from blueprint.workbooks.grpo.definitions.group_advantages import (
     v,
 )
 from blueprint.workbooks.grpo.schema import (
-    BLOCK_OF,
-    ENTROPY,
-    PER_TOKEN,
-    WEIGHTS,
+    HIGHEST_DRAW,
+    LOWEST_DRAW,
+    PROMPTS,
+    RESPONSES,
+    ROLLOUTS,
     grpo_presets,
     presets_of,
     presets_of_given,
 )
 from blueprint.workbooks.grpo.sheets import MODELS, inputs_sheet, model_sheet, places, responses, texts
-from blueprint.workbooks.grpo.workbook import Start, chosen_in, whole
+from blueprint.workbooks.grpo.workbook import whole
 
 
 def logits_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
@@ -53,153 +57,49 @@ def logits_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepr
     models = {name: model_sheet(name, given, head) for name in MODELS}
     for _, rows in models.values():
         given |= rows
+    size = RESPONSES.sizes(numbers)
     start = Start(
         numbers=numbers,
         chosen=chosen_in(numbers, presets_of_given()),
         given=given,
         head=head,
         sheets=(inputs, *(sheet for sheet, _ in models.values())),
-        sizes=_sizes_of_responses(numbers),
+        sizes={**_of_groups(size), t: size["position"], v: size["token"]},
         names={v: given["vocabulary"], q: given["prompt"]},
         checked=(checks.is_0_or_1("mask", given["mask"]),),
-        typed=_typed_responses(numbers),
+        typed=RESPONSES.typed(numbers),
         ranges={"mask": (0, 1), "truncated": (0, 1)},
         words=("word_written",),
     )
     return whole(start, witnessed)
 
 
-def _sizes_of_responses(numbers: Numbers) -> dict[Axis, int]:
-    """Counts the members of every axis."""
-    (responses, positions, tokens), prompts = np.shape(numbers["policy.logits"]), len(numbers["text.prompts"])
-    return {q: prompts, i: responses // prompts, n: responses, t: positions, v: tokens}
-
-
-def _typed_responses(numbers: Numbers) -> dict[str, object]:
-    """Lists what is typed by the names of its blocks; the responses to a prompt stand side by side."""
-    places = np.arange(1.0, 1 + len(numbers["reward.scores"])).reshape(len(numbers["text.prompts"]), -1)
-    return {
-        "group.response": places,
-        "response.number": places.ravel(),
-        **{name: _array(numbers[key]) for key, name in BLOCK_OF.items()},
-    }
-
-
-def _array(value: object) -> object:
-    return np.array(value, dtype=object) if isinstance(value, tuple) else value
-
-
-LEAD_ROLLOUTS = "what the policies and the engine say of each token that was written; nothing else of them is known"
-TITLES = {
-    "policy.logprobs": "The policy in training", ENTROPY: "How undecided it is", "old.logprobs": "The old policy",
-    "reference.logprobs": "The reference", "engine.logprobs": "The generation engine",
-}  # fmt: skip
-STANDS_IN = {"old.logprobs": "old.as_policy", "reference.logprobs": "reference.as_policy",
-             "engine.logprobs": "engine.as_old", ENTROPY: "policy.entropy_unknown"}  # fmt: skip
-"""The row that is read in place of one that is not given."""
-NOTES_GIVEN = {
-    "policy.logprobs": (
-        "The log of the probability with which the policy in training writes the token above; the loss moves this row alone.",
-        "Its sum along a response is the log-prob of the whole response. All 0: nobody knows them, and this is a first step.",
-    )
-}
-"""What is said of what is given; as many lines as where it is not, so that both workbooks have the same places."""
-NOTES_MISSING = {
-    "policy.logprobs": (
-        "No log-probs were given: 0 stands for each. As on a first step every ratio is 1, so the gradient ∂L/∂log π is right.",
-        "The loss is, too, unless the objective holds log π itself: reinforce, cispo, vespo. Type your own log-probs here.",
-    ),
-    "old.logprobs": ("Not given: a first step, on which the old policy is the policy in training.",),
-    "reference.logprobs": (
-        "Not given: the policy in training stands here, so that the KL is 0; whatever the preset, none is paid.",
-    ),
-    "engine.logprobs": ("Not given: the old policy stands here, and whatever the preset, nothing is corrected.",),
-    ENTROPY: ("Not given, and not to be had from log-probs alone: whatever the preset, no entropy counts.",),
-}
-"""What is said where something is not given."""
-UNSEEN = {"reference.logprobs": "kl.mean_new", ENTROPY: "entropy"}
-"""What the first sheet does not show where it is not given."""
+def _of_groups(size: Mapping[str, int]) -> dict[Axis, int]:
+    """Counts prompts, the responses to each, and all responses."""
+    return {q: size["prompt"], i: size["response"] // size["prompt"], n: size["response"]}
 
 
 def rollouts_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
     """Makes the blueprint of GRPO from rewards and log-probs; with a witness's numbers if there are any."""
     texts = responses()
     head = InView(texts["word_written"], texts["response.tokens"])
-    said, rows = _said(numbers, head)
+    said, rows, unseen = given_logprobs(Path(__file__).parent, numbers.parts, head, LABELS)
+    size = ROLLOUTS.sizes(numbers)
     start = Start(
         numbers=numbers,
         chosen=chosen_in(numbers, presets_of(numbers.parts)),
         given={**texts, **rows},
         head=head,
         sheets=(inputs_sheet(texts), said),
-        sizes={q: len(numbers["text.prompts"]), i: _group(numbers), n: len(numbers["text.responses"]), t: _longest(numbers)},
+        sizes={**_of_groups(size), t: size["position"]},
         names={q: texts["prompt"]},
         checked=(checks.is_0_or_1("mask", texts["mask"]),),
-        typed=_typed_rollouts(numbers),
+        typed=ROLLOUTS.typed(numbers),
         ranges={"mask": (0, 1), "truncated": (0, 1)},
-        words=(),
-        unseen=tuple(row for part, row in UNSEEN.items() if part not in numbers.parts),
-    )  # fmt: skip
-    return whole(start, witnessed)
+    )
+    return whole(start, witnessed, unseen=unseen)
 
 
-def _said(numbers: Numbers, head: InView) -> tuple[Sheet, Rows]:
-    """Outlines what is given of each token; a row that is not is as one that is. Returns the sheet, and the rows by name."""
-    here, rows, sections = head.on("said"), dict[str, Block](), []
-    for name, title in TITLES.items():
-        rows[name] = _given_row(name, rows, name in numbers.parts)
-        notes: tuple[Item, ...] = tuple(
-            map(Note, (NOTES_GIVEN if name in numbers.parts else NOTES_MISSING).get(name, ()))
-        )
-        sections.append(Section(title, (*notes, key(rows[name]))))
-    return sheet_of("Log-probs", LEAD_ROLLOUTS, sections, here), rows
-
-
-def _given_row(name: str, rows: Rows, is_given: bool) -> Block:
-    """Makes a row that is given; else the one that stands in, the policy's always being typed."""
-    if is_given or name not in STANDS_IN:
-        label = LABELS.labels.of(name)
-        return typed(name, (n, t), label.symbol, label.meaning, unit=label.unit)
-    source = {
-        "old.logprobs": "policy.logprobs",
-        "reference.logprobs": "policy.logprobs",
-        "engine.logprobs": "old.logprobs",
-    }
-    return LABELS.row(STANDS_IN[name], rows[source[name]][n, t] if name in source else 0)
-
-
-def _group(numbers: Numbers) -> int:
-    return len(numbers["text.responses"]) // len(numbers["text.prompts"])
-
-
-def _longest(numbers: Numbers) -> int:
-    return max(map(len, numbers["text.responses"]))
-
-
-def _typed_rollouts(numbers: Numbers) -> dict[str, object]:
-    """Lists what is typed by the names of its blocks; behind a response stands 0 or nothing."""
-    written = numbers["text.responses"]
-    places = np.arange(1.0, 1 + len(written))
-    return {
-        "prompt": list(numbers["text.prompts"]),
-        "word_written": _padded(written, _longest(numbers), ""),
-        "mask": _padded([[1.0] * len(row) for row in written], _longest(numbers), 0.0),
-        "truncated": numbers["text.truncated"],
-        "score": numbers["reward.scores"],
-        "greedy": numbers["reward.greedy"],
-        "group.response": places.reshape(-1, _group(numbers)),
-        "response.number": places,
-        "policy.logprobs": np.zeros((len(written), _longest(numbers))),
-        **{name: _padded(numbers[name], _longest(numbers), 0.0) for name in PER_TOKEN if name in numbers.parts},
-    }
-
-
-def _padded(rows: object, width: int, blank: object) -> object:
-    made = [[*row, *[blank] * (width - len(row))] for row in rows]  # type: ignore[attr-defined]
-    return np.array(made, dtype=object if blank == "" else float)
-
-
-LOWEST_DRAW, HIGHEST_DRAW = 0.01, 0.99
 LEAD_PROMPTS = (
     "everything typed that is not a weight or a draw: the prompts, once for each response, and the right answers"
 )
@@ -222,14 +122,15 @@ def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
     codes, apart = same_prompt(given)
     low, high = given["rollout.draw.low"], given["rollout.draw.high"]
     length = (given["max_new_tokens"], given["max_new_tokens.low"], given["max_new_tokens.high"])
-    most = numbers["sizes.max_new_tokens"]
+    most, size = numbers["sizes.max_new_tokens"], PROMPTS.sizes(numbers)
+    columns = max(map(len, numbers["text.prompts"])) + most
     start = Start(
         numbers=numbers,
         chosen=chosen,
         given=rows,
         head=head,
         sheets=(_inputs_of_prompts({**given, **codes}, length), *models, engine, judged),
-        sizes=_sizes_of_prompts(numbers),
+        sizes={**_of_groups(size), t: columns, v: size["token"], k: size["embedding"], j: size["hidden"]},
         names={k: "x{}", j: "h{}", one: "1", v: given["vocabulary"], q: "prompt {}"},
         checked=(
             checks.no_gap(given["is_given"]),
@@ -238,16 +139,15 @@ def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
             checks.in_range("length", *length),
             apart,
         ),
-        typed=_typed_prompts(numbers),
+        typed=PROMPTS.typed(numbers),
         ranges={"max_new_tokens": (1, most), "rollout.draw": (LOWEST_DRAW, HIGHEST_DRAW)},
         words=("given", "answer"),
-        placed=(
-            *several(rows, "answer.id", "answer.placed"),
-            *several(codes, "prompt.column", "prompt.group", "prompt.largest", "prompt.apart"),
-        ),
-        first=(1, len(numbers["text.prompts"][0])),
     )
-    return whole(start, witnessed)
+    placed = (
+        *several(rows, "answer.id", "answer.placed"),
+        *several(codes, "prompt.column", "prompt.group", "prompt.largest", "prompt.apart"),
+    )
+    return whole(start, witnessed, placed, (1, len(numbers["text.prompts"][0])))
 
 
 def _given_prompts() -> dict[str, Block]:
@@ -315,45 +215,3 @@ def _inputs_of_prompts(given: Rows, length: tuple[Block, ...]) -> Sheet:
         Section("Which column is that of which response", tuple(minor(given[name]) for name in columns)),
     )  # fmt: skip
     return Sheet("Inputs", LEAD_PROMPTS, sections, across=(n, t))
-
-
-def _sizes_of_prompts(numbers: Numbers) -> dict[Axis, int]:
-    """Counts the members of every axis."""
-    responses, questions = len(numbers["rollout.draws"]), len(numbers["text.prompts"])
-    words, embedding = np.shape(numbers["old.E"])
-    columns = max(map(len, numbers["text.prompts"])) + numbers["sizes.max_new_tokens"]
-    group = {q: questions, i: responses // questions, n: responses, t: columns}
-    return {**group, v: words, k: embedding, j: np.shape(numbers["old.W"])[1]}
-
-
-def _typed_prompts(numbers: Numbers) -> dict[str, object]:
-    """Lists what is typed by the names of its blocks; a draw stands where its token is written, (n, t)."""
-    asked, most = numbers["text.prompts"], numbers["sizes.max_new_tokens"]
-    columns, responses = max(map(len, asked)) + most, len(numbers["rollout.draws"])
-    each = [prompt for prompt in asked for _ in range(responses // len(asked))]
-    places_ = np.arange(1.0, 1 + responses).reshape(len(asked), -1)
-    return {
-        "given": padded(each, columns + 1),
-        "vocabulary": list(numbers["text.vocabulary"]),
-        "answer": list(numbers["text.answers"]),
-        "greedy": numbers["reward.greedy"],
-        "score.typed": numbers["reward.scores"],
-        "rollout.draw": _placed(numbers["rollout.draws"], each, columns, 0.5),
-        "engine.off": _placed(numbers["engine.off"], each, columns, 0.0),
-        "rollout.draw.low": LOWEST_DRAW,
-        "rollout.draw.high": HIGHEST_DRAW,
-        "max_new_tokens": most,
-        "max_new_tokens.low": 1,
-        "max_new_tokens.high": most,
-        "group.response": places_,
-        "response.number": places_.ravel(),
-        **{block_name(name): numbers[name] for name in WEIGHTS},
-    }
-
-
-def _placed(rows: Array, prompts: list[tuple[str, ...]], columns: int, otherwise: float) -> Array:
-    """Lays a number for each token of a response out where the token is written: behind its prompt."""
-    made = np.full((len(rows), columns), otherwise)
-    for row, given, prompt in zip(made, rows, prompts, strict=True):
-        row[len(prompt) - 1 : len(prompt) - 1 + len(given)] = given
-    return made

@@ -1,51 +1,41 @@
 """The workbook of a reward model at both levels: what stands around the steps, the gradient of the loss, and steps along it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from blueprint.inputs import LONGEST, Draft, Level, Numbers, Part, counted, refusal
+from blueprint.inputs import LONGEST, Draft, Level, Numbers, Part, Values, counted, refusal
 from blueprint.inputs.entries import Number
 from blueprint.language import Axis, Block, Sum, link, maximum, needs, typed
 from blueprint.language.gradient import Declared
-from blueprint.page.outline import Blueprint, Line, Row, Section, Sheet, Table, key, minor
+from blueprint.page.outline import Blueprint, Line, Row, Section, Sheet, Table
 from blueprint.workbooks.common import (
-    PRESET,
     Backward,
-    Choices,
-    Chosen,
     Identity,
     InView,
-    Made,
     Rows,
     Witnessed,
     checks,
-    checks_sheet,
-    chosen_of,
-    conventions_in_use,
-    conventions_sheet,
     epochs,
-    facts_of,
     head_weights,
     j,
     k,
     memory_weights,
     numbers_file,
     one,
-    presets_sheet,
     rnn,
     rows_on,
     scalar_head,
     sheet_of,
-    start_sheet,
 )
-from blueprint.workbooks.common.conventions import Conventions
 from blueprint.workbooks.common.definitions import gradients
-from blueprint.workbooks.common.epochs import Beside, Drawn, repeated
-from blueprint.workbooks.common.rollout import block_name
+from blueprint.workbooks.common.epochs import beside_in, repeated
 from blueprint.workbooks.common.sheets.models import memory_sections
+from blueprint.workbooks.common.sheets.shown import shown_in
+from blueprint.workbooks.common.sheets.start import opening_in
+from blueprint.workbooks.common.workbook import Start, Steps, chosen_in, workbook
 from blueprint.workbooks.reward_model.definitions import LABELS, Derived, derived, n, o, p, q, t, u, v
 from blueprint.workbooks.reward_model.schema import (
     MOST_RESPONSES,
@@ -55,24 +45,20 @@ from blueprint.workbooks.reward_model.schema import (
     TABLES,
     TEXTS,
     checked,
-    parts_in,
     rm_presets,
+    texts_in,
+    typed_texts,
 )
 from blueprint.workbooks.reward_model.sheets import (
     CASES,
+    TYPED,
     c,
     charts_of,
     inputs_sheet,
     overflow_sheet,
     rankings_sheet,
     texts,
-    typed_texts,
 )
-from blueprint.workbooks.reward_model.start import PARTS, PIECES, SAYS, SHOWN, flow, pieces_of
-
-if TYPE_CHECKING:
-    from blueprint.reopening.saved import Saved
-
 
 LOG_SIGMOIDS = ("argument.right", "position.right")
 """Rows that are log σ of the one row that they read."""
@@ -91,114 +77,57 @@ MOVED = Backward(
 )
 
 
-BESIDE = Beside(
-    "the same pairs, step by step: the loss falls, and pair by pair the chosen response overtakes the rejected one",
-    {
-        "What is made smaller": ("total_loss",),
-        "How many pairs are in the right order": ("accuracy",),
-        "How far chosen and rejected responses are apart": ("rewards.chosen", "rewards.rejected", "rewards.margins"),
-    },
-    {
-        "Loss": Drawn({"loss": "total_loss"}, "loss", "At .693 the model knows nothing: σ(0) is ½. Above, it is worse."),
-        "Accuracy": Drawn({"accuracy": "accuracy"}, "share of pairs", "Leaps, a pair at a time; at 1 the ranking is right."),
-        "Scores": Drawn(
-            {"chosen": "rewards.chosen", "rejected": "rewards.rejected", "margin": "rewards.margins"}, "mean score",
-            "Only the margin is trained: where the two lines lie, nothing says, unless centring is on.",
-        ),
-    },
-)  # fmt: skip
-
-EPOCHS = repeated(WEIGHTS, ("Reward model", "Scores", "Positions", "Pairs"), MOVED.of, BESIDE)
+EPOCHS = repeated(WEIGHTS, ("Reward model", "Scores", "Positions", "Pairs"), MOVED.of, beside_in(Path(__file__).parent))
 
 
-LOOKED_FOR = (
-    "score", "read.here", "chosen.score", "rejected.score", "difference", "probability", "argument", "loss.pair", "preference_loss",
-    "total_loss", "accuracy", "rewards.margins", "position.mean", "shifted.difference",
-)  # fmt: skip
-"""Rows that one looks for; they are marked."""
-PLAIN = ("score.used", "score.centred", "score.standard", "loss.logsigmoid", "right", "margin.used", "center.square",
-         "scaled.difference", "scaled.probability", "ranking.mean", "position.counted", "position.loss")  # fmt: skip
-"""Rows on the way that are not folded."""
-LEADS = {
-    "Scores": "from the score after each token to the score of the response: where it is read",
-    "Positions": "DeepSpeed-Chat and trlX: both texts of a pair (a row each), position by position; no other form reads it",
-    "Pairs": "from the scores of both responses of a pair to its loss: a column per pair",
-}
+SHOWN = shown_in(Path(__file__).parent)
+OPENING = opening_in(Path(__file__).parent)
 
 
-@dataclass(frozen=True)
-class Start:
-    """Where a workbook begins: its numbers, what is given by name, and the sheets of models that come before the steps.
+def whole(start: Start, words: str, witnessed: Witnessed | None = None) -> Blueprint:
+    """Outlines the workbook; with a witness's numbers, which stand beside the workbook's own on Checks, if there are any.
 
-    given: `head` among it, the score after every token. words: the name of the typed texts. typed: what stands in blocks, by name.
+    words: the name of the typed texts. Among what is given is `head`, the score after every token.
     """
-
-    numbers: Numbers
-    given: Rows
-    words: str
-    models: tuple[Sheet, ...]
-    sizes: Mapping[Axis, int]
-    typed: Mapping[str, object]
-    names: Mapping[Axis, Block | str] = field(default_factory=dict)
-
-
-def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
-    """Outlines the workbook; with a witness's numbers, which stand beside the workbook's own on Checks, if there are any."""
-    numbers, given = start.numbers, start.given
-    chosen = chosen_of(numbers.ppo, Conventions(True, numbers["preset"]), of=rm_presets())
-    made = derived(given, Choices(chosen.settings.used, chosen.settings.switch, labels=LABELS.labels))
-    head = InView(given[start.words], given["text.there"])
+    given, head = start.given, start.head
+    made = derived(given, start.choices(LABELS.labels))
     overflow, cases = overflow_sheet(given)
-    inputs, pairs = inputs_sheet(given, start.words, made.steps), rankings_sheet(given, made.steps)
-    sheets = [inputs, pairs, *start.models, *_steps(made, given, head), overflow]
+    inputs, pairs = inputs_sheet(given, words, made.steps), rankings_sheet(given, made.steps)
+    sheets = [inputs, pairs, *start.sheets, *_steps(made, given, head), overflow]
     rows = {**given, **rows_on(*sheets)}
-    opening, checked, tolerances = _judged(start, chosen, rows, made, witnessed)
-    pictures, drawn = charts_of(rows, head.on("charts").rows)
-    vocabulary = given["vocabulary"]
-    return Blueprint(
-        title=numbers.title,
-        sheets=(opening, conventions_sheet(chosen, ()), presets_sheet(chosen), *sheets, checked, pictures),
-        sizes={**start.sizes, **_sizes(numbers), c: len(CASES), PRESET: len(chosen.catalogue.presets)},
-        typed={**chosen.settings.typed, **tolerances, **cases, **drawn},
-        names={**start.names, v: vocabulary, PRESET: chosen.table.names},
-        choices={**chosen.settings.choices, given[start.words]: vocabulary, given["text.end"]: vocabulary},
-        ranges={**chosen.settings.ranges, given["pair.counts"]: (0, 1),
-                **{given[f"{side}.number"]: (1, len(numbers["text.texts"])) for side in ("chosen", "rejected")}},
-        facts=_facts(start),
-        result=made.total.total.block,
+    steps = Steps(
+        sheets=sheets,
+        rows=rows,
+        total=made.total.total.block,
         parts=tuple(part.block for part in made.total.parts),
-        whole="batch",
-        heads={n: [f"response {number}" for number in range(1, 1 + len(numbers["text.texts"]))]},
-    ).with_typed(start.typed)  # fmt: skip
+        checked=_residuals(rows, made),
+        charts=charts_of(rows, head.on("charts").rows),
+        typed=cases,
+        heads={n: [f"response {number}" for number in range(1, 1 + start.sizes[n])]},
+        on_checks=(link("on_checks.word", rows[words]), link("on_checks.text", rows["text.there"])),
+    )
+    return workbook(start, steps, OPENING, witnessed)
 
 
-def _sizes(numbers: Numbers) -> dict[Axis, int]:
-    """Counts pairs, rankings (a pair that comes from none is one of its own) and tokens of the vocabulary."""
-    pairs = len(numbers["pairs.chosen"])
-    return {p: pairs, q: pairs, v: len(numbers["text.vocabulary"])}
+def _start(numbers: Numbers, level: Level, given: Rows, words: str, sizes: Mapping[Axis, int], **more: Any) -> Start:
+    """Begins a workbook. sizes: of responses and models. more: names and sheets of models, where there are any."""
+    pairs, responses = len(numbers["pairs.chosen"]), (1, sizes[n])
+    return Start(
+        numbers=numbers,
+        chosen=chosen_in(numbers, rm_presets()),
+        given=given,
+        head=InView(given[words], given["text.there"]),
+        # A pair that comes from no ranking is one of its own.
+        sizes={**sizes, p: pairs, q: pairs, v: len(numbers["text.vocabulary"]), c: len(CASES)},
+        names={**more.pop("names", {}), v: given["vocabulary"]},
+        typed=level.typed(numbers) | TYPED,
+        words=(words, "text.end"),
+        ranges={"pair.counts": (0, 1), "chosen.number": responses, "rejected.number": responses},
+        **more,
+    )
 
 
-def _facts(start: Start) -> dict[str, str]:
-    """Returns what the workbook says of its own making."""
-    known = facts_of(start.numbers.name, start.numbers.level)
-    return known | {"preset": start.numbers["preset"], "conventions": "live"}
-
-
-def _judged(
-    start: Start, chosen: Chosen, rows: Rows, made: Derived, witnessed: Witnessed | None
-) -> tuple[Sheet, Sheet, dict[Block, object]]:
-    """Outlines Start and Checks; returns them, and the tolerances that are typed."""
-    numbers, parts, pieces = start.numbers, pieces_of(PARTS, rows), pieces_of(PIECES, rows)
-    shown = [piece.shown for piece in (*parts, *pieces)]
-    residuals = _residuals(rows, made, chosen)
-    words = link("on_checks.word", rows[start.words]), link("on_checks.text", rows["text.there"])
-    checked, verdict, tolerances = checks_sheet(words, residuals, [], witnessed, shown)
-    told = Made(numbers.title, numbers.about, _facts(start), SAYS)
-    opening = start_sheet(told, parts, pieces, flow(rows), verdict, conventions_in_use(chosen, SHOWN))
-    return opening, checked, tolerances
-
-
-def _residuals(rows: Rows, made: Derived, chosen: Chosen) -> list[Block | Identity]:
+def _residuals(rows: Rows, made: Derived) -> list[Block | Identity]:
     """Lists what must be 0 in every workbook."""
     places = LABELS.along(
         "check.places", (o,), sum((abs(Sum(n, rows[f"{side}.is"][o, n]) - 1) for side in ("chosen", "rejected")), 0)
@@ -209,8 +138,6 @@ def _residuals(rows: Rows, made: Derived, chosen: Chosen) -> list[Block | Identi
         places,
         checks.is_0_or_1("counts", rows["pair.counts"], use=LABELS),
         LABELS.along("check.shift", (p,), off),
-        checks.parts_add_up([part.block for part in made.total.parts], made.total.total.block),
-        checks.all_in_range(chosen.settings),
     ]
 
 
@@ -220,23 +147,29 @@ def _steps(made: Derived, given: Rows, head: InView) -> list[Sheet]:
     column = link("on_pairs.column", given["pair.column"])
     sections = {
         title: [Section(each, tuple(map(_row, steps.sections[each]))) for each in steps.sheets[title]]
-        for title in LEADS
+        for title in SHOWN.sheets
     }
     if "head" in given and given["head"].typed:
         sections["Scores"].insert(0, Section("The score after each token", (given["head"],)))
     return [
-        Sheet("Scores", LEADS["Scores"], tuple(sections["Scores"]), (n, t), here.rows, here.mask, closed=True),
-        Sheet("Positions", LEADS["Positions"], tuple(sections["Positions"]), closed=True),
-        Sheet("Pairs", LEADS["Pairs"], tuple(sections["Pairs"]), (p,), (column,), closed=True),
+        Sheet(
+            "Scores",
+            SHOWN.sheets["Scores"]["lead"],
+            tuple(sections["Scores"]),
+            (n, t),
+            here.rows,
+            here.mask,
+            closed=True,
+        ),
+        Sheet("Positions", SHOWN.sheets["Positions"]["lead"], tuple(sections["Positions"]), closed=True),
+        Sheet("Pairs", SHOWN.sheets["Pairs"]["lead"], tuple(sections["Pairs"]), (p,), (column,), closed=True),
     ]
 
 
 def _row(row: Block) -> Row | Table:
     if row.axes[:1] == (o,) and row.axes[-1] is u:
         return Table(row, u, "plain")
-    if row.name in LOOKED_FOR:
-        return key(row)
-    return Row(row) if row.name in PLAIN or not row.axes else minor(row)
+    return SHOWN.row(row, not row.axes)
 
 
 SCORED_WORDS, SCORED_HEAD = "scored.word", "head.score"
@@ -247,22 +180,17 @@ def scores_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepr
     """Makes the blueprint; witnessed: numbers of an outside witness, to stand beside the workbook's own on Checks."""
     head = typed(SCORED_HEAD, (n, t), "r_t", "score that the head gives after the token", decimals=2)
     given = {**texts(SCORED_WORDS), "head": head}
-    responses, columns = np.shape(numbers["scores.head"])
-    start = Start(
-        numbers=numbers,
-        given=given,
-        words=SCORED_WORDS,
-        models=(),
-        sizes={n: responses, t: columns},
-        typed={**typed_texts(numbers, SCORED_WORDS, columns), SCORED_HEAD: numbers["scores.head"]},
-    )
-    return whole(start, witnessed)
+    size = SCORES.sizes(numbers)
+    sizes = {n: size["response"], t: size["position"]}
+    return whole(_start(numbers, SCORES, given, SCORED_WORDS, sizes), SCORED_WORDS, witnessed)
 
 
-def saved_scores(file: "Saved") -> Numbers:
-    """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
-    parts = {**parts_in(file, SCORED_WORDS), "scores.head": file.array(SCORED_HEAD, 2)}
-    return Numbers(kind="reward_model", level="scores", **file.head(), ppo=file.settings(), parts=parts)
+def _texts_of_scores(numbers: Numbers) -> Values:
+    return typed_texts(numbers, SCORED_WORDS, np.shape(numbers["scores.head"])[1])
+
+
+def _saved_texts_of_scores(file: Any, parts: Values) -> Values:
+    return texts_in(file, parts, SCORED_WORDS)
 
 
 def _checked_scores(draft: Draft) -> Numbers:
@@ -298,6 +226,7 @@ SCORES = Level(
             Number,
             ("response", "position"),
             "the score after each token, and after pads: a row per response",
+            block=SCORED_HEAD,
         ),
     ),
     tables={**TABLES, "scores": "what the head says after each token"},
@@ -307,11 +236,13 @@ SCORES = Level(
     limits={"response": (1, MOST_RESPONSES), "position": (1, LONGEST), "token": (2, 64)},
     ragged=RAGGED,
     make=_checked_scores,
+    more_typed=_texts_of_scores,
+    more_saved=_saved_texts_of_scores,
 )
 
 
-RANKED_WORDS, UPDATE = "ranked.word", "update"
-"""The block of the typed texts, at this level alone; and under what numbers hold how the weights move."""
+RANKED_WORDS = "ranked.word"
+"""The block of the typed texts, at this level alone."""
 KEYS = tuple(f"reward_model.{part}" for part in ("E", "W", "w", "b"))
 LEAD_MODEL = "r_φ, the model in training, reads each text; its head says a number after every token. The loss moves all its weights"
 
@@ -320,18 +251,11 @@ def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
     """Makes the blueprint; witnessed: numbers of an outside witness, to stand beside the workbook's own on Checks."""
     given = texts(RANKED_WORDS)
     sheet, given["head"] = _model(given)
-    columns = max(map(len, numbers["text.texts"]))
-    embedding, hidden = np.shape(numbers["reward_model.E"])[1], np.shape(numbers["reward_model.W"])[1]
-    start = Start(
-        numbers=numbers,
-        given=given,
-        words=RANKED_WORDS,
-        models=(sheet,),
-        sizes={n: len(numbers["text.texts"]), t: columns, k: embedding, j: hidden},
-        names={k: "x{}", j: "h{}", one: "1"},
-        typed={**typed_texts(numbers, RANKED_WORDS, columns), **{block_name(key): numbers[key] for key in KEYS}},
-    )
-    return epochs.with_epochs(whole(start, witnessed), numbers[UPDATE], EPOCHS)
+    columns, size = max(map(len, numbers["text.texts"])), RANKINGS.sizes(numbers)
+    sizes = {n: size["response"], t: columns, k: size["embedding"], j: size["hidden"]}
+    network: dict[Axis, Block | str] = {k: "x{}", j: "h{}", one: "1"}
+    start = _start(numbers, RANKINGS, given, RANKED_WORDS, sizes, names=network, sheets=(sheet,))
+    return epochs.with_epochs(whole(start, RANKED_WORDS, witnessed), numbers[epochs.UPDATE], EPOCHS)
 
 
 def _model(given: Rows) -> tuple[Sheet, Any]:
@@ -348,11 +272,13 @@ def _model(given: Rows) -> tuple[Sheet, Any]:
     return sheet_of("Reward model", LEAD_MODEL, sections, here), out
 
 
-def saved_rankings(file: "Saved") -> Numbers:
-    """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
-    parts = {**parts_in(file, RANKED_WORDS), **{key: file.array(block_name(key)) for key in KEYS}}
-    parts[UPDATE] = epochs.update_in(file)
-    return Numbers(kind="reward_model", level="rankings", **file.head(), ppo=file.settings(), parts=parts)
+def _texts_of_rankings(numbers: Numbers) -> Values:
+    return typed_texts(numbers, RANKED_WORDS, max(map(len, numbers["text.texts"])))
+
+
+def _saved_rankings(file: Any, parts: Values) -> Values:
+    """Return the texts, and how the weights move."""
+    return texts_in(file, parts, RANKED_WORDS) | epochs.saved_update(file, parts)
 
 
 def _checked_rankings(draft: Draft) -> Numbers:
@@ -362,17 +288,9 @@ def _checked_rankings(draft: Draft) -> Numbers:
         NumbersError: if there is no such preset, a token is unknown, a pair names a response that there is not, or W has not a row
             for each number of x and of h, and one for 1.
     """
-    parts, update = checked(draft.fitted()), epochs.update_of(draft)
+    parts = epochs.with_update(draft, checked(draft.fitted()))
     numbers_file.check_inputs(parts, "reward_model")
-    kept = {key: value for key, value in parts.items() if not key.startswith("update.")}
-    return draft.numbers({**kept, UPDATE: update})
-
-
-def _values(numbers: Numbers) -> dict[str, Any]:
-    """Return what a file of this level says."""
-    parts = dict(numbers.parts)
-    update = parts.pop(UPDATE)
-    return parts | epochs.values_of(update)
+    return draft.numbers(parts)
 
 
 RANKINGS = Level(
@@ -387,5 +305,7 @@ RANKINGS = Level(
     limits={**numbers_file.LIMITS, "response": (1, MOST_RESPONSES)},
     ragged=RAGGED,
     make=_checked_rankings,
-    values=_values,
+    values=epochs.stated,
+    more_typed=_texts_of_rankings,
+    more_saved=_saved_rankings,
 )
