@@ -28,7 +28,11 @@ from blueprint.workbooks.rlhf_ppo.steps import TAKEN, Taken
 POLICY = ("policy.E", "policy.W", "policy.Y")
 CRITIC = ("critic.E", "critic.W", "critic.head.w", "critic.head.b")
 WEIGHTS = (*POLICY, *CRITIC)
-MOVED = Backward(policy=(POLICY, ("policy.logits",)), critic=(CRITIC, ("critic.out",)))
+MOVED = Backward(
+    policy=(POLICY, ("policy.logits",), ("policy.logprobs", "policy.entropy")),
+    critic=(CRITIC, ("critic.out",), ("critic.values",)),
+)
+"""Weights, else logits and values, else what a dump says of them."""
 
 
 def with_gradients(outline: Blueprint) -> Blueprint:

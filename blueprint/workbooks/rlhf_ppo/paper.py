@@ -38,6 +38,7 @@ from blueprint.witness.ppo_pages import (
 from blueprint.witness.raw import Named, Page, Raw
 from blueprint.witness.settings import WitnessError
 from blueprint.witness.settings import ids as ids_of
+from blueprint.workbooks.rlhf_ppo.minibatch import paper as minibatch
 
 PARTS = ("E", "W", "Y", "head.w", "head.b")
 LEARNT = {"policy": ("E", "W", "Y"), "critic": ("E", "W", "head.w", "head.b")}
@@ -71,6 +72,8 @@ class Before:
 
 def results(raw: Raw) -> Named:
     """Returns the named results of a file."""
+    if "episode.number" in raw:
+        return minibatch.results(raw)
     if "old.W" not in raw and "old.logits" not in raw:
         return _by_token(raw)
     before = _written(raw) if "old.W" in raw else _given(raw)
