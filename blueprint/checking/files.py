@@ -129,7 +129,8 @@ def against_fresh(like: Like, places: dict[str, Found], file: Written, value: Va
     version: the fingerprint of the formulas with which the file was written; "" where the file has lost it.
     """
     plain = like.fresh()
-    moved = Moved(plain.formulas, plain.blocks, file, places)
+    formulas = {sheet: cells for sheet, cells in plain.formulas.items() if sheet != ONE_PAGE}  # whose columns hang on numbers
+    moved = Moved(formulas, plain.blocks, file, places)
     if moved.known < FEWEST_BLOCKS:
         return Compared(why=ANOTHER_VERSION)
     made = [like.fresh(off) for off in dict.fromkeys((_told_off(plain, moved, file), _shown_off(plain, moved, value)))]

@@ -29,6 +29,8 @@ from blueprint.inputs.level import (
     check_known,
     check_one_more,
     check_vocabulary,
+    padded,
+    within,
 )
 from blueprint.inputs.load import given, load, origins, read_as_off
 from blueprint.inputs.read import Source, names, read, source_of, tables_of
@@ -67,6 +69,7 @@ __all__ = [
     "names",
     "nearest",
     "origins",
+    "padded",
     "read",
     "read_as_off",
     "refusal",
@@ -79,4 +82,5 @@ __all__ = [
     "suggestion",
     "tables_of",
     "toml_of",
+    "within",
 ]

@@ -28,6 +28,9 @@ LONGEST = 500
 ROWS = (1, 64)
 """The least and the most of what is laid out downwards: longer columns of one formula are unsafe, see `page`."""
 
+LIBRARIES = "library.names"
+"""The block of the presets that stand side by side."""
+
 NEEDED: Any = ...
 """The default of a part that must be there."""
 
@@ -45,6 +48,7 @@ class Part(NamedTuple):
         otherwise: where its value comes from when it is left out, in a few words.
         noun: what one entry is called in a refusal.
         schema: more that an editor may know of it, as JSON Schema.
+        block: the block of the workbook in which it is typed as it is; "" where it is laid out there in another way.
     """
 
     key: str
@@ -56,6 +60,7 @@ class Part(NamedTuple):
     otherwise: str = "default"
     noun: str = "number"
     schema: dict[str, Any] | None = None
+    block: str = ""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -232,6 +237,9 @@ class Level:
         defaults: the settings that are in use where no preset is chosen.
         origins: makes what tells, in a few words, where a value comes from that this level draws or derives.
         remarks: a comment for each row of a value in a written file.
+        mask: the block whose cells are 1 where a list of a ragged axis has an entry, else 0.
+        more_typed: what is typed in blocks that hold no part as it is. more_saved: parts that are read of such blocks in a saved
+            file (`reopening.saved.Saved`), from those that were read so far.
     """
 
     kind: str
@@ -252,6 +260,9 @@ class Level:
     defaults: Mapping[str, Setting] | None = None
     origins: Callable[[Draft, Any], Callable[[str], str | None]] = lambda draft, numbers: lambda key: None
     remarks: Callable[[Any, str], Sequence[str]] = lambda numbers, key: ()
+    mask: str = ""
+    more_typed: Callable[[Numbers], dict[str, Any]] = lambda numbers: {}
+    more_saved: Callable[[Any, Values], Values] = lambda file, parts: {}
 
     def dotted(self, key: str) -> str:
         """Return the key of a setting in a file, such as `ppo.gamma` or `loss.aggregation`."""
@@ -310,6 +321,78 @@ class Level:
     def preset(self, numbers: Numbers) -> Preset | None:
         """Return the preset that a user chose, where there is a choice."""
         return self.presets().preset(numbers.preset) if self.presets and numbers.preset else None
+
+    @property
+    def _in_blocks(self) -> list[Part]:
+        return [part for part in self.parts if part.block]
+
+    def sizes(self, numbers: Numbers) -> dict[str, int]:
+        """Return how many there are of what the axes of its parts count; of a ragged axis, the most in a row."""
+        found: dict[str, int] = {}
+        for part in self.parts:
+            if part.axes and part.key in numbers.parts:
+                _measure(numbers[part.key], part.axes, found)
+        return found
+
+    def typed(self, numbers: Numbers) -> dict[str, Any]:
+        """Return what is typed in a workbook of these numbers, by the names of its blocks."""
+        sizes, found = self.sizes(numbers), dict[str, Any]()
+        for part in self._in_blocks:
+            if part.key not in numbers.parts:
+                continue
+            value = numbers[part.key]
+            if part.axes and part.axes[-1] in self.ragged:
+                width = sizes[part.axes[-1]]
+                found[part.block] = padded(value, width, 0.0 if part.noun == "number" else "")
+                found.setdefault(self.mask, padded([[1.0] * len(row) for row in value], width, 0.0))
+            else:
+                found[part.block] = np.array(value, dtype=object) if isinstance(value, tuple) else value
+        return found | self.more_typed(numbers)
+
+    def saved(self, file: Any) -> Numbers:
+        """Return what is typed in a saved workbook (`reopening.saved.Saved`), or, of a blank one, numbers of its sizes."""
+        parts = {
+            part.key: self._in_cells(part, file)
+            for part in self._in_blocks
+            if part.default is NEEDED or part.block in file
+        }
+        if self.presets:
+            parts["preset"] = file.preset(self.presets())
+        if any(part.key == "compare" for part in self.parts):
+            parts["compare"] = tuple(map(str, file.array(LIBRARIES, 1).flat)) if LIBRARIES in file else ()
+        parts |= self.more_saved(file, parts)
+        given = {key: value for key, value in parts.items() if value is not None}
+        return Numbers(kind=self.kind, level=self.word, **file.head(), ppo=file.settings(), parts=given)
+
+    def _in_cells(self, part: Part, file: Any) -> Any:
+        """Return what stands in the cells of a part's block: numbers as an array, words and ragged rows as tuples."""
+        found = file.array(part.block, len(part.axes))
+        if part.axes and part.axes[-1] in self.ragged:
+            return within(found, file.array(self.mask, 2), float if part.noun == "number" else str)
+        return _as_words(found.tolist()) if found.dtype == object else found if part.axes else found.item()
+
+
+def _measure(value: Any, axes: Sequence[str], found: dict[str, int]) -> None:
+    """Note how many entries lie along axes, the most where one row has more than another."""
+    found[axes[0]] = max(found.get(axes[0], 0), len(value))
+    for each in value if axes[1:] else ():
+        _measure(each, axes[1:], found)
+
+
+def _as_words(value: Any) -> Any:
+    return tuple(map(_as_words, value)) if isinstance(value, list) else str(value)
+
+
+def padded(rows: Sequence[Sequence[Any]], width: int, blank: Any = "") -> NDArray[Any]:
+    """Lay rows of different lengths out in `width` columns, with a blank or a number behind each."""
+    made = [[*row, *[blank] * (width - len(row))] for row in rows]
+    return np.array(made, dtype=object if blank == "" else float)
+
+
+def within(rows: Any, mask: Any, made: Callable[[Any], Any]) -> tuple[tuple[Any, ...], ...]:
+    """Return what stands where a mask is 1, row by row."""
+    pairs = zip(rows, mask, strict=True)
+    return tuple(tuple(made(each) for each, is_there in zip(*pair, strict=True) if is_there == 1) for pair in pairs)
 
 
 def _field(part: Part) -> tuple[Any, Any]:

@@ -147,11 +147,12 @@ def known_as(file: Opened) -> tuple[Kind, Made] | None:
     that says a level and lacks its sign.
     """
     said = file.noted.get("level")
-    levels = ((kind, level, *found) for kind in kinds() for level, found in (kind.saved or {}).items())
-    for kind, level, sign, make in levels:
+    levels = ((kind, level, found) for kind in kinds() for level, found in (kind.saved or {}).items())
+    for kind, level, found in levels:
+        sign, make = (found, None) if isinstance(found, str) else found
         is_typed = sign in file.places and file.places[sign].kind == "typed"
         if (said is None and is_typed) or (said == level and file.block(sign)):
-            made = imported(make)
+            made = kind.level(level).saved if make is None else imported(make)
             return kind, partial(_by_table, kind.name, level, made) if isinstance(made, Mapping) else made
     return None
 

@@ -37,9 +37,9 @@ class Kind:
             are its second argument where there are any.
         settings: by key, the records of its settings: default, words or range, symbol, meaning, note.
         numbers: the folder of its built-in numbers files.
-        saved: by the level that a saved file says, a typed block that only such files have, and how numbers are made of what
-            is typed in one, or of its sizes where that is all there is: by key of a numbers file the block that holds it, or
-            a function of the file (`reopening.saved.Saved`).
+        saved: by the level that a saved file says, a typed block that only such files have; numbers are made of what is typed in
+            one, or of its sizes where that is all there is, by its level (`Level.saved`), or by what stands beside the block: by
+            key of a numbers file the block that holds it, or a function of the file (`reopening.saved.Saved`).
         notes: the files, and folders of files, in which its notes are; those of settings stand in their records.
         models: the file that tells of the models and of the loop around its step, for the first sheet.
         one_page: the file of the sheet that shows all at a glance (`page.outline.items`), and of the models to which sheets
@@ -68,7 +68,7 @@ class Kind:
     settings: Mapping[str, Any] | Address | None = None
     presets: Callable[[], Any] | Address | None = None
     numbers: Path | None = None
-    saved: Mapping[str, tuple[str, Mapping[str, str] | Callable[[Any], Any] | Address]] | None = None
+    saved: Mapping[str, str | tuple[str, Mapping[str, str] | Callable[[Any], Any] | Address]] | None = None
     notes: tuple[Path, ...] = ()
     models: Path | None = None
     one_page: Path | None = None

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal, NamedTuple, Protocol
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import WithJsonSchema, WrapValidator
 
-from blueprint.inputs import Draft, Part, refusal, shown
+from blueprint.inputs import Draft, Numbers, Part, refusal, shown
 from blueprint.inputs.catalogue import OFF
 from blueprint.inputs.entries import Number, Whole, between
 from blueprint.language import Axis, Block, again, block, link, rounded, typed
@@ -87,19 +87,6 @@ class Update:
         return {"update": self.by, "epochs": str(self.epochs)}
 
 
-class File(Protocol):
-    """What is read of a saved file (`reopening.saved.Saved`)."""
-
-    @property
-    def file(self) -> Any:
-        """The file itself, with what is noted among its properties."""
-
-    def array(self, name: str, axes: int | None = None) -> Any:
-        """Returns what is typed in a block."""
-
-    def __contains__(self, name: str, /) -> bool: ...
-
-
 def rate(name: str) -> Part:
     """Describe the number of an optimiser."""
     low, high, default, about = LIMITS[name]
@@ -160,7 +147,7 @@ def number_of(value: float | str) -> float:
     return OFF if value == "off" else float(value)
 
 
-def update_in(file: File, names: Iterable[str] = RATES) -> Update:
+def update_in(file: Any, names: Iterable[str] = RATES) -> Update:
     """Return how the weights moved in a saved file, with the rates that are typed in it. names: of the blocks of rates."""
     said = file.file.noted
     if "update" not in said:
@@ -177,6 +164,30 @@ def values_of(update: Update) -> dict[str, object]:
     rates = {f"update.{name.partition('.')[2]}": each for name, each in update.rates.items() if name != NORM_EPS}
     handed = {} if update.decimals is None else {"update.decimals": update.decimals}
     return {"update.by": update.by, "update.epochs": update.epochs, **rates, **handed}
+
+
+UPDATE = "update"
+"""Part of numbers that no file has: how the weights move (`Update`), which a file says under several keys."""
+
+
+def with_update(draft: Draft, parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parts with how the weights move in place of the keys that say so.
+
+    Raises:
+        NumbersError: for numbers of steps where none is taken.
+    """
+    kept = {key: value for key, value in parts.items() if not key.startswith("update.")}
+    return {**kept, UPDATE: update_of(draft)}
+
+
+def saved_update(file: Any, parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how the weights moved in a saved file, as a part of its numbers."""
+    return {UPDATE: update_in(file)}
+
+
+def stated(numbers: Numbers) -> dict[str, Any]:
+    """Return what a numbers file says, how the weights move among it."""
+    return {key: each for key, each in numbers.parts.items() if key != UPDATE} | values_of(numbers[UPDATE])
 
 
 @dataclass(frozen=True)

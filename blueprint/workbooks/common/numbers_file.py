@@ -30,8 +30,18 @@ def weight(key: str, default: Any = None) -> Part:
     name = key.partition(".")[2]
     letter = name.removeprefix("delta_")
     about = ABOUT[letter] if letter == name else f"what the update adds to {letter}"
-    found = Part(key, Number, SHAPES[letter], about)
+    found = Part(key, Number, SHAPES[letter], about, block=block_name(key))
     return found if default is None else found._replace(default=default)
+
+
+def block_name(key: str) -> str:
+    """Returns the block that holds a weight of the numbers file: `critic.delta_w` stands in `critic.delta.head.w`.
+
+    In a sheet upper and lower case are the same, so w and W need names that differ.
+    """
+    model, part = key.split(".")
+    letter = part.removeprefix("delta_")
+    return f"{model}.{'delta.' * (letter != part)}{'head.' * (letter in ('w', 'b'))}{letter}"
 
 
 def check_inputs(parts: Mapping[str, Any], model: str) -> None:
@@ -63,7 +73,7 @@ def check_texts(parts: Mapping[str, Any], *keys: str, prompts: str = "text.promp
                 raise refusal(f"{key}, row {place}", stray, "a token of text.vocabulary that does not end a text")
 
 
-ALL, LIBRARIES = "all", "library.names"
+ALL = "all"
 EVERY_WORD = "every word"
 """Part of numbers that no file has: words that no library has are offered, too, for conventions of one's own beside them."""
 
@@ -91,9 +101,3 @@ def compared_by_name(parts: Mapping[str, Any], presets: Catalogue) -> dict[str, 
     for name in (parts["preset"], *names):
         presets.preset(name)
     return {**parts, "compare": tuple(names)}
-
-
-def presets_in(file: Any, presets: Catalogue) -> dict[str, Any]:
-    """Return the preset in use of a saved workbook (`reopening.saved.Saved`), and those that stand side by side."""
-    listed = tuple(map(str, file.array(LIBRARIES, 1).flat)) if LIBRARIES in file else ()
-    return {"preset": file.preset(presets), "compare": listed}

@@ -8,9 +8,7 @@ behind the end of a given text is blank: no token is read or written there, and 
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from blueprint.inputs import Array
+from blueprint.inputs import Array, padded
 from blueprint.language import (
     Block,
     Sum,
@@ -152,21 +150,6 @@ def as_words(given: Rows, a: Block, m: Block) -> tuple[Block, Block]:
     written[n, t] = where(equal(given["is_given"][n, t] + m[n, t], 1), vocabulary[a[n, t]], "")
     read[n, t] = written[n, t - 1]
     return read, written
-
-
-def padded(rows: Sequence[Sequence[str]], width: int) -> Array:
-    """Lays texts out, a row each, in `width` columns."""
-    return np.array([[*row, *[""] * (width - len(row))] for row in rows], dtype=object)
-
-
-def block_name(key: str) -> str:
-    """Returns the block that holds a weight of the numbers file: `critic.delta_w` stands in `critic.delta.head.w`.
-
-    In a sheet upper and lower case are the same, so w and W need names that differ.
-    """
-    model, part = key.split(".")
-    letter = part.removeprefix("delta_")
-    return f"{model}.{'delta.' * (letter != part)}{'head.' * (letter in ('w', 'b'))}{letter}"
 
 
 GIVEN_RESPONSE = "text.response"

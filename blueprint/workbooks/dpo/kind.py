@@ -21,9 +21,9 @@ KIND = Kind(
     presets="blueprint.workbooks.dpo.schema:dpo_presets",
     settings="blueprint.workbooks.dpo.schema:DPO",
     saved={
-        "choices": ("mismatched.response", "blueprint.workbooks.dpo.schema:saved_choices"),
-        "preferences": ("mismatched.policy.logits", "blueprint.workbooks.dpo.schema:saved_preferences"),
-        "pair-logprobs": ("mismatched.ratio", "blueprint.workbooks.dpo.schema:saved_pair_logprobs"),
+        "choices": "mismatched.response",
+        "preferences": "mismatched.policy.logits",
+        "pair-logprobs": "mismatched.ratio",
     },
     rows="blueprint.workbooks.dpo.own_data:tables_from",
     numbers=HERE / "numbers",

@@ -1,12 +1,9 @@
 """The levels at which a workbook of DPO begins: logits of pairs, log-probs of one's own, and prompts that two networks read."""
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
 from blueprint.inputs import Numbers
-from blueprint.language import Axis, Block, link, typed
+from blueprint.language import Block, link, typed
 from blueprint.page.outline import Blueprint, Line, Note, Row, Section, Sheet, Table, key, minor
 from blueprint.workbooks.common import (
     InView,
@@ -26,20 +23,16 @@ from blueprint.workbooks.common import (
     word_weights,
 )
 from blueprint.workbooks.common.epochs import TYPED, Beside, Drawn, repeated, with_epochs
-from blueprint.workbooks.common.rollout import block_name
 from blueprint.workbooks.common.sheets.models import moved, run
 from blueprint.workbooks.dpo.definitions.logprobs import LABELS, n, p, t, v
 from blueprint.workbooks.dpo.schema import (
-    BLOCK_OF,
     BY_RESPONSE,
-    DELTAS,
+    CHOICES,
     LETTERS,
-    LOGPROBS,
-    SIDES,
-    STEP,
+    PAIR_LOGPROBS,
+    PREFERENCES,
     dpo_presets,
     each_response,
-    in_turn,
     presets_of,
 )
 from blueprint.workbooks.dpo.sheets import (
@@ -65,48 +58,21 @@ def logits_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepr
     models = {name: model_sheet(name, given, head) for name in MODELS}
     for _, rows in models.values():
         given |= rows
+    size = PREFERENCES.sizes(numbers)
     start = Start(
         numbers=numbers,
         chosen=chosen_in(numbers, dpo_presets()),
         given=given,
         head=head,
         sheets=(inputs, *(sheet for sheet, _ in models.values())),
-        sizes=_sizes_of_preferences(numbers),
+        sizes={n: size["response"], p: size["response"] // 2, t: size["position"], v: size["token"]},
         names={v: given["vocabulary"]},
         checked=(checks.is_0_or_1("mask", *(given[name] for name in MASKS), use=LABELS),),
-        typed=_typed_preferences(numbers),
+        typed=PREFERENCES.typed(numbers),
         ranges=dict.fromkeys((*MASKS, "response.chosen"), (0, 1)),
         words=WRITTEN,
     )
     return whole(start, witnessed)
-
-
-def _sizes_of_preferences(numbers: Numbers) -> dict[Axis, int]:
-    """Counts the members of every axis."""
-    responses, positions, tokens = np.shape(numbers["policy.logits"])
-    return {n: responses, p: responses // 2, t: positions, v: tokens}
-
-
-def _typed_preferences(numbers: Numbers) -> dict[str, object]:
-    """Lists what is typed by the names of its blocks; a column of Pairs is the pair of its number."""
-    parts = {**_unasked(numbers), **numbers.parts}
-    given = {name: _array(parts[key]) for key, name in BLOCK_OF.items()}
-    return {**given, "pair.column": np.arange(1.0, 1 + len(numbers["text.pair"]) // 2)}
-
-
-def _unasked(numbers: Numbers) -> dict[str, object]:
-    """Lists what stands for what no loss in use reads: true rewards of 0, and each text itself, as both models alike see it."""
-    own = np.array(numbers["policy.logits"])
-    return {
-        "rewards.true": np.zeros(len(own)),
-        "mismatched.texts": tuple(row[1:] for row in numbers["text.texts"]),
-        "mismatched.response": numbers["text.response"],
-        **dict.fromkeys((f"mismatched.{name}" for name in MODELS), own),
-    }
-
-
-def _array(value: object) -> object:
-    return np.array(value, dtype=object) if isinstance(value, tuple) else value
 
 
 LEAD_LOGPROBS = (
@@ -141,16 +107,18 @@ def logprobs_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blue
     texts = _texts_of_logprobs()
     head = InView(texts["word_written"], texts["response.tokens"])
     said, rows = _said(numbers, head)
+    typed_in = PAIR_LOGPROBS.typed(numbers)
+    responses, positions = np.shape(typed_in["mask"])
     start = Start(
         numbers=numbers,
         chosen=chosen_in(numbers, presets_of(numbers["per"])),
         given={**texts, **rows},
         head=head,
         sheets=(_inputs_of_logprobs(texts), said),
-        sizes={n: 2 * _pairs_in(numbers), p: _pairs_in(numbers), t: _longest(numbers)},
+        sizes={n: responses, p: responses // 2, t: positions},
         names={p: texts["prompt"]},
         checked=(checks.is_0_or_1("mask", texts["mask"], use=LABELS),),
-        typed=_typed_logprobs(numbers),
+        typed=typed_in,
         ranges={"mask": (0, 1), "response.chosen": (0, 1)},
         words=(),
         per=numbers["per"],
@@ -202,45 +170,6 @@ def _given_row(name: str, rows: Rows, is_given: bool) -> Block:
     return typed(f"{name}.logprobs", (n, t), label.symbol, label.meaning, unit=label.unit)
 
 
-def _pairs_in(numbers: Numbers) -> int:
-    return len(numbers["text.prompts"])
-
-
-def _in_turn(numbers: Numbers, table: str) -> list[Any]:
-    """Lists something of each response, the chosen and the rejected one of each pair in turn."""
-    return [each for pair in zip(*(numbers[f"{table}.{side}"] for side in SIDES), strict=True) for each in pair]
-
-
-def _longest(numbers: Numbers) -> int:
-    return max(map(len, _in_turn(numbers, "text")))
-
-
-def _typed_logprobs(numbers: Numbers) -> dict[str, object]:
-    """Lists what is typed by the names of its blocks; behind a response stands 0 or nothing."""
-    written, pairs, width = _in_turn(numbers, "text"), _pairs_in(numbers), _longest(numbers)
-    singles = {"mismatched.ratio": "mismatched", "true.reward": "rewards"}
-    return {
-        "prompt": list(numbers["text.prompts"]),
-        "word_written": _padded(written, width, ""),
-        "mask": _padded([[1.0] * len(row) for row in written], width, 0.0),
-        "pair.number": np.repeat(np.arange(1.0, 1 + pairs), 2),
-        "response.chosen": np.tile([1.0, 0.0], pairs),
-        "pair.column": np.arange(1.0, 1 + pairs),
-        "policy.logprobs": np.zeros((2 * pairs, width)),
-        **{f"{name}.logprobs": _padded(_in_turn(numbers, name), width, 0.0) for name in LOGPROBS if _has(numbers, name)},
-        **{name: np.array(_in_turn(numbers, of)) if _has(numbers, of) else np.zeros(2 * pairs) for name, of in singles.items()},
-    }  # fmt: skip
-
-
-def _has(numbers: Numbers, table: str) -> bool:
-    return f"{table}.{SIDES[0]}" in numbers.parts
-
-
-def _padded(rows: Sequence[Sequence[object]], width: int, blank: object) -> object:
-    made = [[*row, *[blank] * (width - len(row))] for row in rows]
-    return np.array(made, dtype=object if blank == "" else float)
-
-
 POLICY_WEIGHTS = ("policy.E", "policy.W", "policy.Y")
 LOSSES = ("preference_loss", "total_loss")
 REWARDS = ("rewards.chosen", "rewards.rejected", "rewards.margins", "rewards.accuracies")
@@ -272,20 +201,29 @@ def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
     given = _given_choices()
     head = InView(given["word_written"], given["response.tokens"], given["word_read"])
     models, rows = _run_models(given, head, numbers["update"].by == TYPED)
+    size, columns = CHOICES.sizes(numbers), rollout.columns_of(*each_response(numbers))
+    sizes = {
+        n: 2 * size["pair"],
+        p: size["pair"],
+        t: columns,
+        v: size["token"],
+        k: size["embedding"],
+        j: size["hidden"],
+    }
     start = Start(
         numbers=numbers,
         chosen=chosen_in(numbers, dpo_presets()),
         given=rows,
         head=head,
         sheets=(_inputs_of_choices(given), *models),
-        sizes=_sizes_of_choices(numbers),
+        sizes=sizes,
         names={k: "x{}", j: "h{}", one: "1", v: given["vocabulary"]},
         checked=(
             checks.no_gap(given["is_given"]),
             checks.not_empty(given["is_given"]),
             *rollout.in_order(given),
         ),
-        typed=_typed_choices(numbers),
+        typed=CHOICES.typed(numbers),
         ranges={"response.chosen": (0, 1)},
         words=("given", rollout.GIVEN_RESPONSE, "mismatched.response"),
     )
@@ -341,32 +279,3 @@ def _inputs_of_choices(given: Rows) -> Sheet:
         Section("Mismatched texts", (Note(WHY_MISMATCHED), Row(given["mismatched.response"], "text"), *map(minor, others))),
     )  # fmt: skip
     return Sheet("Inputs", LEAD_CHOICES, sections, (n, t))
-
-
-def _sizes_of_choices(numbers: Numbers) -> dict[Axis, int]:
-    """Counts the members of every axis."""
-    prompts, responses, others = each_response(numbers)
-    words, embedding = np.shape(numbers["reference.E"])
-    here = {n: len(prompts), p: len(prompts) // 2, t: rollout.columns_of(prompts, responses, others)}
-    return {**here, v: words, k: embedding, j: np.shape(numbers["reference.W"])[1]}
-
-
-def _typed_choices(numbers: Numbers) -> dict[str, object]:
-    """Lists what is typed by the names of its blocks."""
-    prompts, responses, others = each_response(numbers)
-    columns = rollout.columns_of(prompts, responses, others)
-    given, answers = rollout.laid_out(prompts, responses, columns)
-    pairs = np.arange(1.0, 1 + len(prompts) // 2)
-    moves = numbers["update"].by == TYPED
-    return {
-        "vocabulary": list(numbers["text.vocabulary"]),
-        "given": given,
-        rollout.GIVEN_RESPONSE: answers,
-        "mismatched.response": rollout.laid_out(prompts, others, columns)[1],
-        "pair.number": np.repeat(pairs, 2),
-        "pair.column": pairs,
-        "response.chosen": np.tile([1.0, 0.0], len(pairs)),
-        "true.reward": np.array(in_turn(numbers["rewards.chosen"], numbers["rewards.rejected"])),
-        **{f"reference.{letter}": numbers[f"reference.{letter}"] for letter in LETTERS},
-        **({"update_step": numbers[STEP], **{block_name(key): numbers[key] for key in DELTAS}} if moves else {}),
-    }

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,22 +20,20 @@ from blueprint.inputs import (
     NumbersError,
     Part,
     Setting,
+    Values,
     catalogue,
     check_one_more,
+    padded,
     refusal,
     settings_in,
     shown,
+    within,
 )
 from blueprint.inputs.catalogue import Preset
 from blueprint.inputs.entries import About, Flag, LogProb, Number, Positive, Prompt, Text, Word, Written
-from blueprint.workbooks.common import Choices, epochs, fixed, numbers_file
-from blueprint.workbooks.common.numbers_file import compared_by_name, parts_of_presets, presets_in
-from blueprint.workbooks.common.rollout import block_name
+from blueprint.workbooks.common import Choices, epochs, fixed, numbers_file, rollout
+from blueprint.workbooks.common.numbers_file import compared_by_name, parts_of_presets
 from blueprint.workbooks.common.settings import Settings
-
-if TYPE_CHECKING:
-    from blueprint.reopening.saved import Saved
-
 
 FOLDER = Path(__file__).parent
 RECORDS = settings_in(FOLDER)
@@ -47,16 +45,6 @@ FIRST = "the first token of a text, which nothing predicts, has no entry"
 SETTINGS = "settings; one that is left out is as in the preset"
 _SLOTS = ("response", "position")
 MODELS = {"policy": "the policy in training", "reference": "the reference"}
-BLOCK_OF = {
-    "text.vocabulary": "vocabulary", "text.texts": "word_written", "text.response": "mask", "text.there": "text.mask",
-    "text.pair": "pair.number", "text.chosen": "response.chosen", "rewards.true": "true.reward",
-    "mismatched.texts": "mismatched.word_written", "mismatched.response": "mismatched.tokens",
-    **{f"{name}.logits": f"{name}.logits" for name in MODELS},
-    **{f"mismatched.{name}": f"mismatched.{name}.logits" for name in MODELS},
-}  # fmt: skip
-"""By key in a numbers file the block in which it is typed."""
-WORDS = ("text.texts", "mismatched.texts")
-MISMATCHED = tuple(key for key in BLOCK_OF if key.startswith("mismatched."))
 Readers = tuple[tuple[str, tuple[str, ...]], ...]
 """Settings that read something: with these words, or, where there are none, if it is not the default."""
 READ_BY: Mapping[str, Readers] = {
@@ -80,16 +68,6 @@ def dpo_presets() -> Catalogue:
     return catalogue(FOLDER, RECORDS)
 
 
-def saved_preferences(file: "Saved") -> Numbers:
-    """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
-    parts: dict[str, Any] = {key: file.array(name) for key, name in BLOCK_OF.items()}
-    parts["text.vocabulary"] = tuple(map(str, parts["text.vocabulary"]))
-    for key in WORDS:
-        parts[key] = tuple(tuple(map(str, row)) for row in parts[key])
-    head = {"kind": "dpo", "level": "preferences", **file.head()}
-    return Numbers(**head, ppo=file.settings(), parts=parts | presets_in(file, dpo_presets()))
-
-
 def _checked_preferences(draft: Draft) -> Numbers:
     """Make the numbers of a checked file.
 
@@ -101,7 +79,7 @@ def _checked_preferences(draft: Draft) -> Numbers:
     check_one_more(parts, "text.texts", "text.response", FIRST)
     _check_logits_read(parts, draft.settings)
     known = {each.casefold() for each in parts["text.vocabulary"]}
-    for key in filter(parts.__contains__, WORDS):
+    for key in filter(parts.__contains__, ("text.texts", "mismatched.texts")):
         for place, row in enumerate(parts[key], start=1):
             if stray := next((word for word in row if word.casefold() not in known), ""):
                 raise refusal(f"{key}, row {place}", stray, "a token of text.vocabulary")
@@ -121,7 +99,7 @@ def _check_logits_read(parts: Mapping[str, Any], settings: Mapping[str, float | 
     used: list[Mapping[str, float | str]] = [{**dpo_presets().preset(parts["preset"]).values, **settings}]
     used += [dpo_presets().preset(name).values for name in parts["compare"]]
     for table, readers in READ_BY.items():
-        keys = [key for key in BLOCK_OF if key.startswith(f"{table}.")]
+        keys = [part.key for part in PREFERENCES.parts if part.key.startswith(f"{table}.")]
         missing = [key for key in keys if key not in parts]
         asked = next(filter(None, (reader_in(readers, in_force) for in_force in used)), None)
         if missing and asked:
@@ -133,24 +111,48 @@ def _check_logits_read(parts: Mapping[str, Any], settings: Mapping[str, float | 
             raise refusal(missing[0], "nothing", f"all of {', '.join(keys)}, or none of them")
 
 
+def _unasked(numbers: Numbers) -> Values:
+    """Return what stands for what no loss in use reads: true rewards of 0, and each text itself, as both models alike see it."""
+    own = np.array(numbers["policy.logits"])
+    unasked = {
+        "rewards.true": np.zeros(len(own)),
+        "mismatched.texts": np.array([row[1:] for row in numbers["text.texts"]], dtype=object),
+        "mismatched.response": numbers["text.response"],
+        **dict.fromkeys((f"mismatched.{name}" for name in MODELS), own),
+    }
+    missing = [part for part in PREFERENCES.parts if part.key in unasked and part.key not in numbers.parts]
+    return {
+        "pair.column": np.arange(1.0, 1 + len(own) // 2),
+        **{part.block: unasked[part.key] for part in missing},
+    }
+
+
 PREFERENCES = Level(
     "dpo",
     "preferences",
     "logits of pairs of responses, one chosen and one rejected, are given",
     parts=(
         *PRESETS,
-        Part("text.vocabulary", Word, ("token",), "tokens differ by more than capitals", noun="token"),
-        Part("text.texts", Word, ("response", "token of the text"), "a text per row, its prompt first, pads last", noun="token"),
-        Part("text.response", Flag, _SLOTS, "1 on the tokens of the response; the first token of a text has no entry"),
-        Part("text.there", Flag, _SLOTS, "1 on prompt and response, 0 on pads; the first token of a text has no entry"),
-        Part("text.pair", Positive, ("response",), "the number of the pair"),
-        Part("text.chosen", Flag, ("response",), "1 on the chosen response of the pair"),
-        Part("rewards.true", Number, ("response",), "the true reward of each response, which RPO alone reads; else 0", None),
-        Part("mismatched.texts", Word, _SLOTS, "for KTO alone: each prompt with the response to another one", None, noun="token"),
-        Part("mismatched.response", Flag, _SLOTS, "1 on the tokens of the mismatched response", None),
-        *(Part(f"{name}.logits", Number, (*_SLOTS, "token"), f"{says}: a list per response, a row per position")
+        Part("text.vocabulary", Word, ("token",), "tokens differ by more than capitals", noun="token", block="vocabulary"),
+        Part("text.texts", Word, ("response", "token of the text"), "a text per row, its prompt first, pads last",
+             noun="token", block="word_written"),
+        Part("text.response", Flag, _SLOTS, "1 on the tokens of the response; the first token of a text has no entry",
+             block="mask"),
+        Part("text.there", Flag, _SLOTS, "1 on prompt and response, 0 on pads; the first token of a text has no entry",
+             block="text.mask"),
+        Part("text.pair", Positive, ("response",), "the number of the pair", block="pair.number"),
+        Part("text.chosen", Flag, ("response",), "1 on the chosen response of the pair", block="response.chosen"),
+        Part("rewards.true", Number, ("response",), "the true reward of each response, which RPO alone reads; else 0", None,
+             block="true.reward"),
+        Part("mismatched.texts", Word, _SLOTS, "for KTO alone: each prompt with the response to another one", None, noun="token",
+             block="mismatched.word_written"),
+        Part("mismatched.response", Flag, _SLOTS, "1 on the tokens of the mismatched response", None,
+             block="mismatched.tokens"),
+        *(Part(f"{name}.logits", Number, (*_SLOTS, "token"), f"{says}: a list per response, a row per position",
+                block=f"{name}.logits")
           for name, says in MODELS.items()),
-        *(Part(f"mismatched.{name}", Number, (*_SLOTS, "token"), f"{says} on the mismatched texts", None)
+        *(Part(f"mismatched.{name}", Number, (*_SLOTS, "token"), f"{says} on the mismatched texts", None,
+                block=f"mismatched.{name}.logits")
           for name, says in MODELS.items()),
     ),
     tables={
@@ -163,10 +165,12 @@ PREFERENCES = Level(
     limits={"response": ROWS, "position": (1, LONGEST), "token": (2, 64), "token of the text": (2, LONGEST + 1)},
     why={"position": FIRST},
     make=_checked_preferences,
+    more_typed=_unasked,
 )  # fmt: skip
 
 
 LETTERS = ("E", "W", "Y")
+REFERENCE = tuple(f"reference.{letter}" for letter in LETTERS)
 DELTAS = tuple(f"policy.delta_{letter}" for letter in LETTERS)
 STEP = "policy.update_step"
 OTHERS = "mismatched.responses"
@@ -182,6 +186,16 @@ def each_response(numbers: Numbers) -> tuple[Texts, Texts, Texts]:
 def in_turn(chosen: Sequence[Any], rejected: Sequence[Any]) -> tuple[Any, ...]:
     """Lays what chosen and rejected responses have out in the order of the sheet."""
     return tuple(each for pair in zip(chosen, rejected, strict=True) for each in pair)
+
+
+def side_by_side(pairs: int) -> Values:
+    """Return which response is which, and which column that of which pair, where both of each pair stand side by side."""
+    places = np.arange(1.0, 1 + pairs)
+    return {
+        "pair.number": np.repeat(places, 2),
+        "pair.column": places,
+        "response.chosen": np.tile([1.0, 0.0], pairs),
+    }
 
 
 def _checked_choices(draft: Draft) -> Numbers:
@@ -201,51 +215,58 @@ def _checked_choices(draft: Draft) -> Numbers:
         raise refusal(OTHERS, f"{len(parts[OTHERS])} responses", f"{len(responses)}, two per prompt")
     for side in ("chosen", "rejected"):
         parts.setdefault(f"rewards.{side}", np.zeros(len(parts["text.prompts"])))
-    update = epochs.update_of(draft)
-    none = {key: np.zeros_like(parts[f"reference.{of}"], dtype=float) for key, of in zip(DELTAS, LETTERS, strict=True)}
-    if update.by != epochs.TYPED:  # Where an optimiser moves the policy, nothing else does.
+    parts = epochs.with_update(draft, parts)
+    none = {key: np.zeros_like(parts[of], dtype=float) for key, of in zip(DELTAS, REFERENCE, strict=True)}
+    if parts[epochs.UPDATE].by != epochs.TYPED:  # Where an optimiser moves the policy, nothing else does.
         parts |= none | {STEP: 1.0}
-    found = {key: each for key, each in (none | parts).items() if not key.startswith("update.")}
-    return draft.numbers(found | {"update": update})
+    return draft.numbers(none | parts)
 
 
-def values_of_choices(numbers: Numbers) -> dict[str, Any]:
-    """Return what a numbers file says."""
-    steps = epochs.values_of(numbers["update"])
-    return {key: each for key, each in numbers.parts.items() if key != "update"} | steps
-
-
-def saved_choices(file: "Saved") -> Numbers:
-    """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
-    vocabulary = tuple(map(str, file.array("vocabulary")))
+def _saved_choices(file: Any, parts: Values) -> Values:
+    """Return the texts of each pair, its true rewards, and what moves the policy."""
     number, good = (np.nan_to_num(file.array(name, 1)) for name in ("pair.number", "response.chosen"))
     order = np.lexsort((-good, number)) if number.any() else np.arange(len(number))
     columns = file.array("given", 2).shape[1]
     # Of a blank workbook one knows how many columns there are, and takes each prompt for one token long.
     prompts, responses, others = (
-        tuple(tuple(filter(None, row)) or (vocabulary[-1],) * blank for row in np.array(file.array(name, 2))[order])
+        tuple(
+            tuple(filter(None, row)) or parts["text.vocabulary"][-1:] * blank
+            for row in np.array(file.array(name, 2))[order]
+        )
         for name, blank in (("given", 1), ("text.response", columns - 1), ("mismatched.response", columns - 1))
     )
     true = file.array("true.reward", 1)[order]
-    update = epochs.update_in(file)
-    parts: dict[str, Any] = {
-        **presets_in(file, dpo_presets()),
-        "text.vocabulary": vocabulary,
+    return {
         "text.prompts": prompts[::2],
         "text.chosen": responses[::2],
         "text.rejected": responses[1::2],
         OTHERS: others,
         "rewards.chosen": true[::2],
         "rewards.rejected": true[1::2],
-        **{f"reference.{letter}": file.array(f"reference.{letter}") for letter in LETTERS},
         STEP: float(file.array("update_step", 0)) if "update_step" in file else 1.0,
         **{
-            key: file.array(block) if (block := block_name(key)) in file else np.zeros_like(file.array(f"reference.{of}"))
-            for key, of in zip(DELTAS, LETTERS, strict=True)
+            key: file.array(block) if (block := numbers_file.block_name(key)) in file else np.zeros_like(parts[of])
+            for key, of in zip(DELTAS, REFERENCE, strict=True)
         },
-        "update": update,
+        **epochs.saved_update(file, parts),
     }  # fmt: skip
-    return Numbers(kind="dpo", level="choices", **file.head(), ppo=file.settings(), parts=parts)
+
+
+def _typed_choices(numbers: Numbers) -> Values:
+    """Return the texts of each pair, which response is which, and what moves the policy where no optimiser does."""
+    prompts, responses, others = each_response(numbers)
+    columns = rollout.columns_of(prompts, responses, others)
+    given, answers = rollout.laid_out(prompts, responses, columns)
+    moves = numbers[epochs.UPDATE].by == epochs.TYPED
+    deltas = {numbers_file.block_name(key): numbers[key] for key in DELTAS}
+    return {
+        "given": given,
+        rollout.GIVEN_RESPONSE: answers,
+        "mismatched.response": rollout.laid_out(prompts, others, columns)[1],
+        "true.reward": np.array(in_turn(numbers["rewards.chosen"], numbers["rewards.rejected"])),
+        **side_by_side(len(prompts) // 2),
+        **({"update_step": numbers[STEP], **deltas} if moves else {}),
+    }
 
 
 def _part_of_pairs(key: str, about: str, **more: Any) -> Part:
@@ -259,7 +280,8 @@ CHOICES = Level(
     parts=(
         *PRESETS,
         *epochs.PARTS,
-        Part("text.vocabulary", Word, ("token",), "the first token ends a text; tokens differ by more than capitals", noun="token"),
+        Part("text.vocabulary", Word, ("token",), "the first token ends a text; tokens differ by more than capitals", noun="token",
+             block="vocabulary"),
         _part_of_pairs("text.prompts", "tokens of the vocabulary, blanks between them; a prompt for each pair"),
         _part_of_pairs("text.chosen", "the chosen response of each pair, its end token included"),
         _part_of_pairs("text.rejected", "the rejected response of each pair"),
@@ -267,9 +289,9 @@ CHOICES = Level(
         Part("rewards.rejected", Number, ("pair",), "the same of each rejected response", None, 0.0, "0"),
         Part(OTHERS, Prompt, ("response",), "for KTO: what stands behind each prompt in place of its response, chosen and rejected "
              "in turn", None, noun="text", otherwise="the response of the next row"),
-        *(numbers_file.weight(f"reference.{letter}") for letter in LETTERS),
+        *map(numbers_file.weight, REFERENCE),
         Part(STEP, Number, (), "policy = reference + update_step · delta", 1.0),
-        *(numbers_file.weight(key)._replace(default=None, otherwise="0: the policy is the reference") for key in DELTAS),
+        *(numbers_file.weight(key)._replace(default=None, block="", otherwise="0: the policy is the reference") for key in DELTAS),
     ),
     tables={
         **dict.fromkeys(RECORDS.titles, SETTINGS), "update": epochs.ABOUT, "text": "what was asked, chosen and rejected",
@@ -281,7 +303,9 @@ CHOICES = Level(
     presets=dpo_presets,
     limits={"pair": (1, ROWS[1] // 2), "response": (2, ROWS[1]), **numbers_file.LIMITS},
     make=_checked_choices,
-    values=values_of_choices,
+    values=epochs.stated,
+    more_typed=_typed_choices,
+    more_saved=_saved_choices,
 )  # fmt: skip
 
 
@@ -389,6 +413,8 @@ LOGPROBS = {
     "reference": "the reference; without them this is a first step, and the policy stands there",
 }
 """Whose log-probs may be given, and what holds without them."""
+SINGLES = {"mismatched": "mismatched.ratio", "rewards": "true.reward"}
+"""By table of a file the block of its numbers, one for each response."""
 NUMBERS = {
     "mismatched": "log-ratio of the policy to the reference on the prompt with another response, which KTO alone reads; else 0",
     "rewards": "true reward of the response, which RPO alone reads; else 0",
@@ -430,37 +456,37 @@ def _check_single(parts: dict[str, Any]) -> None:
                 raise refusal(f"text.{side}, row {place}", f"{len(row)} tokens", 'one text, where per is "response"')
 
 
-def saved_pair_logprobs(file: "Saved") -> Numbers:
-    """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
+def _saved_pair_logprobs(file: Any, parts: Values) -> Values:
+    """Return texts and log-probs of both sides; what they are of is known by the settings on offer."""
     mask = file.array("mask", 2)
-    found = {"text": _within(file.array("word_written", 2), mask, str)}
+    found = {"text": within(file.array("word_written", 2), mask, str)}
     found |= {
-        name: _within(file.array(f"{name}.logprobs", 2), mask, float) for name in LOGPROBS if f"{name}.logprobs" in file
+        name: within(file.array(f"{name}.logprobs", 2), mask, float) for name in LOGPROBS if f"{name}.logprobs" in file
     }
     if not any(map(any, found["policy"])):
         del found["policy"]  # a probability of 1 on every token: nobody gave them
-    found |= {
-        "mismatched": file.array("mismatched.ratio", 1).tolist(),
-        "rewards": file.array("true.reward", 1).tolist(),
-    }
-    parts = {
-        f"{table}.{side}": tuple(rows[place::2]) for table, rows in found.items() for place, side in enumerate(SIDES)
-    }
+    found |= {table: file.array(block, 1).tolist() for table, block in SINGLES.items()}
+    sides = {f"{table}.{side}": tuple(rows[at::2]) for table, rows in found.items() for at, side in enumerate(SIDES)}
     per = PER[0] if "logp.of" in file else BY_RESPONSE
-    head = {
-        "per": per,
-        "preset": file.preset(presets_of(per)),
-        "text.prompts": tuple(map(str, file.array("prompt", 1))),
+    return {"per": per, "preset": file.preset(presets_of(per)), **sides}
+
+
+def _typed_pair_logprobs(numbers: Numbers) -> Values:
+    """Return texts and log-probs of each response, chosen and rejected ones in turn; behind them 0 or nothing."""
+    rows = {
+        table: in_turn(*(numbers[f"{table}.{side}"] for side in SIDES))
+        for table in ("text", *LOGPROBS, *NUMBERS)
+        if f"{table}.{SIDES[0]}" in numbers.parts
     }
-    return Numbers(kind="dpo", level="pair-logprobs", **file.head(), ppo=file.settings(), parts={**head, **parts})
-
-
-def _within(rows: Any, mask: Any, made: Any) -> tuple[tuple[Any, ...], ...]:
-    """Return what stands on the tokens of each response."""
-    pairs = zip(rows, mask, strict=True)
-    return tuple(
-        tuple(made(each) for each, is_token in zip(row, of, strict=True) if is_token == 1) for row, of in pairs
-    )
+    count, width = len(rows["text"]), max(map(len, rows["text"]))
+    return {
+        "word_written": padded(rows["text"], width),
+        "mask": padded([[1.0] * len(row) for row in rows["text"]], width, 0.0),
+        "policy.logprobs": np.zeros((count, width)),
+        **{f"{name}.logprobs": padded(rows[name], width, 0.0) for name in LOGPROBS if name in rows},
+        **{block: np.array(rows.get(table, [0.0] * count)) for table, block in SINGLES.items()},
+        **side_by_side(count // 2),
+    }
 
 
 def _of(side: str) -> tuple[str, str]:
@@ -474,7 +500,7 @@ PAIR_LOGPROBS = Level(
     parts=(
         Part("preset", Text, (), "the library or paper whose settings are used where none is given", "default"),
         Part("per", Text, (), 'what has a log-prob: each "token", or each "response", as the loss takes it', PER[0]),
-        Part("text.prompts", About, ("pair",), "a line for each pair", noun="prompt"),
+        Part("text.prompts", About, ("pair",), "a line for each pair", noun="prompt", block="prompt"),
         *(Part(f"text.{side}", Written, _of(side), f"the {side} response to each prompt, its tokens; ? for one that is not known",
                noun="token") for side in SIDES),
         *(Part(f"{name}.{side}", LogProb, _of(side), f"{side}: {says}", None) for name, says in LOGPROBS.items() for side in SIDES),
@@ -492,4 +518,6 @@ PAIR_LOGPROBS = Level(
     limits={"pair": MOST_PAIRS, **{_of(side)[1]: (0, LONGEST) for side in SIDES}},
     ragged=tuple(_of(side)[1] for side in SIDES),
     make=_checked_pair_logprobs,
+    more_typed=_typed_pair_logprobs,
+    more_saved=_saved_pair_logprobs,
 )  # fmt: skip

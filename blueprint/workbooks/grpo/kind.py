@@ -20,11 +20,7 @@ KIND = Kind(
     },
     presets="blueprint.workbooks.grpo.schema:grpo_presets",
     settings="blueprint.workbooks.grpo.schema:GRPO",
-    saved={
-        "prompts": ("answer", "blueprint.workbooks.grpo.schema:saved_prompts"),
-        "responses": ("engine.logits", "blueprint.workbooks.grpo.schema:saved_responses"),
-        "rollouts": ("greedy", "blueprint.workbooks.grpo.schema:saved_rollouts"),
-    },
+    saved={"prompts": "answer", "responses": "engine.logits", "rollouts": "greedy"},
     rows="blueprint.workbooks.grpo.own_data:tables_from",
     paper="blueprint.workbooks.grpo.paper:PAGE",
     misconceptions="blueprint.workbooks.grpo.misconceptions:MISCONCEPTIONS",

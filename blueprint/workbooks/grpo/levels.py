@@ -1,8 +1,8 @@
 """The levels at which a workbook of GRPO begins: logits, log-probs or rewards of one's own, and prompts that a policy answers."""
 
-import numpy as np
+from collections.abc import Mapping
 
-from blueprint.inputs import Array, Numbers
+from blueprint.inputs import Numbers
 from blueprint.language import Axis, Block, Sum, link, typed
 from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Sheet, Table, key, minor
 from blueprint.workbooks.common import (
@@ -19,7 +19,7 @@ from blueprint.workbooks.common import (
     several,
     sheet_of,
 )
-from blueprint.workbooks.common.rollout import block_name, padded, prompts
+from blueprint.workbooks.common.rollout import prompts
 from blueprint.workbooks.common.sheets.models import new_policy, old_policy, reference, reward_model
 from blueprint.workbooks.grpo.definitions.group_advantages import (
     LABELS,
@@ -34,10 +34,12 @@ from blueprint.workbooks.grpo.definitions.group_advantages import (
     v,
 )
 from blueprint.workbooks.grpo.schema import (
-    BLOCK_OF,
     ENTROPY,
-    PER_TOKEN,
-    WEIGHTS,
+    HIGHEST_DRAW,
+    LOWEST_DRAW,
+    PROMPTS,
+    RESPONSES,
+    ROLLOUTS,
     grpo_presets,
     presets_of,
     presets_of_given,
@@ -53,40 +55,26 @@ def logits_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepr
     models = {name: model_sheet(name, given, head) for name in MODELS}
     for _, rows in models.values():
         given |= rows
+    size = RESPONSES.sizes(numbers)
     start = Start(
         numbers=numbers,
         chosen=chosen_in(numbers, presets_of_given()),
         given=given,
         head=head,
         sheets=(inputs, *(sheet for sheet, _ in models.values())),
-        sizes=_sizes_of_responses(numbers),
+        sizes={**_of_groups(size), t: size["position"], v: size["token"]},
         names={v: given["vocabulary"], q: given["prompt"]},
         checked=(checks.is_0_or_1("mask", given["mask"]),),
-        typed=_typed_responses(numbers),
+        typed=RESPONSES.typed(numbers),
         ranges={"mask": (0, 1), "truncated": (0, 1)},
         words=("word_written",),
     )
     return whole(start, witnessed)
 
 
-def _sizes_of_responses(numbers: Numbers) -> dict[Axis, int]:
-    """Counts the members of every axis."""
-    (responses, positions, tokens), prompts = np.shape(numbers["policy.logits"]), len(numbers["text.prompts"])
-    return {q: prompts, i: responses // prompts, n: responses, t: positions, v: tokens}
-
-
-def _typed_responses(numbers: Numbers) -> dict[str, object]:
-    """Lists what is typed by the names of its blocks; the responses to a prompt stand side by side."""
-    places = np.arange(1.0, 1 + len(numbers["reward.scores"])).reshape(len(numbers["text.prompts"]), -1)
-    return {
-        "group.response": places,
-        "response.number": places.ravel(),
-        **{name: _array(numbers[key]) for key, name in BLOCK_OF.items()},
-    }
-
-
-def _array(value: object) -> object:
-    return np.array(value, dtype=object) if isinstance(value, tuple) else value
+def _of_groups(size: Mapping[str, int]) -> dict[Axis, int]:
+    """Counts prompts, the responses to each, and all responses."""
+    return {q: size["prompt"], i: size["response"] // size["prompt"], n: size["response"]}
 
 
 LEAD_ROLLOUTS = "what the policies and the engine say of each token that was written; nothing else of them is known"
@@ -126,16 +114,17 @@ def rollouts_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blue
     texts = responses()
     head = InView(texts["word_written"], texts["response.tokens"])
     said, rows = _said(numbers, head)
+    size = ROLLOUTS.sizes(numbers)
     start = Start(
         numbers=numbers,
         chosen=chosen_in(numbers, presets_of(numbers.parts)),
         given={**texts, **rows},
         head=head,
         sheets=(inputs_sheet(texts), said),
-        sizes={q: len(numbers["text.prompts"]), i: _group(numbers), n: len(numbers["text.responses"]), t: _longest(numbers)},
+        sizes={**_of_groups(size), t: size["position"]},
         names={q: texts["prompt"]},
         checked=(checks.is_0_or_1("mask", texts["mask"]),),
-        typed=_typed_rollouts(numbers),
+        typed=ROLLOUTS.typed(numbers),
         ranges={"mask": (0, 1), "truncated": (0, 1)},
         words=(),
         unseen=tuple(row for part, row in UNSEEN.items() if part not in numbers.parts),
@@ -168,38 +157,6 @@ def _given_row(name: str, rows: Rows, is_given: bool) -> Block:
     return LABELS.row(STANDS_IN[name], rows[source[name]][n, t] if name in source else 0)
 
 
-def _group(numbers: Numbers) -> int:
-    return len(numbers["text.responses"]) // len(numbers["text.prompts"])
-
-
-def _longest(numbers: Numbers) -> int:
-    return max(map(len, numbers["text.responses"]))
-
-
-def _typed_rollouts(numbers: Numbers) -> dict[str, object]:
-    """Lists what is typed by the names of its blocks; behind a response stands 0 or nothing."""
-    written = numbers["text.responses"]
-    places = np.arange(1.0, 1 + len(written))
-    return {
-        "prompt": list(numbers["text.prompts"]),
-        "word_written": _padded(written, _longest(numbers), ""),
-        "mask": _padded([[1.0] * len(row) for row in written], _longest(numbers), 0.0),
-        "truncated": numbers["text.truncated"],
-        "score": numbers["reward.scores"],
-        "greedy": numbers["reward.greedy"],
-        "group.response": places.reshape(-1, _group(numbers)),
-        "response.number": places,
-        "policy.logprobs": np.zeros((len(written), _longest(numbers))),
-        **{name: _padded(numbers[name], _longest(numbers), 0.0) for name in PER_TOKEN if name in numbers.parts},
-    }
-
-
-def _padded(rows: object, width: int, blank: object) -> object:
-    made = [[*row, *[blank] * (width - len(row))] for row in rows]  # type: ignore[attr-defined]
-    return np.array(made, dtype=object if blank == "" else float)
-
-
-LOWEST_DRAW, HIGHEST_DRAW = 0.01, 0.99
 LEAD_PROMPTS = (
     "everything typed that is not a weight or a draw: the prompts, once for each response, and the right answers"
 )
@@ -222,14 +179,15 @@ def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
     codes, apart = same_prompt(given)
     low, high = given["rollout.draw.low"], given["rollout.draw.high"]
     length = (given["max_new_tokens"], given["max_new_tokens.low"], given["max_new_tokens.high"])
-    most = numbers["sizes.max_new_tokens"]
+    most, size = numbers["sizes.max_new_tokens"], PROMPTS.sizes(numbers)
+    columns = max(map(len, numbers["text.prompts"])) + most
     start = Start(
         numbers=numbers,
         chosen=chosen,
         given=rows,
         head=head,
         sheets=(_inputs_of_prompts({**given, **codes}, length), *models, engine, judged),
-        sizes=_sizes_of_prompts(numbers),
+        sizes={**_of_groups(size), t: columns, v: size["token"], k: size["embedding"], j: size["hidden"]},
         names={k: "x{}", j: "h{}", one: "1", v: given["vocabulary"], q: "prompt {}"},
         checked=(
             checks.no_gap(given["is_given"]),
@@ -238,7 +196,7 @@ def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
             checks.in_range("length", *length),
             apart,
         ),
-        typed=_typed_prompts(numbers),
+        typed=PROMPTS.typed(numbers),
         ranges={"max_new_tokens": (1, most), "rollout.draw": (LOWEST_DRAW, HIGHEST_DRAW)},
         words=("given", "answer"),
         placed=(
@@ -315,45 +273,3 @@ def _inputs_of_prompts(given: Rows, length: tuple[Block, ...]) -> Sheet:
         Section("Which column is that of which response", tuple(minor(given[name]) for name in columns)),
     )  # fmt: skip
     return Sheet("Inputs", LEAD_PROMPTS, sections, across=(n, t))
-
-
-def _sizes_of_prompts(numbers: Numbers) -> dict[Axis, int]:
-    """Counts the members of every axis."""
-    responses, questions = len(numbers["rollout.draws"]), len(numbers["text.prompts"])
-    words, embedding = np.shape(numbers["old.E"])
-    columns = max(map(len, numbers["text.prompts"])) + numbers["sizes.max_new_tokens"]
-    group = {q: questions, i: responses // questions, n: responses, t: columns}
-    return {**group, v: words, k: embedding, j: np.shape(numbers["old.W"])[1]}
-
-
-def _typed_prompts(numbers: Numbers) -> dict[str, object]:
-    """Lists what is typed by the names of its blocks; a draw stands where its token is written, (n, t)."""
-    asked, most = numbers["text.prompts"], numbers["sizes.max_new_tokens"]
-    columns, responses = max(map(len, asked)) + most, len(numbers["rollout.draws"])
-    each = [prompt for prompt in asked for _ in range(responses // len(asked))]
-    places_ = np.arange(1.0, 1 + responses).reshape(len(asked), -1)
-    return {
-        "given": padded(each, columns + 1),
-        "vocabulary": list(numbers["text.vocabulary"]),
-        "answer": list(numbers["text.answers"]),
-        "greedy": numbers["reward.greedy"],
-        "score.typed": numbers["reward.scores"],
-        "rollout.draw": _placed(numbers["rollout.draws"], each, columns, 0.5),
-        "engine.off": _placed(numbers["engine.off"], each, columns, 0.0),
-        "rollout.draw.low": LOWEST_DRAW,
-        "rollout.draw.high": HIGHEST_DRAW,
-        "max_new_tokens": most,
-        "max_new_tokens.low": 1,
-        "max_new_tokens.high": most,
-        "group.response": places_,
-        "response.number": places_.ravel(),
-        **{block_name(name): numbers[name] for name in WEIGHTS},
-    }
-
-
-def _placed(rows: Array, prompts: list[tuple[str, ...]], columns: int, otherwise: float) -> Array:
-    """Lays a number for each token of a response out where the token is written: behind its prompt."""
-    made = np.full((len(rows), columns), otherwise)
-    for row, given, prompt in zip(made, rows, prompts, strict=True):
-        row[len(prompt) - 1 : len(prompt) - 1 + len(given)] = given
-    return made

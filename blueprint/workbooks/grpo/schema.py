@@ -6,33 +6,31 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from blueprint.inputs import (
     LONGEST,
     ROWS,
+    Array,
     Catalogue,
     Draft,
     Level,
     Numbers,
     Part,
     Setting,
+    Values,
     catalogue,
     check_vocabulary,
+    padded,
     refusal,
     settings_in,
 )
 from blueprint.inputs.entries import About, Draw, Flag, LogProb, Number, Positive, Prompt, Text, Word, Written
 from blueprint.workbooks.common import Choices, fixed, numbers_file
-from blueprint.workbooks.common.numbers_file import compared_by_name, parts_of_presets, presets_in
-from blueprint.workbooks.common.rollout import block_name
+from blueprint.workbooks.common.numbers_file import compared_by_name, parts_of_presets
 from blueprint.workbooks.common.settings import Settings
-
-if TYPE_CHECKING:
-    from blueprint.reopening.saved import Saved
-
 
 FOLDER = Path(__file__).parent
 RECORDS = settings_in(FOLDER)
@@ -42,14 +40,6 @@ MODELS = {"policy": "the policy in training", "old": "the policy at the step's s
           "engine": "the generation engine, which wrote the tokens"}  # fmt: skip
 SETTINGS = "settings; one that is left out is as in the preset"
 _SLOTS = ("response", "position")
-BLOCK_OF = {
-    "text.vocabulary": "vocabulary", "text.prompts": "prompt", "text.responses": "word_written", "text.mask": "mask",
-    "text.truncated": "truncated", "reward.scores": "score", "reward.greedy": "greedy",
-    **{f"{name}.logits": f"{name}.logits" for name in MODELS},
-}  # fmt: skip
-"""By key in a numbers file the block in which it is typed."""
-
-
 ONLY_RUN = (
     "update_step", "reward.from", "reward.answer", "reward.right", "reward.form", "reward.free_tokens", "reward.token_cost",
 )  # fmt: skip
@@ -73,16 +63,6 @@ def presets_of_given() -> Catalogue:
     return replace(grpo_presets(), settings=GIVEN)
 
 
-def saved_responses(file: "Saved") -> Numbers:
-    """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
-    parts: dict[str, Any] = {key: file.array(name) for key, name in BLOCK_OF.items()}
-    for key in ("text.vocabulary", "text.prompts"):
-        parts[key] = tuple(map(str, parts[key]))
-    parts["text.responses"] = tuple(tuple(map(str, row)) for row in parts["text.responses"])
-    head = {"kind": "grpo", "level": "responses", **file.head()}
-    return Numbers(**head, ppo=file.settings(), parts=parts | presets_in(file, grpo_presets()))
-
-
 def _checked_responses(draft: Draft) -> Numbers:
     """Make the numbers of a checked file.
 
@@ -104,21 +84,31 @@ def _checked_responses(draft: Draft) -> Numbers:
     return draft.numbers(parts)
 
 
+def _numbered(numbers: Numbers) -> Values:
+    """Return the numbers of the responses: those to a prompt stand side by side."""
+    places = np.arange(1.0, 1 + len(numbers["reward.scores"])).reshape(len(numbers["text.prompts"]), -1)
+    return {"group.response": places, "response.number": places.ravel()}
+
+
 RESPONSES = Level(
     "grpo",
     "responses",
     "logits and scores of several responses to each prompt are given, nothing is drawn",
     parts=(
         *PRESETS,
-        Part("text.vocabulary", Word, ("token",), "tokens differ by more than capitals", noun="token"),
-        Part("text.prompts", Text, ("prompt",), "a text for each prompt; the responses to one stand side by side"),
-        Part("text.responses", Word, _SLOTS, "a response per row, a token of the vocabulary per position", noun="token"),
-        Part("text.mask", Flag, _SLOTS, "1 on the tokens of the response, 0 behind"),
-        Part("text.truncated", Flag, ("response",), "1 where the response was cut off before its end"),
-        Part("reward.scores", Number, ("response",), "a number per response"),
-        Part("reward.greedy", Number, ("prompt",), "the score of the greedy response to each prompt, which ReMax subtracts"),
+        Part("text.vocabulary", Word, ("token",), "tokens differ by more than capitals", noun="token", block="vocabulary"),
+        Part("text.prompts", Text, ("prompt",), "a text for each prompt; the responses to one stand side by side",
+             block="prompt"),
+        Part("text.responses", Word, _SLOTS, "a response per row, a token of the vocabulary per position", noun="token",
+             block="word_written"),
+        Part("text.mask", Flag, _SLOTS, "1 on the tokens of the response, 0 behind", block="mask"),
+        Part("text.truncated", Flag, ("response",), "1 where the response was cut off before its end", block="truncated"),
+        Part("reward.scores", Number, ("response",), "a number per response", block="score"),
+        Part("reward.greedy", Number, ("prompt",), "the score of the greedy response to each prompt, which ReMax subtracts",
+             block="greedy"),
         *(
-            Part(f"{name}.logits", Number, (*_SLOTS, "token"), f"{says}: a list per response, a row per position")
+            Part(f"{name}.logits", Number, (*_SLOTS, "token"), f"{says}: a list per response, a row per position",
+                 block=f"{name}.logits")
             for name, says in MODELS.items()
         ),
     ),
@@ -130,6 +120,7 @@ RESPONSES = Level(
     presets=presets_of_given,
     limits={"response": ROWS, "position": (1, LONGEST), "token": (2, 64), "prompt": ROWS},
     make=_checked_responses,
+    more_typed=_numbered,
 )  # fmt: skip
 
 
@@ -172,33 +163,53 @@ def _check_words(parts: dict[str, Any]) -> None:
             raise refusal(f"text.answers, item {place}", answer, "a token of text.vocabulary")
 
 
-def saved_prompts(file: "Saved") -> Numbers:
-    """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
-    vocabulary, questions = tuple(map(str, file.array("vocabulary"))), len(file.array("answer", 1))
-    draws = file.array("rollout.draw", 2)
+def _saved_prompts(file: Any, parts: Values) -> Values:
+    """Return prompts and their length, and the numbers of each token of a response, which stand behind its prompt."""
+    questions, draws = len(parts["text.answers"]), file.array("rollout.draw", 2)
     most = max(1, int(np.nan_to_num(float(file.array("max_new_tokens.high", 0)))))
     # Of a blank workbook one knows how many columns there are, and takes them for those of prompts of one length.
     longest = max(1, draws.shape[1] - most)
-    asked = [tuple(filter(None, row)) or (vocabulary[-1],) * longest for row in file.rows("given")]
-    each = len(asked) // questions
-    parts: dict[str, Any] = {
-        **presets_in(file, grpo_presets()),
+    asked = [tuple(filter(None, row)) or parts["text.vocabulary"][-1:] * longest for row in file.rows("given")]
+    return {
         "sizes.max_new_tokens": most,
-        "text.vocabulary": vocabulary,
-        "text.prompts": tuple(asked[::each]),
-        "text.answers": tuple(map(str, file.array("answer", 1))),
+        "text.prompts": tuple(asked[:: len(asked) // questions]),
         "rollout.draws": _of_response(draws, asked, most),
         "engine.off": _of_response(file.array("engine.off", 2), asked, most),
-        "reward.scores": file.array("score.typed", 1),
-        "reward.greedy": file.array("greedy", 1),
-        **{name: file.array(block_name(name)) for name in WEIGHTS},
     }
-    return Numbers(kind="grpo", level="prompts", **file.head(), ppo=file.settings(), parts=parts)
 
 
 def _of_response(rows: Any, asked: list[tuple[str, ...]], most: int) -> Any:
     """Return the numbers that stand behind each prompt."""
     return np.array([row[len(prompt) - 1 :][:most] for row, prompt in zip(rows, asked, strict=True)])
+
+
+LOWEST_DRAW, HIGHEST_DRAW = 0.01, 0.99
+
+
+def _laid_out(numbers: Numbers) -> Values:
+    """Return prompts and their length, and the numbers of each token of a response, which stand where it is written, (n, t)."""
+    asked, most = numbers["text.prompts"], numbers["sizes.max_new_tokens"]
+    columns = max(map(len, asked)) + most
+    each = [prompt for prompt in asked for _ in range(len(numbers["rollout.draws"]) // len(asked))]
+    return {
+        **_numbered(numbers),
+        "given": padded(each, columns + 1),
+        "rollout.draw": _placed(numbers["rollout.draws"], each, columns, 0.5),
+        "engine.off": _placed(numbers["engine.off"], each, columns, 0.0),
+        "rollout.draw.low": LOWEST_DRAW,
+        "rollout.draw.high": HIGHEST_DRAW,
+        "max_new_tokens": most,
+        "max_new_tokens.low": 1,
+        "max_new_tokens.high": most,
+    }
+
+
+def _placed(rows: Array, prompts: list[tuple[str, ...]], columns: int, otherwise: float) -> Array:
+    """Lay a number for each token of a response out where the token is written: behind its prompt."""
+    made = np.full((len(rows), columns), otherwise)
+    for row, given, prompt in zip(made, rows, prompts, strict=True):
+        row[len(prompt) - 1 : len(prompt) - 1 + len(given)] = given
+    return made
 
 
 PROMPTS = Level(
@@ -208,13 +219,16 @@ PROMPTS = Level(
     parts=(
         *PRESETS,
         Part("sizes.max_new_tokens", Positive, (), "tokens a response may have, the end token included"),
-        Part("text.vocabulary", Word, ("token",), "the first token ends a text; tokens differ by more than capitals", noun="token"),
+        Part("text.vocabulary", Word, ("token",), "the first token ends a text; tokens differ by more than capitals", noun="token",
+             block="vocabulary"),
         Part("text.prompts", Prompt, ("prompt",), "tokens of the vocabulary, blanks between them", noun="prompt"),
-        Part("text.answers", Word, ("prompt",), "the right answer to each prompt, a token of the vocabulary", noun="answer"),
+        Part("text.answers", Word, ("prompt",), "the right answer to each prompt, a token of the vocabulary", noun="answer",
+             block="answer"),
         Part("rollout.draws", Draw, _EACH, "a draw u per token of a response; those to a prompt one after the other"),
         Part("engine.off", Number, _EACH, "how far the log-prob of the generation engine is from the old policy's"),
-        Part("reward.scores", Number, ("response",), "typed scores, which count where reward.from is typed"),
-        Part("reward.greedy", Number, ("prompt",), "the score of the greedy response to each prompt, which ReMax subtracts"),
+        Part("reward.scores", Number, ("response",), "typed scores, which count where reward.from is typed", block="score.typed"),
+        Part("reward.greedy", Number, ("prompt",), "the score of the greedy response to each prompt, which ReMax subtracts",
+             block="greedy"),
         *map(numbers_file.weight, WEIGHTS),
     ),
     tables={
@@ -226,6 +240,8 @@ PROMPTS = Level(
     presets=grpo_presets,
     limits={"response": ROWS, "token of the response": (1, LONGEST), "prompt": ROWS, **numbers_file.LIMITS},
     make=_checked_prompts,
+    more_typed=_laid_out,
+    more_saved=_saved_prompts,
 )  # fmt: skip
 
 
@@ -289,29 +305,17 @@ def _check_together(draft: Draft, parts: dict[str, Any]) -> None:
             raise refusal(asked, f"{draft.settings[asked]} without {part}", f"none, or {part}, which it reads")
 
 
-def saved_rollouts(file: "Saved") -> Numbers:
-    """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
-    mask = file.array("mask", 2)
-    parts: dict[str, Any] = {
-        **presets_in(file, grpo_presets()),
-        "text.prompts": tuple(map(str, file.array("prompt", 1))),
-        "text.responses": _within(file.array("word_written", 2), mask, str),
-        "text.truncated": file.array("truncated", 1),
-        "reward.scores": file.array("score", 1),
-        "reward.greedy": file.array("greedy", 1),
-        **{key: _within(file.array(key, 2), mask, float) for key in PER_TOKEN if key in file},
-    }
-    if not any(map(any, parts["policy.logprobs"])):
-        del parts["policy.logprobs"]  # a probability of 1 on every token: nobody gave them
-    return Numbers(kind="grpo", level="rollouts", **file.head(), ppo=file.settings(), parts=parts)
+def _numbered_rollouts(numbers: Numbers) -> Values:
+    """Return the numbers of the responses, and a probability of 1 on every token where nobody gave log-probs."""
+    if "policy.logprobs" in numbers.parts:
+        return _numbered(numbers)
+    sizes = ROLLOUTS.sizes(numbers)
+    return _numbered(numbers) | {"policy.logprobs": np.zeros((sizes["response"], sizes["position"]))}
 
 
-def _within(rows: Any, mask: Any, made: Any) -> tuple[tuple[Any, ...], ...]:
-    """Return what stands on the tokens of each response."""
-    pairs = zip(rows, mask, strict=True)
-    return tuple(
-        tuple(made(each) for each, is_token in zip(row, of, strict=True) if is_token == 1) for row, of in pairs
-    )
+def _unknown(file: Any, parts: Values) -> Values:
+    """Take a probability of 1 on every token for log-probs that nobody gave."""
+    return {} if any(map(any, parts["policy.logprobs"])) else {"policy.logprobs": None}
 
 
 ROLLOUTS = Level(
@@ -320,13 +324,18 @@ ROLLOUTS = Level(
     "responses and scores of one's own are given, with log-probs where there are any",
     parts=(
         *PRESETS,
-        Part("text.prompts", About, ("prompt",), "a line for each prompt; the responses to one stand side by side", noun="prompt"),
-        Part("text.responses", Written, _TOKENS, "a response per row, its tokens; ? for one that is not known", noun="token"),
-        Part("text.truncated", Flag, ("response",), "1 where the response was cut off before its end; without it, 0", None),
-        Part("reward.scores", Number, ("response",), "a number per response"),
-        Part("reward.greedy", Number, ("prompt",), "that of the greedy response, which ReMax subtracts; without it, 0", None),
-        *(Part(f"{name}.logprobs", LogProb, _TOKENS, f"of each token, {says}", None) for name, says in GIVEN_LOGPROBS.items()),
-        Part(ENTROPY, Number, _TOKENS, "of the policy at each token; without it, nothing is paid for it", None),
+        Part("text.prompts", About, ("prompt",), "a line for each prompt; the responses to one stand side by side", noun="prompt",
+             block="prompt"),
+        Part("text.responses", Written, _TOKENS, "a response per row, its tokens; ? for one that is not known", noun="token",
+             block="word_written"),
+        Part("text.truncated", Flag, ("response",), "1 where the response was cut off before its end; without it, 0", None,
+             block="truncated"),
+        Part("reward.scores", Number, ("response",), "a number per response", block="score"),
+        Part("reward.greedy", Number, ("prompt",), "that of the greedy response, which ReMax subtracts; without it, 0", None,
+             block="greedy"),
+        *(Part(f"{name}.logprobs", LogProb, _TOKENS, f"of each token, {says}", None, block=f"{name}.logprobs")
+          for name, says in GIVEN_LOGPROBS.items()),
+        Part(ENTROPY, Number, _TOKENS, "of the policy at each token; without it, nothing is paid for it", None, block=ENTROPY),
     ),
     tables={
         **TABLES, "text": "what was asked and written", "reward": "scores, and settings",
@@ -337,6 +346,9 @@ ROLLOUTS = Level(
     limits={"response": ROWS, "position": (0, LONGEST), "prompt": ROWS},
     ragged=("position",),
     make=_checked_rollouts,
+    mask="mask",
+    more_typed=_numbered_rollouts,
+    more_saved=_unknown,
 )  # fmt: skip
 
 

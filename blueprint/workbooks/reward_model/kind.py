@@ -19,10 +19,7 @@ KIND = Kind(
     presets="blueprint.workbooks.reward_model.schema:rm_presets",
     settings="blueprint.workbooks.reward_model.schema:REWARD_MODEL",
     rows="blueprint.workbooks.reward_model.own_data:tables_from",
-    saved={
-        "rankings": ("ranked.word", "blueprint.workbooks.reward_model.workbook:saved_rankings"),
-        "scores": ("scored.word", "blueprint.workbooks.reward_model.workbook:saved_scores"),
-    },
+    saved={"rankings": "ranked.word", "scores": "scored.word"},
     numbers=HERE / "numbers",
     dumps="blueprint.workbooks.reward_model.dumps:DUMPS",
     verifier="blueprint.workbooks.reward_model.verifying:VERIFIER",

@@ -4,15 +4,12 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from blueprint.inputs import Catalogue, Part, catalogue, check_vocabulary, refusal, settings_in
+from blueprint.inputs import Catalogue, Numbers, Part, Values, catalogue, check_vocabulary, padded, refusal, settings_in
 from blueprint.inputs.entries import Flag, Number, Positive, Prompt, Text, Word
-
-if TYPE_CHECKING:
-    from blueprint.reopening.saved import Saved
 
 FOLDER = Path(__file__).parent
 RECORDS = settings_in(FOLDER)
@@ -20,12 +17,6 @@ REWARD_MODEL = RECORDS.settings
 """The settings, their records being `conventions.toml`."""
 SETTINGS = "settings; one that is left out is as in the preset"
 MOST_RESPONSES, MOST_PAIRS = 32, 48
-PAIRS = {
-    "chosen": "chosen.number", "rejected": "rejected.number", "margin": "pair.margin", "ranking": "pair.ranking",
-    "counts": "pair.counts",
-}  # fmt: skip
-"""By key the block in which it is typed, a column for each pair."""
-
 TEXTS = (
     Part("preset", Text, (), "the library or paper whose settings are used where none is given", "default"),
     Part(
@@ -34,8 +25,9 @@ TEXTS = (
         ("token",),
         "a pad is read as the first one; tokens differ by more than capitals",
         noun="token",
+        block="vocabulary",
     ),
-    Part("text.end", Word, (), "the token that ends a text", noun="token"),
+    Part("text.end", Word, (), "the token that ends a text", noun="token", block="text.end"),
     Part(
         "text.texts",
         Prompt,
@@ -47,13 +39,16 @@ TEXTS = (
 OF_PAIRS = (
     Part("pairs.rankings", Positive, ("ranking", "place"), "numbers of responses, the best first; every two are a pair",
          None, [[2, 1, 3]], "none"),
-    Part("pairs.chosen", Positive, ("pair",), "number of the chosen response of each further pair", None, [1, 3]),
-    Part("pairs.rejected", Positive, ("pair",), "number of the rejected response of each further pair", None, [2, 4]),
+    Part("pairs.chosen", Positive, ("pair",), "number of the chosen response of each further pair", None, [1, 3],
+         block="chosen.number"),
+    Part("pairs.rejected", Positive, ("pair",), "number of the rejected response of each further pair", None, [2, 4],
+         block="rejected.number"),
     Part("pairs.margin", Number, ("compared pair",), "how far the two of each pair are meant to be apart; of all pairs",
-         None, [0.5, 1], "0"),
+         None, [0.5, 1], "0", block="pair.margin"),
     Part("pairs.ranking", Positive, ("compared pair",), "number of the ranking of each pair, of all pairs", None, [1, 1],
-         "by rankings, else its own"),
-    Part("pairs.counts", Flag, ("compared pair",), "1 for a pair that counts, else 0; of all pairs", None, [1, 0], "1"),
+         "by rankings, else its own", block="pair.ranking"),
+    Part("pairs.counts", Flag, ("compared pair",), "1 for a pair that counts, else 0; of all pairs", None, [1, 0], "1",
+         block="pair.counts"),
 )  # fmt: skip
 TABLES = {
     **dict.fromkeys(RECORDS.titles, SETTINGS), "text": "prompts with their responses", "pairs": "which response is better",
@@ -125,15 +120,21 @@ def _of_all(key: str, found: Any, otherwise: Any) -> Any:
     return found if len(found) else otherwise
 
 
-def parts_in(file: "Saved", words: str) -> dict[str, Any]:
-    """Return what is typed of texts and pairs in a saved workbook, or, of a blank one, parts of its sizes. words: of its texts."""
-    vocabulary = tuple(map(str, file.array("vocabulary")))
+def texts_in(file: Any, parts: Values, words: str) -> Values:
+    """Return the texts in a saved workbook. words: the block in which they are typed."""
     # Of a blank workbook one knows how many columns there are, and takes them for those of the texts.
     width = file.array(words, 2).shape[1] if file.blank else 0
     return {
-        "preset": file.preset(rm_presets()),
-        "text.vocabulary": vocabulary,
-        "text.end": str(file.array("text.end", 0)[()]),
-        "text.texts": tuple(tuple(filter(None, row)) or vocabulary[-1:] * width for row in file.rows(words)),
-        **{f"pairs.{key}": file.array(name, 1) for key, name in PAIRS.items()},
+        "text.texts": tuple(
+            tuple(filter(None, row)) or parts["text.vocabulary"][-1:] * width for row in file.rows(words)
+        )
+    }
+
+
+def typed_texts(numbers: Numbers, words: str, columns: int) -> Values:
+    """Return the texts, and the numbers of responses and pairs. words: as above. columns: how many there are."""
+    return {
+        words: padded(numbers["text.texts"], columns),
+        "response.number": np.arange(1.0, 1 + len(numbers["text.texts"])),
+        "pair.column": np.arange(1.0, 1 + len(numbers["pairs.chosen"])),
     }

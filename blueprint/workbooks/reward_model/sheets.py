@@ -2,9 +2,6 @@
 
 from collections.abc import Mapping
 
-import numpy as np
-
-from blueprint.inputs import Numbers
 from blueprint.language import (
     Axis,
     Block,
@@ -25,10 +22,9 @@ from blueprint.language import (
 from blueprint.page.outline import Chart, Item, Line, Note, Row, Scale, Section, Series, Sheet, Table, key, minor
 from blueprint.workbooks.common import FIXED, Rows, charts, named, several
 from blueprint.workbooks.common.pairs import columns
-from blueprint.workbooks.common.rollout import padded
 from blueprint.workbooks.common.sheets.charts import Drawn
 from blueprint.workbooks.reward_model.definitions import LABELS, Steps, n, o, p, q, t, v
-from blueprint.workbooks.reward_model.schema import PAIRS
+from blueprint.workbooks.reward_model.schema import OF_PAIRS
 
 LEAD_INPUTS = "the texts whose responses were compared: a column for each token, and the number of each response"
 LEAD_RANKINGS = "which response is better: a column for each pair; every two responses of a ranking are a pair"
@@ -115,7 +111,9 @@ def inputs_sheet(given: Rows, words: str, made: Steps) -> Sheet:
 def rankings_sheet(given: Rows, made: Steps) -> Sheet:
     """Outlines the pairs, and of which ranking each is."""
     places = ("pair.left", "pair.same", "pair.before", "chosen.number.column", "rejected.number.column")
-    typed_: tuple[Item, ...] = tuple(given[name] for name in ("pair.column", *PAIRS.values()))
+    typed_: tuple[Item, ...] = tuple(
+        given[name] for name in ("pair.column", *(part.block for part in OF_PAIRS if part.block))
+    )
     sections = (
         Section("The pairs", (*map(Note, (COMPARED, RANKED, COUNTS)), *typed_)),
         Section("Which pair stands where", tuple(minor(given[name]) for name in places)),
@@ -136,17 +134,8 @@ def _row(row: Block) -> Row:
     return key(row) if row.name == "weight.pair" else Row(row) if not row.axes else minor(row)
 
 
-def typed_texts(numbers: Numbers, words: str, width: int) -> dict[str, object]:
-    """Lists what is typed of texts and pairs by the names of its blocks. width: how many columns there are."""
-    return {
-        "vocabulary": list(numbers["text.vocabulary"]),
-        "text.end": numbers["text.end"],
-        words: padded(numbers["text.texts"], width),
-        "response.number": np.arange(1.0, 1 + len(numbers["text.texts"])),
-        "pair.column": np.arange(1.0, 1 + len(numbers["pairs.chosen"])),
-        **{name: numbers[f"pairs.{key}"] for key, name in PAIRS.items()},
-        "shift": SHIFT, "scale": SCALE, "overflow.sheet": SHEET, "overflow.float32": FLOAT32,
-    }  # fmt: skip
+TYPED = {"shift": SHIFT, "scale": SCALE, "overflow.sheet": SHEET, "overflow.float32": FLOAT32}
+"""What is typed besides numbers of a file, by the names of the blocks."""
 
 
 c = Axis("c", "case", start=1)

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from blueprint.inputs import LONGEST, Draft, Level, Numbers, Part, counted, refusal
+from blueprint.inputs import LONGEST, Draft, Level, Numbers, Part, Values, counted, refusal
 from blueprint.inputs.entries import Number
 from blueprint.language import Axis, Block, Sum, link, maximum, needs, typed
 from blueprint.language.gradient import Declared
@@ -44,7 +44,6 @@ from blueprint.workbooks.common import (
 from blueprint.workbooks.common.conventions import Conventions
 from blueprint.workbooks.common.definitions import gradients
 from blueprint.workbooks.common.epochs import Beside, Drawn, repeated
-from blueprint.workbooks.common.rollout import block_name
 from blueprint.workbooks.common.sheets.models import memory_sections
 from blueprint.workbooks.reward_model.definitions import LABELS, Derived, derived, n, o, p, q, t, u, v
 from blueprint.workbooks.reward_model.schema import (
@@ -55,24 +54,21 @@ from blueprint.workbooks.reward_model.schema import (
     TABLES,
     TEXTS,
     checked,
-    parts_in,
     rm_presets,
+    texts_in,
+    typed_texts,
 )
 from blueprint.workbooks.reward_model.sheets import (
     CASES,
+    TYPED,
     c,
     charts_of,
     inputs_sheet,
     overflow_sheet,
     rankings_sheet,
     texts,
-    typed_texts,
 )
 from blueprint.workbooks.reward_model.start import PARTS, PIECES, SAYS, SHOWN, flow, pieces_of
-
-if TYPE_CHECKING:
-    from blueprint.reopening.saved import Saved
-
 
 LOG_SIGMOIDS = ("argument.right", "position.right")
 """Rows that are log σ of the one row that they read."""
@@ -247,22 +243,24 @@ def scores_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepr
     """Makes the blueprint; witnessed: numbers of an outside witness, to stand beside the workbook's own on Checks."""
     head = typed(SCORED_HEAD, (n, t), "r_t", "score that the head gives after the token", decimals=2)
     given = {**texts(SCORED_WORDS), "head": head}
-    responses, columns = np.shape(numbers["scores.head"])
+    size = SCORES.sizes(numbers)
     start = Start(
         numbers=numbers,
         given=given,
         words=SCORED_WORDS,
         models=(),
-        sizes={n: responses, t: columns},
-        typed={**typed_texts(numbers, SCORED_WORDS, columns), SCORED_HEAD: numbers["scores.head"]},
+        sizes={n: size["response"], t: size["position"]},
+        typed=SCORES.typed(numbers) | TYPED,
     )
     return whole(start, witnessed)
 
 
-def saved_scores(file: "Saved") -> Numbers:
-    """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
-    parts = {**parts_in(file, SCORED_WORDS), "scores.head": file.array(SCORED_HEAD, 2)}
-    return Numbers(kind="reward_model", level="scores", **file.head(), ppo=file.settings(), parts=parts)
+def _texts_of_scores(numbers: Numbers) -> Values:
+    return typed_texts(numbers, SCORED_WORDS, np.shape(numbers["scores.head"])[1])
+
+
+def _saved_texts_of_scores(file: Any, parts: Values) -> Values:
+    return texts_in(file, parts, SCORED_WORDS)
 
 
 def _checked_scores(draft: Draft) -> Numbers:
@@ -298,6 +296,7 @@ SCORES = Level(
             Number,
             ("response", "position"),
             "the score after each token, and after pads: a row per response",
+            block=SCORED_HEAD,
         ),
     ),
     tables={**TABLES, "scores": "what the head says after each token"},
@@ -307,11 +306,13 @@ SCORES = Level(
     limits={"response": (1, MOST_RESPONSES), "position": (1, LONGEST), "token": (2, 64)},
     ragged=RAGGED,
     make=_checked_scores,
+    more_typed=_texts_of_scores,
+    more_saved=_saved_texts_of_scores,
 )
 
 
-RANKED_WORDS, UPDATE = "ranked.word", "update"
-"""The block of the typed texts, at this level alone; and under what numbers hold how the weights move."""
+RANKED_WORDS = "ranked.word"
+"""The block of the typed texts, at this level alone."""
 KEYS = tuple(f"reward_model.{part}" for part in ("E", "W", "w", "b"))
 LEAD_MODEL = "r_φ, the model in training, reads each text; its head says a number after every token. The loss moves all its weights"
 
@@ -320,18 +321,17 @@ def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
     """Makes the blueprint; witnessed: numbers of an outside witness, to stand beside the workbook's own on Checks."""
     given = texts(RANKED_WORDS)
     sheet, given["head"] = _model(given)
-    columns = max(map(len, numbers["text.texts"]))
-    embedding, hidden = np.shape(numbers["reward_model.E"])[1], np.shape(numbers["reward_model.W"])[1]
+    columns, size = max(map(len, numbers["text.texts"])), RANKINGS.sizes(numbers)
     start = Start(
         numbers=numbers,
         given=given,
         words=RANKED_WORDS,
         models=(sheet,),
-        sizes={n: len(numbers["text.texts"]), t: columns, k: embedding, j: hidden},
+        sizes={n: size["response"], t: columns, k: size["embedding"], j: size["hidden"]},
         names={k: "x{}", j: "h{}", one: "1"},
-        typed={**typed_texts(numbers, RANKED_WORDS, columns), **{block_name(key): numbers[key] for key in KEYS}},
+        typed=RANKINGS.typed(numbers) | TYPED,
     )
-    return epochs.with_epochs(whole(start, witnessed), numbers[UPDATE], EPOCHS)
+    return epochs.with_epochs(whole(start, witnessed), numbers[epochs.UPDATE], EPOCHS)
 
 
 def _model(given: Rows) -> tuple[Sheet, Any]:
@@ -348,11 +348,13 @@ def _model(given: Rows) -> tuple[Sheet, Any]:
     return sheet_of("Reward model", LEAD_MODEL, sections, here), out
 
 
-def saved_rankings(file: "Saved") -> Numbers:
-    """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes."""
-    parts = {**parts_in(file, RANKED_WORDS), **{key: file.array(block_name(key)) for key in KEYS}}
-    parts[UPDATE] = epochs.update_in(file)
-    return Numbers(kind="reward_model", level="rankings", **file.head(), ppo=file.settings(), parts=parts)
+def _texts_of_rankings(numbers: Numbers) -> Values:
+    return typed_texts(numbers, RANKED_WORDS, max(map(len, numbers["text.texts"])))
+
+
+def _saved_rankings(file: Any, parts: Values) -> Values:
+    """Return the texts, and how the weights move."""
+    return texts_in(file, parts, RANKED_WORDS) | epochs.saved_update(file, parts)
 
 
 def _checked_rankings(draft: Draft) -> Numbers:
@@ -362,17 +364,9 @@ def _checked_rankings(draft: Draft) -> Numbers:
         NumbersError: if there is no such preset, a token is unknown, a pair names a response that there is not, or W has not a row
             for each number of x and of h, and one for 1.
     """
-    parts, update = checked(draft.fitted()), epochs.update_of(draft)
+    parts = epochs.with_update(draft, checked(draft.fitted()))
     numbers_file.check_inputs(parts, "reward_model")
-    kept = {key: value for key, value in parts.items() if not key.startswith("update.")}
-    return draft.numbers({**kept, UPDATE: update})
-
-
-def _values(numbers: Numbers) -> dict[str, Any]:
-    """Return what a file of this level says."""
-    parts = dict(numbers.parts)
-    update = parts.pop(UPDATE)
-    return parts | epochs.values_of(update)
+    return draft.numbers(parts)
 
 
 RANKINGS = Level(
@@ -387,5 +381,7 @@ RANKINGS = Level(
     limits={**numbers_file.LIMITS, "response": (1, MOST_RESPONSES)},
     ragged=RAGGED,
     make=_checked_rankings,
-    values=_values,
+    values=epochs.stated,
+    more_typed=_texts_of_rankings,
+    more_saved=_saved_rankings,
 )

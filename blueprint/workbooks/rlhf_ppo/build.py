@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from blueprint.inputs import padded
 from blueprint.inputs.catalogue import DEFAULT
 from blueprint.language import Axis, Block, Operand, block, link, match, typed
 from blueprint.page.outline import Blueprint, Line, Note, Row, Section, Sheet, Table, key
@@ -58,7 +59,8 @@ from blueprint.workbooks.common import (
     with_lambda,
 )
 from blueprint.workbooks.common.epochs import TYPED
-from blueprint.workbooks.common.rollout import RESPONSE, block_name, padded, prompts
+from blueprint.workbooks.common.numbers_file import block_name
+from blueprint.workbooks.common.rollout import RESPONSE, prompts
 from blueprint.workbooks.common.sheets.models import (
     NEW,
     REFERENCE,

@@ -11,7 +11,7 @@ from blueprint.inputs import Array, Numbers
 from blueprint.reopening.saved import Saved
 from blueprint.workbooks.common.conventions import FOLLOWS, PLAIN, Conventions, rlhf
 from blueprint.workbooks.common.epochs import update_in
-from blueprint.workbooks.common.rollout import block_name
+from blueprint.workbooks.common.numbers_file import block_name
 from blueprint.workbooks.rlhf_ppo.draw import WEIGHTS, Sizes, uniforms
 from blueprint.workbooks.rlhf_ppo.inputs import BATCH, RATES, RlhfNumbers, Update, WeightNumbers
 from blueprint.workbooks.rlhf_ppo.levels import CRITICS, POLICIES

@@ -18,10 +18,7 @@ KIND = Kind(
     },
     presets="blueprint.workbooks.sft.schema:sft_presets",
     settings="blueprint.workbooks.sft.schema:SFT",
-    saved={
-        "demonstrations": ("demonstrations.number", "blueprint.workbooks.sft.schema:saved_demonstrations"),
-        "labelled": ("labelled.number", "blueprint.workbooks.sft.schema:saved_labelled"),
-    },
+    saved={"demonstrations": "demonstrations.number", "labelled": "labelled.number"},
     rows="blueprint.workbooks.sft.own_data:tables_from",
     numbers=HERE / "numbers",
     notes=(HERE / "notes.toml",),

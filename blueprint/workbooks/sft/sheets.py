@@ -74,7 +74,6 @@ def inputs_sheet(given: Rows) -> Sheet:
 
 
 LEAD_POLICY = "π_θ, the policy in training, reads each text and says how likely it finds every label; the loss moves it"
-POLICY_WEIGHTS = ("policy.E", "policy.W", "policy.Y")
 
 
 def given_logits() -> tuple[Block, tuple[Section, ...]]:

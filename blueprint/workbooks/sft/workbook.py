@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from blueprint.inputs import Numbers
+from blueprint.inputs import Level, Numbers
 from blueprint.language import Axis, Block
 from blueprint.language.gradient import Declared
 from blueprint.page.outline import Blueprint, Row, Section, Sheet, key, minor
@@ -37,11 +37,10 @@ from blueprint.workbooks.common import (
 )
 from blueprint.workbooks.common.conventions import Conventions
 from blueprint.workbooks.common.definitions import gradients
-from blueprint.workbooks.common.epochs import Beside, Drawn, repeated, with_epochs
+from blueprint.workbooks.common.epochs import UPDATE, Beside, Drawn, repeated, with_epochs
 from blueprint.workbooks.sft.definitions import LABELS, Derived, Labels, b, derived, n, o, t, v
-from blueprint.workbooks.sft.schema import LOGITS, TEXTS, UPDATE, WEIGHTS, sft_presets
+from blueprint.workbooks.sft.schema import DEMONSTRATIONS, LABELLED, WEIGHTS, sft_presets
 from blueprint.workbooks.sft.sheets import (
-    POLICY_WEIGHTS,
     charts_of,
     given_logits,
     in_view,
@@ -62,7 +61,7 @@ def of_policy(rows: Mapping[str, Block]) -> list[Declared]:
     return [gradients.of_chosen_logprobs(rows["policy.logprobs"], policy, rows["policy.written"], EVERYWHERE)]
 
 
-MOVED = Backward(policy=(POLICY_WEIGHTS, ("policy.logits",)), critic=(), constant=("dft.used",), declared=of_policy)
+MOVED = Backward(policy=(WEIGHTS, ("policy.logits",)), critic=(), constant=("dft.used",), declared=of_policy)
 
 
 BESIDE = Beside(
@@ -84,7 +83,7 @@ BESIDE = Beside(
     },
 )  # fmt: skip
 
-EPOCHS = repeated(POLICY_WEIGHTS, ("Policy", "Loss", "Diagnostics"), MOVED.of, BESIDE)
+EPOCHS = repeated(WEIGHTS, ("Policy", "Loss", "Diagnostics"), MOVED.of, BESIDE)
 
 
 LOOKED_FOR = (
@@ -105,24 +104,24 @@ LEADS = {
 
 def labelled_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
     """Makes the blueprint from logits; witnessed: numbers of an outside witness, to stand beside the workbook's own on Checks."""
-    return _whole(numbers, witnessed, given_logits(), texts(numbers.level), LOGITS)
+    return _whole(LABELLED, numbers, witnessed, given_logits(), texts(numbers.level))
 
 
 def demonstrations_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
     """Makes the blueprint from weights, with the steps of an optimiser where there are any; witnessed: as above."""
     given = texts(numbers.level)
-    made = _whole(numbers, witnessed, run_network(given), given, WEIGHTS)
+    made = _whole(DEMONSTRATIONS, numbers, witnessed, run_network(given), given)
     return with_epochs(made, numbers[UPDATE], EPOCHS)
 
 
 def _whole(
+    level: Level,
     numbers: Numbers,
     witnessed: Witnessed | None,
     policy: tuple[Block, tuple[Section, ...]],
     given: Rows,
-    typed: Mapping[str, str],
 ) -> Blueprint:
-    """Outlines the workbook. policy: its logits, and how they come about. typed: what is typed of it, by key."""
+    """Outlines the workbook. policy: its logits, and how they come about."""
     chosen = chosen_of(numbers.ppo, Conventions(True, numbers["preset"]), of=sft_presets())
     made, sheets = _sheets(given, policy, chosen)
     head, every = in_view(given), {**given, **rows_on(*sheets)}
@@ -136,7 +135,7 @@ def _whole(
     return Blueprint(
         title=numbers.title,
         sheets=(opening, walked, conventions_sheet(chosen, ()), presets_sheet(chosen), *sheets, checked, pictures),
-        sizes=_sizes(numbers, len(chosen.catalogue.presets)),
+        sizes={**_sizes(level, numbers), PRESET: len(chosen.catalogue.presets)},
         typed=chosen.settings.typed | tolerances | first_choice | dict(drawn),
         names={**NETWORK, v: given["vocabulary"], PRESET: chosen.table.names},
         choices={**chosen.settings.choices, **dict.fromkeys(tokens, given["vocabulary"])},
@@ -146,7 +145,7 @@ def _whole(
         chosen=picked,
         whole="batch",
         heads={n: [f"text {place}" for place in range(1, 1 + len(numbers["text.texts"]))]},
-    ).with_typed(_typed(numbers, typed))
+    ).with_typed(level.typed(numbers))
 
 
 def _sheets(given: Rows, policy: tuple[Block, tuple[Section, ...]], chosen: Chosen) -> tuple[Derived, list[Sheet]]:
@@ -203,26 +202,14 @@ def _row(row: Block) -> Row:
     return Row(row) if row.name in PLAIN or not row.axes else minor(row)
 
 
-def _sizes(numbers: Numbers, presets: int) -> dict[Axis, int]:
+def _sizes(level: Level, numbers: Numbers) -> dict[Axis, int]:
     """Counts the members of every axis."""
-    count, positions = np.shape(numbers["text.response"])
-    found = {n: count, o: count, b: count, t: positions, v: len(numbers["text.vocabulary"]), PRESET: presets}
-    if "policy.E" in numbers.parts:
-        found |= {k: np.shape(numbers["policy.E"])[1], j: np.shape(numbers["policy.W"])[1]}
-    return found
+    size = level.sizes(numbers)
+    found = {n: size["text"], o: size["text"], b: size["text"], t: size["position"], v: size["token"]}
+    return found | {axis: size[name] for axis, name in ((k, "embedding"), (j, "hidden")) if name in size}
 
 
 def _shown_first(numbers: Numbers) -> tuple[int, int]:
     """Returns the text and the position that Walk shows at first: the first of a response."""
     found = np.argwhere(np.asarray(numbers["text.response"], float) > 0)
     return (int(found[0][0]) + 1, int(found[0][1]) + 1) if len(found) else (1, 1)
-
-
-def _typed(numbers: Numbers, policy: Mapping[str, str]) -> dict[str, object]:
-    """Lists what is typed by the names of its blocks."""
-    given = {name: _array(numbers[key]) for key, name in {**TEXTS, **policy}.items()}
-    return {**given, f"{numbers.level}.number": np.arange(1.0, 1 + len(numbers["text.texts"]))}
-
-
-def _array(value: object) -> object:
-    return np.array(value, dtype=object) if isinstance(value, tuple) else value
