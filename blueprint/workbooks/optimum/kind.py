@@ -12,7 +12,7 @@ KIND = Kind(
     "blueprint.workbooks.optimum.build:optimum_of",
     settings="blueprint.workbooks.optimum.build:OPTIMUM",
     numbers=HERE / "numbers",
-    saved={"enumerated": ("way.step", "blueprint.workbooks.optimum.build:numbers_in")},
+    saved={"enumerated": "way.step"},
     notes=(HERE / "notes.toml",),
     one_page=HERE / "one_page.toml",
     paper="blueprint.workbooks.optimum.paper:PAGE",

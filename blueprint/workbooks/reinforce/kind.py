@@ -12,7 +12,7 @@ KIND = Kind(
     "blueprint.workbooks.reinforce.build:reinforce",
     settings="blueprint.workbooks.reinforce.build:REINFORCE",
     numbers=HERE / "numbers",
-    saved={"bandit": ("draws.uniform", "blueprint.workbooks.reinforce.build:numbers_in")},
+    saved={"bandit": "draws.uniform"},
     notes=(HERE / "notes.toml",),
     one_page=HERE / "one_page.toml",
     paper="blueprint.workbooks.reinforce.paper:PAGE",
