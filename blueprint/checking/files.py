@@ -129,7 +129,9 @@ def against_fresh(like: Like, places: dict[str, Found], file: Written, value: Va
     version: the fingerprint of the formulas with which the file was written; "" where the file has lost it.
     """
     plain = like.fresh()
-    formulas = {sheet: cells for sheet, cells in plain.formulas.items() if sheet != ONE_PAGE}  # whose columns hang on numbers
+    formulas = {
+        sheet: cells for sheet, cells in plain.formulas.items() if sheet != ONE_PAGE
+    }  # whose columns hang on numbers
     moved = Moved(formulas, plain.blocks, file, places)
     if moved.known < FEWEST_BLOCKS:
         return Compared(why=ANOTHER_VERSION)

@@ -2,11 +2,13 @@
 page that sets libraries side by side says of a kind of workbook.
 """
 
+import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from blueprint.inputs.catalogue import Catalogue, catalogue, settings_in
 
@@ -97,3 +99,14 @@ class Comparison:
     def main(self) -> str:
         """The title of the number whose differences are explained."""
         return next(iter(self.columns))
+
+
+def comparison_in(folder: Path, **more: Any) -> Comparison:
+    """Reads `comparison.toml` of a folder. more: what is no text, as `silent`."""
+    found = tomllib.loads((folder / "comparison.toml").read_text(encoding="utf-8"))
+    for name in ("changes", "defects"):
+        listed = found.pop(name)
+        found[name] = tuple(
+            Change(each["title"], each["values"], " ".join(each.get("says", "").split())) for each in listed
+        )
+    return Comparison(**found | {"asked": tuple(found["asked"])}, **more)

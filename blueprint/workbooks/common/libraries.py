@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain
 from operator import add
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from blueprint.inputs import Catalogue
 from blueprint.inputs.catalogue import in_groups
@@ -40,6 +40,7 @@ from blueprint.workbooks.common.definitions.choices import Choices, Fixed
 from blueprint.workbooks.common.labels import Labels, labels
 from blueprint.workbooks.common.settings import PRESET, Switch
 from blueprint.workbooks.common.sheets.conventions import Chosen
+from blueprint.workbooks.common.sheets.walk import InView, behind, sheet_of
 
 LIBRARY = Axis("l", "library", start=1)
 PREFIX = "library."
@@ -209,6 +210,69 @@ def folded(item: Item) -> Row:
     return minor(item)
 
 
+ONCE = "A row that no convention moves stands here once; steps that none of these libraries takes are left out."
+WHERE = "Rows of steps on the way are folded; the sign at the left of a row opens them."
+WHICH = "one batch, several answers: what each library computes, what it does differently, and why"
+
+
+class SideBySide(NamedTuple):
+    """How a kind sets libraries side by side.
+
+    run: the definitions, from what is given and choices. start: what every library starts from, and what it is called where it
+    is repeated. results, marked: what comes of it, and what of that one looks at first. looked_for: rows that one looks for.
+    fixed: what is the same for all. lead, which: the lead of the sheet of tokens, and the title of that of results. apart: title,
+    lead and columns of the sheet of rows that lie otherwise; holds: whether a row stands there, with the rows of its section.
+    """
+
+    run: Callable[[Rows, Choices], Any]
+    labels: Labels
+    start: Mapping[str, str]
+    results: tuple[str, ...]
+    marked: tuple[str, ...]
+    looked_for: tuple[str, ...]
+    fixed: str
+    lead: str
+    which: str
+    apart: tuple[str, str, tuple[Axis, ...]]
+    holds: Callable[[Block, Sequence[Block]], bool]
+    closed: bool = False
+
+    def __call__(
+        self, given: Rows, chosen: Chosen, head: InView, words: Mapping[str, tuple[str, ...]]
+    ) -> tuple[tuple[Sheet, ...], Preferred]:
+        """Runs every library's conventions over the batch, and sets them side by side; with what each library does.
+
+        words: by key those that libraries have; steps that only others would take are not repeated for each of them.
+        """
+        like = preferred(chosen, words)
+        start = {name: link(f"libraries.{again}", given[name]) for name, again in self.start.items() if name in given}
+        made = self.run({**given, **start}, like.choices(chosen.settings.switch, self.labels))
+        results = tuple(made.rows[name] for name in self.results)
+        needed = behind((*results, made.total.total.block))
+        sections: tuple[list[Section], list[Section]] = [], []
+        for title, rows in made.steps.sections.items():
+            for of, there in zip(sections, (False, True), strict=True):
+                if kept := [row for row in rows if row in needed and self.holds(row, rows) == there]:
+                    of.append(Section(title, tuple(map(self._row, kept))))
+        notes = map(Note, (self.fixed, ONCE, WHERE))
+        first = Section("What all start from", (*notes, *map(minor, start.values())))
+        tokens = sheet_of("Libraries", self.lead, (first, *sections[0]), head.on("libraries"), first=0)
+        title, lead, across = self.apart
+        told = tuple(map(self._told, (row for row in results if LIBRARY in row.axes)))
+        return (
+            Sheet(title, lead, tuple(sections[1]), across, closed=self.closed),
+            replace(tokens, closed=self.closed),
+            which_sheet(self.which, WHICH, like, told, chosen, "the loss and what is watched"),
+        ), like
+
+    def _row(self, row: Block) -> Row:
+        return key(row) if row.name.removeprefix(PREFIX) in self.looked_for else minor(row)
+
+    def _told(self, row: Block) -> Item:
+        """Repeats a number of every library, with links to its row; what is the same for all stands there once."""
+        return key(turned(row)) if row.name.removeprefix(PREFIX) in self.marked else turned(row)
+
+
 TITLE, LEAD = (
     "Library gradients",
     "from each library's loss back to what its optimisers move: who pulls, how much, and which way",
@@ -236,6 +300,13 @@ class Apart(NamedTuple):
     lead: str
     across: tuple[Axis, ...]
     holds: Callable[[Block], bool]
+
+
+def with_gradients(outline: Blueprint, of: Backward, which: str, apart: Apart | None = None) -> Blueprint:
+    """Adds the gradients of the loss, unless they are there, and of each library's loss where several stand side by side."""
+    made = of(outline)
+    compared = any(block.name == f"{PREFIX}total_loss" for block in outline.blocks())
+    return with_library_gradients(made, of, which, apart) if compared else made
 
 
 def with_library_gradients(outline: Blueprint, of: Backward, which: str, apart: Apart | None = None) -> Blueprint:

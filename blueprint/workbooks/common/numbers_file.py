@@ -56,6 +56,21 @@ def check_inputs(parts: Mapping[str, Any], model: str) -> None:
         raise refusal(f"{model}.W", f"{inputs} rows", f"{expected}: one for each of x and h, and one for the 1")
 
 
+def check_words(parts: Mapping[str, Any], *keys: str, unit: str = "row") -> None:
+    """Checks that texts are made of tokens of the vocabulary; capitals make no difference.
+
+    keys: of lists of tokens, or of one token where `unit` is not row. Those that are not given have no tokens.
+
+    Raises:
+        NumbersError: for the first token that there is not.
+    """
+    known = {each.casefold() for each in parts["text.vocabulary"]}
+    for key in keys:
+        for place, words in enumerate(parts.get(key, ()), start=1):
+            if stray := next((word for word in words if word.casefold() not in known), ""):
+                raise refusal(f"{key}, {unit} {place}", stray, "a token of text.vocabulary")
+
+
 def check_texts(parts: Mapping[str, Any], *keys: str, prompts: str = "text.prompts") -> None:
     """Checks that prompts and other texts are made of tokens of the vocabulary; its first one ends a text, and is in no prompt.
 
@@ -78,14 +93,13 @@ EVERY_WORD = "every word"
 """Part of numbers that no file has: words that no library has are offered, too, for conventions of one's own beside them."""
 
 
+PRESET = Part("preset", Text, (), "the library or paper whose settings are used where none is given", DEFAULT)
+
+
 def parts_of_presets(*example: str) -> tuple[Part, Part]:
     """Return the parts of a numbers file that name presets. example: two that may stand side by side."""
-    about = "the library or paper whose settings are used where none is given"
     beside = "the presets that stand side by side, or all"
-    return (
-        Part("preset", Text, (), about, DEFAULT),
-        Part("compare", tuple[str, ...] | str, (), beside, (), list(example)),
-    )
+    return PRESET, Part("compare", tuple[str, ...] | str, (), beside, (), list(example))
 
 
 def compared_by_name(parts: Mapping[str, Any], presets: Catalogue) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from blueprint.workbooks.common import (
 )
 from blueprint.workbooks.common.epochs import TYPED, Beside, Drawn, repeated, with_epochs
 from blueprint.workbooks.common.sheets.models import moved, run
+from blueprint.workbooks.common.workbook import Start, chosen_in
 from blueprint.workbooks.dpo.definitions.logprobs import LABELS, n, p, t, v
 from blueprint.workbooks.dpo.schema import (
     BY_RESPONSE,
@@ -45,7 +46,7 @@ from blueprint.workbooks.dpo.sheets import (
     selecting,
     texts_of_pairs,
 )
-from blueprint.workbooks.dpo.workbook import MOVED, Start, chosen_in, whole
+from blueprint.workbooks.dpo.workbook import MOVED, whole
 
 WRITTEN, MASKS = ("word_written", "mismatched.word_written"), ("mask", "text.mask", "mismatched.tokens")
 """Typed rows: of tokens, and of 0 and 1."""
@@ -120,10 +121,8 @@ def logprobs_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blue
         checked=(checks.is_0_or_1("mask", texts["mask"], use=LABELS),),
         typed=typed_in,
         ranges={"mask": (0, 1), "response.chosen": (0, 1)},
-        words=(),
-        per=numbers["per"],
     )
-    return whole(start, witnessed)
+    return whole(start, witnessed, numbers["per"])
 
 
 def _texts_of_logprobs() -> Rows:

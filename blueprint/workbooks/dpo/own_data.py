@@ -1,73 +1,50 @@
 """One's own pairs, as CSV, JSON or JSONL: read, and written as the tables of a numbers file."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from blueprint.inputs import NumbersError, counted, data_in, name_of, refusal, shown
-from blueprint.quoting import printable, unquoted
-from blueprint.workbooks.common.own_data import (
+from blueprint.inputs import NumbersError, counted, refusal, shown
+from blueprint.quoting import unquoted
+from blueprint.workbooks.common.own_data.cells import (
     UNALIGNED,
     Pair,
-    Record,
-    Spoken,
     Written,
-    check_needed,
-    chosen_rows,
     flag_of,
-    heading,
     in_all,
     listed,
-    names_of,
     number_of,
     pair_of,
-    records_in,
-    said_of,
-    some_cells,
     tokens_of,
     within,
     written_of,
 )
+from blueprint.workbooks.common.own_data.files import Own, Record, heading, own_file, table_beside
 from blueprint.workbooks.dpo.schema import BY_RESPONSE, MOST_PAIRS, PER
 
-CALLED = data_in(Path(__file__).with_suffix(".toml"))
-"""By what is looked for the names of its columns."""
-NEEDED = {"chosen": ("chosen",), "rejected": ("rejected",)}
-"""What no file may lack, but one of single responses, each with a label."""
+TABLE = table_beside(__file__)
 SINGLE = {"response": "{}", "policy": "policy_{}", "reference": "reference_{}"}
 """What a row of a single response has, and what that is in a pair."""
 
 
-def columns_of(found: Sequence[str], told: Sequence[str], name: str) -> dict[str, str]:
-    """Returns by what is looked for the name of its column. told: `what=column`.
-
-    Raises:
-        NumbersError: if there is no such column, or what is needed is not among them.
-    """
-    names = names_of(found, told, CALLED, name)
-    if not {"response", "label"} <= names.keys():
-        check_needed(names, NEEDED, found, name)
-    return names
-
-
-def paired(records: Iterable[Record], names: dict[str, str], name: str) -> tuple[list[Record], dict[str, str]]:
+def paired(own: Own) -> Own:
     """Puts rows of single responses, each good or bad, side by side: the first good one with the first bad one, and so on.
 
-    Returns the rows of pairs, and the names of their columns. Raises NumbersError where there is not one good for each bad one.
+    Raises NumbersError where there is not one good for each bad one.
     """
-    bad, good = list[Record](), list[Record]()
-    for row in records:
+    names, bad, good = own.names, list[Record](), list[Record]()
+    for row in own.rows:
         is_good = flag_of(row.cells.get(names["label"]), f"{row.where}, {unquoted(names['label'])}")
         (good if is_good else bad).append(row)
     if len(bad) != len(good):
         raise NumbersError(
-            f"{name}: {len(good)} good and {len(bad)} bad responses, but a workbook has as many of each; leave some rows out."
+            f"{own.name}: {len(good)} good and {len(bad)} bad responses, but a workbook has as many of each; leave some rows out."
         )
     there = [what for what in SINGLE if what in names]
     called = {what for side in ("chosen", "rejected") for what in (SINGLE[each].format(side) for each in there)}
     rows = [_side_by_side(one, other, names, there) for one, other in zip(good, bad, strict=True)]
-    return rows, {each: each for each in (*called, *({"prompt"} & names.keys()))}
+    return own._replace(rows=rows, names={each: each for each in (*called, *({"prompt"} & names.keys()))})
 
 
 def _side_by_side(one: Record, other: Record, names: dict[str, str], there: Sequence[str]) -> Record:
@@ -144,7 +121,6 @@ def _reward(row: Record, name: str) -> float:
     return found
 
 
-PAIRS = Spoken("pairs", "one per pair, with its prompt, the chosen and the rejected response", "some of them")
 KTO = "single responses: the first good one stands beside the first bad one, and so on; of the losses, kto asks for no pairs"
 FIRST = "a first step, on which the policy is the reference"
 
@@ -157,23 +133,22 @@ def tables_from(
     told: which column is which, `what=column`. prompts: the pairs to be taken, such as 1-3,7. most_tokens: of each response those
     that are kept. Raises NumbersError, with file and line, for what cannot be read so.
     """
-    name, records = printable(path.name), records_in(path, PAIRS)
-    names = columns_of(some_cells(records), told, name)
-    said = said_of(names)
-    if not {"chosen", "rejected"} <= names.keys():
-        records, names = paired(records, names, name)
+    own = own_file(path, told, TABLE)
+    said = own.said
+    if not {"chosen", "rejected"} <= own.names.keys():
+        own = paired(own)
         said.append(KTO)
-    rows = chosen_rows(records, prompts, name, MOST_PAIRS[1], "pairs")
-    per = per_of(rows, names)
-    pairs = [both_of(row, names, per) for row in rows]
+    rows = own.chosen(prompts, MOST_PAIRS[1])
+    per = per_of(rows, own.names)
+    pairs = [both_of(row, own.names, per) for row in rows]
     written, cut = within([each for pair in pairs for each in pair.sides], most_tokens)
     logs, spoken = _of_models(written)
     unaligned = [] if all(each.aligned for each in written) else [UNALIGNED]
-    said += [f"pairs: {len(rows)} of {len(records)}", *unaligned, *cut, *spoken, *_long(pairs)]
+    said += [f"pairs: {len(rows)} of {len(own.rows)}", *unaligned, *cut, *spoken, *_long(pairs)]
     text = {"prompts": [heading(pair.prompt)[0] for pair in pairs], **_sides([each.tokens for each in written])}
-    about = f"{counted(len(pairs), 'pair')} of a chosen and a rejected response, read from {name}."
-    head = {"level": "pair-logprobs", "title": name_of(path), "about": about[:255], "per": per}
-    return {**head, "text": text, **logs, **_rewards(pairs)}, said
+    about = f"{counted(len(pairs), 'pair')} of a chosen and a rejected response, read from {own.name}."
+    head = own.head("pair-logprobs", about)
+    return {**head, "per": per, "text": text, **logs, **_rewards(pairs)}, said
 
 
 def _sides(of_responses: Sequence[Any]) -> dict[str, list[Any]]:

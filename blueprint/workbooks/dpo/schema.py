@@ -19,7 +19,6 @@ from blueprint.inputs import (
     Numbers,
     NumbersError,
     Part,
-    Setting,
     Values,
     catalogue,
     check_one_more,
@@ -31,9 +30,8 @@ from blueprint.inputs import (
 )
 from blueprint.inputs.catalogue import Preset
 from blueprint.inputs.entries import About, Flag, LogProb, Number, Positive, Prompt, Text, Word, Written
-from blueprint.workbooks.common import Choices, epochs, fixed, numbers_file, rollout
+from blueprint.workbooks.common import epochs, numbers_file, rollout
 from blueprint.workbooks.common.numbers_file import compared_by_name, parts_of_presets
-from blueprint.workbooks.common.settings import Settings
 
 FOLDER = Path(__file__).parent
 RECORDS = settings_in(FOLDER)
@@ -78,11 +76,7 @@ def _checked_preferences(draft: Draft) -> Numbers:
     parts = compared_by_name(draft.fitted(), dpo_presets())
     check_one_more(parts, "text.texts", "text.response", FIRST)
     _check_logits_read(parts, draft.settings)
-    known = {each.casefold() for each in parts["text.vocabulary"]}
-    for key in filter(parts.__contains__, ("text.texts", "mismatched.texts")):
-        for place, row in enumerate(parts[key], start=1):
-            if stray := next((word for word in row if word.casefold() not in known), ""):
-                raise refusal(f"{key}, row {place}", stray, "a token of text.vocabulary")
+    numbers_file.check_words(parts, "text.texts", "mismatched.texts")
     found = sorted(zip(parts["text.pair"], parts["text.chosen"], strict=True))
     pairs = [(number, chosen) for number in range(1, len(found) // 2 + 1) for chosen in (0, 1)]
     if not np.array_equal(np.array(found, dtype=float), np.array(pairs, dtype=float)):
@@ -336,18 +330,15 @@ READS: Mapping[str, Readers] = {
 def presets_of(per: str) -> Catalogue:
     """Read the presets and settings that say something where log-probs of tokens, or of responses, are given."""
     whole, left = dpo_presets(), WITHOUT[per]
-    settings = {
-        key: _fewer(each, left.get(key)) for key, each in whole.settings.items() if len(left.get(key, "two")) > 1
-    }
-    presets = {name: _fitting(each, per, settings) for name, each in whole.presets.items() if not lost(each, per)}
+    settings = {key: each for key, each in whole.settings.items() if len(left.get(key, "two")) > 1}
+    for key in settings.keys() & left.keys():
+        setting, words = settings[key], left[key]
+        settings[key] = replace(setting, words=words, value=setting.value if setting.value in words else words[0])
+    presets = {name: each for name, each in whole.presets.items() if not lost(each, per)}
+    for name, preset in presets.items():
+        stray = [key for key in settings.keys() & left.keys() if preset.values[key] not in left[key]]
+        presets[name] = replace(preset, values={**preset.values, **{key: settings[key].value for key in stray}})
     return replace(whole, settings=settings, presets=presets)
-
-
-def _fewer(setting: Setting, words: tuple[Any, ...] | None) -> Setting:
-    """Return a setting with the words that are left; the default is the first of them, if it was none of them."""
-    if words is None:
-        return setting
-    return replace(setting, words=words, value=setting.value if setting.value in words else words[0])
 
 
 def lost(preset: Preset, per: str) -> str:
@@ -360,20 +351,6 @@ def lost(preset: Preset, per: str) -> str:
         if preset.values[key] not in words and not silent and not (per == BY_RESPONSE and key == GIVEN_AS):
             return key
     return ""
-
-
-def _fitting(preset: Preset, per: str, settings: Mapping[str, Setting]) -> Preset:
-    """Return a preset whose words are all among those that are left."""
-    words = WITHOUT[per]
-    fitted = {key: settings[key].value for key in settings if key in words and preset.values[key] not in words[key]}
-    return replace(preset, values={**preset.values, **fitted})
-
-
-def completed(use: Choices, per: str) -> Choices:
-    """Return choices with a number or a word for every setting of the kind; those that cannot be chosen stand where they may."""
-    single = {key: replace(DPO[key], value=words[0]) for key, words in WITHOUT[per].items() if len(words) == 1}
-    rest = fixed(Settings(), {**DPO, **single})
-    return replace(use, used={**rest.used, **use.used}, switch={**rest.switch, **use.switch})
 
 
 def check_asked(parts: Mapping[str, Any], asked: Mapping[str, float | str]) -> None:
@@ -498,7 +475,7 @@ PAIR_LOGPROBS = Level(
     "pair-logprobs",
     "pairs of one's own are given, with log-probs where there are any",
     parts=(
-        Part("preset", Text, (), "the library or paper whose settings are used where none is given", "default"),
+        PRESETS[0],
         Part("per", Text, (), 'what has a log-prob: each "token", or each "response", as the loss takes it', PER[0]),
         Part("text.prompts", About, ("pair",), "a line for each pair", noun="prompt", block="prompt"),
         *(Part(f"text.{side}", Written, _of(side), f"the {side} response to each prompt, its tokens; ? for one that is not known",

@@ -1,6 +1,6 @@
 """The sheets of DPO: pairs and what two models say of them, the steps in order, Walk through one pair, and charts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from blueprint.language import (
@@ -220,7 +220,7 @@ def step_sheets(made: Derived, given: Rows, head: InView) -> list[Sheet]:
     return sheets
 
 
-def of_pairs(row: Block, beside: list[Block]) -> bool:
+def of_pairs(row: Block, beside: Sequence[Block]) -> bool:
     """Tells whether a row stands among columns of pairs: a column of pairs does where it is made of one, and a single number
     where any row of its section does."""
     if row.axes and row.axes[-1] is not o:

@@ -21,6 +21,7 @@ from blueprint.workbooks.common import (
 )
 from blueprint.workbooks.common.rollout import prompts
 from blueprint.workbooks.common.sheets.models import new_policy, old_policy, reference, reward_model
+from blueprint.workbooks.common.workbook import Start, chosen_in
 from blueprint.workbooks.grpo.definitions.group_advantages import (
     LABELS,
     answers,
@@ -45,7 +46,7 @@ from blueprint.workbooks.grpo.schema import (
     presets_of_given,
 )
 from blueprint.workbooks.grpo.sheets import MODELS, inputs_sheet, model_sheet, places, responses, texts
-from blueprint.workbooks.grpo.workbook import Start, chosen_in, whole
+from blueprint.workbooks.grpo.workbook import whole
 
 
 def logits_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
@@ -126,10 +127,8 @@ def rollouts_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blue
         checked=(checks.is_0_or_1("mask", texts["mask"]),),
         typed=ROLLOUTS.typed(numbers),
         ranges={"mask": (0, 1), "truncated": (0, 1)},
-        words=(),
-        unseen=tuple(row for part, row in UNSEEN.items() if part not in numbers.parts),
-    )  # fmt: skip
-    return whole(start, witnessed)
+    )
+    return whole(start, witnessed, unseen=tuple(row for part, row in UNSEEN.items() if part not in numbers.parts))
 
 
 def _said(numbers: Numbers, head: InView) -> tuple[Sheet, Rows]:
@@ -199,13 +198,12 @@ def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
         typed=PROMPTS.typed(numbers),
         ranges={"max_new_tokens": (1, most), "rollout.draw": (LOWEST_DRAW, HIGHEST_DRAW)},
         words=("given", "answer"),
-        placed=(
-            *several(rows, "answer.id", "answer.placed"),
-            *several(codes, "prompt.column", "prompt.group", "prompt.largest", "prompt.apart"),
-        ),
-        first=(1, len(numbers["text.prompts"][0])),
     )
-    return whole(start, witnessed)
+    placed = (
+        *several(rows, "answer.id", "answer.placed"),
+        *several(codes, "prompt.column", "prompt.group", "prompt.largest", "prompt.apart"),
+    )
+    return whole(start, witnessed, placed, (1, len(numbers["text.prompts"][0])))
 
 
 def _given_prompts() -> dict[str, Block]:

@@ -10,35 +10,34 @@ from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from blueprint.inputs import ROWS, NumbersError, counted, data_in, name_of, refusal
+from blueprint.inputs import ROWS, NumbersError, counted, name_of, refusal
 from blueprint.quoting import printable, unquoted
-from blueprint.workbooks.common.own_data import (
+from blueprint.workbooks.common.own_data.cells import (
     UNALIGNED,
-    Record,
-    Spoken,
     Written,
+    flag_of,
+    in_all,
+    listed,
+    number_of,
+    text_of,
+    within,
+    written_of,
+)
+from blueprint.workbooks.common.own_data.files import (
+    Record,
     asked_for,
     check_needed,
     check_there,
     choose,
-    flag_of,
     heading,
-    in_all,
-    listed,
     named_in,
-    number_of,
     records_in,
     some_cells,
-    text_of,
+    table_beside,
     told_in,
-    within,
-    written_of,
 )
 
-CALLED = data_in(Path(__file__).with_suffix(".toml"))
-"""By what is looked for the names of its columns."""
-NEEDED = {"response": ("response", "tokens"), "reward": ("reward",), "prompt": ("prompt", "group")}
-"""What no file may lack, and by which columns it is told."""
+TABLE = table_beside(__file__)
 
 
 @dataclass(frozen=True)
@@ -66,16 +65,16 @@ def columns_of(found: Sequence[str], told: Sequence[str], name: str) -> Columns:
     Raises:
         NumbersError: if there is no such column, or what is needed is not among them.
     """
-    names = named_in(found, CALLED)
+    names = named_in(found, TABLE.columns)
     weights = {names["reward"]: 1.0} if "reward" in names else {}
     for each in told:
-        what, column = told_in(each, CALLED)
+        what, column = told_in(each, TABLE.columns)
         weighted = _weighted(column) if what == "reward" and column not in found else {column: 1.0}
         for one in weighted:
             check_there(one, found, each, name)
         names[what] = next(iter(weighted))
         weights = weighted if what == "reward" else weights
-    check_needed(names, NEEDED, found, name)
+    check_needed(names, TABLE.needed, found, name)
     return Columns(names, weights)
 
 
@@ -177,7 +176,6 @@ def chosen(groups: Sequence[Group], asked: str | None, name: str) -> list[Group]
 
 
 MODELS = ("policy", "old", "reference", "engine")
-ROLLOUTS = Spoken("rollouts", "one per response, with its prompt and its reward", "the rows of a few prompts")
 
 
 NUMBERS = {**dict.fromkeys(MODELS, 0.0), "entropy": None}
@@ -200,7 +198,7 @@ def tables_from(
     told: which column is which, `what=column`. prompts: those to be taken, such as 1-3,7. most_tokens: of each response those
     that are kept. Raises NumbersError, with file and line, for what cannot be read so.
     """
-    name, records = printable(path.name), records_in(path, ROLLOUTS)
+    name, records = printable(path.name), records_in(path, TABLE)
     columns = columns_of(some_cells(records), told, name)
     every = groups_in(records, columns)
     groups = chosen(every, prompts, name)

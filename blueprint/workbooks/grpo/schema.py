@@ -28,9 +28,9 @@ from blueprint.inputs import (
     settings_in,
 )
 from blueprint.inputs.entries import About, Draw, Flag, LogProb, Number, Positive, Prompt, Text, Word, Written
-from blueprint.workbooks.common import Choices, fixed, numbers_file
+from blueprint.workbooks.common import Choices, numbers_file
+from blueprint.workbooks.common.definitions.choices import completed as completed_by
 from blueprint.workbooks.common.numbers_file import compared_by_name, parts_of_presets
-from blueprint.workbooks.common.settings import Settings
 
 FOLDER = Path(__file__).parent
 RECORDS = settings_in(FOLDER)
@@ -63,6 +63,13 @@ def presets_of_given() -> Catalogue:
     return replace(grpo_presets(), settings=GIVEN)
 
 
+def _check_groups(parts: Values, responses: str) -> None:
+    """Check that there are as many responses to each prompt. responses: the key under which there is something of each."""
+    found, prompts = len(parts[responses]), len(parts["text.prompts"])
+    if found % prompts:
+        raise refusal(responses, f"{found} responses", f"as many for each of the {prompts} prompts")
+
+
 def _checked_responses(draft: Draft) -> Numbers:
     """Make the numbers of a checked file.
 
@@ -70,15 +77,9 @@ def _checked_responses(draft: Draft) -> Numbers:
         NumbersError: if there is no such preset, tables differ in shape, or the responses are not as many for each prompt.
     """
     parts = compared_by_name(draft.fitted(), grpo_presets())
-    responses, prompts, known = parts["text.responses"], parts["text.prompts"], parts["text.vocabulary"]
-    check_vocabulary(known)
-    if len(responses) % len(prompts):
-        raise refusal(
-            "text.responses", f"{len(responses)} responses", f"as many for each of the {len(prompts)} prompts"
-        )
-    for place, row in enumerate(responses, start=1):
-        if stray := next((word for word in row if word.casefold() not in {each.casefold() for each in known}), ""):
-            raise refusal(f"text.responses, row {place}", stray, "a token of text.vocabulary")
+    check_vocabulary(parts["text.vocabulary"])
+    _check_groups(parts, "text.responses")
+    numbers_file.check_words(parts, "text.responses")
     if np.any(np.diff(np.asarray(parts["text.mask"]), axis=1) > 0):
         raise refusal("text.mask", "a 1 behind a 0", "1 from the first position to the last token, 0 behind")
     return draft.numbers(parts)
@@ -144,9 +145,7 @@ def _checked_prompts(draft: Draft) -> Numbers:
     """
     parts = compared_by_name(draft.fitted(), grpo_presets())
     _check_words(parts)
-    responses, prompts = len(parts["rollout.draws"]), len(parts["text.prompts"])
-    if responses % prompts:
-        raise refusal("rollout.draws", f"{responses} responses", f"as many for each of the {prompts} prompts")
+    _check_groups(parts, "rollout.draws")
     most, columns = parts["sizes.max_new_tokens"], np.shape(parts["rollout.draws"])[1]
     if columns != most:
         raise refusal("rollout.draws", f"{columns} draws in a row", f"{most}, as sizes.max_new_tokens says")
@@ -154,13 +153,13 @@ def _checked_prompts(draft: Draft) -> Numbers:
     return draft.numbers(parts)
 
 
+ANSWERS = "text.answers"
+
+
 def _check_words(parts: dict[str, Any]) -> None:
     """Check that prompts and answers are made of tokens of the vocabulary; the first one ends a text, and is in no prompt."""
     numbers_file.check_texts(parts)
-    known = [each.casefold() for each in parts["text.vocabulary"]]
-    for place, answer in enumerate(parts["text.answers"], start=1):
-        if answer.casefold() not in known:
-            raise refusal(f"text.answers, item {place}", answer, "a token of text.vocabulary")
+    numbers_file.check_words({**parts, ANSWERS: [[each] for each in parts[ANSWERS]]}, ANSWERS, unit="item")
 
 
 def _saved_prompts(file: Any, parts: Values) -> Values:
@@ -285,10 +284,7 @@ def _checked_rollouts(draft: Draft) -> Numbers:
     """
     parts = compared_by_name(draft.fitted(), grpo_presets())
     responses, prompts = parts["text.responses"], parts["text.prompts"]
-    if len(responses) % len(prompts):
-        raise refusal(
-            "text.responses", f"{len(responses)} responses", f"as many for each of the {len(prompts)} prompts"
-        )
+    _check_groups(parts, "text.responses")
     if not any(responses):
         raise refusal("text.responses", "no token in any response", "a token in at least one of them")
     _check_together(draft, parts)
@@ -358,6 +354,4 @@ NOTHING_DONE = {"kl.coef": 0.0, "kl.reach": 1.0, "rollout.mean_eps": 0.0}
 
 def completed(use: Choices) -> Choices:
     """Returns choices with a number or a word for every setting of the kind; those that were not there cannot be chosen."""
-    numbers = {key: replace(GRPO[key], value=value) for key, value in NOTHING_DONE.items()}
-    rest = fixed(Settings(), {**GRPO, **numbers})
-    return replace(use, used={**rest.used, **use.used}, switch={**rest.switch, **use.switch})
+    return completed_by(use, GRPO, NOTHING_DONE)

@@ -6,28 +6,21 @@ from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from blueprint.inputs import NumbersError, counted, data_in, name_of, refusal
-from blueprint.quoting import printable, unquoted
-from blueprint.workbooks.common.own_data import (
+from blueprint.inputs import NumbersError, counted, refusal
+from blueprint.quoting import unquoted
+from blueprint.workbooks.common.own_data.cells import (
     END,
-    Record,
-    Spoken,
     Written,
-    check_needed,
-    chosen_rows,
     listed,
-    names_of,
     number_of,
     pair_of,
     plain,
-    records_in,
-    said_of,
-    some_cells,
     text_of,
     tokens_of,
     vocabulary_of,
     within,
 )
+from blueprint.workbooks.common.own_data.files import Record, own_file, table_beside
 from blueprint.workbooks.reward_model.schema import MOST_PAIRS, MOST_RESPONSES
 
 SIDES = ("chosen", "rejected")
@@ -119,11 +112,7 @@ def _response(where: str, prompt: str, response: Any, score: float | None) -> Re
     return Response(Written(where, plain([*tokens_of(prompt), *tokens_of(content)]), {}, True), score)
 
 
-CALLED = data_in(Path(__file__).with_suffix(".toml"))
-"""By what is looked for the names of its columns."""
-NEEDED = {"chosen": ("chosen",), "rejected": ("rejected",)}
-"""What no file may lack, but one of rankings."""
-COMPARISONS = Spoken("comparisons", "one per pair or ranking, with its prompt and its responses", "some of them")
+TABLE = table_beside(__file__)
 AT_THE_END = "scores: each stands after the last token, where it is read by default; 0 stands everywhere else"
 
 MARGINS = (
@@ -139,23 +128,19 @@ def tables_from(
     told: which column is which, `what=column`. prompts: the rows to be taken, such as 1-3,7. most_tokens: of each text those that
     are kept. Raises NumbersError, with file and line, for what cannot be read so.
     """
-    name, records = printable(path.name), records_in(path, COMPARISONS)
-    columns = some_cells(records)
-    names = names_of(columns, told, CALLED, name)
-    if "responses" not in names:
-        check_needed(names, NEEDED, columns, name)
-    rows = [compared_of(row, names) for row in chosen_rows(records, prompts, name, MOST_RESPONSES, "comparisons")]
+    own = own_file(path, told, TABLE)
+    rows = [compared_of(row, own.names) for row in own.chosen(prompts, MOST_RESPONSES)]
     rows.sort(key=lambda row: len(row.responses) == 2)  # pairs come behind rankings, as a numbers file counts them
     responses = [each for row in rows for each in row.responses]
-    _check_few(rows, responses, name)
+    _check_few(rows, responses, own.name)
     texts, cut = _texts(responses, most_tokens)
     pairs, scores = _pairs(rows), {"head": _head(responses, texts)}
-    counts = f"{len(rows)} of {len(records)}, {counted(len(responses), 'response')}"
-    about = f"{counted(len(rows), 'comparison')} of {counted(len(responses), 'response')}, read from {name}."
-    head = {"level": "scores", "title": name_of(path), "about": about[:255]}
+    counts = f"{len(rows)} of {len(own.rows)}, {counted(len(responses), 'response')}"
+    about = f"{counted(len(rows), 'comparison')} of {counted(len(responses), 'response')}, read from {own.name}."
     loss = {"loss": {"margin": "typed"}} if "margin" in pairs else {}
-    said = [*said_of(names), f"comparisons: {counts}", *cut, AT_THE_END, *([MARGINS] if loss else [])]
-    return {**head, **loss, "text": _spelled(texts, name), "pairs": pairs, "scores": scores}, said
+    said = [*own.said, f"comparisons: {counts}", *cut, AT_THE_END, *([MARGINS] if loss else [])]
+    head = own.head("scores", about)
+    return {**head, **loss, "text": _spelled(texts, own.name), "pairs": pairs, "scores": scores}, said
 
 
 def _texts(responses: Sequence[Response], most: int | None) -> tuple[list[list[str]], list[str]]:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from blueprint.inputs import Catalogue, Numbers, Part, Values, catalogue, check_vocabulary, padded, refusal, settings_in
-from blueprint.inputs.entries import Flag, Number, Positive, Prompt, Text, Word
+from blueprint.inputs.entries import Flag, Number, Positive, Prompt, Word
+from blueprint.workbooks.common.numbers_file import PRESET, check_words
 
 FOLDER = Path(__file__).parent
 RECORDS = settings_in(FOLDER)
@@ -18,7 +19,7 @@ REWARD_MODEL = RECORDS.settings
 SETTINGS = "settings; one that is left out is as in the preset"
 MOST_RESPONSES, MOST_PAIRS = 32, 48
 TEXTS = (
-    Part("preset", Text, (), "the library or paper whose settings are used where none is given", "default"),
+    PRESET,
     Part(
         "text.vocabulary",
         Word,
@@ -78,9 +79,7 @@ def _check_texts(parts: dict[str, Any]) -> None:
     known = {each.casefold() for each in parts["text.vocabulary"]}
     if parts["text.end"].casefold() not in known:
         raise refusal("text.end", parts["text.end"], "a token of text.vocabulary")
-    for place, text in enumerate(parts["text.texts"], start=1):
-        if stray := next((word for word in text if word.casefold() not in known), ""):
-            raise refusal(f"text.texts, row {place}", stray, "a token of text.vocabulary")
+    check_words(parts, "text.texts")
 
 
 def _pairs(parts: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The workbook of a reward model at both levels: what stands around the steps, the gradient of the loss, and steps along it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,39 +12,29 @@ from blueprint.language import Axis, Block, Sum, link, maximum, needs, typed
 from blueprint.language.gradient import Declared
 from blueprint.page.outline import Blueprint, Line, Row, Section, Sheet, Table, key, minor
 from blueprint.workbooks.common import (
-    PRESET,
     Backward,
-    Choices,
-    Chosen,
     Identity,
     InView,
-    Made,
     Rows,
     Witnessed,
     checks,
-    checks_sheet,
-    chosen_of,
-    conventions_in_use,
-    conventions_sheet,
     epochs,
-    facts_of,
     head_weights,
     j,
     k,
     memory_weights,
     numbers_file,
     one,
-    presets_sheet,
     rnn,
     rows_on,
     scalar_head,
     sheet_of,
-    start_sheet,
 )
-from blueprint.workbooks.common.conventions import Conventions
 from blueprint.workbooks.common.definitions import gradients
 from blueprint.workbooks.common.epochs import Beside, Drawn, repeated
 from blueprint.workbooks.common.sheets.models import memory_sections
+from blueprint.workbooks.common.sheets.start import opening_in
+from blueprint.workbooks.common.workbook import Start, Steps, chosen_in, workbook
 from blueprint.workbooks.reward_model.definitions import LABELS, Derived, derived, n, o, p, q, t, u, v
 from blueprint.workbooks.reward_model.schema import (
     MOST_RESPONSES,
@@ -68,7 +58,6 @@ from blueprint.workbooks.reward_model.sheets import (
     rankings_sheet,
     texts,
 )
-from blueprint.workbooks.reward_model.start import PARTS, PIECES, SAYS, SHOWN, flow, pieces_of
 
 LOG_SIGMOIDS = ("argument.right", "position.right")
 """Rows that are log σ of the one row that they read."""
@@ -122,79 +111,53 @@ LEADS = {
 }
 
 
-@dataclass(frozen=True)
-class Start:
-    """Where a workbook begins: its numbers, what is given by name, and the sheets of models that come before the steps.
+OPENING = opening_in(Path(__file__).parent)
 
-    given: `head` among it, the score after every token. words: the name of the typed texts. typed: what stands in blocks, by name.
+
+def whole(start: Start, words: str, witnessed: Witnessed | None = None) -> Blueprint:
+    """Outlines the workbook; with a witness's numbers, which stand beside the workbook's own on Checks, if there are any.
+
+    words: the name of the typed texts. Among what is given is `head`, the score after every token.
     """
-
-    numbers: Numbers
-    given: Rows
-    words: str
-    models: tuple[Sheet, ...]
-    sizes: Mapping[Axis, int]
-    typed: Mapping[str, object]
-    names: Mapping[Axis, Block | str] = field(default_factory=dict)
-
-
-def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
-    """Outlines the workbook; with a witness's numbers, which stand beside the workbook's own on Checks, if there are any."""
-    numbers, given = start.numbers, start.given
-    chosen = chosen_of(numbers.ppo, Conventions(True, numbers["preset"]), of=rm_presets())
-    made = derived(given, Choices(chosen.settings.used, chosen.settings.switch, labels=LABELS.labels))
-    head = InView(given[start.words], given["text.there"])
+    given, head = start.given, start.head
+    made = derived(given, start.choices(LABELS.labels))
     overflow, cases = overflow_sheet(given)
-    inputs, pairs = inputs_sheet(given, start.words, made.steps), rankings_sheet(given, made.steps)
-    sheets = [inputs, pairs, *start.models, *_steps(made, given, head), overflow]
+    inputs, pairs = inputs_sheet(given, words, made.steps), rankings_sheet(given, made.steps)
+    sheets = [inputs, pairs, *start.sheets, *_steps(made, given, head), overflow]
     rows = {**given, **rows_on(*sheets)}
-    opening, checked, tolerances = _judged(start, chosen, rows, made, witnessed)
-    pictures, drawn = charts_of(rows, head.on("charts").rows)
-    vocabulary = given["vocabulary"]
-    return Blueprint(
-        title=numbers.title,
-        sheets=(opening, conventions_sheet(chosen, ()), presets_sheet(chosen), *sheets, checked, pictures),
-        sizes={**start.sizes, **_sizes(numbers), c: len(CASES), PRESET: len(chosen.catalogue.presets)},
-        typed={**chosen.settings.typed, **tolerances, **cases, **drawn},
-        names={**start.names, v: vocabulary, PRESET: chosen.table.names},
-        choices={**chosen.settings.choices, given[start.words]: vocabulary, given["text.end"]: vocabulary},
-        ranges={**chosen.settings.ranges, given["pair.counts"]: (0, 1),
-                **{given[f"{side}.number"]: (1, len(numbers["text.texts"])) for side in ("chosen", "rejected")}},
-        facts=_facts(start),
-        result=made.total.total.block,
+    steps = Steps(
+        sheets=sheets,
+        rows=rows,
+        total=made.total.total.block,
         parts=tuple(part.block for part in made.total.parts),
-        whole="batch",
-        heads={n: [f"response {number}" for number in range(1, 1 + len(numbers["text.texts"]))]},
-    ).with_typed(start.typed)  # fmt: skip
+        checked=_residuals(rows, made),
+        charts=charts_of(rows, head.on("charts").rows),
+        typed=cases,
+        heads={n: [f"response {number}" for number in range(1, 1 + start.sizes[n])]},
+        on_checks=(link("on_checks.word", rows[words]), link("on_checks.text", rows["text.there"])),
+    )
+    return workbook(start, steps, OPENING, witnessed)
 
 
-def _sizes(numbers: Numbers) -> dict[Axis, int]:
-    """Counts pairs, rankings (a pair that comes from none is one of its own) and tokens of the vocabulary."""
-    pairs = len(numbers["pairs.chosen"])
-    return {p: pairs, q: pairs, v: len(numbers["text.vocabulary"])}
+def _start(numbers: Numbers, level: Level, given: Rows, words: str, sizes: Mapping[Axis, int], **more: Any) -> Start:
+    """Begins a workbook. sizes: of responses and models. more: names and sheets of models, where there are any."""
+    pairs, responses = len(numbers["pairs.chosen"]), (1, sizes[n])
+    return Start(
+        numbers=numbers,
+        chosen=chosen_in(numbers, rm_presets()),
+        given=given,
+        head=InView(given[words], given["text.there"]),
+        # A pair that comes from no ranking is one of its own.
+        sizes={**sizes, p: pairs, q: pairs, v: len(numbers["text.vocabulary"]), c: len(CASES)},
+        names={**more.pop("names", {}), v: given["vocabulary"]},
+        typed=level.typed(numbers) | TYPED,
+        words=(words, "text.end"),
+        ranges={"pair.counts": (0, 1), "chosen.number": responses, "rejected.number": responses},
+        **more,
+    )
 
 
-def _facts(start: Start) -> dict[str, str]:
-    """Returns what the workbook says of its own making."""
-    known = facts_of(start.numbers.name, start.numbers.level)
-    return known | {"preset": start.numbers["preset"], "conventions": "live"}
-
-
-def _judged(
-    start: Start, chosen: Chosen, rows: Rows, made: Derived, witnessed: Witnessed | None
-) -> tuple[Sheet, Sheet, dict[Block, object]]:
-    """Outlines Start and Checks; returns them, and the tolerances that are typed."""
-    numbers, parts, pieces = start.numbers, pieces_of(PARTS, rows), pieces_of(PIECES, rows)
-    shown = [piece.shown for piece in (*parts, *pieces)]
-    residuals = _residuals(rows, made, chosen)
-    words = link("on_checks.word", rows[start.words]), link("on_checks.text", rows["text.there"])
-    checked, verdict, tolerances = checks_sheet(words, residuals, [], witnessed, shown)
-    told = Made(numbers.title, numbers.about, _facts(start), SAYS)
-    opening = start_sheet(told, parts, pieces, flow(rows), verdict, conventions_in_use(chosen, SHOWN))
-    return opening, checked, tolerances
-
-
-def _residuals(rows: Rows, made: Derived, chosen: Chosen) -> list[Block | Identity]:
+def _residuals(rows: Rows, made: Derived) -> list[Block | Identity]:
     """Lists what must be 0 in every workbook."""
     places = LABELS.along(
         "check.places", (o,), sum((abs(Sum(n, rows[f"{side}.is"][o, n]) - 1) for side in ("chosen", "rejected")), 0)
@@ -205,8 +168,6 @@ def _residuals(rows: Rows, made: Derived, chosen: Chosen) -> list[Block | Identi
         places,
         checks.is_0_or_1("counts", rows["pair.counts"], use=LABELS),
         LABELS.along("check.shift", (p,), off),
-        checks.parts_add_up([part.block for part in made.total.parts], made.total.total.block),
-        checks.all_in_range(chosen.settings),
     ]
 
 
@@ -244,15 +205,8 @@ def scores_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepr
     head = typed(SCORED_HEAD, (n, t), "r_t", "score that the head gives after the token", decimals=2)
     given = {**texts(SCORED_WORDS), "head": head}
     size = SCORES.sizes(numbers)
-    start = Start(
-        numbers=numbers,
-        given=given,
-        words=SCORED_WORDS,
-        models=(),
-        sizes={n: size["response"], t: size["position"]},
-        typed=SCORES.typed(numbers) | TYPED,
-    )
-    return whole(start, witnessed)
+    sizes = {n: size["response"], t: size["position"]}
+    return whole(_start(numbers, SCORES, given, SCORED_WORDS, sizes), SCORED_WORDS, witnessed)
 
 
 def _texts_of_scores(numbers: Numbers) -> Values:
@@ -322,16 +276,10 @@ def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
     given = texts(RANKED_WORDS)
     sheet, given["head"] = _model(given)
     columns, size = max(map(len, numbers["text.texts"])), RANKINGS.sizes(numbers)
-    start = Start(
-        numbers=numbers,
-        given=given,
-        words=RANKED_WORDS,
-        models=(sheet,),
-        sizes={n: size["response"], t: columns, k: size["embedding"], j: size["hidden"]},
-        names={k: "x{}", j: "h{}", one: "1"},
-        typed=RANKINGS.typed(numbers) | TYPED,
-    )
-    return epochs.with_epochs(whole(start, witnessed), numbers[epochs.UPDATE], EPOCHS)
+    sizes = {n: size["response"], t: columns, k: size["embedding"], j: size["hidden"]}
+    network: dict[Axis, Block | str] = {k: "x{}", j: "h{}", one: "1"}
+    start = _start(numbers, RANKINGS, given, RANKED_WORDS, sizes, names=network, sheets=(sheet,))
+    return epochs.with_epochs(whole(start, RANKED_WORDS, witnessed), numbers[epochs.UPDATE], EPOCHS)
 
 
 def _model(given: Rows) -> tuple[Sheet, Any]:

@@ -4,35 +4,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from blueprint.inputs import ROWS, NumbersError, counted, data_in, load, name_of
-from blueprint.quoting import printable, unquoted
-from blueprint.workbooks.common.own_data import (
+from blueprint.inputs import ROWS, NumbersError, counted, load
+from blueprint.quoting import unquoted
+from blueprint.workbooks.common.own_data.cells import (
     END,
-    Record,
-    Spoken,
     Written,
-    check_needed,
-    chosen_rows,
     drawn,
     listed,
-    names_of,
     plain,
-    records_in,
-    said_of,
-    some_cells,
     text_of,
     tokens_of,
     vocabulary_of,
     within,
 )
+from blueprint.workbooks.common.own_data.files import Record, own_file, table_beside
 
-CALLED = data_in(Path(__file__).with_suffix(".toml"))
-"""By what is looked for the names of its columns."""
-WAYS = {"response": ("response", "messages", "text")}
-"""What no file may lack, and by which columns it is told."""
-DEMONSTRATIONS = Spoken(
-    "demonstrations", "one per demonstration: messages, a prompt and a completion, or a text", "some of them"
-)
+TABLE = table_beside(__file__)
 BUILT_IN, EMBEDDING, HIDDEN = "sft", 3, 4
 """Whose model reads texts of which it knows every word; and the sizes of one that is drawn."""
 UPDATE = {"by": "adamw", "epochs": 2, "lr": 0.1, "max_norm": 1.0}
@@ -47,22 +34,19 @@ def tables_from(
     told: which column is which, `what=column`. prompts: the rows to be taken, such as 1-3,7. most_tokens: of each text those that
     are kept. Raises NumbersError, with file and line, for what cannot be read so.
     """
-    name, records = printable(path.name), records_in(path, DEMONSTRATIONS)
-    columns = some_cells(records)
-    names = names_of(columns, told, CALLED, name)
-    check_needed(names, WAYS, columns, name)
-    rows = chosen_rows(records, prompts, name, ROWS[1], "demonstrations")
-    whole = [_demonstration(row, names) for row in rows]
+    own = own_file(path, told, TABLE)
+    rows = own.chosen(prompts, ROWS[1])
+    whole = [_demonstration(row, own.names) for row in rows]
     kept, cut = within(whole, most_tokens)
     ended = [
         _ended(each) if len(each.tokens) == len(all_.tokens) else each for each, all_ in zip(kept, whole, strict=True)
     ]
     known = load(BUILT_IN)
-    vocabulary = vocabulary_of([each.tokens for each in ended], name, known["text.vocabulary"])
+    vocabulary = vocabulary_of([each.tokens for each in ended], own.name, known["text.vocabulary"])
     policy, of_model = _policy(vocabulary, known)
-    said = [*said_of(names), f"demonstrations: {len(rows)} of {len(records)}", *cut, of_model]
-    about = f"{counted(len(rows), 'demonstration')}, read from {name}: the policy learns to write them."
-    head = {"level": "demonstrations", "title": name_of(path), "about": about[:255]}
+    said = [*own.said, f"demonstrations: {len(rows)} of {len(own.rows)}", *cut, of_model]
+    about = f"{counted(len(rows), 'demonstration')}, read from {own.name}: the policy learns to write them."
+    head = own.head("demonstrations", about)
     return {**head, "update": UPDATE, "text": _texts(ended, vocabulary), "policy": policy}, said
 
 

@@ -83,7 +83,7 @@ def _numbered(numbers: Numbers) -> dict[str, Any]:
 
 def _level(word: str, begins: str, policy: tuple[Part, ...], **more: Any) -> Level:
     texts = (
-        Part("preset", Text, (), "the library or paper whose settings are used where none is given", "default"),
+        numbers_file.PRESET,
         Part("text.vocabulary", Word, ("token",), "tokens differ by more than capitals", noun="token", block="vocabulary"),
         Part("text.end_word", Text, (), "the token that ends a response", block="end_word"),
         Part("text.texts", Word, ("text", "token of the text"), "a text per row, its prompt first, pads last",

@@ -1,6 +1,7 @@
 """The workbook of supervised fine-tuning at both levels, from texts to the loss; with its gradient, and steps along it."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 
@@ -12,32 +13,21 @@ from blueprint.workbooks.common import (
     EVERYWHERE,
     PRESET,
     Backward,
-    Choices,
-    Chosen,
     Distribution,
-    Identity,
     InView,
-    Made,
     Rows,
     Witnessed,
     checks,
-    checks_sheet,
-    chosen_of,
-    conventions_in_use,
-    conventions_sheet,
-    facts_of,
     j,
     k,
     one,
-    presets_sheet,
     rows_on,
     sheet_of,
-    start_sheet,
-    walk,
 )
-from blueprint.workbooks.common.conventions import Conventions
 from blueprint.workbooks.common.definitions import gradients
 from blueprint.workbooks.common.epochs import UPDATE, Beside, Drawn, repeated, with_epochs
+from blueprint.workbooks.common.sheets.start import opening_in
+from blueprint.workbooks.common.workbook import Start, Steps, chosen_in, workbook
 from blueprint.workbooks.sft.definitions import LABELS, Derived, Labels, b, derived, n, o, t, v
 from blueprint.workbooks.sft.schema import DEMONSTRATIONS, LABELLED, WEIGHTS, sft_presets
 from blueprint.workbooks.sft.sheets import (
@@ -50,7 +40,6 @@ from blueprint.workbooks.sft.sheets import (
     texts,
     walk_of,
 )
-from blueprint.workbooks.sft.start import PARTS, PIECES, SAYS, SHOWN, flow, pieces_of
 
 SOFT_MAX_STEPS = ("top", "exponentials", "logsumexp", "log_p", "p", "p_log_p")
 
@@ -114,6 +103,9 @@ def demonstrations_level(numbers: Numbers, witnessed: Witnessed | None = None) -
     return with_epochs(made, numbers[UPDATE], EPOCHS)
 
 
+OPENING = opening_in(Path(__file__).parent)
+
+
 def _whole(
     level: Level,
     numbers: Numbers,
@@ -122,70 +114,47 @@ def _whole(
     given: Rows,
 ) -> Blueprint:
     """Outlines the workbook. policy: its logits, and how they come about."""
-    chosen = chosen_of(numbers.ppo, Conventions(True, numbers["preset"]), of=sft_presets())
-    made, sheets = _sheets(given, policy, chosen)
-    head, every = in_view(given), {**given, **rows_on(*sheets)}
-    opening, checked, tolerances = _judged(numbers, every, chosen, head, witnessed)
-    walked, picked, first_choice = walk_of(every, head, made.labels.counts.block, _shown_first(numbers))
-    pictures, drawn = charts_of(every, head.on("charts").rows)
-    tokens, flags = (
-        (given[name] for name in ("word_written", "end_word")),
-        (given[name] for name in ("mask", "text.mask")),
+    start = Start(
+        numbers=numbers,
+        chosen=chosen_in(numbers, sft_presets()),
+        given=given,
+        head=in_view(given),
+        sizes=_sizes(level, numbers),
+        names={**NETWORK, v: given["vocabulary"]},
+        typed=level.typed(numbers),
+        ranges={"mask": (0, 1), "text.mask": (0, 1)},
+        words=("word_written", "end_word"),
     )
-    return Blueprint(
-        title=numbers.title,
-        sheets=(opening, walked, conventions_sheet(chosen, ()), presets_sheet(chosen), *sheets, checked, pictures),
-        sizes={**_sizes(level, numbers), PRESET: len(chosen.catalogue.presets)},
-        typed=chosen.settings.typed | tolerances | first_choice | dict(drawn),
-        names={**NETWORK, v: given["vocabulary"], PRESET: chosen.table.names},
-        choices={**chosen.settings.choices, **dict.fromkeys(tokens, given["vocabulary"])},
-        ranges={**chosen.settings.ranges, **walk.ranges(picked), **dict.fromkeys(flags, (0, 1))},
-        facts=_facts(numbers),
-        result=made.loss.total.block,
-        chosen=picked,
-        whole="batch",
+    made, sheets = _sheets(given, policy, start)
+    head, rows = start.head, {**given, **rows_on(*sheets)}
+    steps = Steps(
+        sheets=sheets,
+        rows=rows,
+        total=made.loss.total.block,
+        checked=(
+            checks.is_0_or_1("mask", rows["mask"], rows["text.mask"], use=LABELS),
+            checks.sums_to_one("policy", rows["policy.p"], LABELS),
+            checks.not_positive("policy", rows["policy.logprobs"], LABELS),
+        ),
+        walk=walk_of(rows, head, made.labels.counts.block, _shown_first(numbers)),
+        charts=charts_of(rows, head.on("charts").rows),
         heads={n: [f"text {place}" for place in range(1, 1 + len(numbers["text.texts"]))]},
-    ).with_typed(level.typed(numbers))
+    )
+    return workbook(start, steps, OPENING, witnessed)
 
 
-def _sheets(given: Rows, policy: tuple[Block, tuple[Section, ...]], chosen: Chosen) -> tuple[Derived, list[Sheet]]:
+def _sheets(given: Rows, policy: tuple[Block, tuple[Section, ...]], start: Start) -> tuple[Derived, list[Sheet]]:
     """Runs the definitions, and outlines their sheets in reading order: the policy stands between labels and loss."""
-    head, said = in_view(given), list[Sheet]()
+    head, said = start.head, list[Sheet]()
 
     def says(of: Labels) -> Rows:
         sheet, rows = policy_sheet(*policy, of.id, head)
         said.append(sheet)
         return rows
 
-    made = derived(given, says, Choices(chosen.settings.used, chosen.settings.switch, labels=LABELS.labels))
+    made = derived(given, says, start.choices(LABELS.labels))
     before, *after = (_steps(title, made, head) for title in LEADS)
     return made, [inputs_sheet(given), before, *said, *after]
-
-
-def _judged(
-    numbers: Numbers, rows: Rows, chosen: Chosen, head: InView, witnessed: Witnessed | None
-) -> tuple[Sheet, Sheet, dict[Block, object]]:
-    """Outlines Start and Checks; returns them, and the tolerances that are typed."""
-    parts, pieces = pieces_of(PARTS, rows), pieces_of(PIECES, rows)
-    shown = [piece.shown for piece in (*parts, *pieces)]
-    residuals: list[Block | Identity] = [
-        checks.is_0_or_1("mask", rows["mask"], rows["text.mask"], use=LABELS),
-        checks.sums_to_one("policy", rows["policy.p"], LABELS),
-        checks.not_positive("policy", rows["policy.logprobs"], LABELS),
-        checks.all_in_range(chosen.settings),
-    ]
-    checked, verdict, tolerances = checks_sheet(head.on("checks").rows, residuals, [], witnessed, shown)
-    told = Made(numbers.title, numbers.about, _facts(numbers), SAYS)
-    return (
-        start_sheet(told, parts, pieces, flow(rows), verdict, conventions_in_use(chosen, SHOWN)),
-        checked,
-        tolerances,
-    )
-
-
-def _facts(numbers: Numbers) -> dict[str, str]:
-    """Returns what the workbook says of its own making."""
-    return facts_of(numbers.name, numbers.level) | {"preset": numbers["preset"], "conventions": "live"}
 
 
 def _steps(title: str, made: Derived, head: InView) -> Sheet:
@@ -205,7 +174,8 @@ def _row(row: Block) -> Row:
 def _sizes(level: Level, numbers: Numbers) -> dict[Axis, int]:
     """Counts the members of every axis."""
     size = level.sizes(numbers)
-    found = {n: size["text"], o: size["text"], b: size["text"], t: size["position"], v: size["token"]}
+    presets = len(sft_presets().presets)
+    found = {n: size["text"], o: size["text"], b: size["text"], t: size["position"], v: size["token"], PRESET: presets}
     return found | {axis: size[name] for axis, name in ((k, "embedding"), (j, "hidden")) if name in size}
 
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from blueprint.cli import main
-from blueprint.workbooks.grpo.own_data import CALLED
+from blueprint.workbooks.grpo.own_data import TABLE
 from tests.test_docs import DOCS
 
 pytest.importorskip("torch", reason="the page checks a workbook against torch")
@@ -49,6 +49,6 @@ def test_the_names_of_columns_on_the_page_are_known() -> None:
     """Of each line of the table: what is looked for, and names of which the file of names has every one."""
     lines = [line.split("|")[1:3] for line in PAGE.splitlines() if line.startswith("| ") and "|---" not in line][1:]
     for what, names in lines:
-        known = {name for each in what.strip().split(", ") for name in CALLED[each]}
+        known = {name for each in what.strip().split(", ") for name in TABLE.columns[each]}
         assert {name.strip() for name in names.split(",")} - {"…"} <= known
-    assert {each for what, _ in lines for each in what.strip().split(", ")} == set(CALLED)
+    assert {each for what, _ in lines for each in what.strip().split(", ")} == set(TABLE.columns)

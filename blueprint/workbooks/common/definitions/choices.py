@@ -7,7 +7,7 @@ A row may stand there once for each library (`Choices.lead`); definitions read a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias, cast
 
 from blueprint.inputs.catalogue import OFF, Setting
@@ -184,6 +184,13 @@ def fixed(chosen: Settings, of: Mapping[str, Setting]) -> Choices:
     words = {key: chosen.switch.get(led[key]) or Fixed(str(each.value)) for key, each in of.items() if each.words}
     numbers = {key: chosen.used.get(led[key], cast(Used, of[key].value)) for key in of if key not in words}
     return Choices({**numbers, **chosen.used}, {**words, **chosen.switch})
+
+
+def completed(use: Choices, of: Mapping[str, Setting], instead: Mapping[str, float | str]) -> Choices:
+    """Gives choices a number or a word for every setting: one that cannot be chosen is fixed: at its default, or at `instead`."""
+    numbers = {key: replace(of[key], value=value) for key, value in instead.items()}
+    rest = fixed(Settings(), {**of, **numbers})
+    return replace(use, used={**rest.used, **use.used}, switch={**rest.switch, **use.switch})
 
 
 def limited(limit: Used, otherwise: Operand, by: Callable[[Used], Operand]) -> Operand:

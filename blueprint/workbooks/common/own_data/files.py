@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from blueprint.files import content_of
-from blueprint.inputs import ROWS, NumbersError, nearest
+from blueprint.inputs import ROWS, NumbersError, data_in, name_of, nearest
 from blueprint.quoting import printable, unquoted
 
 MOST_BYTES, MOST_ROWS = 64_000_000, 100_000
@@ -18,12 +18,25 @@ ENDINGS = (".csv", ".tsv", ".json", ".jsonl")
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-class Spoken(NamedTuple):
-    """What sentences call such data: rollouts; what a row is written for; which rows are to be kept of too many."""
+class Table(NamedTuple):
+    """What a kind says of files of one's own, in its `own_data.toml`.
+
+    data: what sentences call them, such as rollouts. row: what a row is written for. some: which rows are to be kept of too many.
+    needed: what no file may lack, and by which columns it is told; a file that has all columns of `instead` lacks nothing.
+    columns: by what is looked for the names of its column; of several that a file has, the first one counts.
+    """
 
     data: str
     row: str
     some: str
+    needed: Mapping[str, Sequence[str]]
+    columns: Mapping[str, Sequence[str]]
+    instead: Sequence[str] = ()
+
+
+def table_beside(module: str) -> Table:
+    """Reads the table of a kind, from `own_data.toml` beside its module."""
+    return Table(**data_in(Path(module).with_suffix(".toml")))
 
 
 class Record(NamedTuple):
@@ -33,7 +46,57 @@ class Record(NamedTuple):
     cells: dict[str, Any]
 
 
-def records_in(path: Path, spoken: Spoken) -> list[Record]:
+class Own(NamedTuple):
+    """A file of one's own: its path and name, its rows, and by what is looked for the name of its column."""
+
+    path: Path
+    name: str
+    table: Table
+    rows: list[Record]
+    names: dict[str, str]
+
+    @property
+    def said(self) -> list[str]:
+        """Which column was taken for what, where its name is another."""
+        others = [f"{what} = {unquoted(name)}" for what, name in self.names.items() if what != name]
+        return [f"columns: {', '.join(others)}"] if others else []
+
+    def chosen(self, asked: str | None, most: int) -> list[Record]:
+        """Takes the rows that are asked for, such as 1-3,7; without that, all.
+
+        Raises:
+            NumbersError: if there is no such row, or there are too many.
+        """
+        numbers = range(1, 1 + len(self.rows)) if asked is None else asked_for(asked, len(self.rows))
+        if len(numbers) > most:
+            found, few = f"{len(numbers):,} {self.table.data}", choose(list(numbers)[:most])
+            raise NumbersError(f"{self.name}: {found}, but a workbook shows up to {most}: {few}.")
+        return [self.rows[number - 1] for number in numbers]
+
+    def head(self, level: str, about: str) -> dict[str, Any]:
+        """Begins the tables of a numbers file."""
+        return {"level": level, "title": name_of(self.path), "about": about[:255]}
+
+
+def own_file(path: Path, told: Sequence[str], table: Table) -> Own:
+    """Reads a file. told: which column is which, `what=column`, where it is called by none of its usual names.
+
+    Raises:
+        NumbersError: if it cannot be read, there is no such column, or what is needed is not among them.
+    """
+    name, records = printable(path.name), records_in(path, table)
+    columns = some_cells(records)
+    names = named_in(columns, table.columns)
+    for each in told:
+        what, column = told_in(each, table.columns)
+        check_there(column, columns, each, name)
+        names[what] = column
+    if not table.instead or not set(table.instead) <= names.keys():
+        check_needed(names, table.needed, columns, name)
+    return Own(path, name, table, records, {what: names[what] for what in table.columns if what in names})
+
+
+def records_in(path: Path, spoken: Table) -> list[Record]:
     """Returns the rows of a file. spoken: what a refusal calls them.
 
     Raises:
@@ -51,7 +114,7 @@ def records_in(path: Path, spoken: Spoken) -> list[Record]:
     return found
 
 
-def _text(path: Path, spoken: Spoken) -> str:
+def _text(path: Path, spoken: Table) -> str:
     """Returns the text of a file. Raises NumbersError where there is none, or too much."""
     name = printable(path.name)
     if path.suffix.lower() not in ENDINGS:
@@ -121,46 +184,22 @@ def _of_csv(text: str, name: str) -> Iterator[Record]:
         raise NumbersError(f"{name}, line {reader.line_num}: this is not CSV ({printable(str(error))}).") from None
 
 
-Called = Mapping[str, Sequence[str]]
-"""By what is looked for the names of its columns; of several that a file has, the first one counts."""
-
-
 def some_cells(records: Iterable[Record]) -> list[Any]:
     """Lists the names of all columns, in the order in which they appear."""
     return list(dict.fromkeys(name for record in records for name in record.cells))
 
 
-def named_in(found: Sequence[str], called: Called) -> dict[str, str]:
+def named_in(found: Sequence[str], called: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """Returns by what is looked for the name of its column, of those that a file has; capitals, blanks and dashes do not matter."""
     by_name = {_plain(each): each for each in reversed(found)}
     return {what: by_name[name] for what, several in called.items() for name in reversed(several) if name in by_name}
-
-
-def names_of(found: Sequence[str], told: Sequence[str], called: Called, name: str) -> dict[str, str]:
-    """Returns by what is looked for the name of its column, by its usual names or as somebody says: `what=column`.
-
-    Raises:
-        NumbersError: if there is no such column.
-    """
-    names = named_in(found, called)
-    for each in told:
-        what, column = told_in(each, called)
-        check_there(column, found, each, name)
-        names[what] = column
-    return {what: names[what] for what in called if what in names}
-
-
-def said_of(names: Mapping[str, str]) -> list[str]:
-    """Says which column was taken for what, where its name is another."""
-    others = [f"{what} = {unquoted(name)}" for what, name in names.items() if what != name]
-    return [f"columns: {', '.join(others)}"] if others else []
 
 
 def _plain(name: str) -> str:
     return re.sub(r"[\s.\-]+", "_", name.strip().casefold())
 
 
-def told_in(each: str, called: Called) -> tuple[str, str]:
+def told_in(each: str, called: Mapping[str, Sequence[str]]) -> tuple[str, str]:
     """Reads `what=column`. Raises NumbersError where nothing is looked for by that name."""
     what, equals, column = (part.strip() for part in each.partition("="))
     if not equals or what not in called:
@@ -192,19 +231,6 @@ def _listed(names: Sequence[str]) -> str:
 
 SHOWN = 72
 """Letters of a prompt that stand above its responses."""
-
-
-def chosen_rows(records: Sequence[Record], asked: str | None, name: str, most: int, noun: str) -> list[Record]:
-    """Takes the rows that are asked for, such as 1-3,7; without that, all. noun: what a row is.
-
-    Raises:
-        NumbersError: if there is no such row, or there are too many.
-    """
-    numbers = range(1, 1 + len(records)) if asked is None else asked_for(asked, len(records))
-    if len(numbers) > most:
-        few = choose(list(numbers)[:most])
-        raise NumbersError(f"{name}: {len(numbers):,} {noun}, but a workbook shows up to {most}: {few}.")
-    return [records[number - 1] for number in numbers]
 
 
 def choose(numbers: Iterable[int]) -> str:

@@ -2,11 +2,13 @@
 too.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from blueprint.inputs.catalogue import data_in
 from blueprint.language import Block, Expr, Op, Reduce, Ref, walk
 from blueprint.page.outline import Box, Flow, Judged, Note, Piece, Sample, Section, Sheet, Tour, Unchanged
 from blueprint.workbooks.common.sheets.walk import Rows
@@ -271,3 +273,49 @@ def in_line(*boxes: Box) -> tuple[Box | str, ...]:
 def lines_of_flow(lines: Sequence[Sequence[tuple[str, str]]], rows: Rows) -> list[tuple[Box | str, ...]]:
     """Draws lines of boxes. lines: from left to right the title of each box, and the name of the row to which it leads."""
     return [in_line(*(Box(title, rows[name]) for title, name in line)) for line in lines]
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What the first sheet of a kind shows, as `start.toml` of its folder says it.
+
+    parts, pieces: a line each of title, number that is shown, row to which its link leads, and what it is a mean or sum of.
+    plain: rows whose equations list all that could be chosen: there is no room for them. differences: by the name of each
+    those two of which it is one. shown: conventions by the titles they get. flow: the lines of the map, and behind how many
+    empty cells which arrow leads to the next one. back: where the gradient flows.
+    """
+
+    says: Says
+    parts: Sequence[Sequence[str]]
+    pieces: Sequence[Sequence[str]]
+    shown: Mapping[str, str]
+    flow: Sequence[Mapping[str, Any]]
+    back: Mapping[str, Any]
+    plain: Sequence[str] = ()
+    differences: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def listed(self, lines: Sequence[Sequence[str]], rows: Rows, without: Collection[str] = ()) -> list[Piece]:
+        """Lists parts or pieces. without: numbers that are not known."""
+        found = [
+            Piece(title, rows[shown], rows[row], equation=row not in self.plain, of="".join(of))
+            for title, shown, row, *of in lines
+            if shown not in without
+        ]
+        return adding_up(found, self.differences, "−")
+
+    def map(self, rows: Rows) -> Flow:
+        """Draws the way from what is given to the loss, and the way back."""
+        lines: list[tuple[Box | str, ...]] = []
+        for line in self.flow:
+            lines += lines_of_flow([line["boxes"]], rows)
+            if "arrow" in line:
+                lines.append((*[""] * line["empty"], line["arrow"]))
+        return Flow((*lines, way_back(self.back["boxes"], rows)))
+
+
+def opening_in(folder: Path) -> Opening:
+    """Reads `start.toml` of a folder."""
+    found = dict(data_in(folder / "start.toml"))
+    says: dict[str, Any] = {key: found.pop(key) for key in Says._fields if key in found}
+    several = {key: tuple(texts) for key, texts in says.items() if isinstance(texts, list)}
+    return Opening(Says(**says | several), **found)
