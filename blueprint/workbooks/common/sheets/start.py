@@ -282,15 +282,17 @@ class Opening:
     parts, pieces: a line each of title, number that is shown, row to which its link leads, and what it is a mean or sum of.
     plain: rows whose equations list all that could be chosen: there is no room for them. differences: by the name of each
     those two of which it is one. shown: conventions by the titles they get. flow: the lines of the map, and behind how many
-    empty cells which arrow leads to the next one. back: where the gradient flows.
+    empty cells which arrow leads to the next one. back: where the gradient flows. cells: the map cell by cell: a text, or the
+    title of a box and its row, the first that is there of several; what begins with "with" is small.
     """
 
     says: Says
     parts: Sequence[Sequence[str]]
     pieces: Sequence[Sequence[str]]
-    shown: Mapping[str, str]
-    flow: Sequence[Mapping[str, Any]]
-    back: Mapping[str, Any]
+    shown: Mapping[str, str] = field(default_factory=dict)
+    flow: Sequence[Mapping[str, Any]] = ()
+    back: Mapping[str, Any] = field(default_factory=dict)
+    cells: Sequence[Sequence[str | Sequence[str]]] = ()
     plain: Sequence[str] = ()
     differences: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -305,12 +307,16 @@ class Opening:
 
     def map(self, rows: Rows) -> Flow:
         """Draws the way from what is given to the loss, and the way back."""
-        lines: list[tuple[Box | str, ...]] = []
+        lines = [tuple(each if isinstance(each, str) else _box(each[0], each[1], rows) for each in line) for line in self.cells]
         for line in self.flow:
             lines += lines_of_flow([line["boxes"]], rows)
             if "arrow" in line:
                 lines.append((*[""] * line["empty"], line["arrow"]))
-        return Flow((*lines, way_back(self.back["boxes"], rows)))
+        return Flow((*lines, *([way_back(self.back["boxes"], rows)] if self.back else [])))
+
+
+def _box(title: str, names: str, rows: Rows) -> Box:
+    return Box(title, next(rows[name] for name in names.split() if name in rows), small=title.startswith("with "))
 
 
 def opening_in(folder: Path) -> Opening:
