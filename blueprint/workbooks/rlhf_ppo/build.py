@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -73,11 +74,12 @@ from blueprint.workbooks.common.sheets.models import (
     reward_model,
     word_sections,
 )
+from blueprint.workbooks.common.sheets.start import opening_in
 from blueprint.workbooks.rlhf_ppo.epochs import explained, with_epochs
 from blueprint.workbooks.rlhf_ppo.inputs import RlhfNumbers, WeightNumbers
 from blueprint.workbooks.rlhf_ppo.levels import CRITICS, POLICIES
 from blueprint.workbooks.rlhf_ppo.libraries import compared
-from blueprint.workbooks.rlhf_ppo.sheets import diagnostics, flow_of_loss, parts_of, pieces_of, walk_sections
+from blueprint.workbooks.rlhf_ppo.sheets import diagnostics, walk_sections
 from blueprint.workbooks.rlhf_ppo.steps import (
     Minibatch,
     Models,
@@ -92,14 +94,6 @@ from blueprint.workbooks.rlhf_ppo.steps import (
 )
 
 DRAWN_POLICIES = {"old_policy": "old", "reference": "reference", "new_policy": "policy"}
-SHOWN = {
-    "KL estimate": "kl_estimator",
-    "the score lands on": "reward.score_slot",
-    "whitening of the advantages": "whiten_advantages",
-    "dual clip": "loss.dual_clip",
-    "tokens are averaged": "loss.aggregation",
-}
-"""Conventions that the first sheet shows, under the names by which people ask for them."""
 
 
 @dataclass(frozen=True)
@@ -133,18 +127,24 @@ def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
     use = Choices(chosen.used, chosen.switch, labels=labels("live")) if live else fixed(chosen, LIVE)
     steps = steps_of(start.models, use, start.minibatch)
     rows, head, total = steps.rows, steps.head, steps.loss.total
-    metrics = diagnostics(steps, use)
-    parts, pieces = parts_of(total), pieces_of({**rows, **rows_on(metrics)})
+    opening = opening_in(Path(__file__).parent)
+    metrics = diagnostics(steps, use, opening)
+    parts = opening.listed(opening.parts, rows, {"adds.kl_loss"} - rows.keys())
+    pieces = opening.listed(opening.pieces, {**rows, **rows_on(metrics)})
     known = identities(steps.signal.estimates, rows["rewards"], use)
     checked, verdict, tolerances = checks_sheet(
         head.on("checks").rows, _residuals(start, steps), known, witnessed, [piece.shown for piece in (*parts, *pieces)]
     )
     picked, first_choice = walk.choice(episode=1, decision=start.first)
     pictures, drawn = charts.charts_sheet(_drawn(steps, chosen, use), head.on("charts").rows)
-    made, choices = Made(numbers.title, numbers.about, _facts(start)), conventions_in_use(live, SHOWN) if live else ()
+    made, choices = (
+        Made(numbers.title, numbers.about, _facts(start)),
+        conventions_in_use(live, opening.shown) if live else (),
+    )
     wide = walk.MANY_LINES if live else walk.WIDTHS
     walked = walk.walk_sheet(picked, head.rows[:-1], walk_sections(rows, steps.loss), widths=wide)
-    first = start_sheet(made, parts, pieces, flow_of_loss(rows), verdict, choices)
+    writes = rows["word_written" if "rollout.drawn" in rows else "old.p"]
+    first = start_sheet(made, parts, pieces, opening.map({**rows, "writes": writes}), verdict, choices)
     blueprint = Blueprint(
         title=numbers.title,
         sheets=(first, walked, start.inputs, *steps.sheets, metrics, checked, pictures),

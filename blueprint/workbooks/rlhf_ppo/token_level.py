@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from blueprint.inputs import Array, Numbers
 from blueprint.language import Axis, Block, block, link, typed
-from blueprint.page.outline import Blueprint, Piece, Section, Sheet, key
+from blueprint.page.outline import Blueprint, Section, Sheet, key
 from blueprint.workbooks.common import (
     LIVE,
     PRESET_DEFAULT,
@@ -41,19 +42,10 @@ from blueprint.workbooks.common import (
     walk,
     with_lambda,
 )
-from blueprint.workbooks.rlhf_ppo.sheets import flow_of_signal, means_section, walk_sections_of_signal
+from blueprint.workbooks.common.sheets.start import opening_in
+from blueprint.workbooks.rlhf_ppo.sheets import means_section, walk_sections_of_signal
 
 LEAD = "the settings; everything else that is typed stands where it is used"
-MEANS = {
-    "kl.used": "reference KL",
-    "reward.penalty": "KL penalty",
-    "reward.score": "reward-model coupling",
-    "rewards": "augmented reward",
-    "td_errors": "TD errors",
-    "advantages": "GAE advantage estimation",
-    "returns": "value targets",
-}
-"""The rows whose means over the response the first sheet shows, and under which names."""
 KEYS = ("gamma", "gae_lambda", "kl_coef", "clip_range", "whiten_eps", "kl_estimator", "whiten_advantages")
 PER_TOKEN = {
     "old.logprobs": "per_token.logprobs_old",
@@ -78,7 +70,8 @@ def token_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
         signal_sheet.TITLE, signal_sheet.LEAD, tuple(signal_sheet.sections(made)), (n, t), (writes, mask), mask
     )
     rows = rows_on(outline) | {"score": made.given["score.placed"], "values": gae.V}
-    means = means_of([rows[name] for name in MEANS], Counting(mask, words, words))
+    opening = opening_in(Path(__file__).parent, "start_tokens.toml")
+    means = means_of([rows[name] for _, _, name in opening.pieces], Counting(mask, words, words))
     residuals = [checks.all_in_range(chosen), checks.not_negative("k3", rows["kl.k3"])]
     residuals.append(checks.adds_up(gae.advantages, gae.V, gae.returns))
     known, shown = identities(gae, rows["rewards"], use), list(means.values())
@@ -91,9 +84,9 @@ def token_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     pictures, in_pictures = charts.charts_sheet(drawn, _head("charts", writes, mask))
     picked, first_choice = walk.choice(episode=1, decision=1)
     facts = facts_of(numbers.name, "tokens")
-    pieces = [Piece(title, means[name], rows[name]) for name, title in MEANS.items()]
+    pieces = opening.listed(opening.pieces, rows | {mean.name: mean for mean in means.values()})
     sheets = (
-        start_sheet(Made(numbers.title, numbers.about, facts), [], pieces, flow_of_signal(rows), verdict),
+        start_sheet(Made(numbers.title, numbers.about, facts), [], pieces, opening.map(rows), verdict),
         walk.walk_sheet(picked, (writes,), walk_sections_of_signal(rows)),
         Sheet("Inputs", LEAD, tuple(settings_sections(chosen)), widths=(9,) * 8),
         replace(outline, sections=(*outline.sections, Section("Length", (words,)), means_section(means))),

@@ -275,39 +275,52 @@ def lines_of_flow(lines: Sequence[Sequence[tuple[str, str]]], rows: Rows) -> lis
     return [in_line(*(Box(title, rows[name]) for title, name in line)) for line in lines]
 
 
+def first_of(names: str, rows: Rows) -> Block:
+    """Returns the first row that there is of several names, between which stand blanks."""
+    *others, last = names.split()
+    return rows[next((name for name in others if name in rows), last)]
+
+
 @dataclass(frozen=True)
 class Opening:
     """What the first sheet of a kind shows, as `start.toml` of its folder says it.
 
-    parts, pieces: a line each of title, number that is shown, row to which its link leads, and what it is a mean or sum of.
-    plain: rows whose equations list all that could be chosen: there is no room for them. differences: by the name of each
-    those two of which it is one. shown: conventions by the titles they get. flow: the lines of the map, and behind how many
-    empty cells which arrow leads to the next one. back: where the gradient flows. cells: the map cell by cell: a text, or the
-    title of a box and its row, the first that is there of several; what begins with "with" is small.
+    parts, pieces: a line each of title, number that is shown, row to which its link leads, and what it is a mean or sum of; of
+    several names the first that is there counts. plain: rows whose equations list all that could be chosen: there is no room for
+    them. differences: by the name of each those two of which it is one; sums: the same of sums. said: by row a sentence in place
+    of its meaning. shown: conventions by the titles they get. flow: the lines of the map, and behind how many empty cells which
+    arrow leads to the next one. back: where the gradient flows. cells: the map cell by cell: a text, or the title of a box and
+    its row; what begins with "with" is small.
     """
 
     says: Says
-    parts: Sequence[Sequence[str]]
     pieces: Sequence[Sequence[str]]
+    parts: Sequence[Sequence[str]] = ()
     shown: Mapping[str, str] = field(default_factory=dict)
     flow: Sequence[Mapping[str, Any]] = ()
     back: Mapping[str, Any] = field(default_factory=dict)
     cells: Sequence[Sequence[str | Sequence[str]]] = ()
     plain: Sequence[str] = ()
     differences: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    said: Mapping[str, str] = field(default_factory=dict)
 
     def listed(self, lines: Sequence[Sequence[str]], rows: Rows, without: Collection[str] = ()) -> list[Piece]:
         """Lists parts or pieces. without: numbers that are not known."""
-        found = [
-            Piece(title, rows[shown], rows[row], equation=row not in self.plain, of="".join(of))
-            for title, shown, row, *of in lines
-            if shown not in without
-        ]
-        return adding_up(found, self.differences, "−")
+        found = []
+        for title, shown, names, *of in lines:
+            if shown not in without:
+                row = first_of(names, rows)
+                says, plain = self.said.get(row.name, ""), row.name in self.plain
+                found.append(Piece(title, first_of(shown, rows), row, equation=not plain, of="".join(of), says=says))
+        return adding_up(adding_up(found, self.differences, "−"), self.sums)
 
     def map(self, rows: Rows) -> Flow:
         """Draws the way from what is given to the loss, and the way back."""
-        lines = [tuple(each if isinstance(each, str) else _box(each[0], each[1], rows) for each in line) for line in self.cells]
+        lines = [
+            tuple(each if isinstance(each, str) else _box(each[0], each[1], rows) for each in line)
+            for line in self.cells
+        ]
         for line in self.flow:
             lines += lines_of_flow([line["boxes"]], rows)
             if "arrow" in line:
@@ -316,12 +329,12 @@ class Opening:
 
 
 def _box(title: str, names: str, rows: Rows) -> Box:
-    return Box(title, next(rows[name] for name in names.split() if name in rows), small=title.startswith("with "))
+    return Box(title, first_of(names, rows), small=title.startswith("with "))
 
 
-def opening_in(folder: Path) -> Opening:
-    """Reads `start.toml` of a folder."""
-    found = dict(data_in(folder / "start.toml"))
+def opening_in(folder: Path, file: str = "start.toml") -> Opening:
+    """Reads `start.toml` of a folder, or of a level that has its own."""
+    found = dict(data_in(folder / file))
     says: dict[str, Any] = {key: found.pop(key) for key in Says._fields if key in found}
     several = {key: tuple(texts) for key, texts in says.items() if isinstance(texts, list)}
     return Opening(Says(**says | several), **found)
