@@ -1,5 +1,6 @@
 """What a kind of workbook is: one record, through which commands work on any kind without knowing it."""
 
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -119,6 +120,47 @@ class Kind:
             path.relative_to(self.numbers).with_suffix("").as_posix(): path for path in self.numbers.rglob("*.toml")
         }
         return {name: files[name] for name in sorted(files, key=lambda name: (name != "default", "/" in name, name))}
+
+
+STANDARD = {
+    "rows": "own_data:tables_from",
+    "paper": "paper:PAGE",
+    "misconceptions": "misconceptions:MISCONCEPTIONS",
+    "dumps": "dumps:DUMPS",
+    "verifier": "verifying:VERIFIER",
+    "comparison": "comparison:COMPARISON",
+}
+"""By part of a record the module and the name that it has in the folder of a kind that has it."""
+
+
+def kind_in(record: str, title: str, **parts: Any) -> Kind:
+    """Make the record of the kind in whose folder the module `record` lies: what lies there under its usual name belongs to it.
+
+    Those names are in `STANDARD`; `derivation.toml` says derivation and topics. parts: all else, an address without its package.
+    """
+    folder = Path(record).parent
+    package = f"{__package__}.{folder.name}"
+    found: dict[str, Any] = {
+        part: address
+        for part, address in STANDARD.items()
+        if (folder / address.partition(":")[0]).is_dir() or (folder / f"{address.partition(':')[0]}.py").exists()
+    }
+    found |= {each: folder / f"{each}.toml" for each in ("models", "one_page") if (folder / f"{each}.toml").exists()}
+    steps = tomllib.loads((folder / "derivation.toml").read_text(encoding="utf-8"))
+    found |= {
+        "numbers": folder / "numbers",
+        "notes": (folder / "notes.toml",),
+        "derivation": tuple(steps["derivation"]),
+        "topics": {word: tuple(rows) for word, rows in steps["topics"].items()},
+    }
+    return Kind(folder.name, title, **{part: _whole_address(each, package) for part, each in (found | parts).items()})
+
+
+def _whole_address(part: Any, package: str) -> Any:
+    """Return a part with its package in front of every address."""
+    if isinstance(part, dict):
+        return {key: _whole_address(each, package) for key, each in part.items()}
+    return f"{package}.{part}" if isinstance(part, str) and ":" in part else part
 
 
 def imported(part: Any) -> Any:

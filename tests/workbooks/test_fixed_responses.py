@@ -14,7 +14,7 @@ pytest.importorskip("torch", reason="PPO's page is torch: install the extra [tor
 from blueprint.book import Book
 from blueprint.language import Block, block, filled, where
 from blueprint.workbooks.common import n, rollout, t
-from blueprint.workbooks.common.sheets import Rows
+from blueprint.workbooks.common.sheets.walk import Rows
 from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
 from blueprint.workbooks.rlhf_ppo.paper import PAGE
 from tests.page.fits import clipped

@@ -10,7 +10,9 @@ from blueprint.language import Axis, Block, block, where
 from blueprint.language.gradient import Declared, Gradient, gradient
 from blueprint.page.outline import Blueprint
 from blueprint.workbooks.common.conventions import LIVE
-from blueprint.workbooks.common.definitions import EVERYWHERE, Distribution, Row, gradients
+from blueprint.workbooks.common.definitions import gradients
+from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Row
+from blueprint.workbooks.common.definitions.networks import Distribution
 from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.settings import Switch
 from blueprint.workbooks.common.sheets.backward import with_backward

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import WithJsonSchema, WrapValidator
 
 from blueprint.inputs import Draft, Numbers, Part, refusal, shown
-from blueprint.inputs.catalogue import OFF
+from blueprint.inputs.catalogue import OFF, data_in
 from blueprint.inputs.entries import Number, Whole, between
 from blueprint.language import Axis, Block, again, block, link, rounded, typed
 from blueprint.language.gradient import Gradient
@@ -270,6 +271,12 @@ class Beside(NamedTuple):
     sections: Mapping[str, Sequence[str]]
     pictures: Mapping[str, Drawn]
     numbered: Sequence[str] = ("number",)
+
+
+def beside_in(folder: Path) -> Beside:
+    """Reads what the sheet shows from `steps.toml` of a folder."""
+    found = data_in(folder / "steps.toml")
+    return Beside(**{**found, "pictures": {title: Drawn(**each) for title, each in found["pictures"].items()}})
 
 
 class _Steps(NamedTuple):

@@ -36,7 +36,7 @@ from blueprint.page.outline import (
     key,
     minor,
 )
-from blueprint.workbooks.common.definitions import Identity
+from blueprint.workbooks.common.definitions.checks import Identity
 from blueprint.workbooks.common.settings import Settings
 from blueprint.workbooks.common.sheets.checks import Witnessed, checks_sheet
 from blueprint.workbooks.common.sheets.start import (

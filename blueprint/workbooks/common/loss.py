@@ -7,17 +7,13 @@ from dataclasses import dataclass
 
 from blueprint.language import Arithmetic, Block, Sum, maximum
 from blueprint.page.outline import Section, key
-from blueprint.workbooks.common.definitions import (
-    EVERYWHERE,
+from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row, rows
+from blueprint.workbooks.common.definitions.gae import Counting, count, mean, price, spread
+from blueprint.workbooks.common.definitions.losses import (
     L2,
-    NEW,
     Average,
-    Choices,
     Clip,
-    Counting,
-    Estimates,
     Part,
-    Row,
     Total,
     Totals,
     ValueLoss,
@@ -25,25 +21,20 @@ from blueprint.workbooks.common.definitions import (
     below,
     clip,
     clip_flags,
-    count,
     counted_values,
     explained_variance,
     filtered,
     guard,
-    kl_estimates,
-    mean,
     per_response,
     policy_kl,
-    price,
     residual,
-    rows,
-    spread,
     total,
     value_loss,
     weights,
 )
-from blueprint.workbooks.common.sheets import Rows, several
+from blueprint.workbooks.common.definitions.networks import NEW, Estimates, kl_estimates
 from blueprint.workbooks.common.sheets.signal import minors
+from blueprint.workbooks.common.sheets.walk import Rows, several
 
 WEIGHED = {
     "policy_loss": "policy",

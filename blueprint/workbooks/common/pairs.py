@@ -7,8 +7,8 @@ through a column, (o), with a row for each pair: 1 where a response, or a pair, 
 from typing import NamedTuple, Protocol
 
 from blueprint.language import Axis, Block, Operand, Sum, equal, exp, less, log, maximum, minimum
-from blueprint.workbooks.common.definitions import Choices, Given, Lined, Ordered, n
-from blueprint.workbooks.common.sheets import Rows, named
+from blueprint.workbooks.common.definitions.choices import Choices, Given, Lined, Ordered, n
+from blueprint.workbooks.common.sheets.walk import Rows, named
 
 p = Axis("p", "pair", start=1)
 o = p.alias("o")

@@ -26,7 +26,9 @@ from blueprint.language import (
     typed,
     where,
 )
-from blueprint.workbooks.common.definitions import ROWS, Choices, count, ends_at, n, per_response, t, v
+from blueprint.workbooks.common.definitions.choices import ROWS, Choices, n, t, v
+from blueprint.workbooks.common.definitions.gae import count, ends_at
+from blueprint.workbooks.common.definitions.losses import per_response
 from blueprint.workbooks.common.sheets.walk import Rows, named
 
 RESPONSE = "rollout.response"

@@ -3,14 +3,11 @@
 from typing import NamedTuple
 
 from blueprint.language import Block, Operand, maximum
-from blueprint.workbooks.common.definitions import (
-    EVERYWHERE,
-    OLD,
+from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices
+from blueprint.workbooks.common.definitions.gae import (
     After,
-    Choices,
     Counted,
     Counting,
-    Estimates,
     Gae,
     Moments,
     Paid,
@@ -24,7 +21,6 @@ from blueprint.workbooks.common.definitions import (
     gae,
     holes,
     kept_values,
-    kl_estimates,
     penalised,
     rewards,
     score,
@@ -32,7 +28,8 @@ from blueprint.workbooks.common.definitions import (
     where_paid,
     whitened_advantages,
 )
-from blueprint.workbooks.common.sheets import Rows
+from blueprint.workbooks.common.definitions.networks import OLD, Estimates, kl_estimates
+from blueprint.workbooks.common.sheets.walk import Rows
 
 
 class Signal(NamedTuple):

@@ -7,24 +7,18 @@ from blueprint.inputs import Catalogue, Numbers
 from blueprint.language import Axis, Block
 from blueprint.page.outline import Blueprint, Choice, Sheet
 from blueprint.workbooks.common.conventions import Conventions
-from blueprint.workbooks.common.definitions import Choices, Identity, checks
+from blueprint.workbooks.common.definitions import checks
+from blueprint.workbooks.common.definitions.checks import Identity
+from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.labels import Labels
 from blueprint.workbooks.common.libraries import Preferred, SideBySide, naming, offered
 from blueprint.workbooks.common.numbers_file import EVERY_WORD
 from blueprint.workbooks.common.settings import PRESET
-from blueprint.workbooks.common.sheets import (
-    InView,
-    Made,
-    Rows,
-    Witnessed,
-    checks_sheet,
-    conventions_in_use,
-    facts_of,
-    start_sheet,
-)
 from blueprint.workbooks.common.sheets import walk as walk_sheets
+from blueprint.workbooks.common.sheets.checks import Witnessed, checks_sheet
 from blueprint.workbooks.common.sheets.conventions import Chosen, chosen_of, conventions_sheet, presets_sheet
-from blueprint.workbooks.common.sheets.start import Opening
+from blueprint.workbooks.common.sheets.start import Made, Opening, conventions_in_use, facts_of, start_sheet
+from blueprint.workbooks.common.sheets.walk import InView, Rows
 
 
 @dataclass(frozen=True, kw_only=True)

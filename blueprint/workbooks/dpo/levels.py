@@ -1,10 +1,12 @@
 """The levels at which a workbook of DPO begins: logits of pairs, log-probs of one's own, and prompts that two networks read."""
 
+from pathlib import Path
+
 import numpy as np
 
 from blueprint.inputs import Numbers
 from blueprint.language import Block, link, typed
-from blueprint.page.outline import Blueprint, Line, Note, Row, Section, Sheet, Table, key, minor
+from blueprint.page.outline import Blueprint, Line, Note, Row, Section, Sheet, Table, minor
 from blueprint.workbooks.common import (
     InView,
     Memory,
@@ -19,10 +21,10 @@ from blueprint.workbooks.common import (
     rollout,
     rows_on,
     several,
-    sheet_of,
     word_weights,
 )
-from blueprint.workbooks.common.epochs import TYPED, Beside, Drawn, repeated, with_epochs
+from blueprint.workbooks.common.epochs import TYPED, beside_in, repeated, with_epochs
+from blueprint.workbooks.common.sheets.logprobs import given_logprobs
 from blueprint.workbooks.common.sheets.models import moved, run
 from blueprint.workbooks.common.workbook import Start, chosen_in
 from blueprint.workbooks.dpo.definitions.logprobs import LABELS, n, p, t, v
@@ -30,6 +32,7 @@ from blueprint.workbooks.dpo.schema import (
     BY_RESPONSE,
     CHOICES,
     LETTERS,
+    LOGPROBS,
     PAIR_LOGPROBS,
     PREFERENCES,
     dpo_presets,
@@ -80,26 +83,9 @@ LEAD_LOGPROBS = (
     "pairs of a chosen and a rejected response to the same prompt, side by side; "
     "log-probs stand on a sheet of their own"
 )
-SAID = "what the policy and the reference say of each token that was written; nothing else of them is known"
-TITLES = {"policy": "The policy in training", "reference": "The reference"}
-NOTES_GIVEN = {
-    "policy": (
-        "The log of the probability with which the policy in training writes the token above; the loss moves this row alone.",
-        "Its sum along a response is the log-prob of the whole response. All 0: nobody knows them, and this is a first step.",
-    ),
-    "reference": ("The same under the frozen model from before.",),
-}
-NOTES_MISSING = {
-    "policy": (
-        "No log-probs were given: 0 stands for each. On a first step the policy is the reference, so every log-ratio is 0 indeed.",
-        "Margin, loss and gradient are right, then: ln 2 for DPO, and the accuracy is 0, for a tie is wrong. Type your own here.",
-    ),
-    "reference": ("Not given: a first step, on which the policy in training is the reference.",),
-}
-"""What is said of what is given, and of what is not: as many lines, so that both workbooks have the same places."""
-BY = {
-    BY_RESPONSE: "one number for each response, which stands as its only token: its log-prob, sum or mean as the loss takes it",
-}
+BY_RESPONSES = (
+    "one number for each response, which stands as its only token: its log-prob, sum or mean as the loss takes it"
+)
 SINGLE = "KTO alone reads it, and RPO the true reward; 0 where it was not given."
 
 
@@ -107,7 +93,9 @@ def logprobs_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blue
     """Makes the blueprint of pairs from their log-probs; with a witness's numbers if there are any."""
     texts = _texts_of_logprobs()
     head = InView(texts["word_written"], texts["response.tokens"])
-    said, rows = _said(numbers, head)
+    there = [f"{model}.logprobs" for model in LOGPROBS if f"{model}.chosen" in numbers.parts]
+    lead = BY_RESPONSES if numbers["per"] == BY_RESPONSE else ""
+    said, rows, _ = given_logprobs(Path(__file__).parent, there, head, LABELS, lead)
     typed_in = PAIR_LOGPROBS.typed(numbers)
     responses, positions = np.shape(typed_in["mask"])
     start = Start(
@@ -150,43 +138,10 @@ def _inputs_of_logprobs(given: Rows) -> Sheet:
     return Sheet("Inputs", LEAD_LOGPROBS, sections, (n, t))
 
 
-def _said(numbers: Numbers, head: InView) -> tuple[Sheet, Rows]:
-    """Outlines what is given of each token; a reference that is not is as the policy. Returns the sheet, and the rows by name."""
-    here, rows, sections = head.on("said"), dict[str, Block](), []
-    for name, title in TITLES.items():
-        is_given = f"{name}.chosen" in numbers.parts
-        rows[f"{name}.logprobs"] = _given_row(name, rows, is_given)
-        notes = (NOTES_GIVEN if is_given else NOTES_MISSING)[name]
-        sections.append(Section(title, (*map(Note, notes), key(rows[f"{name}.logprobs"]))))
-    return sheet_of("Given log-probs", BY.get(numbers["per"], SAID), sections, here), rows
-
-
-def _given_row(name: str, rows: Rows, is_given: bool) -> Block:
-    """Makes a row that is given; for a reference that is not the policy stands in, whose row is always typed."""
-    if not is_given and name != "policy":
-        return LABELS.row("reference.as_policy", rows["policy.logprobs"][n, t])
-    label = LABELS.labels.of(f"{name}.logprobs")
-    return typed(f"{name}.logprobs", (n, t), label.symbol, label.meaning, unit=label.unit)
-
-
-POLICY_WEIGHTS = ("policy.E", "policy.W", "policy.Y")
-LOSSES = ("preference_loss", "total_loss")
-REWARDS = ("rewards.chosen", "rewards.rejected", "rewards.margins", "rewards.accuracies")
-BESIDE = Beside(
-    "the same pairs, step by step: from ln 2 on the loss falls while the chosen responses get ahead",
-    {"Implicit rewards": REWARDS, "Losses": LOSSES},
-    {
-        "Implicit rewards": Drawn(
-            {"chosen": REWARDS[0], "rejected": REWARDS[1], "margin": REWARDS[2]}, "β · log-ratio",
-            "All are 0 in the first step. The loss moves nothing but the margin: the chosen reward itself may fall, too.",
-        ),
-        "Loss": Drawn(
-            {"preference loss": LOSSES[0]}, "loss", "It begins at ln 2 = 0.6931, where both responses are as likely to win.",
-        ),
-    },
-)  # fmt: skip
-
-EPOCHS = repeated(POLICY_WEIGHTS, ("Policy", "Policy elsewhere", "Log-probs", "Pairs"), MOVED.of, BESIDE)
+WEIGHTS = ("policy.E", "policy.W", "policy.Y")
+EPOCHS = repeated(
+    WEIGHTS, ("Policy", "Policy elsewhere", "Log-probs", "Pairs"), MOVED.of, beside_in(Path(__file__).parent)
+)
 
 
 LEAD_CHOICES = "everything typed that is not a weight: two responses to each prompt, and which of them was chosen"

@@ -1,10 +1,11 @@
 """The levels at which a workbook of GRPO begins: logits, log-probs or rewards of one's own, and prompts that a policy answers."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from blueprint.inputs import Numbers
 from blueprint.language import Axis, Block, Sum, link, typed
-from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Sheet, Table, key, minor
+from blueprint.page.outline import Blueprint, Line, Note, Row, Section, Sheet, Table, key, minor
 from blueprint.workbooks.common import (
     Chosen,
     InView,
@@ -20,6 +21,7 @@ from blueprint.workbooks.common import (
     sheet_of,
 )
 from blueprint.workbooks.common.rollout import prompts
+from blueprint.workbooks.common.sheets.logprobs import given_logprobs
 from blueprint.workbooks.common.sheets.models import new_policy, old_policy, reference, reward_model
 from blueprint.workbooks.common.workbook import Start, chosen_in
 from blueprint.workbooks.grpo.definitions.group_advantages import (
@@ -35,7 +37,6 @@ from blueprint.workbooks.grpo.definitions.group_advantages import (
     v,
 )
 from blueprint.workbooks.grpo.schema import (
-    ENTROPY,
     HIGHEST_DRAW,
     LOWEST_DRAW,
     PROMPTS,
@@ -78,43 +79,11 @@ def _of_groups(size: Mapping[str, int]) -> dict[Axis, int]:
     return {q: size["prompt"], i: size["response"] // size["prompt"], n: size["response"]}
 
 
-LEAD_ROLLOUTS = "what the policies and the engine say of each token that was written; nothing else of them is known"
-TITLES = {
-    "policy.logprobs": "The policy in training", ENTROPY: "How undecided it is", "old.logprobs": "The old policy",
-    "reference.logprobs": "The reference", "engine.logprobs": "The generation engine",
-}  # fmt: skip
-STANDS_IN = {"old.logprobs": "old.as_policy", "reference.logprobs": "reference.as_policy",
-             "engine.logprobs": "engine.as_old", ENTROPY: "policy.entropy_unknown"}  # fmt: skip
-"""The row that is read in place of one that is not given."""
-NOTES_GIVEN = {
-    "policy.logprobs": (
-        "The log of the probability with which the policy in training writes the token above; the loss moves this row alone.",
-        "Its sum along a response is the log-prob of the whole response. All 0: nobody knows them, and this is a first step.",
-    )
-}
-"""What is said of what is given; as many lines as where it is not, so that both workbooks have the same places."""
-NOTES_MISSING = {
-    "policy.logprobs": (
-        "No log-probs were given: 0 stands for each. As on a first step every ratio is 1, so the gradient ∂L/∂log π is right.",
-        "The loss is, too, unless the objective holds log π itself: reinforce, cispo, vespo. Type your own log-probs here.",
-    ),
-    "old.logprobs": ("Not given: a first step, on which the old policy is the policy in training.",),
-    "reference.logprobs": (
-        "Not given: the policy in training stands here, so that the KL is 0; whatever the preset, none is paid.",
-    ),
-    "engine.logprobs": ("Not given: the old policy stands here, and whatever the preset, nothing is corrected.",),
-    ENTROPY: ("Not given, and not to be had from log-probs alone: whatever the preset, no entropy counts.",),
-}
-"""What is said where something is not given."""
-UNSEEN = {"reference.logprobs": "kl.mean_new", ENTROPY: "entropy"}
-"""What the first sheet does not show where it is not given."""
-
-
 def rollouts_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
     """Makes the blueprint of GRPO from rewards and log-probs; with a witness's numbers if there are any."""
     texts = responses()
     head = InView(texts["word_written"], texts["response.tokens"])
-    said, rows = _said(numbers, head)
+    said, rows, unseen = given_logprobs(Path(__file__).parent, numbers.parts, head, LABELS)
     size = ROLLOUTS.sizes(numbers)
     start = Start(
         numbers=numbers,
@@ -128,32 +97,7 @@ def rollouts_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blue
         typed=ROLLOUTS.typed(numbers),
         ranges={"mask": (0, 1), "truncated": (0, 1)},
     )
-    return whole(start, witnessed, unseen=tuple(row for part, row in UNSEEN.items() if part not in numbers.parts))
-
-
-def _said(numbers: Numbers, head: InView) -> tuple[Sheet, Rows]:
-    """Outlines what is given of each token; a row that is not is as one that is. Returns the sheet, and the rows by name."""
-    here, rows, sections = head.on("said"), dict[str, Block](), []
-    for name, title in TITLES.items():
-        rows[name] = _given_row(name, rows, name in numbers.parts)
-        notes: tuple[Item, ...] = tuple(
-            map(Note, (NOTES_GIVEN if name in numbers.parts else NOTES_MISSING).get(name, ()))
-        )
-        sections.append(Section(title, (*notes, key(rows[name]))))
-    return sheet_of("Log-probs", LEAD_ROLLOUTS, sections, here), rows
-
-
-def _given_row(name: str, rows: Rows, is_given: bool) -> Block:
-    """Makes a row that is given; else the one that stands in, the policy's always being typed."""
-    if is_given or name not in STANDS_IN:
-        label = LABELS.labels.of(name)
-        return typed(name, (n, t), label.symbol, label.meaning, unit=label.unit)
-    source = {
-        "old.logprobs": "policy.logprobs",
-        "reference.logprobs": "policy.logprobs",
-        "engine.logprobs": "old.logprobs",
-    }
-    return LABELS.row(STANDS_IN[name], rows[source[name]][n, t] if name in source else 0)
+    return whole(start, witnessed, unseen=unseen)
 
 
 LEAD_PROMPTS = (

@@ -25,7 +25,7 @@ from blueprint.workbooks.common import (
     sheet_of,
 )
 from blueprint.workbooks.common.definitions import gradients
-from blueprint.workbooks.common.epochs import UPDATE, Beside, Drawn, repeated, with_epochs
+from blueprint.workbooks.common.epochs import UPDATE, beside_in, repeated, with_epochs
 from blueprint.workbooks.common.sheets.start import opening_in
 from blueprint.workbooks.common.workbook import Start, Steps, chosen_in, workbook
 from blueprint.workbooks.sft.definitions import LABELS, Derived, Labels, b, derived, n, o, t, v
@@ -53,26 +53,7 @@ def of_policy(rows: Mapping[str, Block]) -> list[Declared]:
 MOVED = Backward(policy=(WEIGHTS, ("policy.logits",)), critic=(), constant=("dft.used",), declared=of_policy)
 
 
-BESIDE = Beside(
-    "the same texts, step by step: the demonstrations become likelier, the perplexity falls",
-    {
-        "What is made smaller": ("total_loss",),
-        "How well the policy predicts the labels": ("nll", "perplexity", "token_accuracy"),
-        "How undecided it is": ("entropy",),
-    },
-    {
-        "Loss": Drawn({"loss": "total_loss"}, "loss", "Falls while the steps are short enough, on these texts alone."),
-        "Perplexity": Drawn(
-            {"perplexity": "perplexity"}, "exp(NLL)", "Among as many equally likely tokens the policy would be as unsure."
-        ),
-        "Token accuracy and entropy": Drawn(
-            {"token accuracy": "token_accuracy", "entropy": "entropy"}, "share; nats",
-            "Accuracy leaps, a token at a time; the entropy falls as the policy makes up its mind.",
-        ),
-    },
-)  # fmt: skip
-
-EPOCHS = repeated(WEIGHTS, ("Policy", "Loss", "Diagnostics"), MOVED.of, BESIDE)
+EPOCHS = repeated(WEIGHTS, ("Policy", "Loss", "Diagnostics"), MOVED.of, beside_in(Path(__file__).parent))
 
 
 LOOKED_FOR = (

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from blueprint.language import Axis, Block, Operand, link
 from blueprint.page.outline import Item, Line, Note, Row, Section, Sheet, Table, key, minor
-from blueprint.workbooks.common.definitions import (
-    ROWS,
+from blueprint.workbooks.common.definitions.choices import ROWS, v
+from blueprint.workbooks.common.definitions.gae import kept_values, score_of
+from blueprint.workbooks.common.definitions.networks import (
     Distribution,
     Head,
     Memory,
@@ -19,16 +20,13 @@ from blueprint.workbooks.common.definitions import (
     entropy,
     exact_kl,
     head_weights,
-    kept_values,
     logits,
     memory_weights,
     rnn,
     scalar_head,
-    score_of,
     softmax,
     tempered,
     updated,
-    v,
     word_weights,
 )
 from blueprint.workbooks.common.rollout import RESPONSE, rollout, slots_of
