@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from blueprint.workbooks.kind import Former, Kind
+from blueprint.workbooks.kind import Kind
 
 HERE = Path(__file__).parent
 KIND = Kind(
@@ -20,10 +20,6 @@ KIND = Kind(
     paper="blueprint.workbooks.minibatch.paper:PAGE",
     whole="blueprint.workbooks.common.conventions:RESPONSE",
     gradient="blueprint.workbooks.minibatch.level:MOVED",
-    former=Former(
-        gone=("share_of.policy", "share_of.value", "share_of.entropy", "share_of.kl"),
-        new=("share.policy", "share.value", "share.entropy"),
-    ),
     misconceptions="blueprint.workbooks.common.misconceptions:MISCONCEPTIONS",
     derivation=(
         "kl.used",
