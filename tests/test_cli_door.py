@@ -214,7 +214,7 @@ def test_a_program_that_imports_the_package_keeps_its_own_ways(tmp_path: Path) -
     [
         (["python", "-m", "blueprint", "list"], True), (["python", "/usr/bin/blueprint", "list"], True),
         (["python", "-I", "blueprint.exe"], True), (["python", "-m", "pytest", "blueprint"], False),
-        (["python", "-c", "import blueprint"], False), (["python"], False), (["python", "-m", "blueprint.page.recalculate"], False),
+        (["python", "-c", "import blueprint"], False), (["python"], False), (["python", "-m", "blueprint.page.engine"], False),
     ],
 )  # fmt: skip
 def test_our_own_command_is_told_by_its_words(words: list[str], ours: bool) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.page.recalculate import with_ironcalc
+from blueprint.page.engine import with_ironcalc
 from tests.audit import spoil
 from tests.page.workshop import made
 from tests.questions import (

@@ -101,7 +101,7 @@ MAY_READ |= {
 KEEPERS = {
     "xlsxwriter": ("page.write", "page.one_page.canvas", "classes"),
     "openpyxl": ("page.read", "page.saved_file"),
-    "ironcalc": ("page.recalculate",),
+    "ironcalc": ("page.engine",),
     "click": ("cli", "commands"),
     "pyarrow": ("dumps.formats",),
     "safetensors": ("dumps.formats",),

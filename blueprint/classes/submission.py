@@ -16,11 +16,11 @@ from blueprint.classes.key import TOKEN, Key, KeyBlank
 from blueprint.classes.saved_workbook import Area, OpenDocument, Package, Shown, opened
 from blueprint.language import Block, Cell, Constant, Count, Values
 from blueprint.page import grid, parse_cell, saved_file
+from blueprint.page.engine import recalculated_apart, slimmed
 from blueprint.page.grid import defined_name
 from blueprint.page.layout import Layout
 from blueprint.page.parse_cell import cell_at, is_off
 from blueprint.page.read import ReadError
-from blueprint.page.recalculate import recalculated_apart, slimmed
 from blueprint.quoting import quoted
 
 SAME = 1e-9

@@ -74,7 +74,7 @@ def failing(book: Book) -> Iterator[str]:
 
 def proved(book: Book, path: Path) -> bool:
     """Says how many formulas an independent engine recalculated to our number, and the first that it did not."""
-    from blueprint.page.recalculate import EngineMissing
+    from blueprint.page.engine import EngineMissing
 
     try:
         proof = book.prove(path)

@@ -1,7 +1,9 @@
 """The commands `check`, `diff` and `rebuild`: they have saved workbooks read, and print. No maths."""
 
 import json
+import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,10 +78,12 @@ def check(paths: tuple[Path, ...], device: str, dtype: str, reveal: bool, everyt
 def _read(paths: tuple[Path, ...]) -> tuple[list[Checked], list[str]]:
     """Reads the files, with a progress bar on stderr where there are several; also returns a sentence for each that fails."""
     files, refused = [], []
+    pool = ThreadPoolExecutor(os.cpu_count())  # the engine runs in processes of its own while the next file is read
     with click.progressbar(paths, label="reading", file=sys.stderr) if len(paths) > 1 else nullcontext(paths) as bar:
         for path in bar:
             try:
                 files.append(Checked(path))
+                files[-1].compute_in(pool)
             except ReadError as error:
                 refused.append(str(error))
     return files, refused

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from blueprint.page.recalculate import Cells, EngineMissing, Value, reading
+from blueprint.page.engine import Cells, EngineMissing, Value, reading
 from tests.audit import MAIN, sheet_parts
 
 PROGRAM, RECALCULATE, WRITES = "ssconvert", ("--recalc",), "Gnumeric_Excel:xlsx2"

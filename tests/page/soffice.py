@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 
 from openpyxl.utils.datetime import to_excel
 
+from blueprint.page.engine import Cells, EngineMissing, Value, reading
 from blueprint.page.grid import address
-from blueprint.page.recalculate import Cells, EngineMissing, Value, reading
 from blueprint.page.saved_file import Workbook
 
 PROGRAMS = ("soffice", "libreoffice", "/Applications/LibreOffice.app/Contents/MacOS/soffice")

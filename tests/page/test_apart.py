@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import xlsxwriter
 
-from blueprint.page import recalculate
-from blueprint.page.recalculate import recalculated_apart, slimmed, with_ironcalc
+from blueprint.page import engine
+from blueprint.page.engine import recalculated_apart, slimmed, with_ironcalc
 
 STOPPED = "the engine was stopped: its formulas are nested too deeply, or take more than 20 seconds or 1 GB"
 
@@ -66,9 +66,9 @@ def test_products_over_whole_sheets_are_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, least: int
 ) -> None:
     """With lower bounds than they are, so that the test is quick."""
-    lines = "from blueprint.page import recalculate", "import sys", f"recalculate.{bound} = {least}"
-    code = "\n".join([*lines, "recalculate.main(*sys.argv[1:])"])
-    monkeypatch.setattr(recalculate, "_COMMAND", ("-c", code))
+    lines = "from blueprint.page import engine", "import sys", f"engine.{bound} = {least}"
+    code = "\n".join([*lines, "engine.main(*sys.argv[1:])"])
+    monkeypatch.setattr(engine, "_COMMAND", ("-c", code))
     assert len(recalculated_apart(written(tmp_path / "small.xlsx", "=1+1", "=D1+1"))) == 2
     path = written(tmp_path / "wide.xlsx", *(f"=SUMPRODUCT(A:C,A:C)*{i}" for i in range(20)))
     with pytest.raises(RuntimeError) as refused:

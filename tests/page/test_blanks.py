@@ -13,8 +13,8 @@ import pytest
 from blueprint import Book
 from blueprint.notation import Axis, NotationError, block, typed
 from blueprint.page.blanks import check_of, rectangles
+from blueprint.page.engine import with_ironcalc
 from blueprint.page.outline import Blank, Blueprint, on_one_sheet
-from blueprint.page.recalculate import with_ironcalc
 
 t = Axis("t", "week")
 

@@ -16,8 +16,9 @@ import blueprint as bp
 from blueprint.book import Book
 from blueprint.inputs import given, load
 from blueprint.language import Ended, NoNumber, block, choose, exp, log, typed
+from blueprint.page.engine import with_ironcalc
 from blueprint.page.outline import Blueprint, Line, Section, Sheet
-from blueprint.page.recalculate import compare, with_ironcalc
+from blueprint.page.recalculate import compare
 from blueprint.workbooks import blueprint_of
 from tests.page.soffice import with_libreoffice
 from tests.page.workshop import made

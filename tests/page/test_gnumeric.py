@@ -15,8 +15,9 @@ from openpyxl.utils.cell import get_column_letter
 from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.page import grid
+from blueprint.page.engine import Cells, EngineMissing, with_ironcalc
 from blueprint.page.formulas import NOT_ALL_SEEN, OVERWRITTEN, PROBE_CELL, REPLACED, VERDICT, expected, waiting_in
-from blueprint.page.recalculate import Cells, EngineMissing, compare, with_ironcalc
+from blueprint.page.recalculate import compare
 from blueprint.workbooks.registry import blueprint_of, kinds
 from blueprint.worksheets import worksheet
 from tests.audit import spoil

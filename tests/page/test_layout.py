@@ -10,9 +10,9 @@ import pytest
 from blueprint.book import Book, book
 from blueprint.language import Axis, Sum, block, typed
 from blueprint.page import grid
+from blueprint.page.engine import with_ironcalc
 from blueprint.page.outline import Blueprint, Section, Sheet
 from blueprint.page.read import Found, read
-from blueprint.page.recalculate import with_ironcalc
 from tests.audit import formulas, spoil, watches
 from tests.page.workshop import differing, located, made
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.page import recalculate
-from blueprint.page.recalculate import lean
+from blueprint.page import engine
+from blueprint.page.engine import lean
 from tests.page.workshop import save_made
 
 
@@ -40,9 +40,9 @@ def test_an_engine_computes_the_same_from_the_file_itself(
     numbers: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = save_made(tmp_path / "a.xlsx", numbers=numbers)
-    found = recalculate.with_ironcalc(path)
-    monkeypatch.setattr(recalculate, "lean", lambda path, target: path)
-    assert recalculate.with_ironcalc(path) == found
+    found = engine.with_ironcalc(path)
+    monkeypatch.setattr(engine, "lean", lambda path, target: path)
+    assert engine.with_ironcalc(path) == found
 
 
 @pytest.mark.parametrize(

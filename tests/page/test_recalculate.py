@@ -9,7 +9,8 @@ import pytest
 import xlsxwriter
 
 from blueprint.page.digits import Print
-from blueprint.page.recalculate import Absent, Cells, Failure, compare, prove, with_ironcalc
+from blueprint.page.engine import Cells, with_ironcalc
+from blueprint.page.recalculate import Absent, Failure, compare, prove
 from tests.audit import formulas, spoil
 from tests.page import soffice
 

@@ -8,7 +8,8 @@ import ironcalc
 import pytest
 import xlsxwriter
 
-from blueprint.page.recalculate import EngineMissing, prove, with_ironcalc
+from blueprint.page.engine import EngineMissing, with_ironcalc
+from blueprint.page.recalculate import prove
 from tests.page import soffice
 
 

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from blueprint.book import Book
+from blueprint.page.engine import Cells, with_ironcalc
 from blueprint.page.formulas import expected
-from blueprint.page.recalculate import Cells, compare, with_ironcalc
+from blueprint.page.recalculate import compare
 from tests.audit import formulas, spoil
 from tests.page.soffice import with_libreoffice
 from tests.page.workshop import Array, made

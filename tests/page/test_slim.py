@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from blueprint.page.recalculate import without_values
+from blueprint.page.engine import without_values
 from tests.page.zips import SHEET, changed
 
 SMALL = Path(__file__).parents[2] / "workbooks" / "kl-controller.xlsx"

@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from openpyxl import load_workbook
 
 from blueprint.cli import main
-from blueprint.page.recalculate import with_ironcalc
+from blueprint.page.engine import with_ironcalc
 from tests.page.workshop import made
 
 LOST = ("pipeline/ppo", "reward.score_slot=two_past")

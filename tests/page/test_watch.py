@@ -14,8 +14,8 @@ from openpyxl import load_workbook
 from openpyxl.utils.cell import get_column_letter
 
 from blueprint.page.cells import runs
+from blueprint.page.engine import slimmed
 from blueprint.page.formulas import NOT_ALL_SEEN, PROBE_ROW, VERDICT, WATCH, watch_of
-from blueprint.page.recalculate import slimmed
 from tests.checking.cells import change
 from tests.page.soffice import with_libreoffice
 from tests.page.watching import CHAIN, KINDS, Spot, Watched, watched

@@ -10,8 +10,9 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.dumps import Minibatch, MinibatchError
+from blueprint.page.engine import with_ironcalc
 from blueprint.page.formulas import expected
-from blueprint.page.recalculate import compare, with_ironcalc
+from blueprint.page.recalculate import compare
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions import rlhf
 from blueprint.workbooks.rlhf_ppo.verifying.window import NEAR, agreement, chosen_window, worst_window

@@ -17,8 +17,9 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.inputs import load
+from blueprint.page.engine import with_ironcalc
 from blueprint.page.formulas import expected
-from blueprint.page.recalculate import compare, with_ironcalc
+from blueprint.page.recalculate import compare
 from blueprint.reopening import numbers_in
 from tests.audit import spoil
 from tests.page.soffice import with_libreoffice

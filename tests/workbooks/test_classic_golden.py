@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pytest
 
 from blueprint.book import Book
-from blueprint.page.recalculate import Cells, with_ironcalc
+from blueprint.page.engine import Cells, with_ironcalc
 from tests.audit import spoil
 from tests.page.soffice import with_libreoffice
 from tests.page.workshop import made

@@ -11,7 +11,7 @@ import pytest
 from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.inputs.errors import NumbersError
-from blueprint.page.recalculate import Cells, with_ironcalc
+from blueprint.page.engine import Cells, with_ironcalc
 from blueprint.workbooks.kl_controller.build import CONTROLLER
 from tests.audit import formulas, spoil, watches
 from tests.page.finished import Engine

@@ -15,10 +15,10 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.page.contents import kind_of
+from blueprint.page.engine import Cells
 from blueprint.page.grid import column_letters
 from blueprint.page.outline import Blueprint
 from blueprint.page.read import Found
-from blueprint.page.recalculate import Cells
 from blueprint.witness.raw import Raw
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.rlhf_ppo.paper import PAGE

@@ -11,7 +11,7 @@ import pytest
 from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.inputs.errors import NumbersError
-from blueprint.page.recalculate import with_ironcalc
+from blueprint.page.engine import with_ironcalc
 from blueprint.reopening import back_from
 from tests.audit import spoil
 from tests.page.fits import clipped

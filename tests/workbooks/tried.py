@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from blueprint.page.recalculate import lean
+from blueprint.page.engine import lean
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common import guides
 from blueprint.workbooks.common.guides import Try, tries

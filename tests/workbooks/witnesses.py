@@ -8,8 +8,9 @@ from tempfile import TemporaryDirectory
 from blueprint.book import Book, book
 from blueprint.inputs import load
 from blueprint.language import Axis, NotationError, at_most, block, equal, less, typed, where
+from blueprint.page.engine import with_ironcalc
 from blueprint.page.formulas import expected
-from blueprint.page.recalculate import compare, with_ironcalc
+from blueprint.page.recalculate import compare
 from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
 from blueprint.workbooks.rlhf_ppo.paper import PAGE
 from tests.audit import spoil

@@ -6,7 +6,7 @@ import pytest
 
 from blueprint.inputs import load
 from blueprint.language import Cell
-from blueprint.page.recalculate import with_ironcalc
+from blueprint.page.engine import with_ironcalc
 from blueprint.workbooks.registry import blueprint_of
 from blueprint.worksheets import Asked, Search, Worksheet, worksheet
 from blueprint.worksheets.leaks import is_chosen

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from blueprint.workbooks.kind import Former, Kind
+from blueprint.workbooks.kind import Kind
 
 HERE = Path(__file__).parent
 KIND = Kind(
@@ -21,7 +21,6 @@ KIND = Kind(
     verifier="blueprint.workbooks.classic_ppo.verifying:VERIFIER",
     paper="blueprint.workbooks.classic_ppo.paper:PAGE",
     gradient="blueprint.workbooks.classic_ppo.build:MOVED",
-    former=Former(gone=("advantage.deviation",)),
     whole={"actions": ("old.logits", "a whole number from 0 to {last}, as there are {count} actions")},
     misconceptions="blueprint.workbooks.common.misconceptions:MISCONCEPTIONS",
     derivation=(

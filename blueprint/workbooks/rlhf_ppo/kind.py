@@ -2,15 +2,9 @@
 
 from pathlib import Path
 
-from blueprint.workbooks.kind import Former, Kind
+from blueprint.workbooks.kind import Kind
 
 HERE = Path(__file__).parent
-_EXPLAINED = {
-    f"{prefix}ev.{of}_{what}": f"{prefix}ev.{of}.{what}"
-    for prefix in ("", "library.")
-    for of in ("returns", "residual_old", "residual_new")
-    for what in ("mean", "centred", "variance")
-}
 KIND = Kind(
     "rlhf_ppo",
     "RLHF PPO",
@@ -43,10 +37,6 @@ KIND = Kind(
     comparison="blueprint.workbooks.rlhf_ppo.libraries:COMPARISON",
     gradient="blueprint.workbooks.rlhf_ppo.epochs:with_gradients",
     whole="blueprint.workbooks.common.conventions:RESPONSE",
-    former=Former(
-        renamed={"value.residual_mean": "value.residual.mean", **_EXPLAINED},
-        new=("clip_fraction.value", "value.held_counts"),
-    ),
     misconceptions="blueprint.workbooks.common.misconceptions:MISCONCEPTIONS",
     derivation=(
         "kl.used",
