@@ -138,9 +138,9 @@ def kind_in(record: str, title: str, **parts: Any) -> Kind:
     steps = tomllib.loads((folder / "derivation.toml").read_text(encoding="utf-8"))
     found |= {
         "numbers": folder / "numbers",
-        "notes": (folder / "notes.toml",),
+        "notes": (folder / "notes.toml",) if (folder / "notes.toml").exists() else (),
         "derivation": tuple(steps["derivation"]),
-        "topics": {word: tuple(rows) for word, rows in steps["topics"].items()},
+        "topics": {word: tuple(rows) for word, rows in steps.get("topics", {}).items()},
     }
     return Kind(folder.name, title, **{part: _whole_address(each, package) for part, each in (found | parts).items()})
 
@@ -149,7 +149,10 @@ def _whole_address(part: Any, package: str) -> Any:
     """Return a part with its package in front of every address."""
     if isinstance(part, dict):
         return {key: _whole_address(each, package) for key, each in part.items()}
-    return f"{package}.{part}" if isinstance(part, str) and ":" in part else part
+    if isinstance(part, tuple):
+        return tuple(_whole_address(each, package) for each in part)
+    own = isinstance(part, str) and ":" in part and not part.startswith("blueprint.")
+    return f"{package}.{part}" if own else part
 
 
 def imported(part: Any) -> Any:

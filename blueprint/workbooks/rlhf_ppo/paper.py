@@ -264,9 +264,9 @@ def _trained(raw: Raw, before: Before, gained: Experience, weights: Named) -> Na
         after = {name: each.detach().clone() for name, each in weights.items()}
         rows |= {f"update{number_of}.{name}": each for name, each in (moved | after).items()}
         side_by_side.append(shown | moved)
-    shown_of_all = {name.removeprefix("epochs.") for name in raw.file if name.startswith("epochs.")}
-    for name in shown_of_all & side_by_side[0].keys():
-        rows[f"epochs.{name}"] = torch.stack([each[name] for each in side_by_side])
+    for name in (name.removeprefix("epochs.") for name in raw.file if name.startswith("epochs.")):
+        if name in side_by_side[0]:
+            rows[f"epochs.{name}"] = torch.stack([each[name] for each in side_by_side])
     return rows
 
 
