@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import numpy as np
-
 from blueprint.inputs import padded
 from blueprint.inputs.catalogue import DEFAULT
 from blueprint.language import Axis, Block, Operand, block, link, match, typed
@@ -77,7 +75,7 @@ from blueprint.workbooks.common.sheets.models import (
 from blueprint.workbooks.common.sheets.start import opening_in
 from blueprint.workbooks.rlhf_ppo.epochs import explained, with_epochs
 from blueprint.workbooks.rlhf_ppo.inputs import RlhfNumbers, WeightNumbers
-from blueprint.workbooks.rlhf_ppo.levels import CRITICS, POLICIES
+from blueprint.workbooks.rlhf_ppo.levels import LOGITS
 from blueprint.workbooks.rlhf_ppo.libraries import compared
 from blueprint.workbooks.rlhf_ppo.sheets import diagnostics, walk_sections
 from blueprint.workbooks.rlhf_ppo.steps import (
@@ -352,25 +350,11 @@ def logits_level(numbers: RlhfNumbers, witnessed: Witnessed | None = None) -> Bl
         sizes=dict(zip((n, t, v), numbers["old.logits"].shape, strict=True)),
         names={v: given["vocabulary"]},
         checked=([checks.is_0_or_1("mask", given["mask"])], []),
-        typed=_typed_logits(numbers),
+        typed=LOGITS.typed(numbers) | {"explained_variance.floor": EQUAL_RETURNS},
         ranges={"mask": (0, 1)},
         words=("word_written", "end_word"),
     )
     return whole(start, witnessed)
-
-
-def _typed_logits(numbers: RlhfNumbers) -> dict[str, object]:
-    """Lists what is typed by the names of its blocks."""
-    return {
-        "vocabulary": list(numbers["text.vocabulary"]),
-        "end_word": numbers["text.end_word"],
-        "mask": numbers["text.mask"],
-        "word_written": np.array(numbers["text.responses"], dtype=object),
-        "reward_model.score": numbers["reward_model.scores"],
-        **{f"{name}.logits": numbers[f"{name}.logits"] for name in POLICIES},
-        **{f"{name}.out": numbers[f"{name}.values"] for name in CRITICS},
-        "explained_variance.floor": EQUAL_RETURNS,
-    }
 
 
 def given_texts() -> dict[str, Block]:
