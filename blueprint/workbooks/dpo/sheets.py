@@ -1,13 +1,12 @@
 """The sheets of DPO: pairs and what two models say of them, the steps in order, Walk through one pair, and charts."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from pathlib import Path
 
 from blueprint.language import (
     Axis,
     Block,
     Max,
-    Operand,
     Sum,
     block,
     equal,
@@ -51,11 +50,11 @@ from blueprint.workbooks.common import (
     several,
     sheet_of,
     softmax,
-    titled_sections,
     walk,
 )
 from blueprint.workbooks.common.pairs import columns
 from blueprint.workbooks.common.sheets.charts import Drawn
+from blueprint.workbooks.common.sheets.shown import shown_in
 from blueprint.workbooks.dpo.definitions import Derived
 from blueprint.workbooks.dpo.definitions.logprobs import LABELS, n, o, p, t, v
 from blueprint.workbooks.dpo.definitions.losses import WATCHED
@@ -170,52 +169,36 @@ def model_sheet(
     return sheet_of(title, lead, sections, here, first), named(*made)
 
 
-LOOKED_FOR = (
-    "policy.logp", "reference.logp", "chosen.logp", "rejected.logp", "chosen.ratio", "rejected.ratio", "margin", "margin.argument",
-    "margin.right", "chosen.reward", "rejected.reward", "loss.pair", "weight.used", "kto.z", "nll", "preference_loss", "adds.nll",
-    "total_loss", "rewards.chosen", "rewards.rejected", "rewards.margins", "rewards.accuracies",
-)  # fmt: skip
-"""Rows that one looks for; they are marked."""
-PLAIN = ("policy.sum", "policy.count", "policy.mean", "chosen.logp_ref", "rejected.logp_ref", "margin.scaled", "loss.sigmoid",
-         "loss.hinge", "loss.ipo", "loss.weighed", "loss.sure", "loss.unsure", "watch.right", "chosen.logged",
-         "rejected.logged")  # fmt: skip
-"""Rows on the way that are not folded."""
-
-
-@dataclass(frozen=True)
-class Outlined:
-    """A sheet of steps: its title, lead, columns, and the titles of its sections."""
-
-    title: str
-    lead: str
-    across: tuple[Axis, ...]
-    of_pairs: bool
-
-
-SHEETS = (
-    Outlined("Log-probs", "from the log-prob of each token to that of a response", (n, t), False),
-    Outlined("Pairs", "from the log-probs of both responses of a pair to its loss: a column per pair", (p,), True),
-)
+SHOWN = shown_in(Path(__file__).parent)
 
 
 def step_sheets(made: Derived, given: Rows, head: InView) -> list[Sheet]:
     """Outlines the sheets of steps: rows that one looks for are marked, the others folded, and those that none reads left out."""
     watched = made.steps.sections[WATCHED]
-    needed = behind([*watched, *(row for name, row in made.rows.items() if name in LOOKED_FOR)])
+    needed = behind([*watched, *(row for name, row in made.rows.items() if name in SHOWN.looked_for)])
     sheets = []
-    for each in SHEETS:
+    for name, across in (("Log-probs", (n, t)), ("Pairs", (p,))):
+        paired = across == (p,)
         sections = [
-            Section(title, tuple(map(_step_row, found)))
+            Section(title, tuple(SHOWN.row(row, not row.axes) for row in found))
             for title, rows in made.steps.sections.items()
-            if (found := [row for row in rows if row in needed and of_pairs(row, rows) == each.of_pairs])
+            if (found := [row for row in rows if row in needed and of_pairs(row, rows) == paired])
         ]
-        if each.of_pairs:
+        if paired:
             where = (Row(given["pair.column"]), *(minor(given[f"pair.{name}"]) for name in ("left", "same", "before")))
             sections = [Section("Which pair stands where", where), *sections]
-        here = None if each.of_pairs else head.on(f"on_{each.title.lower()}")
+        here = None if paired else head.on(f"on_{name.lower()}")
         rows = here.rows if here else ()
         sheets.append(
-            Sheet(each.title, each.lead, tuple(sections), each.across, rows, here.mask if here else None, closed=True)
+            Sheet(
+                name,
+                SHOWN.sheets[name]["lead"],
+                tuple(sections),
+                across,
+                rows,
+                here.mask if here else None,
+                closed=True,
+            )
         )
     return sheets
 
@@ -229,35 +212,14 @@ def of_pairs(row: Block, beside: Sequence[Block]) -> bool:
     return any(p in each.axes for each in near)
 
 
-def _step_row(row: Block) -> Row:
-    if row.name in LOOKED_FOR:
-        return key(row)
-    return Row(row) if row.name in PLAIN or not row.axes else minor(row)
-
-
 LOGP_OF = {"policy": "logp", "reference": "logp_ref"}
 """By model the log-prob of a whole response."""
-LEAD_WALK = "one pair, derived from top to bottom: pick a pair; every line follows; options not in use are folded"
-WALKED = {
-    "How much likelier has each become?": ("chosen.against", "chosen.ratio", "rejected.against", "rejected.ratio"),
-    "By how much more has the chosen one gained?": ("margin", "margin.scaled", "margin.argument"),
-    "The loss of the pair: how surprising is it that this one was preferred?": (
-        "margin.right", "margin.wrong", "loss.sigmoid", "loss.ipo_off", "loss.ipo", "loss.pair",
-    ),
-    "What the gradient weighs it with": ("loss.sure", "loss.unsure"),
-    "The implicit rewards, as they are logged": (
-        "chosen.reward", "rejected.reward", "chosen.logged", "rejected.logged", "watch.margin", "watch.right",
-    ),
-    "The loss of the batch": ("weight.used", "loss.weighed", "preference_loss", "adds.nll", "total_loss"),
-}  # fmt: skip
-"""The rows of each section, in the order of computation; what a workbook does not have is left out."""
 
 
 def walk_of(rows: Rows) -> tuple[Sheet, Choice, dict[Block, object]]:
     """Outlines the sheet; returns it, the choice of the pair, and what is typed."""
     picked, first = walk.picking((p,), {typed("walk.pair", (), "p", "pair to walk through", decimals=0): 1})
-    there = {title: tuple(rows[name] for name in names if name in rows) for title, names in WALKED.items()}
-    return walk.walk_sheet(picked, (), titled_sections(*_tokens(rows), *there.items()), LEAD_WALK), picked, first
+    return walk.walk_sheet(picked, (), SHOWN.walked(rows, *_tokens(rows)), SHOWN.walk_lead), picked, first
 
 
 def _tokens(rows: Rows) -> Iterator[tuple[str, tuple[Block | Told, ...]]]:
@@ -297,8 +259,8 @@ def charts_of(rows: Rows, use: Choices) -> tuple[Sheet, Mapping[Block, object]]:
     far[p] = abs(rows["margin.argument"][p])
     width = block("curve.width", (), "u_max", "width of the picture to either side")
     width[()] = maximum(2, 2 * Max(p, far[p]))
-    x = _drawn_row("curve.u", U, "u_grid", "points of the curves: u = βh − γ", width * part[U])
-    sure = _drawn_row("curve.sure", U, "σ(u)", "σ(u) there", exp(minimum(x[U], 0)) / (1 + exp(-abs(x[U]))))
+    x = charts.curve("curve.u", U, "u_grid", "points of the curves: u = βh − γ", width * part[U])
+    sure = charts.curve("curve.sure", U, "σ(u)", "σ(u) there", exp(minimum(x[U], 0)) / (1 + exp(-abs(x[U]))))
     losses = _losses(rows, x, use, (Line((width,)), Table(part, role="fixed"), far, Table(x)), {part: PARTS})
     drawn = [losses, _pulls(rows, x, sure, use), _rewards(rows), _ratios(rows), _logprobs(rows)]
     return charts.charts_sheet(drawn, (), (p,))
@@ -308,12 +270,12 @@ def _losses(rows: Rows, x: Block, use: Choices, above: tuple[Item, ...], given: 
     """Draws what forms make of a margin, each in a scale in which it can be compared."""
     u, smooth = x[U], use.used["loss.label_smoothing"]
     right = maximum(0, -u) + log(1 + exp(-abs(u)))
-    plain = _drawn_row("curve.sigmoid", U, "L_σ", "DPO: −log σ(u)", right)
-    smoothed = _drawn_row(
+    plain = charts.curve("curve.sigmoid", U, "L_σ", "DPO: −log σ(u)", right)
+    smoothed = charts.curve(
         "curve.smoothed", U, "L_ε", "with ε as it is set", (1 - smooth) * plain[U] + smooth * (plain[U] + u)
     )
-    hinge = _drawn_row("curve.hinge", U, "L_h", "hinge: max(0, 1 − u)", maximum(0, 1 - u))
-    square = _drawn_row("curve.ipo", U, "L_sq", "IPO in units of its start: (1 − 2u)²", (1 - 2 * u) * (1 - 2 * u))
+    hinge = charts.curve("curve.hinge", U, "L_h", "hinge: max(0, 1 − u)", maximum(0, 1 - u))
+    square = charts.curve("curve.ipo", U, "L_sq", "IPO in units of its start: (1 − 2u)²", (1 - 2 * u) * (1 - 2 * u))
     chart = Chart(
         "Loss of a pair over its margin", "scatter",
         (Series("DPO: −log σ(u)", plain, x), Series("DPO with ε as set", smoothed, x), Series("hinge", hinge, x),
@@ -330,9 +292,9 @@ def _losses(rows: Rows, x: Block, use: Choices, above: tuple[Item, ...], given: 
 def _pulls(rows: Rows, x: Block, sure: Block, use: Choices) -> Drawn:
     """Draws the weight of the gradient: how strongly a pair pulls, without β."""
     smooth = use.used["loss.label_smoothing"]
-    plain = _drawn_row("pull.sigmoid", U, "w_σ", "DPO: 1 − σ(u)", 1 - sure[U])
-    smoothed = _drawn_row("pull.smoothed", U, "w_ε", "with ε as it is set", 1 - smooth - sure[U])
-    hinge = _drawn_row("pull.hinge", U, "w_h", "hinge: 1 before u = 1", where(less(x[U], 1), 1, 0))
+    plain = charts.curve("pull.sigmoid", U, "w_σ", "DPO: 1 − σ(u)", 1 - sure[U])
+    smoothed = charts.curve("pull.smoothed", U, "w_ε", "with ε as it is set", 1 - smooth - sure[U])
+    hinge = charts.curve("pull.hinge", U, "w_h", "hinge: 1 before u = 1", where(less(x[U], 1), 1, 0))
     chart = Chart(
         "How strongly a pair pulls", "scatter",
         (Series("DPO: σ(−u)", plain, x), Series("DPO with ε as set", smoothed, x), Series("hinge", hinge, x),
@@ -367,7 +329,7 @@ def _ratios(rows: Rows) -> Drawn:
         reach[p] = abs(rows[f"{side}.ratio"][p])
     far = block("even.far", (), "r_max", "how far the line goes")
     far[()] = maximum(1, maximum(Max(p, sizes[0][p]), Max(p, sizes[1][p])))
-    line = _drawn_row("even.line", END, "even", "the line on which both have gained alike", far * ends[END])
+    line = charts.curve("even.line", END, "even", "the line on which both have gained alike", far * ends[END])
     chart = Chart(
         "Which of the two has gained more?", "scatter",
         (Series("both alike: margin 0", line, line),
@@ -393,9 +355,3 @@ def _logprobs(rows: Rows) -> Drawn:
         charts.SHORT, wide=True,
     )  # fmt: skip
     return Drawn(chart, Section("Log-probs: rows of Pairs", ()), {})
-
-
-def _drawn_row(name: str, axis: Axis, symbol: str, meaning: str, value: Operand) -> Block:
-    made = block(name, (axis,), symbol, meaning)
-    made[axis] = value
-    return made

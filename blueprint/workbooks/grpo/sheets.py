@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from blueprint.language import Axis, Block, Max, block, equal, link, match, maximum, size, sqrt, typed, where
 from blueprint.page.outline import Chart, Choice, Item, Line, Row, Scale, Section, Series, Sheet, Table, key, minor
@@ -18,12 +19,11 @@ from blueprint.workbooks.common import (
     per_response,
     sheet_of,
     softmax,
-    titled_sections,
     walk,
 )
 from blueprint.workbooks.common.sheets.charts import Drawn
-from blueprint.workbooks.grpo.definitions.group_advantages import FIXED, LABELS, i, n, o, q, t, v
-from blueprint.workbooks.grpo.definitions.losses import BACK, DOTS, SHARE
+from blueprint.workbooks.common.sheets.shown import shown_in
+from blueprint.workbooks.grpo.definitions.group_advantages import LABELS, i, n, o, q, t, v
 
 LEAD_INPUTS = "the prompts, the responses to each side by side, and how each was scored; {} stand on {}"
 MODELS = {
@@ -111,35 +111,7 @@ def model_sheet(name: str, given: Rows, head: InView) -> tuple[Sheet, Rows]:
     return sheet_of(title, lead, sections, here), named(*rows)
 
 
-SHEETS = {
-    "Rewards": ("from the score of a response to the reward that its group sees", (n, t),
-                ("The reward of a response", FIXED, "The KL to the reference, paid as reward")),
-    "Groups": ("each response is compared with the others to its prompt: a column per response, prompts side by side", (q, i),
-               ("The rewards of each group", "What is subtracted: the baseline", "What is divided by: the spread",
-                "The advantage of each response", "Which responses are left", DOTS, "Tokens that count, by prompt")),
-    "Advantages": ("from the advantage of a response to that of each of its tokens", (n, t), (BACK, "The advantage of each token")),
-    "Ratio": ("how the policy in training compares with the one that wrote, and what becomes of the advantage", (n, t),
-              ("The ratio", "Ratio times advantage, clipped", "Other objectives")),
-    "Rollout": ("how much a token counts whose probability differs between trainer and generation engine", (n, t),
-                ("Rollout correction",)),
-    "Loss": ("which tokens count, with which weight, and what the loss is made of", (n, t),
-             ("What the policy loss leaves out", "What counts", "How tokens are averaged", "The KL to the reference, in the loss",
-              "The loss", SHARE)),
-    "Diagnostics": ("what one watches while training; none of it enters the loss", (n, t), ("What one watches",)),
-}  # fmt: skip
-"""Title, lead, columns and sections of each sheet of steps."""
-LOOKED_FOR = (
-    "reward.shaped", "kl_old.used", "reward", "group.reward", "group.baseline_used", "group.spread_used", "group.advantage",
-    "advantages", "log_ratio", "ratio", "surrogate", "policy.token_loss", "rollout.counts", "loss.counted", "weight.policy.row",
-    "kl_new.counts", "share", "policy_loss", "adds.kl_loss", "adds.entropy", "total_loss", "group.share_same",
-)  # fmt: skip
-"""Rows that one looks for; they are marked."""
-PLAIN = ("seen.left", "seen.over", "advantage.baseline", "group.length", "group.divided_by", "kl_new.k1", "kl_new.k3",
-         "rollout.token", "seen.counts", "seen.mean", "advantage.token", "advantage.whitened", "kl_loss",
-         "entropy", "share.policy", "share.kl", "share.entropy", "weight.policy",
-         "group.mean", "group.deviation", "group.less_baseline", "surrogate.unclipped", "surrogate.clipped", "ratio.clipped",
-         "advantage.response", "policy.counts", "average.length")  # fmt: skip
-"""Rows on the way that are not folded; a folded row would not be drawn on Charts either."""
+SHOWN = shown_in(Path(__file__).parent)
 
 
 def step_sheets(
@@ -150,9 +122,11 @@ def step_sheets(
     made: all rows by the titles of their sections. placed: what else says, in the columns of groups, which response stands where.
     """
     sheets = []
-    for title, (lead, across, titles) in SHEETS.items():
+    for title, said in SHOWN.sheets.items():
+        titles, across = said["sections"], (q, i) if title == "Groups" else (n, t)
         sections = [
-            Section(each, tuple(_step_row(row, title) for row in made[each] if row.axes != (o,))) for each in titles
+            Section(each, tuple(SHOWN.row(row, title == "Diagnostics") for row in made[each] if row.axes != (o,)))
+            for each in titles
         ]
         if title == "Groups":
             columns = [row for each in titles for row in made[each] if row.axes == (o,)]
@@ -160,41 +134,9 @@ def step_sheets(
             sections[0] = replace(sections[0], items=(Row(given["group.response"]), *sections[0].items))
             sections.append(Section("Which response stands where", tuple(map(minor, below))))
         here = head.on(f"on_{title.lower()}") if across == (n, t) else None
-        sheet = Sheet(title, lead, tuple(sections), across, closed=title != "Diagnostics")
+        sheet = Sheet(title, said["lead"], tuple(sections), across, closed=title != "Diagnostics")
         sheets.append(replace(sheet, head=here.rows, grey=here.mask) if here else sheet)
     return sheets
-
-
-def _step_row(row: Block, sheet: str) -> Row:
-    if row.name in LOOKED_FOR:
-        return key(row)
-    return Row(row) if row.name in PLAIN or sheet == "Diagnostics" else minor(row)
-
-
-LEAD_WALK = (
-    "one token, derived from top to bottom: pick a response and a position; every line follows; "
-    "options not in use are folded"
-)
-WALKED = {
-    "The response, and its reward": ("response.length", "score", "overlong.penalty", "reward.shaped", "kl_old.sum", "reward"),
-    "Its group: less the baseline, over the spread": (
-        "advantage.baseline", "seen.left", "seen.over", "seen.scaled", "advantage.response",
-    ),
-    "The advantage of the token": ("advantage.credited", "advantage.token", "advantages"),
-    "How likely was the token, and how likely is it now?": (
-        "rollout.written", "policy.logprobs", "ratio.old_logprobs", "log_ratio.free", "log_ratio", "ratio.level_of", "ratio",
-    ),
-    "Ratio times advantage, clipped": (
-        "ratio.clipped.raised", "ratio.clipped", "surrogate.unclipped", "surrogate.clipped", "surrogate.pessimistic", "surrogate",
-        "clip.low", "clip.high", "policy.objective", "policy.token_loss",
-    ),
-    "Its weight": (
-        "rollout.counts", "keep", "policy.counts", "loss.counted", "average.length", "weight.policy", "weight.policy.row",
-    ),
-    "The KL to the reference": ("reference.logprobs", "kl_new.k1", "kl_new.k3", "kl_new.used", "kl_new.counts", "weight.kl.row"),
-    "What it adds to the loss": ("share.policy", "share.kl", "share.entropy", "share", "total_loss"),
-}  # fmt: skip
-"""The rows of each section, in the order of computation; what a workbook does not have is left out."""
 
 
 def walk_of(
@@ -205,9 +147,8 @@ def walk_of(
     Returns the sheet, the choice, and what is typed into it.
     """
     picked, typed = walk.choice(*first, text="response")
-    there = {title: tuple(rows[name] for name in names if name in rows) for title, names in WALKED.items()}
-    sections = titled_sections(*there.items())
-    return walk.walk_sheet(picked, (*head.rows[:-1], counts), sections, LEAD_WALK, walk.MANY_OPTIONS), picked, typed
+    words = (*head.rows[:-1], counts)
+    return walk.walk_sheet(picked, words, SHOWN.walked(rows), SHOWN.walk_lead, walk.MANY_OPTIONS), picked, typed
 
 
 RATES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98)
@@ -228,17 +169,17 @@ def _odds(rows: Rows, use: Choices) -> Drawn:
     p = typed("odds.p", (ODDS,), "p", "success rate: share of right responses", decimals=2)
     G, ddof = rows["count.group"], use.used["group.ddof"]
     square = p[ODDS] * (1 - p[ODDS]) * G / maximum(G - ddof, 1)
-    spread = _drawn_row(
+    spread = charts.curve(
         "odds.spread", ODDS, "σ_p", "standard deviation of rewards 1 and 0: √(p(1 − p)), by G − ddof", sqrt(square)
     )
-    right = _drawn_row(
+    right = charts.curve(
         "odds.right", ODDS, "A_right", "right response: √((1 − p)/p), by G − ddof", (1 - p[ODDS]) / spread[ODDS]
     )
-    wrong = _drawn_row(
+    wrong = charts.curve(
         "odds.wrong", ODDS, "A_wrong", "wrong response: −√(p/(1 − p)), by G − ddof", -(p[ODDS] / spread[ODDS])
     )
-    left = _drawn_row("odds.right_left", ODDS, "1−p", "right response, not divided", 1 - p[ODDS])
-    under = _drawn_row("odds.wrong_left", ODDS, "−p", "wrong response, not divided", -p[ODDS])
+    left = charts.curve("odds.right_left", ODDS, "1−p", "right response, not divided", 1 - p[ODDS])
+    under = charts.curve("odds.wrong_left", ODDS, "−p", "wrong response, not divided", -p[ODDS])
     chart = Chart(
         "Advantage over success rate", "scatter",
         (Series("right", right, p), Series("wrong", wrong, p), Series("right, no std", left, p),
@@ -253,21 +194,15 @@ def _odds(rows: Rows, use: Choices) -> Drawn:
     )
 
 
-def _drawn_row(name: str, axis: Axis, symbol: str, meaning: str, value: object, decimals: int = 4) -> Block:
-    made = block(name, (axis,), symbol, meaning, decimals=decimals)
-    made[axis] = value  # type: ignore[assignment]
-    return made
-
-
 def _tables(*blocks: Block) -> tuple[Item, ...]:
     return tuple(Table(each, role="fixed" if each.typed else "plain") for each in blocks)
 
 
 def _groups(rows: Rows) -> Drawn:
     """Draws rewards and advantages of the responses, from cells without gaps: between groups of columns some would be empty."""
-    number = _drawn_row("bar.number", n, "no_bar", "number of the response", rows["response.number"][n], decimals=0)
-    reward = _drawn_row("bar.reward", n, "R_bar", "reward of the response", rows["reward"][n])
-    advantage = _drawn_row("bar.advantage", n, "A_bar", "advantage of the response", rows["advantage.response"][n])
+    number = charts.curve("bar.number", n, "no_bar", "number of the response", rows["response.number"][n], decimals=0)
+    reward = charts.curve("bar.reward", n, "R_bar", "reward of the response", rows["reward"][n])
+    advantage = charts.curve("bar.advantage", n, "A_bar", "advantage of the response", rows["advantage.response"][n])
     chart = Chart(
         "Reward and advantage of every response", "bars",
         (Series("reward", reward, number), Series("advantage", advantage, number)),
@@ -285,11 +220,11 @@ def _lengths(rows: Rows) -> Drawn:
     count, mean = rows["average.rows"], rows["average.token_mean"]
     longest = block("length.most", (), "len_max", "tokens of the longest response", decimals=0)
     longest[()] = maximum(Max(n, rows["average.length"][n]), 1)
-    seq = _drawn_row("length.seq_mean", LENGTH, "1/Blen", "weight of a token: mean of means", 1 / (count * l[LENGTH]))
-    token = _drawn_row(
+    seq = charts.curve("length.seq_mean", LENGTH, "1/Blen", "weight of a token: mean of means", 1 / (count * l[LENGTH]))
+    token = charts.curve(
         "length.token_mean", LENGTH, "1/N_l", "weight of a token: mean over all tokens", mean + 0 * l[LENGTH]
     )
-    constant = _drawn_row(
+    constant = charts.curve(
         "length.constant", LENGTH, "1/Bmax", "weight of a token: constant", 1 / (count * longest) + 0 * l[LENGTH]
     )
     chart = Chart(

@@ -10,7 +10,7 @@ from blueprint.inputs import LONGEST, Draft, Level, Numbers, Part, Values, count
 from blueprint.inputs.entries import Number
 from blueprint.language import Axis, Block, Sum, link, maximum, needs, typed
 from blueprint.language.gradient import Declared
-from blueprint.page.outline import Blueprint, Line, Row, Section, Sheet, Table, key, minor
+from blueprint.page.outline import Blueprint, Line, Row, Section, Sheet, Table
 from blueprint.workbooks.common import (
     Backward,
     Identity,
@@ -33,6 +33,7 @@ from blueprint.workbooks.common import (
 from blueprint.workbooks.common.definitions import gradients
 from blueprint.workbooks.common.epochs import beside_in, repeated
 from blueprint.workbooks.common.sheets.models import memory_sections
+from blueprint.workbooks.common.sheets.shown import shown_in
 from blueprint.workbooks.common.sheets.start import opening_in
 from blueprint.workbooks.common.workbook import Start, Steps, chosen_in, workbook
 from blueprint.workbooks.reward_model.definitions import LABELS, Derived, derived, n, o, p, q, t, u, v
@@ -79,21 +80,7 @@ MOVED = Backward(
 EPOCHS = repeated(WEIGHTS, ("Reward model", "Scores", "Positions", "Pairs"), MOVED.of, beside_in(Path(__file__).parent))
 
 
-LOOKED_FOR = (
-    "score", "read.here", "chosen.score", "rejected.score", "difference", "probability", "argument", "loss.pair", "preference_loss",
-    "total_loss", "accuracy", "rewards.margins", "position.mean", "shifted.difference",
-)  # fmt: skip
-"""Rows that one looks for; they are marked."""
-PLAIN = ("score.used", "score.centred", "score.standard", "loss.logsigmoid", "right", "margin.used", "center.square",
-         "scaled.difference", "scaled.probability", "ranking.mean", "position.counted", "position.loss")  # fmt: skip
-"""Rows on the way that are not folded."""
-LEADS = {
-    "Scores": "from the score after each token to the score of the response: where it is read",
-    "Positions": "DeepSpeed-Chat and trlX: both texts of a pair (a row each), position by position; no other form reads it",
-    "Pairs": "from the scores of both responses of a pair to its loss: a column per pair",
-}
-
-
+SHOWN = shown_in(Path(__file__).parent)
 OPENING = opening_in(Path(__file__).parent)
 
 
@@ -160,23 +147,29 @@ def _steps(made: Derived, given: Rows, head: InView) -> list[Sheet]:
     column = link("on_pairs.column", given["pair.column"])
     sections = {
         title: [Section(each, tuple(map(_row, steps.sections[each]))) for each in steps.sheets[title]]
-        for title in LEADS
+        for title in SHOWN.sheets
     }
     if "head" in given and given["head"].typed:
         sections["Scores"].insert(0, Section("The score after each token", (given["head"],)))
     return [
-        Sheet("Scores", LEADS["Scores"], tuple(sections["Scores"]), (n, t), here.rows, here.mask, closed=True),
-        Sheet("Positions", LEADS["Positions"], tuple(sections["Positions"]), closed=True),
-        Sheet("Pairs", LEADS["Pairs"], tuple(sections["Pairs"]), (p,), (column,), closed=True),
+        Sheet(
+            "Scores",
+            SHOWN.sheets["Scores"]["lead"],
+            tuple(sections["Scores"]),
+            (n, t),
+            here.rows,
+            here.mask,
+            closed=True,
+        ),
+        Sheet("Positions", SHOWN.sheets["Positions"]["lead"], tuple(sections["Positions"]), closed=True),
+        Sheet("Pairs", SHOWN.sheets["Pairs"]["lead"], tuple(sections["Pairs"]), (p,), (column,), closed=True),
     ]
 
 
 def _row(row: Block) -> Row | Table:
     if row.axes[:1] == (o,) and row.axes[-1] is u:
         return Table(row, u, "plain")
-    if row.name in LOOKED_FOR:
-        return key(row)
-    return Row(row) if row.name in PLAIN or not row.axes else minor(row)
+    return SHOWN.row(row, not row.axes)
 
 
 SCORED_WORDS, SCORED_HEAD = "scored.word", "head.score"

@@ -1,6 +1,7 @@
 """The sheets around the steps: the texts that are given, what the policy says of them, Walk through one label, and charts."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from blueprint.language import Axis, Block, block, equal, link, log, match, size, typed, where
 from blueprint.page.outline import Chart, Choice, Line, Note, Row, Scale, Section, Series, Sheet, Table, key, minor
@@ -17,12 +18,12 @@ from blueprint.workbooks.common import (
     rnn,
     sheet_of,
     softmax,
-    titled_sections,
     walk,
     word_weights,
 )
 from blueprint.workbooks.common.sheets.charts import Drawn
 from blueprint.workbooks.common.sheets.models import memory_sections
+from blueprint.workbooks.common.sheets.shown import shown_in
 from blueprint.workbooks.sft.definitions import LABELS, n, t, v
 from blueprint.workbooks.sft.definitions import Row as Lined
 
@@ -107,19 +108,7 @@ def policy_sheet(z: Block, above: tuple[Section, ...], label: Lined, head: InVie
     return sheet, named(words.top, words.p, logprobs, chosen, unsure)
 
 
-LEAD_WALK = "one label, derived from top to bottom: pick a text and a position; every line follows"
-WALKED = {
-    "Which token is to be predicted, and does it count?": ("label.id", "label.region", "label.is_end", "label.counts"),
-    "How likely does the policy find it?": (
-        "policy.label_logit", "policy.top", "policy.logsumexp", "policy.logprobs", "dft.probability", "watch.hit",
-    ),
-    "Its share of the loss": (
-        "label.length", "label.total", "share.step", "share.row", "share.part", "loss.share", "share.used", "dft.used",
-        "label.weight",
-    ),
-    "What it costs": ("loss.of_token", "loss.of_text", "total_loss", "nll", "perplexity"),
-}  # fmt: skip
-"""The rows of each section, in the order of computation."""
+SHOWN = shown_in(Path(__file__).parent)
 
 
 def walk_of(
@@ -130,8 +119,8 @@ def walk_of(
     Returns the sheet, the choice, and what is typed into it.
     """
     picked, typed = walk.choice(*first, text="text")
-    sections = titled_sections(*((title, tuple(rows[name] for name in names)) for title, names in WALKED.items()))
-    return walk.walk_sheet(picked, (*head.rows[:-1], counts), sections, LEAD_WALK), picked, typed
+    words = (*head.rows[:-1], counts)
+    return walk.walk_sheet(picked, words, SHOWN.walked(rows), SHOWN.walk_lead), picked, typed
 
 
 LIKELY = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)

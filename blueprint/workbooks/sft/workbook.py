@@ -8,7 +8,7 @@ import numpy as np
 from blueprint.inputs import Level, Numbers
 from blueprint.language import Axis, Block
 from blueprint.language.gradient import Declared
-from blueprint.page.outline import Blueprint, Row, Section, Sheet, key, minor
+from blueprint.page.outline import Blueprint, Section, Sheet
 from blueprint.workbooks.common import (
     EVERYWHERE,
     PRESET,
@@ -31,6 +31,7 @@ from blueprint.workbooks.common.workbook import Start, Steps, chosen_in, workboo
 from blueprint.workbooks.sft.definitions import LABELS, Derived, Labels, b, derived, n, o, t, v
 from blueprint.workbooks.sft.schema import DEMONSTRATIONS, LABELLED, WEIGHTS, sft_presets
 from blueprint.workbooks.sft.sheets import (
+    SHOWN,
     charts_of,
     given_logits,
     in_view,
@@ -56,20 +57,7 @@ MOVED = Backward(policy=(WEIGHTS, ("policy.logits",)), critic=(), constant=("dft
 EPOCHS = repeated(WEIGHTS, ("Policy", "Loss", "Diagnostics"), MOVED.of, beside_in(Path(__file__).parent))
 
 
-LOOKED_FOR = (
-    "label.id", "label.counts", "label.total", "loss.share", "label.weight", "loss.of_token", "total_loss", "nll", "perplexity",
-    "token_accuracy", "entropy",
-)  # fmt: skip
-"""Rows that one looks for; they are marked."""
-PLAIN = ("label.length", "label.region", "label.is_end", "microbatch.tokens", "dft.used", "loss.of_text", "microbatch.loss",
-         "watch.nll_of_token", "watch.hit", "watch.logp")  # fmt: skip
-"""Rows on the way that are not folded."""
 NETWORK: dict[Axis, Block | str] = {k: "x{}", j: "h{}", one: "1"}
-LEADS = {
-    "Labels": "the shift and the mask: which token each position has to predict, and which of them count",
-    "Loss": "from the log-prob of each label to the loss: each token with its share",
-    "Diagnostics": "what one watches while training; none of it enters the loss",
-}
 
 
 def labelled_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
@@ -134,22 +122,18 @@ def _sheets(given: Rows, policy: tuple[Block, tuple[Section, ...]], start: Start
         return rows
 
     made = derived(given, says, start.choices(LABELS.labels))
-    before, *after = (_steps(title, made, head) for title in LEADS)
+    before, *after = (_steps(title, made, head) for title in SHOWN.sheets)
     return made, [inputs_sheet(given), before, *said, *after]
 
 
 def _steps(title: str, made: Derived, head: InView) -> Sheet:
     """Outlines a sheet of steps: rows that one looks for are marked, the others folded."""
     sections = [
-        Section(name, tuple(map(_row, rows))) for name, rows in made.steps.sections.items() if made.sheet(name) == title
+        Section(name, tuple(SHOWN.row(row, not row.axes) for row in rows))
+        for name, rows in made.steps.sections.items()
+        if made.sheet(name) == title
     ]
-    return sheet_of(title, LEADS[title], sections, head.on(f"on_{title.lower()}"))
-
-
-def _row(row: Block) -> Row:
-    if row.name in LOOKED_FOR:
-        return key(row)
-    return Row(row) if row.name in PLAIN or not row.axes else minor(row)
+    return sheet_of(title, SHOWN.sheets[title]["lead"], sections, head.on(f"on_{title.lower()}"))
 
 
 def _sizes(level: Level, numbers: Numbers) -> dict[Axis, int]:

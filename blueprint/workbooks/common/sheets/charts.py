@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple, cast
 
 from blueprint.inputs.catalogue import OFF
-from blueprint.language import Axis, Block, block, equal, join, less, maximum, minimum, typed, where
+from blueprint.language import Axis, Block, Operand, block, equal, join, less, maximum, minimum, typed, where
 from blueprint.page.outline import Chart, Item, Line, Note, Scale, Section, Series, Sheet, Spread, Table
 from blueprint.workbooks.common.definitions.choices import Choices, Step, Used, defined, limited, n, rows, t
 from blueprint.workbooks.common.definitions.gae import Gae
@@ -40,6 +40,13 @@ class Drawn(NamedTuple):
     chart: Chart
     rows: Section
     typed: dict[Block, object]
+
+
+def curve(name: str, axis: Axis, symbol: str, meaning: str, value: Operand, decimals: int = 4) -> Block:
+    """Defines a row of a picture by one equation."""
+    made = block(name, (axis,), symbol, meaning, decimals=decimals)
+    made[axis] = value
+    return made
 
 
 class Within(NamedTuple):

@@ -16,27 +16,8 @@ from blueprint.workbooks.common.sheets.walk import Rows
 if TYPE_CHECKING:
     from blueprint.workbooks.common.sheets.conventions import Chosen
 
-BEGINS = {
-    "weights": "tokens and weights",
-    "logits": "logits, values and scores",
-    "tokens": "log-probs, values and scores",
-    "minibatch": "a dump of a training step",
-    "classic": "rewards, values and scores of actions",
-    "controller": "the KL of whole responses",
-    "responses": "logits and scores of several responses to each prompt",
-    "bandit": "rewards of single tokens and uniform draws",
-    "enumerated": "the logits and rewards of every response",
-    "choices": "weights; a chosen and a rejected response to each prompt",
-    "preferences": "logits of pairs, chosen and rejected",
-    "pair-logprobs": "pairs of one's own, with log-probs where there are any",
-    "demonstrations": "demonstrations and weights",
-    "labelled": "demonstrations and logits",
-    "scores": "a score after every token, and which response is better",
-    "rankings": "tokens and weights, and which response is better",
-    "prompts": "weights, draws and rules; several responses to each prompt",
-    "rollouts": "rewards, and log-probs where there are any, of several responses to each prompt",
-}
-"""Where the numbers of a workbook begin, by its level."""
+TEXTS = data_in(Path(__file__).parents[1] / "start.toml")
+"""What every first sheet says, and what it says where a kind of workbook says nothing else."""
 
 
 ON, BACK, UP, DOWN, LINE, DASH = "→", "←", "↗", "↘", "───────────", "──"
@@ -55,14 +36,6 @@ def way_back(line: Sequence[tuple[str, str]], rows: Mapping[str, Block]) -> tupl
     return tuple(part for title, name in line for part in (BACK, Box(title, rows[name])))[1:]
 
 
-OVER = {
-    "response.words": "the response tokens",
-    "response.count": "the responses",
-    "window.words": "the tokens shown",
-    "advantage.count": "what whitening counts",
-    "count": "all steps",
-}
-"""What a mean is taken over, by the name of the count that divides its sum."""
 NEITHER = "one number for the batch"
 TOTAL = "sum of the parts below it"
 WEIGHTED = "weighted sum over the tokens"
@@ -103,7 +76,7 @@ def _said(expr: Expr) -> str:
             return "− " * bool(_said(inner)) + _said(inner)
         case Op("div", (Reduce("sum"), below)):
             counts = [node.block.name for node in walk(below) if isinstance(node, Ref)]
-            return f"mean over {OVER[counts[0]]}" if counts and counts[0] in OVER else ""
+            return f"mean over {TEXTS['over'][counts[0]]}" if counts and counts[0] in TEXTS["over"] else ""
         case Op("maximum", (Reduce("sum"), _)):
             return "how many tokens: Σ of the mask"
         case Reduce("sum", _, Ref()):
@@ -115,59 +88,13 @@ def _said(expr: Expr) -> str:
     return ""
 
 
-HEADING = "RLHF PPO by hand"
 ABOUT, VERDICT, LOSS = "What this is", "Does everything add up?", "The loss"
 MAP = "The map: each box leads to its row, and each sheet leads back here"
 """Titles of its sections: verdict, loss and map are the first ones, and are seen without scrolling on a small laptop."""
 WIDTHS = (10, 22, 4, 19, 4, 17, 3, 16, 3, 16, 17)
 """Together they leave room for symbols and names on a small laptop, and on a sheet of paper held upright."""
 COLUMNS = ("value", "a mean or sum of", "", "stands on", "", "equation", "", "", "", "meaning")
-LEGEND = (
-    Sample("0.9", "typed", "line", "blue on cream: typed; type your own number here"),
-    Sample("0.7", "typed", "weights", "blue in a thick red frame: a weight; type your own here too"),
-    Sample("0.7", "formula", "weights", "black in a thin frame: a weight that is computed from others"),
-    Sample("0.01", "typed", "fixed", "grey, upright, in a single cell: a constant, typed when the file was made"),
-    Sample("0.4321", "formula", "", "black: a formula"),
-    Sample("0.4321", "formula", "key", "pale blue and bold: a result that one looks for"),
-    Sample("0.4321", "link", "", "green and slanted: repeated from another sheet"),
-    Sample("0.4321", "formula", "memory", "pale green: the hidden state"),
-    Sample("0.4321", "formula", "probability", "lilac: probabilities of the next token"),
-    Sample("0.0000", "formula", "edge", "grey field: a boundary value, before the first position or after the last"),
-    Sample(
-        "0.0000", "formula", "", "grey number in a row: outside the response (mask 0), not part of the loss", faded=True
-    ),
-)
-SIGNS = (
-    "start: before position 1 · end: after the last · Σ: one number for the episode · batch: one number for all episodes",
-    "n: episode · t: position · v: token, by its id · k: embedding · j: hidden state · i: all that enters the memory, [x; h; 1]",
-    "[t + 1]: the next column · Σ_n,t: sum over all columns of all episodes · [a < b]: 1 if it holds, else 0",
-    "The orange number at the head of a sheet is the position that is chosen on Walk.",
-)
-MEANS = (
-    "Beside each value stands what it is a mean or a sum of; its link leads to the row, token by token. What holds token by token, "
-    "as r = pen + score, holds for means over the response tokens too."
-)
-READING = (
-    "RLHF PPO from the tokens of a prompt to the last number of the loss, for models small enough to check by hand.",
-    "A column is one position, on every sheet: it reads a token and writes the next. A row is a quantity with one formula.",
-    "Type into cream cells and red-framed weights; everything else follows. The sheet Walk derives one position.",
-)
-CHECKING = (
-    "Recalculate everything (Excel: Ctrl+Alt+F9; LibreOffice: Ctrl+Shift+F9): all checks must still say OK.",
-    "A red ! in the margin: in its row a number stands where a formula was. ≠: other values than delivered, from the same inputs.",
-    "The sheet Delivered holds what was typed when the file was made, and says what was changed since.",
-    "To undo a change, empty the cell under “yours”, or copy the number back from Delivered.",
-)
-DIGITS = (
-    "Sheets that compute show four decimals; Walk (where there is one), One page and explain show as many as a pocket "
-    "calculator needs."
-)
-EXPLAIN = "Any cell in words and numbers, on the command line: blueprint explain FILE '{cell}'"
-
-
-CHOICES = "Choose another preset on Conventions, and everything follows; Which PPO and Libraries set them side by side."
-
-
+LEGEND = tuple(Sample(*each) for each in TEXTS["legend"])
 LOGGED = "Against what the library logged"
 
 
@@ -178,16 +105,16 @@ class Says(NamedTuple):
     signs, checking: what its colours and signs mean, and how it is checked.
     """
 
-    reading: tuple[str, ...] = READING
-    means: str = MEANS
-    choices: str = CHOICES
-    heading: str = HEADING
-    which: str = "Which PPO this is"
+    reading: tuple[str, ...] = tuple(TEXTS["reading"])
+    means: str = TEXTS["means"]
+    choices: str = TEXTS["choices"]
+    heading: str = TEXTS["heading"]
+    which: str = TEXTS["which"]
     found: tuple[str, ...] = ()
     where: tuple[Piece, ...] = ()
     legend: tuple[Sample, ...] = LEGEND
-    signs: tuple[str, ...] = SIGNS
-    checking: tuple[str, ...] = CHECKING
+    signs: tuple[str, ...] = tuple(TEXTS["signs"])
+    checking: tuple[str, ...] = tuple(TEXTS["checking"])
 
 
 class Made(NamedTuple):
@@ -206,15 +133,15 @@ def facts_of(numbers: str, level: str) -> dict[str, str]:
 
 def made_by(facts: Mapping[str, str]) -> str:
     """Says what a workbook was made by and from."""
-    told = {**facts, "level": f"begins at {BEGINS[facts['level']]}"}
+    begins = TEXTS["begins"][facts["level"]]
+    told = {**facts, "level": f"begins at {begins}"}
     return "made by " + " · ".join(text if name == "level" else f"{name} {text}" for name, text in told.items())
 
 
-def how_to_check(asked: Block, made: str, checking: Sequence[str] = CHECKING) -> Section:
+def how_to_check(asked: Block, made: str, checking: Sequence[str] = tuple(TEXTS["checking"])) -> Section:
     """Says how the file is checked. asked: a number whose cell is the example of what can be explained. made: by what."""
-    return Section(
-        "How to check this file", (*map(Note, checking), Note(DIGITS), Note(EXPLAIN, asked), Note(made)), printed=False
-    )
+    notes = (*map(Note, checking), Note(TEXTS["digits"]), Note(TEXTS["explain"], asked), Note(made))
+    return Section("How to check this file", notes, printed=False)
 
 
 def start_sheet(
