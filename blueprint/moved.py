@@ -5,8 +5,7 @@ from importlib.abc import MetaPathFinder
 from types import ModuleType
 
 MOVED = {
-    "blueprint.workbooks.minibatch.verifying.logged_values": "blueprint.workbooks.minibatch.verifying.window",
-    "blueprint.workbooks.minibatch.verifying.export": "blueprint.workbooks.minibatch.verifying",
+    "blueprint.workbooks.minibatch": "blueprint.workbooks.rlhf_ppo.minibatch",
     "blueprint.classes.typed": "blueprint.classes.key",
 }
 """By a path that a page or a notebook has named, where its names stand now."""

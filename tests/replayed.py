@@ -13,9 +13,9 @@ from blueprint.verifying.logged import ALL
 from blueprint.verifying.verdict import Agreement, Verdict
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions import rlhf
-from blueprint.workbooks.minibatch.given import MinibatchNumbers
-from blueprint.workbooks.minibatch.verifying import numbers_of
-from blueprint.workbooks.minibatch.verifying.window import Window, agreement, worst_window
+from blueprint.workbooks.rlhf_ppo.minibatch.given import MinibatchNumbers
+from blueprint.workbooks.rlhf_ppo.verifying import numbers_of
+from blueprint.workbooks.rlhf_ppo.verifying.window import Window, agreement, worst_window
 
 RESPONSES, SLOTS, FIRST = 12, 40, 7
 LOGGED = {"total_loss": 0.5, "entropy": 1.0, "clip_fraction.used": 0.2}

@@ -71,7 +71,6 @@ MAY_READ = {
 }  # fmt: skip
 KINDS = (
     "rlhf_ppo",
-    "minibatch",
     "classic_ppo",
     "kl_controller",
     "grpo",
@@ -86,11 +85,12 @@ MAY_READ |= {
     f"workbooks.{kind}": (f"workbooks.{kind}", *MAY_READ["workbooks.common"], "reopening.saved", "workbooks.kind")
     for kind in KINDS
 }
-MAY_READ |= {f"workbooks.{kind}.paper": ("papers", "witness") for kind in KINDS}
+MAY_READ |= {f"workbooks.{kind}.paper": ("papers", "witness") for kind in (*KINDS, "rlhf_ppo.minibatch")}
+MAY_READ["workbooks.rlhf_ppo.paper"] += ("workbooks.rlhf_ppo.minibatch.paper",)
 # A kind reads its own dumps, and has them verified, through the rooms that do so for all kinds.
 MAY_READ |= {
     f"workbooks.{kind}.{part}": (*MAY_READ[f"workbooks.{kind}"], "dumps", *more)
-    for kind in ("minibatch", "classic_ppo", "grpo", "dpo", "reward_model")
+    for kind in ("rlhf_ppo", "classic_ppo", "grpo", "dpo", "reward_model")
     for part, more in (
         ("kind", ("verifying.verdict",)),
         ("dumps", ()),
@@ -113,7 +113,7 @@ KEEPERS = {
         "dumps.formats",
         "book",
         "language.evaluate_torch",
-        *(f"workbooks.{kind}.{part}" for kind in KINDS for part in ("paper", "verifying")),
+        *(f"workbooks.{kind}.{part}" for kind in (*KINDS, "rlhf_ppo.minibatch") for part in ("paper", "verifying")),
     ),
     "ray": ("verifying.runs.executors",),
     "matplotlib": ("verifying.runs.report", "worksheets.handout"),

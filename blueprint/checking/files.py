@@ -20,7 +20,7 @@ import numpy as np
 from blueprint.language import Array, Axis, Values
 from blueprint.page import grid
 from blueprint.page.engine import Cells, recalculated_apart, slimmed, without_values
-from blueprint.page.grid import ONE_PAGE, Address, defined_name, is_of_one_page
+from blueprint.page.grid import ONE_PAGE, Address, is_of_one_page
 from blueprint.page.moved_cells import Moved
 from blueprint.page.outline import Blueprint
 from blueprint.page.parse_cell import NoNumber, respelled, same_formula, same_in_place
@@ -30,27 +30,8 @@ from blueprint.quoting import LONGEST_FORMULA, quoted, unquoted
 from blueprint.reopening import book_in, typed_of
 from blueprint.reopening.fresh import Fresh, Like, Off
 from blueprint.reopening.saved import known_as, numbers_of
-from blueprint.workbooks.kind import Former, Kind, imported
+from blueprint.workbooks.kind import Kind, imported
 from blueprint.workbooks.registry import blueprint_of, kinds
-
-
-def by_todays_names(places: Mapping[str, Found], former: Former) -> dict[str, Found]:
-    """Returns the blocks of a file, which an older version may have written, by the names that they have by now."""
-
-    def today(name: str) -> str:
-        return former.renamed.get(name, name)
-
-    def reads(found: Found) -> tuple[str, ...]:
-        through = (places[name].reads if name in former.gone and name in places else (name,) for name in found.reads)
-        return tuple(today(name) for names in through for name in names)
-
-    def called(found: Found) -> str:
-        return defined_name(today(found.name)) if found.called == defined_name(found.name) else found.called
-
-    kept = (found for name, found in places.items() if name not in former.gone)
-    named = (replace(found, name=today(found.name), called=called(found), reads=reads(found)) for found in kept)
-    return {found.name: found for found in named}
-
 
 MARGIN = 1
 """The column of the watches, which tell a limit that was delivered as off from a number."""
@@ -232,8 +213,6 @@ class Checked(Opened):
     def __init__(self, path: Path):
         super().__init__(path)
         self.kind = kind = _kind_of(self)
-        self.former = kind.former
-        self.places = by_todays_names(self.places, kind.former)
         self.blanks = FilledIn(self)
         self.odd: dict[str, dict[At, str]] = {n: {} for n, found in self.places.items() if found.kind != "typed"}
         self.arrays = {name: self.array(name, self.odd.get(name), unsaved=True) for name in self.places}

@@ -11,7 +11,7 @@ import click
 from blueprint.book import Book
 from blueprint.commands import console, door, options
 from blueprint.files import refuse_target
-from blueprint.inputs import Numbers, read_as_off
+from blueprint.inputs import Numbers
 from blueprint.language import NoNumber
 from blueprint.page import grid
 from blueprint.workbooks.common.sheets.checks import Witnessed
@@ -60,14 +60,14 @@ def build(
     **chosen: str | None,
 ) -> None:
     """Write a workbook, and have every formula of it recalculated."""
-    found, loaded = options.chosen(numbers, overrides, chosen)
+    loaded = options.chosen(numbers, overrides, chosen)
     path = output or Path("rlhf_ppo.xlsx" if loaded.name == "default" else f"{loaded.name.replace('/', '-')}.xlsx")
     refuse_target(path, force)
     with door.ending_in(door.Ended, NoNumber, before="nothing was written: "):
         book = Book(blueprint_of(loaded))
         if witness:
             book = Book(blueprint_of(loaded, _witnessed(book, loaded)))
-        proved = console.saved(book, path, not no_proof, [*read_as_off(found), *loaded.departures])
+        proved = console.saved(book, path, not no_proof, loaded.departures)
     console.say(opening(book))
     if not proved:
         raise SystemExit(1)

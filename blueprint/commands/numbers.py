@@ -19,7 +19,6 @@ from blueprint.inputs import (
     nearest,
     origins,
     read,
-    read_as_off,
     schema_of,
     source_of,
     suggestion,
@@ -171,8 +170,6 @@ def _is_workbook(name: str) -> bool:
 def _write(found: Source, overrides: list[str], output: Path | None, force: bool) -> None:
     """Writes or prints the numbers file; the schema goes beside it."""
     loaded = load(found, overrides)
-    for line in read_as_off(found):
-        console.say(line, err=True)
     door.require(
         output is None or output.suffix.lower() == ".toml",
         f"{output} does not end in .toml, by which `blueprint build` knows a numbers file: name it so.",

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from blueprint.commands import door
-from blueprint.inputs import Numbers, Source, load, read
+from blueprint.inputs import Numbers, load
 
 KEYS = {"epochs": "update.epochs", "minibatches": "update.minibatches"}
 """The keys of a numbers file that options set, where they are called otherwise."""
@@ -93,13 +93,6 @@ def asked(blanks: int | None, blanks_file: Path | None, topic: str = "") -> int 
     return blanks or (None if topic else 12)
 
 
-class Chosen(NamedTuple):
-    """What the options choose: the file as it was read, and the numbers with all changes."""
-
-    source: Source
-    numbers: Numbers
-
-
 def of_numbers(command: Command) -> Command:
     """Gives a command the options that say which numbers are meant; `chosen` takes them."""
     for option in reversed(OPTIONS):
@@ -107,8 +100,7 @@ def of_numbers(command: Command) -> Command:
     return command
 
 
-def chosen(numbers: str, overrides: tuple[str, ...], changes: dict[str, str | None]) -> Chosen:
+def chosen(numbers: str, overrides: tuple[str, ...], changes: dict[str, str | None]) -> Numbers:
     """Reads and completes the numbers that the options of `of_numbers` choose. Raises NumbersError."""
-    found = read(numbers)
     options = [f"{KEYS.get(key, key)}={value}" for key, value in changes.items() if value is not None]
-    return Chosen(found, load(found, [*options, *overrides]))
+    return load(numbers, [*options, *overrides])

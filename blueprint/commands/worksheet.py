@@ -104,7 +104,7 @@ def _made(numbers: str, overrides: tuple[str, ...], more: dict[str, Any]) -> Wor
     level, check, seed, bare, topic = (more.pop(name) for name in ("level", "check", "seed", "no_equations", "topic"))
     door.require(path is None or not topic, "--topic and --blanks-file both say which blanks: leave one out")
     door.require(blanks is None or path is None, "--blanks and --blanks-file both say which blanks: leave one out")
-    loaded = options.chosen(numbers, overrides, more).numbers
+    loaded = options.chosen(numbers, overrides, more)
     asked = asked_from(path) if path else blanks
     return worksheet(blueprint_of(loaded), asked, int(level), check, seed, equations=not bare, topic=topic)
 

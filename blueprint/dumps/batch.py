@@ -317,7 +317,7 @@ class Minibatch(Dump):
     share: Share | None = None
     moments: Mapping[str, Moments] = field(default_factory=dict)
 
-    kind = "minibatch"
+    kind = "rlhf_ppo"
 
     @property
     def mask(self) -> Array:

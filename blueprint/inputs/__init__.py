@@ -3,7 +3,6 @@
 from blueprint.inputs.catalogue import (
     DEFAULT,
     OFF,
-    STORED_OFF,
     Catalogue,
     Preset,
     Setting,
@@ -32,7 +31,7 @@ from blueprint.inputs.level import (
     padded,
     within,
 )
-from blueprint.inputs.load import given, load, origins, read_as_off
+from blueprint.inputs.load import given, load, origins
 from blueprint.inputs.read import Source, names, read, source_of, tables_of
 from blueprint.inputs.write import SCHEMA_FILE, schema_of, toml_of
 
@@ -42,7 +41,6 @@ __all__ = [
     "OFF",
     "ROWS",
     "SCHEMA_FILE",
-    "STORED_OFF",
     "Array",
     "Catalogue",
     "Draft",
@@ -71,7 +69,6 @@ __all__ = [
     "origins",
     "padded",
     "read",
-    "read_as_off",
     "refusal",
     "says_off",
     "schema_of",

@@ -18,9 +18,6 @@ from blueprint.quoting import unquoted
 OFF = inf
 """A limit that is off, which no number is; in cells and files it is the word off."""
 
-STORED_OFF = 1e9
-"""What older versions wrote for off."""
-
 LARGEST_LIMIT = 1e8
 """The largest number for a limit, far beyond any that is used; what shall limit nothing is off."""
 
@@ -77,8 +74,8 @@ class Setting:
 
 
 def says_off(value: object) -> bool:
-    """Tell whether a file says of a limit that it is off, in the word or in what older versions wrote for it."""
-    return value in ("off", STORED_OFF, OFF)
+    """Tell whether a file says of a limit that it is off."""
+    return value in ("off", OFF)
 
 
 def in_groups(keys: Iterable[str], titles: Mapping[str, str]) -> list[tuple[str, list[str]]]:

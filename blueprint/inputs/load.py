@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from blueprint.inputs.catalogue import OFF, STORED_OFF
+from blueprint.inputs.catalogue import OFF
 from blueprint.inputs.errors import NumbersError, nearest, place, refusal, shown, suggestion
 from blueprint.inputs.level import Draft, Level, Numbers, Settings, Values
 from blueprint.inputs.read import Source, leaves, overridden, read, scalar, tables_of
@@ -85,15 +85,6 @@ def level_named(word: Any) -> Level:
             " or ".join(shown(each) for kind in kinds() for each in kind.levels),
         )
     return kind.level(word)  # type: ignore[no-any-return]
-
-
-def read_as_off(found: Source) -> list[str]:
-    """Say of each limit of a file, a line each, that the number which older versions wrote for off is read as off."""
-    return [
-        f'{key} = {STORED_OFF:.0f} is read as "off", for which older versions wrote it'
-        for key, setting in level_named(found.raw["level"]).by_dotted_key.items()
-        if setting.limit and value_in(found.raw, key) == STORED_OFF
-    ]
 
 
 def value_in(raw: Mapping[str, Any], key: str) -> Any:

@@ -15,7 +15,6 @@ import numpy as np
 
 from blueprint.book import Book
 from blueprint.explaining import block_at, parse_address
-from blueprint.inputs.catalogue import STORED_OFF
 from blueprint.language import (
     Array,
     Axis,
@@ -232,7 +231,11 @@ class SavedBook(Book):
             told = not self.hidden and shown is not None and shown != value
             return f"{printed(shown)} was filled in" if told else ""
         if cell.block.typed:
-            return self._remark(cell.block, _index(cell, self.values)) if cell.block.name in self.file.places else ""
+            return (
+                self.file.remark(cell.block.name, _index(cell, self.values))
+                if cell.block.name in self.file.places
+                else ""
+            )
         given, said = printed(value), self.said(cell)
         if said is not None:
             return (
@@ -266,16 +269,11 @@ class SavedBook(Book):
     def remarks(self) -> list[str]:
         """Lists the typed cells that are text or formulas, each with its place and how it is understood."""
         typed = [(block, array.shape) for block, array in self.values.arrays.items() if block.typed]
-        remarks = ((block.name, at, self._remark(block, at)) for block, shape in typed for at in np.ndindex(shape))
+        remarks = (
+            (block.name, at, self.file.remark(block.name, at)) for block, shape in typed for at in np.ndindex(shape)
+        )
         answers = ((name, at, self._answered(name, at)) for name, at in sorted(self.filled.cells - self.filled.empty))
         return [f"{self.file.where(name, at)}: {text}" for name, at, text in (*remarks, *answers) if text]
-
-    def _remark(self, block: Block, at: tuple[int, ...]) -> str:
-        """Says how a typed cell is understood where that is not plain, or not what stands there; else nothing."""
-        found = self.file.places[block.name]
-        if block.limit and self.file.value(found.sheet, *found.address(at)) == STORED_OFF:
-            return f"typed as {STORED_OFF:.0f}, which older versions wrote for off, read as off"
-        return self.file.remark(block.name, at)
 
     def _answered(self, name: str, at: tuple[int, ...]) -> str:
         """Says how what was filled into a blank is understood where that is no plain number."""

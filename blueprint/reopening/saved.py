@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from blueprint.inputs import Catalogue, Numbers, Settings, name_of
-from blueprint.inputs.catalogue import OFF, STORED_OFF
+from blueprint.inputs.catalogue import OFF
 from blueprint.language import Array, Block, Expr, Find, Op, Ref, Values, walk
 from blueprint.page.contents import NUMBERS, WORDS, holds, kind_of
 from blueprint.page.outline import Blueprint
@@ -211,10 +211,9 @@ def cleaned(blueprint: Blueprint, arrays: Arrays, file: Opened) -> dict[str, Arr
 
     for cell, why in _faults(file, arrays, wrong):
         raise ReadError(f"{cell}: {why}")
-    off = {block: np.where(array == STORED_OFF, OFF, array) for block, array in arrays.items() if block.limit}
     return {
         block.name: array if block.text or block in tested else np.nan_to_num(array, nan=0.0, posinf=OFF)
-        for block, array in {**arrays, **off}.items()  # older versions wrote a number for off
+        for block, array in arrays.items()
     }
 
 

@@ -14,15 +14,6 @@ Address = str
 """Where a part of a record lies, as an entry point says it: `package.module:name`. It is imported when it is asked for."""
 
 
-@dataclass(frozen=True)
-class Former:
-    """How files of older versions differ: what blocks were called (their names by now), which are gone, and which are new."""
-
-    renamed: Mapping[str, str] = field(default_factory=dict)
-    gone: tuple[str, ...] = ()
-    new: tuple[str, ...] = ()
-
-
 class KindError(QuotingError):
     """Says in one sentence what a kind of workbook cannot do, or why a record was refused."""
 
@@ -57,7 +48,6 @@ class Kind:
         gradient: adds the gradients of its loss to a blueprint.
         rows: makes the tables of a numbers file of rows of one's own (`own_data` of GRPO shows its arguments), and says, a line
             each, what there is to know of the way.
-        former: how files of older versions differ.
         dumps, verifier: how dumps of real runs are read (`dumps.DumpKind`), and how they are verified and made into numbers
             of such a workbook (`verifying.Verifier`).
     """
@@ -83,7 +73,6 @@ class Kind:
     topics: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     gradient: Callable[[Blueprint], Blueprint] | Address | None = None
     whole: Mapping[str, tuple[int | str, str]] | Address | None = None
-    former: Former = Former()
 
     def part(self, name: str) -> Any:
         """Return a part of the record, imported now if it was given by its address.
@@ -149,9 +138,9 @@ def kind_in(record: str, title: str, **parts: Any) -> Kind:
     steps = tomllib.loads((folder / "derivation.toml").read_text(encoding="utf-8"))
     found |= {
         "numbers": folder / "numbers",
-        "notes": (folder / "notes.toml",),
+        "notes": (folder / "notes.toml",) if (folder / "notes.toml").exists() else (),
         "derivation": tuple(steps["derivation"]),
-        "topics": {word: tuple(rows) for word, rows in steps["topics"].items()},
+        "topics": {word: tuple(rows) for word, rows in steps.get("topics", {}).items()},
     }
     return Kind(folder.name, title, **{part: _whole_address(each, package) for part, each in (found | parts).items()})
 
@@ -160,7 +149,10 @@ def _whole_address(part: Any, package: str) -> Any:
     """Return a part with its package in front of every address."""
     if isinstance(part, dict):
         return {key: _whole_address(each, package) for key, each in part.items()}
-    return f"{package}.{part}" if isinstance(part, str) and ":" in part else part
+    if isinstance(part, tuple):
+        return tuple(_whole_address(each, package) for each in part)
+    own = isinstance(part, str) and ":" in part and not part.startswith("blueprint.")
+    return f"{package}.{part}" if own else part
 
 
 def imported(part: Any) -> Any:

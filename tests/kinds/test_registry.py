@@ -28,7 +28,6 @@ def test_every_part_of_every_record_is_where_it_says() -> None:
         "dpo",
         "grpo",
         "kl_controller",
-        "minibatch",
         "optimum",
         "reinforce",
         "reward_model",

@@ -160,7 +160,7 @@ def test_every_sheet_of_which_a_kind_says_a_colour_is_in_one_of_its_workbooks() 
         if kind.one_page is not None and kind.built_in():
             said = data_in(kind.one_page).get("sheets", {})
             there = {title for name in kind.built_in() for title in finished(name).sheets}
-            assert set(said) <= there or kind.name == "minibatch", kind.name
+            assert set(said) <= there, kind.name
 
 
 def test_a_colour_is_that_of_all_blocks_on_the_sheet() -> None:

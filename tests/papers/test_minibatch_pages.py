@@ -8,7 +8,7 @@ pytest.importorskip("torch", reason="the pages are torch: install the extra [tor
 
 from blueprint.book import Book
 from blueprint.witness.ppo_pages import COUNTED
-from blueprint.workbooks.minibatch.paper import results
+from blueprint.workbooks.rlhf_ppo.minibatch.paper import results
 from tests.papers.held import TOLERANCE, held_against
 from tests.replayed import window_book
 from tests.windows import PRESETS, VARIANTS, retyped, variant

@@ -70,16 +70,14 @@ def test_an_error_among_words_is_refused_by_cell(folder: Path, tmp_path: Path, v
     assert refusal(path) == f"{cell} (vocabulary): found the error {value}, expected a word: type one"
 
 
-def test_a_limit_is_switched_off_by_its_word_or_by_what_older_versions_wrote(kinds: Path, tmp_path: Path) -> None:
-    typed = {"loss.clip_range_high": "off", "reward.score_clip": "OFF", "loss.dual_clip": 1e9}
+def test_a_limit_is_switched_off_by_its_word(kinds: Path, tmp_path: Path) -> None:
+    typed = {"loss.clip_range_high": "off", "reward.score_clip": "OFF"}
     edits = {f"{key}.yours": value for key, value in typed.items()}
     path = all_typed_into(kinds / "live.xlsx", tmp_path / "off.xlsx", edits)
     book, back = book_of(path), back_from(path)
-    assert [book.values.cell(book.blocks[key]) for key in typed] == ["off"] * 3
-    assert [back.numbers.ppo[key] for key in typed] == [OFF] * 3
-    cell = book.file.where("loss.dual_clip.yours", ())
-    assert book.remarks() == [f"{cell}: typed as 1000000000, which older versions wrote for off, read as off"]
-    assert back.remarks == book.remarks()
+    assert [book.values.cell(book.blocks[key]) for key in typed] == ["off"] * 2
+    assert [back.numbers.ppo[key] for key in typed] == [OFF] * 2
+    assert back.remarks == book.remarks() == []
 
 
 def test_another_word_for_a_limit_is_refused_by_cell(kinds: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from blueprint.page.formulas import expected
 from blueprint.page.recalculate import compare
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions import rlhf
-from blueprint.workbooks.minibatch.verifying.window import NEAR, agreement, chosen_window, worst_window
+from blueprint.workbooks.rlhf_ppo.verifying.window import NEAR, agreement, chosen_window, worst_window
 from tests.audit import spoil
 from tests.page.soffice import with_libreoffice
 from tests.replayed import (

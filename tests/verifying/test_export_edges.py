@@ -12,8 +12,8 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 from blueprint.dumps import Minibatch, MinibatchError
 from blueprint.verifying.tiled_passes import cut
 from blueprint.workbooks.common.conventions import rlhf
-from blueprint.workbooks.minibatch.verifying import STAND_IN
-from blueprint.workbooks.minibatch.verifying.window import chosen_window, deviating_window, worst_window
+from blueprint.workbooks.rlhf_ppo.verifying import STAND_IN
+from blueprint.workbooks.rlhf_ppo.verifying.window import chosen_window, deviating_window, worst_window
 from tests.replayed import (
     FIRST,
     RESPONSES,

@@ -14,8 +14,8 @@ from blueprint.verifying import verify
 from blueprint.verifying.settings import laid_over
 from blueprint.verifying.tiled_passes import cut
 from blueprint.workbooks.common.conventions import rlhf
-from blueprint.workbooks.minibatch.verifying import as_part, numbers_of
-from blueprint.workbooks.minibatch.verifying.window import worst_window
+from blueprint.workbooks.rlhf_ppo.verifying import as_part, numbers_of
+from blueprint.workbooks.rlhf_ppo.verifying.window import worst_window
 from tests.replayed import RESPONSES, SLOTS, minibatch, replayed, values_of
 
 FORMS = ("rsqrt_var_plus", "clamp", "std_plus", "std_max")

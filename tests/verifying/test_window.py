@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from blueprint.dumps import MinibatchError
-from blueprint.workbooks.minibatch.verifying.window import chosen_window, deviating_window, worst_window
+from blueprint.workbooks.rlhf_ppo.verifying.window import chosen_window, deviating_window, worst_window
 from tests.replayed import FIRST, RESPONSES, part_of, replayed, values_of
 
 

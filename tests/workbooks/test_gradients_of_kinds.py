@@ -70,14 +70,14 @@ def test_scores_far_apart() -> None:
 
 @pytest.mark.parametrize("preset", ["default", "verl", "trl_0.11.4", "openai", "dschat"])
 def test_a_minibatch(preset: str) -> None:
-    slopes = compared(window(preset), "minibatch")
+    slopes = compared(window(preset), "rlhf_ppo")
     assert np.abs(slopes["policy.logprobs.grad"]).max() > 1e-4
     assert np.abs(slopes["critic.values.grad"]).max() > 1e-4
 
 
 @pytest.mark.parametrize("without", [("entropy",), ("values_new",), ("values_old", "values_new", "entropy")])
 def test_a_dump_that_has_less_has_fewer_slopes(without: tuple[str, ...]) -> None:
-    slopes = compared(window("trl_1.12", *without), "minibatch")
+    slopes = compared(window("trl_1.12", *without), "rlhf_ppo")
     assert ("policy.entropy.grad" in slopes) is ("entropy" not in without)
     assert ("critic.values.grad" in slopes) is ("values_new" not in without)
 

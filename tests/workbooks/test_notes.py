@@ -28,7 +28,7 @@ BUILDS: dict[str, Blueprint] = {
 }
 ALL = [(build, block) for build, made in BUILDS.items() for block in made.blocks()]
 BLOCKS: dict[str, Block] = {block.name: block for _, block in ALL}
-PLACES = [place for kind in kinds() if kind.name in ("rlhf_ppo", "minibatch") for place in kind.notes]
+PLACES = [place for kind in kinds() if kind.name == "rlhf_ppo" for place in kind.notes]
 NOTES = notes_in(PLACES, LIVE)
 
 

@@ -5,14 +5,14 @@ training.
 from dataclasses import replace
 from typing import NamedTuple
 
-import numpy as np
-
 from blueprint.inputs import Numbers
 from blueprint.language import Block, link, maximum, typed
-from blueprint.page.outline import Blueprint, Box, Flow, Note, Piece, Row, Sample, Section, Sheet, key
+from blueprint.page.outline import Blueprint, Note, Row, Sample, Section, Sheet, key
 from blueprint.workbooks.classic_ppo.rollout import (
     CALLED,
     CLASSIC,
+    FOLDER,
+    LEVEL,
     Blocks,
     a,
     choices_of,
@@ -24,16 +24,10 @@ from blueprint.workbooks.classic_ppo.rollout import (
     t,
 )
 from blueprint.workbooks.common import (
-    DASH,
-    DOWN,
     EQUAL_RETURNS,
     EVERYWHERE,
     LEGEND,
-    LINE,
-    ON,
     PRESET,
-    TOTAL,
-    UP,
     Backward,
     Choices,
     Counting,
@@ -41,7 +35,6 @@ from blueprint.workbooks.common import (
     Identity,
     Made,
     Reach,
-    Says,
     Settings,
     Total,
     Whitened,
@@ -70,8 +63,8 @@ from blueprint.workbooks.common import (
     start_sheet,
     statistics,
     whitened_advantages,
-    with_,
 )
+from blueprint.workbooks.common.sheets.start import Opening, opening_in
 
 LEAD_ADVANTAGE = (
     "from rewards and values to a learning signal for every step; nothing reaches back over the end of an episode"
@@ -230,7 +223,8 @@ def classic_ppo(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     run, use = rollout(), choices_of(chosen, norm)
     made = derived(run, norm, use)
     blocks = rows_on(run, *made.sheets)
-    parts, pieces = (_listed(some, blocks) for some in (PARTS, PIECES))
+    opening = _opening()
+    parts, pieces = (opening.listed(some, blocks) for some in (opening.parts, opening.pieces))
     residuals, known = (
         _residuals(blocks, made, chosen, built, use),
         identities(made.gae, blocks["advantage.rewards"], use),
@@ -238,7 +232,9 @@ def classic_ppo(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     shown = [each.shown for each in (*parts, *pieces)]
     checked, verdict, tolerances = checks_sheet(head(blocks, "checks"), residuals, known, witnessed, shown)
     facts = facts_of(numbers.name, "classic") | {"preset": preset.name}
-    first = start_sheet(Made(numbers.title, numbers.about, facts, SAYS), parts, pieces, _flow(blocks), verdict)
+    first = start_sheet(
+        Made(numbers.title, numbers.about, facts, opening.says), parts, pieces, opening.map(blocks), verdict
+    )
     environments, steps, actions = numbers["rollout.logits_old"].shape
     return Blueprint(
         title=numbers.title,
@@ -252,7 +248,7 @@ def classic_ppo(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
         result=made.total.total,
         parts=made.total.parts,
         whole="batch",
-    ).with_typed(_typed(numbers))
+    ).with_typed(LEVEL.typed(numbers))
 
 
 def _residuals(blocks: Blocks, made: Derived, chosen: Settings, built: Block, use: Choices) -> list[Block | Identity]:
@@ -273,90 +269,12 @@ def _residuals(blocks: Blocks, made: Derived, chosen: Settings, built: Block, us
     ]
 
 
-def _typed(numbers: Numbers) -> dict[str, object]:
-    """Lists what is given; the value after the last step stands in the end column of the old values."""
-    return {name: numbers[f"rollout.{name}"] for name in ("rewards", "done", "terminated")} | {
-        "actions": np.array(numbers["rollout.actions"], dtype=float),
-        "values.old": np.column_stack([numbers["rollout.values_old"], numbers["rollout.next_values"]]),
-        "values.new": numbers["rollout.values_new"],
-        "old.logits": numbers["rollout.logits_old"],
-        "policy.logits": numbers["rollout.logits_new"],
-    }
-
-
-SAYS = Says(
-    (
-        "PPO as in games and control: several environments run side by side, rewards are given, and an episode may end anywhere.",
-        "A column is one step of one environment, on every sheet. A row is a quantity with one formula from end to end.",
-        "Type into cream cells; everything else follows. On Inputs one picks a library: CleanRL, Stable-Baselines3, TorchRL, rlax.",
-    ),
-    "Beside each value stands what it is a mean or a sum of, over all steps of all environments; its link leads to the row.",
-    heading="Classic PPO by hand",
-    legend=(
-        *(sample for sample in LEGEND if sample.role not in ("weights", "memory", "probability") and not sample.faded),
-        Sample("0.4321", "formula", "probability", "lilac: probabilities of the actions"),
-    ),
-    signs=(
-        "end: after the last step · Σ: one number for the environment · batch: one number for all environments",
-        "n: environment · t: step · a: action, by its id from 0 · [t + 1]: the next column · Σ_n,t: sum over all steps",
-    ),
-)
-PARTS = {
-    "total loss": ("total_loss", "total_loss"),
-    "policy loss": ("policy_loss", "policy_loss"),
-    "value loss, weighted": ("adds.value_loss", "adds.value_loss"),
-    "entropy bonus, weighted": ("adds.entropy", "adds.entropy"),
-}
-"""The total loss and the three numbers that add up to it."""
-PIECES = {
-    "rewards": ("mean.rewards", "rewards"),
-    "TD errors": ("mean.td_errors", "td_errors"),
-    "GAE advantage estimation": ("advantage.mean", "advantages"),
-    "value targets (from the old critic)": ("returns.mean", "returns"),
-    "advantage whitening": ("advantage.divisor", "advantages_used"),
-    "importance-sampling ratios": ("ratio.mean", "ratio"),
-    "clipped surrogate (PPO clip)": ("policy_loss", "surrogate"),
-    "value loss": ("value_loss", "value.step_loss"),
-    "entropy bonus": ("entropy", "policy.entropy"),
-    "approximate KL, k1": ("approx_kl.k1", "approx_kl.k1"),
-    "approximate KL, k3": ("approx_kl.k3", "approx_kl.k3"),
-    "clip fraction": ("clip_fraction", "clip_fraction.outside"),
-    "effective sample size": ("ratio.effective", "ratio.effective"),
-    "explained variance, old critic": ("explained_variance.old", "explained_variance.old"),
-    "explained variance, new critic": ("explained_variance.new", "explained_variance.new"),
-}
-"""The pieces of PPO under their usual names: the number that is shown, and the row to which its link leads."""
-ORIGINS = {"total loss": TOTAL, "advantage whitening": "what is divided by"}
-"""What a number is, where it is no mean of its row."""
-
-
-def _listed(some: dict[str, tuple[str, str]], blocks: Blocks) -> list[Piece]:
-    """Lists pieces that the first sheet shows."""
-    return [Piece(title, blocks[name], blocks[row], of=ORIGINS.get(title, "")) for title, (name, row) in some.items()]
-
-
-def _flow(blocks: Blocks) -> Flow:
-    """Draws the way from what is given to the total loss; what enters from elsewhere is named below its box."""
-
-    def box(title: str, name: str) -> Box:
-        return Box(title, blocks[name])
-
-    return Flow((
-        (box("reward r (given)", "rewards"), ON, box("TD error δ", "td_errors"), ON, box("advantage A", "advantages"), ON,
-         box("whitened Â", "advantages_used")),
-        (box("value V_old, V(next) (given)", "values.old"), UP, with_("stop", blocks["stop"]), "",
-         with_("done", blocks["done"]), DOWN, box("return R", "returns")),
-        (box("scores of π_old (given)", "old.logits"), ON, box("log π_old", "old.logprobs"), DOWN),
-        (box("scores of π_θ (given)", "policy.logits"), ON, box("log π_θ", "policy.logprobs"), ON, box("ratio ρ", "ratio"), ON,
-         box("clipped surrogate", "surrogate"), ON, box("policy loss", "policy_loss"), DOWN),
-        ("", DOWN, "", "", "", "", with_("Â", blocks["advantages_used"])),
-        ("", "", box("entropy H", "policy.entropy"), DASH, LINE, DASH, LINE, ON, box("mean entropy", "entropy"), ON,
-         box("TOTAL LOSS", "total_loss")),
-        (box("value V (given)", "values.new"), ON, box("value clipped", "value.clipped"), ON,
-         box("larger distance", "value.larger"), ON, box("loss of the step", "value.step_loss"), ON,
-         box("value loss", "value_loss"), UP),
-        ("", "", with_("V_old", blocks["values.old"]), "", with_("return R", blocks["returns"])),
-    ))  # fmt: skip
+def _opening() -> Opening:
+    """Reads what the first sheet says; no row of this kind is of a network."""
+    found = opening_in(FOLDER)
+    own = (sample for sample in LEGEND if sample.role not in ("weights", "memory", "probability") and not sample.faded)
+    actions = Sample("0.4321", "formula", "probability", "lilac: probabilities of the actions")
+    return replace(found, says=found.says._replace(legend=(*own, actions)))
 
 
 MOVED = Backward(

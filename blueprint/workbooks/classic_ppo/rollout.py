@@ -16,6 +16,7 @@ from blueprint.inputs import (
     Level,
     Numbers,
     Part,
+    Values,
     catalogue,
     refusal,
     settings_in,
@@ -54,29 +55,24 @@ def classic_presets() -> Catalogue:
 
 
 def numbers_in(file: "Saved") -> Numbers:
-    """Return what is typed in a saved workbook, or, of a blank one, numbers of its sizes.
+    """Return what is typed in a saved workbook; of a blank one numbers of its sizes, and of the norm whose rows it has."""
+    made: Numbers = LEVEL.saved(file)
+    return replace(made, ppo={"value_norm": "smooth_l1" if "value.size" in file else "l2"}) if file.blank else made
 
-    The rows of the value loss are those of one norm or of the other, whichever is typed.
-    """
+
+def _saved(file: "Saved", parts: Values) -> Values:
+    """Return what stands otherwise in a workbook: actions are whole, and the value after the last step is in the end column."""
     old = file.array("values.old", 2)
-    rollout = {
-        "actions": np.array(file.whole("actions")),
-        "rewards": file.array("rewards", 2),
-        "done": file.array("done", 2),
-        "terminated": file.array("terminated", 2),
-        "values_old": old[:, :-1],
-        "values_new": file.array("values.new", 2),
-        "next_values": old[:, -1],
-        "logits_old": file.array("old.logits", 3),
-        "logits_new": file.array("policy.logits", 3),
+    return {
+        "rollout.actions": np.array(file.whole("actions")),
+        "rollout.values_old": old[:, :-1],
+        "rollout.next_values": old[:, -1],
     }
-    return Numbers(
-        kind="classic_ppo",
-        level="classic",
-        **file.head(),
-        ppo={"value_norm": "smooth_l1" if "value.size" in file else "l2"} if file.blank else file.settings(),
-        parts={"preset": file.preset(classic_presets())} | {f"rollout.{key}": each for key, each in rollout.items()},
-    )
+
+
+def _typed(numbers: Numbers) -> dict[str, Any]:
+    """List what stands otherwise in a workbook: the value after the last step is in the end column of the old values."""
+    return {"values.old": np.column_stack([numbers["rollout.values_old"], numbers["rollout.next_values"]])}
 
 
 def _numbers(draft: Draft) -> Numbers:
@@ -111,19 +107,20 @@ LEVEL = Level(
     "rewards are given, nothing is drawn",
     parts=(
         Part("preset", Text, (), "the library whose settings are used where none is given", "default"),
-        Part("rollout.actions", Whole, _STEPS, "the action taken, counted from 0"),
-        Part("rollout.rewards", Number, _STEPS, "the reward of the step"),
-        Part("rollout.done", Flag, _STEPS, "1 where the episode ended after the step, else 0"),
+        Part("rollout.actions", Whole, _STEPS, "the action taken, counted from 0", block="actions"),
+        Part("rollout.rewards", Number, _STEPS, "the reward of the step", block="rewards"),
+        Part("rollout.done", Flag, _STEPS, "1 where the episode ended after the step, else 0", block="done"),
         Part("rollout.terminated", Flag, _STEPS,
-             "as done, but 0 where only a time limit ended it; else the same as done", None, otherwise="as rollout.done"),
+             "as done, but 0 where only a time limit ended it; else the same as done", None, otherwise="as rollout.done",
+             block="terminated"),
         Part("rollout.values_old", Number, _STEPS, "the critic's values before the update"),
-        Part("rollout.values_new", Number, _STEPS, "the critic's values after the update"),
+        Part("rollout.values_new", Number, _STEPS, "the critic's values after the update", block="values.new"),
         Part("rollout.next_values", Number, ("environment",),
              "before the update, the value of the state after the last step"),
         Part("rollout.logits_old", Number, (*_STEPS, "action"),
-             "the policy's scores before the update: a list per step, a number per action"),
+             "the policy's scores before the update: a list per step, a number per action", block="old.logits"),
         Part("rollout.logits_new", Number, (*_STEPS, "action"),
-             "the policy's scores after the update, in the same shape"),
+             "the policy's scores after the update, in the same shape", block="policy.logits"),
     ),
     tables={
         "ppo": "settings; one that is left out is as in the preset",
@@ -133,6 +130,8 @@ LEVEL = Level(
     presets=classic_presets,
     limits={"environment": ROWS, "step": (1, LONGEST), "action": (2, 64)},
     make=_numbers,
+    more_typed=_typed,
+    more_saved=_saved,
 )  # fmt: skip
 
 

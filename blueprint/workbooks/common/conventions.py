@@ -105,8 +105,10 @@ def comparison_in(folder: Path, **more: Any) -> Comparison:
     """Reads `comparison.toml` of a folder. more: what is no text, as `silent`."""
     found = tomllib.loads((folder / "comparison.toml").read_text(encoding="utf-8"))
     for name in ("changes", "defects"):
-        listed = found.pop(name)
+        listed = found.pop(name, ())
         found[name] = tuple(
             Change(each["title"], each["values"], " ".join(each.get("says", "").split())) for each in listed
         )
-    return Comparison(**found | {"asked": tuple(found["asked"])}, **more)
+    if "asked" in found:
+        found["asked"] = tuple(found["asked"])
+    return Comparison(**found, **more)

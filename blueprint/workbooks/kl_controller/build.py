@@ -1,16 +1,15 @@
 """The adaptive KL controller: what it is fed, and how it raises the KL coefficient β where the KL is above its target, and lowers
-it below; and misconceptions about it.
+it below; and misconceptions about it. What it says and its sheet stand in `lesson.toml`.
 """
 
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from blueprint.inputs import LONGEST, ROWS, Level, Numbers, Part, settings_in
+from blueprint.inputs import LONGEST, ROWS, Level, Numbers, Part, Values, settings_in
 from blueprint.inputs.entries import Number, Positive
-from blueprint.language import Axis, Block, Sum, link, maximum, minimum, size, typed
+from blueprint.language import Axis, Block, Sum, maximum, minimum, size, typed
 from blueprint.misconceptions import (
     becomes,
     equation,
@@ -24,40 +23,32 @@ from blueprint.misconceptions import (
     upside_down,
     without,
 )
-from blueprint.page.outline import Blueprint, Flow, Note, Piece, Section, Sheet, Tour, key
+from blueprint.page.outline import Blueprint, Note, Section, Sheet
 from blueprint.workbooks.common import (
-    ABOUT,
-    COLUMNS,
-    COMES,
-    LEGEND,
-    MAP,
     Choices,
     Identity,
     Rows,
     Settings,
     Witnessed,
     all_in_range,
-    checks_sheet,
-    facts_of,
-    first_sheet,
-    how_to_check,
-    judged,
     labels,
-    lines_of_flow,
-    made_by,
     named,
     not_negative,
     settings,
     settings_sections,
-    several,
     with_,
 )
+from blueprint.workbooks.common.lesson import lesson
 
-if TYPE_CHECKING:
-    from blueprint.reopening.saved import Saved
+FOLDER = Path(__file__).parent
+CONTROLLER = settings_in(FOLDER).settings
 
 
-CONTROLLER = settings_in(Path(__file__).parent).settings
+def _whole_lengths(file: Any, parts: Values) -> Values:
+    """Return the lengths of a saved file's responses; a part of a token is refused, with its cell."""
+    return {"responses.lengths": np.array(file.whole("responses.length"))}
+
+
 LEVEL = Level(
     "kl_controller",
     "controller",
@@ -68,8 +59,15 @@ LEVEL = Level(
             Number,
             ("update", "response"),
             "KL to the reference, summed over the tokens of a response",
+            block="responses.kl",
         ),
-        Part("responses.lengths", Positive, ("update", "response"), "tokens of a response, in the shape of kl_sums"),
+        Part(
+            "responses.lengths",
+            Positive,
+            ("update", "response"),
+            "tokens of a response, in the shape of kl_sums",
+            block="responses.length",
+        ),
     ),
     tables={
         "controller": "settings; one that is left out is as in the preset",
@@ -78,23 +76,12 @@ LEVEL = Level(
     settings=CONTROLLER,
     of_settings="controller",
     limits={"update": (1, LONGEST), "response": ROWS},
+    more_saved=_whole_lengths,
 )
-
-
-def numbers_in(file: "Saved") -> Numbers:
-    """Return what is typed in a file, or, of a blank one, numbers of its sizes."""
-    lengths = np.array(file.whole("responses.length"))
-    parts = {"responses.kl_sums": file.array("responses.kl", 2), "responses.lengths": lengths}
-    return Numbers(kind="kl_controller", level="controller", **file.head(), ppo=file.settings(), parts=parts)
 
 
 u = Axis("u", "update", start=1)
 i = Axis("i", "response", start=1)
-READING = (
-    "RLHF penalises KL to the reference with a coefficient β. With a fixed β one gets the KL that one gets; the controller turns",
-    "this round: one names the KL, and β follows it, update by update. By default in lm-human-preferences and TRL 0.7 to 0.11.4.",
-    "A column is one update, made after one batch of responses. Type into cream cells; everything else follows.",
-)
 STATISTICS = (
     "seq_sum: the KL summed over the tokens of a response, then their mean (lm-human-preferences cbfd210, TRL 0.11.4).",
     "token_mean: the mean over the tokens of a response, then the mean over responses (OpenRLHF 0.11.2, verl 0.9.1).",
@@ -102,17 +89,7 @@ STATISTICS = (
     "trlX 3340c2f feeds the mean sum of k3 with its ratio the wrong way round, prompt tokens included, once per inner epoch.",
     "OpenRLHF, verl and trlX keep β fixed unless a target is set; TRL 1.12, DeepSpeed-Chat, NeMo and torchtune always do.",
 )
-ORDER = (
-    "The rewards of a batch are made with the old β; only then is β updated by the KL of that batch. Both stand here."
-)
-LEAD = "from the KL of a batch of responses to the KL coefficient β of the next batch"
-LOOKS = tuple(look for look in LEGEND if look.role in ("line", "fixed", "", "key", "edge") and not look.faded)
-LONGEST_RESPONSE = 1_000_000
-FLOW = (
-    (("KL of the responses", "responses.kl"), ("mean that is fed", "kl.fed"), ("off the target", "error"), ("factor", "factor"),
-     ("β after", "kl_coef.after"), ("β in the end", "final_kl_coef")),
-)  # fmt: skip
-"""From the KL of a batch to β: the title of each box, and the row to which it leads."""
+"""What libraries feed."""
 
 
 def kl_controller(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
@@ -120,25 +97,22 @@ def kl_controller(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
     chosen = settings(numbers.ppo, CONTROLLER)
     use = Choices(chosen.used, chosen.switch, n=u, t=i, labels=labels(own=__package__))
     rows = controlled(use)
-    final = rows["final_kl_coef"]
     residuals, product = checks_of(rows, chosen, use)
-    head = (link("checks.kl", rows["kl.fed"]),)
-    checked, verdict, tolerances = checks_sheet(head, residuals, [product], witnessed, [final])
-    facts = facts_of(numbers.name, "controller")
     sections = (*settings_sections(chosen), Section("What libraries feed", tuple(map(Note, STATISTICS))))
     inputs = Sheet("Inputs", "the settings; the KL of the responses is typed on Controller", sections, widths=(12,) * 8)
-    start = _start(f"{numbers.title}: {numbers.about}", rows, verdict, made_by(facts))
-    sums, lengths = numbers["responses.kl_sums"], np.array(numbers["responses.lengths"], dtype=float)
-    return Blueprint(
-        title=numbers.title,
-        sheets=(start, inputs, _controller(rows), replace(checked, across=(u,), grey=None)),
-        sizes={u: len(sums), i: len(sums[0])},
-        typed=chosen.typed | tolerances,
-        choices=chosen.choices,
-        ranges=chosen.ranges | {rows["responses.length"]: (1, LONGEST_RESPONSE)},
-        facts=facts,
-        result=final,
-    ).with_typed({"responses.kl": sums, "responses.length": lengths})
+    count = LEVEL.sizes(numbers)
+    return lesson(
+        FOLDER,
+        numbers,
+        chosen,
+        rows,
+        residuals,
+        inputs,
+        witnessed,
+        identities=[product],
+        sizes={u: count["update"], i: count["response"]},
+        under=("",) * 8 + (with_("β before", rows["kl_coef.before"]),),
+    ).with_typed(LEVEL.typed(numbers))
 
 
 def controlled(use: Choices) -> Rows:
@@ -185,42 +159,6 @@ def checks_of(rows: Rows, chosen: Settings, use: Choices) -> tuple[list[Block], 
     product[u.first - 1] = 1
     product[u] = product[u - 1] * factor[u]
     return residuals, Identity((product,), use.each("check.product", abs(by["kl_coef"] * product[u] - after[u])))
-
-
-def _controller(rows: Rows) -> Sheet:
-    """Outlines the sheet from the KL of responses to β."""
-    given = several(rows, "responses.kl", "responses.length", "responses.count")
-    means = several(rows, "kl.seq_sum", "responses.kl_per_word", "kl.token_mean")
-    error, factor, before, after, final = map(
-        key, several(rows, "error", "factor", "kl_coef.before", "kl_coef.after", "final_kl_coef")
-    )
-    sections = (
-        Section(
-            "The KL of the responses of each batch",
-            (Note("These responses stand for the n of a batch: only their mean enters."), *given),
-        ),
-        Section("The one number that is fed", (*means, key(rows["kl.fed"]))),
-        Section("How far off the target, and by how much β changes", (rows["error.raw"], error, factor)),
-        Section("β before and after the update", (Note(ORDER), before, after)),
-        Section("After all updates", (*several(rows, "updates", "last_update"), final)),
-    )
-    return Sheet("Controller", LEAD, sections, (u,))
-
-
-def _start(lead: str, rows: Rows, verdict: Block, made: str) -> Sheet:
-    """Outlines the first sheet."""
-    final = Piece("β after all updates", rows["final_kl_coef"], rows["kl_coef.after"], of="the last of its row")
-    before = ("",) * 8 + (with_("β before", rows["kl_coef.before"]),)
-    sections = (
-        judged(verdict),
-        Section(COMES, (final,), COLUMNS),
-        Section(MAP, (Flow((*lines_of_flow(FLOW, rows), before)),)),
-        Section(ABOUT, tuple(map(Note, READING))),
-        Section("The sheets", (Tour(),)),
-        Section("Colours", LOOKS),
-        how_to_check(final.about, made),
-    )
-    return first_sheet(lead, sections, "The adaptive KL controller by hand")
 
 
 # fmt: off

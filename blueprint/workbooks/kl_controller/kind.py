@@ -1,28 +1,13 @@
 """The record of the adaptive KL controller."""
 
-from pathlib import Path
+from blueprint.workbooks.kind import kind_in
 
-from blueprint.workbooks.kind import Kind
-
-KIND = Kind(
-    "kl_controller",
+KIND = kind_in(
+    __file__,
     "the adaptive KL controller",
-    {"controller": "blueprint.workbooks.kl_controller.build:LEVEL"},
-    "blueprint.workbooks.kl_controller.build:kl_controller",
-    settings="blueprint.workbooks.kl_controller.build:CONTROLLER",
-    numbers=Path(__file__).parent / "numbers",
-    one_page=Path(__file__).parent / "one_page.toml",
-    saved={"controller": ("responses.kl", "blueprint.workbooks.kl_controller.build:numbers_in")},
-    paper="blueprint.workbooks.kl_controller.paper:PAGE",
-    misconceptions="blueprint.workbooks.kl_controller.build:MISCONCEPTIONS",
-    derivation=(
-        "kl.seq_sum",
-        "kl.token_mean",
-        "kl.fed",
-        "error.raw",
-        "error",
-        "factor",
-        "kl_coef.after",
-        "final_kl_coef",
-    ),
+    levels={"controller": "build:LEVEL"},
+    build="build:kl_controller",
+    settings="build:CONTROLLER",
+    saved={"controller": "responses.kl"},
+    misconceptions="build:MISCONCEPTIONS",
 )

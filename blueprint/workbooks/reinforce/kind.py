@@ -1,34 +1,13 @@
 """The record of REINFORCE."""
 
-from pathlib import Path
+from blueprint.workbooks.kind import kind_in
 
-from blueprint.workbooks.kind import Kind
-
-HERE = Path(__file__).parent
-KIND = Kind(
-    "reinforce",
+KIND = kind_in(
+    __file__,
     "REINFORCE",
-    {"bandit": "blueprint.workbooks.reinforce.build:LEVEL"},
-    "blueprint.workbooks.reinforce.build:reinforce",
-    settings="blueprint.workbooks.reinforce.build:REINFORCE",
-    numbers=HERE / "numbers",
-    saved={"bandit": ("draws.uniform", "blueprint.workbooks.reinforce.build:numbers_in")},
-    notes=(HERE / "notes.toml",),
-    one_page=HERE / "one_page.toml",
-    paper="blueprint.workbooks.reinforce.paper:PAGE",
-    misconceptions="blueprint.workbooks.reinforce.definitions:MISCONCEPTIONS",
-    derivation=(
-        "policy.p",
-        "slope",
-        "slope.square",
-        "expected_reward",
-        "gradient",
-        "gradient.square",
-        "advantage",
-        "gradient.with",
-        "variance.without",
-        "baseline.optimal",
-        "variance.with",
-        "variance.share",
-    ),
+    levels={"bandit": "build:LEVEL"},
+    build="build:reinforce",
+    settings="build:REINFORCE",
+    saved={"bandit": "draws.uniform"},
+    misconceptions="definitions:MISCONCEPTIONS",
 )

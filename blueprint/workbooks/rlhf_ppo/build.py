@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-
-import numpy as np
+from pathlib import Path
 
 from blueprint.inputs import padded
 from blueprint.inputs.catalogue import DEFAULT
@@ -73,11 +72,12 @@ from blueprint.workbooks.common.sheets.models import (
     reward_model,
     word_sections,
 )
+from blueprint.workbooks.common.sheets.start import opening_in
 from blueprint.workbooks.rlhf_ppo.epochs import explained, with_epochs
 from blueprint.workbooks.rlhf_ppo.inputs import RlhfNumbers, WeightNumbers
-from blueprint.workbooks.rlhf_ppo.levels import CRITICS, POLICIES
+from blueprint.workbooks.rlhf_ppo.levels import LOGITS
 from blueprint.workbooks.rlhf_ppo.libraries import compared
-from blueprint.workbooks.rlhf_ppo.sheets import diagnostics, flow_of_loss, parts_of, pieces_of, walk_sections
+from blueprint.workbooks.rlhf_ppo.sheets import diagnostics, walk_sections
 from blueprint.workbooks.rlhf_ppo.steps import (
     Minibatch,
     Models,
@@ -92,14 +92,6 @@ from blueprint.workbooks.rlhf_ppo.steps import (
 )
 
 DRAWN_POLICIES = {"old_policy": "old", "reference": "reference", "new_policy": "policy"}
-SHOWN = {
-    "KL estimate": "kl_estimator",
-    "the score lands on": "reward.score_slot",
-    "whitening of the advantages": "whiten_advantages",
-    "dual clip": "loss.dual_clip",
-    "tokens are averaged": "loss.aggregation",
-}
-"""Conventions that the first sheet shows, under the names by which people ask for them."""
 
 
 @dataclass(frozen=True)
@@ -133,18 +125,24 @@ def whole(start: Start, witnessed: Witnessed | None = None) -> Blueprint:
     use = Choices(chosen.used, chosen.switch, labels=labels("live")) if live else fixed(chosen, LIVE)
     steps = steps_of(start.models, use, start.minibatch)
     rows, head, total = steps.rows, steps.head, steps.loss.total
-    metrics = diagnostics(steps, use)
-    parts, pieces = parts_of(total), pieces_of({**rows, **rows_on(metrics)})
+    opening = opening_in(Path(__file__).parent)
+    metrics = diagnostics(steps, use, opening)
+    parts = opening.listed(opening.parts, rows, {"adds.kl_loss"} - rows.keys())
+    pieces = opening.listed(opening.pieces, {**rows, **rows_on(metrics)})
     known = identities(steps.signal.estimates, rows["rewards"], use)
     checked, verdict, tolerances = checks_sheet(
         head.on("checks").rows, _residuals(start, steps), known, witnessed, [piece.shown for piece in (*parts, *pieces)]
     )
     picked, first_choice = walk.choice(episode=1, decision=start.first)
     pictures, drawn = charts.charts_sheet(_drawn(steps, chosen, use), head.on("charts").rows)
-    made, choices = Made(numbers.title, numbers.about, _facts(start)), conventions_in_use(live, SHOWN) if live else ()
+    made, choices = (
+        Made(numbers.title, numbers.about, _facts(start)),
+        conventions_in_use(live, opening.shown) if live else (),
+    )
     wide = walk.MANY_LINES if live else walk.WIDTHS
     walked = walk.walk_sheet(picked, head.rows[:-1], walk_sections(rows, steps.loss), widths=wide)
-    first = start_sheet(made, parts, pieces, flow_of_loss(rows), verdict, choices)
+    writes = rows["word_written" if "rollout.drawn" in rows else "old.p"]
+    first = start_sheet(made, parts, pieces, opening.map({**rows, "writes": writes}), verdict, choices)
     blueprint = Blueprint(
         title=numbers.title,
         sheets=(first, walked, start.inputs, *steps.sheets, metrics, checked, pictures),
@@ -352,25 +350,11 @@ def logits_level(numbers: RlhfNumbers, witnessed: Witnessed | None = None) -> Bl
         sizes=dict(zip((n, t, v), numbers["old.logits"].shape, strict=True)),
         names={v: given["vocabulary"]},
         checked=([checks.is_0_or_1("mask", given["mask"])], []),
-        typed=_typed_logits(numbers),
+        typed=LOGITS.typed(numbers) | {"explained_variance.floor": EQUAL_RETURNS},
         ranges={"mask": (0, 1)},
         words=("word_written", "end_word"),
     )
     return whole(start, witnessed)
-
-
-def _typed_logits(numbers: RlhfNumbers) -> dict[str, object]:
-    """Lists what is typed by the names of its blocks."""
-    return {
-        "vocabulary": list(numbers["text.vocabulary"]),
-        "end_word": numbers["text.end_word"],
-        "mask": numbers["text.mask"],
-        "word_written": np.array(numbers["text.responses"], dtype=object),
-        "reward_model.score": numbers["reward_model.scores"],
-        **{f"{name}.logits": numbers[f"{name}.logits"] for name in POLICIES},
-        **{f"{name}.out": numbers[f"{name}.values"] for name in CRITICS},
-        "explained_variance.floor": EQUAL_RETURNS,
-    }
 
 
 def given_texts() -> dict[str, Block]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import add
+from pathlib import Path
 from typing import NamedTuple
 
 from blueprint.language import Arithmetic, Axis, Block, Max, Sum, at_most, block, exp, link, typed, where
@@ -18,7 +19,7 @@ from blueprint.language.gradient import Gradient
 from blueprint.page.outline import Blueprint, Item, Line, Note, Section, Sheet, Table, key, minor
 from blueprint.workbooks.common import Backward, Switch, n, t, v, with_library_gradients
 from blueprint.workbooks.common.definitions.optimiser import Group, apart, of_step, rates
-from blueprint.workbooks.common.epochs import Beside, Drawn, Epoch, Repeated, one_group, side_by_side
+from blueprint.workbooks.common.epochs import Epoch, Repeated, beside_in, one_group, side_by_side
 from blueprint.workbooks.common.epochs import with_epochs as with_steps
 from blueprint.workbooks.kind import KindError
 from blueprint.workbooks.rlhf_ppo.inputs import RANGES, Update
@@ -28,7 +29,11 @@ from blueprint.workbooks.rlhf_ppo.steps import TAKEN, Taken
 POLICY = ("policy.E", "policy.W", "policy.Y")
 CRITIC = ("critic.E", "critic.W", "critic.head.w", "critic.head.b")
 WEIGHTS = (*POLICY, *CRITIC)
-MOVED = Backward(policy=(POLICY, ("policy.logits",)), critic=(CRITIC, ("critic.out",)))
+MOVED = Backward(
+    policy=(POLICY, ("policy.logits",), ("policy.logprobs", "policy.entropy")),
+    critic=(CRITIC, ("critic.out",), ("critic.values",)),
+)
+"""Weights, else logits and values, else what a dump says of them."""
 
 
 def with_gradients(outline: Blueprint) -> Blueprint:
@@ -57,7 +62,6 @@ def backward(rows: Mapping[str, Block]) -> Gradient:
 
 
 Rows = Mapping[str, Block]
-LEAD = "the same rollout, step by step: the ratio leaves 1, clipping begins to bite, the policy moves away"
 LEAD_TOKENS = "each token in every step: its ratio, whether the clip holds it, and how much it pulls"
 BY_TOKEN = {
     "ratio": "Ratio of each token: 1 in the first step, and then it leaves 1 by itself",
@@ -72,32 +76,8 @@ FAR = {
     "ratio.smallest": ("ρ_min", "smallest ratio of a token (1 if none is below)", "policy_kl.k1", -1),
 }
 """How far the ratios have gone: symbol, meaning, and the row by whose largest number it is told, of ρ or of 1/ρ."""
-LOSSES = ("policy_loss", "value_loss", "entropy", "total_loss")
-CLIP = ("clip_fraction.loss", "clip_fraction.ratio")
-SHOWN = Beside(
-    LEAD,
-    {
-        "How far the policy has gone": (*FAR, "mean.ratio", "policy_kl"),
-        "What the clip holds": CLIP,
-        "Losses": LOSSES,
-    },
-    {
-        "Ratio: it leaves 1 by itself": Drawn(
-            {"largest": "ratio.largest", "mean": "mean.ratio", "smallest": "ratio.smallest"}, "ratio ρ",
-            "All ratios are 1 in the first step, and the lines part from there on.",
-        ),
-        "Clip fraction and policy KL": Drawn(
-            {"loss changed by the clip": CLIP[0], "ratio outside of 1 ± ε": CLIP[1], "KL(π_old‖π_θ)": "policy_kl"},
-            "share of tokens; KL", "Clipping begins to bite as the policy moves away from the one that wrote the responses.",
-        ),
-        "Losses": Drawn(
-            {"policy loss": "policy_loss", "value loss": "value_loss", "total loss": "total_loss"},
-            "loss", "Of the responses that a step takes: other ones in each minibatch. A loss of 0 may well have a gradient.",
-        ),
-    },
-    ("number", "epoch", "minibatch"),
-)  # fmt: skip
-MARKED = frozenset({"mean.ratio", "policy_kl", *CLIP, *LOSSES})
+SHOWN = beside_in(Path(__file__).parent)
+MARKED = frozenset(chain(*SHOWN.sections.values())) - FAR.keys()
 """What stands side by side, and therefore says in its symbol of which step it is."""
 
 

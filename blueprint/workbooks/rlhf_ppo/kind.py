@@ -1,68 +1,35 @@
-"""The record of RLHF PPO."""
+"""The record of RLHF PPO; no numbers file holds a minibatch, whose numbers are those of a dump."""
 
 from pathlib import Path
 
-from blueprint.workbooks.kind import Former, Kind
+from blueprint.workbooks.kind import kind_in
 
 HERE = Path(__file__).parent
-_EXPLAINED = {
-    f"{prefix}ev.{of}_{what}": f"{prefix}ev.{of}.{what}"
-    for prefix in ("", "library.")
-    for of in ("returns", "residual_old", "residual_new")
-    for what in ("mean", "centred", "variance")
-}
-KIND = Kind(
-    "rlhf_ppo",
+COMMON = HERE.parent / "common"
+CONVENTIONS = "blueprint.workbooks.common.conventions"
+KIND = kind_in(
+    __file__,
     "RLHF PPO",
-    {
-        "weights": "blueprint.workbooks.rlhf_ppo.levels:WEIGHTS_LEVEL",
-        "logits": "blueprint.workbooks.rlhf_ppo.levels:LOGITS",
-        "per-token": "blueprint.workbooks.rlhf_ppo.levels:PER_TOKEN",
+    levels={"weights": "levels:WEIGHTS_LEVEL", "logits": "levels:LOGITS", "per-token": "levels:PER_TOKEN"},
+    build={
+        "weights": "build:weights_level",
+        "logits": "build:logits_level",
+        "per-token": "token_level:token_level",
+        "minibatch": "minibatch.build:minibatch_level",
     },
-    {
-        "weights": "blueprint.workbooks.rlhf_ppo.build:weights_level",
-        "logits": "blueprint.workbooks.rlhf_ppo.build:logits_level",
-        "per-token": "blueprint.workbooks.rlhf_ppo.token_level:token_level",
-    },
-    presets="blueprint.workbooks.common.conventions:rlhf",
-    settings="blueprint.workbooks.common.conventions:LIVE",
+    presets=f"{CONVENTIONS}:rlhf",
+    settings=f"{CONVENTIONS}:LIVE",
     saved={
-        "logits": ("end_word", "blueprint.workbooks.rlhf_ppo.saved:of_logits"),
-        "weights": ("old_critic.E", "blueprint.workbooks.rlhf_ppo.saved:of_weights"),
-        "tokens": ("reward.score", "blueprint.workbooks.rlhf_ppo.saved:of_tokens"),
+        "logits": ("end_word", "saved:of_logits"),
+        "weights": ("old_critic.E", "saved:of_weights"),
+        "tokens": ("reward.score", "saved:of_tokens"),
+        "minibatch": ("episode.number", "minibatch.given:numbers_in"),
     },
-    numbers=HERE / "numbers",
-    notes=(HERE.parent / "common" / "notes",),
-    models=HERE.parent / "common" / "guides" / "models.toml",
-    one_page=HERE.parent / "common" / "guides" / "one_page.toml",
-    paper="blueprint.workbooks.rlhf_ppo.paper:PAGE",
-    comparison="blueprint.workbooks.rlhf_ppo.libraries:COMPARISON",
-    gradient="blueprint.workbooks.rlhf_ppo.epochs:with_gradients",
-    whole="blueprint.workbooks.common.conventions:RESPONSE",
-    former=Former(
-        renamed={"value.residual_mean": "value.residual.mean", **_EXPLAINED},
-        new=("clip_fraction.value", "value.held_counts"),
-    ),
+    notes=(COMMON / "notes", HERE / "minibatch" / "notes.toml"),
+    models=COMMON / "guides" / "models.toml",
+    one_page=COMMON / "guides" / "one_page.toml",
+    comparison="libraries:COMPARISON",
+    gradient="epochs:with_gradients",
+    whole=f"{CONVENTIONS}:RESPONSE",
     misconceptions="blueprint.workbooks.common.misconceptions:MISCONCEPTIONS",
-    derivation=(
-        "kl.used",
-        "rewards",
-        "td_errors",
-        "advantages",
-        "returns",
-        "ratio",
-        "ratio.clipped",
-        "surrogate",
-        "policy_loss",
-        "value_loss",
-        "entropy",
-        "total_loss",
-    ),
-    topics={
-        "kl": ("kl.k1", "kl.used", "reward.penalty", "rewards"),
-        "gae": ("td_errors", "advantages", "returns"),
-        "whitening": ("advantage.mean", "advantage.centred", "advantage.variance", "advantage.whitened"),
-        "clip": ("ratio", "ratio.clipped", "surrogate.unclipped", "surrogate.clipped", "surrogate", "policy_loss"),
-        "value": ("value.error", "value.clipped", "value.square", "value.word_loss", "value_loss"),
-    },
 )

@@ -4,6 +4,7 @@ critics' values and scores), or log-probs, values and scores of each token.
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from blueprint.inputs import (
     Values,
     check_known,
     check_vocabulary,
+    padded,
     refusal,
 )
 from blueprint.inputs.entries import (
@@ -278,20 +280,25 @@ LOGITS = Level(
         _PRESET,
         _CONVENTIONS._replace(schema={"enum": ["live"]}, otherwise="the only ones at this level"),
         _COMPARE,
-        Part("text.vocabulary", Word, ("token",), "tokens differ by more than capitals", noun="token"),
+        Part("text.vocabulary", Word, ("token",), "tokens differ by more than capitals", noun="token",
+             block="vocabulary"),
         Part("text.end_word", Word, (), "the token that ends a response; else the first one", None,
-             otherwise="first token of text.vocabulary"),
-        Part("text.responses", Word, _SLOTS, "an episode per row, a token of the vocabulary per position", noun="token"),
+             otherwise="first token of text.vocabulary", block="end_word"),
+        Part("text.responses", Word, _SLOTS, "an episode per row, a token of the vocabulary per position", noun="token",
+             block="word_written"),
         Part("text.mask", Flag, _SLOTS, "1 on the tokens of the response, 0 behind; else up to and including the end token",
-             None, otherwise="up to text.end_word"),
+             None, otherwise="up to text.end_word", block="mask"),
         Part("text.episodes", list[int], (), "which rows are taken, counted from 1; else all", None, [1]),
         *(
             Part(f"{name}.logits", Number, (*_SLOTS, "token"),
-                 "a list per episode: a row per position, a column per token of the vocabulary")
+                 "a list per episode: a row per position, a column per token of the vocabulary", block=f"{name}.logits")
             for name in POLICIES
         ),
-        *(Part(f"{name}.values", Number, _SLOTS, "an episode per row, a column per position") for name in CRITICS),
-        Part("reward_model.scores", Number, ("response",), "a number per episode"),
+        *(
+            Part(f"{name}.values", Number, _SLOTS, "an episode per row, a column per position", block=f"{name}.out")
+            for name in CRITICS
+        ),
+        Part("reward_model.scores", Number, ("response",), "a number per episode", block="reward_model.score"),
     ),
     tables={"text": "what was written", **TABLES, **POLICIES, **CRITICS, "reward_model": "what it says of each response"},
     settings=LIVE,
@@ -300,6 +307,12 @@ LOGITS = Level(
     make=_logit_numbers,
     values=lambda numbers: values_of(numbers.conventions) | dict(numbers.parts),
 )  # fmt: skip
+
+
+def _values_and_end(numbers: Numbers) -> dict[str, Any]:
+    """Return the values with what is behind the last column, which is 0 in a numbers file."""
+    values = numbers["per_token.values"]
+    return {"old_critic.values": padded(values, max(map(len, values)) + 1, 0.0)}
 
 
 def _plain_numbers(draft: Draft) -> Numbers:
@@ -312,13 +325,17 @@ PER_TOKEN = Level(
     "per-token",
     "no model is run, nothing is drawn",
     parts=(
-        Part("per_token.words", Token, _TOKENS, "an episode per row, a column per token of the response", noun="token"),
-        Part("per_token.logprobs_old", LogProb, _TOKENS, "log-probs of the policy that wrote, in the shape of words"),
-        Part("per_token.logprobs_ref", LogProb, _TOKENS, "log-probs of the reference, in the shape of words"),
-        Part("per_token.values", Number, _TOKENS, "the critic's values, in the shape of words"),
-        Part("per_token.scores", Number, _TOKENS, "scores, in the shape of words; usually 0 but on the last one"),
-        Part("cases.advantages", Number, ("case",), "a number per case", example=[2.0, -2.0]),
-        Part("cases.ratios", Ratio, ("case",), "a number per case", example=[1.5, 0.5]),
+        Part("per_token.words", Token, _TOKENS, "an episode per row, a column per token of the response", noun="token",
+             block="word_written"),
+        Part("per_token.logprobs_old", LogProb, _TOKENS, "log-probs of the policy that wrote, in the shape of words",
+             block="old.logprobs"),
+        Part("per_token.logprobs_ref", LogProb, _TOKENS, "log-probs of the reference, in the shape of words",
+             block="reference.logprobs"),
+        Part("per_token.values", Number, _TOKENS, "the critic's values, in the shape of words", block="old_critic.values"),
+        Part("per_token.scores", Number, _TOKENS, "scores, in the shape of words; usually 0 but on the last one",
+             block="reward.score"),
+        Part("cases.advantages", Number, ("case",), "a number per case", example=[2.0, -2.0], block="case.advantage"),
+        Part("cases.ratios", Ratio, ("case",), "a number per case", example=[1.5, 0.5], block="case.ratio"),
     ),
     tables={
         "ppo": TABLES["ppo"],
@@ -331,4 +348,6 @@ PER_TOKEN = Level(
     limits={"episode": ROWS, "token": (1, LONGEST)},
     ragged=("token",),
     make=_plain_numbers,
-)
+    mask="mask",
+    more_typed=_values_and_end,
+)  # fmt: skip

@@ -38,6 +38,7 @@ from blueprint.witness.ppo_pages import (
 from blueprint.witness.raw import Named, Page, Raw
 from blueprint.witness.settings import WitnessError
 from blueprint.witness.settings import ids as ids_of
+from blueprint.workbooks.rlhf_ppo.minibatch import paper as minibatch
 
 PARTS = ("E", "W", "Y", "head.w", "head.b")
 LEARNT = {"policy": ("E", "W", "Y"), "critic": ("E", "W", "head.w", "head.b")}
@@ -71,6 +72,8 @@ class Before:
 
 def results(raw: Raw) -> Named:
     """Returns the named results of a file."""
+    if "episode.number" in raw:
+        return minibatch.results(raw)
     if "old.W" not in raw and "old.logits" not in raw:
         return _by_token(raw)
     before = _written(raw) if "old.W" in raw else _given(raw)
@@ -261,9 +264,9 @@ def _trained(raw: Raw, before: Before, gained: Experience, weights: Named) -> Na
         after = {name: each.detach().clone() for name, each in weights.items()}
         rows |= {f"update{number_of}.{name}": each for name, each in (moved | after).items()}
         side_by_side.append(shown | moved)
-    shown_of_all = {name.removeprefix("epochs.") for name in raw.file if name.startswith("epochs.")}
-    for name in shown_of_all & side_by_side[0].keys():
-        rows[f"epochs.{name}"] = torch.stack([each[name] for each in side_by_side])
+    for name in (name.removeprefix("epochs.") for name in raw.file if name.startswith("epochs.")):
+        if name in side_by_side[0]:
+            rows[f"epochs.{name}"] = torch.stack([each[name] for each in side_by_side])
     return rows
 
 

@@ -14,21 +14,12 @@ from blueprint.workbooks.common.epochs import update_in
 from blueprint.workbooks.common.numbers_file import block_name
 from blueprint.workbooks.rlhf_ppo.draw import WEIGHTS, Sizes, uniforms
 from blueprint.workbooks.rlhf_ppo.inputs import BATCH, RATES, RlhfNumbers, Update, WeightNumbers
-from blueprint.workbooks.rlhf_ppo.levels import CRITICS, POLICIES
+from blueprint.workbooks.rlhf_ppo.levels import LOGITS, PER_TOKEN
 
 GIVEN_WORDS = "rollout.response"
 LIBRARIES = "library.names"
 SIZING = {"old.E": 2, "old.W": 2}
 """How many axes the weights have that say how long the vectors are."""
-PER_WORD = {
-    "per_token.words": "word_written",
-    "per_token.logprobs_old": "old.logprobs",
-    "per_token.logprobs_ref": "reference.logprobs",
-    "per_token.values": "old_critic.values",
-    "per_token.scores": "reward.score",
-}
-CASES = {"cases.advantages": "case.advantage", "cases.ratios": "case.ratio"}
-"""By key in a numbers file the block in which it is typed."""
 
 
 def of_weights(file: Saved) -> WeightNumbers:
@@ -101,15 +92,10 @@ def _columns(made: WeightNumbers) -> Array:
 def of_logits(file: Saved) -> RlhfNumbers:
     """Return what is typed in a file that begins at logits, or numbers of its sizes."""
     known = _spellings(file)
-    parts = {
-        "text.vocabulary": file.rows("vocabulary", 1),
-        "text.end_word": known.get(file.rows("end_word", 0).casefold(), ""),
-        "text.responses": tuple(tuple(known[word.casefold()] for word in row) for row in file.rows("word_written")),
-        "text.mask": file.array("mask", 2),
-        **{f"{name}.logits": file.array(f"{name}.logits", 3) for name in POLICIES},
-        **{f"{name}.values": file.array(f"{name}.out", 2) for name in CRITICS},
-        "reward_model.scores": file.array("reward_model.score", 1),
-    }
+    read = LOGITS.saved(file).parts
+    parts = {part.key: read[part.key] for part in LOGITS.parts if part.block}
+    parts["text.end_word"] = known.get(parts["text.end_word"].casefold(), "")
+    parts["text.responses"] = tuple(tuple(known[word.casefold()] for word in row) for row in parts["text.responses"])
     settings, conventions = file.settings(FOLLOWS), _conventions(file)
     return RlhfNumbers(level="logits", **file.head(), ppo=settings, parts=parts, conventions=conventions)
 
@@ -120,10 +106,12 @@ def of_tokens(file: Saved) -> Numbers:
     Rows are as long as the mask reaches: what stands behind it is not part of any response.
     """
     ends = [int(np.flatnonzero(row)[-1]) + 1 if row.any() else 0 for row in file.array("mask", 2)]
-    parts: dict[str, Any] = {
-        key: tuple(row[:end] for row, end in zip(file.rows(name), ends, strict=True)) for key, name in PER_WORD.items()
-    }
-    parts |= {key: file.array(name, 1) for key, name in CASES.items() if name in file}
+    parts = dict[str, Any]()
+    for part in PER_TOKEN.parts:
+        if len(part.axes) == 1 and part.block in file:
+            parts[part.key] = file.array(part.block, 1)
+        elif len(part.axes) == 2:
+            parts[part.key] = tuple(row[:end] for row, end in zip(file.rows(part.block), ends, strict=True))
     return Numbers(kind="rlhf_ppo", level="per-token", **file.head(), ppo=file.settings(FOLLOWS), parts=parts)
 
 

@@ -1,13 +1,11 @@
 """The per-token level: log-probs, values and scores are given, no model is run; and the clip over given cases."""
 
-from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
-import numpy as np
-
-from blueprint.inputs import Array, Numbers
-from blueprint.language import Axis, Block, block, link, typed
-from blueprint.page.outline import Blueprint, Piece, Section, Sheet, key
+from blueprint.inputs import Numbers
+from blueprint.language import Block, block, link, typed
+from blueprint.page.outline import Blueprint, Section, Sheet, key
 from blueprint.workbooks.common import (
     LIVE,
     PRESET_DEFAULT,
@@ -41,28 +39,12 @@ from blueprint.workbooks.common import (
     walk,
     with_lambda,
 )
-from blueprint.workbooks.rlhf_ppo.sheets import flow_of_signal, means_section, walk_sections_of_signal
+from blueprint.workbooks.common.sheets.start import opening_in
+from blueprint.workbooks.rlhf_ppo.levels import PER_TOKEN
+from blueprint.workbooks.rlhf_ppo.sheets import means_section, walk_sections_of_signal
 
 LEAD = "the settings; everything else that is typed stands where it is used"
-MEANS = {
-    "kl.used": "reference KL",
-    "reward.penalty": "KL penalty",
-    "reward.score": "reward-model coupling",
-    "rewards": "augmented reward",
-    "td_errors": "TD errors",
-    "advantages": "GAE advantage estimation",
-    "returns": "value targets",
-}
-"""The rows whose means over the response the first sheet shows, and under which names."""
 KEYS = ("gamma", "gae_lambda", "kl_coef", "clip_range", "whiten_eps", "kl_estimator", "whiten_advantages")
-PER_TOKEN = {
-    "old.logprobs": "per_token.logprobs_old",
-    "reference.logprobs": "per_token.logprobs_ref",
-    "reward.score": "per_token.scores",
-    "old_critic.values": "per_token.values",
-}
-CASES = {"case.advantage": "cases.advantages", "case.ratio": "cases.ratios"}
-"""By the name of a typed block its key in a numbers file."""
 
 
 def token_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
@@ -78,7 +60,8 @@ def token_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
         signal_sheet.TITLE, signal_sheet.LEAD, tuple(signal_sheet.sections(made)), (n, t), (writes, mask), mask
     )
     rows = rows_on(outline) | {"score": made.given["score.placed"], "values": gae.V}
-    means = means_of([rows[name] for name in MEANS], Counting(mask, words, words))
+    opening = opening_in(Path(__file__).parent, "start_tokens.toml")
+    means = means_of([rows[name] for _, _, name in opening.pieces], Counting(mask, words, words))
     residuals = [checks.all_in_range(chosen), checks.not_negative("k3", rows["kl.k3"])]
     residuals.append(checks.adds_up(gae.advantages, gae.V, gae.returns))
     known, shown = identities(gae, rows["rewards"], use), list(means.values())
@@ -91,25 +74,21 @@ def token_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     pictures, in_pictures = charts.charts_sheet(drawn, _head("charts", writes, mask))
     picked, first_choice = walk.choice(episode=1, decision=1)
     facts = facts_of(numbers.name, "tokens")
-    pieces = [Piece(title, means[name], rows[name]) for name, title in MEANS.items()]
+    along, counted = {"episode": n, "token": t, "case": case}, PER_TOKEN.sizes(numbers)
+    sizes = {along[name]: count for name, count in counted.items()}
+    pieces = opening.listed(opening.pieces, rows | {mean.name: mean for mean in means.values()})
     sheets = (
-        start_sheet(Made(numbers.title, numbers.about, facts), [], pieces, flow_of_signal(rows), verdict),
+        start_sheet(Made(numbers.title, numbers.about, facts), [], pieces, opening.map(rows), verdict),
         walk.walk_sheet(picked, (writes,), walk_sections_of_signal(rows)),
         Sheet("Inputs", LEAD, tuple(settings_sections(chosen)), widths=(9,) * 8),
         replace(outline, sections=(*outline.sections, Section("Length", (words,)), means_section(means))),
         *([table] if table else []), checked, pictures,
     )  # fmt: skip
     return Blueprint(
-        numbers.title, sheets, _sizes(numbers), chosen.typed | tolerances | first_choice | in_pictures,
+        numbers.title, sheets, sizes, chosen.typed | tolerances | first_choice | in_pictures,
         choices=chosen.choices, ranges=chosen.ranges | walk.ranges(picked) | {mask: (0, 1)}, facts=facts,
         result=gae.advantages, chosen=picked, whole="batch",
-    ).with_typed(_typed(numbers))  # fmt: skip
-
-
-def _sizes(numbers: Numbers) -> dict[Axis, int]:
-    """Reads how many episodes, positions and cases there are."""
-    words, cases = numbers["per_token.words"], numbers.parts.get("cases.ratios")
-    return {n: len(words), t: max(map(len, words))} | ({} if cases is None else {case: len(cases)})
+    ).with_typed(PER_TOKEN.typed(numbers))  # fmt: skip
 
 
 def _head(sheet: str, writes: Block, mask: Block) -> tuple[Block, Block]:
@@ -140,19 +119,3 @@ def _clip_table(use: Choices) -> tuple[Sheet, charts.Points]:
     section = Section("The clipped surrogate, case by case", rows)
     lead = "what the clip does with a good and a bad token, near and far"
     return Sheet("Clip table", lead, (section,), across=(case,)), charts.Points(ratio, advantage, clip.smaller, None)
-
-
-def _typed(numbers: Numbers) -> dict[str, object]:
-    """Lays ragged rows out in columns: what lies behind a response is empty or 0, its mask too."""
-    words = numbers["per_token.words"]
-    longest = max(map(len, words))
-    return {
-        "word_written": _padded(words, longest, ""),
-        "mask": _padded([[1.0] * len(row) for row in words], longest),
-        **{block: _padded(numbers[key], longest + (block == "old_critic.values")) for block, key in PER_TOKEN.items()},
-        **{block: numbers[key] for block, key in CASES.items() if key in numbers.parts},
-    }
-
-
-def _padded(rows: Sequence[Sequence[object]], width: int, blank: object = 0.0) -> Array:
-    return np.array([[*row, *[blank] * (width - len(row))] for row in rows], dtype=object if blank == "" else float)

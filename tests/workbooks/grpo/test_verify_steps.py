@@ -91,7 +91,7 @@ def test_a_saved_file_is_a_step_of_grpo_by_what_it_says(tmp_path: Path) -> None:
     assert read_dump(tmp_path / "a.npz").kind == "grpo"
     del tensors["group"]
     save(tmp_path / "b.npz", tensors, {"library": "trl"})
-    assert read_dump(tmp_path / "b.npz").kind == "minibatch"
+    assert read_dump(tmp_path / "b.npz").kind == "rlhf_ppo"
 
 
 EXTREME: dict[str, Any] = {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from blueprint.inputs.catalogue import data_in
 from blueprint.language import Block, Expr, Op, Reduce, Ref, walk
-from blueprint.page.outline import Box, Flow, Item, Judged, Note, Piece, Sample, Section, Sheet, Tour, Unchanged
+from blueprint.page.outline import Box, Flow, Judged, Note, Piece, Sample, Section, Sheet, Tour, Unchanged
 from blueprint.workbooks.common.sheets.walk import Rows
 
 if TYPE_CHECKING:
@@ -184,12 +184,6 @@ def _of_sum(parts: list[Piece]) -> list[Piece]:
     return [replace(part, among=among) for part in with_origins(parts)]
 
 
-ROLES = ("line", "fixed", "", "key", "edge", "probability")
-"""What is coloured in a lesson: it has no weights, no memory, and no position outside a response."""
-
-COMES = "What comes of it"
-
-
 def conventions_in_use(chosen: "Chosen", shown: Mapping[str, str]) -> tuple[Piece, ...]:
     """Lists the preset and the conventions in use. shown: settings by the titles they get; those there are none of are left out."""
     used = {title: chosen.settings.used[key] for title, key in shown.items() if key in chosen.settings.used}
@@ -208,84 +202,66 @@ def lines_of_flow(lines: Sequence[Sequence[tuple[str, str]]], rows: Rows) -> lis
     return [in_line(*(Box(title, rows[name]) for title, name in line)) for line in lines]
 
 
-class Lesson(NamedTuple):
-    """Sentences of a workbook that is one lesson: its heading, how to read it, and what to try.
-
-    pieces: titles of the numbers it arrives at, each with the row and what it is a mean or sum of. flow: the lines of its map.
-    differences: by name those of these rows that are the difference of two others.
-    """
-
-    heading: str
-    reading: tuple[str, ...]
-    tries: tuple[str, ...]
-    pieces: Mapping[str, tuple[str, str]]
-    flow: Sequence[Sequence[tuple[str, str]]]
-    differences: Mapping[str, tuple[str, str]] = {}
-
-
-def lesson_sheet(told: Lesson, lead: str, rows: Rows, verdict: Block, made: str) -> Sheet:
-    """Outlines the first sheet of a lesson. lead: the line below its heading. made: by what the file was made."""
-    each = [Piece(title, rows[name], rows[name], of=of) for title, (name, of) in told.pieces.items()]
-    pieces = tuple(adding_up(each, told.differences, "−"))
-    looks = tuple(look for look in LEGEND if look.role in ROLES and not look.faded)
-    sections: dict[str, tuple[Item, ...]] = {
-        COMES: pieces,
-        MAP: (Flow(tuple(lines_of_flow(told.flow, rows))),),
-        ABOUT: _notes(told.reading),
-        "Try it": _notes(told.tries),
-        "The sheets": (Tour(),),
-        "Colours": looks,
-    }
-    made_of = (Section(title, parts, COLUMNS if title == COMES else ()) for title, parts in sections.items())
-    last = how_to_check(pieces[0].about, made)
-    return first_sheet(lead, (judged(verdict), *made_of, last), told.heading)
-
-
-def _notes(texts: Sequence[str]) -> tuple[Note, ...]:
-    return tuple(map(Note, texts))
+def first_of(names: str, rows: Rows) -> Block:
+    """Returns the first row that there is of several names, between which stand blanks."""
+    *others, last = names.split()
+    return rows[next((name for name in others if name in rows), last)]
 
 
 @dataclass(frozen=True)
 class Opening:
     """What the first sheet of a kind shows, as `start.toml` of its folder says it.
 
-    parts, pieces: a line each of title, number that is shown, row to which its link leads, and what it is a mean or sum of.
-    plain: rows whose equations list all that could be chosen: there is no room for them. differences: by the name of each
-    those two of which it is one. shown: conventions by the titles they get. flow: the lines of the map, and behind how many
-    empty cells which arrow leads to the next one. back: where the gradient flows.
+    parts, pieces: a line each of title, number that is shown, row to which its link leads, and what it is a mean or sum of; of
+    several names the first that is there counts. plain: rows whose equations list all that could be chosen: there is no room for
+    them. differences: by the name of each those two of which it is one; sums: the same of sums. said: by row a sentence in place
+    of its meaning. shown: conventions by the titles they get. flow: the lines of the map, and behind how many empty cells which
+    arrow leads to the next one. back: where the gradient flows. cells: the map cell by cell: a text, or the title of a box and
+    its row; what begins with "with" is small.
     """
 
     says: Says
-    parts: Sequence[Sequence[str]]
     pieces: Sequence[Sequence[str]]
-    shown: Mapping[str, str]
-    flow: Sequence[Mapping[str, Any]]
-    back: Mapping[str, Any]
+    parts: Sequence[Sequence[str]] = ()
+    shown: Mapping[str, str] = field(default_factory=dict)
+    flow: Sequence[Mapping[str, Any]] = ()
+    back: Mapping[str, Any] = field(default_factory=dict)
+    cells: Sequence[Sequence[str | Sequence[str]]] = ()
     plain: Sequence[str] = ()
     differences: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sums: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    said: Mapping[str, str] = field(default_factory=dict)
 
     def listed(self, lines: Sequence[Sequence[str]], rows: Rows, without: Collection[str] = ()) -> list[Piece]:
         """Lists parts or pieces. without: numbers that are not known."""
-        found = [
-            Piece(title, rows[shown], rows[row], equation=row not in self.plain, of="".join(of))
-            for title, shown, row, *of in lines
-            if shown not in without
-        ]
-        return adding_up(found, self.differences, "−")
+        found = []
+        for title, shown, names, *of in lines:
+            if shown not in without:
+                row = first_of(names, rows)
+                says, plain = self.said.get(row.name, ""), row.name in self.plain
+                found.append(Piece(title, first_of(shown, rows), row, equation=not plain, of="".join(of), says=says))
+        return adding_up(adding_up(found, self.differences, "−"), self.sums)
 
     def map(self, rows: Rows) -> Flow:
         """Draws the way from what is given to the loss, and the way back."""
-        lines: list[tuple[Box | str, ...]] = []
+        lines = [
+            tuple(each if isinstance(each, str) else _box(each[0], each[1], rows) for each in line)
+            for line in self.cells
+        ]
         for line in self.flow:
             lines += lines_of_flow([line["boxes"]], rows)
             if "arrow" in line:
                 lines.append((*[""] * line["empty"], line["arrow"]))
-        return Flow((*lines, way_back(self.back["boxes"], rows)))
+        return Flow((*lines, *([way_back(self.back["boxes"], rows)] if self.back else [])))
 
 
-def opening_in(folder: Path) -> Opening:
-    """Reads `start.toml` of a folder."""
-    found = dict(data_in(folder / "start.toml"))
+def _box(title: str, names: str, rows: Rows) -> Box:
+    return Box(title, first_of(names, rows), small=title.startswith("with "))
+
+
+def opening_in(folder: Path, file: str = "start.toml") -> Opening:
+    """Reads `start.toml` of a folder, or of a level that has its own."""
+    found = dict(data_in(folder / file))
     says: dict[str, Any] = {key: found.pop(key) for key in Says._fields if key in found}
     several = {key: tuple(texts) for key, texts in says.items() if isinstance(texts, list)}
     return Opening(Says(**says | several), **found)

@@ -11,7 +11,7 @@ import numpy as np
 
 from blueprint.dumps import Array, Minibatch, MinibatchError, require
 from blueprint.verifying import Agreement, Line, Replay, Verdict, ViewOptions, text_of
-from blueprint.workbooks.minibatch.given import LOGGED_NUMBERS
+from blueprint.workbooks.rlhf_ppo.minibatch.given import LOGGED_NUMBERS
 
 NOWHERE: Mapping[int, int] = MappingProxyType({})
 WORST = 2

@@ -19,7 +19,6 @@ from blueprint.workbooks.common import (
     PRESET,
     TOTAL,
     UP,
-    Backward,
     Choices,
     Chosen,
     Counting,
@@ -62,7 +61,7 @@ from blueprint.workbooks.common import (
     walk,
     with_,
 )
-from blueprint.workbooks.minibatch.given import (
+from blueprint.workbooks.rlhf_ppo.minibatch.given import (
     STALE,
     Blocks,
     MinibatchNumbers,
@@ -309,6 +308,3 @@ def _identities(made: Steps, use: Choices) -> list[Identity]:
     """Runs the recursion at λ = 0 and γ = 0, where nothing enters behind the last column."""
     gae = made.signal.gae
     return [lambda_0(gae, use), gamma_0(gae, made.named["rewards"], use)] if gae else []
-
-
-MOVED = Backward(policy=(("policy.logprobs", "policy.entropy"),), critic=(("critic.values",),))

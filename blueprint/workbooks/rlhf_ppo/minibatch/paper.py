@@ -28,7 +28,7 @@ from blueprint.papers.libraries.ppo import (
     whitened_rewards,
 )
 from blueprint.witness.ppo_pages import apart, experience_rows, number_rows, options_of, token_rows
-from blueprint.witness.raw import Named, Page, Raw
+from blueprint.witness.raw import Named, Raw
 
 BEGINNINGS = ("score.given", "score.placed", "rewards", "advantages_used")
 """What the computation may begin with: the first that a file has is typed."""
@@ -177,6 +177,3 @@ def _experience_rows(raw: Raw, rollout: Rollout, before: Experience, begins: str
         rows |= {"values.kept": before.values}
     typed = {begins, "returns", "rewards", "advantages_used"} if begins == "advantages_used" else {begins}
     return {name: each for name, each in rows.items() if name not in typed}
-
-
-PAGE = Page(results)

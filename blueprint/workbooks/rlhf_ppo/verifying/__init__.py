@@ -18,8 +18,8 @@ from blueprint.verifying.settings import Setting, number_of, options_of
 from blueprint.verifying.step import verify_minibatches
 from blueprint.verifying.tiled_passes import TENSORS, per_word, texts_of
 from blueprint.workbooks.common.conventions import Conventions, rlhf
-from blueprint.workbooks.minibatch.given import MinibatchNumbers
-from blueprint.workbooks.minibatch.verifying.window import (
+from blueprint.workbooks.rlhf_ppo.minibatch.given import MinibatchNumbers
+from blueprint.workbooks.rlhf_ppo.verifying.window import (
     Window,
     agreement,
     compared_with,

@@ -258,7 +258,7 @@ class MinibatchNumbers(Numbers):
         notes: sentences on where the numbers come from, and on what the dump has not.
     """
 
-    kind: str = "minibatch"
+    kind: str = "rlhf_ppo"
     level: str = "minibatch"
     words: tuple[tuple[str, ...], ...]
     typed: Mapping[str, Array]
