@@ -319,6 +319,8 @@ EDGES, INDENT, WIDE = 8, 14, 72
 """Pixels beside a number in its cell, and beside a symbol; of a column that is wide enough for more decimals."""
 TITLE_GAP = 48
 """Pixels between the title and what is said at its right."""
+EPISODE = "walk.episode"
+"""The number of the group that Walk shows, and this page with it."""
 CELLS_WIDE = (look.CELL, look.NARROW_CELL, look.LEAST_CELL)
 """Pixels of a member's column, as many as there is room for."""
 
@@ -363,13 +365,21 @@ class PanelPlacer(Canvas):
             if self.panels:
                 widths.append(look.GAP)
             widths = self.place_panel(replace(panel, below=False), widths)
-        title, hint = self.ruler(self.page.title, look.style("title")), self.ruler(self.page.hint, look.style("hint"))
+        title, hint = self.ruler(self.page.title, look.style("title")), self.ruler(self.hint(), look.style("hint"))
         widths[2] += max(0, title + TITLE_GAP - sum(widths[1:-1]))  # the title ends before the cell of the hint
         last = widths[-1] + max(0, title + hint + TITLE_GAP - sum(widths))
         self.sheet.widths = [*widths[:-1], *self.with_room_for_tiles(last, len(widths))]
         for placed in self.panels:
             if placed.last == len(widths) - 1:
                 placed.last = len(self.sheet.widths) - 1
+
+    def hint(self) -> str:
+        """Returns what stands beside the title: which group is shown, where there are several, and how to read the page."""
+        outer = self.finder.outer
+        many = self.layout.values.size(outer) if outer is not None else 1
+        if not self.page.member or many == 1 or EPISODE not in self.blocks:
+            return self.page.hint
+        return f"{self.page.member} {{{EPISODE}}} of {many}; {self.page.hint}"
 
     def with_room_for_tiles(self, last: int, columns: int) -> list[int]:
         """Returns the last column, cut into as many narrow ones as the tiles need to stand beside each other."""

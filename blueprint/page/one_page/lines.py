@@ -319,7 +319,12 @@ class LineWriter(Claims):
             value = term.value(lambda leaf: float(self.layout.values.cell(self.blocks[leaf[1]])))
             spelled = term.formula(lambda leaf: grid.defined_name(self.blocks[leaf[1]].name))
             rounded = f"ROUND({spelled},{self.of(SETTING)})"
-            formula.append(digits.joined(rounded, self.of(SETTING), self.of(digits.LONGEST), any_size=True))
+            whole = (
+                part in self.blocks and self.blocks[part].about.decimals == 0
+            )  # typed as a whole number, such as a place
+            formula.append(
+                spelled if whole else digits.joined(rounded, self.of(SETTING), self.of(digits.LONGEST), True)
+            )
             number = digits.half_up(value, SETTING)
             shown.append(f"{number:f}" if number.is_finite() else str(value))
         self.live(at, column, "&".join(formula), digits.Print("".join(shown)), style)

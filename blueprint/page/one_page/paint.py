@@ -34,7 +34,7 @@ class PanelWriter(LineWriter):
         """Writes the title, what was read and written, and the hint."""
         self.put(TITLE, 1, self.page.title, "title")
         last = len(self.sheet.widths) - 1
-        self.put(TITLE, last, self.page.hint, "hint")
+        self.say(TITLE, last, self.hint(), "hint")
         lead, first = self.first(self.page.lead), self.panels[0].columns
         if lead is None or not first or first[0].at is None or self.finder.time is None:
             return

@@ -394,8 +394,8 @@ class OnePage:
     """The sheet. result: the words before the result's number; its block is the blueprint's.
 
     words, mask: the blocks of the word of a position, and of whether it counts.
-    lead: the block of the words that were read. note: a line below the tiles; settings: what stands before it, each where
-    all that its {expressions} read is there.
+    member: what a group is called; the hint says which of them is shown. lead: the block of the words that were read.
+    note: a line below the tiles; settings: what stands before it, each where all that its {expressions} read is there.
     of: the block of the result, if not the blueprint's. grows: columns are as wide as their numbers and symbols need, and a
     number that is too long for any of them has no line.
     """
@@ -406,6 +406,7 @@ class OnePage:
     tiles: tuple[Tile, ...] = ()
     result: str = ""
     hint: str = "read downwards"
+    member: str = ""
     words: str = ""
     mask: str = ""
     lead: str = ""
