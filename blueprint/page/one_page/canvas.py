@@ -317,6 +317,8 @@ COLUMNS_OF_TILE = 4
 """Columns that a tile and its sign need at least, so that they stand where there is room."""
 EDGES, INDENT, WIDE = 8, 14, 72
 """Pixels beside a number in its cell, and beside a symbol; of a column that is wide enough for more decimals."""
+NEARLY = "≈"
+"""What follows a sign where only the last digit is off."""
 TITLE_GAP = 48
 """Pixels between the title and what is said at its right."""
 EPISODE = "walk.episode"
@@ -328,11 +330,12 @@ CELLS_WIDE = (look.CELL, look.NARROW_CELL, look.LEAST_CELL)
 class PanelPlacer(Canvas):
     """Gives panels their columns and rows.
 
-    starts: the first row of each below its head. free: by first column, the next free row.
+    starts: the first row of each below its head. free: by first column, the next free row. roomy: whether signs have room for ≈.
     """
 
     starts: list[int]
     free: dict[int, int]
+    roomy = True
 
     @cached_property
     def ruler(self) -> Ruler:
@@ -381,6 +384,16 @@ class PanelPlacer(Canvas):
             return self.page.hint
         return f"{self.page.member} {{{EPISODE}}} of {many}; {self.page.hint}"
 
+    def whole(self) -> str:
+        """Returns over which groups the result goes; nothing where there is one alone."""
+        outer, called = self.finder.outer, self.page.member
+        many = self.layout.values.size(outer) if outer is not None else 1
+        if not called or many == 1:
+            return ""
+        if self.page.part and self.page.part[0] in self.blocks:
+            return self.page.part[1]
+        return f"both {called}s" if many == 2 else f"all {many} {called}s"
+
     def with_room_for_tiles(self, last: int, columns: int) -> list[int]:
         """Returns the last column, cut into as many narrow ones as the tiles need to stand beside each other."""
         pieces = max(1, 1 + COLUMNS_OF_TILE * (1 + len(self.page.tiles)) - columns)
@@ -397,7 +410,7 @@ class PanelPlacer(Canvas):
         elif panel.tight:
             widths = [*widths, 4, 12]
         else:
-            widths = [*widths, look.SIGN, self.symbols_wide(panel)]
+            widths = [*widths, self.signs_wide(panel), self.symbols_wide(panel)]
         symbol = len(widths) - 1
         strips = self.maker.widths(self.page.columns[panel.columns])
         cells, wide = (
@@ -414,6 +427,12 @@ class PanelPlacer(Canvas):
         widths = [*widths, max(self.words_wide(panel), head - sum(widths[first:]))]
         self.panels.append(Placed(panel, first, first, symbol, cells, len(widths) - 1, len(widths) - 1, weights))
         return widths
+
+    def signs_wide(self, panel: Panel) -> int:
+        """Returns the width of the signs of a panel, in pixels; if they are roomy, with ≈ after an operation."""
+        signs = [row.sign for _, rows in self.lines(panel) for row in rows if row.equals and row.sign not in ("", "=")]
+        style = look.style("sign")
+        return max([look.SIGN, *(self.ruler(f"{sign}{NEARLY}", style) for sign in signs if self.roomy)])
 
     def symbols_wide(self, panel: Panel) -> int:
         """Returns the width of the symbols of a panel, in pixels."""

@@ -21,6 +21,7 @@ from blueprint.page.one_page.canvas import (
     DECIMALS,
     LEAST_DECIMALS,
     NARROW_DECIMALS,
+    NEARLY,
     SHIFTS,
     Drawn,
     Leaf,
@@ -30,7 +31,7 @@ from blueprint.page.one_page.canvas import (
     term_of,
 )
 from blueprint.page.one_page.columns import Column
-from blueprint.page.outline.items import PageRow
+from blueprint.page.outline.items import PageRow, Tile
 
 AGREES, ROUNDED, ANOTHER = 0.0, 1.0, 2.0
 """What a claim comes to: right from the displayed digits, right from all digits, or neither."""
@@ -216,6 +217,8 @@ def _show(lines: list[Drawn], chosen: tuple[int, ...]) -> None:
         line.decimals = decimals
 
 
+ALL = "{all}"
+"""Where words say over which groups the result goes."""
 FULL = 1.0
 """How much of a column is counted on: on paper programs make letters a little wider than on the screen."""
 
@@ -329,6 +332,18 @@ class LineWriter(Claims):
             shown.append(f"{number:f}" if number.is_finite() else str(value))
         self.live(at, column, "&".join(formula), digits.Print("".join(shown)), style)
 
+    def can_say(self, text: str) -> bool:
+        """Tells whether all that the expressions of a text read is there."""
+        return all(
+            name in self.blocks for part in text.replace("}", "{").split("{")[1::2] for _, name in term_of(part).leaves
+        )
+
+    def words_of_tile(self, tile: Tile, room: int) -> str:
+        """Returns the words of a tile, with over which groups it goes where that is said and has room."""
+        words, whole = tile.words.partition(f", {ALL}")[0], self.whole()
+        full = tile.words.replace(ALL, whole)
+        return full if whole and self.ruler(full, look.style(f"tilewords {tile.model}")) <= room else words
+
     def write_sign(self, line: Drawn) -> None:
         """Writes the sign of a line; where it claims something, with the claim judged below."""
         row, placed, at = line.row, line.panel, line.at
@@ -345,8 +360,9 @@ class LineWriter(Claims):
             del column, value
         area = grid.area(made, line.cells[0][1], made, line.cells[-1][1])
         sign = row.sign or "="
-        both = f"{sign} ≈"
-        near = both if sign != "=" and self.ruler(both, look.style("sign")) <= self.sheet.widths[placed.sign] else "≈"
+        both = (f"{sign} {NEARLY}", f"{sign}{NEARLY}") if sign != "=" else ()
+        wide = self.sheet.widths[placed.sign]
+        near = next((each for each in both if self.ruler(each, look.style("sign")) <= wide), NEARLY)
         formula = f'CHOOSE(MAX({area})+1,"{sign}","{near}","…")'
         said = {AGREES: sign, ROUNDED: near, ANOTHER: "…"}[max(judgements)]
         self.live(at, placed.sign, formula, said, "sign")
