@@ -31,7 +31,8 @@ MEASURED = (
     "“delivered → then” is what the number is in this workbook as delivered, and what it becomes with nothing else changed; "
     "each was measured in a recalculated workbook."
 )
-PLACE = "{sheet}, row {row}"
+PLACE, ROOM = "{sheet}, row {row}", 7
+"""Where one types, and how many letters more have room beside it."""
 UNMEASURED = "What a number becomes depends on the numbers of this workbook: type the change, and watch “now”."
 """Stands in the same place, so that no row moves: whether numbers are built-in changes no formula's place."""
 
@@ -88,8 +89,7 @@ def first_hour_sheet(blocks: Mapping[str, Block], seen: Measured) -> list[Sheet]
         ("type into", "this", "and watch", "now", "delivered → then" if seen else "", "what you will see"),
     )
     this = 1 + max(len(_this(each)) for each in found)
-    more = max(0, *(len(_into(each, blocks)) - len(PLACE) - 5 for each in found))
-    widths = (19 + more, this, 43, 9, 19, TEXTS - this - more)
+    widths = (19, this, 43, 9, 19, TEXTS - this)
     return [Sheet("First hour", LEAD, (section,), widths=widths, tries=True, first=None)]
 
 
@@ -110,9 +110,10 @@ def _try(number: int, each: Try, blocks: Mapping[str, Block], seen: Measured) ->
 
 
 def _into(each: Try, blocks: Mapping[str, Block]) -> str:
-    """Returns what the link says that leads to where one types: the first row, and by their symbols the others."""
+    """Returns the words of the link to where one types, if it is not the row alone: another row is named where there is room."""
     others = [blocks.get(name.removesuffix(".yours"), blocks[name]).symbol for name in each.type][1:]
-    return "".join((PLACE, *(f", and {symbol}" for symbol in others))) if others else ""
+    named = "".join(f", and {symbol}" for symbol in others)
+    return PLACE + named if 0 < len(named) <= ROOM else ""
 
 
 def _shown(number: float, decimals: int) -> str:
