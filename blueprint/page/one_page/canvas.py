@@ -321,8 +321,6 @@ NEARLY = "≈"
 """What follows a sign where only the last digit is off."""
 TITLE_GAP = 48
 """Pixels between the title and what is said at its right."""
-EPISODE = "walk.episode"
-"""The number of the group that Walk shows, and this page with it."""
 CELLS_WIDE = (look.CELL, look.NARROW_CELL, look.LEAST_CELL)
 """Pixels of a member's column, as many as there is room for."""
 
@@ -380,9 +378,10 @@ class PanelPlacer(Canvas):
         """Returns what stands beside the title: which group is shown, where there are several, and how to read the page."""
         outer = self.finder.outer
         many = self.layout.values.size(outer) if outer is not None else 1
-        if not self.page.member or many == 1 or EPISODE not in self.blocks:
+        number = self.finder.numbers.get(outer) if outer is not None else None
+        if not self.page.member or many == 1 or number is None or number.name not in self.blocks:
             return self.page.hint
-        return f"{self.page.member} {{{EPISODE}}} of {many}; {self.page.hint}"
+        return f"{self.page.member} {{{number.name}}} of {many}; {self.page.hint}"
 
     def whole(self) -> str:
         """Returns over which groups the result goes; nothing where there is one alone."""

@@ -35,6 +35,8 @@ from blueprint.page.outline.items import PageRow, Tile
 
 AGREES, ROUNDED, ANOTHER = 0.0, 1.0, 2.0
 """What a claim comes to: right from the displayed digits, right from all digits, or neither."""
+MOST_SPELLED = 5
+"""Texts and numbers by turns that are spelled in one cell: two numbers."""
 SETTING = 4
 """Decimals of a single number that words and claims hold."""
 TOLERANCE = 1e-9
@@ -311,8 +313,10 @@ class LineWriter(Claims):
         if "{" not in text:
             self.put(at, column, text, style)
             return
-        formula, shown = [], []
-        for i, part in enumerate(text.replace("}", "{").split("{")):
+        formula, shown, parts = list[str](), list[str](), text.replace("}", "{").split("{")
+        made, several = self.checks_row, len(parts) > MOST_SPELLED
+        self.checks_row += several
+        for i, part in enumerate(parts):
             if i % 2 == 0:
                 if part:
                     formula.append('"' + part.replace('"', '""') + '"')
@@ -325,11 +329,13 @@ class LineWriter(Claims):
             whole = (
                 part in self.blocks and self.blocks[part].about.decimals == 0
             )  # typed as a whole number, such as a place
-            formula.append(
-                spelled if whole else digits.joined(rounded, self.of(SETTING), self.of(digits.LONGEST), True)
-            )
+            print_of = spelled if whole else digits.joined(rounded, self.of(SETTING), self.of(digits.LONGEST), True)
             number = digits.half_up(value, SETTING)
             shown.append(f"{number:f}" if number.is_finite() else str(value))
+            if several:  # each in a cell below the page: one formula of all would be too long
+                self.live(made, self.maker.listed + i, f'{print_of}&""', digits.Print(shown[-1]), "made")
+                print_of = grid.address(made, self.maker.listed + i)
+            formula.append(print_of)
         self.live(at, column, "&".join(formula), digits.Print("".join(shown)), style)
 
     def can_say(self, text: str) -> bool:
