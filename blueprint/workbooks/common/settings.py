@@ -153,7 +153,7 @@ def _switch(made: Settings, key: str, setting: Setting, line: tuple[Block, Block
     words = typed(f"{key}.words", (axis,), "alternatives", "the words it may be", text=True)
     symbol, told = (
         f"{setting.symbol.removesuffix('_is')}_choice",
-        f"{setting.symbol} as a number: which alternative, from 0",
+        f"{setting.symbol} by number, from 0",
     )
     number = block(f"{key}.number", (), symbol, told, decimals=0)
     number[()] = match(axis, words[axis], used)
