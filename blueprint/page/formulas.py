@@ -47,7 +47,7 @@ SUMS_BESIDE, SUMS_WIDE = 16, 11
 WIDTHS = (1.5, 30, 48, 12, 14, 14, 14, *[SUMS_WIDE] * SUMS_BESIDE)
 HEADINGS = {
     grid.SYMBOL: "sheet", VERDICT: "verdict", **{column: f"{sign} first row" for sign, column in COLUMNS.items()},
-    COLUMNS[UNWATCHED]: "A gone in row", WATCHES: "watches, some to a cell: the last row whose watch is gone",
+    COLUMNS[UNWATCHED]: "A gone in row", WATCHES: "several watches to a cell: the last row whose formula in A was overwritten",
 }  # fmt: skip
 SUMMED = "Σ of the numbers and of a 2 for each, watch by watch from top to bottom, as delivered"
 LABELS = {

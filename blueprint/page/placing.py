@@ -146,7 +146,7 @@ def _cells(block: Block, layout: Layout) -> npt.NDArray[np.int64]:
     return found
 
 
-OPENS = "the sign 2 at the upper left shows them"
+OPENS = "a click on the small 2 at the upper left shows them"
 
 
 def lay_usual(layout: Layout) -> None:

@@ -85,7 +85,7 @@ LABELS: dict[str, Properties] = {
     "walk long equation": {"font_color": BROWN, "indent": 1, "text_wrap": True},
     "walk numbers": {"font_color": INK, "text_wrap": True},
     "walk list": {"font_color": INK, "indent": 1},
-    "walk beside": {"font_color": LINK, "underline": 1, "indent": 1},
+    "walk beside": {"font_color": LINK, "underline": 1, "align": "right"},
     "as print": {"font_color": GREY, "align": "right"},
     "verdict": {"bold": True, "align": "center"},
     "count": {"align": "center"},

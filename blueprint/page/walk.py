@@ -42,7 +42,7 @@ Reads = Callable[[Expr | None], Iterator[Leaf]]
 Lines: TypeAlias = Mapping[str, WalkLine]
 Holding: TypeAlias = Mapping[Block, list[WalkLine]]
 """Lines by their name, and by the block of the cell that they hold."""
-OPENS = "the sign 2 at the upper left shows them"
+OPENS = "a click on the small 2 at the upper left shows them"
 
 
 def fold_unused(layout: Layout, title: str) -> None:
@@ -351,7 +351,7 @@ class WalkWriter(steps.Picker):
         where, called = blocks_of(leaf)[-1], steps.meaning(leaf, self.layout.blueprint.whole)
         style = steps.style_of(leaf, isinstance(value, str) and not steps.is_limit(leaf), line.expr is not None)
         if line.column == NUMBERS:  # its name is the link
-            pen.link(row, EQUATION, where, f"{symbol}   {called}", "walk beside")
+            pen.link(row, EQUATION, where, f"{called}: {symbol} =", "walk beside")
             style = style.replace("live", "beside")
         else:
             pen.name(row, symbol, called)

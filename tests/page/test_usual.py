@@ -16,7 +16,7 @@ from tests.page.workshop import made
 SHEET = "Conventions"
 SENTENCE = re.compile(
     r"of the (\d+) settings that are folded, of (\d+), differ now from the preset default; "
-    r"the sign 2 at the upper left shows them"
+    r"a click on the small 2 at the upper left shows them"
 )
 MADE = {
     "ten-libraries": (),

@@ -80,7 +80,7 @@ class Walker:
         if not self.beside(row):
             shown = name(VALUE).number_format.partition(".")[2]
             return [Line(f"D{row}", name(2).value, cell(VALUE), cell(NUMBERS), max(4, len(shown)))]
-        second = name(BESIDE).value.partition("   ")[0]
+        second = name(BESIDE).value.removesuffix(" =").rpartition(": ")[2]
         return [Line(f"D{row}", name(2).value, cell(VALUE), ""), Line(f"F{row}", second, cell(NUMBERS), "")]
 
 

@@ -317,6 +317,8 @@ COLUMNS_OF_TILE = 4
 """Columns that a tile and its sign need at least, so that they stand where there is room."""
 EDGES, INDENT, WIDE = 8, 14, 72
 """Pixels beside a number in its cell, and beside a symbol; of a column that is wide enough for more decimals."""
+NEARLY = "≈"
+"""What follows a sign where only the last digit is off."""
 TITLE_GAP = 48
 """Pixels between the title and what is said at its right."""
 CELLS_WIDE = (look.CELL, look.NARROW_CELL, look.LEAST_CELL)
@@ -326,11 +328,12 @@ CELLS_WIDE = (look.CELL, look.NARROW_CELL, look.LEAST_CELL)
 class PanelPlacer(Canvas):
     """Gives panels their columns and rows.
 
-    starts: the first row of each below its head. free: by first column, the next free row.
+    starts: the first row of each below its head. free: by first column, the next free row. roomy: whether signs have room for ≈.
     """
 
     starts: list[int]
     free: dict[int, int]
+    roomy = True
 
     @cached_property
     def ruler(self) -> Ruler:
@@ -363,13 +366,32 @@ class PanelPlacer(Canvas):
             if self.panels:
                 widths.append(look.GAP)
             widths = self.place_panel(replace(panel, below=False), widths)
-        title, hint = self.ruler(self.page.title, look.style("title")), self.ruler(self.page.hint, look.style("hint"))
+        title, hint = self.ruler(self.page.title, look.style("title")), self.ruler(self.hint(), look.style("hint"))
         widths[2] += max(0, title + TITLE_GAP - sum(widths[1:-1]))  # the title ends before the cell of the hint
         last = widths[-1] + max(0, title + hint + TITLE_GAP - sum(widths))
         self.sheet.widths = [*widths[:-1], *self.with_room_for_tiles(last, len(widths))]
         for placed in self.panels:
             if placed.last == len(widths) - 1:
                 placed.last = len(self.sheet.widths) - 1
+
+    def hint(self) -> str:
+        """Returns what stands beside the title: which group is shown, where there are several, and how to read the page."""
+        outer = self.finder.outer
+        many = self.layout.values.size(outer) if outer is not None else 1
+        number = self.finder.numbers.get(outer) if outer is not None else None
+        if not self.page.member or many == 1 or number is None or number.name not in self.blocks:
+            return self.page.hint
+        return f"{self.page.member} {{{number.name}}} of {many}; {self.page.hint}"
+
+    def whole(self) -> str:
+        """Returns over which groups the result goes; nothing where there is one alone."""
+        outer, called = self.finder.outer, self.page.member
+        many = self.layout.values.size(outer) if outer is not None else 1
+        if not called or many == 1:
+            return ""
+        if self.page.part and self.page.part[0] in self.blocks:
+            return self.page.part[1]
+        return f"both {called}s" if many == 2 else f"all {many} {called}s"
 
     def with_room_for_tiles(self, last: int, columns: int) -> list[int]:
         """Returns the last column, cut into as many narrow ones as the tiles need to stand beside each other."""
@@ -387,7 +409,7 @@ class PanelPlacer(Canvas):
         elif panel.tight:
             widths = [*widths, 4, 12]
         else:
-            widths = [*widths, look.SIGN, self.symbols_wide(panel)]
+            widths = [*widths, self.signs_wide(panel), self.symbols_wide(panel)]
         symbol = len(widths) - 1
         strips = self.maker.widths(self.page.columns[panel.columns])
         cells, wide = (
@@ -404,6 +426,12 @@ class PanelPlacer(Canvas):
         widths = [*widths, max(self.words_wide(panel), head - sum(widths[first:]))]
         self.panels.append(Placed(panel, first, first, symbol, cells, len(widths) - 1, len(widths) - 1, weights))
         return widths
+
+    def signs_wide(self, panel: Panel) -> int:
+        """Returns the width of the signs of a panel, in pixels; if they are roomy, with ≈ after an operation."""
+        signs = [row.sign for _, rows in self.lines(panel) for row in rows if row.equals and row.sign not in ("", "=")]
+        style = look.style("sign")
+        return max([look.SIGN, *(self.ruler(f"{sign}{NEARLY}", style) for sign in signs if self.roomy)])
 
     def symbols_wide(self, panel: Panel) -> int:
         """Returns the width of the symbols of a panel, in pixels."""

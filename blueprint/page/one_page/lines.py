@@ -21,6 +21,7 @@ from blueprint.page.one_page.canvas import (
     DECIMALS,
     LEAST_DECIMALS,
     NARROW_DECIMALS,
+    NEARLY,
     SHIFTS,
     Drawn,
     Leaf,
@@ -30,10 +31,12 @@ from blueprint.page.one_page.canvas import (
     term_of,
 )
 from blueprint.page.one_page.columns import Column
-from blueprint.page.outline.items import PageRow
+from blueprint.page.outline.items import PageRow, Tile
 
 AGREES, ROUNDED, ANOTHER = 0.0, 1.0, 2.0
 """What a claim comes to: right from the displayed digits, right from all digits, or neither."""
+MOST_SPELLED = 5
+"""Texts and numbers by turns that are spelled in one cell: two numbers."""
 SETTING = 4
 """Decimals of a single number that words and claims hold."""
 TOLERANCE = 1e-9
@@ -216,6 +219,8 @@ def _show(lines: list[Drawn], chosen: tuple[int, ...]) -> None:
         line.decimals = decimals
 
 
+ALL = "{all}"
+"""Where words say over which groups the result goes."""
 FULL = 1.0
 """How much of a column is counted on: on paper programs make letters a little wider than on the screen."""
 
@@ -308,8 +313,10 @@ class LineWriter(Claims):
         if "{" not in text:
             self.put(at, column, text, style)
             return
-        formula, shown = [], []
-        for i, part in enumerate(text.replace("}", "{").split("{")):
+        formula, shown, parts = list[str](), list[str](), text.replace("}", "{").split("{")
+        made, several = self.checks_row, len(parts) > MOST_SPELLED
+        self.checks_row += several
+        for i, part in enumerate(parts):
             if i % 2 == 0:
                 if part:
                     formula.append('"' + part.replace('"', '""') + '"')
@@ -319,10 +326,29 @@ class LineWriter(Claims):
             value = term.value(lambda leaf: float(self.layout.values.cell(self.blocks[leaf[1]])))
             spelled = term.formula(lambda leaf: grid.defined_name(self.blocks[leaf[1]].name))
             rounded = f"ROUND({spelled},{self.of(SETTING)})"
-            formula.append(digits.joined(rounded, self.of(SETTING), self.of(digits.LONGEST), any_size=True))
+            whole = (
+                part in self.blocks and self.blocks[part].about.decimals == 0
+            )  # typed as a whole number, such as a place
+            print_of = spelled if whole else digits.joined(rounded, self.of(SETTING), self.of(digits.LONGEST), True)
             number = digits.half_up(value, SETTING)
             shown.append(f"{number:f}" if number.is_finite() else str(value))
+            if several:  # each in a cell below the page: one formula of all would be too long
+                self.live(made, self.maker.listed + i, f'{print_of}&""', digits.Print(shown[-1]), "made")
+                print_of = grid.address(made, self.maker.listed + i)
+            formula.append(print_of)
         self.live(at, column, "&".join(formula), digits.Print("".join(shown)), style)
+
+    def can_say(self, text: str) -> bool:
+        """Tells whether all that the expressions of a text read is there."""
+        return all(
+            name in self.blocks for part in text.replace("}", "{").split("{")[1::2] for _, name in term_of(part).leaves
+        )
+
+    def words_of_tile(self, tile: Tile, room: int) -> str:
+        """Returns the words of a tile, with over which groups it goes where that is said and has room."""
+        words, whole = tile.words.partition(f", {ALL}")[0], self.whole()
+        full = tile.words.replace(ALL, whole)
+        return full if whole and self.ruler(full, look.style(f"tilewords {tile.model}")) <= room else words
 
     def write_sign(self, line: Drawn) -> None:
         """Writes the sign of a line; where it claims something, with the claim judged below."""
@@ -340,8 +366,9 @@ class LineWriter(Claims):
             del column, value
         area = grid.area(made, line.cells[0][1], made, line.cells[-1][1])
         sign = row.sign or "="
-        both = f"{sign} ≈"
-        near = both if sign != "=" and self.ruler(both, look.style("sign")) <= self.sheet.widths[placed.sign] else "≈"
+        both = (f"{sign} {NEARLY}", f"{sign}{NEARLY}") if sign != "=" else ()
+        wide = self.sheet.widths[placed.sign]
+        near = next((each for each in both if self.ruler(each, look.style("sign")) <= wide), NEARLY)
         formula = f'CHOOSE(MAX({area})+1,"{sign}","{near}","…")'
         said = {AGREES: sign, ROUNDED: near, ANOTHER: "…"}[max(judgements)]
         self.live(at, placed.sign, formula, said, "sign")

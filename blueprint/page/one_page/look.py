@@ -30,7 +30,7 @@ STEPS = (0.75, 0.5, 0.25)
 """Parts of the largest number of a matrix from which on a cell is darker."""
 SHADES = (0.42, 0.3, 0.2, 0.1)
 
-GOLD = "gold: on Walk"
+GOLD = "gold: shown on Walk"
 """What is said at the left of the heads, of the one that Walk shows."""
 
 MARGIN, SIGN, SYMBOL, NAME, CELL, GAP, WEIGHT, ARROW = 14, 32, 78, 60, 50, 20, 28, 18
@@ -117,6 +117,7 @@ FAMILIES: dict[str, Any] = {
         "border_color": "#B8C7DA",
         "font_color": "#44546A",
     },
+    "weightshead": lambda: {"font_size": 9, "align": "center", "font_color": WORDS},
     "number": _number,
     "symbol": _symbol,
     "sign": lambda: {"align": "center", "bold": True},

@@ -6,22 +6,24 @@ Rows of all panels lie on one grid, so that what feeds another panel stands in t
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, product
 
 from blueprint.language import Block
 from blueprint.page import digits, grid
 from blueprint.page.digits import Sum
 from blueprint.page.layout import Layout, Link
 from blueprint.page.one_page import look
-from blueprint.page.one_page.canvas import CELLS_WIDE, Leaf, Placed, Sheet, term_of
+from blueprint.page.one_page.canvas import CELLS_WIDE, NEARLY, Leaf, Placed, Sheet, term_of
 from blueprint.page.one_page.columns import Column
-from blueprint.page.one_page.lines import LineWriter
+from blueprint.page.one_page.lines import ALL, LineWriter
 from blueprint.page.outline.items import PageMatrix, Tile
 
 TITLE, HEAD, STRIPS = 0, 1, 2
 """Rows of the title, of the heads of panels, and of what stands above several groups."""
 LEAD = 6
 """Members that were read before, of which the last are shown."""
+ROWS_OF_HEAD = 4
+"""Rows above weights that leave room for two rows of words, below the two of another matrix."""
 
 
 class PanelWriter(LineWriter):
@@ -34,7 +36,7 @@ class PanelWriter(LineWriter):
         """Writes the title, what was read and written, and the hint."""
         self.put(TITLE, 1, self.page.title, "title")
         last = len(self.sheet.widths) - 1
-        self.put(TITLE, last, self.page.hint, "hint")
+        self.say(TITLE, last, self.hint(), "hint")
         lead, first = self.first(self.page.lead), self.panels[0].columns
         if lead is None or not first or first[0].at is None or self.finder.time is None:
             return
@@ -205,7 +207,7 @@ class PanelWriter(LineWriter):
         label = placed.first if placed.weights else placed.symbol
         weights = self.blocks.get(matrix.weights)
         if weights is not None and placed.weights and top > self.heads_row + 1:
-            self.put(top - 1, placed.weights[0], f"weights {weights.about.symbol}", "small")
+            self.write_head_of_weights(matrix, weights, placed, top)
         for v in range(size):
             row = top + v
             if isinstance(called, Block) and (matrix.framed or weights is not None) and not placed.panel.tight:
@@ -251,6 +253,16 @@ class PanelWriter(LineWriter):
                     self.mark(corners, f"AND(ISNUMBER({first}),{first}>={step}*{most})", f"{model} {step}", fill)
         return top + size
 
+    def write_head_of_weights(self, matrix: PageMatrix, weights: Block, placed: Placed, top: int) -> None:
+        """Writes above weights what they do, and above that row, if there are enough, the names of their columns."""
+        can = (text for text in matrix.captions if self.can_say(text))
+        caption, named = next(can, f"weights {weights.about.symbol}"), self.layout.blueprint.names.get(weights.axes[0])
+        heads = isinstance(named, str) and top - ROWS_OF_HEAD > self.heads_row
+        self.say(top - 1 - heads, placed.weights[0], caption, "small")
+        if isinstance(named, str) and heads:
+            for j, cell in enumerate(placed.weights):
+                self.put(top - 1, cell, named.format(j + weights.axes[0].start), "weightshead")
+
     def name_of(self, called: object, label: int, top: int, placed: Placed) -> str:
         """Spells the word of a matrix's first member, as a condition that goes on downwards reads it."""
         if not placed.panel.tight or not isinstance(called, Block):
@@ -280,7 +292,7 @@ class PagePainter(PanelWriter):
     def lay(self) -> Sheet:
         """Places panels, then rows, then writes."""
         panels = [panel for panel in self.page.panels if self.holds(panel)]
-        for self.cells_wide in CELLS_WIDE:
+        for self.cells_wide, self.roomy in product(CELLS_WIDE, (True, False)):
             self.panels = []
             self.place_panels(panels)
             if sum(self.sheet.widths) <= look.WIDEST:
@@ -361,7 +373,7 @@ class PagePainter(PanelWriter):
             self.merge(top, left, top, right, f"one-page tile {tile.model} {decimals}")
             self.merge(bottom, left, bottom, right, f"one-page tilewords {tile.model}")
             self.live(top, left, *numbers[tiles.index(tile)], f"tile {tile.model} {decimals}")
-            self.tile_words(tile, bottom, left)
+            self.tile_words(tile, bottom, left, right)
 
     def write_ways(self, row: int) -> None:
         """Writes below the tiles what there is to know, and the links that lead on."""
@@ -370,15 +382,11 @@ class PagePainter(PanelWriter):
             self.layout.links.append(
                 Link(grid.ONE_PAGE, row, at, f"{grid.quoted_title(sheet)}!A1", text, "one-page way")
             )
-        said = [text for text in self.page.settings if self.can_say(text)]
+        whole = self.whole()
+        texts = [text.replace(ALL, whole) for text in self.page.settings if whole or ALL not in text]
+        said = [text for text in texts if self.can_say(text)]
         if note := "; ".join([*said, *([self.page.note] if self.page.note else [])]):
             self.say(row, 1, note, "small")
-
-    def can_say(self, text: str) -> bool:
-        """Tells whether all that the expressions of a text read is there."""
-        return all(
-            name in self.blocks for part in text.replace("}", "{").split("{")[1::2] for _, name in term_of(part).leaves
-        )
 
     def ways(self) -> list[tuple[str, str]]:
         """Lists the sheets to which the page leads on, with the words of the links."""
@@ -434,16 +442,17 @@ class PagePainter(PanelWriter):
         term = term_of(tile.value)
         return term.formula(lambda leaf: grid.defined_name(self.blocks[leaf[1]].name)), term.value(known) + 0.0
 
-    def tile_words(self, tile: Tile, row: int, column: int) -> None:
+    def tile_words(self, tile: Tile, row: int, left: int, right: int) -> None:
         """Writes the words of a tile, as a link to its rows."""
         name = tile.block or next(name for _, name in term_of(tile.value).leaves)
+        words = self.words_of_tile(tile, sum(self.sheet.widths[left : right + 1]))
         self.layout.links.append(
             Link(
                 grid.ONE_PAGE,
                 row,
-                column,
+                left,
                 self.blocks[name],
-                tile.words or self.blocks[name].about.meaning,
+                words or self.blocks[name].about.meaning,
                 f"one-page tilewords {tile.model}",
             )
         )
@@ -456,7 +465,7 @@ class PagePainter(PanelWriter):
         return first, last
 
     def write_key(self) -> None:
-        """Says what the marks mean, below the first panel where there is room: three on the left, three beside them."""
+        """Says what the marks mean, below the first panel where there is room: the first half on the left, the second beside it."""
         first = self.panels[0]
         row = self.free[first.first] + 1
         meanings = [
@@ -468,7 +477,8 @@ class PagePainter(PanelWriter):
                 "read one to the left",
                 any(line.row.back and self.sheet.widths[line.cells[0][1]] >= look.CELL for line in self.order),
             ),
-            ("keycounts", "0.362", "of two, the one that counts", any(line.row.fills for line in self.order)),
+            ("sign", NEARLY, "last digit rounded", any(line.row.equals for line in self.order)),
+            ("keycounts", "0.362", "the one that counts", any(line.row.fills for line in self.order)),
             ("keyclipped", f"{SNIP}1.204", "clipped: no gradient", any(line.row.clipped for line in self.order)),
             ("keychosen", "very", "shown on Walk", self.layout.finder is not None),
         ]
@@ -476,7 +486,8 @@ class PagePainter(PanelWriter):
         room = self.sheet.end - 4 - row
         if room < 1:
             return
-        halves = shown[: min(room, 3)], shown[min(room, 3) : 2 * min(room, 3)]
+        many = min(room, max(3, (len(shown) + 1) // 2))
+        halves = shown[:many], shown[many : 2 * many]
         edges = [0, *accumulate(self.sheet.widths)]
         members = [cell for cells in first.cells for cell in cells]
         beside = min(members, key=lambda cell: abs(edges[cell] - edges[first.first] - 200))

@@ -313,6 +313,7 @@ class PageMatrix:
 
     framed: the member that was written is framed. weights: a table of the same members that is shown at the left.
     decimals: how many are shown. symbol, words: beside it. most: above so many members it is left out.
+    captions: above the weights: the first of these of which all that its {expressions} read is there.
     """
 
     block: str
@@ -322,6 +323,7 @@ class PageMatrix:
     symbol: str = ""
     words: str = ""
     most: int = 10
+    captions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -379,6 +381,7 @@ class Tile:
     """A part of the result: the sign before it, its block (or an expression), and words.
 
     groups: one tile for each family of these columns: the sum of the block's numbers over its groups.
+    words: where they end in ", {all}", over which groups it goes is said there, if there are several and there is room.
     """
 
     block: str = ""
@@ -394,8 +397,9 @@ class OnePage:
     """The sheet. result: the words before the result's number; its block is the blueprint's.
 
     words, mask: the blocks of the word of a position, and of whether it counts.
-    lead: the block of the words that were read. note: a line below the tiles; settings: what stands before it, each where
-    all that its {expressions} read is there.
+    member: what a group is called; the hint says which of them is shown. lead: the block of the words that were read.
+    note: a line below the tiles; settings: what stands before it, each where all that its {expressions} read is there; {all} is
+    over which groups the result goes. part: a block with which that is only a part of them, and what that part is called.
     of: the block of the result, if not the blueprint's. grows: columns are as wide as their numbers and symbols need, and a
     number that is too long for any of them has no line.
     """
@@ -406,10 +410,12 @@ class OnePage:
     tiles: tuple[Tile, ...] = ()
     result: str = ""
     hint: str = "read downwards"
+    member: str = ""
     words: str = ""
     mask: str = ""
     lead: str = ""
     note: str = ""
     settings: tuple[str, ...] = ()
+    part: tuple[str, ...] = ()
     of: str = ""
     grows: bool = False

@@ -147,9 +147,7 @@ def _diagnostics(known: Blocks, use: Choices) -> Sheet:
         _approximate_kl(repeated["log_ratio"], over, use),
         *_clipped(repeated, known["ratio.clipped"], tiny, over, use),
         *_foreseen(repeated, tiny, over, use),
-        Section(
-            "Means shown on the first sheet", tuple(means_of([known["rewards"], known["td_errors"]], over).values())
-        ),
+        Section("Means shown on Start", tuple(means_of([known["rewards"], known["td_errors"]], over).values())),
     )
     return Sheet(
         "Diagnostics",

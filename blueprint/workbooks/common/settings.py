@@ -151,7 +151,10 @@ def _switch(made: Settings, key: str, setting: Setting, line: tuple[Block, Block
     used, mine, _ = line
     axis = Axis("o", "alternative", size=len(setting.words))
     words = typed(f"{key}.words", (axis,), "alternatives", "the words it may be", text=True)
-    symbol, told = f"{setting.symbol.removesuffix('_is')}_choice", "its number among the alternatives, from 0"
+    symbol, told = (
+        f"{setting.symbol.removesuffix('_is')}_choice",
+        f"{setting.symbol} by number, from 0",
+    )
     number = block(f"{key}.number", (), symbol, told, decimals=0)
     number[()] = match(axis, words[axis], used)
     made.typed[words] = list(setting.words)
@@ -165,6 +168,6 @@ def settings_sections(chosen: Settings) -> list[Section]:
     how = Note(
         "Type your own number into a cream cell under “yours”; empty, the preset's is used. Formulas read “used” alone."
     )
-    numbers = Section("Settings", (how, *map(Line, chosen.numbers)), (*COLUMNS, "from", "to", "outside so far"))
+    numbers = Section("Settings", (how, *map(Line, chosen.numbers)), (*COLUMNS, "from", "to", "outside, up to here"))
     switches = Section("Switches", tuple(map(Line, chosen.switches)), (*COLUMNS, "number", "one of"))
     return [numbers, switches] if chosen.switches else [numbers]

@@ -224,7 +224,7 @@ LEAD_OF_WEIGHTS = (
     "everything typed that is not a weight or a draw; weights and draws stand on the sheets of their models"
 )
 OF_THE_POLICY = (
-    "In the default example it is rounded to four numbers: tokens with Â > 0 become likelier, and those with Â < 0 less likely.",
+    "In the default example four rounded numbers stand for that step: tokens with Â > 0 become likelier, with Â < 0 less likely.",
     "Two numbers more make two exceptions, so that every case of the clip is there: −0.5 takes the second “very” below 0.8, and",
     "0.5 takes the <eos> after “happy” above 1.2. Its cosine with −∂L_policy/∂Y is 0.38; without these two it would be 0.51.",
 )

@@ -66,7 +66,7 @@ def with_order(made: Blueprint) -> Blueprint:
     return replace(made, sheets=(replace(start, sections=sections), *others))
 
 
-LEAD = "what one watches while training; none of it enters the loss (no gradient norm: the update is a gradient step, rounded)"
+LEAD = "what one watches while training; none of it enters the loss (no gradient norm: the update is typed)"
 
 
 class Inputs(NamedTuple):
@@ -170,7 +170,7 @@ OUTLINE: tuple[Callable[[Inputs], Section], ...] = (
 
 def means_section(means: dict[str, Block]) -> Section:
     """Outlines means for the first sheet."""
-    return Section("Means over the response tokens, shown on the first sheet", tuple(means.values()))
+    return Section("Means over the response tokens, shown on Start", tuple(means.values()))
 
 
 POLICIES = {"old policy": "old", "reference": "reference", "new policy": "policy"}

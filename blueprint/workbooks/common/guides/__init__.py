@@ -31,6 +31,8 @@ MEASURED = (
     "“delivered → then” is what the number is in this workbook as delivered, and what it becomes with nothing else changed; "
     "each was measured in a recalculated workbook."
 )
+PLACE, ROOM = "{sheet}, row {row}", 7
+"""Where one types, and how many letters more have room beside it."""
 UNMEASURED = "What a number becomes depends on the numbers of this workbook: type the change, and watch “now”."
 """Stands in the same place, so that no row moves: whether numbers are built-in changes no formula's place."""
 
@@ -99,9 +101,19 @@ def tries(blocks: Mapping[str, Block]) -> list[Try]:
 def _try(number: int, each: Try, blocks: Mapping[str, Block], seen: Measured) -> Entry:
     """Outlines a thing to try: what is typed where, what to watch, what that becomes if it was measured, and why."""
     watch = each.watched(blocks)
-    meaning, where = Box(f"{watch.symbol}: {watch.about.meaning}", watch), Box("", blocks[next(iter(each.type))])
+    meaning, where = (
+        Box(f"{watch.symbol}: {watch.about.meaning}", watch),
+        Box(_into(each, blocks), blocks[next(iter(each.type))]),
+    )
     moves = " → ".join(_shown(x, watch.about.decimals) for x in seen.get(each.do, ()))
     return Entry((str(number), each.do, where, _this(each), meaning, watch, moves, each.why))
+
+
+def _into(each: Try, blocks: Mapping[str, Block]) -> str:
+    """Returns the words of the link to where one types, if it is not the row alone: another row is named where there is room."""
+    others = [blocks.get(name.removesuffix(".yours"), blocks[name]).symbol for name in each.type][1:]
+    named = "".join(f", and {symbol}" for symbol in others)
+    return PLACE + named if 0 < len(named) <= ROOM else ""
 
 
 def _shown(number: float, decimals: int) -> str:
@@ -285,7 +297,8 @@ def one_page_in(data: dict[str, Any]) -> OnePage:
     tiles = tuple(Tile(**_coloured(each)) for each in data.pop("tile", []))
     columns = {name: Columns(**each) for name, each in data.pop("columns", {}).items()}
     data.setdefault("result", RESULT)
-    data["settings"] = tuple(data.pop("settings", ()))
+    for several in ("settings", "part"):
+        data[several] = tuple(data.pop(several, ()))
     return OnePage(panels=panels, tiles=tiles, columns=columns, **data)
 
 
@@ -294,7 +307,9 @@ def _panel(data: dict[str, Any]) -> Panel:
         PageSection(each.get("title", ""), tuple(PageRow(**_coloured(row)) for row in each["rows"]))
         for each in data.get("section", [])
     )
-    matrices = tuple(PageMatrix(**each) for each in data.get("matrices", []))
+    matrices = tuple(
+        PageMatrix(**each | {"captions": tuple(each.get("captions", ()))}) for each in data.get("matrices", [])
+    )
     rest: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value
         for key, value in _coloured(data).items()
@@ -319,7 +334,7 @@ POINTS = {
 BEFORE = "The pieces"
 """What the section of Start begins with before which models and loop stand."""
 
-ASKED, MOST_ASKED = "Which number answers my question?", 8
+ASKED, MOST_ASKED = "Which number answers my question?", 9
 """The section of what is asked most, and how many questions it has at most."""
 
 GIVEN = "No network is run here: what the models said is typed. A model without a link has no numbers in this workbook."

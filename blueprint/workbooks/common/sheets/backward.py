@@ -255,7 +255,7 @@ COUNTED, ALL = "count over the response", "all weights together"
 WHICH = "The links lead to rows that mark these tokens; the row ∂L/∂log π above them says how strongly each pulls."
 ROUNDING = "A slope between −g_min and g_min is mere rounding: nothing pulls there."
 REPHRASED = {
-    "what one watches while training; none of it enters the loss (no gradient norm: the update is a gradient step, rounded)":
+    "what one watches while training; none of it enters the loss (no gradient norm: the update is typed)":
         "what one watches while training; none of it enters the loss",
     "Δ is typed and stands for a gradient step; no gradient is computed in this workbook.":
         "Δ is typed and stands for a gradient step; it does not change with the gradient below.",

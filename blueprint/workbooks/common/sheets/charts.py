@@ -149,7 +149,7 @@ def advantage_picture(words: Block, raw: Block, used: Block, m: Block, within: W
         "Advantage of every token", "bars",
         (Series("A, raw", raw, named), Series("Â, as the loss uses it", used, named)),
         Scale("tokens of the responses, episode after episode"), Scale("advantage"),
-        "Bars above 0: the token went better than the critic expected and becomes more likely; below 0: less likely.",
+        "Above 0 the loss asks for more of the token, below 0 for less; the step moves shared weights, so it may go the other way.",
         SHORT, among=within.among, given=within.given,
     )  # fmt: skip
     return Drawn(chart, Section("The tokens below the bars", (Note(WITHIN), named)), {}), named

@@ -35,7 +35,7 @@ from blueprint.workbooks.common.sheets.walk import InView, Rows, several, sheet_
 NO_GRADIENT = "Δ is typed and stands for a gradient step; no gradient is computed in this workbook."
 OF_THE_CRITIC = (
     "In the default example Δ is −∂L_value/∂w at the old critic, rounded to tenths. V moves towards every return but that of",
-    "“happy”: it is written in the same state as the first “very”, whose return is high.",
+    "“happy”: it is written in the same state as the first “very”, whose return is high. That b, W and E stay is on purpose.",
 )
 
 
