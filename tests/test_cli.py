@@ -10,34 +10,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blueprint.cli import main
+from blueprint.inputs import names
 from blueprint.page.read import read
 
-BUILT_IN = [
-    "default",
-    "by-hand",
-    "by-hand-dpo",
-    "by-hand-grpo",
-    "classic",
-    "dpo",
-    "dpo-batch",
-    "epochs",
-    "grpo",
-    "grpo-batch",
-    "kl-controller",
-    "optimum",
-    "pipeline/dpo",
-    "pipeline/grpo",
-    "pipeline/ppo",
-    "pipeline/reward-model",
-    "pipeline/sft",
-    "reinforce",
-    "reward-batch",
-    "reward-model",
-    "sft",
-    "sft-batch",
-    "ten-libraries",
-    "very-very-sleepy",
-]
 SMALL = ["--numbers", "very-very-sleepy", "--no-proof"]
 """The quickest build."""
 
@@ -89,35 +64,7 @@ def test_several_values_are_set_and_the_last_one_wins() -> None:
 def test_list_names_what_can_be_built() -> None:
     result = call("list")
     assert result.exit_code == 0
-    assert [line.split("  ")[0] for line in result.stdout.splitlines()] == BUILT_IN
-
-
-# (arguments of build, how what it says begins)
-REFUSED = [
-    ("--numbers defalt", "defalt: neither a built-in set of numbers nor a path ending in .toml, did you mean default?"),
-    ("--numbers no.toml", "no.toml: there is no such file; write the path of a TOML file."),
-    ("--numbers corrupt.toml", "corrupt.toml, end of document: this is not TOML ("),
-    ("--set ppo.gama=0.9", "ppo.gama: unknown key, did you mean ppo.gamma?"),
-    ("--set ppo.gamma", 'override "ppo.gamma": expected a key, an equals sign and a value, as in ppo.kl_coef=0.2.'),
-    (
-        "--set old_critic.w=[1] --set sizes.hidden=4",
-        "old_critic.w: found hidden = 1, expected 4, as sizes.hidden says.",
-    ),
-    ("--set old_critic.b=nan", "old_critic.b: found nan, expected a finite number."),
-    ("--set sizes.episodes=64 --set sizes.max_new_tokens=252", "64 episodes of 256 positions need 16,655 columns"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "sentence"), REFUSED)
-def test_what_cannot_be_built_is_refused_and_the_old_file_kept(folder: Path, arguments: str, sentence: str) -> None:
-    (folder / "old.xlsx").write_bytes(b"an older file")
-    (folder / "corrupt.toml").write_text("level = ", encoding="utf-8")
-    result = call("build", "--no-proof", "--force", "-o", "old.xlsx", *arguments.split())
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith(f"Error: {sentence}")
-    assert result.stderr.count("\n") == 1
-    assert (folder / "old.xlsx").read_bytes() == b"an older file"
-    assert sorted(path.name for path in folder.iterdir()) == ["corrupt.toml", "old.xlsx"]
+    assert [line.split("  ")[0] for line in result.stdout.splitlines()] == [name for name, _ in names()]
 
 
 TOO_LONG = "x" * 300 + ".xlsx"

@@ -1,9 +1,12 @@
-"""The command `explain`, as a stranger types it: what it prints, and how it refuses."""
+"""The command `explain`, as a stranger types it: what it prints, and how it refuses files and depths."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -149,70 +152,6 @@ def test_a_file_is_asked_by_address_and_by_name(default: Book) -> None:
     assert printed(told.cell) == str(told)
 
 
-REFUSED = [
-    (["advantages"], "advantages has a number for each episode and position: add --episode 1 … 2 and --token 1 … 9"),
-    (["A", "--episode", "1"], "advantages has a number for each episode and position: add --token 1 … 9"),
-    (["old.memory", "--episode", "1", "--token", "4"],
-     "old.memory has a number for each episode and position and hidden state before the token: add --at j=1 … 4"),
-    (["advantages", "--episode", "1", "--token", "12"], "advantages has no --token 12: give 1 … 9"),
-    (["advantages", "--episode", "0", "--token", "1"], "advantages has no --episode 0: give 1 … 2"),
-    (["gamma", "--episode", "1"], "gamma is a single number: leave out --episode"),
-    (["response.length", "--episode", "1", "--token", "2"],
-     "response.length has a number for each episode only: leave out --token"),
-    (["advantages", "--episode", "1", "--token", "1", "--at", "j=2"],
-     "advantages has a number for each episode and position only: leave out --at j"),
-    (["tderrors", "--episode", "1", "--token", "1"], "there is no block 'tderrors': did you mean td_errors or mean.td_errors?"),
-    (["gamma", "--at", "x"], "--at x: write a letter, an equals sign and a member, as in --at j=2"),
-    (["gamma", "--set", "ppo.gama=1"], "ppo.gama: unknown key, did you mean ppo.gamma?"),
-    (["mine.xlsx"], "mine.xlsx: which cell? Write blueprint explain mine.xlsx 'Loss!N51', or a block such as total_loss"),
-    (["mine.xlsx", "gamma", "--set", "ppo.gamma=1"], "--set is not for a file: mine.xlsx has its own numbers"),
-    (["mine.xlsx", "gamma", "--numbers", "default", "--preset", "verl"],
-     "--numbers and --preset are not for a file: mine.xlsx has its own numbers"),
-    (["ten-libraries"],
-     "ten-libraries: which block? Write blueprint explain ten-libraries and a name from its sheet Contents"),
-    (["classic", "gamma", "--numbers", "default"],
-     "classic and --numbers default both say which numbers: leave one out"),
-    (["classic", "advantages"],
-     "advantages has a number for each environment and step: add --environment 1 … 2 and --step 1 … 9"),
-    (["classic", "advantages", "--environment", "1", "--step", "10"], "advantages has no --step 10: give 1 … 9"),
-    (["library.gamma", "--compare", "verl,trl_1.12"],
-     "library.gamma has a number for each library: add --at l=verl|trl_1.12"),
-    (["library.gamma", "--compare", "verl,trl_1.12", "--at", "l=openrlhf"],
-     "library.gamma has no l = openrlhf: libraries are verl, trl_1.12"),
-    (["library.gamma", "--compare", "verl,trl_1.12", "--at", "l=3"],
-     "library.gamma has no l = 3: libraries run 1 … 2"),
-    (["gamma", "--preset", "verll"], "preset verll: unknown, did you mean verl?"),
-    (["kl_coef", "--numbers", "kl-controller", "--preset", "verl"],
-     "preset: not at this level; numbers that begin at weights, logits, classic, choices, preferences, pair-logprobs, "
-      "prompts, responses, rollouts, rankings, scores, demonstrations or labelled have it."),
-    (["mine.xlsx", "Reward", "&", "advantage!N14"],
-     "mine.xlsx Reward &: one file and one cell at a time; put an address with spaces in quotes"),
-    (["total_loss", "extra"],
-     "total_loss extra: the first of two must be an .xlsx file or numbers (see `blueprint list`); "
-     "ask for one block or cell at a time"),
-    (["advantages", "--episode", "1", "--at", "n=2", "--token", "5"],
-     "--episode 1 and --at n=2 both say which n: leave one out"),
-    (["advantages", "--at", "n=1", "--at", "n=2", "--token", "5"],
-     "--at n=1 and --at n=2 both say which n: leave one out"),
-    (["mine.xlsx", "Loss!N99999999999"],
-     "Loss!N99999999999 is no address of one cell: the last one of the sheet is Loss!XFD1048576"),
-    (["mine.xlsx", "Los!N14"], "there is no sheet Los: did you mean Loss?"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("arguments", "sentence"), REFUSED)
-def test_what_was_asked_wrongly_is_refused_in_a_sentence(arguments: list[str], sentence: str) -> None:
-    result = call(*arguments)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == f"Error: {sentence}\n"
-
-
-def test_an_address_with_options_is_refused() -> None:
-    result = call("mine.xlsx", "Loss!Q13", "--episode", "1", "--at", "j=2")
-    sentence = "Error: Loss!Q13 is one cell already: leave out --episode and --at j\n"
-    assert (result.exit_code, result.stderr) == (2, sentence)
-
-
 @pytest.mark.parametrize("depth", ["0", "-1", "deep", "1.5"])
 def test_a_depth_that_is_none_is_refused(depth: str) -> None:
     result = call("gamma", f"--depth={depth}")
@@ -241,3 +180,35 @@ def test_the_examples_of_the_help_run() -> None:
     assert len(lines) >= 7
     for line in lines:
         assert call(*(word.strip("'") for word in line.split())).exit_code == 0, line
+
+
+def start(*arguments: str, code: str = "", encoding: str = "utf-8") -> str:
+    """Runs the command, or some Python before it, in a process of its own, and returns what it prints."""
+    program = (
+        f"import sys\n{code}\nfrom blueprint.cli import main\nmain(['explain', *sys.argv[1:]], prog_name='blueprint')"
+    )
+    command = [sys.executable, "-c", program, *arguments]
+    said = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": encoding}, check=False)
+    assert (said.returncode, said.stderr) == (0, b"")
+    return said.stdout.decode(encoding)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unneeded"),
+    [
+        (["gamma"], {"torch", "pandas", "openpyxl", "ironcalc"}),  # One page is laid out: XlsxWriter measures its words
+        (["mine.xlsx", "gamma"], {"torch", "pandas", "ironcalc", "xlsxwriter"}),
+    ],
+)
+def test_only_what_it_needs_is_loaded(arguments: list[str], unneeded: set[str]) -> None:
+    said = start(*arguments, code="import atexit\natexit.register(lambda: print(*sys.modules))")
+    assert said.startswith("γ = 0.9  (gamma, Inputs!")
+    assert set(said.splitlines()[-1].split()) & unneeded == set()
+
+
+@pytest.mark.parametrize("encoding", ["cp437", "cp1252"])
+def test_a_console_without_greek_letters_spells_them_out(encoding: str) -> None:
+    said = start("advantages", "--episode", "1", "--token", "5", "--depth", "3", encoding=encoding)
+    assert "?" not in said
+    if encoding == "cp1252":
+        assert "delta[n, t] = m[n, t]·(r[n, t] + gamma·V_old[n, t + 1] - V_old[n, t])" in said

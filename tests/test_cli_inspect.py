@@ -13,18 +13,19 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blueprint.cli import main
+from blueprint.dumps import save
 from tests.dumps.batches import batch, raw_npz
 
-SAID = {
+METADATA = {
     "library": "verl", "version": "0.9.1", "step": 120, "colour": "red",
     "hyperparameters": {"gamma": 1, "clip_ratio_c": None, "lr": 1e-6},
     "logged": {"actor/pg_loss": 0.25, "perf/mfu": 0.5},
 }  # fmt: skip
 
 
-def call(*arguments: str) -> Result:
+def call(*arguments: str | Path) -> Result:
     """Runs the command in this process."""
-    return CliRunner().invoke(main, ["inspect", *arguments])
+    return CliRunner().invoke(main, ["inspect", *map(str, arguments)])
 
 
 @pytest.fixture
@@ -38,12 +39,14 @@ def dump(tmp_path: Path) -> Path:
     }
     tensors: dict[str, Any] = {called: batch()[name] for name, called in names.items()}
     return raw_npz(
-        tmp_path, tensors | {"value": np.ones((3, 6)), "quux": np.ones(3), "position_ids": np.ones(3)}, json.dumps(SAID)
+        tmp_path,
+        tensors | {"value": np.ones((3, 6)), "quux": np.ones(3), "position_ids": np.ones(3)},
+        json.dumps(METADATA),
     )
 
 
 def test_it_says_what_was_recognised(dump: Path) -> None:
-    result = call(str(dump))
+    result = call(dump)
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
         f"{dump}: npz, 3 responses of up to 6 positions, 14 tokens inside the mask",
@@ -85,7 +88,7 @@ def test_it_says_what_was_recognised(dump: Path) -> None:
 
 
 def test_json_says_the_same(dump: Path) -> None:
-    said = json.loads(call(str(dump), "--json").stdout)
+    said = json.loads(call(dump, "--json").stdout)
     assert (said["format"], said["library"], said["preset"], said["step"]) == ("npz", "verl", "verl", 120)
     assert (said["responses"], said["slots"], said["words"]) == (3, 6, 14)
     assert said["tensors"][1] == {
@@ -107,23 +110,23 @@ def test_rewards_need_no_reference_where_no_kl_is_paid(tmp_path: Path) -> None:
     path = raw_npz(
         tmp_path, {name: batch()[name] for name in ("response_mask", "logprobs_old", "scores")}, '{"library": "verl"}'
     )
-    assert json.loads(call(str(path), "--json").stdout)["recomputable"]["rewards"] is True
+    assert json.loads(call(path, "--json").stdout)["recomputable"]["rewards"] is True
     path = raw_npz(tmp_path, {name: batch()[name] for name in ("response_mask", "logprobs_old", "scores")})
-    assert json.loads(call(str(path), "--json").stdout)["recomputable"]["rewards"] is False
+    assert json.loads(call(path, "--json").stdout)["recomputable"]["rewards"] is False
 
 
 def test_what_cannot_be_replayed_is_still_told_and_the_exit_code_is_3(tmp_path: Path) -> None:
     tensors = batch()
     tensors["advantages"][0, 0] = np.nan
     path = raw_npz(tmp_path, tensors)
-    result = call(str(path))
+    result = call(path)
     assert result.exit_code == 3
     assert "advantages     advantages     [3, 6]  float32  advantage of each token" in result.stdout
     assert result.stderr == (
         f"Error: {path}: advantages: NaN or infinity in 1 of its places inside the mask, the first is nan in row 0, column 0; "
         "find out where it comes from first.\n"
     )
-    said = json.loads(call(str(path), "--json").stdout)
+    said = json.loads(call(path, "--json").stdout)
     assert said["refusal"].startswith("advantages: NaN")
     assert said["responses"] is None
 
@@ -138,7 +141,7 @@ def test_a_file_without_old_log_probs_names_what_it_has(tmp_path: Path) -> None:
 def test_unreadable_files_end_with_3_and_wrong_use_with_2(tmp_path: Path) -> None:
     (tmp_path / "a.pkl").write_bytes(b"\x80\x04.")
     for path in (tmp_path, tmp_path / "none.npz", tmp_path / "a.pkl"):
-        result = call(str(path))
+        result = call(path)
         assert (result.exit_code, result.stdout) == (3, "")
         assert result.stderr.startswith(f"Error: {path}: ")
     assert call().exit_code == 2
@@ -150,3 +153,62 @@ def test_help_names_the_formats_and_needs_no_heavy_module() -> None:
     code = "import sys, blueprint.dumps, blueprint.commands.inspect; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"torch", "safetensors", "pyarrow", "openpyxl", "xlsxwriter"} & set(loaded)
+
+
+REAL = Path(__file__).parent / "data" / "real"
+RUNS = sorted(run for folder in REAL.iterdir() if folder.is_dir() for run in folder.iterdir() if run.is_dir())
+SAID = {
+    "trl_grpo/dapo": (
+        "2 responses of up to 10 positions, 17 tokens inside the mask; a step of GRPO: 2 responses to 1 prompt, 2 to each; ",
+        "groups by row_index, 4 side by side",
+        "  per_token_logps      logprobs_new      [2, 10]  float32  its log-prob under the policy that is updated",
+        "  KL to the reference           no, lacks logprobs_ref",
+        "  loss.clip_high    0.28",
+    ),
+    "trl_rloo/kl": ("a step of GRPO: 2 responses to 1 prompt", "  KL to the reference           yes", "  kl.coef           0.05"),
+    "trl_dpo/sigmoid": (
+        "safetensors, a step of DPO: 4 pairs of a chosen and a rejected response",
+        "  chosen_logps         chosen.logp        [4]      float32  log-prob of the chosen response, or of each of its tokens",
+        "  those of the reference      yes",
+        "  loss.form          sigmoid",
+    ),
+    "trl_dpo/precomputed": ("a step of DPO: 4 pairs", "  loss                        yes"),
+    "trl_reward/plain": (
+        "a step of a reward model: 4 pairs", "  the place where the score is read  yes", "  margin, accuracy, loss             yes",
+        "  center       0",
+    ),
+    "sb3/free": ("a rollout of classic PPO: 3 environments, 16 steps each", "  value loss                  yes"),
+    "verl_grpo/grpo": (
+        "groups as the file says", "known, not needed: returns, token_level_rewards",
+        "  mean entropy                  no, lacks entropy",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: f"{run.parent.name}-{run.name}")
+def test_a_file_of_every_hook_is_explained(run: Path) -> None:
+    path = sorted(run.iterdir())[0]
+    found = call(path)
+    assert found.exit_code == 0, found.output
+    for line in SAID.get(f"{run.parent.name}/{run.name}", ()):
+        assert line in found.stdout
+    told = json.loads(call(path, "--json").stdout)
+    assert (told["refusal"], told["unknown"]) == ("", {})
+    assert told["preset"]
+    assert told["tensors"]
+    assert any(told["recomputable"].values())
+
+
+def test_what_cannot_be_replayed_is_told_with_what_the_file_has(tmp_path: Path) -> None:
+    ones = np.ones((2, 3), np.float32)
+    tensors = {"per_token_logps": -np.inf * ones, "completion_mask": ones, "entropees": ones}
+    save(tmp_path / "a.npz", tensors, {"library": "trl", "algorithm": "grpo"})
+    found = call(tmp_path / "a.npz")
+    assert found.exit_code == 3
+    assert (
+        "  per_token_logps  logprobs_new   [2, 3]  float32  its log-prob under the policy that is updated"
+        in found.stdout
+    )
+    assert "not recognised: entropees (did you mean entropies?)" in found.stdout
+    assert found.stderr.startswith(f"Error: {tmp_path / 'a.npz'}: ")
+    assert found.stderr.count("a.npz") == 1

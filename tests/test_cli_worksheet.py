@@ -4,7 +4,6 @@ import json
 import re
 from pathlib import Path
 
-import pytest
 from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 from openpyxl import load_workbook
@@ -62,28 +61,3 @@ def test_the_schema_describes_files_of_blanks() -> None:
     assert check.is_valid({"blanks": [{"what": "advantages", "weight": 2}]})
     assert not check.is_valid({"blanks": [{"what": "advantages", "weight": 0}]})
     assert not check.is_valid({"blanks": []})
-
-
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
-        (("--blanks", 3, "--blanks-file", "b.toml"), "--blanks and --blanks-file both say which blanks: leave one out"),
-        (("--blanks", 99), "99 blanks are more than these numbers have room for"),
-        (("--blanks-file", "b.toml"), "b.toml cannot be read: no such file or directory"),
-        (("--answers", "s.xlsx"), "s.xlsx would be written twice: name another file for the answers"),
-        (("--print", "s.png"), "--print s.png does not end in .pdf, by which programs know paper: name it so"),
-        (("-o", "s.pdf"), "s.pdf does not end in .xlsx"),
-        (("-o", "there.xlsx"), "there.xlsx is there already: name another file, or replace it with --force"),
-        (("--answers", "there.xlsx"), "there.xlsx is there already"),
-    ],
-)
-def test_what_cannot_be_done_is_refused_before_anything_is_written(
-    given: tuple[str, ...], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("there.xlsx").write_bytes(b"mine")
-    result = call(*SLEEPY, "-o", "s.xlsx", *given)
-    assert result.exit_code == 2
-    assert says in result.output
-    assert [path.name for path in tmp_path.iterdir()] == ["there.xlsx"]
-    assert Path("there.xlsx").read_bytes() == b"mine"

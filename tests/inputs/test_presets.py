@@ -11,7 +11,6 @@ import pytest
 
 from blueprint.inputs import load
 from blueprint.inputs.catalogue import OFF
-from blueprint.inputs.errors import NumbersError
 from blueprint.workbooks.classic_ppo.rollout import classic_presets
 from blueprint.workbooks.common.conventions import rlhf
 
@@ -116,54 +115,6 @@ def test_every_preset_says_all_and_nothing_out_of_range(catalogue: Any) -> None:
         for key, setting in catalogue.settings.items():
             value = preset.values[key]
             assert value in setting.words if setting.words else setting.low <= float(value) <= setting.high, key
-
-
-# (overrides, how the sentence begins)
-REFUSED = [
-    (["preset=ver"], "preset ver: unknown, did you mean verl?"),
-    (
-        ["preset=nothing"],
-        "preset nothing: unknown, write one of default, openai, trl_0.11.4, trl_1.12, openrlhf, verl, trlx,",
-    ),
-    (["compare=verl,trlxx"], "preset trlxx: unknown, did you mean trlx?"),
-    (["loss.agregation=token-sum"], "loss.agregation: unknown key, did you mean loss.aggregation?"),
-    (["reward.slot=last"], "reward.slot: unknown key, did you mean reward.score_slot?"),
-    (["loss.aggregation=mean"], 'loss.aggregation: found "mean", expected "token-mean" or "token-sum" or'),
-    (["loss.dual_clip=0.5"], 'loss.dual_clip: found 0.5, expected "off", or a number from 1 to 100000000.'),
-    (["loss.dual_clip=on"], 'loss.dual_clip: found "on", expected a number.'),
-    (["advantage.ddof=0.5"], "advantage.ddof: found 0.5, expected 0 or 1."),
-    (["advantage.tail_slots=3"], "advantage.tail_slots: found 3, expected 0 or 1 or 2."),
-    (["conventions=plain", "preset=verl"], "conventions: found plain, but a preset or convention is asked for,"),
-    (["conventions=plain", "ppo.kl_estimator=full"], "conventions: found plain, but a preset or convention is asked"),
-    (["conventions=off"], 'conventions: found "off", expected'),
-]
-
-
-@pytest.mark.parametrize(("overrides", "sentence"), REFUSED, ids=lambda each: str(each)[:40])
-def test_an_impossible_wish_is_refused_in_a_sentence(overrides: list[str], sentence: str) -> None:
-    with pytest.raises(NumbersError) as refused:
-        load("default", overrides)
-    assert str(refused.value).startswith(sentence)
-    assert "\n" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("numbers", "override", "sentence"),
-    [
-        ("very-very-sleepy", "preset=verl",
-         "preset: not at this level; numbers that begin at weights, logits, classic, choices, preferences, pair-logprobs, "
-         "prompts, responses, rollouts, rankings, scores, demonstrations or labelled have it."),
-        ("very-very-sleepy", "loss.dual_clip=3", "loss: not at this level;"),
-        ("very-very-sleepy", "ppo.kl_estimator=full",
-         'ppo.kl_estimator: found "full", expected "k1" or "k2" or "k3" (live conventions need logits or weights).'),
-        ("kl-controller", "preset=verl", "preset: not at this level;"),
-        ("classic", "preset=verl", "preset verl: unknown,"),
-    ],
-)  # fmt: skip
-def test_numbers_without_conventions_say_so(numbers: str, override: str, sentence: str) -> None:
-    with pytest.raises(NumbersError) as refused:
-        load(numbers, [override])
-    assert str(refused.value).startswith(sentence)
 
 
 def test_any_convention_makes_all_of_them_live_and_one_clip_range_means_both_sides() -> None:

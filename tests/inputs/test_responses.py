@@ -1,4 +1,4 @@
-"""Responses that a file fixes: what may stand there, and what is refused, word for word."""
+"""Responses that a file fixes: what may stand there."""
 
 from __future__ import annotations
 
@@ -9,26 +9,6 @@ import pytest
 from blueprint.inputs import load
 from blueprint.inputs.errors import NumbersError
 from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
-
-REFUSED = [
-    ('["happy"]', "rollout.responses: found episodes = 1, expected 2, as sizes.episodes says."),
-    ('["hapy", ""]', 'rollout.responses, row 1, item 1: found "hapy", not in the vocabulary, did you mean happy?'),
-    (
-        '["", "very Sleepy"]',
-        'rollout.responses, row 2, item 2: found "Sleepy", not in the vocabulary, did you mean sleepy?',
-    ),
-    (
-        '["very very very very very", ""]',
-        "rollout.responses, row 1: found 5 tokens, expected at most 4 (max_new_tokens).",
-    ),
-    (
-        '["very <eos> happy happy", ""]',
-        'rollout.responses, row 1, item 2: found "<eos>" and 2 tokens behind it, expected it to end the response.',
-    ),
-    ('["happy", 3]', "rollout.responses, item 2: found 3, expected a list."),
-    ('"happy"', 'rollout.responses: found "happy", expected a list.'),
-    ('[["happy", 3], ""]', "rollout.responses, row 1, item 2: found 3, expected text in quotes."),
-]
 
 
 def with_responses(text: str) -> WeightNumbers:
@@ -57,13 +37,6 @@ def test_without_them_the_draws_decide() -> None:
     numbers = load()
     assert isinstance(numbers, WeightNumbers)
     assert numbers.responses == ()
-
-
-@pytest.mark.parametrize(("text", "sentence"), REFUSED)
-def test_refused(text: str, sentence: str) -> None:
-    with pytest.raises(NumbersError) as refused:
-        with_responses(text)
-    assert str(refused.value) == sentence
 
 
 def test_they_tell_sizes_where_nothing_else_does(tmp_path: Path) -> None:
