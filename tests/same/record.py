@@ -20,6 +20,7 @@ import blueprint as bp
 from blueprint.cli import main
 from blueprint.inputs import NumbersError
 from blueprint.language.lost import NoNumber
+from blueprint.workbooks.kind import KindError
 from tests.same.cases import ROOT, BookCase, SaidCase
 
 SAVED = re.compile(r"(?<=<v>)-?[0-9.]+(?:[eE][-+]?[0-9]+)?(?=</v>)")
@@ -72,7 +73,7 @@ def of_book(case: BookCase) -> tuple[Record, np.ndarray]:
             path = Path(folder) / "book.xlsx"
             book.save(path)
             return of_file(path)
-    except (NumbersError, NoNumber) as error:
+    except (KindError, NumbersError, NoNumber) as error:
         return {"refused": str(error)}, np.zeros(0)
 
 

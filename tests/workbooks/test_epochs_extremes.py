@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from blueprint.book import Book
-from blueprint.inputs import NumbersError, load
+from blueprint.inputs import load
 from blueprint.workbooks import blueprint_of
 from tests.rows import Array, arrays
 from tests.workbooks.stepwise import assert_torch_agrees
@@ -44,13 +44,6 @@ def test_one_optimiser_has_one_norm_and_one_rate_whatever_is_typed_for_the_criti
     rows, same = built(*APART, "preset=trl_1.12"), built("update.epochs=2", "update.max_norm=0.5", "preset=trl_1.12")
     assert rows["update1.norm.policy"] == rows["update1.norm.critic"]
     np.testing.assert_array_equal(rows["epoch2.critic.W"], same["epoch2.critic.W"])
-
-
-def test_a_rate_of_the_critic_is_refused_where_nothing_can_train_it_apart() -> None:
-    with pytest.raises(
-        NumbersError, match=r"update\.critic_lr: found 0\.1, expected nothing, since one optimiser moves"
-    ):
-        load("epochs", ["update.critic_lr=0.1"])
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 import blueprint as bp
 from blueprint.book import Book
-from blueprint.inputs import NumbersError, load
+from blueprint.inputs import load
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.kind import KindError
 from tests.rows import Array, arrays
@@ -140,23 +140,3 @@ def test_three_minibatches_of_two_responses_take_all_six() -> None:
 def test_gradients_of_libraries_are_none_of_a_minibatch() -> None:
     with pytest.raises(KindError, match="that of the whole batch, and these steps take minibatches; write"):
         blueprint_of(load("epochs", (*SHORT, "preset=verl", "gradients=on")))
-
-
-@pytest.mark.parametrize(
-    ("overrides", "sentence"),
-    [
-        (["update.minibatches=3"], "update.minibatches: found 3, expected 1 or 2: whole responses, as many in each"),
-        (["update.minibatches=0"], "update.minibatches: found 0, expected a whole number of at least 1"),
-        (["update.minibatches=2", "update.epochs=7"], "found 7 epochs of 2 minibatches, expected at most 12 steps"),
-        ([SHORT[0], SHORT[1], "update.order=[[1, 1]]"], "update.order, row 1: found [1, 1], expected each of 1 … 2 once"),
-        (["update.minibatches=2", "update.order=[[1, 2]]"], "update.order: found 1 rows, expected 4, one for each epoch"),
-        (["update.order=[[1, 2]]"], "update.order: found a list, expected nothing, since one minibatch holds all"),
-        (["update.by=typed", "update.epochs=1", "update.minibatches=2"], "expected 1, since a typed Δ is one step"),
-        (["update.by=typed", "update.epochs=1", "update.lr=0.1"], "update.lr: found 0.1, expected nothing, since Δ is typed"),
-        (["update.max_norm=0"], 'update.max_norm: found 0, expected "off", or a number from 1e-12 to 1000000.'),
-    ],
-)  # fmt: skip
-def test_updates_that_cannot_be_are_refused(overrides: list[str], sentence: str) -> None:
-    with pytest.raises(NumbersError) as refused:
-        load("epochs", overrides)
-    assert sentence in str(refused.value)

@@ -9,7 +9,7 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.comparison import changed, told_of
-from blueprint.inputs import NumbersError, load
+from blueprint.inputs import load
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.dpo.schema import dpo_presets
 from tests.page.workshop import made
@@ -86,9 +86,3 @@ def test_each_defect_is_what_the_library_computes(known: dict[tuple[str, str], R
     assert found.keys() == DEFECTS.keys()
     theirs = {title: float(known[run].out["loss"]) for title, run in DEFECTS.items() if run}
     assert {title: first + found[title] for title in theirs} == pytest.approx(theirs, rel=1e-12)
-
-
-def test_an_unknown_preset_is_refused() -> None:
-    with pytest.raises(NumbersError) as refused:
-        load("dpo-batch", ["compare=trl_1.17"])
-    assert str(refused.value).startswith("preset trl_1.17: unknown, did you mean trl_1.16")

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from blueprint.book import Book
 from blueprint.cli import main
 from blueprint.comparison import answers, changed, told_of
-from blueprint.inputs import NumbersError, load
+from blueprint.inputs import load
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.grpo.schema import grpo_presets
 from tests.page.workshop import made
@@ -153,8 +153,6 @@ def test_what_stands_side_by_side_is_chosen() -> None:
     place = titles.index("Library groups")
     assert titles[place : place + 4] == ["Library groups", "Libraries", "Which GRPO", "Checks"]
     assert "library.names" not in made(numbers="grpo-batch").blocks
-    with pytest.raises(NumbersError, match="preset verl: unknown, "):
-        load("grpo-batch", ["compare=verl"])
 
 
 @pytest.mark.parametrize("numbers", ["grpo-batch", "grpo"])
