@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from tests.page.workshop import made
-from tests.papers.test_sft_pages import SMALL as TWO_TEXTS
+from tests.papers.test_pages import SMALL as TWO_TEXTS
 from tests.workbooks.apart import apart
 
 OTHERS = (
@@ -38,7 +40,7 @@ def test_every_quantity_of_other_conventions_agrees(overrides: tuple[str, ...]) 
     assert apart(made(*overrides, numbers="grpo-batch")) == {}
 
 
-SMALL = (*TWO_TEXTS, "gradients=on")
+SMALL = (*(f"{key}={json.dumps(each)}" for key, each in TWO_TEXTS.items()), "gradients=on")
 """A label of probability 1, labels as likely as any other, one of probability e^−600, and a likely one: beyond e^−709 no cell holds
 a perplexity."""
 TEXTS = {
