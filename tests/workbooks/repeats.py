@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from tests.workbooks.dpo import recorded as dpo
+from tests.preference_runs import with_loss
 from tests.workbooks.grpo import recorded as grpo
-from tests.workbooks.reward_model import recorded as reward_model
-from tests.workbooks.sft import recorded as sft
 
 _TRL, _VERL, _NEMO = "trl_1.16.0_GRPOTrainer", "verl_0.9.1", "nemo_rl_7ea279a"
 GRPO = {
@@ -71,7 +69,8 @@ SFT = {
 }
 """On two microbatches."""
 RUNS: dict[str, Callable[[], Iterable[Any]]] = {
-    "grpo": grpo.runs, "dpo": dpo.runs, "reward_model": lambda: reward_model.runs(False), "sft": sft.runs,
+    "grpo": grpo.runs, "dpo": lambda: with_loss("preference"), "reward_model": lambda: with_loss("reward_model"),
+    "sft": lambda: with_loss("sft"),
 }  # fmt: skip
 """By kind how its recorded runs are read."""
 REPEATED: Mapping[str, Mapping[str, tuple[str, str]]] = {

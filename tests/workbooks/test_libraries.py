@@ -16,9 +16,10 @@ from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions import Comparison
 from blueprint.workbooks.registry import kind_named
 from tests.page.workshop import made
+from tests.preference_runs import ORDER
 from tests.rows import arrays
 from tests.workbooks.apart import distance
-from tests.workbooks.dpo.recorded import FRONT, ORDER
+from tests.workbooks.front_door import front
 from tests.workbooks.repeats import REPEATED, RUNS, run_of
 
 WITHOUT = {"grpo": {"dapo_paper", "rloo_paper", "rfpp_paper"}, "dpo": set[str]()}
@@ -80,11 +81,11 @@ def test_every_column_has_the_loss_that_the_library_computed(kind: str) -> None:
 def test_a_preset_that_is_typed_in_gives_what_its_library_computed(preset: str) -> None:
     """To 1e-12, as all runs; what is logged, too, where it was recorded as one number."""
     run = run_of("dpo", preset)
-    values = FRONT.typed_in(PRESETS["dpo"][preset].values)
+    values = front("dpo", "dpo-batch").typed_in(PRESETS["dpo"][preset].values)
     metrics = run.out.get("metrics", {})
     meant = {ours: metrics[theirs] for theirs, ours in LOGGED.items() if isinstance(metrics.get(theirs), float)}
     for name, value in {"total_loss": run.out["loss"], **meant}.items():
-        assert abs(float(FRONT.cells(values, name)) - value) <= 1e-12 * max(1.0, abs(value))
+        assert abs(float(front("dpo", "dpo-batch").cells(values, name)) - value) <= 1e-12 * max(1.0, abs(value))
 
 
 @pytest.mark.parametrize("name", sorted(WITHOUT["grpo"]))

@@ -18,7 +18,7 @@ from blueprint.workbooks.common import Choices, Switch
 from blueprint.workbooks.dpo.definitions import Derived, derived
 from blueprint.workbooks.dpo.definitions.logprobs import LABELS, n, o, p, t
 from blueprint.workbooks.dpo.workbook import GIVEN, HELD, of_policy
-from tests.workbooks.dpo.recorded import Array, Batch, log_softmax
+from tests.preference_runs import Array, Batch, log_softmax
 
 DPO = settings_in(Path(str(files("blueprint.workbooks.dpo")))).settings
 GRAD = ".grad"

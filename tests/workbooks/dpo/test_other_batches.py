@@ -19,8 +19,8 @@ import torch
 from blueprint.papers.libraries import dpo as page
 from blueprint.workbooks.dpo.paper import options
 from blueprint.workbooks.dpo.schema import dpo_presets
+from tests.preference_runs import Array, Batch
 from tests.workbooks.apart import distance
-from tests.workbooks.dpo.recorded import Array, Batch
 from tests.workbooks.dpo.side_by_side import DPO, GRAD, Asking, SideBySide, started
 
 # Both compute in double precision, in an order of their own; relative to the largest number of a row.

@@ -20,10 +20,10 @@ from blueprint.reopening import back_from
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common import behind
 from blueprint.workbooks.dpo.schema import WITHOUT, dpo_presets, lost, presets_of
+from tests.preference_runs import Run, with_loss
 from tests.reopening.alike import fields_that_differ
 from tests.workbooks.apart import apart
 from tests.workbooks.dpo.own_logprobs import LOGPROBS, SIDES, by_response, given, golden
-from tests.workbooks.dpo.recorded import Run, runs
 
 
 def built(tables: dict[str, Any], *overrides: str) -> Blueprint:
@@ -39,7 +39,7 @@ def fitting() -> list[Run]:
     """Returns a run of each set of conventions that reads no more than log-probs."""
     found = {
         tuple(sorted(run.conventions.items(), key=str)): run
-        for run in runs()
+        for run in with_loss("preference")
         if all(run.conventions.get(key, words[0]) in words for key, words in WITHOUT["token"].items())
     }
     return list(found.values())

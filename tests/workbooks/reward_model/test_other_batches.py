@@ -14,8 +14,8 @@ from blueprint.inputs import load
 from blueprint.page.contents import kind_of
 from blueprint.workbooks.registry import blueprint_of
 from tests.page.workshop import made
+from tests.preference_runs import Array
 from tests.workbooks.apart import by_autograd, by_page
-from tests.workbooks.dpo.recorded import Array
 
 FORMS = ("logsigmoid", "log_exp", "per_position", "softmax_best")
 TEXTS = ["one <eos>", "one two <eos>", "one two <eos>", "<eos>", "two"]
