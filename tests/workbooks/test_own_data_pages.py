@@ -5,38 +5,45 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import tomllib
+from importlib.resources import files
 from math import exp, log1p
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from click.testing import CliRunner
 
 from blueprint.cli import main
-from blueprint.workbooks.dpo.own_data import CALLED as IN_PAIRS
-from blueprint.workbooks.grpo.own_data import CALLED as IN_ROLLOUTS
 from tests.test_docs import DOCS
 
 pytest.importorskip("torch", reason="the pages check a workbook against torch")
 
 
 class Page(NamedTuple):
-    """A page, its examples, how many commands it has, and the file of names of its columns."""
+    """A page, its examples, how many commands it has, and the kind whose names of columns it lists."""
 
     name: str
     examples: tuple[str, ...]
     commands: int
-    called: dict[str, tuple[str, ...]]
+    kind: str
 
     @property
     def text(self) -> str:
         """The page."""
         return (DOCS / f"{self.name}.md").read_text(encoding="utf-8")
 
+    @property
+    def called(self) -> dict[str, Any]:
+        """What people call columns, by what is looked for: it stands beside the code that reads rows."""
+        path = files(f"blueprint.workbooks.{self.kind}") / "own_data.toml"
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        return dict(found.get("columns", found))
+
 
 PAGES = (
-    Page("own-rollouts", ("own_rollouts.jsonl",), 5, IN_ROLLOUTS),
-    Page("own-pairs", ("own_pairs.jsonl", "own_demonstrations.jsonl", "own_comparisons.jsonl"), 8, IN_PAIRS),
+    Page("own-rollouts", ("own_rollouts.jsonl",), 5, "grpo"),
+    Page("own-pairs", ("own_pairs.jsonl", "own_demonstrations.jsonl", "own_comparisons.jsonl"), 8, "dpo"),
 )
 ON = pytest.mark.parametrize("page", PAGES, ids=[page.name for page in PAGES])
 
