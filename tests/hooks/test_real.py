@@ -172,7 +172,7 @@ def test_loss_and_kl_follow_from_the_log_probs_in_its_file(run: Path) -> None:
             assert number == pytest.approx(each.logged[name], rel=1e-6, abs=1e-6), name
 
 
-AGAIN = {
+AGAIN: dict[str, tuple[dpo_formulas.Trainer | reward_formulas.Trainer, tuple[str, ...], float, float, float]] = {
     "trl_dpo": (
         dpo_formulas.TRL, ("chosen_logps", "ref_rejected_logps", "chosen_rewards", "rejected_rewards", "margins"), 1e-5, 2e-6, 5e-6,
     ),

@@ -61,7 +61,8 @@ GIVEN = {
 }
 VALUES = compute(GIVEN, SIZES, GIVEN)
 LAST = {n: 1, t: 2}
-Spelled = tuple[Expr, str | None, str, str, str]
+Spelled = tuple[Expr, str | None, str, str, str | None]
+"""An expression, the formula, LaTeX, text and numbers; None where it is refused there."""
 ROWS: list[Spelled] = [
     (a + b, "a+b", "a + b", "a + b", "0.5 + (−1.25)"),
     (a - b, "a-b", "a - b", "a − b", "0.5 − (−1.25)"),
