@@ -19,7 +19,8 @@ from blueprint.page.outline import Blueprint
 from blueprint.reopening import back_from
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common import behind
-from blueprint.workbooks.dpo.schema import WITHOUT, dpo_presets, lost, presets_of
+from blueprint.workbooks.dpo.schema import WITHOUT, lost, presets_of
+from blueprint.workbooks.registry import kind_named
 from tests.preference_runs import Run, with_loss
 from tests.reopening.alike import fields_that_differ
 from tests.workbooks.apart import apart
@@ -74,7 +75,7 @@ def test_presets_that_read_more_are_not_offered() -> None:
 
     Of whole responses ColossalChat's tokens are missing.
     """
-    every = dpo_presets().presets
+    every = kind_named("dpo").part("presets")().presets
     gone = {name for name in every if lost(every[name], "token")}
     assert gone == {"orpo", "axolotl_orpo", "trl_1.16_orpo", "trl_1.16_wpo", "trl_0.24_wpo", "trl_0.24_ld"}
     assert (
