@@ -6,13 +6,13 @@ Each is planted in one stage of TRL's formulas, on the files of a real run; all 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from tests.hooks.trl_formulas import (
     Array,
     Formulas,
+    Mistake,
     Use,
     Written,
     advantages,
@@ -24,17 +24,6 @@ from tests.hooks.trl_formulas import (
     ratio,
     weighted,
 )
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """run: in tests/data/real, whose trainer it is. first: the quantity that goes wrong first. cause: words of a cause that must
-    be named; "" where no convention of a library is so, and the place is all that can be said."""
-
-    run: str
-    first: str
-    cause: str
-    trainer: Formulas
 
 
 def scaled(by: float | None = None, ddof: int = 1, eps: float = 1e-4, inside: bool = False) -> Formulas:

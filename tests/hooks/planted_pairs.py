@@ -5,7 +5,6 @@ Each is planted in one stage of TRL's formulas, on the files of a real run; all 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,18 +19,7 @@ from tests.hooks.dpo_formulas import (
     sigmoid,
     sums,
 )
-from tests.hooks.trl_formulas import Tensors
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """run: in tests/data/real, whose trainer it is. first: the quantity that goes wrong first. cause: words of a cause that must
-    be named; "" where no convention of a library is so, and the place is all that can be said."""
-
-    run: str
-    first: str
-    cause: str
-    trainer: Trainer
+from tests.hooks.trl_formulas import Mistake, Tensors
 
 
 def lost(**more: Any) -> Trainer:

@@ -201,3 +201,14 @@ TRL = Formulas()
 def otherwise(**stages: Callable[..., Any]) -> Formulas:
     """Returns TRL's formulas with other stages."""
     return replace(TRL, **stages)
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """run: in tests/data/real, whose trainer it is. first: the quantity that goes wrong first. cause: words of a cause that must
+    be named; "" where no convention of a library is so, and the place is all that can be said."""
+
+    run: str
+    first: str
+    cause: str
+    trainer: Any

@@ -1,9 +1,7 @@
-"""Hold the blocks and the check that the tests of the four spellings share."""
+"""Hold the blocks that the tests of spellings share, and names in the place of addresses."""
 
-from collections.abc import Mapping
-
-from blueprint.language import Expr, block, less, typed
-from blueprint.language.nodes import Op
+from blueprint.language import Axis, block, less, typed
+from blueprint.language.nodes import Ref
 from tests.language.common import i, k, n, t, v
 
 a, b, c = typed("a"), typed("b"), typed("c")
@@ -18,9 +16,22 @@ gamma = block("gamma", (), "γ")
 ratio = block("ratio", (n, t), "ρ_old")
 small = less(a, b)
 
-Pair = tuple[Expr, str]
 
+class Names:
+    """Writes names where addresses would stand: a cell `x.n.t`, a range `x.n.t:t` and a number `#t`."""
 
-def rows_without_a_pair(table: Mapping[str, object], pairs: list[Pair]) -> set[str]:
-    """Returns the rows of a spelling table that no pair's outermost operation uses."""
-    return set(table) - {expr.name for expr, _ in pairs if isinstance(expr, Op)}
+    def cell(self, ref: Ref) -> str:
+        """Returns the name of a cell."""
+        return ".".join([ref.block.name, *(str(index).replace(" ", "") for index in ref.at)])
+
+    def span(self, ref: Ref, axes: tuple[Axis, ...]) -> str:
+        """Returns the name of a cell and the axes along which it runs."""
+        return f"{self.cell(ref)}:{''.join(map(str, axes))}"
+
+    def number(self, axis: Axis) -> str:
+        """Returns the name of the member's number."""
+        return f"#{axis}"
+
+    def changes(self) -> str:
+        """Returns the name of the count of changed inputs."""
+        return "changed"

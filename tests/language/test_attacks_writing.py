@@ -162,7 +162,7 @@ def test_a_refusal_shows_a_block_by_its_symbol() -> None:
 def test_the_spreadsheet_s_refusal_is_a_sentence_without_code() -> None:
     from blueprint.language import size
     from blueprint.language.spelling.excel import excel
-    from tests.language.test_spelling_excel import Names
+    from tests.language.expressions import Names
 
     sentence = refusal(lambda: excel(a * size(t), Names()))
     assert "Count(" not in sentence

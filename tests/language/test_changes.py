@@ -4,7 +4,7 @@ from blueprint.language import block, changes, compute, equal, typed, where
 from blueprint.language.spelling.excel import excel
 from blueprint.language.spelling.latex import latex
 from blueprint.language.spelling.numbers import explained
-from tests.language.test_spelling_excel import Names
+from tests.language.expressions import Names
 
 a = typed("a")
 y = block("y", ())

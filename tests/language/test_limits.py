@@ -24,8 +24,7 @@ from blueprint.language.cells import Cell, reads
 from blueprint.language.spelling.excel import excel
 from blueprint.language.spelling.numbers import explained
 from tests.language.common import defined, refusal, result, t
-from tests.language.expressions import a, most
-from tests.language.test_spelling_excel import Names
+from tests.language.expressions import Names, a, most
 
 own = typed("own", limit=True)
 column = typed("limits", (t,), limit=True)

@@ -15,42 +15,30 @@ from torch import Tensor
 
 from blueprint.papers import dpo as plain
 from blueprint.papers.libraries.dpo import Batch, Options, Preference, dpo, logprobs
-from tests.papers.preference_runs import GRADIENT, LOSS, Run, far, numbers, recorded, runs, taken
+from tests.papers.preference_runs import GRADIENT, LOSS, far, numbers, taken
+from tests.preference_runs import Run, recorded_file, runs
 
-FORMS = {
-    "rpo_sq": "rpo_squared", "rpo_bwd_kl": "rpo_backward", "rpo_fwd_kl": "rpo_forward", "orpo_tokenwise": "orpo_tokens",
-}  # fmt: skip
-WEIGHTS = {None: "off", "plain": "wpo", "clamped_off_by_one": "wpo_shifted"}
-LD = {"policy_and_reference": "both", "policy_only": "policy", None: "off"}
-REGIONS = {
-    "prompt_and_response": "text", "everything_pads_too": "everything", "response": "response",
-    "prompt_last_and_response_without_last": "response",
-}  # fmt: skip
-"""The last one says at which inputs the tokens are predicted: they are those of the response."""
 RUNS = list(runs("preference"))
 WITH_LOSS = [run for run in RUNS if "loss" in run.out]
 
 
 def options(run: Run) -> Options:
     """Returns the options of a run by our names."""
-    o = run.options
-    nll = o["nll"] or {"coef": 0.0, "mean": "token", "region": "response"}
-    ld = o["ld"] or {"alpha": 1.0, "on": None, "count_from": "response"}
+    c: dict[str, Any] = run.conventions
     return Options(
-        form=FORMS.get(o["form"], o["form"]), beta=o["beta"], gamma=o["gamma"], smoothing=o["eps"],
-        exo_eps=o["eps"] if o["form"] == "exo" else 0.001, bco_mix=o["bco_mix"],
-        bco_threshold="batch_mean" if o["bco_mix"] or o["bco_delta"] == "batch_mean" else "off", desirable=o["desirable"],
-        undesirable=o["undesirable"], kl_mean=o["kl_mean"], weight=WEIGHTS[o["wpo"]], mean_eps=o["mean_eps"],
-        nll_coef=nll["coef"], nll_mean=nll["mean"], nll_region=REGIONS[nll["region"]],
-        logp=o["logp"].replace("with_next_pad", "with_pad"), alpha=o["alphapo"] or inf, ld=LD[ld["on"]],
-        ld_from="row" if "row" in ld["count_from"] else "response", ld_alpha=ld["alpha"], reference=o["ref"],
-        divergence=o["f_divergence"], logged=o["logged_reward"],
+        form=c["loss.form"], beta=c["beta"], gamma=c["loss.gamma"], smoothing=c["loss.label_smoothing"],
+        exo_eps=c["loss.exo_eps"], bco_mix=c["loss.bco_mix"], bco_threshold=c["loss.bco_threshold"],
+        desirable=c["loss.desirable"], undesirable=c["loss.undesirable"], kl_mean=run.options["kl_mean"],
+        weight=c["loss.weight"], mean_eps=c["loss.mean_eps"], nll_coef=c["loss.nll_coef"], nll_mean=c["loss.nll_mean"],
+        nll_region=c["loss.nll_region"], logp=c["logp.of"], alpha=c["logp.alpha"], ld=c["logp.ld"], ld_from=c["logp.ld_from"],
+        ld_alpha=c["logp.ld_alpha"], reference=c["reference.used"] == "on", divergence=c["margin.divergence"],
+        logged=c["watch.rewards"],
     )  # fmt: skip
 
 
 def batch() -> tuple[Batch, Tensor, Tensor]:
     """Returns the four pairs, the policy's logits, and the tokens written, from which log-probs are taken."""
-    of, other = recorded()["batch"], recorded()["batch"]["kto_mismatched"]
+    of, other = recorded_file()["batch"], recorded_file()["batch"]["kto_mismatched"]
     ids = torch.tensor(of["input_ids"])[:, 1:]
     logits = numbers(of["logits_policy"])[:, :-1].clone().requires_grad_()
     logp, log_square = logprobs(logits, ids)
@@ -165,11 +153,11 @@ def test_slic_of_halos_runs_with_one_pair_at_a_time() -> None:
 
 
 def test_so_many_runs_are_compared() -> None:
-    """195 with those of fine-tuning and reward models; of two there is no loss, and each has a test of its own."""
+    """211 with those of fine-tuning, on each number of microbatches, and of reward models; two without a loss have a test each."""
     assert len(RUNS) == 132
     assert len(WITH_LOSS) == 130
     assert sum("grad_taken" in run.out for run in WITH_LOSS) == 128
-    assert len(RUNS) + len(list(runs("sft"))) + len(list(runs("reward_model"))) == 195
+    assert len(RUNS) + len(list(runs("sft"))) + len(list(runs("reward_model"))) == 211
 
 
 def random_batch(seed: int) -> Batch:

@@ -16,11 +16,13 @@ import blueprint as bp
 from blueprint.language import Block
 from blueprint.witness.raw import Raw
 from blueprint.workbooks.grpo.paper import PAGE, results
-from blueprint.workbooks.grpo.schema import GRPO, ONLY_RUN, grpo_presets
+from blueprint.workbooks.grpo.schema import ONLY_RUN
+from blueprint.workbooks.registry import kind_named
 from tests.workbooks.grpo.recorded import FRONT
 
 BUILT_IN = ("by-hand-grpo", "grpo-batch", "grpo", "pipeline/grpo")
-PRESETS = tuple(grpo_presets().presets)
+GRPO = kind_named("grpo").part("settings")
+PRESETS = tuple(kind_named("grpo").part("presets")().presets)
 NEAR = 1e-12
 OF_TOKENS = tuple(PAGE.masks)
 """Rows that the mask says to count."""

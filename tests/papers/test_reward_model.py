@@ -14,7 +14,8 @@ from torch import Tensor
 
 from blueprint.papers import reward_model as plain
 from blueprint.papers.libraries import reward_model as libraries
-from tests.papers.preference_runs import GRADIENT, LOSS, Run, far, numbers, recorded, runs
+from tests.papers.preference_runs import GRADIENT, LOSS, far, numbers
+from tests.preference_runs import Run, recorded_file, runs
 
 FORMS = {
     "logsigmoid": {"form": "logsigmoid"}, "log1p_exp": {"form": "log_exp"}, "per_position": {"form": "per_position"},
@@ -32,7 +33,7 @@ RUNS = list(runs("reward_model"))
 
 def batch(run: Run) -> dict[str, Any]:
     """The four pairs; or the rankings of a run, of whose responses a score is recorded and nothing else."""
-    of, option = recorded()["batch"], run.options
+    of, option = recorded_file()["batch"], run.options
     if "rankings" in run.variant or "kwise" in run.variant:
         rankings = of["rm_rankings"]
         head = numbers([score for ranking in rankings for score in ranking])[:, None]

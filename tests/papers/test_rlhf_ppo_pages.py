@@ -47,31 +47,6 @@ def test_a_book_is_what_the_page_makes_of_it(name: str, preset: str | None) -> N
     assert len(found) >= (14 if name == "very-very-sleepy" else 50)
 
 
-SHUFFLED = {"update.minibatches": 2, "update.order": [[2, 1], [1, 2], [2, 1], [1, 2]]}
-SHORT = {"update.epochs": 1, "update.minibatches": 2, "update.order": [[2, 1]]}
-
-
-@pytest.mark.parametrize(
-    ("preset", "changed"),
-    [
-        (None, SHUFFLED),
-        (None, SHUFFLED | {"update.whiten": "minibatch"}),
-        ("openai", SHORT),
-        ("trlx", SHORT),
-        ("trl_1.12", SHORT),
-        ("verl", SHORT | {"update.critic_lr": 0.05, "update.critic_max_norm": 0.3}),
-        ("nemo_aligner", SHORT),
-        (None, SHORT | {"update.max_norm": "off", "update.by": "adam", "update.weight_decay": 0.1}),
-        (None, {"update.by": "sgd", "update.epochs": 3}),
-    ],
-)
-def test_every_step_of_every_epoch_is_the_pages(preset: str | None, changed: dict[str, Any]) -> None:
-    """With minibatches, their numbers; what a step does not see is shown by the book and read by no loss."""
-    found = off(bp.build("epochs", preset=preset, set=changed))
-    assert {each: far for each, far in found.items() if not far <= TOLERANCE} == {}
-    assert len(found) > 100
-
-
 CHANGES: list[dict[str, Any]] = [
     {"ppo.kl_estimator": "full"},
     {"ppo.kl_estimator": "k3", "reward.kl_in": "both", "loss.kl_estimator": "k2"},

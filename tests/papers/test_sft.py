@@ -12,35 +12,18 @@ import torch
 
 from blueprint.papers import sft as plain
 from blueprint.papers.libraries import sft as libraries
-from tests.papers.preference_runs import GRADIENT, LOSS, Run, far, numbers, recorded, runs, taken
+from tests.papers.preference_runs import GRADIENT, LOSS, far, numbers, taken
+from tests.preference_runs import NORMALISERS, Run, recorded_file, with_loss
 
-NORMALISERS = {
-    "global": "tokens", "global_counting_first_tokens": "labels", "microbatch_mean": "microbatches",
-    "sequence_sum_mean": "row_sums", "tokens_with_nonzero_logp": "nonzero",
-}  # fmt: skip
-REGIONS = {"response": "response", "prompt_and_response": "text"}
-PARTS = {"one_batch": 1, "two_microbatches": 2, "four_microbatches": 4}
-MEANS = "_mean_of_means"
 METRICS = {"entropy": "entropy", "mean_token_accuracy": "accuracy", "num_tokens": "tokens_read"}
 
 
-def all_runs() -> list[Run]:
-    """Returns every run, that of each number of microbatches by itself."""
-    found = []
-    for run in runs("sft"):
-        for part, out in {"": run.out}.items() if "loss" in run.out else run.out.items():
-            options = run.options | {"microbatches": PARTS.get(part.removesuffix(MEANS), run.options["microbatches"])}
-            options |= {"normaliser": "microbatch_mean"} if part.endswith(MEANS) else {}
-            found.append(Run(run.library, f"{run.variant} {part}".strip(), options, out))
-    return found
-
-
-RUNS = all_runs()
+RUNS = with_loss("sft")
 
 
 def batch() -> dict[str, Any]:
     """The chosen responses of the four pairs."""
-    of = recorded()["batch"]
+    of = recorded_file()["batch"]
     ids, labels, there = (torch.tensor(of[name])[:4] for name in ("input_ids", "labels", "attention_mask"))
     logits = numbers(of["logits_policy"])[:4, :-1].clone().requires_grad_()
     return {"logits": logits, "tokens": ids, "response": labels[:, 1:] != -100, "text": there[:, 1:] == 1}
@@ -48,15 +31,14 @@ def batch() -> dict[str, Any]:
 
 def settings(run: Run) -> dict[str, Any]:
     """Returns the options of a run by our names."""
-    packing = "bfd" if "packing" in run.variant else "none"
+    c = run.conventions
     return {
-        "region": REGIONS[run.options["region"]], "normaliser": NORMALISERS[run.options["normaliser"]], "packing": packing,
-        "microbatches": run.options["microbatches"], "mean_eps": run.options["mean_eps"], "dft": run.options["dft"],
+        "region": c["region"], "normaliser": c["loss.normaliser"], "packing": c.get("packing", "none"),
+        "microbatches": c["microbatches"], "mean_eps": c["loss.mean_eps"], "dft": c["loss.dft"] == "on",
     }  # fmt: skip
 
 
 def test_so_many_runs_are_compared() -> None:
-    assert len(list(runs("sft"))) == 37
     assert len(RUNS) == 53
 
 

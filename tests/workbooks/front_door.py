@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
@@ -82,3 +82,18 @@ class FrontDoor:
         rows = [block for block in self.workbook.blocks.values() if not block.typed and not block.text]
         assert len(rows) > 100
         return [each.name for each in rows if not np.array_equal(book.values[book.blocks[each.name]], typed[each])]
+
+
+WRITTEN = {
+    "grpo-batch": {"gamma": "ppo.gamma"},
+    "dpo-batch": {"beta": "dpo.beta"},
+    "sft-batch": {key: f"sft.{key}" for key in ("region", "microbatches", "packing", "end_token")},
+    "reward-batch": {"center": "reward.center", "l2": "reward.l2"},
+}
+"""By built-in numbers, the batches on which libraries ran, how a file writes settings that it calls otherwise."""
+
+
+@cache
+def front(kind: str, name: str) -> FrontDoor:
+    """Returns the batch on which libraries ran, as it ships."""
+    return FrontDoor(shipped(kind, name), WRITTEN[name])

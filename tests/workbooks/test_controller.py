@@ -10,7 +10,6 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from blueprint.inputs.errors import NumbersError
 from blueprint.page.engine import Cells, with_ironcalc
 from blueprint.workbooks.kl_controller.build import CONTROLLER
 from tests.audit import formulas, spoil, watches
@@ -149,38 +148,6 @@ def test_formulas_are_plain_and_nothing_is_clipped(tmp_path: Path) -> None:
 
 def test_every_setting_has_a_name() -> None:
     assert all(setting.symbol and setting.meaning for setting in CONTROLLER.values())
-
-
-@pytest.mark.parametrize(
-    ("override", "sentence"),
-    [
-        ("responses.kl_sums=[]", "responses.kl_sums: found 0 updates, expected 1 to 500."),
-        ("responses.kl_sums=[[]]", "responses.kl_sums, row 1: found 0 responses, expected 1 to 64."),
-        (
-            "responses.kl_sums=[[1, 2], [1]]",
-            "responses.kl_sums, row 2: found 1 number, expected 2, one per response, as responses.kl_sums has.",
-        ),
-        (
-            "responses.kl_sums=[[1, 2], [1, 2]]",
-            "responses.lengths: found 6 rows, expected 2, one per update, as responses.kl_sums has.",
-        ),
-        (
-            "responses.lengths=[[1, 2, 3, 4], [1], [1], [1], [1], [1]]",
-            "responses.lengths, row 2: found 1 number, expected 4, one per response, as responses.kl_sums has.",
-        ),
-        (
-            "responses.lengths=[[1, 0, 3, 4]]",
-            "responses.lengths, row 1, item 2: found 0, expected a whole number of at least 1.",
-        ),
-        ("controller.kl_stat=sum", 'controller.kl_stat: found "sum", expected "seq_sum" or "token_mean".'),
-        ("controller.target=0", "controller.target: found 0, expected a number from 0.001 to 1000."),
-        ("controller.beta=1", "controller.beta: unknown key, write one of "),
-    ],
-)
-def test_what_is_refused(override: str, sentence: str) -> None:
-    with pytest.raises(NumbersError) as refused:
-        load("kl-controller", [override])
-    assert str(refused.value).startswith(sentence)
 
 
 def test_the_numbers_are_frozen_and_tell_only_what_the_file_gives() -> None:

@@ -12,7 +12,6 @@ import torch
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from blueprint.inputs.errors import NumbersError
 from blueprint.page.engine import with_ironcalc
 from blueprint.reopening import back_from
 from tests.audit import spoil
@@ -131,19 +130,3 @@ def test_a_saved_workbook_has_the_same_numbers_in_both_engines(needs_libreoffice
             place = located(tmp_path / "whole.xlsx")[name]
             assert cells[place.sheet, place.cell(())] == pytest.approx(float(row(BOOK, name)), abs=EXACT)
     assert fields_that_differ(load("optimum", []), back_from(tmp_path / "whole.xlsx").numbers) == []
-
-
-@pytest.mark.parametrize(
-    ("override", "sentence"),
-    [
-        ("reward.scores=[[1, 2], [3, 4]]", "reward.scores: found 2 rows, expected 3, one per first token"),
-        ("reference.first=[1]", "reference.first: found 1 number, expected 3, one per token, as text.vocabulary has."),
-        ('text.vocabulary=["a", "A", "b"]', 'text.vocabulary: found "a" and "A", expected tokens that differ by more than case.'),
-        ("way.steps=[1]", "way.steps: found 1 step, expected 2 to 32."),
-        ("optimum.beta=0", "optimum.beta: found 0, expected a number from 0.01 to 100"),
-    ],
-)  # fmt: skip
-def test_what_is_refused(override: str, sentence: str) -> None:
-    with pytest.raises(NumbersError) as refused:
-        load("optimum", [override])
-    assert str(refused.value).startswith(sentence)

@@ -26,10 +26,7 @@ from blueprint.language.evaluate_torch import evaluate_torch
 from blueprint.language.schedule import Step, in_order, read_by, schedule
 from blueprint.language.values import Values
 from blueprint.witness.raw import Raw
-from blueprint.workbooks.dpo.schema import DPO
-from blueprint.workbooks.grpo.schema import GRPO
-from blueprint.workbooks.reward_model.schema import REWARD_MODEL
-from blueprint.workbooks.sft.schema import SFT
+from blueprint.workbooks.registry import kind_named
 from tests.page.workshop import Array
 from tests.papers.pages import typed_alone
 from tests.workbooks.apart import NEAR, by_autograd, counted, distance, page_of
@@ -39,6 +36,7 @@ from tests.workbooks.said import SAID, Say
 WITHOUT_LOSS = ("reinforce", "optimum", "kl-controller")
 NAMES = ("default", "classic", *WITHOUT_LOSS, "sft-batch", "reward-batch", "dpo-batch", "grpo-batch")
 MORE = 2.0
+DPO, GRPO, REWARD_MODEL, SFT = (kind_named(kind).part("settings") for kind in ("dpo", "grpo", "reward_model", "sft"))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from blueprint.inputs.errors import NumbersError
 from blueprint.page.engine import with_ironcalc
 from blueprint.reopening import back_from
 from tests.audit import spoil
@@ -172,34 +171,6 @@ def test_every_engine_comes_to_the_same_and_nothing_is_clipped(tmp_path: Path) -
     for cells in (with_ironcalc(tmp_path / "spoiled.xlsx"), *with_libreoffice([tmp_path / "spoiled.xlsx"])):
         assert cells[place.sheet, place.cell(())] == pytest.approx(float(row(BOOK, "variance.with")), abs=EXACT)
     assert fields_that_differ(load("reinforce", []), back_from(tmp_path / "whole.xlsx").numbers) == []
-
-
-@pytest.mark.parametrize(
-    ("override", "sentence"),
-    [
-        ("policy.logits=[1, 2]", "policy.logits: found 2 numbers, expected 4, one per token, as text.vocabulary has."),
-        (
-            "reward.scores=[1, 2, 3]",
-            "reward.scores: found 3 numbers, expected 4, one per token, as text.vocabulary has.",
-        ),
-        ("policy.steps=[]", "policy.steps: found 0 steps, expected 1 to 32."),
-        ("draws.uniform=[0.5]", "draws.uniform: found 1 draw, expected 2 to 500."),
-        ("draws.uniform=[0.5, 1]", "draws.uniform, item 2: found 1, expected a number from 0.01 to 0.99."),
-        (
-            'text.vocabulary=["a", "A", "b", "c"]',
-            'text.vocabulary: found "a" and "A", expected tokens that differ by more than case.',
-        ),
-        ("reinforce.baseline=mean", 'reinforce.baseline: found "mean", expected "leave_one_out" or "batch" or'),
-        (
-            "preset=verl",
-            "preset: not at this level; numbers that begin at ",
-        ),
-    ],
-)
-def test_what_is_refused(override: str, sentence: str) -> None:
-    with pytest.raises(NumbersError) as refused:
-        load("reinforce", [override])
-    assert str(refused.value).startswith(sentence)
 
 
 def test_a_ratio_too_large_for_a_number_is_said() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from tests.workbooks.dpo.recorded import batch
+from tests.preference_runs import batch
 
 SIDES = ("chosen", "rejected")
 WRITTEN = {"chosen": [["it", "is", "=1+1"], ["three"]], "rejected": [["five"], ["a", "🙂", "*", "four"]]}

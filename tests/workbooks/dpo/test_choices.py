@@ -13,7 +13,6 @@ import pytest
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.book import Book
-from blueprint.inputs import NumbersError
 from blueprint.inputs.load import load
 from blueprint.reopening import back_from
 from blueprint.workbooks import blueprint_of
@@ -128,23 +127,6 @@ def test_what_is_typed_comes_back(tmp_path: Path) -> None:
         back = back_from(tmp_path / "a.xlsx")
         assert fields_that_differ(load("dpo", dict(overrides)), back.numbers) == []
         assert (back.unheld, back.remarks) == ([], [])
-
-
-@pytest.mark.parametrize(
-    ("override", "says"),
-    [
-        ({"text.chosen": ["very <eos>", "sleepy"]}, "text.chosen: found 2 texts, expected 3, one per pair"),
-        ({"text.chosen": ["very <eos> very", "sleepy", "is"]}, "text.chosen, row 1: found <eos>, expected a token"),
-        ({"text.rejected": ["cat", "sleepy", "is"]}, "text.rejected, row 1: found cat, expected a token"),
-        ({"text.prompts": ["the <eos>", "the", "the"]}, "text.prompts, row 1: found <eos>, expected a token"),
-        ({"mismatched.responses": ["happy"]}, "mismatched.responses: found 1 response, expected"),
-        ({"reference.W": [[0.1] * 4] * 7}, "reference.W: found 7 rows, expected 8"),
-        ({"update.lr": 0.1}, "update.lr: found 0.1, expected nothing"),
-    ],
-)
-def test_what_does_not_belong_together_is_refused(override: dict[str, object], says: str) -> None:
-    with pytest.raises(NumbersError, match=says):
-        load("dpo", override)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from torch.nn.functional import logsigmoid
 
 import blueprint as bp
 from blueprint.notation import NotationError
-from blueprint.workbooks.dpo.schema import dpo_presets
+from blueprint.workbooks.registry import kind_named
 from tests.workbooks.apart import apart
 
 NEAR = 1e-12
@@ -90,7 +90,8 @@ def test_without_a_reference_halos_leaves_out_certain_tokens() -> None:
     policy = ([0.0, -0.5, -1.5], [-2.0, 0.0])
     book, of = built(policy, None, preset="halos_simpo"), [leaf(row) for row in policy]
     chosen, rejected = (halos_mean(each, torch.zeros_like(each)) for each in of)
-    beta, gamma = (float(dpo_presets().presets["halos_simpo"].values[key]) for key in ("beta", "loss.gamma"))
+    simpo = kind_named("dpo").part("presets")().presets["halos_simpo"]
+    beta, gamma = (float(simpo.values[key]) for key in ("beta", "loss.gamma"))
     loss = -logsigmoid(beta * (chosen - rejected) - gamma)
     assert cell(book, "total_loss") == pytest.approx(loss.item(), rel=NEAR)
     theirs = [each.tolist() for each in torch.autograd.grad(loss, of)]

@@ -12,9 +12,9 @@ from blueprint.inputs import load
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.guides import notes_in
 from blueprint.workbooks.dpo.kind import KIND
-from blueprint.workbooks.dpo.schema import DPO
 from tests.page.workshop import made
 
+DPO = KIND.part("settings")
 OWN = notes_in(KIND.notes)
 NOTES = notes_in(KIND.notes, DPO)
 LONGEST = 320

@@ -18,15 +18,18 @@ import torch
 
 from blueprint.papers.libraries import dpo as page
 from blueprint.workbooks.dpo.paper import options
-from blueprint.workbooks.dpo.schema import dpo_presets
+from blueprint.workbooks.registry import kind_named
+from tests.preference_runs import Array, Batch
 from tests.workbooks.apart import distance
-from tests.workbooks.dpo.recorded import Array, Batch
-from tests.workbooks.dpo.side_by_side import DPO, GRAD, Asking, SideBySide, started
+from tests.workbooks.side_by_side import GRAD, SETTINGS, Asking, of_pairs, started
 
 # Both compute in double precision, in an order of their own; relative to the largest number of a row.
 TOLERANCE = 1e-12
 TOKENS, POSITIONS, PAIRS = 6, 7, 4
-PRESETS: dict[str, Asking] = {name: preset.values for name, preset in dpo_presets().presets.items()}
+DPO = SETTINGS["dpo"]
+PRESETS: dict[str, Asking] = {
+    name: preset.values for name, preset in kind_named("dpo").part("presets")().presets.items()
+}
 FORMS: dict[str, Asking] = {
     word: {"loss.form": word, "loss.label_smoothing": 0.1, "loss.gamma": 0.3, "beta": 0.2, "loss.nll_coef": 0.1,
            "logp.of": "mean" if word == "orpo" else "sum", "reference.used": "off" if word == "orpo" else "on",
@@ -102,8 +105,8 @@ NO_NUMBER = {
 
 def by_definitions(known: Batch, asked: Sequence[Asking]) -> list[dict[str, Array]]:
     """Returns the rows that are compared, for each set of conventions."""
-    beside = SideBySide(known, drawn(seed=9), asked)
-    values, slopes = beside.computed(beside.steps.rows[name] for name in ROWS), beside.slopes()
+    beside = of_pairs(known, drawn(seed=9), asked)
+    values, slopes = beside.computed(beside.rows[name] for name in ROWS), beside.slopes()
     return [
         {name: beside.row(values, name, at) for name in ROWS} | {SLOPE: slopes["policy.logprobs"][at]}
         for at in range(len(asked))
@@ -158,7 +161,7 @@ def test_definitions_and_page_agree_for_every_preset_and_form(name: str) -> None
 def test_every_slope_on_the_way_is_as_autograd_has_it(name: str) -> None:
     """Of all presets and forms that have a loss; what is no number on the way to one that is not asked for, both have not."""
     asked = {which: each for which, each in ASKED.items() if which not in NO_NUMBER.get(name, ())}
-    beside = SideBySide(BATCHES[name](), drawn(seed=9), [*asked.values()])
+    beside = of_pairs(BATCHES[name](), drawn(seed=9), [*asked.values()])
     ours, theirs = beside.slopes(), beside.by_autograd()
     shared = {row for row in ours.keys() & theirs.keys() if theirs[row].shape == ours[row].shape}
     assert len(shared) > 60

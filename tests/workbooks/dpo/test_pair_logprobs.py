@@ -19,11 +19,12 @@ from blueprint.page.outline import Blueprint
 from blueprint.reopening import back_from
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common import behind
-from blueprint.workbooks.dpo.schema import WITHOUT, dpo_presets, lost, presets_of
+from blueprint.workbooks.dpo.schema import WITHOUT, lost, presets_of
+from blueprint.workbooks.registry import kind_named
+from tests.preference_runs import Run, with_loss
 from tests.reopening.alike import fields_that_differ
 from tests.workbooks.apart import apart
 from tests.workbooks.dpo.own_logprobs import LOGPROBS, SIDES, by_response, given, golden
-from tests.workbooks.dpo.recorded import Run, runs
 
 
 def built(tables: dict[str, Any], *overrides: str) -> Blueprint:
@@ -39,7 +40,7 @@ def fitting() -> list[Run]:
     """Returns a run of each set of conventions that reads no more than log-probs."""
     found = {
         tuple(sorted(run.conventions.items(), key=str)): run
-        for run in runs()
+        for run in with_loss("preference")
         if all(run.conventions.get(key, words[0]) in words for key, words in WITHOUT["token"].items())
     }
     return list(found.values())
@@ -74,7 +75,7 @@ def test_presets_that_read_more_are_not_offered() -> None:
 
     Of whole responses ColossalChat's tokens are missing.
     """
-    every = dpo_presets().presets
+    every = kind_named("dpo").part("presets")().presets
     gone = {name for name in every if lost(every[name], "token")}
     assert gone == {"orpo", "axolotl_orpo", "trl_1.16_orpo", "trl_1.16_wpo", "trl_0.24_wpo", "trl_0.24_ld"}
     assert (

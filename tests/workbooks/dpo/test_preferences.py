@@ -11,8 +11,8 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.inputs import NumbersError, load, read, toml_of
-from blueprint.workbooks.dpo.schema import DPO, READ_BY
-from blueprint.workbooks.registry import blueprint_of
+from blueprint.workbooks.dpo.schema import READ_BY
+from blueprint.workbooks.registry import blueprint_of, kind_named
 
 RAW = read("dpo-batch").raw
 FIRST = "the first token of a text, which nothing predicts, has no entry."
@@ -33,7 +33,7 @@ def said(raw: dict[str, Any], *overrides: str) -> str:
 READ = {word: table for table, readers in READ_BY.items() for _, words in readers for word in words}
 
 
-@pytest.mark.parametrize("form", DPO["loss.form"].words)
+@pytest.mark.parametrize("form", kind_named("dpo").part("settings")["loss.form"].words)
 def test_a_loss_asks_for_what_it_reads_alone(form: str) -> None:
     """What reads a table has another loss with other numbers in it; what reads none has the same without it."""
     changed = without()

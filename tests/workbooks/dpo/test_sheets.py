@@ -1,4 +1,4 @@
-"""Sheets of DPO: Walk follows the pair that is picked, charts draw rows that are in view, curves go through the pairs' dots."""
+"""Sheets of DPO: Walk follows the pair that is picked, curves go through the pairs' dots."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from blueprint import Book
-from blueprint.page.outline import Chart, Row, Sheet, Step
+from blueprint.page.outline import Step
 from tests.page.workshop import made
 
 
@@ -16,26 +16,6 @@ from tests.page.workshop import made
 def book() -> Book:
     """Makes the workbook of one batch."""
     return made(numbers="dpo-batch")
-
-
-def folded(sheet: Sheet) -> set[str]:
-    """Returns the rows of a sheet that are hidden when the file is opened."""
-    return {item.block.name for item in sheet.items() if isinstance(item, Row) and item.fold and sheet.closed}
-
-
-def test_no_chart_draws_a_folded_row(book: Book) -> None:
-    drawn = {
-        block.name
-        for sheet in book.blueprint.sheets
-        for item in sheet.items()
-        if isinstance(item, Chart)
-        for series in item.series
-        for block in (series.values, series.over)
-    }
-    hidden = set[str]().union(*map(folded, book.blueprint.sheets))
-    assert len(drawn) > 15
-    assert len(hidden) > 100
-    assert drawn & hidden == set()
 
 
 def test_the_curves_are_the_losses_of_pairs_with_those_margins() -> None:

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tests.workbooks.front_door import FrontDoor, shipped
+from tests.workbooks.front_door import front
 
 Array = npt.NDArray[np.float64]
-FRONT = FrontDoor(shipped("grpo", "grpo-batch"), {"gamma": "ppo.gamma"})
+FRONT = front("grpo", "grpo-batch")
 """The batch on which the libraries ran, as it ships, through the front door."""
 DATA = Path(__file__).parents[2] / "data"
 BASELINES = {"mean": "mean", "loo": "others", "len": "length", "gpg": "mean", "maxrl": "mean", "passk": "second"}

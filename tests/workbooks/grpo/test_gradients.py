@@ -4,14 +4,14 @@ import pytest
 
 from blueprint.workbooks.grpo.workbook import HELD
 from tests.workbooks.grpo.recorded import APART, FRONT, Run, batch, off, recorded_file
-from tests.workbooks.grpo.side_by_side import SideBySide
 from tests.workbooks.grpo.test_recorded import RUNS
+from tests.workbooks.side_by_side import of_groups
 
 RECORDED = [run for run in RUNS if "grad_logp" in run.out]
 
 
 def test_what_is_held_is_what_the_steps_hold() -> None:
-    assert {*HELD} == {block.name for block in SideBySide(batch(), [{}]).steps.steps.constant}
+    assert {*HELD} == {block.name for block in of_groups(batch(), [{}]).steps.steps.constant}
 
 
 def test_no_recorded_gradient_is_left_out_but_one_that_stands_apart() -> None:

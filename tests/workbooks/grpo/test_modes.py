@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from blueprint.workbooks.grpo.comparison import silent
-from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
+from blueprint.workbooks.registry import kind_named
 from tests.workbooks.apart import apart
 from tests.workbooks.grpo.rows_of_one import built, cells, leaves, slope
 
@@ -106,5 +106,6 @@ def test_the_clamp_of_the_log_ratio_is_where_the_library_has_it(name: str) -> No
     ],
 )  # fmt: skip
 def test_a_clamp_that_holds_nothing_says_nothing(changed: Mapping[str, str], says: bool) -> None:
-    values = {key: setting.value for key, setting in GRPO.items()} | dict(grpo_presets().presets["openrlhf"].values)
+    values = {key: setting.value for key, setting in kind_named("grpo").part("settings").items()}
+    values |= kind_named("grpo").part("presets")().presets["openrlhf"].values
     assert ("ratio.clamp" in silent({**values, **changed})) != says

@@ -16,13 +16,14 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 
 import torch
 
-from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
+from blueprint.workbooks.registry import kind_named
 from tests.papers.test_grpo_pages import NOT_RECORDED
 from tests.workbooks.apart import distance
 from tests.workbooks.grpo.recorded import Array, Batch
-from tests.workbooks.grpo.side_by_side import Asking, SideBySide, array, paged
+from tests.workbooks.side_by_side import SETTINGS, Asking, array, of_groups, paged
 
-PRESETS = {name: preset.values for name, preset in grpo_presets().presets.items()}
+GRPO = SETTINGS["grpo"]
+PRESETS = {name: preset.values for name, preset in kind_named("grpo").part("presets")().presets.items()}
 # Both compute in double precision, in an order of their own; relative to the largest number of a row.
 TOLERANCE = 1e-12
 NOISE = 1e-11
@@ -86,13 +87,11 @@ SLOPE = "the slope of the loss by each log-prob"
 
 def by_definitions(batch: Batch, asked: Sequence[Asking]) -> list[dict[str, Array]]:
     """Returns the rows that are compared, for each set of conventions."""
-    beside = SideBySide(batch, asked)
-    way_back = beside.gradient()
-    slope = way_back[beside.given["policy.logprobs"]]
-    values = beside.computed([*(beside.steps.rows[name] for name in ROWS), *way_back.blocks])
+    beside = of_groups(batch, asked)
+    slopes = beside.slopes()["policy.logprobs"]
+    values = beside.computed(beside.rows[name] for name in ROWS)
     return [
-        {name: beside.row(values, name, place) for name in ROWS} | {SLOPE: np.asarray(values[slope][place], float)}
-        for place in range(len(asked))
+        {name: beside.row(values, name, place) for name in ROWS} | {SLOPE: slopes[place]} for place in range(len(asked))
     ]
 
 
@@ -180,8 +179,8 @@ def test_no_large_number_stands_for_off() -> None:
 def test_what_is_off_holds_nothing() -> None:
     """Log-ratios of 700, and every limit off: the ratio is e^700, and so is what the clip leaves of it."""
     asked = {key: np.inf for key, setting in GRPO.items() if setting.limit}
-    beside = SideBySide(drawn(3, 4, 6, far=700), [asked])
-    rows = beside.steps.rows
+    beside = of_groups(drawn(3, 4, 6, far=700), [asked])
+    rows = beside.rows
     values = beside.computed(rows.values())
     d, ratio = values[rows["log_ratio.free"]], values[rows["ratio"]]
     assert d.max() > 690

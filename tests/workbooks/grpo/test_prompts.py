@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from blueprint.book import Book
-from blueprint.inputs import NumbersError
 from blueprint.inputs.load import load
 from blueprint.workbooks import blueprint_of
 
@@ -101,24 +100,6 @@ def test_the_gradient_to_a_weight_is_the_slope_of_the_loss() -> None:
             moved[at] += step
             ends.append(float(row("total_loss", ("policy.delta_Y", tuple(map(tuple, moved.tolist()))))))
         assert slopes[at] == pytest.approx((ends[0] - ends[1]) / 2e-5, abs=1e-8)
-
-
-@pytest.mark.parametrize(
-    ("override", "says"),
-    [
-        ({"text.answers": ["two", "three"]}, "text.answers: found 2 answers, expected 3, one per prompt"),
-        (
-            {"text.answers": ["two", "three", "nine"]},
-            "text.answers, item 3: found nine, expected a token of text.vocabulary",
-        ),
-        ({"text.prompts": ["one plus <eos>", "one", "one"]}, "text.prompts, row 1: found <eos>, expected a token"),
-        ({"sizes.max_new_tokens": 5}, "rollout.draws: found 4 draws in a row, expected 5"),
-        ({"old.W": [[0.1] * 4] * 7}, "reference.W: found 8"),
-    ],
-)
-def test_what_does_not_belong_together_is_refused(override: dict[str, object], says: str) -> None:
-    with pytest.raises(NumbersError, match=says):
-        load("grpo", override)
 
 
 def test_a_prompt_that_is_not_that_of_its_group_is_found() -> None:

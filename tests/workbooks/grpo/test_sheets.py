@@ -1,4 +1,4 @@
-"""Sheets of GRPO: charts draw rows that are in view, the heads of columns say which response they hold, Walk has every token."""
+"""Sheets of GRPO: the heads of columns say which response they hold, shares add up, curves go through the dots."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from blueprint import Book
-from blueprint.page.outline import Chart, Row, Sheet
 from tests.page.workshop import made
 
 
@@ -14,26 +13,6 @@ from tests.page.workshop import made
 def book() -> Book:
     """Makes the workbook of one batch."""
     return made(numbers="grpo-batch")
-
-
-def folded(sheet: Sheet) -> set[str]:
-    """Returns the rows of a sheet that are hidden when the file is opened."""
-    return {item.block.name for item in sheet.items() if isinstance(item, Row) and item.fold and sheet.closed}
-
-
-def test_no_chart_draws_a_folded_row(book: Book) -> None:
-    drawn = {
-        block.name
-        for sheet in book.blueprint.sheets
-        for item in sheet.items()
-        if isinstance(item, Chart)
-        for series in item.series
-        for block in (series.values, series.over)
-    }
-    hidden = set[str]().union(*map(folded, book.blueprint.sheets))
-    assert len(drawn) > 15
-    assert len(hidden) > 100
-    assert drawn & hidden == set()
 
 
 def test_the_heads_say_to_which_prompt_a_response_belongs(book: Book) -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.workbooks.grpo.recorded import APART, FRONT, Array, batch, recorded_file
-from tests.workbooks.grpo.side_by_side import array, paged
+from tests.workbooks.side_by_side import array, paged
 
 ASKED: dict[str, dict[str, float | str]] = {
     "verl_0.9.1 dapo_dynamic_sampling": {"group.filter": "constant", "group.ddof": 0},

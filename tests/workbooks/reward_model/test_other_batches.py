@@ -10,12 +10,12 @@ import pytest
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.book import Book
-from blueprint.inputs import NumbersError, load
+from blueprint.inputs import load
 from blueprint.page.contents import kind_of
 from blueprint.workbooks.registry import blueprint_of
 from tests.page.workshop import made
+from tests.preference_runs import Array
 from tests.workbooks.apart import by_autograd, by_page
-from tests.workbooks.dpo.recorded import Array
 
 FORMS = ("logsigmoid", "log_exp", "per_position", "softmax_best")
 TEXTS = ["one <eos>", "one two <eos>", "one two <eos>", "<eos>", "two"]
@@ -114,19 +114,3 @@ def test_four_answers_are_six_pairs_and_the_bias_has_no_slope() -> None:
     assert np.diff(rows["epochs.total_loss"]).max() < 0
     assert abs(float(rows["reward_model.head.b.grad"])) <= 1e-15
     assert rows["epoch4.score"][[1, 0, 3, 2]].tolist() == sorted(rows["epoch4.score"][:4], reverse=True)
-
-
-@pytest.mark.parametrize(
-    ("overrides", "sentence"),
-    [
-        ({"pairs.chosen": [1, 3, 5, 9]}, "pairs: found response 9, expected a number from 1 to 8, as text.texts has."),
-        ({"pairs.chosen": [1]}, "pairs.rejected: found"),
-        ({"pairs.counts": [1]}, "pairs.counts: found 1 number, expected 4, one per compared pair, as pairs.margin has."),
-        ({"pairs.ranking": [1, 2, 3, 5]}, "pairs.ranking: found 5, expected numbers from 1 to 4, since there are"),
-        ({"text.end": "stop"}, 'text.end: found stop, expected a token of text.vocabulary.'),
-    ],
-)  # fmt: skip
-def test_what_does_not_belong_together_is_refused(overrides: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(NumbersError) as refused:
-        load("reward-batch", overrides)
-    assert str(refused.value).startswith(sentence)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 import blueprint as bp
 from blueprint.notation import NotationError
-from tests.workbooks.sft.test_other_batches import SMALL
+from tests.workbooks.test_torch_agrees import SMALL
 
 Library = Callable[[Tensor, Tensor], Tensor]
 """From log-probs and mask, [text, position], the loss."""

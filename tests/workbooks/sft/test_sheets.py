@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blueprint.page.outline import Chart, Row
 from blueprint.workbooks.common.guides import notes_in
 from blueprint.workbooks.sft.kind import KIND
 from tests.page.workshop import made
@@ -26,19 +25,8 @@ def test_the_dots_lie_on_the_curve_and_their_pull_is_the_slope_at_the_logit() ->
     assert pull == pytest.approx(1 - row("dot.p")[counts], rel=1e-11)
 
 
-def test_no_chart_draws_a_folded_row_and_every_note_hangs_on_a_row() -> None:
-    outline = made(numbers="sft-batch").blueprint
-    charts = [item for sheet in outline.sheets for item in sheet.items() if isinstance(item, Chart)]
-    drawn = {each.name for chart in charts for series in chart.series for each in (series.values, series.over)}
-    hidden = {
-        item.block.name
-        for sheet in outline.sheets
-        for item in sheet.items()
-        if isinstance(item, Row) and item.fold and sheet.closed
-    }
-    assert len(charts) == 2
-    assert drawn & hidden == set()
-    notes, names = notes_in(KIND.notes), {block.name for block in outline.blocks()}
+def test_every_note_hangs_on_a_row() -> None:
+    notes, names = notes_in(KIND.notes), made(numbers="sft-batch").blocks.keys()
     assert len(notes) > 20
     assert set(notes) - names == set()
     assert [key for key, note in notes.items() if not note.strip().endswith(".")] == []

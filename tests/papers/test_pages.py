@@ -1,0 +1,243 @@
+"""Workbooks are what a page of `papers` makes of the numbers typed in them: built-in ones by every preset, and others.
+
+PPO's and GRPO's have files of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import pytest
+
+pytest.importorskip("torch", reason="the pages of papers are written in torch")
+
+import blueprint as bp
+from blueprint.witness.raw import Page, Raw
+from blueprint.workbooks.registry import kind_named, kind_of_level
+from tests.papers.held import TOLERANCE, held_against
+from tests.papers.pages import CLOSE, apart, built, drawn, file_of, presets, typed_alone, typed_in
+from tests.workbooks.dpo.own_logprobs import by_response, given, golden
+
+
+class Family(NamedTuple):
+    """Built-in numbers of a kind into which presets are typed.
+
+    preset: one that is built, too. results: how many the page has, at least. slopes: one of them, and whose numbers have it.
+    drawn: blocks for which other numbers are drawn, of the last name.
+    """
+
+    names: tuple[str, ...]
+    preset: str
+    results: int
+    slopes: dict[str, tuple[str, ...]]
+    batch: str
+    drawn: tuple[str, ...]
+
+
+FAMILIES = {
+    "dpo": Family(
+        ("dpo", "dpo-batch", "by-hand-dpo", "pipeline/dpo"), "halos_cdpo", 23,
+        {"policy.E.grad": ("dpo", "pipeline/dpo"), "policy.logits.grad": ("dpo", "dpo-batch", "pipeline/dpo")}, "dpo-batch",
+        tuple(f"{texts}{model}.logits" for texts in ("", "mismatched.") for model in ("policy", "reference")),
+    ),
+    "reward_model": Family(
+        ("reward-model", "reward-batch", "pipeline/reward-model"), "openrlhf_rm_margin", 19,
+        {"head.score.grad": ("reward-batch",)}, "reward-batch", ("head.score",),
+    ),
+    "sft": Family(
+        ("sft", "sft-batch", "pipeline/sft"), "trl_1.16_dft", 18, {"policy.E.grad": ("sft", "pipeline/sft")}, "sft-batch",
+        ("policy.logits",),
+    ),
+}  # fmt: skip
+NAMES = [(kind, name) for kind, of in FAMILIES.items() for name in of.names]
+
+
+def page_of(kind: str) -> Page:
+    page: Page = import_module(f"blueprint.workbooks.{kind}.paper").PAGE
+    return page
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "preset"), [(kind, *each) for kind, of in FAMILIES.items() for each in presets(*of.names)]
+)
+def test_the_page_has_the_numbers_of_the_workbook(kind: str, name: str, preset: str) -> None:
+    assert apart(typed_in(name, preset), page_of(kind)) == []
+
+
+@pytest.mark.parametrize(("kind", "name"), NAMES)
+def test_what_is_built_with_a_preset_is_what_is_typed_in(kind: str, name: str) -> None:
+    assert apart(file_of(bp.build(name, preset=FAMILIES[kind].preset, gradients=True)), page_of(kind)) == []
+
+
+@pytest.mark.parametrize(("kind", "name"), NAMES)
+def test_the_page_reads_nothing_that_is_computed(kind: str, name: str) -> None:
+    alone = page_of(kind).results(Raw(typed_alone(built(name))))
+    assert {key: each.isfinite().all().item() for key, each in alone.items()} == dict.fromkeys(alone, True)
+    for slope, names in FAMILIES[kind].slopes.items():
+        assert (slope in alone) == (name in names)
+    assert len(alone) >= FAMILIES[kind].results
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "preset"), [(kind, *each) for kind, of in FAMILIES.items() for each in presets(of.batch)]
+)
+def test_other_numbers(kind: str, name: str, preset: str) -> None:
+    """Drawn ones. ColossalChat's odds, p/(1.0001 − p), lose 4 digits where p is nearly 1, and their slopes 8."""
+    close = 1e-8 if preset == "colossalchat" else CLOSE
+    for seed in range(3 if kind == "dpo" else 5):
+        assert apart(typed_in(name, preset, drawn(name, seed, *FAMILIES[kind].drawn)), page_of(kind), close) == []
+
+
+@pytest.mark.parametrize(("name", "preset"), presets("dpo-batch"))
+def test_models_exchanged_and_the_same(name: str, preset: str) -> None:
+    """Policy and reference exchanged, so that KTO's z would be below 0; and both the same, so that all pairs tie."""
+    logits, blocks = FAMILIES["dpo"].drawn, built(name).blocks
+    policy, reference, *far = (built(name).values.arrays[blocks[key]] for key in logits)
+    for more in (
+        dict(zip(logits, (reference, policy, *far[::-1]), strict=True)),
+        {logits[1]: policy, logits[3]: far[0]},
+    ):
+        close = 1e-8 if preset == "colossalchat" else CLOSE
+        assert apart(typed_in(name, preset, more), page_of("dpo"), close) == []
+
+
+def page_has(numbers: str | Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
+    """Lists the results of the page that a workbook does not have."""
+    book = bp.build(numbers, set=asked, gradients=True)
+    kind = kind_of_level(book.blueprint.facts["level"])
+    assert kind is not None
+    return apart(file_of(book), page_of(kind.name))
+
+
+FORMS = kind_named("dpo").part("settings")["loss.form"].words
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["dpo", "dpo-batch"])
+def test_every_form(name: str, form: str) -> None:
+    asked = {
+        "loss.form": form,
+        "loss.label_smoothing": 0.1,
+        "loss.gamma": 0.3,
+        "loss.nll_coef": 0.2,
+        "loss.desirable": 1.33,
+    }
+    odds = {"logp.of": "mean", "reference.used": "off", "loss.nll_region": "text", "loss.nll_mean": "sequence_mean"}
+    assert page_has(name, asked | (odds if form == "orpo" else {"loss.weight": "wpo"})) == []
+
+
+SMALL: dict[str, Any] = {
+    "text.vocabulary": ["<eos>", "a", "b"], "text.texts": [["a", "a", "<eos>"], ["b", "<eos>", "<eos>"]],
+    "text.response": [[1, 1], [1, 0]], "text.there": [[1, 1], [1, 0]],
+    "policy.logits": [[[0, 800, 0], [0, 0, 0]], [[-300, 0, 300], [40, 0, 0]]],
+}  # fmt: skip
+"""Two texts whose prompt is one token; the pad is the end token, and the second response is that token alone."""
+SETTINGS: list[tuple[str, dict[str, Any]]] = [
+    ("dpo-batch", {"margin.divergence": "forward_kl"}),
+    ("dpo-batch", {"margin.divergence": "js"}),
+    ("dpo-batch", {"logp.alpha": 0.25, "reference.used": "off"}),
+    ("dpo-batch", {"logp.ld": "policy", "logp.ld_from": "row", "logp.ld_alpha": 0.3}),
+    ("dpo-batch", {"logp.ld": "both", "logp.ld_alpha": 0.3}),
+    ("dpo-batch", {"logp.of": "mean_with_pad", "watch.rewards": "with_reference"}),
+    ("dpo-batch", {"logp.of": "mean_nonzero", "loss.bco_mix": 2}),
+    ("dpo-batch", {"loss.nll_coef": 1, "loss.nll_mean": "cells", "loss.nll_region": "everything", "loss.mean_eps": 0.5}),
+    ("dpo-batch", {"loss.form": "bco", "loss.bco_threshold": "batch_mean", "watch.rewards": "no_beta"}),
+    ("sft-batch", {"sft.region": "text", "sft.packing": "wrapped", "loss.normaliser": "labels"}),
+    ("sft-batch", {"sft.end_token": "out", "loss.normaliser": "row_sums"}),
+    ("sft-batch", {"loss.dft": "on", "sft.microbatches": 3, "loss.normaliser": "microbatches"}),
+    ("sft-batch", {"sft.microbatches": 4, "loss.normaliser": "microbatches", "loss.mean_eps": 1e-8}),
+    ("sft-batch", {"loss.normaliser": "row_means"}),
+    ("sft-batch", {"loss.normaliser": "nonzero", "sft.region": "text"}),
+    *(("sft-batch", {**SMALL, "loss.normaliser": word}) for word in ("nonzero", "tokens", "row_sums", "row_means")),
+]  # fmt: skip
+"""Settings of no preset; labels of probability 1 and of e^−600, and one as likely as all others."""
+
+
+@pytest.mark.parametrize(("numbers", "asked"), SETTINGS, ids=str)
+def test_settings_of_no_preset(numbers: str, asked: dict[str, Any]) -> None:
+    assert page_has(numbers, asked) == []
+
+
+OWN: dict[str, Any] = {
+    "tokens": given("policy", "reference"), "no reference": given("policy"), "one number a response": by_response(),
+    "the recorded pairs": golden(),
+}  # fmt: skip
+RECORDED = ("kto", "rpo_squared", "rpo_backward", "rpo_forward")
+"""Forms that read mismatched responses or true rewards, which are recorded."""
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        *((name, form) for name in OWN for form in ("sigmoid", "hinge", "bco", "sppo", "nca", "aot_unpaired")),
+        *(("the recorded pairs", form) for form in RECORDED),
+    ],
+)
+def test_log_probs_of_ones_own(name: str, form: str) -> None:
+    """Responses of one to four tokens, one of which has a log-prob of −700 and another of 0; and what is not given."""
+    assert page_has(OWN[name], {"loss.form": form}) == []
+
+
+FAR = {
+    "text.texts": ["one <eos>", "one two <eos>", "one two <eos>", "<eos>", "two"],
+    "scores.head": [[1, 710, 0], [0, 0, 0], [2, -1, 0], [0, 3, 3], [-5, 0.5, 2]],
+    "pairs.chosen": [1, 2, 2, 4, 1], "pairs.rejected": [2, 1, 3, 5, 1], "pairs.margin": [0, 1, 0.5, 700, 0],
+    "pairs.ranking": [1, 2, 1, 3, 4], "pairs.counts": [1, 1, 1, 0, 1], "loss.margin": "typed",
+    "reward.center": 0.01, "reward.l2": 0.001,
+}  # fmt: skip
+"""Differences of ±710 and of 0, the end token alone, equal texts, one against itself, and a pair that does not count."""
+
+
+@pytest.mark.parametrize("form", ["logsigmoid", "log_exp", "per_position", "softmax_best"])
+def test_far_scores_ties_short_texts_and_a_pair_that_does_not_count(form: str) -> None:
+    average = "rankings" if form == "softmax_best" else "pairs"
+    found = page_has("reward-batch", {**FAR, "loss.form": form, "loss.average": average})
+    if form == "log_exp":  # e^710 is infinite in torch, and held in a sheet, whose e^x ends at 709
+        unlike = {"loss.pair", "preference_loss", "total_loss", "head.score.grad"}
+        assert {each.partition(":")[0] for each in found} == unlike
+    else:
+        assert found == []
+
+
+NEVER = [[0] * 8] * 2
+ZERO = [[0, 0, 0]] * 3
+HELD: dict[str, tuple[int, list[tuple[str | None, dict[str, Any]]]]] = {
+    "classic": (36, [
+        *((preset, {}) for preset in (None, "cleanrl", "sb3", "torchrl", "rlax")),
+        (None, {"ppo.clip_more": 0.1}), (None, {"ppo.value_clip_range": "off"}),
+        (None, {"ppo.bootstrap": "terminated", "rollout.terminated": NEVER}), (None, {"ppo.whiten_advantages": "off"}),
+        (None, {"ppo.whiten_form": "std_max", "ppo.whiten_eps": 0.5}), (None, {"ppo.value_combine": "clipped_only"}),
+        (None, {"ppo.value_norm": "smooth_l1"}), (None, {"ppo.clip_range": 0.05, "ppo.ent_coef": 0.3}),
+    ]),
+    "reinforce": (30, [
+        (None, {}), *((None, {"reinforce.baseline": word}) for word in ("leave_one_out", "batch", "optimal")),
+        (None, {"reinforce.baseline": "typed", "reinforce.baseline_value": 2.5}),
+    ]),
+    "optimum": (26, [
+        (None, {}), (None, {"optimum.beta": 2, "optimum.way": 0.3}), (None, {"optimum.way": 1, "policy.beside": ZERO}),
+        (None, {"reward.scores": [[700, -700, 0], [0, 0, 0], [0, 0, 0]]}), (None, {"optimum.beta": 0.01}),
+        (None, {"reference.first": [-700, 0, 0]}), (None, {"reward.scores": [[1, 1, 1]] * 3}), (None, {"way.steps": [-2, 0, 5]}),
+    ]),
+    "kl-controller": (7, [
+        (None, {}), (None, {"controller.kl_stat": "token_mean", "controller.target": 1.1}),
+        (None, {"controller.error_clip": 0.9, "controller.horizon": 300, "controller.n_steps": 64}),
+        (None, {"controller.kl_coef": 0.5, "controller.target": 0.01}),
+        (None, {"responses.kl_sums": [[-3, 1], [0, 0], [1e6, 2]], "responses.lengths": [[1, 7], [2, 2], [500, 1]]}),
+    ]),
+}  # fmt: skip
+"""By built-in numbers how many results there are, of the first two at least, and presets and settings."""
+
+
+@pytest.mark.parametrize(
+    ("name", "preset", "changed"), [(name, *each) for name, (_, cases) in HELD.items() for each in cases], ids=str
+)
+def test_a_book_is_what_the_page_makes_of_it(name: str, preset: str | None, changed: dict[str, Any]) -> None:
+    book = bp.build(name, preset=preset, set=changed, gradients=name == "classic")
+    kind = kind_of_level(book.blueprint.facts["level"])
+    assert kind is not None
+    page = page_of(kind.name)
+    found = held_against(book, page.results)
+    assert {each: far for each, far in found.items() if not far <= TOLERANCE} == {}
+    assert len(found) == HELD[name][0] or (name in ("classic", "reinforce") and len(found) > HELD[name][0])
