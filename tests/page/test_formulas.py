@@ -1,4 +1,4 @@
-"""The formulas of delivered workbooks are plain, and a row has one of them from end to end."""
+"""The formulas of delivered workbooks are plain, a row has one from end to end, and its printed equation is that."""
 
 import re
 import zipfile
@@ -10,6 +10,7 @@ from openpyxl import load_workbook
 from openpyxl.utils.cell import coordinate_to_tuple, get_column_letter, range_boundaries
 
 from blueprint.page.read import Found, Opened
+from blueprint.workbooks.registry import kinds
 from tests.audit import formulas, relative_form, spoil, watches
 from tests.page.workshop import made
 from tests.replayed import window_book, with_everything_logged
@@ -229,3 +230,23 @@ def test_nothing_is_hidden_merged_linked_or_run(path: Path) -> None:
     # Merged are tiles of One page, and its numbers of a whole response.
     glance = [part for part, text in sheets.items() if "<mergeCell" in text]
     assert glance in ([], ["xl/worksheets/sheet1.xml"])
+
+
+# The equation beside a row is the one of its formula, and no running sum looks like a single setting.
+
+
+BUILT_IN = [name for kind in kinds() for name in kind.built_in()]
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_the_check_of_all_settings_names_what_it_is_a_sum_of(name: str) -> None:
+    book = made(numbers=name)
+    if "check.settings" not in book.blocks:
+        assert not [
+            each for each in book.blocks if each.endswith(".outside") and book.blocks[each].symbol[:4] == "Σout"
+        ]
+        return
+    printed = [label.text for label in book.layout.labels if str(label.text).startswith("outside = ")]
+    sums = [each for each in book.blocks.values() if each.symbol.startswith("Σout_")]
+    assert any(text.startswith(f"outside = {sums[-1].symbol}") for text in map(str, printed))
+    assert all(each.about.meaning.startswith("all numbers down to this line") for each in sums)
