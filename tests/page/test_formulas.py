@@ -10,9 +10,8 @@ from openpyxl import load_workbook
 from openpyxl.utils.cell import coordinate_to_tuple, get_column_letter, range_boundaries
 
 from blueprint.page.read import Found, Opened
-from blueprint.workbooks.registry import kinds
 from tests.audit import formulas, relative_form, spoil, watches
-from tests.page.workshop import made
+from tests.page.workshop import BUILT_IN, made
 from tests.replayed import window_book, with_everything_logged
 
 FUNCTIONS = {
@@ -53,13 +52,11 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module", params=FILES)
 def path(request: pytest.FixtureRequest, saved: dict[str, Path]) -> Path:
-    """Returns one of the workbooks after the other."""
     return saved[request.param]
 
 
 @pytest.fixture(scope="module")
 def all_written(path: Path) -> Formulas:
-    """Reads its formulas."""
     return formulas(path)
 
 
@@ -233,9 +230,6 @@ def test_nothing_is_hidden_merged_linked_or_run(path: Path) -> None:
 
 
 # The equation beside a row is the one of its formula, and no running sum looks like a single setting.
-
-
-BUILT_IN = [name for kind in kinds() for name in kind.built_in()]
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

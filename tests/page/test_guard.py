@@ -35,7 +35,6 @@ class Rule(NamedTuple):
 
 @cache
 def rules(file: Finished) -> list[Rule]:
-    """Returns all validations of a workbook."""
     found = []
     for sheet, root in file.sheets.items():
         for element in root.iter(f"{MAIN}dataValidation"):
@@ -46,7 +45,6 @@ def rules(file: Finished) -> list[Rule]:
 
 
 def rules_at(file: Finished, place: Area, row: int, column: int) -> list[Rule]:
-    """Returns the validations of one cell."""
     return [rule for rule in rules(file) if any(holds(cells, place.sheet, row, column) for cells in rule.cells)]
 
 
@@ -114,7 +112,6 @@ def test_what_stands_in_a_cell_at_first_is_allowed_there(name: str) -> None:
 
 
 def offered(file: Finished, rule: Rule) -> list[object]:
-    """Returns what the list of a validation offers."""
     source, _ = rule.formulas
     if source.startswith('"'):
         return list(source.strip('"').split(","))
@@ -182,7 +179,6 @@ class Remark(NamedTuple):
 
 @cache
 def remarks(file: Finished) -> list[Remark]:
-    """Returns all notes of a workbook."""
     found = []
     for sheet, part in file.sheet_parts.items():
         for comments in file.related(part, "comments"):

@@ -36,7 +36,6 @@ POLICIES = {"Old policy": "old", "Reference": "reference", "Policy": "policy"}
 
 
 def built(name: str) -> Finished:
-    """Builds a workbook of those above."""
     return finished(name if name in FILES else "default", *BUILDS[name])
 
 
@@ -244,7 +243,6 @@ LARGEST = {"default": 36, "dpo": 60, "grpo": 40, "reward-model": 70, "sft": 60}
 
 
 def pages_of(numbers: str) -> dict[str, int]:
-    """Returns how many pages each sheet takes."""
     roots = finished(numbers).sheets.items()
     return {name: (len(breaks(root, "row")) + 1) * (len(breaks(root, "col")) + 1) for name, root in roots}
 

@@ -44,13 +44,11 @@ APOSTROPHE = ['book.Sheets.getByName("Checks").Name = "Don\'t panic"']
 
 @pytest.fixture(scope="module")
 def books() -> dict[str, Book]:
-    """Makes the two built-in books."""
     return {name: made(numbers=name) for name in BOOKS}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, books: dict[str, Book]) -> Path:
-    """Saves them."""
     folder = tmp_path_factory.mktemp("read")
     for name, book in books.items():
         book.save(folder / f"{name}.xlsx")

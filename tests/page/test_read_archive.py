@@ -26,7 +26,6 @@ LAUGHS = b'<?xml version="1.0"?><!DOCTYPE l [<!ENTITY a "haha"><!ENTITY b "&a;&a
 
 
 def written(path: Path, data: bytes) -> Path:
-    """Writes a file."""
     path.write_bytes(data)
     return path
 

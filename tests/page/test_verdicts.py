@@ -46,7 +46,7 @@ def test_the_stored_verdicts_are_those_of_the_engine_where_a_check_fails(
 
 @pytest.mark.parametrize("numbers", ["default", "kl-controller", "sft"])
 def test_the_stored_verdicts_are_those_of_the_engine_where_all_is_well(numbers: str, tmp_path: Path) -> None:
-    made(numbers=numbers).save(tmp_path / "a.xlsx")
+    save_made(tmp_path / "a.xlsx", numbers=numbers)
     stored, computed = verdicts(tmp_path / "a.xlsx")
     assert stored == computed
     assert set(stored.values()) == {"OK", "same"}
@@ -99,13 +99,11 @@ SPOILED: dict[str, list[tuple[str, tuple[int, ...], str]]] = {
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Saves the default workbook."""
     return save_made(tmp_path_factory.mktemp("checks") / "a.xlsx")
 
 
 @pytest.fixture(scope="module")
 def places(path: Path) -> dict[str, Found]:
-    """Returns where its blocks stand."""
     return located(path)
 
 

@@ -16,7 +16,7 @@ from blueprint.language import NotationError
 from blueprint.workbooks.registry import kinds
 from tests.page.soffice import with_libreoffice
 from tests.page.walker import NUMBERS, SHEET, VALUE, Walker, added_up, displayed, refuted, rolled
-from tests.page.workshop import made
+from tests.page.workshop import made, save_made
 
 CHOICES = [(1, 1), (1, 4), (1, 7), (1, 8), (2, 4), (2, 5), (2, 8)]
 TRIED, OWN = 10, 16
@@ -24,7 +24,6 @@ TRIED, OWN = 10, 16
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Book, Path]:
-    """Saves the default workbook."""
     book = made()
     path = tmp_path_factory.mktemp("walk") / "a.xlsx"
     book.save(path)
@@ -33,7 +32,6 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Book, Path]:
 
 @pytest.fixture(scope="module")
 def walker(saved: tuple[Book, Path]) -> Walker:
-    """Opens it."""
     return Walker(saved[1])
 
 
@@ -223,7 +221,7 @@ def test_every_kind_that_has_a_walk_is_among_them() -> None:
 
 @pytest.mark.parametrize("name", WALKS)
 def test_a_pocket_calculator_comes_to_every_value(name: str, tmp_path: Path) -> None:
-    made(numbers=name).save(tmp_path / "a.xlsx")
+    save_made(tmp_path / "a.xlsx", numbers=name)
     choices = WALKS[name]
     count, wrong = refuted(Walker(tmp_path / "a.xlsx"), choices)
     assert wrong == []
@@ -232,7 +230,7 @@ def test_a_pocket_calculator_comes_to_every_value(name: str, tmp_path: Path) -> 
 
 def test_a_value_of_six_decimals_is_right_in_all_of_them(tmp_path: Path) -> None:
     """What a token adds to GRPO's loss is shown with six: 0.0357·(−1.5648) is −0.05586, and not −0.055887."""
-    made(numbers="grpo").save(tmp_path / "a.xlsx")
+    save_made(tmp_path / "a.xlsx", numbers="grpo")
     walker = Walker(tmp_path / "a.xlsx")
     walker.choose(5, 4)
     (line,) = [line for line in walker.lines() if line.symbol == "add_L"]
@@ -243,7 +241,7 @@ def test_a_value_of_six_decimals_is_right_in_all_of_them(tmp_path: Path) -> None
 @pytest.mark.parametrize("name", WALKS)
 def test_a_list_adds_up_to_the_line_below_that_is_its_sum(name: str, tmp_path: Path) -> None:
     """The log-probs of a pair's tokens add up to S_w as it is displayed, and the probabilities of all tokens to 1."""
-    made(numbers=name).save(tmp_path / "a.xlsx")
+    save_made(tmp_path / "a.xlsx", numbers=name)
     sums, wrong = added_up(Walker(tmp_path / "a.xlsx"), WALKS[name])
     assert wrong == []
     assert sums >= {"default": 8, "epochs": 4, "very-very-sleepy": 0, "dpo": 12}.get(name, 0)
@@ -251,7 +249,7 @@ def test_a_list_adds_up_to_the_line_below_that_is_its_sum(name: str, tmp_path: P
 
 @pytest.mark.parametrize(("of", "per"), [("sum", "1"), ("mean", "len")])
 def test_a_list_comes_to_its_mean_as_well(of: str, per: str, tmp_path: Path) -> None:
-    made(f"logp.of={of}", numbers="dpo").save(tmp_path / "a.xlsx")
+    save_made(tmp_path / "a.xlsx", f"logp.of={of}", numbers="dpo")
     walker = Walker(tmp_path / "a.xlsx")
     for pair in (1, 2, 3):
         walker.choose(pair, 1)
