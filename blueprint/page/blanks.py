@@ -105,16 +105,10 @@ def _row_runs(cells: list[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
             begin = i + 1
 
 
-def counted(ranges: list[str]) -> str:
-    """Spells how many numbers stand in ranges, or in what names stand for."""
+def over(function: str, ranges: list[str]) -> str:
+    """Spells COUNT or SUM over ranges, or over what names stand for."""
     parts = (ranges[i : i + MOST_ARGUMENTS] for i in range(0, len(ranges), MOST_ARGUMENTS))
-    return "+".join(f"COUNT({','.join(part)})" for part in parts)
-
-
-def summed(ranges: list[str]) -> str:
-    """Spells the sum of the numbers in ranges."""
-    parts = (ranges[i : i + MOST_ARGUMENTS] for i in range(0, len(ranges), MOST_ARGUMENTS))
-    return "+".join(f"SUM({','.join(part)})" for part in parts)
+    return "+".join(f"{function}({','.join(part)})" for part in parts)
 
 
 def check_of(numbers: Iterable[float]) -> int:
@@ -181,7 +175,7 @@ def show_waiting(sheet: str, page: Any, look: Any, layout: Layout) -> None:
         found = rectangles(cells)
         rule = {
             "type": "formula",
-            "criteria": f"={counted([*map(name_of, sorted(numbers))])}<{sum(len(blanks[n - 1].cells) for n in numbers)}",
+            "criteria": f"={over('COUNT', [*map(name_of, sorted(numbers))])}<{sum(len(blanks[n - 1].cells) for n in numbers)}",
             "format": look("waiting", styles.WAITING),
             "multi_range": " ".join(grid.area(*corners) for corners in found),
             "stop_if_true": True,
@@ -334,7 +328,7 @@ def _lives_of(row: int, blank: outline.Blank, layout: Layout) -> Iterator[Live]:
     numbers = [each for each in filled(blank, layout) if each == each]
     areas, size = areas_of(blank, layout), len(blank.cells)
     count, cells = (grid.address(row, COLUMN[heading]) for heading in ("filled in", "cells"))
-    yield Live(grid.BLANKS, row, COLUMN["filled in"], f"={counted(areas)}", float(len(numbers)), "live 0")
+    yield Live(grid.BLANKS, row, COLUMN["filled in"], f"={over('COUNT', areas)}", float(len(numbers)), "live 0")
     state = DONE if len(numbers) == size else BEGUN if numbers else EMPTY
     formula = f'=IF({count}={cells},"{DONE}",IF({count}=0,"{EMPTY}","{BEGUN}"))'
     yield Live(grid.BLANKS, row, STATE, formula, state, "live word")
@@ -342,7 +336,7 @@ def _lives_of(row: int, blank: outline.Blank, layout: Layout) -> Iterator[Live]:
         return
     mine, given = (grid.address(row, COLUMN[heading]) for heading in ("yours", "check"))
     scale, modulus = (grid.address(RULE_ROW, COLUMN[heading], fixed=True) for heading in ("yours", "verdict"))
-    digits = f"MOD(ROUND(({summed(areas)})*{scale},0),{modulus})"
+    digits = f"MOD(ROUND(({over('SUM', areas)})*{scale},0),{modulus})"
     found = float(check_of(numbers)) if state == DONE else ""
     yield Live(grid.BLANKS, row, COLUMN["yours"], f'=IF({count}={cells},{digits},"")', found, "live 0")
     verdict = "" if found == "" else SAME if found == blank.check else OTHER

@@ -5,7 +5,7 @@ anew, whatever value is stored beside it. This module imports nothing of ours, s
 
 ironcalc copies the list of names for each formula while it loads: a workbook with two hundred names takes half as long again
 with them. So where a name stands in a formula, the copy has the place that the file gives to that name, and it has no names
-that no formula says then. What a formula comes to is the same (`tests/page/test_lean.py` has workbooks computed both ways).
+that no formula says then. What a formula comes to is the same (`tests/page/test_recalculate.py` has workbooks computed both ways).
 A name stays where it could be read in another way: if it is no fixed place of the whole workbook. And so does the name of a
 place without a small letter in a formula without a capital one: the watches tell by that whether it was overwritten.
 

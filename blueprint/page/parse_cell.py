@@ -22,7 +22,7 @@ ERRORS = frozenset({
 })  # fmt: skip
 """What cells show instead of a value, in Excel, LibreOffice, Google Sheets and the embedded engine."""
 
-_NUMBERED_ERROR, _DIGITS = "Err:", 3
+_NUMBERED_ERROR = re.compile("Err:[0-9]{3}")
 """As LibreOffice calls what it has no other name for: Err:502."""
 _MINUS = str.maketrans({"−": "-", "﹣": "-", "－": "-"})
 _NUMBER = r"[+-]?(?P<whole>[0-9]*)(?:(?P<point>[.,])(?P<rest>[0-9]*))?(?:[eE][+-]?[0-9]{1,4})?"
@@ -35,12 +35,7 @@ class NoNumber(ValueError):
 
 def is_error(value: object) -> bool:
     """Says whether a cell shows an error instead of a value."""
-    return isinstance(value, str) and (value.upper() in ERRORS or _is_numbered_error(value))
-
-
-def _is_numbered_error(value: str) -> bool:
-    head, digits = value[: len(_NUMBERED_ERROR)], value[len(_NUMBERED_ERROR) :]
-    return head == _NUMBERED_ERROR and len(digits) == _DIGITS and digits.isascii() and digits.isdigit()
+    return isinstance(value, str) and (value.upper() in ERRORS or _NUMBERED_ERROR.fullmatch(value) is not None)
 
 
 def number_in(value: object) -> float:

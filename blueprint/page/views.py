@@ -49,7 +49,8 @@ def write_told(row: int, told: outline.Told, writer: steps.Picker) -> None:
     group = int(places[chosen][1] - 1) // _stride(told, writer)
     size = writer.values.size(told.numbers.axes[-1])
     values = [_told_number(told, writer, (row, here, here + 1 + member), (group, member)) for member in range(size)]
-    decimals = writer.enough_for_sum(row, values, here + 1, _told_sum(told, writer))
+    whole = steps.origin(Ref(told.whole, tuple(map(Position, told.whole.axes))))  # it has a line of its own
+    decimals = writer.enough_for_sum(row, values, here + 1, digits.Operand(writer.value(whole), writer.cell_of(whole)))
     pieces = [
         _word_and_number(told, writer, (row, here, here + 1 + member), (group, member), decimals)
         for member in range(size)
@@ -73,12 +74,6 @@ def _group_starts(told: outline.Told, writer: steps.Picker) -> Iterator[tuple[st
         (top, left), (_, right) = (place.cell(told.group, (member, group)) for group in (0, groups - 1))
         span = f"{grid.quoted_title(place.sheet)}!{grid.area(top, left, top, right, fixed=True)}"
         yield f"=MATCH(1,{span},0)", float(1 + list(table[member]).index(1) * _stride(told, writer))
-
-
-def _told_sum(told: outline.Told, writer: steps.Picker) -> digits.Operand:
-    """Returns what the numbers add up to, which has a line of its own."""
-    leaf = steps.origin(Ref(told.whole, tuple(map(Position, told.whole.axes))))
-    return digits.Operand(writer.value(leaf), writer.cell_of(leaf))
 
 
 def _told_number(

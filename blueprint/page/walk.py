@@ -188,14 +188,10 @@ def _within(leaf: Leaf) -> Iterator[Block]:
 def _read_in(block: Block, reads: Reads) -> Iterator[Block]:
     """Yields the blocks that the equations of a block read."""
     for each in block.definitions:
-        for part in walk(each.expr) if reads is leaves else _nested(each.expr, reads):
+        read = (each.expr,) if reads is leaves else reads(each.expr)
+        for part in (part for expr in read for part in walk(expr)):
             if isinstance(part, Ref):
                 yield origin(part).block
-
-
-def _nested(expr: Expr, reads: Reads) -> Iterator[Expr]:
-    for leaf in reads(expr):
-        yield from walk(leaf)
 
 
 def _factors(expr: Expr) -> Iterator[Expr]:

@@ -33,7 +33,6 @@ class Delivered:
 
     @property
     def typed(self) -> list[str]:
-        """The blocks that are typed."""
         return [name for name, block in self.file.book.blocks.items() if block.typed and not name.startswith(LOOKS)]
 
     @contextmanager
@@ -81,7 +80,6 @@ class Delivered:
         return sheet, found.row, found.column
 
     def master(self) -> Value:
-        """Returns the verdict of all checks."""
         cell = self.file.places["check.master"]
         return self.says(cell.sheet, cell.top, cell.left)
 

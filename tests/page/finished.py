@@ -106,7 +106,6 @@ class Finished:
             return {name: archive.read(name) for name in archive.namelist()}
 
     def xml(self, part: str) -> ET.Element:
-        """Returns the root of a part."""
         return ET.fromstring(self.parts[part])
 
     def related(self, part: str, kind: str) -> list[str]:
@@ -162,7 +161,6 @@ class Finished:
         return self.book.values[self.book.blocks[name]]
 
     def number(self, name: str) -> float:
-        """Returns a single number of the book."""
         return float(self.computed(name))
 
 

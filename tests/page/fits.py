@@ -90,13 +90,11 @@ def _room(cell: Cell, filled: set[int], widths: dict[int, float], merged: int | 
 
 
 def needed(cell: Cell) -> int:
-    """Returns how many pixels a cell's text takes."""
     scale = cell.font.sz / MEASURED_AT * (BOLD if cell.font.b else 1)
     return int(xl_pixel_width(shown(cell)) * scale + 2 + 7 * (cell.alignment.indent or 0))
 
 
 def shown(cell: Cell) -> str:
-    """Returns what a cell shows."""
     value = cell.value
     if isinstance(value, str):
         return value

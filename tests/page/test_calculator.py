@@ -27,10 +27,9 @@ from blueprint.language import Block, Op, Reduce, Ref, walk
 from blueprint.language.evaluate import fill
 from blueprint.page.grid import ONE_PAGE
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.registry import kinds
 from tests.page.fits import shown
+from tests.page.workshop import BUILT_IN
 
-BUILT_IN = [name for kind in kinds() for name in kind.built_in()]
 OWN = ("Walk", ONE_PAGE)
 """Sheets of lines with operands, which have tests of their own."""
 COPIES = ("Delivered", "Contents")

@@ -35,7 +35,6 @@ def test_contrast_is_that_of_the_guidelines() -> None:
 
 @cache
 def styles(name: str) -> Styles:
-    """Reads the styles of a workbook once."""
     return Styles(built(name))
 
 

@@ -30,7 +30,6 @@ class Edit(NamedTuple):
 
 
 def with_weight(key: str, at: tuple[int, ...], value: float) -> Callable[[WeightNumbers], WeightNumbers]:
-    """Changes one weight."""
 
     def change(numbers: WeightNumbers) -> WeightNumbers:
         weights = {name: weight.copy() for name, weight in numbers.weights.items()}
@@ -41,7 +40,6 @@ def with_weight(key: str, at: tuple[int, ...], value: float) -> Callable[[Weight
 
 
 def with_draw(at: tuple[int, int], value: float) -> Callable[[WeightNumbers], WeightNumbers]:
-    """Changes one draw."""
 
     def change(numbers: WeightNumbers) -> WeightNumbers:
         draws = numbers.draws.copy()
@@ -52,7 +50,6 @@ def with_draw(at: tuple[int, int], value: float) -> Callable[[WeightNumbers], We
 
 
 def with_setting(**settings: float | str) -> Callable[[WeightNumbers], WeightNumbers]:
-    """Changes settings."""
     return lambda numbers: replace(numbers, ppo=numbers.ppo | settings)
 
 
@@ -89,13 +86,11 @@ EDITS = {
 
 @pytest.fixture(scope="module")
 def numbers() -> WeightNumbers:
-    """Loads the default numbers."""
     return cast(WeightNumbers, load())
 
 
 @pytest.fixture(scope="module")
 def delivered(tmp_path_factory: pytest.TempPathFactory, numbers: WeightNumbers) -> Path:
-    """Saves the default workbook."""
     path = tmp_path_factory.mktemp("edited") / "book.xlsx"
     Book(blueprint_of(numbers)).save(path)
     return path
@@ -103,7 +98,6 @@ def delivered(tmp_path_factory: pytest.TempPathFactory, numbers: WeightNumbers) 
 
 @pytest.fixture(scope="module")
 def places(delivered: Path) -> dict[str, Found]:
-    """Finds every block of the file."""
     return located(delivered)
 
 

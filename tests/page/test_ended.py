@@ -152,20 +152,17 @@ SMALL = ("a perplexity", "k3 beside k1", "a check alone")
 
 @cache
 def ended(example: str) -> Book:
-    """Makes the book of an example, once."""
     numbers, changes, _ = EXAMPLES[example]
     return Book(blueprint_of(load(numbers, changes())))
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns a folder for the workbooks of this module."""
     return tmp_path_factory.mktemp("ended")
 
 
 @cache
 def saved(example: str, folder: Path) -> Path:
-    """Saves the workbook of an example, once."""
     path = folder / f"{list(EXAMPLES).index(example)}.xlsx"
     ended(example).save(path)
     return path

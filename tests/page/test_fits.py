@@ -6,7 +6,7 @@ import pytest
 from openpyxl import Workbook, load_workbook
 
 from tests.page.fits import clipped, shown
-from tests.page.workshop import made
+from tests.page.workshop import save_made
 from tests.replayed import window_book, with_everything_logged
 
 BUILDS = {
@@ -31,20 +31,20 @@ OTHERS = {
 @pytest.mark.parametrize("name", BUILDS)
 def test_every_number_and_every_label_has_room(tmp_path: Path, name: str) -> None:
     overrides, numbers = BUILDS[name]
-    made(*overrides, numbers=numbers).save(tmp_path / "a.xlsx")
+    save_made(tmp_path / "a.xlsx", *overrides, numbers=numbers)
     assert list(clipped(tmp_path / "a.xlsx")) == []
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_every_row_of_live_conventions_has_room(tmp_path: Path, name: str) -> None:
     overrides, numbers = OTHERS[name]
-    made(*overrides, numbers=numbers).save(tmp_path / "a.xlsx")
+    save_made(tmp_path / "a.xlsx", *overrides, numbers=numbers)
     assert [each for each in clipped(tmp_path / "a.xlsx") if each.sheet not in ELSEWHERE] == []
 
 
 def test_weights_after_a_step_have_room_for_their_digits(tmp_path: Path) -> None:
     """They have more decimals than weights that are typed; a number without room shows ####."""
-    made("update.epochs=2", numbers="epochs").save(tmp_path / "a.xlsx")
+    save_made(tmp_path / "a.xlsx", "update.epochs=2", numbers="epochs")
     found = [each for each in clipped(tmp_path / "a.xlsx") if each.sheet not in ELSEWHERE]
     assert [each for each in found if each.text.strip("−-0123456789.E+") == ""] == []
 
@@ -55,7 +55,7 @@ def test_every_row_of_a_minibatch_has_room(tmp_path: Path) -> None:
 
 
 def test_a_narrow_column_is_seen(tmp_path: Path) -> None:
-    made().save(tmp_path / "a.xlsx")
+    save_made(tmp_path / "a.xlsx")
     book = load_workbook(tmp_path / "a.xlsx", data_only=True)
     book["Loss"].column_dimensions["T"].width = 4
     book["Loss"][

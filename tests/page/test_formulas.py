@@ -1,4 +1,4 @@
-"""The formulas of delivered workbooks are plain, and a row has one of them from end to end."""
+"""The formulas of delivered workbooks are plain, a row has one from end to end, and its printed equation is that."""
 
 import re
 import zipfile
@@ -11,7 +11,7 @@ from openpyxl.utils.cell import coordinate_to_tuple, get_column_letter, range_bo
 
 from blueprint.page.read import Found, Opened
 from tests.audit import formulas, relative_form, spoil, watches
-from tests.page.workshop import made
+from tests.page.workshop import BUILT_IN, made
 from tests.replayed import window_book, with_everything_logged
 
 FUNCTIONS = {
@@ -52,13 +52,11 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module", params=FILES)
 def path(request: pytest.FixtureRequest, saved: dict[str, Path]) -> Path:
-    """Returns one of the workbooks after the other."""
     return saved[request.param]
 
 
 @pytest.fixture(scope="module")
 def all_written(path: Path) -> Formulas:
-    """Reads its formulas."""
     return formulas(path)
 
 
@@ -229,3 +227,20 @@ def test_nothing_is_hidden_merged_linked_or_run(path: Path) -> None:
     # Merged are tiles of One page, and its numbers of a whole response.
     glance = [part for part, text in sheets.items() if "<mergeCell" in text]
     assert glance in ([], ["xl/worksheets/sheet1.xml"])
+
+
+# The equation beside a row is the one of its formula, and no running sum looks like a single setting.
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_the_check_of_all_settings_names_what_it_is_a_sum_of(name: str) -> None:
+    book = made(numbers=name)
+    if "check.settings" not in book.blocks:
+        assert not [
+            each for each in book.blocks if each.endswith(".outside") and book.blocks[each].symbol[:4] == "Σout"
+        ]
+        return
+    printed = [label.text for label in book.layout.labels if str(label.text).startswith("outside = ")]
+    sums = [each for each in book.blocks.values() if each.symbol.startswith("Σout_")]
+    assert any(text.startswith(f"outside = {sums[-1].symbol}") for text in map(str, printed))
+    assert all(each.about.meaning.startswith("all numbers down to this line") for each in sums)

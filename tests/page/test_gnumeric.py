@@ -24,7 +24,7 @@ from tests.audit import spoil
 from tests.checking.cells import change
 from tests.page import gnumeric
 from tests.page.watching import watched
-from tests.page.workshop import made
+from tests.page.workshop import made, save_made
 
 BUILT_IN = sorted(name for kind in kinds() for name in kind.built_in())
 BOOKS: dict[str, Callable[[], Book]] = {
@@ -63,7 +63,7 @@ def test_gnumeric_computes_our_numbers_in_every_formula_cell(name: str, tmp_path
 
 
 def test_it_is_an_option_that_makes_gnumeric_recalculate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made(numbers="very-very-sleepy").save(tmp_path / "book.xlsx")
+    save_made(tmp_path / "book.xlsx", numbers="very-very-sleepy")
     spoil(tmp_path / "book.xlsx", tmp_path / "spoiled.xlsx")
     monkeypatch.setattr(gnumeric, "RECALCULATE", ())
     (cells,) = gnumeric.with_gnumeric([tmp_path / "spoiled.xlsx"])

@@ -31,20 +31,17 @@ class Link(NamedTuple):
 
 @pytest.fixture(scope="module", params=BUILDS)
 def path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Saves one workbook after the other."""
     overrides, numbers = BUILDS[request.param]
     return save_made(tmp_path_factory.mktemp("links") / "a.xlsx", *overrides, numbers=numbers)
 
 
 @pytest.fixture(scope="module")
 def book(path: Path) -> Any:
-    """Opens it."""
     return load_workbook(path, data_only=True)
 
 
 @pytest.fixture(scope="module")
 def links(book: Any) -> list[Link]:
-    """Lists its links."""
     found = []
     for page in book.worksheets:
         for row in page.iter_rows():

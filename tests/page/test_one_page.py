@@ -21,12 +21,10 @@ from blueprint.page.digits import Sum
 from blueprint.page.grid import ONE_PAGE, defined_name
 from blueprint.page.one_page.canvas import Drawn
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.registry import kinds
 from tests.page.fits import centred, clipped, shown
 from tests.page.own_books import OWN
-from tests.page.workshop import made
+from tests.page.workshop import BUILT_IN, made
 
-BUILT_IN = [name for kind in kinds() for name in kind.built_in()]
 SMALL = (
     "default",
     "very-very-sleepy",

@@ -10,7 +10,7 @@ import pytest
 
 from blueprint.page.read import Opened, ReadError, read
 from tests.page.basic import Change, edit
-from tests.page.workshop import made
+from tests.page.workshop import save_made
 
 SMALL = ("sizes.vocabulary=3", "sizes.hidden=1", "sizes.embedding=1", "sizes.episodes=1", "sizes.max_new_tokens=1")
 
@@ -19,7 +19,7 @@ SMALL = ("sizes.vocabulary=3", "sizes.hidden=1", "sizes.embedding=1", "sizes.epi
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Saves a small workbook."""
     path = tmp_path_factory.mktemp("refused") / "small.xlsx"
-    made(*SMALL).save(path)
+    save_made(path, *SMALL)
     return path
 
 
@@ -190,7 +190,7 @@ def test_a_file_of_another_layout_or_with_fewer_contents_is_refused(tmp_path: Pa
         ("blueprint layout", "1", "was written in layout 1, this program knows 2: use its version"),
         ("blueprint blocks", "999", r"the Contents sheet lists \d+ blocks, not 999: rows of it were deleted"),
     ):
-        made(numbers="very-very-sleepy").save(target)
+        save_made(target, numbers="very-very-sleepy")
         book = openpyxl.load_workbook(target)
         next(prop for prop in book.custom_doc_props.props if prop.name == name).value = value
         book.save(target)

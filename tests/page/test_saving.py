@@ -1,4 +1,4 @@
-"""A file appears whole or not at all, and the same numbers give the same bytes."""
+"""A file is saved whole, and its cells are those of the writer that looks at each of them."""
 
 import os
 import re
@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from xlsxwriter.worksheet import Worksheet
 
 from blueprint.files import SaveError, saved_whole
 from blueprint.page import cells, write
 from blueprint.page.layout import Layout
+from blueprint.page.write import PlainSheet
 from tests.page.workshop import made
 
 OLD = b"the old file"
@@ -185,3 +187,18 @@ def test_a_source_date_epoch_that_is_no_moment_is_said_in_one_sentence(target: P
     assert "Traceback" not in ended.stderr
     assert "SOURCE_DATE_EPOCH" in ended.stderr
     assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
+
+
+# The sheets that write their cells at once give the same bytes as the writer that looks at every formula and cell.
+
+
+@pytest.mark.parametrize("numbers", ["very-very-sleepy", "ten-libraries", "reinforce"])
+def test_cells_are_the_writer_s_own(numbers: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(numbers=numbers).save(short := tmp_path / "short.xlsx")
+    monkeypatch.setattr(PlainSheet, "_write_cell", Worksheet._write_cell)
+    monkeypatch.setattr(PlainSheet, "_prepare_formula", Worksheet._prepare_formula)
+    monkeypatch.setattr(PlainSheet, "formula", Worksheet.write_formula)
+    made(numbers=numbers).save(full := tmp_path / "full.xlsx")
+    with zipfile.ZipFile(short) as one, zipfile.ZipFile(full) as other:
+        assert one.namelist() == other.namelist()
+        assert not [name for name in one.namelist() if one.read(name) != other.read(name)]

@@ -9,9 +9,7 @@ from openpyxl import load_workbook
 from blueprint.page.outline import Piece
 from blueprint.workbooks.registry import kinds
 from tests.page.fits import shown
-from tests.page.workshop import made
-
-BUILT_IN = [name for kind in kinds() for name in kind.built_in()]
+from tests.page.workshop import BUILT_IN, made
 
 
 def parts_on_start(name: str) -> list[Piece]:

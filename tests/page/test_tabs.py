@@ -15,8 +15,8 @@ from blueprint.workbooks.registry import kinds
 from tests.page.colours import WHITE, contrast
 from tests.page.finished import Finished, finished
 from tests.page.test_dress import ENOUGH
+from tests.page.workshop import BUILT_IN
 
-BUILT_IN = [name for kind in kinds() for name in kind.built_in()]
 LAST = ("Notes", *grid.SHEETS)
 STEPS = {
     "epochs": ("Policy", "Critic", "Loss", "Diagnostics", "Update"),

@@ -71,7 +71,6 @@ class Watched:
         return sheet == CHAIN or column == 1 or (sheet == "Start" and row == self.start and column in (4, 8))
 
     def formula(self, spot: Spot) -> str | None:
-        """Returns the formula of a cell."""
         found: str | None = self.model.get_cell_formula(self.sheets[spot[0]], *spot[1:])
         return found
 
@@ -83,7 +82,6 @@ class Watched:
         return self.model.get_cell_value(self.sheets[spot[0]], *spot[1:]) if spot[0] in self.sheets else None
 
     def type(self, spot: Spot, text: str) -> None:
-        """Types into a cell."""
         self.model.set_user_input(self.sheets[spot[0]], *spot[1:], text)
         self.stale = True
 

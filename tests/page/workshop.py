@@ -16,8 +16,10 @@ from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.page.read import Found, Opened
 from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.registry import kinds
 
 Array = npt.NDArray[Any]
+BUILT_IN = [name for kind in kinds() for name in kind.built_in()]
 
 
 @lru_cache(32)
