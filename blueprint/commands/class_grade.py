@@ -2,8 +2,6 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -86,8 +84,7 @@ def grade(
     door.require(submissions.exists(), f"{submissions} is not there: name a folder or a zip of submissions")
     folder.mkdir(parents=True, exist_ok=True)
     kept = Store(folder)
-    with _bar("collecting", None) as moved:
-        kept.add(collect(submissions), moved)
+    kept.add(collect(submissions))
     found = graded_anew(kept, folder, key, policy, assign, known, reveal)
     said = _platforms(found, folder, key, gradebook, canvas_column, worksheet, reveal)
     console.say(
@@ -120,11 +117,11 @@ def graded_anew(
     said = dict(encodable(each).rpartition("=")[::2] for each in assign)
     door.require("" not in said, "--assign takes FILE=STUDENT, the file as flags.csv calls it: --assign a/b.xlsx=4711")
     overrides = Overrides(overrides.marks, {**overrides.assigned, **said})
-    with _bar("marking", sum(bool(each.stored) for each in kept.files)) as done:
+    with door.bar("marking", sum(bool(each.stored) for each in kept.files)) as done:
         found = graded(kept, key, chosen, overrides, known, cores(), done)
     put_aside(folder)
     start_overrides(folder)
-    with _bar("writing feedback", sum(bool(each.file or each.marks) for each in found.results)) as done:
+    with door.bar("writing feedback", sum(bool(each.file or each.marks) for each in found.results)) as done:
         write_results(folder, found, key, reveal, policy, done)
     save_report(found, folder)
     return found
@@ -172,16 +169,6 @@ def _results_told(found: Results, folder: Path, said: list[str]) -> str:
     ]
     more = len(found.flags) - SHOWN
     return "\n".join(lines + ([f"  and {more} more in flags.csv"] if more > 0 else []))
-
-
-@contextmanager
-def _bar(label: str, length: int | None) -> Iterator[Callable[[int], object]]:
-    """Gives what moves a progress bar on; there is none where nobody looks, or where it is not known how long it will be."""
-    if not sys.stderr.isatty() or not length:
-        yield lambda done: None
-        return
-    with click.progressbar(length=length, label=label, file=sys.stderr, show_pos=True) as bar:
-        yield bar.update
 
 
 REGRADE_EXAMPLES = """\b
