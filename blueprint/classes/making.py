@@ -151,7 +151,7 @@ def stress_page(draws: Draws, key: Key, refused: Refused, again: int) -> str:
         again=again,
         refused=[
             (times, "the whole" if blank is None else blanks[blank], RULES[rule])
-            for (rule, blank), times in sorted(refused.items(), key=lambda item: -item[1])
+            for (rule, blank), times in refused.most_common()
         ],
         warnings=draws.warnings,
         spreads=[_spread(draws, key, refused, number) for number in range(len(key.blanks))],

@@ -64,7 +64,9 @@ def test_what_is_counted() -> None:
     assert (first["mean"], second["mean"]) == pytest.approx((2 / 5, 2.8 / 6))
     mistakes = [(each["blank"], each["name"], each["students"], each["example"]) for each in found["misconceptions"]]
     assert mistakes == [("b02", "lambda", 2, 0.7), ("b01", "lambda", 1, 0.7)]
-    assert [(each["blank"], each["numbers"], each["students"]) for each in found["same_numbers"]] == [("b01", (2.5,), 2)]
+    assert [(each["blank"], each["numbers"], each["students"]) for each in found["same_numbers"]] == [
+        ("b01", (2.5,), 2)
+    ]
     assert found["carried"] == [{"from": "b01", "to": "b02", "students": 1}]
     assert found["flags"] == {"same token twice": 2}
 
