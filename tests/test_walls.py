@@ -102,6 +102,7 @@ KEEPERS = {
     "xlsxwriter": ("page.write", "page.one_page.canvas", "classes"),
     "openpyxl": ("page.read", "page.saved_file"),
     "ironcalc": ("page.engine",),
+    "jinja2": ("classes.html_page",),
     "click": ("cli", "commands"),
     "pyarrow": ("dumps.formats",),
     "safetensors": ("dumps.formats",),

@@ -134,17 +134,26 @@ def _same_numbers(key: Key, results: list[Result]) -> Iterator[Flag]:
 
 def _of_another(key: Key, results: list[Result]) -> Iterator[Flag]:
     """Yields students whose wrong numbers are another's right ones: in full, or in so many cells that it is no chance."""
-    shown, exact = _Answers(key, lambda blank: blank.decimals), _Answers(key, lambda blank: blank.decimals + MORE)
+    decimals = {blank.id: blank.decimals for blank in key.blanks}
+    whose: dict[tuple[str, int, int, float], set[str]] = {}  # by blank, cell, decimals, and the number to so many
+    for student in key.students:
+        for blank, numbers in student.answers.items():
+            for i, number in enumerate(numbers):
+                for digits in (decimals[blank], decimals[blank] + MORE):
+                    whose.setdefault((blank, i, digits, round(number, digits)), set()).add(student.id)
+    # An answer that many have says nothing.
+    whose = {place: students for place, students in whose.items() if len(students) <= FEW}
     for result in results:
         alike, in_full = dict[str, list[str]](), set[str]()
         for blank, i, number in _wrong_numbers(result):
-            in_full |= exact.whose(blank, i, number)
-            for student in shown.whose(blank, i, number) - {result.student}:
-                alike.setdefault(student, []).append(blank)
-        for student, blanks in alike.items():
-            if student in in_full or len(blanks) >= SHARED:
-                says = _listed(f"the right answers of {unquoted(student)} in", dict.fromkeys(blanks))
-                yield Flag(kind="another's answers", says=says, students=[result.student, student])
+            digits = decimals[blank]
+            in_full |= whose.get((blank, i, digits + MORE, round(number, digits + MORE)), set())
+            for other in whose.get((blank, i, digits, round(number, digits)), set()) - {result.student}:
+                alike.setdefault(other, []).append(blank)
+        for other, blanks in alike.items():
+            if other in in_full or len(blanks) >= SHARED:
+                says = _listed(f"the right answers of {unquoted(other)} in", dict.fromkeys(blanks))
+                yield Flag(kind="another's answers", says=says, students=[result.student, other])
 
 
 def _wrong_numbers(result: Result) -> Iterator[tuple[str, int, float]]:
@@ -153,23 +162,6 @@ def _wrong_numbers(result: Result) -> Iterator[tuple[str, int, float]]:
             yield from (
                 (blank, i, each) for i, each in enumerate(mark.given) if each is not None and _telling(each, FEWER)
             )
-
-
-class _Answers:
-    """Whose right answer a number is, to so many decimals; those that many have say nothing."""
-
-    def __init__(self, key: Key, decimals: Callable[[KeyBlank], int]):
-        self._decimals = {blank.id: decimals(blank) for blank in key.blanks}
-        self._whose: dict[tuple[str, int, float], set[str]] = {}
-        for student in key.students:
-            for blank, numbers in student.answers.items():
-                for i, number in enumerate(numbers):
-                    self._whose.setdefault((blank, i, round(number, self._decimals[blank])), set()).add(student.id)
-
-    def whose(self, blank: str, cell: int, number: float) -> set[str]:
-        """Returns the students whose answer it is."""
-        found = self._whose.get((blank, cell, round(number, self._decimals[blank])), set())
-        return found if len(found) <= FEW else set()
 
 
 def _telling(number: float, digits: int = DIGITS) -> bool:

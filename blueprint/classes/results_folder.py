@@ -11,14 +11,13 @@ from pathlib import Path
 from shutil import copyfile
 from typing import Any, NamedTuple
 from urllib.parse import quote
-from xml.etree.ElementTree import Element
 
 from xlsxwriter import Workbook
 
 from blueprint.classes import results
 from blueprint.classes.csv_cells import save_csv
 from blueprint.classes.grading import flag_rows
-from blueprint.classes.html_page import STATUSES, element, page
+from blueprint.classes.html_page import html_page
 from blueprint.classes.key import Key
 from blueprint.classes.marking import TOO_FEW
 from blueprint.classes.results import Mark, Marked, Result, Results, Status
@@ -72,11 +71,10 @@ WIDTHS = (6, 30, 26, 16, 12, 7, 5, 66, 16)
 
 
 class Line(NamedTuple):
-    """A blank as its student sees it: a cell for each of HEADS, its status, and the answer if it is revealed."""
+    """A blank as its student sees it: its status, a cell for each of HEADS, and one with the answer if it is revealed."""
 
-    cells: tuple[str | float, ...]
     status: Status
-    answer: str
+    cells: tuple[str | float, ...]
 
 
 def feedback_lines(result: Result, results: Results, answers: Answers | None) -> Iterator[Line]:
@@ -84,14 +82,9 @@ def feedback_lines(result: Result, results: Results, answers: Answers | None) ->
     for number, blank in enumerate(results.blanks, 1):
         mark = result.marks.get(blank.id, Mark(points=0, status="empty"))
         points: str | float = "" if mark.status == "excused" else round(mark.points * blank.weight, 4)
-        yield Line(
-            (
-                number, blank.words or blank.title, _where(blank), _numbers(mark.given), LOOKS[mark.status][0], points,
-                blank.weight, _why(mark, blank),
-            ),
-            mark.status,
-            _numbers(answers[blank.id]) if answers else "",
-        )  # fmt: skip
+        asked = (number, blank.words or blank.title, _where(blank), _numbers(mark.given))
+        got = (LOOKS[mark.status][0], points, blank.weight, _why(mark, blank))
+        yield Line(mark.status, (*asked, *got, *([_numbers(answers[blank.id])] if answers else [])))
 
 
 def _why(mark: Mark, blank: Marked) -> str:
@@ -155,7 +148,7 @@ def feedback_workbook(result: Result, results: Results, answers: Answers | None)
 
 
 def _write_line(sheet: Any, row: int, line: Line, look: "_Looks") -> None:
-    for column, cell in enumerate([*line.cells, *([line.answer] if line.answer else [])]):
+    for column, cell in enumerate(line.cells):
         is_mark = HEADS[column : column + 1] == ("mark",)
         plain = styles.LABELS["wrapped"] | {"align": "left" if isinstance(cell, str) else "center"}
         style = look(plain | (LOOKS[line.status][1] if is_mark else {}))
@@ -177,35 +170,16 @@ class _Looks:
 
 def feedback_page(result: Result, results: Results, answers: Answers | None) -> str:
     """Returns the feedback as a page that needs nothing else."""
-    heads = [*HEADS, *([REVEALED] if answers else [])]
-    table = element("table", element("tr", *(element("th", head) for head in heads)))
-    table.extend(element("tr", *_cells_of_line(line)) for line in feedback_lines(result, results, answers))
-    said = [element("p", sentence, class_="lead") for sentence in summed(result, results)]
-    who = result.name or result.student
-    return page(f"{results.assignment}: {who}", element("h1", f"{results.assignment}: {who}"), *said, table)
-
-
-def _cells_of_line(line: Line) -> Iterator[Element]:
-    for head, cell in zip(HEADS, line.cells, strict=True):
-        look = f"border-left: .4rem solid {STATUSES[line.status][0]}; padding-left: .5rem; white-space: nowrap"
-        if head == "mark":
-            yield element("td", cell, style=look)
-        elif isinstance(cell, str):
-            yield element("td", cell)
-        else:
-            yield element("td", f"{cell:g}", class_="number")
-    if line.answer:
-        yield element("td", line.answer)
+    return html_page(
+        "feedback.html",
+        title=f"{results.assignment}: {result.name or result.student}",
+        said=summed(result, results),
+        heads=[*HEADS, *([REVEALED] if answers else [])],
+        lines=[*feedback_lines(result, results, answers)],
+    )
 
 
 FEEDBACK, POLICY = "feedback", "policy.toml"
-
-
-class Feedback(NamedTuple):
-    """What a student gets to read: file names, each with its content."""
-
-    student: str
-    files: Mapping[str, bytes]
 
 
 def put_aside(folder: Path) -> list[Path]:
@@ -232,21 +206,21 @@ def write_results(
         with saved_whole(folder / POLICY) as unfinished:
             unfinished.write_bytes(policy.read_bytes())
     (folder / FEEDBACK).mkdir(exist_ok=True)
-    for each in feedback_of(found, key, reveal):
-        for name, content in each.files.items():
+    for _, files in feedback_of(found, key, reveal):
+        for name, content in files.items():
             _write_file(folder / FEEDBACK / name, content)
         done(1)
     found.save(folder)
 
 
-def feedback_of(found: Results, key: Key, reveal: bool) -> Iterator[Feedback]:
-    """Yields the feedback of each student who has handed something in, or has marks."""
+def feedback_of(found: Results, key: Key, reveal: bool) -> Iterator[tuple[str, dict[str, bytes]]]:
+    """Yields each student who has handed something in, or has marks, with what one gets to read: files by their names."""
     answers = {student.id: student.answers for student in key.students} if reveal else {}
     for result in found.results:
         if result.file or result.marks:
             stem, own = stem_of(result), answers.get(result.student)
             page, book = feedback_page(result, found, own), feedback_workbook(result, found, own)
-            yield Feedback(result.student, {f"{stem}.html": page.encode("utf-8"), f"{stem}.xlsx": book})
+            yield result.student, {f"{stem}.html": page.encode("utf-8"), f"{stem}.xlsx": book}
 
 
 def stem_of(result: Result) -> str:

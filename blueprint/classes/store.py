@@ -68,11 +68,6 @@ class Collected(NamedTuple):
         return match[1] if match else None
 
     @property
-    def submission(self) -> str:
-        """What this file is a part of: a participant's folder, an archive in the archive, or itself."""
-        return submission_of(self.name)
-
-    @property
     def sha(self) -> str:
         """What the content is known by."""
         return hashlib.sha256(self.content).hexdigest()
@@ -315,11 +310,11 @@ class Store:
                 )
                 each.refused = each.refused or ("" if each.stored else "it is not among the kept submissions any more")
 
-    def add(self, found: Iterable[Collected], moved: Callable[[int], object] = lambda done: None) -> None:
+    def add(self, found: Iterable[Collected]) -> None:
         """Keeps files; one whose bytes are known gets one more name. The list is written when all are there; else none is kept."""
         before = [each.model_copy(deep=True) for each in self.files]
         try:
-            self._add(found, moved)
+            self._add(found)
         except BaseException:
             self.files = before
             self._clear()
@@ -327,12 +322,11 @@ class Store:
         self.save()
         self._clear()
 
-    def _add(self, found: Iterable[Collected], moved: Callable[[int], object]) -> None:
+    def _add(self, found: Iterable[Collected]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         known = {each.sha256: each for each in self.files if each.stored}
         refused = {name for each in self.files if not each.stored for name in each.names}
         for each in found:
-            moved(1)
             sha, participants = each.sha, [each.participant] if each.participant else []
             if each.refused:
                 if each.name not in refused:
@@ -345,7 +339,9 @@ class Store:
                 _once(known[sha].participants, participants)
             else:
                 path = self.path(UNKNOWN, sha)
-                self._write(path, each.content)
+                path.parent.mkdir(exist_ok=True)
+                with saved_whole(path) as unfinished:
+                    unfinished.write_bytes(each.content)
                 known[sha] = Stored(
                     names=[each.name], sha256=sha, stored=str(path.relative_to(self.folder)), when=each.when,
                     participants=participants,
@@ -377,11 +373,6 @@ class Store:
         """Writes the list of what is there, whole or not at all."""
         with saved_whole(self.folder / INDEX) as unfinished:
             unfinished.write_text(_Index(files=self.files).model_dump_json(indent=1), encoding="utf-8")
-
-    def _write(self, path: Path, content: bytes) -> None:
-        path.parent.mkdir(exist_ok=True)
-        with saved_whole(path) as unfinished:
-            unfinished.write_bytes(content)
 
 
 def _once(known: list[str], more: list[str]) -> None:

@@ -8,12 +8,11 @@ import gc
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -134,23 +133,18 @@ def _unreadable(answers: Answers) -> Iterator[str]:
             yield f"{id} ({problem})"
 
 
-@cache
-def _worker(key: str, policy: str) -> Worker:
-    """Makes what a process needs, once."""
-    return Worker(Key.model_validate_json(key), GradingPolicy.model_validate_json(policy))
-
-
-_begun: dict[str, Worker] = {}
+_begun: list[Worker] = []
 
 
 def _begin(key: str, policy: str) -> None:
-    _begun["worker"] = _worker(key, policy)
+    """Makes what a process needs, once."""
+    _begun[:] = [Worker(Key.model_validate_json(key), GradingPolicy.model_validate_json(policy))]
     gc.freeze()  # what is known of the class stays; to go through it again for each file took a third of the time
     gc.set_threshold(100_000)
 
 
 def _go(jobs: list[Job]) -> list[Worked]:
-    return _begun["worker"].work_on(jobs)
+    return _begun[0].work_on(jobs)
 
 
 @contextmanager
@@ -179,24 +173,23 @@ def worked_on(
 ) -> list[Worked]:
     """Works on all files, in their order. done: called after each, with 1."""
     worker = Worker(key, policy)  # here too, so that what is wrong with a key is said once
-    groups = _submissions(jobs)
+    by_submission: dict[object, list[int]] = {}
+    for i, job in enumerate(jobs):
+        by_submission.setdefault(job.submission or i, []).append(i)
+    groups = [*by_submission.values()]
     found: dict[int, Worked] = {}
+
+    def take(pairs: Iterable[tuple[list[int], list[Worked]]]) -> None:
+        for group, worked in pairs:
+            found.update(zip(group, worked, strict=True))
+            done(len(group))
+
     if len(jobs) < TOO_FEW or processes < 2:
-        for group in groups:
-            found |= _counted(group, worker.work_on([jobs[i] for i in group]), done)
+        take((group, worker.work_on([jobs[i] for i in group])) for group in groups)
     given = key.model_dump_json(), policy.model_dump_json()
     while left := [group for group in groups if group[0] not in found]:
-        for group, worked in _in_processes(left, jobs, given, 1 if found else processes):
-            found |= _counted(group, worked, done)
+        take(_in_processes(left, jobs, given, 1 if found else processes))
     return [found[i] for i in range(len(jobs))]
-
-
-def _submissions(jobs: list[Job]) -> list[list[int]]:
-    """Returns the numbers of the files of each submission."""
-    groups: dict[object, list[int]] = {}
-    for i, job in enumerate(jobs):
-        groups.setdefault(job.submission or i, []).append(i)
-    return [*groups.values()]
 
 
 def _in_processes(
@@ -215,9 +208,3 @@ def _in_processes(
     if broken and most == 1:
         ended = Worked(refused="the file ended the process that read it: it asks for too much memory or time")
         yield broken[0], [ended for _ in broken[0]]
-
-
-def _counted(group: list[int], worked: list[Worked], done: Callable[[int], object]) -> dict[int, Worked]:
-    """Returns what was done by its number."""
-    done(len(group))
-    return dict(zip(group, worked, strict=True))

@@ -2,8 +2,6 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,7 @@ from blueprint.classes.grading_policy import (
     times_of_moodle,
 )
 from blueprint.classes.key import Key
-from blueprint.classes.report import save_report
+from blueprint.classes.report import FILE, report_of, report_page, save_report
 from blueprint.classes.results import Results
 from blueprint.classes.results_folder import POLICY, changes, feedback_of, put_aside, write_results
 from blueprint.classes.store import Store, collect
@@ -86,8 +84,7 @@ def grade(
     door.require(submissions.exists(), f"{submissions} is not there: name a folder or a zip of submissions")
     folder.mkdir(parents=True, exist_ok=True)
     kept = Store(folder)
-    with _bar("collecting", None) as moved:
-        kept.add(collect(submissions), moved)
+    kept.add(collect(submissions))
     found = graded_anew(kept, folder, key, policy, assign, known, reveal)
     said = _platforms(found, folder, key, gradebook, canvas_column, worksheet, reveal)
     console.say(
@@ -120,11 +117,11 @@ def graded_anew(
     said = dict(encodable(each).rpartition("=")[::2] for each in assign)
     door.require("" not in said, "--assign takes FILE=STUDENT, the file as flags.csv calls it: --assign a/b.xlsx=4711")
     overrides = Overrides(overrides.marks, {**overrides.assigned, **said})
-    with _bar("marking", sum(bool(each.stored) for each in kept.files)) as done:
+    with door.bar("marking", sum(bool(each.stored) for each in kept.files)) as done:
         found = graded(kept, key, chosen, overrides, known, cores(), done)
     put_aside(folder)
     start_overrides(folder)
-    with _bar("writing feedback", sum(bool(each.file or each.marks) for each in found.results)) as done:
+    with door.bar("writing feedback", sum(bool(each.file or each.marks) for each in found.results)) as done:
         write_results(folder, found, key, reveal, policy, done)
     save_report(found, folder)
     return found
@@ -146,9 +143,7 @@ def _platforms(
     if worksheet:
         said += platforms.fill_worksheet(worksheet, found, folder / "moodle.csv").said
         people = platforms.participants(platforms.grading_worksheet(worksheet), found)
-        files = (
-            (people[each.student], each.files) for each in feedback_of(found, key, reveal) if each.student in people
-        )
+        files = ((people[student], of) for student, of in feedback_of(found, key, reveal) if student in people)
         platforms.feedback_zip(folder / "moodle_feedback.zip", files)
     return said
 
@@ -174,16 +169,6 @@ def _results_told(found: Results, folder: Path, said: list[str]) -> str:
     ]
     more = len(found.flags) - SHOWN
     return "\n".join(lines + ([f"  and {more} more in flags.csv"] if more > 0 else []))
-
-
-@contextmanager
-def _bar(label: str, length: int | None) -> Iterator[Callable[[int], object]]:
-    """Gives what moves a progress bar on; there is none where nobody looks, or where it is not known how long it will be."""
-    if not sys.stderr.isatty() or not length:
-        yield lambda done: None
-        return
-    with click.progressbar(length=length, label=label, file=sys.stderr, show_pos=True) as bar:
-        yield bar.update
 
 
 REGRADE_EXAMPLES = """\b
@@ -250,19 +235,16 @@ def report(graded: Path, output: Path | None, force: bool, as_json: bool) -> Non
 
     FOLDER is what `class grade` has written. The page holds no names, and everything it shows: it can be sent as it is.
     """
-    from blueprint.classes.report import FILE, data, report_of, report_page
-    from blueprint.classes.results import Results
-
-    found = report_of(Results.load(graded))
+    found = Results.load(graded)
     if as_json:
-        console.say(json.dumps(data(found), ensure_ascii=False, indent=1, allow_nan=False))
+        console.say(json.dumps(report_of(found), ensure_ascii=False, indent=1, allow_nan=False))
         return
     door.require(
         graded.is_dir() or output, f"{graded} is a file: name the folder that holds it, or a page with -o report.html"
     )
     path = output or graded / FILE
     _write_page(path, report_page(found), force)
-    console.say("\n".join([*_report_told(found), f"{printable(str(path))}: the page"]))
+    console.say("\n".join([*_report_told(report_of(found)), f"{printable(str(path))}: the page"]))
 
 
 def _write_page(path: Path, page: str, force: bool) -> None:
@@ -276,20 +258,22 @@ def _write_page(path: Path, page: str, force: bool) -> None:
         unfinished.write_text(page, encoding="utf-8")
 
 
-def _report_told(found: Any) -> list[str]:
+def _report_told(report: dict[str, Any]) -> list[str]:
     """Sums a report up in lines."""
-    mean = f", {sum(found.shares) / len(found.shares):.0%} of the points on average" if found.shares else ""
-    lines = [f"{unquoted(found.assignment)}: {found.handed_in} of {found.students} students handed a file in{mean}"]
+    shares = report["shares"]
+    mean = f", {sum(shares) / len(shares):.0%} of the points on average" if shares else ""
+    lines = [
+        f"{unquoted(report['assignment'])}: {report['handed_in']} of {report['students']} students handed a file in{mean}"
+    ]
     statuses = ["right", "carried", "wrong", "empty"]
     rows = [
-        [each.blank.id, unquoted(each.blank.title, TITLE), *(str(each.counts.get(s, 0)) for s in statuses)]
-        for each in found.blanks
+        [each["blank"], unquoted(each["title"], TITLE), *(str(each["counts"].get(s, 0)) for s in statuses)]
+        for each in report["blanks"]
     ]
-    lines += table([["", "blank", *statuses], *rows]) if found.shares else []
-    for each in found.mistakes[:5]:
-        lines.append(f"{each.students} x {each.blank.id}: {unquoted(each.says or each.name, SAYS)}")
-    if found.flags:
-        lines.append(
-            "flags, to be looked at: " + ", ".join(f"{count} {unquoted(kind)}" for kind, count in found.flags.items())
-        )
+    lines += table([["", "blank", *statuses], *rows]) if shares else []
+    for each in report["misconceptions"][:5]:
+        lines.append(f"{each['students']} x {each['blank']}: {unquoted(each['says'] or each['name'], SAYS)}")
+    if report["flags"]:
+        counted = (f"{count} {unquoted(kind)}" for kind, count in report["flags"].items())
+        lines.append("flags, to be looked at: " + ", ".join(counted))
     return lines
