@@ -81,7 +81,7 @@ def recompute(
     """Computes a step again under the values of a preset.
 
     given: results of the file that stand in place of computed ones. sized: whether it is asked how far rounding may move what
-    comes out. read_before: the scores of this file as they were read before, by where that was.
+    comes out. read_before: scores as they were read before, by file and place.
     """
     found = Again(batch, settings)
     use, count = dict(settings), batch.pairs
@@ -93,7 +93,7 @@ def recompute(
     if settings["loss.form"] == OF_RANKINGS:  # of two responses it is −log σ of their difference
         use |= {"loss.form": "logsigmoid", "loss.margin": "off"}
     known = {} if read_before is None else read_before
-    where = use["score.read"], ways.get("moved"), ways.get("first")
+    where = id(batch), use["score.read"], ways.get("moved"), ways.get("first")
     if where not in known:
         known[where] = _read(batch, use, ways, device)
     read = dict(zip(SCORES, np.split(known[where], 2), strict=True))
