@@ -321,12 +321,10 @@ def _from_advantages(of: Fed) -> tuple[dict[Axis, int], dict[str, Array | Select
 
 def _means(of: Fed, rows: Fed, use: Settings, parts: int, device: str) -> dict[str, float]:
     """Returns the parts of the loss; as means over parts of the rows, those that stand one below the other in the file."""
-    ready = (
-        of
-        | {name: rows[name] for name in ("policy.token_loss", "rollout.counts")}
-        | {"kl_new.counts": rows["kl_new.used"]}
-    )
-    if parts > 1:  # a part has no groups, but responses
+    ready = of | {"kl_new.counts": rows["kl_new.used"]}
+    if parts == 1:
+        ready |= {name: rows[name] for name in ("policy.token_loss", "rollout.counts")}
+    else:  # a part has no groups, but responses; and what is of a batch is its own
         ready["group"] = np.arange(len(of["group"]))
     places = np.arange(len(of["group"]))
     size = -(-len(places) // parts)
