@@ -17,6 +17,7 @@ from blueprint.verifying.compare import (
     settled,
     step_lines,
 )
+from blueprint.verifying.definitions import Changes, Definitions, Known, Selection
 from blueprint.verifying.first_update import First, before_first_update
 from blueprint.verifying.in_memory import NOTHING as NO_RESULTS
 from blueprint.verifying.in_memory import (
@@ -31,6 +32,7 @@ from blueprint.verifying.in_memory import (
     given_of,
     verdict_of,
 )
+from blueprint.verifying.pairs import factor_of, parts_of, places
 from blueprint.verifying.recompute import SUMS, TOLERANCES, Replay, coarsest, held_in, last_digit, replay
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose, known_device, shown
@@ -66,17 +68,21 @@ __all__ = [
     "Agreement",
     "Axes",
     "Causes",
+    "Changes",
     "Chosen",
     "Compared",
+    "Definitions",
     "First",
     "Given",
     "Judge",
     "Judged",
+    "Known",
     "Line",
     "Match",
     "Part",
     "Quantity",
     "Replay",
+    "Selection",
     "Settings",
     "Shown",
     "SmallTrial",
@@ -100,6 +106,7 @@ __all__ = [
     "data_of",
     "data_of_step",
     "distance",
+    "factor_of",
     "first_line",
     "first_of",
     "first_spot",
@@ -111,7 +118,9 @@ __all__ = [
     "last_digit",
     "lines_of",
     "one_thread",
+    "parts_of",
     "picked",
+    "places",
     "read_dumps",
     "replay",
     "settled",

@@ -1,21 +1,21 @@
-"""What a step of GRPO is computed again from: its files put together, group by group, as tensors of torch; and what came of it."""
+"""What a step of GRPO is computed again from: its files put together, in the blocks of the definitions; and what came of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from blueprint.dumps import Array, MinibatchError, joined, key_of
-from blueprint.verifying import Settings
+from blueprint.language import Axis
+from blueprint.verifying import Definitions, Known, Selection, Settings
+from blueprint.workbooks.grpo.definitions import derived
+from blueprint.workbooks.grpo.definitions.group_advantages import LABELS, i, n, o, q, t
 from blueprint.workbooks.grpo.dumps import GroupedStep
-from blueprint.workbooks.grpo.verifying.formulas import Asked, Responses
+from blueprint.workbooks.grpo.schema import GRPO
 
 Given = Mapping[str, Array]
 NOTHING: Given = MappingProxyType({})
@@ -123,59 +123,74 @@ STAND_IN = {
 """What stands for log-probs that a file has not; what is made of them is not compared."""
 
 
-@dataclass(frozen=True)
-class Fed:
-    """Responses by group. order: [B], which row of the dump each is; sizes: responses of each group, in that order."""
-
-    of: Responses
-    order: Tensor
-    sizes: tuple[int, ...]
-
-    @property
-    def back(self) -> Tensor:
-        """By row of the dump, its place."""
-        return self.order.argsort()
-
-    @property
-    def even(self) -> bool:
-        """Whether all groups are of one size."""
-        return len(set(self.sizes)) == 1
-
-    def some(self, places: slice | Tensor, size: int) -> Responses:
-        """Returns some of the responses, so many to each prompt."""
-        one = {name: getattr(self.of, name)[places] for name in _EACH}
-        return replace(self.of, **one, greedy=self.of.greedy[:0], size=size, sizes=())
-
-    def by_group(self) -> list[Responses]:
-        """Returns the responses of each group by themselves."""
-        ends = np.cumsum((0, *self.sizes)).tolist()
-        found = [self.some(slice(a, b), b - a) for a, b in pairwise(ends)]
-        return [replace(each, greedy=self.of.greedy[at : at + 1]) for at, each in enumerate(found)]
+OF_TOKENS = {
+    "policy.logprobs": "logprobs_new", "old.logprobs": "logprobs_old", "reference.logprobs": "logprobs_ref",
+    "engine.logprobs": "logprobs_rollout", "policy.entropy": "entropy",
+}  # fmt: skip
+"""By block the tensor that stands in it."""
+TYPED = {
+    **dict.fromkeys((*OF_TOKENS, "response.tokens"), (n, t)), **dict.fromkeys(("score", "truncated", "response.length"), (n,)),
+    **dict.fromkeys(("count.prompts", "count.group", "count.responses"), ()), "greedy": (q,), "response.is": (q, i, o),
+    "response.same": (o, n),
+}  # fmt: skip
+EQUATIONS = Definitions(
+    GRPO, LABELS.labels, TYPED, lambda given, use: derived(given, use).rows, {"response.tokens": (t.last + 1,)}
+)
+Fed = dict[str, Array]
+"""What is known of each response, [B], and of each token, [B, T], by block; and under `group` whose response it is, from 0."""
 
 
-_EACH = ("score", "truncated", "mask", "new", "old", "reference", "rollout", "entropy")
+def fed(batch: GroupedStep, ways: Ways) -> Fed:
+    """Returns the responses of a dump; where nothing tells the groups, each is one."""
+    mask = _mask(batch.mask, ways).astype(np.float64)
+    found = {block: _tokens(batch, name, mask, ways) for block, name in OF_TOKENS.items()}
+    greedy = np.asarray(batch.tensors.get("greedy", np.zeros(len(mask))), np.float64)
+    return found | {
+        "response.tokens": mask, "response.length": mask.sum(axis=1), "score": scores(batch), "truncated": _cut_off(batch),
+        "greedy": greedy, "group": _groups(batch, ways),
+    }  # fmt: skip
 
 
-def asked(settings: Settings) -> Asked:
-    """Returns the conventions as the formulas take them."""
-    return Asked(settings)
+def by_group(of: Fed) -> list[tuple[Fed, Array]]:
+    """Returns all responses together where groups are of one size, else those of each group; with the rows where they stand."""
+    groups = of["group"]
+    same = len(set(np.bincount(groups).tolist())) == 1
+    members = [np.arange(len(groups))] if same else [np.flatnonzero(groups == each) for each in np.unique(groups)]
+    return [(some(of, rows), rows) for rows in members]
 
 
-def fed(batch: GroupedStep, ways: Ways, device: str) -> Fed:
-    """Returns the responses of a dump by group; where nothing tells the groups, each is one."""
-    groups = _groups(batch, ways)
-    order = torch.from_numpy(np.argsort(groups, kind="stable")).to(device)
-    sizes = tuple(int(each) for each in np.bincount(groups))
-    mask = torch.from_numpy(_mask(batch.mask, ways).astype(np.float64)).to(device)
-    found = {name: _tokens(batch, name, mask, ways) for name in (*STAND_IN, "logprobs_old", "entropy")}
-    score = torch.from_numpy(scores(batch)).to(mask)
-    cut = torch.from_numpy(_cut_off(batch)).to(mask)
-    greedy = torch.from_numpy(_greedy(batch, groups)).to(mask)
-    of = Responses(
-        score[order], cut[order], greedy, mask[order], found["logprobs_new"][order], found["logprobs_old"][order],
-        found["logprobs_ref"][order], found["logprobs_rollout"][order], found["entropy"][order], sizes[0], sizes,
-    )  # fmt: skip
-    return Fed(of, order, sizes)
+def some(of: Fed, rows: Array) -> Fed:
+    """Returns some of the responses."""
+    return {name: each[rows] for name, each in of.items()}
+
+
+def laid_out(of: Fed) -> tuple[dict[Axis, int], dict[str, Array | Selection]]:
+    """Returns the sizes, and what stands in the blocks; groups of different sizes have places that are empty."""
+    _, first, groups = np.unique(of["group"], return_index=True, return_inverse=True)
+    count, (rows, columns) = np.bincount(groups), of["response.tokens"].shape
+    order = np.argsort(groups, kind="stable")
+    places = np.arange(rows) - np.repeat(np.cumsum(count) - count, count)
+    sizes = {q: len(count), i: int(count.max(initial=0)), n: rows, t: columns}
+    where: Array | Selection = Selection(order.reshape(sizes[q], -1), np.argsort(order)) if count.min() == count.max() else (
+        np.zeros((sizes[q], sizes[i], rows)))  # fmt: skip
+    if not isinstance(where, Selection):
+        where[groups[order], places, order] = 1.0
+    known: Known = {
+        **{name: each for name, each in of.items() if name != "group"}, "greedy": of["greedy"][first],
+        "response.tokens": np.pad(of["response.tokens"], ((0, 0), (0, 1))), "response.is": where,
+        "response.same": Selection(np.arange(rows), np.arange(rows)), "count.prompts": np.asarray(float(len(count))),
+        "count.group": np.asarray(float(sizes[i])), "count.responses": np.asarray(float(rows)),
+    }  # fmt: skip
+    return sizes, dict(known)
+
+
+def in_places(of: Fed, each: Array) -> Array:
+    """Lays a number of each response, [B], out by prompt and response; 0 where nothing stands."""
+    _, groups = np.unique(of["group"], return_inverse=True)
+    count, order = np.bincount(groups), np.argsort(groups, kind="stable")
+    laid = np.zeros((len(count), int(count.max(initial=0))))
+    laid[groups[order], np.arange(len(groups)) - np.repeat(np.cumsum(count) - count, count)] = each[order]
+    return laid
 
 
 def _groups(batch: GroupedStep, ways: Ways) -> Array:
@@ -199,16 +214,15 @@ def _mask(mask: Array, ways: Ways) -> Array:
     return mask
 
 
-def _tokens(batch: GroupedStep, name: str, mask: Tensor, ways: Ways) -> Tensor:
+def _tokens(batch: GroupedStep, name: str, mask: Array, ways: Ways) -> Array:
     """Returns a tensor of tokens, 0 outside the mask; what stands for it where the file has it not, else 0."""
     called: Mapping[str, str] = ways.get("swap", {})
     own = called.get(name, name)
     there = own if own in batch.tensors else STAND_IN.get(own, "")
     if there not in batch.tensors:
-        return torch.zeros_like(mask)
+        return np.zeros_like(mask)
     array = np.nan_to_num(np.asarray(batch.tensors[there], dtype=np.float64))
-    array = np.roll(array, ways.get("moved", {}).get(name, 0), axis=1)
-    return torch.from_numpy(array).to(mask) * (mask > 0)
+    return np.asarray(np.roll(array, ways.get("moved", {}).get(name, 0), axis=1) * (mask > 0))
 
 
 def scores(batch: GroupedStep) -> Array:
@@ -259,10 +273,3 @@ def _cut_off(batch: GroupedStep) -> Array:
     if "truncated" in batch.tensors:
         return np.asarray(batch.tensors["truncated"] == 1, dtype=np.float64)
     return 1.0 - np.asarray(batch.tensors.get("ended", np.ones(len(batch.mask))), dtype=np.float64)
-
-
-def _greedy(batch: GroupedStep, groups: Array) -> Array:
-    """Returns the score of the greedy response to each prompt, [Q]; a file has it for each response."""
-    each = np.asarray(batch.tensors.get("greedy", np.zeros(len(groups))), dtype=np.float64)
-    first = np.unique(groups, return_index=True)[1]
-    return np.asarray(each[first])

@@ -1,19 +1,19 @@
-"""A step of GRPO computed again in torch, in float64: advantages over whole groups, then ratios, KL and losses of its rows; with
+"""A step of GRPO computed again by the definitions: advantages over whole groups, then ratios, KL and losses of its rows; with
 what becomes of shares and parts, what a file lacks, and how far rounding may move it.
 """
 
-from dataclasses import replace
-from itertools import pairwise
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from blueprint.dumps import Array
-from blueprint.verifying import Settings, coarsest, held_in
+from blueprint.inputs.catalogue import OFF
+from blueprint.language import Axis
+from blueprint.verifying import Selection, Settings, coarsest, held_in
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.verifying.feeding import (
+    EQUATIONS,
     NOTHING,
     PLAIN,
     Fed,
@@ -21,11 +21,13 @@ from blueprint.workbooks.grpo.verifying.feeding import (
     Replayed,
     Ways,
     Whole,
-    asked,
+    by_group,
     fed,
+    in_places,
+    laid_out,
     rounding_of,
+    some,
 )
-from blueprint.workbooks.grpo.verifying.formulas import Asked, Losses, Responses, Signal, average, losses, signal
 
 WHOLE_STEP = ("mean.reward", "mean.spread", "group.share_same")
 """Logged numbers that are of the whole step, whatever part of it a file is."""
@@ -34,7 +36,7 @@ SPREADS = {"none", "group", "moments", "others", "mean", "group_of_advantages"}
 """Baselines and spreads that a group has by itself."""
 
 
-def lacking(batch: GroupedStep, step: GroupedStep, use: Asked) -> dict[str, str]:
+def lacking(batch: GroupedStep, step: GroupedStep, use: Settings) -> dict[str, str]:
     """Returns by quantity what is missing for it. step: the whole of which the batch is a part, or itself."""
     has, found = batch.tensors, dict[str, str]()
     advantages = list(_for_advantages(step, use))
@@ -42,16 +44,16 @@ def lacking(batch: GroupedStep, step: GroupedStep, use: Asked) -> dict[str, str]
         found |= dict.fromkeys(("advantages", *WHOLE_STEP), " and ".join(advantages))
     signal = [] if not advantages or "advantages" in has else ["advantages"]
     ratio = [] if "logprobs_new" in has else ["logprobs_new"]
-    if use.word("ratio.old") == "rollout" or use.word("ratio.level") == "rollout":
+    if use["ratio.old"] == "rollout" or use["ratio.level"] == "rollout":
         ratio += _without(has, "logprobs_rollout")
-    corrected = use.word("rollout.level") != "none" or use.word("rollout.reject") != "off"
+    corrected = use["rollout.level"] != "none" or use["rollout.reject"] != "off"
     weighed = _without(has, "logprobs_rollout") if corrected else []
     kl = _without(has, "logprobs_new", "logprobs_ref")
-    pays = use.word("kl.place") == "loss" and use.number("kl.coef") != 0
+    pays = use["kl.place"] == "loss" and float(use["kl.coef"]) != 0
     entropy = _without(has, "entropy")
-    filtered = [*entropy, *filter(None, [batch.unknown])] if use.limit("loss.entropy_least") is not None else []
+    filtered = [*entropy, *filter(None, [batch.unknown])] if use["loss.entropy_least"] != OFF else []
     policy = [*signal, *ratio, *weighed, *filtered]
-    total = [*policy, *(kl if pays else []), *(entropy if use.number("loss.ent_coef") else [])]
+    total = [*policy, *(kl if pays else []), *(entropy if float(use["loss.ent_coef"]) else [])]
     takes = {
         "ratio": ratio, "token_loss": [*signal, *ratio], "kl_new": kl, "policy_loss": policy, "kl_loss": [*kl, *weighed],
         "entropy": entropy, "total_loss": total, "mean.ratio": ratio, "approx_kl": ratio, "kl.mean_new": kl,
@@ -60,21 +62,21 @@ def lacking(batch: GroupedStep, step: GroupedStep, use: Asked) -> dict[str, str]
     return found | {name: " and ".join(dict.fromkeys(each)) for name, each in takes.items() if each}
 
 
-def _for_advantages(step: GroupedStep, use: Asked) -> list[str]:
+def _for_advantages(step: GroupedStep, use: Settings) -> list[str]:
     """Names what is missing for advantages: scores, whole groups, or what is paid from the reward."""
     has = step.tensors
     found = _without(has, "scores")
-    baseline, spread = use.word("group.baseline"), use.word("group.std")
-    compares = use.word("group.of") != "row" and not (baseline in ("none", "greedy") and spread == "none")
+    baseline, spread = use["group.baseline"], use["group.std"]
+    compares = use["group.of"] != "row" and not (baseline in ("none", "greedy") and spread == "none")
     if compares and step.lacks:
         found.append(step.lacks)
     elif (
         compares
         and _uneven(step)
-        and not (baseline in ALONE and spread in SPREADS and use.word("advantage.whiten") == "none")
+        and not (baseline in ALONE and spread in SPREADS and use["advantage.whiten"] == "none")
     ):
         found.append("groups of one size")
-    if use.word("kl.place") in ("reward", "reward_token", "after", "advantage") and use.number("kl.coef"):
+    if use["kl.place"] in ("reward", "reward_token", "after", "advantage") and float(use["kl.coef"]):
         found += _without(has, "logprobs_ref")
     return found + (_without(has, "greedy") if baseline == "greedy" else [])
 
@@ -91,42 +93,18 @@ def _without(has: object, *names: str) -> list[str]:
     return [name for name in names if name not in has]  # type: ignore[operator]
 
 
-def watched(of: Responses, made: Losses, A: Tensor, use: Asked) -> dict[str, float]:
+def watched(of: Fed, rows: Fed) -> dict[str, float]:
     """Returns what is logged beside the losses: means over tokens, of the ratio, of clipped tokens, of entropy and KL."""
-    low, high = use.limit("loss.clip_low"), use.limit("loss.clip_high")
-    m, r, nothing = of.mask, made.ratio, torch.zeros_like(made.ratio)
-    below = nothing if low is None else ((r < 1 - low) & (A < 0)).to(m)
-    above = nothing if high is None else ((r > 1 + high) & (A > 0)).to(m)
+    m, low, high = of["response.tokens"], rows["clip.low"], rows["clip.high"]
     x = {
-        "clip.fraction_low": below, "clip.fraction_high": above, "clip.fraction": below + above, "mean.ratio": r,
-        "entropy.mean": of.entropy, "kl.mean_new": made.kl, "approx_kl": of.old - of.new,
+        "clip.fraction_low": low, "clip.fraction_high": high, "clip.fraction": low + high, "mean.ratio": rows["ratio"],
+        "entropy.mean": of["policy.entropy"], "kl.mean_new": rows["kl_new.used"],
+        "approx_kl": of["old.logprobs"] - of["policy.logprobs"],
     }  # fmt: skip
-    count, per = m.sum().clamp(min=1), m.sum(1).clamp(min=1)
-    found = {name: float((each * m).sum() / count) for name, each in x.items()}
-    rows = {f"{name}.rows": float(((each * m).sum(1) / per).mean()) for name, each in x.items() if "fraction" in name}
-    return found | rows
-
-
-def sizes(of: Responses, made: Losses, left: Tensor, coef: float, use: Asked) -> dict[str, float]:
-    """Returns the mean size of what each part of the loss averages."""
-    ones = of.mask
-
-    def mean(x: Tensor, setting: str) -> float:
-        mode = use.word(setting)
-        mode = use.word("loss.aggregation") if mode == "as_policy" else mode
-        if mode == "prompt_mean":
-            return float((x.abs() * ones).sum() / ones.sum().clamp(min=1))
-        return float(average(x.abs(), ones, left, of, use, setting))
-
-    policy = mean(made.tokens * made.weight, "loss.aggregation") * abs(use.number("loss.factor"))
-    kl, entropy = mean(made.kl, "kl.aggregation"), mean(of.entropy, "loss.entropy_aggregation")
-    total = policy + abs(coef) * kl + abs(use.number("loss.ent_coef")) * entropy
-    return {
-        "policy_loss": policy,
-        "kl_loss": kl,
-        "entropy": entropy,
-        "total_loss": total,
-        "adds.kl_loss": abs(coef) * kl,
+    found = {name: float((each * m).sum() / max(1, m.sum())) for name, each in x.items()}
+    per = np.maximum(m.sum(axis=1), 1)
+    return found | {
+        f"{name}.rows": float(((each * m).sum(axis=1) / per).mean()) for name, each in x.items() if "fraction" in name
     }
 
 
@@ -149,27 +127,32 @@ class Credited(NamedTuple):
     numbers: dict[str, float]
 
 
-def credited(step: GroupedStep, use: Asked, ways: Ways, device: str, sized: bool) -> Credited:
-    """Computes the advantages of every token; those of several sizes are computed each by itself.
+def credited(step: GroupedStep, use: Settings, ways: Ways, device: str, sized: bool) -> Credited:
+    """Computes the advantages of every token; those of groups of several sizes are computed each by itself.
 
     sized: with room for rounding.
     """
     scored = _scored(step)
     if not scored.all():
         return _apart(credited(step.some(scored), use, ways, device, sized), scored)
-    of = fed(step, ways, device)
-    made = [signal(of.of, use)] if of.even else [signal(each, use) for each in of.by_group()]
-    advantages = torch.cat([each.advantages for each in made])
-    raw = torch.cat([each.of_response.flatten() for each in made])
-    room = _room(step, of, made, use) if sized else torch.zeros_like(raw)
-    back = of.back
-    return Credited(
-        advantages[back].cpu().numpy(),
-        (raw[:, None] * of.of.mask)[back].cpu().numpy(),
-        room[back].cpu().numpy()[:, None],
-        torch.cat([each.left.flatten() for each in made])[back].cpu().numpy(),
-        _numbers(step, of, use),
-    )
+    of = fed(step, ways)
+    wide = np.zeros_like(of["response.tokens"])
+    found = Fed(advantages=wide, raw=np.zeros(len(wide)), left=np.ones(len(wide)), reward=np.zeros(len(wide)))
+    found["spread"] = np.zeros(len(wide))
+    for each, members in by_group(of):
+        sizes, known = laid_out(each)
+        rows = EQUATIONS.values(use, sizes, known, ("advantages", *OF_GROUPS.values(), "reward"), device=device)
+        back = np.argsort(np.argsort(each["group"], kind="stable"))
+        found["advantages"][members], found["reward"][members] = rows["advantages"], rows["reward"]
+        for name, table in OF_GROUPS.items():
+            found[name][members] = rows[table].ravel()[back]
+    room = _room(step, found, use) if sized else np.zeros(len(wide))
+    raw = found["raw"][:, None] * of["response.tokens"]
+    return Credited(found["advantages"], raw, room[:, None], found["left"], _numbers(step, of, use))
+
+
+OF_GROUPS = {"raw": "group.advantage", "left": "group.left", "spread": "group.spread_used"}
+"""What is taken of each response from the table of its group."""
 
 
 def _scored(step: GroupedStep) -> Array:
@@ -191,49 +174,43 @@ def _apart(made: Credited, scored: Array) -> Credited:
     return Credited(spread(made.advantages), spread(made.raw), spread(made.room), left, made.numbers)
 
 
-def _room(step: GroupedStep, of: Fed, made: list[Signal], use: Asked) -> Tensor:
+def _room(step: GroupedStep, of: Fed, use: Settings) -> Array:
     """Returns how far rounding of the rewards may move the advantage of each response, [B]."""
     unit = UNIT[coarsest(held_in(step), ("scores", "advantages"))]
-    rewards = torch.cat([each.rewards for each in made])
-    if step.weights:
-        return _room_of_functions(step, of, made, use, unit)
-    off = unit * rewards.abs().max().clamp(min=1e-300)
-    if use.word("group.std") == "none":
-        return torch.full_like(rewards, float(off))
-    divisor = torch.cat([each.divisor.flatten() for each in made]) + use.number("group.eps")
-    room = torch.where(divisor > 0, off / divisor.clamp(min=1e-300), torch.full_like(divisor, torch.inf))
-    if use.word("group.zero_std") == "skip":
-        room = torch.where(divisor <= use.number("group.eps"), off, room)
-    if use.word("group.std") in FROM_MOMENTS:
-        alike = divisor.square() <= 64 * off * rewards.abs().max()
-        room = torch.where(alike & (off > 0) & (rewards.abs().max() > 0), torch.inf, room)
-    return room
+    rewards, eps = of["reward"], float(use["group.eps"])
+    divisor = of["spread"] + eps
+    if step.weights:  # each reward function was divided by its own small spread before they were added up
+        each = rounding_of(step, unit)
+        return np.asarray((each + each.mean() + unit) / divisor)
+    off = unit * max(float(np.abs(rewards).max(initial=0.0)), 1e-300)
+    if use["group.std"] == "none":
+        return np.full_like(rewards, off)
+    room = np.where(divisor > 0, off / np.maximum(divisor, 1e-300), np.inf)
+    if use["group.zero_std"] == "skip":
+        room = np.where(divisor <= eps, off, room)
+    if use["group.std"] in FROM_MOMENTS and np.abs(rewards).max(initial=0.0) > 0:
+        room = np.where(divisor**2 <= 64 * off * np.abs(rewards).max(), np.inf, room)
+    return np.asarray(room)
 
 
-def _room_of_functions(step: GroupedStep, of: Fed, made: list[Signal], use: Asked, unit: float) -> Tensor:
-    """Returns the same where each reward function was divided by its own small spread before they were added up."""
-    off = torch.from_numpy(rounding_of(step, unit)).to(of.order.device)[of.order]
-    divisor = torch.cat([each.divisor.flatten() for each in made]) + use.number("group.eps")
-    return (off + off.mean() + unit) / divisor
-
-
-def _numbers(step: GroupedStep, of: Fed, use: Asked) -> dict[str, float]:
+def _numbers(step: GroupedStep, of: Fed, use: Settings) -> dict[str, float]:
     """Returns what is logged of the rewards: their mean, the mean spread of the groups, and the share of groups without one."""
     if step.weights:  # TRL 1.16.0 logs the rewards as they are, and their spread over the batch
-        raw = torch.from_numpy(np.asarray(step.tensors["scores"], np.float64))
-        none = float(of.of.score.std() < NO_SPREAD) if len(raw) > 1 else 1.0
-        spread = float(raw.std()) if len(raw) > 1 else 0.0
-        return {"mean.reward": float(raw.mean()), "mean.spread": spread, "group.share_same": none}
-    ends = np.cumsum((0, *of.sizes)).tolist()
-    groups = [of.of.score[a:b] for a, b in pairwise(ends)]
-    spreads = torch.stack([each.std() if len(each) > 1 else each.new_zeros(()) for each in groups])
-    if use.word("group.std") == "batch":
-        spreads = of.of.score.std().expand_as(spreads)
+        raw = np.asarray(step.tensors["scores"], np.float64)
+        none = float(_deviation(of["score"]) < NO_SPREAD) if len(raw) > 1 else 1.0
+        return {"mean.reward": float(raw.mean()), "mean.spread": _deviation(raw), "group.share_same": none}
+    spreads = np.array([_deviation(of["score"][of["group"] == each]) for each in np.unique(of["group"])])
+    if use["group.std"] == "batch":
+        spreads = np.full_like(spreads, _deviation(of["score"]) if len(of["score"]) > 1 else np.nan)
     return {
-        "mean.reward": float(of.of.score.mean()),
+        "mean.reward": float(of["score"].mean()),
         "mean.spread": float(spreads.mean()),
-        "group.share_same": float((spreads.abs() < NO_SPREAD).double().mean()),
+        "group.share_same": float((np.abs(spreads) < NO_SPREAD).mean()),
     }
+
+
+def _deviation(rewards: Array) -> float:
+    return float(rewards.std(ddof=1)) if len(rewards) > 1 else 0.0
 
 
 PARTS = ("policy_loss", "kl_loss", "entropy", "total_loss")
@@ -257,22 +234,22 @@ def recompute(
     whole: the step of which the file is a part, if its other files are there. sized: whether it is asked how far rounding may move
     what comes out.
     """
-    use, found = asked(settings), Replayed(batch, settings, np.ones(len(batch.mask)))
+    use, found = settings, Replayed(batch, settings, np.ones(len(batch.mask)))
     step, rows = (whole.step, whole.rows) if whole else (batch, slice(None))
-    with torch.no_grad():
-        found.lacks = lacking(batch, step, use)
-        # where nothing reads how advantages arose, that need not be computed again
-        later = (
-            "advantages" in given and until not in ("", "advantages", *WHOLE_STEP) and use.word("group.filter") == "off"
-        )
-        made = None if later or "advantages" in found.lacks else credited(step, use, ways, device, sized)
-        if made is not None:
-            _take(found, made, rows)
-        if "advantages" in found.lacks and "advantages" in batch.tensors:
-            found.started = ("advantages",)
-        A = _used(found, given, ways)
-        if A is not None and until != "advantages":
-            _losses(found, fed(batch, ways, device), torch.from_numpy(A).to(device), use, ways, sized)
+    found.lacks = lacking(batch, step, use)
+    # where nothing reads how advantages arose, that need not be computed again
+    later = "advantages" in given and until not in ("", "advantages", *WHOLE_STEP) and use["group.filter"] == "off"
+    made = None if later or "advantages" in found.lacks else credited(step, use, ways, device, sized)
+    if made is not None:
+        _take(found, made, rows)
+    if "advantages" in found.lacks and "advantages" in batch.tensors:
+        found.started = ("advantages",)
+    A = _used(found, given, ways)
+    if A is not None and until != "advantages":
+        of = fed(batch, ways)
+        if ways.get("inverted"):
+            of |= {"policy.logprobs": of["old.logprobs"], "old.logprobs": of["policy.logprobs"]}
+        _losses(found, of | {"advantages": A, "left": found.left}, use, ways, sized, device)
     return found
 
 
@@ -298,86 +275,88 @@ def _used(found: Replayed, given: Given, ways: Ways) -> Array | None:
     return None if own is None else own * float(turned.get("in_loss", 1.0))
 
 
-def _losses(found: Replayed, of: Fed, A: Tensor, use: Asked, ways: Ways, sized: bool) -> None:
-    """Adds ratio, KL and losses; of what the file lacks something for, nothing is compared."""
-    left = torch.from_numpy(found.left).to(A)
-    signal = _Advantages(A[of.order], left[of.order])
-    responses = _turned(of.of) if ways.get("inverted") else of.of
-    made = losses(responses, signal, use)  # type: ignore[arg-type]  # of the signal only the advantages are read
-    weighed = made.tokens * made.weight
-    coef = use.number("kl.coef") if use.word("kl.place") == "loss" else 0.0
-    rows = {
-        "ratio": made.ratio, "token_loss": made.tokens, "token_loss.weighed": weighed,
-        "token_loss.all": weighed + coef * made.kl, "kl_new": made.kl,
+def _losses(found: Replayed, of: Fed, use: Settings, ways: Ways, sized: bool, device: str) -> None:
+    """Adds ratio, KL and losses; of what the file lacks something for, nothing is compared. of: with `advantages`, and `left`."""
+    sizes, known = _from_advantages(of)
+    rows = EQUATIONS.values(use, sizes, known, OF_LOSSES, device=device)
+    weighed = rows["policy.token_loss"] * rows["rollout.counts"]
+    coef = float(use["kl.coef"]) if use["kl.place"] == "loss" else 0.0
+    found.rows |= {
+        "ratio": rows["ratio"], "token_loss": rows["policy.token_loss"], "token_loss.weighed": weighed,
+        "token_loss.all": weighed + coef * rows["kl_new.used"], "kl_new": rows["kl_new.used"],
     }  # fmt: skip
-    found.rows |= {name: each[of.back].cpu().numpy() for name, each in rows.items()}
-    steep = 1 + (responses.new - responses.old).abs()[of.back].cpu().numpy()
-    found.room |= dict.fromkeys(rows, steep)
-    parts = int(ways.get("parts", 1))
-    made = _in_parts(of, (A, left), use, parts, made)
-    factors: Any = ways.get("factor", {})
+    steep = 1 + np.abs(of["policy.logprobs"] - of["old.logprobs"])
+    found.room |= dict.fromkeys(("ratio", "token_loss", "token_loss.weighed", "token_loss.all", "kl_new"), steep)
+    means = _means(of, rows, use, int(ways.get("parts", 1)), device)
+    factors: Mapping[str, float] = ways.get("factor", {})
     thinner = float(found.batch.mask.mean()) if ways.get("padded") else 1.0  # of a mean over all slots
     scale = shares(found.batch, use) if ways.get("share", True) else {}
-    numbers = {
-        name: float(number) * thinner * scale.get(name, 1.0) for name, number in zip(PARTS, _parts(made), strict=True)
-    }
-    bonus = use.number("loss.ent_coef")
+    numbers = {name: number * thinner * scale.get(name, 1.0) for name, number in means.items()}
+    bonus = float(use["loss.ent_coef"])
     numbers["total_loss"] = (
         factors.get("policy_loss", 1.0) * numbers["policy_loss"]
         + factors.get("kl_loss", 1.0) * coef * numbers["kl_loss"]
-        - factors.get("entropy", 1.0) * bonus * _of_unsure(of.of, made, use) * scale.get("bonus", 1.0)
+        - factors.get("entropy", 1.0) * bonus * _of_unsure(of, means["entropy"], use) * scale.get("bonus", 1.0)
     )
     numbers = {name: number * factors.get(name, 1.0) for name, number in numbers.items()}
     numbers["adds.kl_loss"] = coef * numbers["kl_loss"]
-    found.numbers |= numbers | watched(responses, made, A[of.order], use)
+    found.numbers |= numbers | watched(of, rows)
     if not sized:
         return
-    size = sizes(responses, made, left[of.order], coef, use)
+    size = _sizes(of, rows, use, coef, device)
     found.sizes |= {name: size.get(name, size["policy_loss"]) * abs(scale.get(name, 1.0)) for name in numbers}
     found.sizes |= {name: 1.0 + abs(found.numbers[name]) for name in found.numbers if name not in found.sizes}
 
 
-def _of_unsure(of: Responses, made: Losses, use: Asked) -> float:
+OF_LOSSES = ("ratio", "policy.token_loss", "rollout.counts", "kl_new.used", "clip.low", "clip.high")
+"""Rows of tokens on the way to the losses."""
+AVERAGED = ("policy_loss", "kl_loss", "entropy")
+
+
+def _from_advantages(of: Fed) -> tuple[dict[Axis, int], dict[str, Array | Selection]]:
+    """Returns the sizes, and what stands in the blocks where the definitions begin at advantages."""
+    sizes, known = laid_out({name: each for name, each in of.items() if name != "left"})
+    return sizes, known | {"loss.left": of["left"], "group.left": in_places(of, of["left"])}
+
+
+def _means(of: Fed, rows: Fed, use: Settings, parts: int, device: str) -> dict[str, float]:
+    """Returns the parts of the loss; as means over parts of the rows, those that stand one below the other in the file."""
+    ready = of | {"kl_new.counts": rows["kl_new.used"]}
+    if parts == 1:
+        ready |= {name: rows[name] for name in ("policy.token_loss", "rollout.counts")}
+    else:  # a part has no groups, but responses; and what is of a batch is its own
+        ready["group"] = np.arange(len(of["group"]))
+    places = np.arange(len(of["group"]))
+    size = -(-len(places) // parts)
+    some_of = [some(ready, places[start : start + size]) for start in range(0, len(places), size)]
+    return EQUATIONS.means(use, [_from_advantages(each) for each in some_of], AVERAGED, device=device)
+
+
+def _sizes(of: Fed, rows: Fed, use: Settings, coef: float, device: str) -> dict[str, float]:
+    """Returns the mean size of what each part of the loss averages."""
+    policy = np.abs(rows["policy.token_loss"] * rows["rollout.counts"]) * abs(float(use["loss.factor"]))
+    sizes, known = _from_advantages(of)
+    known |= {
+        "policy.counts": policy, "kl_new.counts": np.abs(rows["kl_new.used"]), "policy.entropy": np.abs(of["policy.entropy"]),
+        "loss.counted": of["response.tokens"],
+    }  # fmt: skip
+    found = {name: float(each) for name, each in EQUATIONS.values(use, sizes, known, AVERAGED, device=device).items()}
+    kl = abs(coef) * found["kl_loss"]
+    total = found["policy_loss"] + kl + abs(float(use["loss.ent_coef"])) * found["entropy"]
+    return found | {"total_loss": total, "adds.kl_loss": kl}
+
+
+def _of_unsure(of: Fed, entropy: float, use: Settings) -> float:
     """Returns the entropy of which a bonus is paid: of the tokens that the policy loss counts, where it leaves those of little
     entropy out (TRL 1.16.0), else as conventions average it."""
-    least = use.limit("loss.entropy_least")
-    if least is None:
-        return float(made.entropy)
-    counts = of.mask * (of.entropy >= least)
-    return float((of.entropy * counts).sum() / counts.sum().clamp(min=1))
+    least = float(use["loss.entropy_least"])
+    if least == OFF:
+        return entropy
+    counts = of["response.tokens"] * (of["policy.entropy"] >= least)
+    return float((of["policy.entropy"] * counts).sum() / max(1, counts.sum()))
 
 
-class _Advantages:
-    """The part of a signal that losses read."""
-
-    def __init__(self, advantages: Tensor, left: Tensor) -> None:
-        self.advantages, self.left = advantages, left
-
-
-def _turned(of: Responses) -> Responses:
-    """Returns responses with new and old log-probs exchanged."""
-    return replace(of, new=of.old, old=of.new)
-
-
-def _parts(made: Losses) -> tuple[Tensor, ...]:
-    return made.policy_loss, made.kl_loss, made.entropy, made.total
-
-
-def _in_parts(of: Fed, signal: tuple[Tensor, Tensor], use: Asked, parts: int, made: Losses) -> Losses:
-    """Returns the losses as means over parts of the rows, those that stand one below the other in the file."""
-    if parts == 1:
-        return made
-    A, left = signal
-    some = [losses(of.some(of.back[each], 1), _Advantages(A[each], left[each]), use) for each in _chunks(len(A), parts)]  # type: ignore[arg-type]
-    means = [torch.stack(each).mean() for each in zip(*(_parts(each) for each in some), strict=True)]
-    return made._replace(policy_loss=means[0], kl_loss=means[1], entropy=means[2], total=means[3])
-
-
-def _chunks(count: int, parts: int) -> list[Tensor]:
-    return list(torch.arange(count).chunk(parts))
-
-
-def shares(batch: GroupedStep, use: Asked) -> dict[str, float]:
+def shares(batch: GroupedStep, use: Settings) -> dict[str, float]:
     """Returns what means over this file are multiplied by to be its share of those over a larger batch, as metadata say it."""
     share, lengths = batch.share, float(batch.mask.sum())
     if share is None:
@@ -387,9 +366,8 @@ def shares(batch: GroupedStep, use: Asked) -> dict[str, float]:
         "seq_mean_token_mean": len(batch.mask) / share.responses * share.ranks if share.responses else 1.0,
         "seq_mean_token_sum": len(batch.mask) / share.responses * share.ranks if share.responses else 1.0,
     }
-    policy = of.get(use.word("loss.aggregation"), 1.0)
-    kl = use.word("kl.aggregation")
-    entropy = use.word("loss.entropy_aggregation")
+    policy = of.get(str(use["loss.aggregation"]), 1.0)
+    kl, entropy = str(use["kl.aggregation"]), str(use["loss.entropy_aggregation"])
     bonus = policy if entropy == "as_policy" else of.get(entropy, 1.0)
     if share.tokens and (batch.library or "").lower() == TRL:
         bonus = 1.0 / ((batch.place.microbatches if batch.place else None) or 1)

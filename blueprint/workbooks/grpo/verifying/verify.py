@@ -264,7 +264,9 @@ class StepTrial(NamedTuple):
         first = found.get("advantages")
         if first is None or not first.agrees or not self.judge.rounding_rules:
             return found
-        return {**self.compared(given=self.given), "advantages": first}
+        of_theirs = recompute(self.batch, self.settings, given=self.given, whole=self.whole, device=self.device)
+        judge = Judge(self.batch, of_theirs, self.judge.factor)  # of ours, which may be 0, the losses have no size
+        return {**judge.compared(of_theirs), "advantages": first}
 
 
 def trial_of(

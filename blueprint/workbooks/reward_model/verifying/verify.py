@@ -6,6 +6,8 @@ from math import isfinite
 from pathlib import Path
 
 from blueprint.dumps import whole_of
+from blueprint.language import at_most, constant, exp, less, log, where
+from blueprint.misconceptions import becomes, equation, turned
 from blueprint.verifying import (
     Given,
     Judge,
@@ -36,30 +38,40 @@ READ = {
     "before_end": "the score read in front of the end of the text, as where the pad is that token",
     "last_column": "the score read in the last column of the batch, behind the pads of shorter texts",
 }
+SIDES: tuple[str, Ways] = ("chosen and rejected exchanged", {"sides": True})
 SLIPS: Mapping[str, tuple[tuple[str, Ways], ...]] = {
     "score": (
-        ("the score read one token too early", {"read": "one_early"}),
-        ("the score read one token too late", {"read": "one_late"}),
-        ("the score read at the first token", {"read": "first"}),
+        ("the score read one token too early", {"moved": -1}),
+        ("the score read one token too late", {"moved": 1}),
+        ("the score read at the first token", {"first": True}),
     ),
     "accuracy": (
-        ("two equal scores counted as a success", {"ties": 1.0}),
-        ("two equal scores counted as half a success", {"ties": 0.5}),
-        ("a success only where the difference is larger than the margin", {"accuracy_of": "argument"}),
-        ("chosen and rejected exchanged", {"sides": True}),
+        ("two equal scores counted as a success", {"equations": {
+            "right": equation(lambda b: at_most(b("rejected.score"), b("chosen.score")))}}),
+        ("two equal scores counted as half a success", {"equations": {"right": equation(
+            lambda b: (less(b("rejected.score"), b("chosen.score")) + at_most(b("rejected.score"), b("chosen.score"))) / 2)}}),
+        ("a success only where the difference is larger than the margin", {"equations": {
+            "right": equation(lambda b: less(b("pair.margin"), b("difference")))}}),
+        SIDES,
     ),
     "margin": (
-        ("the margin of each pair subtracted in what is logged, too", {"in_margin": True}),
-        ("chosen and rejected exchanged", {"sides": True}),
+        ("the margin of each pair subtracted in what is logged, too", {"equations": {
+            "rewards.margins": becomes("difference", lambda b: b("difference") - b("pair.margin"))}}),
+        SIDES,
     ),
     "loss": (
-        ("chosen and rejected exchanged", {"sides": True}),
-        ("the margin of each pair added, not subtracted", {"margin": -1.0}),
-        ("1 − σ of the difference in the place of −log σ", {"likely": True}),
-        ("−log of a σ that is rounded to 0, which is infinite", {"overflow": True}),
-        ("a sum over the pairs, not their mean", {"summed": True}),
-        ("the difference of the scores held near 0, not their sum", {"centre": "difference"}),
-        ("the mean of the scores held near 0, not their sum", {"centre": "mean"}),
+        SIDES,
+        ("the margin of each pair added, not subtracted", {"equations": {"argument": turned("margin.used")}}),
+        ("1 − σ of the difference in the place of −log σ", {"equations": {
+            "loss.pair": equation(lambda b: 1 - exp(-b("loss.pair")))}}),
+        ("−log of a σ that is rounded to 0, which is infinite", {"equations": {"loss.pair": equation(
+            lambda b: where(less(b("argument"), -b("overflow.float32")), -log(0 * b("argument")), b("loss.pair")))}}),
+        ("a sum over the pairs, not their mean", {"equations": {
+            "preference_loss": becomes("weight.pair", lambda b: constant(1))}}),
+        ("the difference of the scores held near 0, not their sum", {"equations": {
+            "center.square": becomes("center.sum", lambda b: b("difference"))}}),
+        ("the mean of the scores held near 0, not their sum", {"equations": {
+            "center.square": becomes("center.sum", lambda b: b("center.sum") / 2)}}),
     ),
 }  # fmt: skip
 """Mistakes, by what they concern."""
@@ -74,7 +86,8 @@ def tries(
     given: results of the file before it. whole: all files of the step, where there are several.
     """
     if name in SCORES:
-        yield [*_read(settings), *(Try(label, settings, ways) for label, ways in SLIPS["score"])]
+        last = {**settings, "score.read": "last_token"}
+        yield [*_read(settings), *(Try(label, last, ways) for label, ways in SLIPS["score"])]
         return
     yield [*_slips(batch, settings, name, whole), *(_settings(settings) if name in LOSSES else ())]
     if name in LOSSES:
@@ -143,7 +156,7 @@ def trial_of(
     batch: ScoredPairs, settings: Settings, options: VerifyOptions, steps: Sequence[ScoredPairs] = ()
 ) -> SmallTrial:
     """Computes a step again under settings, to be compared with what its file logged; steps: all files of the step."""
-    again = partial(recompute, device=options.device)
+    again = partial(recompute, device=options.device, read_before={})
     found = again(batch, settings, sized=True)
     judge, given = Judge(batch, found, ALL, options.tolerance, PAIRS), given_of(batch, ALL)
     return SmallTrial(batch, settings, found, judge, given, whole_of(batch, steps), again, tries, LOSSES, ALL)

@@ -1,0 +1,269 @@
+"""The definitions of a kind, evaluated on the numbers of a file: only the rows that are asked for, from what stands in the file on.
+
+What no setting says is a change of an equation, in the words of misconceptions; or other numbers in the place of those of a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import torch
+
+from blueprint.dumps import Array
+from blueprint.inputs.catalogue import OFF, Setting
+from blueprint.language import (
+    Axis,
+    Block,
+    Edge,
+    Expr,
+    Op,
+    Reduce,
+    Ref,
+    Step,
+    Values,
+    equal,
+    fill,
+    in_order,
+    schedule,
+    typed,
+)
+from blueprint.language.blocks import Definition
+from blueprint.language.evaluate_torch import Tensors
+from blueprint.language.schedule import read_by
+from blueprint.misconceptions.rewriting import Change, Names
+from blueprint.verifying.settings import Settings
+from blueprint.workbooks.common import Choices, Rows, Used
+from blueprint.workbooks.common.definitions.choices import Fixed
+from blueprint.workbooks.common.labels import Labels
+
+
+class Selection(NamedTuple):
+    """A typed block of 0 and 1 that says where something stands, as in [q, i, n]; nothing is added up where it picks.
+
+    to: by [q, i] the place of n that is read. back: by n the place that is read of [q, i], counted row by row.
+    """
+
+    to: Array
+    back: Array
+
+
+class Pick(NamedTuple):
+    """A row whose equation is a sum over such a block: of which row it takes cells, by which block, and which way."""
+
+    row: Block
+    read: Block
+    by: Block
+    back: bool
+
+
+class Stage(NamedTuple):
+    """What is computed next, and the blocks that nothing reads any more then."""
+
+    step: Step | Pick
+    dead: list[Block]
+
+
+Known = Mapping[str, Array | Selection]
+"""By name what is typed, edges included, and rows whose numbers stand in place of computed ones."""
+Changes = Mapping[str, Change]
+"""By row, how its equation is changed."""
+NO_CHANGES: Changes = MappingProxyType({})
+
+
+class Settled(Fixed):
+    """A switch that stands at one word; a condition may ask for it."""
+
+    def says(self, word: str) -> Expr:  # type: ignore[override]  # 0 and 1 are no conditions
+        """Returns a condition that holds where the word is the one."""
+        return equal(int(word == self.word), 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Definitions:
+    """Where the definitions of a kind begin. settings: its records. derive: makes the rows, by name, from what is typed.
+
+    typed: by the name of a block the axes along which a file's numbers stand in it; edges: cells before or behind them.
+    """
+
+    settings: Mapping[str, Setting]
+    labels: Labels
+    typed: Mapping[str, tuple[Axis, ...]]
+    derive: Callable[[Rows, Choices], Rows]
+    edges: Mapping[str, tuple[Edge, ...]] = field(default_factory=dict)
+
+    def under(self, settings: Settings) -> Equations:
+        """Returns the equations under some settings: words are settled, and limits that are off are not there."""
+        return _equations(
+            self,
+            tuple(
+                str(settings[key]) if record.words else record.limit and float(settings[key]) == OFF
+                for key, record in self.settings.items()
+            ),
+        )
+
+    def values(
+        self,
+        settings: Settings,
+        sizes: Mapping[Axis, int],
+        known: Known,
+        wanted: Iterable[str],
+        changes: Changes = NO_CHANGES,
+        device: str = "cpu",
+    ) -> dict[str, Array]:
+        """Computes rows by name."""
+        equations = self.under(settings)
+        for name, change in changes.items():
+            known = {**known, name: equations.values(settings, sizes, known, (name,), change, device)[name]}
+        return equations.values(settings, sizes, known, tuple(wanted), None, device)
+
+    def means(
+        self,
+        settings: Settings,
+        parts: Sequence[tuple[Mapping[Axis, int], Known]],
+        wanted: Collection[str],
+        changes: Changes = NO_CHANGES,
+        device: str = "cpu",
+    ) -> dict[str, float]:
+        """Computes numbers, as a mean over the parts of a file, of which there is usually one: its sizes, and what is known."""
+        each = [self.values(settings, *part, wanted, changes, device) for part in parts]
+        return {name: float(np.mean([found[name] for found in each])) for name in wanted}
+
+
+@lru_cache(maxsize=512)
+def _equations(of: Definitions, said: tuple[str | bool, ...]) -> Equations:
+    """Returns the equations; said: the word of each setting that has words, else whether it is a limit that is off."""
+    switch, used = dict[str, Settled](), dict[str, Used]()
+    for key, word in zip(of.settings, said, strict=True):
+        if isinstance(word, str):
+            switch[key] = Settled(word)
+        else:
+            used[key] = cast(Used, OFF) if word else typed(key)
+    given = {name: typed(name, axes, edges=of.edges.get(name, ())) for name, axes in of.typed.items()}
+    rows = of.derive(given, Choices(used, switch, labels=of.labels))
+    return Equations({**given, **rows}, [each for each in used.values() if isinstance(each, Block)])
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """The rows by name, typed ones among them, and the settings that are numbers."""
+
+    rows: Rows
+    numbers: list[Block]
+    _changed: dict[tuple[str, Change], Block] = field(default_factory=dict)
+    _plans: dict[object, list[Stage]] = field(default_factory=dict)
+    _compiled: dict[object, tuple[Values, dict[object, Any]]] = field(default_factory=dict)
+
+    def values(
+        self,
+        settings: Settings,
+        sizes: Mapping[Axis, int],
+        known: Known,
+        wanted: tuple[str, ...],
+        change: Change | None,
+        device: str,
+    ) -> dict[str, Array]:
+        """Computes rows, as `Definitions.values` does; change: how the equation of the one that is wanted is changed."""
+        blocks = [self.changed(name, change) if change else self.rows[name] for name in wanted]
+        chosen = {self.rows[name]: each for name, each in known.items() if isinstance(each, Selection)}
+        stood = {self.rows[name]: each for name, each in known.items() if not isinstance(each, Selection)}
+        stood |= {block: np.asarray(float(settings[block.name])) for block in self.numbers}
+        plan = self._plan(blocks, stood, chosen)
+        values, compiled = self._compiled.setdefault(tuple(sizes.items()), (Values(sizes, beyond=True), {}))
+        if device == "cpu":
+            values.arrays = stood
+            for step, dead in plan:
+                if isinstance(step, Pick):
+                    values.arrays[step.row] = np.ravel(values.arrays[step.read])[_places(step, chosen)]
+                else:
+                    fill((step,), values, compiled)
+                for block in dead:
+                    values.arrays.pop(block, None)
+        else:
+            values.arrays = OnDevice(sizes, device).filled(plan, stood, chosen, blocks)
+        return {name: values[block] for name, block in zip(wanted, blocks, strict=True)}
+
+    def changed(self, name: str, change: Change) -> Block:
+        """Returns a row with another equation."""
+        if (name, change) not in self._changed:
+            row = self.rows[name]
+            made = self._changed[name, change] = Block(name, row.axes, row.about)
+            names = Names(self.rows, {})
+            made.definitions = [Definition(each.target, change(each.expr, names)) for each in row.definitions]
+            made.edges = set(row.edges)
+        return self._changed[name, change]
+
+    def _plan(self, wanted: Collection[Block], stood: Collection[Block], chosen: Collection[Block]) -> list[Stage]:
+        """Lists what must be computed where some rows stand, and blocks of 0 and 1 pick."""
+        key = (tuple(map(id, wanted)), frozenset(map(id, stood)), frozenset(map(id, chosen)))
+        if key in self._plans:
+            return self._plans[key]
+        needed, ahead, picks = dict[Block, None](), [*wanted], dict[Block, Pick]()
+        while ahead:
+            block = ahead.pop()
+            if block in needed or block in stood:
+                continue
+            needed[block] = None
+            if (pick := _pick(block, chosen)) is not None:
+                picks[block] = pick
+            ahead += [picks[block].read] if block in picks else read_by(block)
+        steps = [picks.get(cast(Block, step), step) for step in schedule([*needed])]
+        last = {read: at for at, step in enumerate(steps) for read in _read(step)}
+        dead: dict[int, list[Block]] = {}
+        for block, at in last.items():
+            dead.setdefault(at, []).extend([block] if block not in set(wanted) else [])
+        return self._plans.setdefault(key, [Stage(step, dead.get(at, [])) for at, step in enumerate(steps)])
+
+
+def _pick(row: Block, chosen: Collection[Block]) -> Pick | None:
+    """Returns how a row takes cells of another one by a block of 0 and 1; None where it does not."""
+    match [each.expr for each in row.definitions]:
+        case [Reduce("sum", axes, Op("mul", (Ref() as one, Ref() as other)))]:
+            for by, read in ((one, other), (other, one)):
+                if by.block in chosen:
+                    return Pick(row, read.block, by.block, [axis.extent for axis in axes] != [by.block.axes[-1].extent])
+    return None
+
+
+def _read(step: Step | Pick) -> Iterator[Block]:
+    """Yields the blocks that a step reads."""
+    if isinstance(step, Pick):
+        yield step.read
+        return
+    for block in in_order((step,)):
+        yield from read_by(block)
+
+
+def _places(pick: Pick, chosen: Mapping[Block, Selection]) -> Array:
+    return chosen[pick.by].back if pick.back else chosen[pick.by].to
+
+
+class OnDevice(Tensors):
+    """The same in torch, where a device is asked for."""
+
+    def __init__(self, sizes: Mapping[Axis, int], device: str):
+        super().__init__([], sizes, [], device, "float64", (), (), beyond=True, near=0.0, single=True)
+
+    def filled(
+        self,
+        plan: list[Stage],
+        stood: Mapping[Block, Array],
+        chosen: Mapping[Block, Selection],
+        wanted: Collection[Block],
+    ) -> dict[Block, Array]:
+        """Returns the numbers of the blocks that are wanted, edges included."""
+        for block, array in stood.items():
+            self.arrays[block] = torch.as_tensor(np.asarray(array, np.float64), **self.of)[None]
+        for step, dead in plan:
+            if isinstance(step, Pick):
+                at = torch.as_tensor(_places(step, chosen), device=self.of["device"])
+                self.arrays[step.row] = self.arrays[step.read].flatten()[at][None]
+            else:
+                self._run((step,), {})
+            for block in dead:
+                self.arrays.pop(block, None)
+        return {block: self.numpy(block) for block in wanted}
