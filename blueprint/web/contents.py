@@ -14,11 +14,12 @@ import numpy as np
 from blueprint.book import Book
 from blueprint.language import Axis, Block
 from blueprint.language.packed import Packing
-from blueprint.language.spelling.mathml import STYLE, mathml_symbol
-from blueprint.page.outline import Line, Listed, Note, Row, Sheet, Step, Table
+from blueprint.language.spelling.mathml import STYLE
+from blueprint.page.outline import Listed, Row, Sheet, Step
 from blueprint.page.outline.book import blocks_of
+from blueprint.web.filled import Data, filled
+from blueprint.web.one_page import one_page_of
 
-Data = dict[str, Any]
 YOURS, PRESET = ".yours", ".preset"
 """How the blocks end in which a setting of one's own is typed, and that of the preset."""
 
@@ -51,6 +52,7 @@ class Contents:
             parts=[number[part] for part in outline.parts],
             sheets=[*filter(None, map(self.sheet, outline.tabs))],
             walk=[*self.walk()],
+            page=one_page_of(outline.one_page, self.packing, across[-1] if across else None),
             settings=[*self.settings()],
             steps=steps,
             blocks=blocks,
@@ -72,11 +74,9 @@ class Contents:
         return filled(
             name=block.name,
             symbol=block.symbol,
-            math=mathml_symbol(block.symbol),
             meaning=about.meaning,
             unit=about.unit,
             source=about.source,
-            decimals=about.decimals if about.decimals != 4 else None,
             note=outline.notes.get(block.name),
             axes=[self.packing.axis(axis) for axis in block.axes],
             spans=self.packing.spans(block) if block.edges else None,
@@ -112,7 +112,7 @@ class Contents:
     def sheet(self, sheet: Sheet) -> Data | None:
         """Packs a sheet on which something is computed or typed."""
         packed = [(section.title, [*filter(None, map(self.item, section.items))]) for section in sheet.sections]
-        sections = [{"title": title, "items": items} for title, items in packed if any("blocks" in each for each in items)]
+        sections = [{"title": title, "items": items} for title, items in packed if items]
         if not sections:
             return None
         number = self.packing.blocks
@@ -127,21 +127,13 @@ class Contents:
         )
 
     def item(self, item: object) -> Data | None:
-        """Packs what stands under a heading: a sentence, rows, a table, or single numbers."""
-        if isinstance(item, Note):
-            return {"note": item.text}
+        """Packs what stands under a heading: rows, a table, or single numbers."""
         blocks = blocks_of(item)
         if not blocks:
             return None
-        row = isinstance(item, Row)
-        across = item.across if isinstance(item, Table) else None
-        return filled(
-            blocks=[self.packing.blocks[block] for block in blocks],
-            kind="line" if isinstance(item, Line) else "table" if isinstance(item, Table) else None,
-            role=getattr(item, "role", "") or None,
-            fold=row and item.fold or None,
-            across=None if across is None else self.packing.axis(across),
-        )
+        role = item.role if isinstance(item, Row) and item.role == "key" else None
+        fold = True if isinstance(item, Row) and item.fold else None
+        return filled(blocks=[self.packing.blocks[block] for block in blocks], role=role, fold=fold)
 
     def walk(self) -> Iterator[Data]:
         """Packs the steps of the walk, by section."""
@@ -174,7 +166,7 @@ class Contents:
         for block, number in self.packing.blocks.items():
             if not (block.text or block.typed or block.link):
                 cells = self.values.arrays[block].astype(float)
-                yield number, float(cells[np.isfinite(cells)].sum())
+                yield number, float(f"{cells[np.isfinite(cells)].sum():.14g}")
 
 
 def spelling() -> Data:
@@ -195,11 +187,6 @@ def plain(array: Any) -> Iterator[Any]:
             yield "off"
         else:
             yield int(cell) if float(cell).is_integer() and abs(cell) < 1e15 else float(cell)
-
-
-def filled(**fields: Any) -> Data:
-    """Returns the fields that say something."""
-    return {name: value for name, value in fields.items() if value is not None and value != "" and value != []}
 
 
 def cells_of(book: Book, blocks: Iterable[Block]) -> dict[str, list[Any]]:

@@ -36,8 +36,26 @@ const shown = (value, decimals) => printed(value, decimals).replace(/-/g, "−")
 
 const isTiny = (value) => Math.abs(value) < 1e-12; // what rounding has left: 0 on a calculator
 
+/* Sets a printed symbol: what follows a low line is a subscript, a square an exponent, words are upright. */
+function symbolSet(symbol) {
+  const pieces = (symbol.match(/[\p{L}\p{N}]+(?:_[\p{L}\p{N}_]+)?²?|\S/gu) || []).map(pieceSet);
+  return pieces.length === 1 ? pieces[0] : `<mrow>${pieces.join("")}</mrow>`;
+}
+function pieceSet(piece) {
+  const squared = piece.endsWith("²"), plain = squared ? piece.slice(0, -1) : piece;
+  let [base, ...rest] = plain.split("_"), sub = rest.join("_");
+  const numbered = sub ? null : base.match(/^([A-Za-z])(\d+)$/);
+  if (numbered) [, base, sub] = numbered;
+  if (!/^[\p{L}\p{N}]/u.test(base)) return `<mo>${escaped(base)}</mo>`;
+  const upright = base.length > 1 && /^[\x00-\x7f]+$/.test(base) ? ' mathvariant="normal"' : "";
+  let set = /^\d+$/.test(base) ? `<mn>${base}</mn>` : `<mi${upright}>${escaped(base)}</mi>`;
+  if (sub) set = `<msub>${set}<mtext>${escaped(sub)}</mtext></msub>`;
+  return squared ? `<msup>${set}<mn>2</mn></msup>` : set;
+}
+
 function Spelling(engine) {
   const { blocks, axes, at, data } = engine, style = data.style;
+  for (const block of blocks) block.math = symbolSet(block.symbol);
   const bracketed = ([text, strength], need) => (strength >= need ? text : filled(style.brackets, [text]));
   const word = (text) => [filled(style.word, [escaped(text)]), ATOM];
 
