@@ -52,10 +52,11 @@ MAY_READ = {
     "cli": ("commands",),
     "commands": (
         "book", "checking", "classes", "commands", "differing", "dumps", "explaining", "inputs", "interrupted", "language", "page",
-        "quoting", "files", "reopening", "verifying", "comparison", "witness", "workbooks.common", "workbooks.kind",
+        "quoting", "files", "reopening", "verifying", "web", "comparison", "witness", "workbooks.common", "workbooks.kind",
         "workbooks.registry", "worksheets",
     ),
     "comparison": ("book", "inputs", "comparison", "workbooks.common.conventions", "workbooks.registry"),
+    "web": ("book", "files", "language", "page.outline", "web"),
     "files": (),
     "__main__": ("cli",),
     "api": (

@@ -76,7 +76,7 @@ class Pages:
             if (rows := [*filter(None, map(self.row, section.rows))])
         ]
         axis = next((axis for axis in self.packing.axes if axis.letter == columns.axis), None)
-        if not matrices and not sections or columns.of == "members" and axis is None:
+        if not (matrices or sections) or (columns.of == "members" and axis is None):
             return None
         return filled(
             head=panel.head,
@@ -161,6 +161,7 @@ class Pages:
         block = self.named[name]
         offset = self.packing.values.offset
         indices = [
-            [self.packing.axis(axis), offset(block, axis, axis) + (by if axis is self.time else 0)] for axis in block.axes
+            [self.packing.axis(axis), offset(block, axis, axis) + (by if axis is self.time else 0)]
+            for axis in block.axes
         ]
         return ["r", self.packing.blocks[block], indices]

@@ -11,6 +11,7 @@ from os import PathLike
 from pathlib import Path
 
 from blueprint.book import Book
+from blueprint.files import saved_whole
 from blueprint.web.contents import contents_of
 from blueprint.web.plain import plain_walk
 
@@ -63,9 +64,10 @@ def page_of(book: Book) -> str:
 
 
 def save_page(book: Book, path: str | PathLike[str]) -> Path:
-    """Writes the page of a book, and returns its path. Raises PageError as `page_of`, OSError where it cannot be written."""
-    target = Path(path)
-    target.write_text(page_of(book), encoding="utf-8", newline="\n")
+    """Writes the page of a book, and returns its path. Raises PageError as `page_of`, SaveError where it cannot be written."""
+    target, page = Path(path), page_of(book)
+    with saved_whole(target) as unfinished:
+        unfinished.write_text(page, encoding="utf-8", newline="\n")
     return target
 
 

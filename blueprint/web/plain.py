@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from html import escape
 
 from blueprint.book import Book
-from blueprint.language import Block, Position
-from blueprint.language.cells import filled_by
+from blueprint.language import Block
+from blueprint.language.cells import Cell, filled_by
 from blueprint.language.cells import origin as link_origin
-from blueprint.language.cells import Cell
 from blueprint.language.spelling.mathml import STYLE, mathml_equation, mathml_explained, mathml_symbol
 from blueprint.language.spelling.numbers import printed
 from blueprint.page.outline import Listed, Step

@@ -41,7 +41,9 @@ MATHML: dict[str, Rule] = {
     "filled": call("<mrow><mo>[</mo>{}<mtext>&#160;is given</mtext><mo>]</mo></mrow>"),
     "is_off": call("<mrow><mo>[</mo>{}<mtext>&#160;is off</mtext><mo>]</mo></mrow>"),
     "where": Rule(
-        "{1}<mtext>&#160;if&#160;</mtext>{0}<mtext>&#160;else&#160;</mtext>{2}", ANYTHING, (ANYTHING, ANYTHING, ANYTHING)
+        "{1}<mtext>&#160;if&#160;</mtext>{0}<mtext>&#160;else&#160;</mtext>{2}",
+        ANYTHING,
+        (ANYTHING, ANYTHING, ANYTHING),
     ),
 }
 SIGNS = {
@@ -84,7 +86,7 @@ _NUMBERED = re.compile(r"([A-Za-z])(\d+)")
 
 
 def mathml_symbol(symbol: str) -> str:
-    """Turns a printed symbol into MathML: what follows a low line is a subscript (`π_old`), a square an exponent, words are upright."""
+    """Turns a printed symbol into MathML: what follows a low line is a subscript (`π_old`), words are upright."""
     pieces = [_piece(each) for each in _PIECE.findall(symbol)]
     return pieces[0] if len(pieces) == 1 else f"<mrow>{''.join(pieces)}</mrow>"
 

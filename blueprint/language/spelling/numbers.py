@@ -131,7 +131,11 @@ def number(value: float | str, style: Style = PLAIN, decimals: int = SHOWN) -> S
         return Spelled(style.blank)
     text = _decimals(value, decimals)
     sign, size = (style.minus, text[1:]) if text.startswith("-") else ("", text)
-    return Spelled(sign + style.digits.format(size.replace("-", style.minus if len(style.minus) == 1 else "−")), ANYTHING if sign else ATOM)
+    size = size.replace("-", style.minus if len(style.minus) == 1 else "−")  # of a power of ten
+    return Spelled(
+        sign + style.digits.format(size),
+        ANYTHING if sign else ATOM,
+    )
 
 
 def _decimals(value: float, decimals: int) -> str:

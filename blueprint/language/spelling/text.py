@@ -126,8 +126,8 @@ def styled(expr: Expr, style: Style, refer: Callable[[Ref], str]) -> Spelled:
         case Op():
             return spell(expr, style.table, render, style.brackets)
         case Constant(value):
-            is_word = isinstance(value, str)
-            return Spelled(style.word.format(style.letters(value)) if is_word else style.digits.format(value))
+            word = style.word.format(style.letters(value)) if isinstance(value, str) else None
+            return Spelled(style.digits.format(value) if word is None else word)
         case Ref():
             return Spelled(refer(expr))
         case Reduce(name, axes, body):

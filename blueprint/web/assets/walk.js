@@ -57,7 +57,7 @@ function single(block, offset) {
   return [
     make("div", { class: "equation", tabindex: 0, role: "group", "aria-label": "Equation", html: math(equation.left + equals + equation.letters) }),
     make("div", { class: `equation numbers${ghost(NUMBERS_TOO)}`, tabindex: 0, role: "group", "aria-label": "With numbers", html: math(equals + equation.numbers) }),
-    make("p", { class: "value" }, make("span", { class: ghost(VALUE_TOO) }, `= ${shown(from.cells[place])}`), ghost(VALUE_TOO) ? " = ?" : ""),
+    make("p", { class: "value" }, ghost(VALUE_TOO) ? "= ?" : `= ${shown(from.cells[place])}`),
     ...(reads.length ? [make("div", { class: `links${ghost(NUMBERS_TOO)}` }, make("span", {}, "from "), ...reads.slice(0, MANY).map(link))] : []),
   ];
 }
