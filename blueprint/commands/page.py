@@ -39,8 +39,6 @@ def page(
     It is a single file without any request: click a number and see its equation, the numbers in it, where they come from and
     where it goes; move a setting and watch what hangs on it; walk through the computation line by line, on a projector too.
     """
-    from blueprint.web.page import save_page
-
     if source is not None and source.lower().endswith(".xlsx"):
         book, path = _of_file(source, overrides, chosen), Path(source).with_suffix(".html")
     else:
@@ -52,7 +50,7 @@ def page(
     if path.suffix.lower() not in (".html", ".htm"):
         raise SaveError(f"{path} does not end in .html, by which browsers know a page: name it so")
     refuse_existing(path, force)
-    save_page(book, path)
+    book.page(path)
     console.say(
         f"wrote {path}: {len(book.blocks)} quantities, {path.stat().st_size / 1000:,.0f} kB; open it in a browser"
     )

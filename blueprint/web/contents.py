@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.book import Book
-from blueprint.language import Axis, Block
+from blueprint.language import Axis, Block, Values
 from blueprint.language.packed import Packing
 from blueprint.language.spelling.mathml import STYLE
-from blueprint.page.outline import Listed, Row, Sheet, Step
+from blueprint.page.outline import Blueprint, Listed, Row, Sheet, Step
 from blueprint.page.outline.book import blocks_of
 from blueprint.web.filled import Data, filled
 from blueprint.web.one_page import one_page_of
@@ -24,16 +23,16 @@ YOURS, PRESET = ".yours", ".preset"
 """How the blocks end in which a setting of one's own is typed, and that of the preset."""
 
 
-def contents_of(book: Book) -> Data:
+def contents_of(outline: Blueprint, values: Values) -> Data:
     """Returns everything that the page shows and computes from."""
-    return Contents(book).data()
+    return Contents(outline, values).data()
 
 
 class Contents:
-    """Packs a book."""
+    """Packs a book: its outline, and its numbers."""
 
-    def __init__(self, book: Book):
-        self.book, self.outline, self.values = book, book.blueprint, book.values
+    def __init__(self, outline: Blueprint, values: Values):
+        self.outline, self.values = outline, values
         self.packing = Packing(self.outline.blocks(), self.values)
 
     def data(self) -> Data:
@@ -189,6 +188,6 @@ def plain(array: Any) -> Iterator[Any]:
             yield int(cell) if float(cell).is_integer() and abs(cell) < 1e15 else float(cell)
 
 
-def cells_of(book: Book, blocks: Iterable[Block]) -> dict[str, list[Any]]:
+def cells_of(values: Values, blocks: Iterable[Block]) -> dict[str, list[Any]]:
     """Returns all cells of blocks by name, as the page would hold them."""
-    return {block.name: [*plain(book.values.arrays[block])] for block in blocks}
+    return {block.name: [*plain(values.arrays[block])] for block in blocks}

@@ -10,12 +10,15 @@ from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 
-from blueprint.book import Book
 from blueprint.files import saved_whole
+from blueprint.language import Values
+from blueprint.page.outline import Blueprint
 from blueprint.web.contents import contents_of
 from blueprint.web.plain import plain_walk
 
 SCRIPTS = ("engine.js", "spelling.js", "state.js", "overview.js", "explore.js", "settings.js", "walk.js", "main.js")
+HEIGHT = 760
+"""Pixels of a page in a notebook."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; font-src data:; img-src data:"
 _COMMENT = re.compile(r"^ *(?:/\*.*?\*/\n|// .*\n)", re.DOTALL | re.MULTILINE)
 """A comment on lines of its own."""
@@ -45,30 +48,43 @@ class PageError(ValueError):
     """Says in a sentence why a book cannot be a page."""
 
 
-def page_of(book: Book) -> str:
-    """Returns the page of a book. Raises PageError for a worksheet, whose answers it would hold."""
-    if book.blueprint.blanks:
+class Page:
+    """The page of a book: its text, shown in place where a notebook prints it."""
+
+    def __init__(self, text: str):
+        self.text = text
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Writes the page, and returns its path. Raises SaveError where it cannot be written."""
+        target = Path(path)
+        with saved_whole(target) as unfinished:
+            unfinished.write_text(self.text, encoding="utf-8", newline="\n")
+        return target
+
+    def __repr__(self) -> str:
+        return f"<a page of {len(self.text.encode()) / 1000:,.0f} kB: page.save('x.html')>"
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{escape(self.text)}" width="100%" height="{HEIGHT}" style="border:0"></iframe>'
+
+
+def page_of(outline: Blueprint, values: Values) -> Page:
+    """Makes the page of a book. Raises PageError for a worksheet, whose answers it would hold."""
+    if outline.blanks:
         raise PageError(
-            f"{book.blueprint.title} is a worksheet: a page computes every number, and would show the answers of its"
-            " blanks; make the page of the workbook without blanks"
+            f"{outline.title} is a worksheet: a page computes every number, and would show the answers of its blanks; make"
+            " the page of the workbook without blanks"
         )
-    return PAGE.format(
+    text = PAGE.format(
         policy=POLICY,
-        title=escape(book.blueprint.title),
+        title=escape(outline.title),
         style=font() + asset("style.css"),
         body=asset("page.html"),
-        plain=plain_walk(book),
-        data=as_script(contents_of(book)),
+        plain=plain_walk(outline, values),
+        data=as_script(contents_of(outline, values)),
         scripts="\n".join(map(asset, SCRIPTS)),
     )
-
-
-def save_page(book: Book, path: str | PathLike[str]) -> Path:
-    """Writes the page of a book, and returns its path. Raises PageError as `page_of`, SaveError where it cannot be written."""
-    target, page = Path(path), page_of(book)
-    with saved_whole(target) as unfinished:
-        unfinished.write_text(page, encoding="utf-8", newline="\n")
-    return target
+    return Page(text)
 
 
 def as_script(data: object) -> str:

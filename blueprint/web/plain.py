@@ -5,45 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from blueprint.book import Book
-from blueprint.language import Block
+from blueprint.language import Block, Values
 from blueprint.language.cells import Cell, filled_by
 from blueprint.language.cells import origin as link_origin
 from blueprint.language.spelling.mathml import STYLE, mathml_equation, mathml_explained, mathml_symbol
 from blueprint.language.spelling.numbers import printed
-from blueprint.page.outline import Listed, Step
+from blueprint.page.outline import Blueprint, Listed, Step
 
 Places = tuple[int, ...]
 LONGEST_LIST = 40
 """Members that a list shows at most."""
 
 
-def plain_walk(book: Book) -> str:
+def plain_walk(outline: Blueprint, values: Values) -> str:
     """Returns the walk as HTML, a line for each quantity: its meaning, its equation, and the same with numbers."""
-    return "\n".join(Walk(book).sections())
+    return "\n".join(Walk(outline, values).sections())
 
 
 class Walk:
     """The steps of a book, for the member of each axis that it opens with."""
 
-    def __init__(self, book: Book):
-        self.book, self.values = book, book.values
-        chosen = book.blueprint.chosen
+    def __init__(self, outline: Blueprint, values: Values):
+        self.outline, self.values = outline, values
+        chosen = outline.chosen
         numbers = [] if chosen is None else [int(float(self.values.cell(each))) for each in chosen.numbers]
         self.across = () if chosen is None else chosen.across
         self.at = {axis: number - axis.start for axis, number in zip(self.across, numbers, strict=True)}
 
     def sections(self) -> Iterator[str]:
         """Yields the sections of the walk; without one, the steps that lead to the result."""
-        outline, any_said = self.book.blueprint, False
+        outline, any_said = self.outline, False
         for section in (section for sheet in outline.sheets for section in sheet.sections):
             lines = [self.line(item) for item in section.items if isinstance(item, Step | Listed)]
             if lines := [line for line in lines if line]:
                 any_said = True
                 yield f"<section><h2>{escape(section.title)}</h2>{''.join(lines)}</section>"
         if not any_said:
-            steps = [self.book.block_named(name) for name in outline.derivation]
-            computed = [block for block in self.book.blocks.values() if not (block.typed or block.link or block.text)]
+            named = {block.name: block for block in outline.blocks()}
+            steps = [named[name] for name in outline.derivation if name in named]
+            computed = [block for block in named.values() if not (block.typed or block.link or block.text)]
             lines = [self.line(Step(block)) for block in steps or computed]
             yield f"<section><h2>Step by step</h2>{''.join(lines)}</section>"
 
@@ -80,7 +80,7 @@ class Walk:
 
     def listed(self, block: Block, places: Places) -> str:
         """Returns the members of a list, each behind its name where it has one."""
-        names, axis = self.book.blueprint.names.get(block.axes[-1].extent), block.axes[-1]
+        names, axis = self.outline.names.get(block.axes[-1].extent), block.axes[-1]
         members = range(min(self.values.size(axis), LONGEST_LIST))
         shown = [printed(self.values.cell(block, *places[:-1], member)) for member in members]
         if isinstance(names, Block):

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import blueprint as bp
-from blueprint.web.page import page_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 Opened = Callable[..., Any]
@@ -37,7 +36,7 @@ def chromium() -> Iterator[Any]:
 @cache
 def page_text(numbers: str, preset: str | None = None, gradients: bool = False) -> str:
     """Makes the page of built-in numbers, each once."""
-    return page_of(bp.build(numbers, preset=preset, gradients=gradients))
+    return bp.build(numbers, preset=preset, gradients=gradients).page().text
 
 
 @pytest.fixture

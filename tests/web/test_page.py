@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import blueprint as bp
 from blueprint.cli import main
-from blueprint.web.page import PageError, page_of, save_page
+from blueprint.web.page import PageError
 from tests.web.conftest import Opened, page_text
 
 KILOBYTE = 1000
@@ -97,7 +97,7 @@ def test_keys_alone_lead_everywhere(opened: Opened) -> None:
         page.keyboard.press("ArrowRight")
     assert page.inner_text("#walk h2") != first or page.evaluate("state.step") > 0
     page.keyboard.press(".")
-    assert page.evaluate("state.at.join()") == "0,5"
+    assert page.evaluate("state.at.join()") == "0,6"
     page.keyboard.press("p")
     assert page.evaluate("document.body.classList.contains('lecture')")
     page.keyboard.press("Escape")
@@ -107,7 +107,12 @@ def test_keys_alone_lead_everywhere(opened: Opened) -> None:
 @pytest.mark.parametrize("numbers", ["default", "grpo", "classic", "optimum", "reward-model"])
 def test_every_line_of_the_walk_can_be_shown(opened: Opened, numbers: str) -> None:
     page = opened(page_text(numbers))
-    assert page.evaluate("(() => { setMode('walk'); for (let i = 0; i < walkLines.length; i++) goTo(i, 2); return walkLines.length; })()") > 3
+    assert (
+        page.evaluate(
+            "(() => { setMode('walk'); for (let i = 0; i < walkLines.length; i++) goTo(i, 2); return walkLines.length; })()"
+        )
+        > 3
+    )
     assert page.errors == []
 
 
@@ -152,7 +157,7 @@ def test_a_word_that_looks_like_markup_stays_a_word(opened: Opened, tmp_path: Pa
     book = bp.build("default")
     vocabulary = ["<eos>", "the", "old", "dog", "is", word, "sleepy", "happy"]
     found = bp.Book(book.blueprint.with_typed({"vocabulary": vocabulary}))
-    page = opened(page_of(found), "#old.p/40")
+    page = opened(found.page().text, "#old.p/40")
     assert page.errors == []
     assert page.locator("img").count() == 0
     assert word in page.inner_text("#tokens")
@@ -161,9 +166,9 @@ def test_a_word_that_looks_like_markup_stays_a_word(opened: Opened, tmp_path: Pa
 
 def test_a_worksheet_has_no_page(tmp_path: Path) -> None:
     sheet = bp.worksheet(bp.build("default"), 4, topic="gae", seed="7")
-    sheet.save(tmp_path / "sheet.xlsx")
+    bp.Book(sheet.blueprint).save(tmp_path / "sheet.xlsx")
     with pytest.raises(PageError, match="is a worksheet: a page computes every number"):
-        page_of(bp.open(tmp_path / "sheet.xlsx"))
+        bp.open(tmp_path / "sheet.xlsx").page()
 
 
 def test_the_command_writes_it_and_refuses_in_sentences(tmp_path: Path) -> None:
@@ -190,5 +195,5 @@ def test_the_command_writes_it_and_refuses_in_sentences(tmp_path: Path) -> None:
 def test_making_a_page_takes_less_than_a_build(tmp_path: Path) -> None:
     book = bp.build("default")
     began = time.process_time()
-    save_page(book, tmp_path / "x.html")
+    book.page(tmp_path / "x.html")
     assert time.process_time() - began < 1

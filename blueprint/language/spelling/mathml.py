@@ -98,7 +98,7 @@ def _piece(piece: str) -> str:
     if not re.match(r"[^\W_]", base):
         return f"<mo>{escape(base)}</mo>"
     upright = ' mathvariant="normal"' if len(base) > 1 and base.isascii() else ""
-    spelled = f"<mn>{base}</mn>" if base.isdigit() else f"<mi{upright}>{escape(base)}</mi>"
+    spelled = f"<mn>{base}</mn>" if base.isdecimal() else f"<mi{upright}>{escape(base)}</mi>"
     if sub:
         spelled = f"<msub>{spelled}<mtext>{escape(sub)}</mtext></msub>"
     return f"<msup>{spelled}<mn>2</mn></msup>" if piece.endswith("²") else spelled
