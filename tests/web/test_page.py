@@ -107,12 +107,12 @@ def test_keys_alone_lead_everywhere(opened: Opened) -> None:
 @pytest.mark.parametrize("numbers", ["default", "grpo", "classic", "optimum", "reward-model"])
 def test_every_line_of_the_walk_can_be_shown(opened: Opened, numbers: str) -> None:
     page = opened(page_text(numbers))
-    assert (
-        page.evaluate(
-            "(() => { setMode('walk'); for (let i = 0; i < walkLines.length; i++) goTo(i, 2); return walkLines.length; })()"
-        )
-        > 3
-    )
+    lines = page.evaluate("""() => {
+      setMode("walk");
+      walkLines.forEach((_, i) => goTo(i, 2));
+      return walkLines.length;
+    }""")
+    assert lines > 3
     assert page.errors == []
 
 
