@@ -83,7 +83,7 @@ function heads(sheet, members, wide) {
   const row = (block, i) => make("tr", {}, make("th", { scope: "row" }, block ? block.meaning : axes[time].meaning), ...members.map((member) => {
     const offset = block ? offsetAt(block, { [time]: member }) : -1, edge = member < 0 ? "start" : member >= axes[time].size ? "end" : null;
     const text = edge ?? (block && offset >= 0 ? block.cells[offset] || "·" : axes[time].words[member]);
-    return make("th", { scope: "col", class: member === state.at.at(-1) ? "here" : null }, i === 0 || !edge ? text : "");
+    return make("th", { scope: "col", class: member === state.at.at(-1) ? "here" : null }, i === 0 || !edge ? text : "·");
   }));
   return make("thead", {}, ...(words.length ? words.slice(0, 2).map(row) : [row(null, 0)]));
 }
@@ -163,7 +163,7 @@ function drawPanel() {
   if (!state.cell) { panel.replaceChildren(make("p", {}, "Choose a number: its equation, the numbers in it, where they come from and where it goes.")); return; }
   const [number, offset] = state.cell, block = blocks[number], equation = spelling.equation(block, offset, columns), value = block.cells[offset];
   const shownValue = state.hidden && equation ? "?" : shown(value);
-  const parts = [make("h2", { html: `${math(block.math)} <span class="member">${escaped(placeOf(block, offset))}</span>` }), make("p", {}, block.meaning + (block.unit ? ` (${block.unit})` : ""))];
+  const parts = [make("h2", { html: `${math(block.math)}<span class="unseen">${escaped(block.symbol)}</span> <span class="member">${escaped(placeOf(block, offset))}</span>` }), make("p", {}, block.meaning + (block.unit ? ` (${block.unit})` : ""))];
   const equals = data.style.equals;
   if (equation) parts.push(
     make("div", { class: "equation", tabindex: 0, role: "group", "aria-label": "Equation", html: math(equation.left + equals + equation.letters) }),

@@ -29,7 +29,7 @@ function numberCell(block, offset, classes, text) {
 
 function lineOf(row, panel, members) {
   const block = row.block === undefined ? null : blocks[row.block], axis = panel.axis ?? time;
-  const symbol = row.symbol ? escaped(row.symbol) : block ? math(block.math) : "";
+  const symbol = row.symbol ? escaped(row.symbol) : block ? `${math(block.math)}<span class="unseen">${escaped(block.meaning)}</span>` : "";
   const cells = members.map((member) => {
     const chosen = { [axis]: member }, fills = row.fills && valueOf(row.fills, panel, member) === 1;
     const clipped = row.clipped !== undefined && blocks[row.clipped].cells[offsetAt(blocks[row.clipped], chosen)] === 1;
@@ -43,7 +43,7 @@ function lineOf(row, panel, members) {
 
 function matrixOf(matrix, panel, members) {
   const block = blocks[matrix.block], inner = block.axes.at(-1), words = data.page.words === undefined ? null : blocks[data.page.words];
-  return axes[inner].words.map((word, i) => make("tr", {}, make("td", { class: "sign" }), make("th", { scope: "row" }, matrix.symbol && i ? "" : matrix.symbol || word),
+  return axes[inner].words.map((word, i) => make("tr", {}, make("td", { class: "sign" }), make("th", { scope: "row" }, ...(matrix.symbol && i ? [make("span", { class: "unseen" }, word)] : [matrix.symbol || word])),
     ...members.map((member) => {
       const offset = offsetAt(block, { [time]: member, [inner]: i }), value = block.cells[offset];
       const framed = matrix.framed && words && words.cells[offsetAt(words, { [time]: member })] === word;
