@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from blueprint.language.evaluate_torch import Tensors
     from blueprint.page import grid, recalculate
     from blueprint.page.layout import Layout
+    from blueprint.web.page import Page
 
 
 RESULT = "loss"
@@ -92,6 +93,18 @@ class Book:
     def blocks(self) -> dict[str, Block]:
         """The blocks by name."""
         return {block.name: block for block in self.blueprint.blocks()}
+
+    def page(self, path: str | PathLike[str] | None = None) -> "Page":
+        """Makes a page for the browser, which computes every number by itself; with a path it is written, too.
+
+        Raises PageError for a worksheet, SaveError where the page cannot be written.
+        """
+        from blueprint.web.page import page_of
+
+        made = page_of(self.blueprint, self.values)
+        if path is not None:
+            made.save(path)
+        return made
 
     def save(self, path: str | PathLike[str]) -> int:
         """Writes the workbook, whole or not at all, and returns how many formulas it holds."""

@@ -73,6 +73,7 @@ COMMANDS = {
     "inspect": Command("inspect:inspect_dump", "Say what a dump of a training step holds."),
     "list": Command("presets:list_numbers", "Name the numbers that workbooks can be built from."),
     "numbers": Command("numbers:numbers", "Write all numbers of a workbook as a TOML file."),
+    "page": Command("page:page", "Write a book as one page for the browser, which computes every number by itself."),
     "presets": Command("presets:presets", "List the libraries whose conventions can be chosen."),
     "rebuild": Command("workbooks:rebuild", "Write a fresh workbook from what is typed in an edited one."),
     "verify": Command("verify:verify", "Compute a real minibatch again, and say what went wrong first."),

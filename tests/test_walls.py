@@ -38,7 +38,7 @@ MAY_READ = {
         "checking", "language", "misconceptions", "page", "quoting", "reopening", "witness", "workbooks.kind", "workbooks.registry",
     ),
     "explaining": ("book", "explaining", "language", "page"),
-    "book": ("book", "explaining", "language", "page", "title_card"),
+    "book": ("book", "explaining", "language", "page", "title_card", "web"),
     "reopening": (
         "book", "explaining", "inputs", "language", "page", "quoting", "reopening", "workbooks.common", "workbooks.kind",
         "workbooks.registry", "worksheets",
@@ -56,6 +56,7 @@ MAY_READ = {
         "workbooks.registry", "worksheets",
     ),
     "comparison": ("book", "inputs", "comparison", "workbooks.common.conventions", "workbooks.registry"),
+    "web": ("files", "language", "page.outline", "web"),
     "files": (),
     "__main__": ("cli",),
     "api": (
@@ -130,7 +131,7 @@ READS_MANY = {
     "", "api", "checking.checker", "checking.verdicts", "classes.grading", "classes.grading_policy", "classes.making",
     "classes.marking", "classes.results_folder", "classes.worker", "commands.verify", "differing", "dumps", "dumps.read",
     "inputs", "inputs.load", "inputs.write", "language", "language.cells", "language.evaluate", "language.evaluate_torch",
-    "language.lost", "language.making", "language.schedule", "language.values", "language.vectorise", "misconceptions",
+    "language.lost", "language.making", "language.packed", "language.schedule", "language.values", "language.vectorise", "misconceptions",
     "misconceptions.wrong_numbers", "page.blanks", "page.cells", "page.charts", "page.contents", "page.formulas", "page.layout",
     "page.moved_cells", "page.one_page.paint", "page.placing", "page.read", "page.series", "page.sheet_setup", "page.sizes",
     "page.steps", "page.views", "page.walk", "page.write", "verifying", "verifying.deviation", "verifying.formulas.ppo",

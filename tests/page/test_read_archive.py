@@ -16,8 +16,8 @@ import openpyxl
 import pytest
 
 from blueprint.page import saved_file
-from blueprint.page.read import ReadError
 from blueprint.page.engine import without_values
+from blueprint.page.read import ReadError
 from blueprint.page.saved_file import LARGEST, MOST_PARTS, Workbook, check_archive
 from tests.page.zips import SHEET, changed, refusal, with_parts, with_said_size
 

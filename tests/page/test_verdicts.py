@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from openpyxl import load_workbook
 
 from blueprint.cli import main
-from blueprint.page.read import Found
 from blueprint.page.engine import with_ironcalc
+from blueprint.page.read import Found
 from blueprint.page.styles import VERDICTS
 from tests.page.colours import Styles
 from tests.page.finished import finished

@@ -72,7 +72,7 @@ STYLE = Style(
     largest=r"\max\left( {} \right)",
     place=r"\text{{place of }} {} \text{{ in }} \left( {} \right)",
     rest=r"\dots",
-    roughly=r"\approx",
+    roughly=r" \approx ",
 )
 # The thin space between letters that are multiplied would make one number of two.
 NUMBERS = STYLE._replace(table=LATEX | {"mul": Rule(r"{} \cdot {}", PRODUCT, (PRODUCT, BIG))}, word=r"\text{{``{}''}}")

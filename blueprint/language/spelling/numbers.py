@@ -30,8 +30,8 @@ def explained(block: blocks.Block, places: tuple[int, ...], values: Values, styl
         return result
     line = filled.definition.expr, filled.members, values
     decimals = SHOWN if _unchecked(value, *line) else _enough(value, *line)
-    sign = style.roughly if decimals is None else "="
-    return f"{_render(*line, style, decimals or (SHOWN if _tiny(value) else MOST)).text} {sign} {result}"
+    sign = style.roughly if decimals is None else style.equals
+    return f"{_render(*line, style, decimals or (SHOWN if _tiny(value) else MOST)).text}{sign}{result}"
 
 
 def _unchecked(value: float | str, expr: Expr, members: cells.Members, values: Values) -> bool:
@@ -130,7 +130,12 @@ def number(value: float | str, style: Style = PLAIN, decimals: int = SHOWN) -> S
     if value != value:
         return Spelled(style.blank)
     text = _decimals(value, decimals)
-    return Spelled(text.replace("-", style.minus), ANYTHING if text.startswith("-") else ATOM)
+    sign, size = (style.minus, text[1:]) if text.startswith("-") else ("", text)
+    size = size.replace("-", style.minus if len(style.minus) == 1 else "−")  # of a power of ten
+    return Spelled(
+        sign + style.digits.format(size),
+        ANYTHING if sign else ATOM,
+    )
 
 
 def _decimals(value: float, decimals: int) -> str:
@@ -161,7 +166,7 @@ def _render(expr: Expr, members: cells.Members, values: Values, style: Style, de
                 _render(among, here, values, style, decimals).text
                 for here in cells.along(trees.bound_axes(expr), members, values)
             )
-            return Spelled(style.place.format(render(value).text, ", ".join(listed)), ANYTHING)
+            return Spelled(style.place.format(render(value).text, style.comma.join(listed)), ANYTHING)
     return number(cells.value_of(expr, members, values), style, decimals)
 
 
@@ -173,5 +178,5 @@ def _sum(expr: Reduce, members: cells.Members, values: Values, style: Style, dec
         terms.append(style.times.join(bracketed(part, need, style.brackets) for part in parts))
     if len(terms) > LONGEST_SUM:
         terms = [*terms[: LONGEST_SUM - 2], style.rest, terms[-1]]
-    largest = Spelled(style.largest.format(", ".join(terms)))
-    return largest if expr.name == "max" else Spelled(" + ".join(terms) or "0", SUM)
+    largest = Spelled(style.largest.format(style.comma.join(terms)))
+    return largest if expr.name == "max" else Spelled(style.plus.join(terms) or style.digits.format("0"), SUM)

@@ -73,6 +73,8 @@ class Style(NamedTuple):
     searches: Mapping[str, str] = SEARCHES
     brackets: str = "({})"
     word: str = "“{}”"
+    digits: str = "{}"
+    letter: str = "{}"
     size: str = "how many {}"
     changes: Spelled = Spelled("how many inputs were changed", ANYTHING)
     choice: str = "({rows}) by {number}"
@@ -80,11 +82,14 @@ class Style(NamedTuple):
     between: str = " | "
     letters: Callable[[str], str] = str
     minus: str = "−"
+    plus: str = " + "
+    comma: str = ", "
     times: str = "·"
     blank: str = "blank"
     largest: str = "max({})"
     place: str = "place of {} in ({})"
-    roughly: str = "≈"
+    equals: str = " = "
+    roughly: str = " ≈ "
     rest: str = "…"
 
 
@@ -121,7 +126,8 @@ def styled(expr: Expr, style: Style, refer: Callable[[Ref], str]) -> Spelled:
         case Op():
             return spell(expr, style.table, render, style.brackets)
         case Constant(value):
-            return Spelled(style.word.format(value) if isinstance(value, str) else str(value))
+            word = style.word.format(style.letters(value)) if isinstance(value, str) else None
+            return Spelled(style.digits.format(value) if word is None else word)
         case Ref():
             return Spelled(refer(expr))
         case Reduce(name, axes, body):
@@ -130,7 +136,7 @@ def styled(expr: Expr, style: Style, refer: Callable[[Ref], str]) -> Spelled:
             spelled = style.searches[name].format(axis=axis, among=render(among).text, value=render(value).text)
             return Spelled(spelled, ANYTHING)
         case Count(what, axis):
-            return Spelled(axis.letter if what == "number" else style.size.format(axis))
+            return Spelled((style.letter if what == "number" else style.size).format(axis))
     return style.changes
 
 

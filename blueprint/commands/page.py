@@ -1,0 +1,65 @@
+"""The command `page`: it parses, asks for the book and writes. No maths."""
+
+from pathlib import Path
+
+import click
+
+from blueprint.book import Book
+from blueprint.commands import console, door, options
+from blueprint.files import SaveError, refuse_existing
+from blueprint.language import NoNumber
+from blueprint.workbooks.registry import blueprint_of
+
+EXAMPLES = """\b
+Examples:
+  blueprint page
+  blueprint page grpo -o grpo.html
+  blueprint page --preset verl --gradients
+  blueprint page mine.xlsx
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("source", required=False, metavar="[NUMBERS|FILE.xlsx]")
+@options.of_numbers
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The page  [default: NUMBERS.html]"
+)
+@click.option("--force", is_flag=True, help="Replace the file if it is there already.")
+def page(
+    source: str | None,
+    numbers: str,
+    overrides: tuple[str, ...],
+    output: Path | None,
+    force: bool,
+    **chosen: str | None,
+) -> None:
+    """Write a book as one page for the browser, which computes every number by itself.
+
+    It is a single file without any request: click a number and see its equation, the numbers in it, where they come from and
+    where it goes; move a setting and watch what hangs on it; walk through the computation line by line, on a projector too.
+    """
+    if source is not None and source.lower().endswith(".xlsx"):
+        book, path = _of_file(source, overrides, chosen), Path(source).with_suffix(".html")
+    else:
+        _, loaded = options.chosen(source or numbers, overrides, chosen)
+        path = Path(f"{loaded.name.replace('/', '-')}.html")
+        with door.ending_in(door.Ended, NoNumber, before="nothing was written: "):
+            book = Book(blueprint_of(loaded))
+    path = output or path
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise SaveError(f"{path} does not end in .html, by which browsers know a page: name it so")
+    refuse_existing(path, force)
+    book.page(path)
+    console.say(
+        f"wrote {path}: {len(book.blocks)} quantities, {path.stat().st_size / 1000:,.0f} kB; open it in a browser"
+    )
+
+
+def _of_file(source: str, overrides: tuple[str, ...], chosen: dict[str, str | None]) -> Book:
+    """Opens a workbook; refuses options, since it has its own numbers."""
+    from blueprint.reopening import book_of
+
+    given = [f"--{name}" for name, value in chosen.items() if value is not None] + ["--set"] * bool(overrides)
+    door.require(not given, f"{' and '.join(given)}: not for a file: {source} has its own numbers")
+    return book_of(source)

@@ -1,0 +1,74 @@
+"use strict";
+/* Settings to try: a slider for each number, a choice for each word; above a slider the curve of the chosen number over its range. */
+const POINTS = 24, MOST_SETTINGS = 9;
+let curves = []; // {svg, read, own, low, high}
+
+/* Returns the ends of a slider: the range that may be typed, if it is no wider than a few times the number itself. */
+function ends(block, value) {
+  const low = block.low ?? 0, high = block.high ?? 1;
+  if (high <= 10 && low >= -10) return [low, high];
+  return [Math.max(low, 0), Math.min(high, Math.max(4 * Math.abs(value), 0.2))];
+}
+
+function drawSettings() {
+  curves = [];
+  const shownSettings = (data.settings || []).map(({ read, own }) => setting(blocks[read], blocks[own])).filter(Boolean);
+  const [first, more] = [shownSettings.slice(0, MOST_SETTINGS), shownSettings.slice(MOST_SETTINGS)];
+  const rest = more.length ? [make("details", {}, make("summary", {}, `${more.length} more settings`), make("div", { class: "more" }, ...more))] : [];
+  element("settings").replaceChildren(...first, ...rest);
+  drawCurves();
+}
+
+function setting(read, own) {
+  const value = read.cells[0], id = `setting-${own.number}`, changed = !Object.is(own.cells[0], own.given[0]);
+  const name = make("label", { for: id, title: read.meaning, html: math(read.math) });
+  if (own.text || own.choices !== undefined) {
+    if (own.choices === undefined) return null;
+    const words = [...blocks[own.choices].cells];
+    const select = make("select", { id, onchange: (event) => type(own.number, 0, event.target.value) },
+      ...words.map((word) => make("option", { value: word, selected: word === (own.cells[0] || value) }, word)));
+    return make("div", { class: changed ? "setting changed" : "setting" }, name, select);
+  }
+  if (!Number.isFinite(value)) return null;
+  const [low, high] = ends(own, value), output = make("output", { for: id }, shown(value));
+  const curve = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  curve.setAttribute("viewBox", "0 0 100 18");
+  curve.setAttribute("preserveAspectRatio", "none");
+  curve.setAttribute("role", "img");
+  curves.push({ svg: curve, read, own, low, high });
+  const slider = make("input", { type: "range", id, min: low, max: high, step: (high - low) / 100, value, oninput: (event) => {
+    type(own.number, 0, event.target.value);
+    output.textContent = shown(read.cells[0]);
+  } });
+  return make("div", { class: changed ? "setting changed" : "setting" }, name, output, curve, slider);
+}
+
+let waiting = 0;
+/* Draws the curves one after the other when the page is idle, so that a slider never waits for them. */
+function drawCurves() {
+  clearTimeout(waiting);
+  const [number, offset] = state.cell && !blocks[state.cell[0]].text ? state.cell : [data.result, 0];
+  if (number === undefined) return;
+  const next = (i) => {
+    if (i >= curves.length) return;
+    if (curves[i].svg.isConnected) drawCurve(curves[i], blocks[number], offset);
+    waiting = setTimeout(() => next(i + 1), 0);
+  };
+  waiting = setTimeout(() => next(0), 150);
+}
+
+function drawCurve({ svg, read, own, low, high }, block, offset) {
+  const kept = own.cells[0], plan = planOf(own.number), numbers = [];
+  for (let i = 0; i <= POINTS; i++) { own.cells[0] = low + (high - low) * i / POINTS; engine.compute(plan); numbers.push(block.cells[offset]); }
+  own.cells[0] = kept;
+  engine.compute(plan);
+  const known = numbers.filter(Number.isFinite), least = Math.min(...known), most = Math.max(...known);
+  const flat = !known.length || most - least < 1e-9 * Math.max(1, Math.abs(most));
+  const height = (value) => (flat ? 9 : 16 - 14 * (value - least) / (most - least)).toFixed(1);
+  const path = numbers.map((value, i) => (Number.isFinite(value) ? `${(100 * i / POINTS).toFixed(1)} ${height(value)}` : "")).filter(Boolean).join("L");
+  const here = Math.min(100, Math.max(0, 100 * (read.cells[0] - low) / (high - low))).toFixed(1);
+  svg.innerHTML = `<path d="M${path}"/><circle cx="${here}" cy="${Number.isFinite(block.cells[offset]) ? height(block.cells[offset]) : 9}" r="2.6"/>`;
+  svg.classList.toggle("flat", flat);
+  svg.setAttribute("aria-label", flat ? "does not matter here" : `${block.meaning}: from ${shown(numbers[0])} to ${shown(numbers.at(-1))} along the slider`);
+  svg.parentElement.title = flat ? "does not matter here" : "";
+}

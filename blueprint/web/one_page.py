@@ -1,0 +1,167 @@
+"""One page of a book, as data for the browser: the same panels, lines and tiles as the sheet, its expressions as trees.
+
+Shown are panels whose columns are the members that count of the chosen group, or the members of an axis. A page with another kind
+of columns, such as pairs, is left to the sheet.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from blueprint.language import Axis, Block
+from blueprint.language.packed import Node, Packing
+from blueprint.page.outline.items import OnePage, PageMatrix, PageRow, Panel, Tile
+from blueprint.web.filled import Data, filled
+
+OPERATIONS: Mapping[type, str] = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
+COMPARISONS: Mapping[type, tuple[str, bool]] = {
+    ast.LtE: ("at_most", False),
+    ast.Lt: ("less", False),
+    ast.GtE: ("at_most", True),
+    ast.Gt: ("less", True),
+}
+"""By sign the condition, and whether its sides are swapped."""
+FUNCTIONS = {"exp": "exp", "ln": "log", "sqrt": "sqrt", "abs": "abs", "min": "minimum", "max": "maximum"}
+SHIFTS = {"next": 1, "before": -1}
+SHOWN = ("counted", "members")
+
+
+def one_page_of(page: OnePage | None, packing: Packing, time: Axis | None) -> Data | None:
+    """Returns the page, None where there is none that can be shown."""
+    if page is None or any(page.columns[panel.columns].of not in SHOWN for panel in page.panels):
+        return None
+    return Pages(page, packing, time).data()
+
+
+class Pages:
+    """Packs one page."""
+
+    def __init__(self, page: OnePage, packing: Packing, time: Axis | None):
+        self.page, self.packing, self.time = page, packing, time
+        self.named = {block.name: block for block in packing.blocks}
+
+    def data(self) -> Data:
+        """Returns the page."""
+        page = self.page
+        return filled(
+            title=page.title,
+            mask=self.number(page.mask),
+            words=self.number(page.words),
+            lead=self.number(page.lead),
+            panels=[*filter(None, map(self.panel, page.panels))],
+            tiles=[*filter(None, map(self.tile, page.tiles))],
+            result=page.result or "loss",
+        )
+
+    def number(self, named: str) -> int | None:
+        """Returns the number of the first of several blocks that is there."""
+        block = self.first(named)
+        return None if block is None else self.packing.blocks[block]
+
+    def first(self, named: str) -> Block | None:
+        """Returns the first of several blocks that is there."""
+        return next((self.named[name] for name in named.split() if name in self.named), None)
+
+    def panel(self, panel: Panel) -> Data | None:
+        """Packs a panel, if its lines are in this book."""
+        columns = self.page.columns[panel.columns]
+        if self.first(panel.unless) is not None:
+            return None
+        matrices = [*filter(None, map(self.matrix, panel.matrices))]
+        sections = [
+            filled(title=section.title, rows=rows)
+            for section in panel.sections
+            if (rows := [*filter(None, map(self.row, section.rows))])
+        ]
+        axis = next((axis for axis in self.packing.axes if axis.letter == columns.axis), None)
+        if not (matrices or sections) or (columns.of == "members" and axis is None):
+            return None
+        return filled(
+            head=panel.head,
+            model=panel.model,
+            below=panel.below or None,
+            axis=None if axis is None else self.packing.axis(axis),
+            aside=[*panel.aside],
+            matrices=matrices,
+            sections=sections,
+        )
+
+    def matrix(self, matrix: PageMatrix) -> Data | None:
+        """Packs a column of numbers for each column of the panel."""
+        number = self.number(matrix.block)
+        if number is None:
+            return None
+        return filled(block=number, framed=matrix.framed or None, symbol=matrix.symbol, words=matrix.words)
+
+    def row(self, row: PageRow) -> Data | None:
+        """Packs a line, if all that it reads is there."""
+        value = self.tree(row.value) if row.value else None
+        number = self.number(row.block) if row.block else None
+        if value is None and number is None:
+            return None
+        return filled(
+            block=number,
+            value=value,
+            sign=row.sign or ("=" if row.equals else ""),
+            symbol=row.symbol,
+            words=self.told(row.words),
+            model=row.model if row.model != "none" else None,
+            fills=self.tree(row.fills) if row.fills else None,
+            clipped=self.number(row.clipped),
+            result=(bool(row.equals) if row.result is None else row.result) or None,
+            back=row.back or None,
+        )
+
+    def tile(self, tile: Tile) -> Data | None:
+        """Packs a part of the result."""
+        number, value = self.number(tile.block), self.tree(tile.value) if tile.value else None
+        if tile.groups or (number is None and value is None):
+            return None
+        return filled(block=number, value=value, sign=tile.sign, words=tile.words, model=tile.model)
+
+    def told(self, words: str) -> list[Any]:
+        """Returns words as texts and, where they hold {expressions}, trees; without those that cannot be said here."""
+        parts = words.replace("}", "{").split("{")
+        packed = [part if i % 2 == 0 else self.tree(part) for i, part in enumerate(parts)]
+        return [] if None in packed else [part for part in packed if part != ""]
+
+    def tree(self, text: str) -> Node | None:
+        """Packs an expression of a line; None where it reads what is not there."""
+        try:
+            return self._tree(ast.parse(text, mode="eval").body)
+        except KeyError:
+            return None
+
+    def _tree(self, node: ast.AST) -> Node:
+        match node:
+            case ast.Call(ast.Name(way), [ast.Name() | ast.Attribute() as inner]) if way in SHIFTS:
+                return self._reference(ast.unparse(inner), SHIFTS[way])
+            case ast.Name() | ast.Attribute():
+                return self._reference(ast.unparse(node), 0)
+            case ast.BinOp(left, op, right):
+                return ["o", OPERATIONS[type(op)], [self._tree(left), self._tree(right)]]
+            case ast.UnaryOp(_, operand):
+                return ["o", "neg", [self._tree(operand)]]
+            case ast.Compare(left, [op], [right]):
+                name, swapped = COMPARISONS[type(op)]
+                sides = [self._tree(left), self._tree(right)]
+                return ["o", name, sides[::-1] if swapped else sides]
+            case ast.Call(ast.Name("clip"), parts):
+                x, low, high = map(self._tree, parts)
+                return ["o", "minimum", [["o", "maximum", [x, low]], high]]
+            case ast.Call(ast.Name(name), parts):
+                return ["o", FUNCTIONS[name], [self._tree(part) for part in parts]]
+            case ast.Constant(value):
+                return ["c", value]
+        raise KeyError(ast.unparse(node))
+
+    def _reference(self, name: str, by: int) -> Node:
+        block = self.named[name]
+        offset = self.packing.values.offset
+        indices = [
+            [self.packing.axis(axis), offset(block, axis, axis) + (by if axis is self.time else 0)]
+            for axis in block.axes
+        ]
+        return ["r", self.packing.blocks[block], indices]

@@ -1,0 +1,1 @@
+"""A book in the browser: read by Chromium, as people read it."""

@@ -1,0 +1,42 @@
+"""Writes the gallery of pages, workbooks/pages/NAME.html: `python -m tests.web.gallery`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import blueprint as bp
+
+FOLDER = Path(__file__).parents[2] / "workbooks" / "pages"
+NAMES = (
+    "default",
+    "by-hand",
+    "very-very-sleepy",
+    "grpo",
+    "dpo",
+    "sft",
+    "classic",
+    "optimum",
+    "reinforce",
+    "kl-controller",
+)
+LARGEST, TOGETHER = 650_000, 3_000_000
+PROOF = re.compile(r'"proof":\[\[.*?\]\]')
+"""The sums that were computed in Python, whose last digits differ from processor to processor."""
+
+
+def written(name: str) -> str:
+    """Returns the page of built-in numbers."""
+    return bp.build(name).page().text
+
+
+def compared(text: str) -> str:
+    """Returns what two processors write alike."""
+    return PROOF.sub('"proof":[]', text)
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for each in NAMES:
+        (FOLDER / f"{each}.html").write_text(written(each), encoding="utf-8", newline="\n")
+        print(each)

@@ -1,0 +1,145 @@
+"""The page's engine computes every cell of every built-in workbook as Python does, also after changes, and spells it alike."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import blueprint as bp
+from blueprint.book import Book
+from blueprint.inputs import NumbersError
+from blueprint.language import NoNumber, NotationError
+from blueprint.language.cells import filled_by
+from blueprint.language.spelling.mathml import STYLE, mathml_equation, mathml_explained, mathml_symbol
+from blueprint.web.contents import cells_of
+from blueprint.workbooks.registry import kinds
+from tests.web.conftest import Opened, page_text
+
+BUILT_IN = [name for kind in kinds() for name in kind.built_in()]
+PRESETS = {
+    "default": "verl",
+    "ten-libraries": "openrlhf",
+    "grpo": "trl_dr_grpo",
+    "dpo": "trl_1.16_ipo",
+    "classic": "sb3",
+}
+NEAR = 1e-12
+"""How far numbers may be apart, of the larger of 1 and their size."""
+CHANGES = 10
+COMPARE = """(cells) => {
+  let worst = 0, compared = 0;
+  const apart = [];
+  for (const block of blocks) cells[block.name].forEach((value, i) => {
+    const ours = block.cells[i], due = block.text ? (value ?? "") : engine.inCell(block, value);
+    compared += 1;
+    if (Object.is(ours, due) || (ours === 0 && due === 0)) return;
+    const far = block.text ? Infinity : Math.abs(ours - due) / Math.max(1, Math.abs(due));
+    if (!(far <= 1e-12)) apart.push([block.name, i, String(ours), String(due)]);
+    else worst = Math.max(worst, far);
+  });
+  return { worst, compared, apart: apart.slice(0, 5) };
+}"""
+TYPE = """(changes) => {
+  for (const block of blocks) if (block.typed) block.given.forEach((value, i) => { block.cells[i] = value; });
+  for (const [name, cells] of Object.entries(changes)) {
+    const block = byName[name];
+    cells.forEach((value, i) => { block.cells[i] = engine.inCell(block, value); });
+  }
+  engine.compute();
+}"""
+
+
+def changed(book: Book, rng: random.Random) -> tuple[Book, dict[str, list[Any]]] | None:
+    """Changes one typed number a little, or takes another word; None where what comes out is refused."""
+    typed = [block for block in book.blueprint.typed if book.values.arrays[block].size]
+    block = rng.choice(typed)
+    array = np.array(book.values.arrays[block])
+    place = tuple(rng.randrange(size) for size in array.shape)
+    if block.text:
+        choices = book.blueprint.choices.get(block)
+        words = book.values.arrays[choices].ravel().tolist() if choices is not None else array.ravel().tolist()
+        array[place] = rng.choice([word for word in words if isinstance(word, str)])
+    elif np.isfinite(array[place]):
+        low, high = book.blueprint.ranges.get(block, (-np.inf, np.inf))
+        array[place] = float(np.clip(array[place] + rng.choice([-1, -0.1, 0.05, 0.5, 1]), low, high))
+    try:
+        made = Book(book.blueprint.with_typed({block.name: array.tolist()}))
+        return made, cells_of(made.values, [block])
+    except (NoNumber, NotationError, NumbersError):
+        return None
+
+
+@pytest.mark.parametrize("numbers", BUILT_IN)
+def test_every_cell_is_as_in_python_also_after_changes(opened: Opened, numbers: str) -> None:
+    book, rng = bp.build(numbers), random.Random(numbers)
+    page = opened(page_text(numbers))
+    blocks = book.blueprint.blocks()
+    found = page.evaluate(COMPARE, cells_of(book.values, blocks))
+    assert found["apart"] == []
+    assert found["compared"] == sum(book.values.arrays[block].size for block in blocks)
+    made = [each for _ in range(3 * CHANGES) if (each := changed(book, rng)) is not None][:CHANGES]
+    assert len(made) == CHANGES
+    for other, typed in made:
+        page.evaluate(TYPE, typed)
+        assert page.evaluate(COMPARE, cells_of(other.values, blocks))["apart"] == [], typed
+    assert page.errors == []
+
+
+@pytest.mark.parametrize(("numbers", "preset"), PRESETS.items())
+def test_presets_and_gradients_too(opened: Opened, numbers: str, preset: str) -> None:
+
+    book = bp.build(numbers, preset=preset, gradients=True)
+    page = opened(page_text(numbers, preset, True))
+    assert page.evaluate(COMPARE, cells_of(book.values, book.blueprint.blocks()))["apart"] == []
+
+
+@pytest.mark.parametrize("numbers", ["default", "grpo", "dpo", "classic", "optimum", "reinforce"])
+def test_equations_are_spelled_as_in_python(opened: Opened, numbers: str) -> None:
+    """In letters the same everywhere, with numbers wherever more than rounding is left of them."""
+    book, rng, page = bp.build(numbers), random.Random(numbers), opened(page_text(numbers))
+    asked, letters, lines = [], [], []
+    for number, block in enumerate(book.blueprint.blocks()):
+        array = book.values.arrays[block]
+        for place in rng.sample([*np.ndindex(array.shape)], min(2, array.size)):
+            places = tuple(i - book.values.before(block, axis) for i, axis in zip(place, block.axes, strict=True))
+            filled = filled_by(block, places, book.values)
+            if filled is not None:
+                asked.append([number, int(np.ravel_multi_index(place, array.shape)) if place else 0])
+                letters.append(mathml_equation(block, filled.definition))
+                lines.append(mathml_explained(block, places, book.values))
+    said = page.evaluate(
+        """(asked) => asked.map(([number, offset]) => {
+          const block = blocks[number], equation = spelling.equation(block, offset, []);
+          const result = spelling.number(block.cells[offset])[0];
+          return [equation.left + data.style.equals + equation.letters, equation.numbers + equation.sign + result];
+        })""",
+        asked,
+    )
+    assert [one for one, _ in said] == letters
+    tiny = ("e−1", "e−2")
+    ordinary = [
+        (ours, due) for (_, ours), due in zip(said, lines, strict=True) if not any(t in ours + due for t in tiny)
+    ]
+    apart = [(ours, due) for ours, due in ordinary if ours != due]
+    # 0 on one side may be 1e-17 on the other, so that a line of checks has another number of decimals
+    assert len(apart) <= len(lines) // 50, apart[:2]
+    assert len(ordinary) > len(lines) // 2
+
+
+def test_symbols_are_set_alike(opened: Opened) -> None:
+    symbols = sorted({block.symbol for name in BUILT_IN for block in bp.build(name).blocks.values()})
+    assert opened(page_text("classic")).evaluate("(symbols) => symbols.map(symbolSet)", symbols) == [
+        mathml_symbol(symbol) for symbol in symbols
+    ]
+
+
+def test_every_operation_has_a_row_and_a_number(opened: Opened) -> None:
+    """What the notation can say, the engine can compute: an operation that it lacks is an error at once."""
+    page = opened(page_text("classic"))
+    for name, rule in STYLE.table.items():
+        operand = ["c", 1] if name not in ("filled", "is_off") else ["r", 0, []]
+        made = page.evaluate("(expr) => typeof engine.compiled(expr)()", ["o", name, [operand] * len(rule.operands)])
+        assert made == "number", name

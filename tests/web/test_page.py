@@ -1,0 +1,199 @@
+"""The page as a file: its size, no requests, keys, typing, narrow screens, no scripts, words that look like markup."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import blueprint as bp
+from blueprint.cli import main
+from blueprint.web.page import PageError
+from tests.web.conftest import Opened, page_text
+
+KILOBYTE = 1000
+SIZES = {"default": 300, "grpo": 500, "dpo": 650, "epochs": 650, "ten-libraries": 650, "sft": 650, "optimum": 650}
+READY = 1500
+"""Milliseconds until every number is there, on a machine that also runs other tests; a quarter of it where it is idle."""
+
+
+@pytest.mark.parametrize(("numbers", "most"), SIZES.items())
+def test_a_page_is_small(numbers: str, most: int) -> None:
+    assert len(page_text(numbers).encode()) <= most * KILOBYTE
+
+
+def test_with_gradients_it_is_small_too() -> None:
+    assert len(page_text("default", None, True).encode()) <= 800 * KILOBYTE
+
+
+def test_it_asks_for_nothing_and_says_nothing(opened: Opened) -> None:
+    page = opened(page_text("default"))
+    assert len(page.requests) == 1  # the file itself
+    assert page.errors == []
+    assert page.evaluate("window.ready") < READY
+    assert "largest difference" in page.inner_text("#foot")
+    assert page.inner_text("#result").endswith("0.1055")
+
+
+def test_the_opening_view_is_one_page_with_the_numbers_of_the_sheet(opened: Opened) -> None:
+    page = opened(page_text("default"))
+    assert page.is_visible("#overview")
+    shown = page.inner_text("#overview")
+    for number in ("−0.0519", "0.1766", "0.0192", "0.581", "✂", "1 of 2"):
+        assert number in shown, number
+    assert page.locator("#overview caption").count() == 5
+
+
+def test_a_number_tells_where_it_comes_from_and_where_it_goes(opened: Opened) -> None:
+    page = opened(page_text("default"), "#advantages/4")
+    panel = page.inner_text("#panel")
+    assert "advantage (GAE)" in panel
+    assert "0.3269" in panel
+    assert "comes from" in panel
+    assert "goes into" in panel
+    page.click("#panel .links button >> nth=0")
+    assert "TD error" in page.inner_text("#panel")
+
+
+def test_typing_changes_what_hangs_on_it_and_comes_back(opened: Opened) -> None:
+    page = opened(page_text("default"))
+    before = page.inner_text("#result")
+    page.evaluate("type(byName['gamma.yours'].number, 0, '0.5')")
+    due = bp.build("default", set={"ppo.gamma": 0.5}).loss
+    assert abs(page.evaluate("blocks[data.result].cells[0]") - due) < 1e-12
+    assert "was 0.1055" in page.inner_text("#result")
+    page.keyboard.press("r")
+    assert page.inner_text("#result") == before
+
+
+def test_a_slider_answers_at_once(opened: Opened) -> None:
+    page = opened(page_text("default"))
+    took = page.evaluate("""() => {
+      const slider = document.querySelector("#settings input[type=range]"), began = performance.now();
+      slider.value = "0.5";
+      slider.dispatchEvent(new Event("input"));
+      return performance.now() - began;
+    }""")
+    assert took < 150  # 50 on an idle machine
+    assert page.evaluate("byName['gamma'].cells[0]") == pytest.approx(0.5)
+
+
+def test_keys_alone_lead_everywhere(opened: Opened) -> None:
+    page = opened(page_text("default"), "#advantages/4")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("state.cell[1]") == 5
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("blocks[state.cell[0]].name") == "returns"
+    page.keyboard.press("h")
+    assert "?" in page.inner_text("#panel .value")
+    page.keyboard.press("h")
+    page.keyboard.press("w")
+    assert page.is_visible("#walk .card")
+    first = page.inner_text("#walk h2")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    assert page.inner_text("#walk h2") != first or page.evaluate("state.step") > 0
+    page.keyboard.press(".")
+    assert page.evaluate("state.at.join()") == "0,6"
+    page.keyboard.press("p")
+    assert page.evaluate("document.body.classList.contains('lecture')")
+    page.keyboard.press("Escape")
+    assert not page.evaluate("document.body.classList.contains('lecture')")
+
+
+@pytest.mark.parametrize("numbers", ["default", "grpo", "classic", "optimum", "reward-model"])
+def test_every_line_of_the_walk_can_be_shown(opened: Opened, numbers: str) -> None:
+    page = opened(page_text(numbers))
+    lines = page.evaluate("""() => {
+      setMode("walk");
+      walkLines.forEach((_, i) => goTo(i, 2));
+      return walkLines.length;
+    }""")
+    assert lines > 3
+    assert page.errors == []
+
+
+@pytest.mark.parametrize("numbers", ["default", "grpo", "dpo", "classic"])
+def test_every_sheet_and_column_can_be_shown(opened: Opened, numbers: str) -> None:
+    page = opened(page_text(numbers))
+    page.evaluate("""() => {
+      setMode("explore");
+      sheets.forEach((_, i) => { state.sheet = i; drawSheet(); });
+      for (let i = 0; i < 40; i++) stepColumn(1);
+    }""")
+    assert page.errors == []
+
+
+def test_an_address_opens_a_line_of_the_walk(opened: Opened) -> None:
+    page = opened(page_text("default"), "#walk/34")
+    assert page.is_visible("#walk .card")
+    assert page.evaluate("state.step") == 34
+
+
+def test_without_scripts_it_is_the_walk(opened: Opened) -> None:
+    page = opened(page_text("default"), java_script_enabled=False)
+    assert page.locator("#plain .line").count() >= 50
+    assert page.is_visible("#plain .line >> nth=0")
+    assert not page.is_visible("#settings")
+
+
+def test_it_prints_on_a_few_pages(opened: Opened) -> None:
+    printed = opened(page_text("default")).pdf(format="A4")
+    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 8
+
+
+@pytest.mark.parametrize("width", [320, 390])
+@pytest.mark.parametrize("where", ["", "#advantages/4", "#walk/34"])
+def test_a_phone_need_not_be_scrolled_sideways(opened: Opened, width: int, where: str) -> None:
+    page = opened(page_text("default"), where, viewport={"width": width, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_word_that_looks_like_markup_stays_a_word(opened: Opened, tmp_path: Path) -> None:
+    word = "</script><img src=x onerror=alert(1)>"
+    book = bp.build("default")
+    vocabulary = ["<eos>", "the", "old", "dog", "is", word, "sleepy", "happy"]
+    found = bp.Book(book.blueprint.with_typed({"vocabulary": vocabulary}))
+    page = opened(found.page().text, "#old.p/40")
+    assert page.errors == []
+    assert page.locator("img").count() == 0
+    assert word in page.inner_text("#tokens")
+    assert len(page.requests) == 1
+
+
+def test_a_worksheet_has_no_page(tmp_path: Path) -> None:
+    sheet = bp.worksheet(bp.build("default"), 4, topic="gae", seed="7")
+    bp.Book(sheet.blueprint).save(tmp_path / "sheet.xlsx")
+    with pytest.raises(PageError, match="is a worksheet: a page computes every number"):
+        bp.open(tmp_path / "sheet.xlsx").page()
+
+
+def test_the_command_writes_it_and_refuses_in_sentences(tmp_path: Path) -> None:
+    target = tmp_path / "x.html"
+    said = CliRunner().invoke(main, ["page", "classic", "-o", str(target)])
+    assert said.exit_code == 0, said.output
+    assert target.read_text(encoding="utf-8") == page_text("classic")
+    book = bp.build("classic")
+    book.save(tmp_path / "classic.xlsx")
+    again = CliRunner().invoke(main, ["page", str(tmp_path / "classic.xlsx")])
+    assert again.exit_code == 0, again.output
+    assert (tmp_path / "classic.html").exists()
+    for arguments, message in {
+        ("page", "classic", "-o", str(target)): "is there already",
+        ("page", "classic", "-o", str(tmp_path / "x.txt")): "does not end in .html",
+        ("page", str(tmp_path / "classic.xlsx"), "--preset", "sb3"): "has its own numbers",
+        ("page", "nothing"): "nothing",
+    }.items():
+        refused = CliRunner().invoke(main, list(arguments))
+        assert refused.exit_code == 2, refused.output
+        assert message in refused.stderr
+
+
+def test_making_a_page_takes_less_than_a_build(tmp_path: Path) -> None:
+    book = bp.build("default")
+    began = time.process_time()
+    book.page(tmp_path / "x.html")
+    assert time.process_time() - began < 1
