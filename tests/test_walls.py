@@ -131,14 +131,14 @@ READS_MANY = {
     "", "api", "checking.checker", "checking.verdicts", "classes.grading", "classes.grading_policy", "classes.making",
     "classes.marking", "classes.results_folder", "classes.worker", "commands.verify", "differing", "dumps", "dumps.read",
     "inputs", "inputs.load", "inputs.write", "language", "language.cells", "language.evaluate", "language.evaluate_torch",
-    "language.lost", "language.making", "language.packed", "language.schedule", "language.values", "language.vectorise", "misconceptions",
-    "misconceptions.wrong_numbers", "page.blanks", "page.cells", "page.charts", "page.contents", "page.formulas", "page.layout",
-    "page.moved_cells", "page.one_page.paint", "page.placing", "page.read", "page.series", "page.sheet_setup", "page.sizes",
-    "page.steps", "page.views", "page.walk", "page.write", "verifying", "verifying.deviation", "verifying.formulas.ppo",
-    "verifying.in_memory", "verifying.judge", "verifying.parts", "verifying.recompute", "verifying.search", "verifying.step",
-    "verifying.trials", "verifying.verdict", "verifying.verify", "workbooks.common",
-    "workbooks.common.workbook", "workbooks.dpo.workbook", "workbooks.grpo.workbook",
-    "workbooks.rlhf_ppo.build", "worksheets", "worksheets.making",
+    "language.lost", "language.making", "language.packed", "language.schedule", "language.values", "language.vectorise",
+    "misconceptions", "misconceptions.wrong_numbers", "page.blanks", "page.cells", "page.charts", "page.contents",
+    "page.formulas", "page.layout", "page.moved_cells", "page.one_page.paint", "page.placing", "page.read", "page.series",
+    "page.sheet_setup", "page.sizes", "page.steps", "page.views", "page.walk", "page.write", "verifying",
+    "verifying.deviation", "verifying.formulas.ppo", "verifying.in_memory", "verifying.judge", "verifying.parts",
+    "verifying.recompute", "verifying.search", "verifying.step", "verifying.trials", "verifying.verdict",
+    "verifying.verify", "workbooks.common", "workbooks.common.workbook", "workbooks.dpo.workbook",
+    "workbooks.grpo.workbook", "workbooks.rlhf_ppo.build", "worksheets", "worksheets.making",
 }  # fmt: skip
 """Modules that read more than so many of their own folder: doors, and what puts the pieces of a room together."""
 

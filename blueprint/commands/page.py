@@ -42,7 +42,7 @@ def page(
     if source is not None and source.lower().endswith(".xlsx"):
         book, path = _of_file(source, overrides, chosen), Path(source).with_suffix(".html")
     else:
-        _, loaded = options.chosen(source or numbers, overrides, chosen)
+        loaded = options.chosen(source or numbers, overrides, chosen)
         path = Path(f"{loaded.name.replace('/', '-')}.html")
         with door.ending_in(door.Ended, NoNumber, before="nothing was written: "):
             book = Book(blueprint_of(loaded))

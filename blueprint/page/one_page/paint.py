@@ -303,12 +303,7 @@ class PagePainter(PanelWriter):
         bottom = max(rows, default=self.heads_row) + 1
         self.sheet.end = bottom + 4
         self.maker.row, self.maker.listed = self.sheet.end + 2, len(self.sheet.widths) + 1
-        self.pen.label(
-            self.sheet.end + 1,
-            1,
-            HOW,
-            "one-page madename",
-        )
+        self.pen.label(self.sheet.end + 1, 1, HOW, "one-page madename")
         for placed in self.panels:
             self.find_columns(placed)
         self.checks_row = self.maker.row + 1
