@@ -119,7 +119,8 @@ class Pages:
         number, value = self.number(tile.block), self.tree(tile.value) if tile.value else None
         if tile.groups or (number is None and value is None):
             return None
-        return filled(block=number, value=value, sign=tile.sign, words=tile.words, model=tile.model)
+        words = tile.words.replace(", {all}", "")  # which is said above the panels
+        return filled(block=number, value=value, sign=tile.sign, words=words, model=tile.model)
 
     def told(self, words: str) -> list[Any]:
         """Returns words as texts and, where they hold {expressions}, trees; without those that cannot be said here."""
