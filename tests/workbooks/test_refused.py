@@ -45,5 +45,4 @@ def test_every_step_has_a_score_per_action(tmp_path: Path) -> None:
 
 
 def test_off_is_a_limit_that_limits_nothing() -> None:
-    limits = [load("classic", [f"ppo.value_clip_range={word}"]).ppo for word in ("off", "1e9")]
-    assert limits == [{"value_clip_range": OFF}] * 2
+    assert load("classic", ["ppo.value_clip_range=off"]).ppo == {"value_clip_range": OFF}
