@@ -51,7 +51,7 @@ class Contents:
             parts=[number[part] for part in outline.parts],
             sheets=[*filter(None, map(self.sheet, outline.tabs))],
             walk=[*self.walk()],
-            page=one_page_of(outline.one_page, self.packing, across[-1] if across else None),
+            page=one_page_of(outline, self.packing),
             settings=[*self.settings()],
             steps=steps,
             blocks=blocks,

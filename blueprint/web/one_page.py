@@ -1,7 +1,7 @@
 """One page of a book, as data for the browser: the same panels, lines and tiles as the sheet, its expressions as trees.
 
-Shown are panels whose columns are the members that count of the chosen group, or the members of an axis. A page with another kind
-of columns, such as pairs, is left to the sheet.
+Columns are the members that count of the chosen group, of all groups of its family, or of one side of its pair; or the members of
+an axis.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from typing import Any
 
 from blueprint.language import Axis, Block
 from blueprint.language.packed import Node, Packing
-from blueprint.page.outline.items import OnePage, PageMatrix, PageRow, Panel, Tile
+from blueprint.page.outline import Blueprint
+from blueprint.page.outline.book import blocks_on
+from blueprint.page.outline.items import Columns, OnePage, PageMatrix, PageRow, Panel, Tile
 from blueprint.web.filled import Data, filled
 
 OPERATIONS: Mapping[type, str] = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
@@ -25,28 +27,31 @@ COMPARISONS: Mapping[type, tuple[str, bool]] = {
 """By sign the condition, and whether its sides are swapped."""
 FUNCTIONS = {"exp": "exp", "ln": "log", "sqrt": "sqrt", "abs": "abs", "min": "minimum", "max": "maximum"}
 SHIFTS = {"next": 1, "before": -1}
-SHOWN = ("counted", "members")
 
 
-def one_page_of(page: OnePage | None, packing: Packing, time: Axis | None) -> Data | None:
-    """Returns the page, None where there is none that can be shown."""
-    if page is None or any(page.columns[panel.columns].of not in SHOWN for panel in page.panels):
-        return None
-    return Pages(page, packing, time).data()
+def one_page_of(outline: Blueprint, packing: Packing) -> Data | None:
+    """Returns the page, None where there is none."""
+    return None if outline.one_page is None else Pages(outline, outline.one_page, packing).data()
 
 
 class Pages:
     """Packs one page."""
 
-    def __init__(self, page: OnePage, packing: Packing, time: Axis | None):
-        self.page, self.packing, self.time = page, packing, time
+    def __init__(self, outline: Blueprint, page: OnePage, packing: Packing):
+        self.page, self.packing = page, packing
         self.named = {block.name: block for block in packing.blocks}
+        anchor = self.first(page.mask or page.words)
+        sheets = (sheet.across for sheet in outline.sheets if anchor in {*blocks_on(sheet)})
+        across: tuple[Axis, ...] = next(sheets, ())
+        self.time, self.group = (across or (None,))[-1], across[0] if len(across) > 1 else None
 
     def data(self) -> Data:
         """Returns the page."""
         page = self.page
         return filled(
             title=page.title,
+            time=None if self.time is None else self.packing.axis(self.time),
+            group=None if self.group is None else self.packing.axis(self.group),
             mask=self.number(page.mask),
             words=self.number(page.words),
             lead=self.number(page.lead),
@@ -66,27 +71,37 @@ class Pages:
 
     def panel(self, panel: Panel) -> Data | None:
         """Packs a panel, if its lines are in this book."""
-        columns = self.page.columns[panel.columns]
         if self.first(panel.unless) is not None:
             return None
+        columns = self.columns(self.page.columns[panel.columns])
         matrices = [*filter(None, map(self.matrix, panel.matrices))]
         sections = [
             filled(title=section.title, rows=rows)
             for section in panel.sections
             if (rows := [*filter(None, map(self.row, section.rows))])
         ]
-        axis = next((axis for axis in self.packing.axes if axis.letter == columns.axis), None)
-        if not (matrices or sections) or (columns.of == "members" and axis is None):
+        if columns is None or not (matrices or sections):
             return None
         return filled(
             head=panel.head,
             model=panel.model,
             below=panel.below or None,
-            axis=None if axis is None else self.packing.axis(axis),
+            columns=columns,
+            heads=[*panel.heads],
             aside=[*panel.aside],
             matrices=matrices,
             sections=sections,
         )
+
+    def columns(self, columns: Columns) -> Data | None:
+        """Packs what the columns of a panel are: an axis, or the blocks that say which groups belong together; and how many."""
+        if columns.of == "members":
+            axis = next((axis for axis in self.packing.axes if axis.letter == columns.axis), None)
+            return None if axis is None else {"of": columns.of, "axis": self.packing.axis(axis), "most": columns.most}
+        blocks = [self.number(name) for name in columns.axis.split()]
+        if None in blocks:
+            return None
+        return filled(of=columns.of, blocks=blocks, member=columns.member, most=columns.most)
 
     def matrix(self, matrix: PageMatrix) -> Data | None:
         """Packs a column of numbers for each column of the panel."""
@@ -109,7 +124,7 @@ class Pages:
             words=self.told(row.words),
             model=row.model if row.model != "none" else None,
             fills=self.tree(row.fills) if row.fills else None,
-            clipped=self.number(row.clipped),
+            clipped=self.tree(row.clipped) if row.clipped else None,
             result=(bool(row.equals) if row.result is None else row.result) or None,
             back=row.back or None,
         )
@@ -117,10 +132,11 @@ class Pages:
     def tile(self, tile: Tile) -> Data | None:
         """Packs a part of the result."""
         number, value = self.number(tile.block), self.tree(tile.value) if tile.value else None
-        if tile.groups or (number is None and value is None):
+        groups = self.columns(self.page.columns[tile.groups]) if tile.groups else None
+        if number is None and value is None:
             return None
         words = tile.words.replace(", {all}", "")  # which is said above the panels
-        return filled(block=number, value=value, sign=tile.sign, words=words, model=tile.model)
+        return filled(block=number, value=value, sign=tile.sign, words=words, model=tile.model, groups=groups)
 
     def told(self, words: str) -> list[Any]:
         """Returns words as texts and, where they hold {expressions}, trees; without those that cannot be said here."""

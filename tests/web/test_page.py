@@ -47,6 +47,23 @@ def test_the_opening_view_is_one_page_with_the_numbers_of_the_sheet(opened: Open
     assert page.locator("#overview caption").count() == 5
 
 
+@pytest.mark.parametrize(
+    ("numbers", "shown"),
+    {
+        "grpo": ("response 4", "−0.866", "mean", "prompt 3"),  # a group of four, and a tile for each prompt
+        "dpo": ("−6.297", "−3.898", "0.524", "π_ref: rejected"),  # both sides of the pair, and its margin
+        "sft": ("1 of 2",),
+        "optimum": ("0.715", "0.5892"),
+    }.items(),
+)  # fmt: skip
+def test_one_page_of_groups_and_pairs(opened: Opened, numbers: str, shown: tuple[str, ...]) -> None:
+    page = opened(page_text(numbers))
+    text = page.inner_text("#overview")
+    for word in shown:
+        assert word in text, word
+    assert page.errors == []
+
+
 def test_a_number_tells_where_it_comes_from_and_where_it_goes(opened: Opened) -> None:
     page = opened(page_text("default"), "#advantages/4")
     panel = page.inner_text("#panel")

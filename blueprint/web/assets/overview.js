@@ -1,24 +1,51 @@
 "use strict";
 /* One page: the whole computation of the chosen group, as written arithmetic: a column for each token, one reads downwards. */
 const LETTERS = "ABCDEFGHIJ";
+const pageTime = data.page?.time, pageGroup = data.page?.group;
+/* The group of the page: the chosen one, or the first where one does not choose among groups. */
+const hereGroup = () => (pageGroup !== undefined && columns.includes(pageGroup) ? state.at[columns.indexOf(pageGroup)] : 0);
 
-/* Returns the members that the columns of a panel stand for. */
-function panelMembers(panel) {
-  const axis = panel.axis ?? time, all = axes[axis].words.map((_, i) => i);
-  if (panel.axis !== undefined || data.page.mask === undefined) return all.slice(0, 8);
-  const mask = blocks[data.page.mask];
-  const counted = all.filter((member) => mask.cells[offsetAt(mask, { [time]: member })] === 1), here = counted.indexOf(state.at.at(-1));
-  return around(counted.length, 6, Math.max(0, here)).map((i) => counted[i]);
+/* A column is the members that it stands for, by axis; a strip is the columns of one group. Returns the strips of a panel. */
+function stripsOf({ of, axis, blocks: named, member, most }) {
+  if (of === "members") return [axes[axis].words.slice(0, most).map((_, i) => ({ [axis]: i }))];
+  if (of === "peers") return peersOf(blocks[named[0]], most);
+  const chosen = of === "pair" ? sideOfPair(blocks[named[0]], blocks[named[1]], member) : hereGroup();
+  return [tokensOf(pageGroup === undefined ? {} : { [pageGroup]: chosen }, most)];
 }
 
-/* Returns the value of a tree for the chosen group and a member of a panel's axis. */
-function valueOf(tree, panel, member) {
+/* Returns the columns of a group: its members that count, those around the chosen one where there are too many. */
+function tokensOf(members, most) {
+  const mask = data.page.mask === undefined ? null : blocks[data.page.mask];
+  const counted = axes[pageTime].words.map((_, i) => i).filter((i) => !mask || mask.cells[offsetAt(mask, { ...members, [pageTime]: i })] === 1);
+  const here = pageTime === time ? counted.indexOf(state.at.at(-1)) : 0;
+  return around(counted.length, most, Math.max(0, here)).map((i) => ({ ...members, [pageTime]: counted[i] }));
+}
+
+/* Returns a strip for each group of the chosen one's family; the block says which group stands at each place of a family. */
+function peersOf(block, most) {
+  const [families, places] = block.axes, size = axes[places].size, mine = hereGroup() + axes[pageGroup].start;
+  const family = Math.max(0, Math.floor(block.cells.indexOf(mine) / size));
+  return axes[places].words.map((_, i) => {
+    const number = block.cells[family * size + i];
+    return tokensOf({ [families]: family, [places]: i, [pageGroup]: number - axes[pageGroup].start }, most);
+  });
+}
+
+/* Returns the chosen (member 1) or the rejected group of the pair to which the chosen group belongs. */
+function sideOfPair(pair, isChosen, member) {
+  const mine = columns.includes(pageGroup) ? pair.cells[hereGroup()] : state.at[0] + axes[columns[0]].start;
+  const found = [...pair.cells].findIndex((number, i) => number === mine && isChosen.cells[i] === member);
+  return Math.max(0, found);
+}
+
+/* Returns the value of a tree for the chosen group and the members of a column. */
+function valueOf(tree, column = {}) {
   engine.at.fill(0);
   columns.forEach((axis, i) => { engine.at[axis] = state.at[i]; });
-  if (member !== undefined) engine.at[panel.axis ?? time] = member;
+  for (const [axis, member] of Object.entries(column)) engine.at[axis] = member;
   return engine.compiled(tree)();
 }
-const told = (words, panel) => (words || []).map((part) => (typeof part === "string" ? part : shown(valueOf(part, panel)))).join("");
+const told = (words) => (words || []).map((part) => (typeof part === "string" ? part : shown(valueOf(part)))).join("");
 
 function numberCell(block, offset, classes, text) {
   const td = make("td", { tabindex: -1, class: classes.filter(Boolean).join(" ") || null, onclick: () => choose(block.number, offset) }, state.hidden ? "?" : text);
@@ -27,30 +54,50 @@ function numberCell(block, offset, classes, text) {
   return td;
 }
 
-function lineOf(row, panel, members) {
-  const block = row.block === undefined ? null : blocks[row.block], axis = panel.axis ?? time;
+function lineOf(row, strips) {
+  const block = row.block === undefined ? null : blocks[row.block];
   const symbol = row.symbol ? escaped(row.symbol) : block ? `${math(block.math)}<span class="unseen">${escaped(block.meaning)}</span>` : "";
-  const cells = members.map((member) => {
-    const chosen = { [axis]: member }, fills = row.fills && valueOf(row.fills, panel, member) === 1;
-    const clipped = row.clipped !== undefined && blocks[row.clipped].cells[offsetAt(blocks[row.clipped], chosen)] === 1;
-    const classes = [fills && "counts", row.result && "result", row.model && `of-${row.model}`];
-    if (!block) return make("td", { class: classes.filter(Boolean).join(" ") || null }, brief(valueOf(row.value, panel, member)));
-    const offset = offsetAt(block, block.axes.length ? chosen : {});
-    return offset < 0 ? make("td") : numberCell(block, offset, classes, `${clipped ? "✂ " : ""}${row.back && member !== members[0] ? "↖ " : ""}${brief(block.cells[offset])}`);
+  const cellsOf = (strip) => strip.map((column, i) => {
+    const once = block && strip.length > 1 && !block.axes.includes(pageTime) && column[pageTime] !== undefined; // one number for the whole group
+    if (once && i) return make("td", { class: row.result ? "result" : null });
+    const classes = [row.fills && valueOf(row.fills, column) === 1 && "counts", row.result && "result", row.model && `of-${row.model}`];
+    if (!block) return make("td", { class: classes.filter(Boolean).join(" ") || null }, brief(valueOf(row.value, column)));
+    const offset = offsetAt(block, column), clipped = row.clipped && valueOf(row.clipped, column) === 1;
+    return offset < 0 ? make("td") : numberCell(block, offset, classes, `${clipped ? "✂ " : ""}${row.back && i ? "↖ " : ""}${brief(block.cells[offset])}`);
   });
-  return make("tr", {}, make("td", { class: "sign" }, row.sign || ""), make("th", { scope: "row", html: symbol }), ...cells, make("td", { class: "told" }, told(row.words, panel)));
+  return make("tr", {}, make("td", { class: "sign" }, row.sign || ""), make("th", { scope: "row", html: symbol }), ...apart(strips.map(cellsOf)), make("td", { class: "told" }, told(row.words)));
 }
 
-function matrixOf(matrix, panel, members) {
+/* Puts a narrow cell between the strips of a line. */
+const apart = (strips) => strips.flatMap((cells, i) => (i ? [make("td", { class: "between" }), ...cells] : cells));
+
+function matrixOf(matrix, panel, strips) {
   const block = blocks[matrix.block], inner = block.axes.at(-1), words = data.page.words === undefined ? null : blocks[data.page.words];
   return axes[inner].words.map((word, i) => make("tr", {}, make("td", { class: "sign" }), make("th", { scope: "row" }, ...(matrix.symbol && i ? [make("span", { class: "unseen" }, word)] : [matrix.symbol || word])),
-    ...members.map((member) => {
-      const offset = offsetAt(block, { [time]: member, [inner]: i }), value = block.cells[offset];
-      const framed = matrix.framed && words && words.cells[offsetAt(words, { [time]: member })] === word;
+    ...apart(strips.map((strip) => strip.map((column) => {
+      const offset = offsetAt(block, { ...column, [inner]: i }), value = block.cells[offset];
+      const framed = matrix.framed && words && words.cells[offsetAt(words, column)] === word;
       const td = numberCell(block, offset, [framed && "framed"], brief(value));
       if (!framed && !state.hidden) td.style.backgroundColor = `rgb(var(--model-${panel.model || "none"}) / ${(0.45 * depth(block, value)).toFixed(2)})`;
       return td;
-    }), make("td", { class: "told" }, matrix.symbol ? (i === 1 ? matrix.words || "" : "") : panel.aside?.[i] || "")));
+    }))), make("td", { class: "told" }, matrix.symbol ? (i === 1 ? matrix.words || "" : "") : panel.aside?.[i] || "")));
+}
+
+/* What stands above the columns of a strip: the words that were written, or what the members are called. */
+function headOf(strips) {
+  const word = data.page.words === undefined ? null : blocks[data.page.words];
+  const called = (column) => {
+    if (column[pageTime] === undefined) return Object.entries(column).map(([axis, i]) => axes[axis].words[i]).join(" ");
+    return word ? word.cells[offsetAt(word, column)] : axes[pageTime].words[column[pageTime]];
+  };
+  const isHere = (column) => columns.every((axis, i) => (column[axis] ?? state.at[i]) === state.at[i]) && columns.some((axis) => column[axis] !== undefined) && column[time] !== undefined;
+  return make("tr", { class: "words" }, make("td"), make("td"), ...apart(strips.map((strip) => strip.map((column) => make("th", { scope: "col", class: isHere(column) ? "here" : null }, called(column))))), make("td"));
+}
+
+/* Sums a block over the groups of a family. */
+function ofFamily(block, groups, family) {
+  const size = axes[groups.axes[1]].size, mine = [...groups.cells].slice(family * size, (family + 1) * size), slot = block.axes.indexOf(pageGroup);
+  return block.cells.reduce((sum, value, offset) => (mine.includes(engine.places(block, offset)[slot] - block.before[slot] + axes[pageGroup].start) ? sum + (value || 0) : sum), 0);
 }
 
 function drawOverview() {
@@ -59,23 +106,29 @@ function drawOverview() {
   const root = element("overview"), page = data.page, boxes = [];
   const ordered = [...page.panels.filter((panel) => !panel.below), ...page.panels.filter((panel) => panel.below)]; // A, B, C above, then what is below
   for (const panel of page.panels) {
-    const members = panelMembers(panel), word = page.words === undefined || panel.axis !== undefined ? null : blocks[page.words];
-    const head = make("tr", { class: "words" }, make("td"), make("td"), ...members.map((member) => make("th", { scope: "col", class: panel.axis === undefined && member === state.at.at(-1) ? "here" : null }, word ? word.cells[offsetAt(word, { [time]: member })] : axes[panel.axis ?? time].words[member])), make("td"));
-    const table = make("table", {}, make("caption", { class: `of-${panel.model}` }, `${LETTERS[ordered.indexOf(panel)]}   ${panel.head}`), head);
-    for (const matrix of panel.matrices || []) table.append(...matrixOf(matrix, panel, members));
+    const strips = stripsOf(panel.columns), wide = strips.flat().length + strips.length - 1;
+    const table = make("table", {}, make("caption", { class: `of-${panel.model}` }, `${LETTERS[ordered.indexOf(panel)]}   ${panel.head}`));
+    if (panel.heads) {
+      const names = strips.map((strip, i) => [make("th", { colspan: Math.max(1, strip.length), scope: "colgroup" }, (panel.heads[i] ?? panel.heads[0]).replace("{}", (strip[0]?.[pageGroup] ?? i) + (axes[pageGroup]?.start ?? 1)))]);
+      table.append(make("tr", {}, make("td"), make("td"), ...apart(names), make("td")));
+    }
+    table.append(headOf(strips));
+    for (const matrix of panel.matrices || []) table.append(...matrixOf(matrix, panel, strips));
     for (const section of panel.sections || []) {
-      if (section.title) table.append(make("tr", {}, make("th", { class: "section", colspan: members.length + 3, scope: "rowgroup" }, section.title)));
-      table.append(...section.rows.map((row) => lineOf(row, panel, members)));
+      if (section.title) table.append(make("tr", {}, make("th", { class: "section", colspan: wide + 3, scope: "rowgroup" }, section.title)));
+      table.append(...section.rows.map((row) => lineOf(row, strips)));
     }
     if (panel.below && boxes.length) boxes.at(-1).append(table);
     else boxes.push(make("div", { class: "box" }, table));
   }
-  const tile = ({ block, value, sign, words, model }) => {
-    const amount = block === undefined ? valueOf(value, {}) : blocks[block].cells[0];
-    return [make("span", { class: "sign" }, sign || ""), make(block === undefined ? "div" : "button", { class: `tile of-${model || "none"}`, onclick: block === undefined ? null : () => choose(block, 0, true) }, make("b", {}, state.hidden ? "?" : shown(amount)), make("small", {}, words || ""))];
+  const tile = ({ block, value, sign, words, model, groups }, family = null) => {
+    if (groups && family === null) return axes[blocks[groups.blocks[0]].axes[0]].words.flatMap((_, i) => tile({ block, words, model, sign: i ? "+" : "=", groups }, i));
+    const amount = groups ? ofFamily(blocks[block], blocks[groups.blocks[0]], family) : block === undefined ? valueOf(value) : blocks[block].cells[0];
+    words = (words || "").replace("{}", String((family ?? 0) + 1));
+    return [make("span", { class: "sign" }, sign || ""), make(block === undefined ? "div" : "button", { class: `tile of-${model || "none"}`, onclick: block === undefined ? null : () => choose(block, Math.max(0, offsetAt(blocks[block])), true) }, make("b", {}, state.hidden ? "?" : shown(amount)), make("small", {}, words || ""))];
   };
   const result = data.result === undefined ? [] : [make("button", { class: "tile all", onclick: () => choose(data.result, 0) }, make("b", {}, `${page.result} ${state.hidden ? "?" : shown(blocks[data.result].cells[0])}`), make("small", {}, blocks[data.result].meaning))];
   const which = group === null ? "" : `${axes[group].meaning} ${state.at[0] + axes[group].start} of ${axes[group].size}; means go over all of them`;
-  root.replaceChildren(make("p", { class: "lead" }, which), make("div", { class: "boxes" }, ...boxes), make("div", { class: "tiles" }, ...result, ...(page.tiles || []).flatMap(tile)));
+  root.replaceChildren(make("p", { class: "lead" }, which), make("div", { class: "boxes" }, ...boxes), make("div", { class: "tiles" }, ...result, ...(page.tiles || []).flatMap((each) => tile(each))));
   mark();
 }
