@@ -8,7 +8,7 @@ function fillCell({ td, block, offset, fixed }) {
   if (fixed) return;
   const value = block.cells[offset], text = state.hidden && !block.typed ? "?" : brief(value);
   if (td.textContent !== text) td.textContent = text;
-  const colour = state.hidden || block.text || !value ? "" : `rgb(var(--${value > 0 ? "above" : "below"}) / ${(0.65 * depth(block, value)).toFixed(2)})`;
+  const colour = state.hidden || block.text || !value ? "" : `rgb(var(--${value > 0 ? "above" : "below"}) / ${((td.classList.contains("grey") ? 0.2 : 0.65) * depth(block, value)).toFixed(2)})`;
   td.style.backgroundColor = colour;
 }
 

@@ -35,6 +35,7 @@ function setting(read, own) {
   curve.setAttribute("viewBox", "0 0 100 18");
   curve.setAttribute("preserveAspectRatio", "none");
   curve.setAttribute("role", "img");
+  curve.setAttribute("aria-label", `how the chosen number depends on ${read.meaning}`);
   curves.push({ svg: curve, read, own, low, high });
   const slider = make("input", { type: "range", id, min: low, max: high, step: (high - low) / 100, value, oninput: (event) => {
     type(own.number, 0, event.target.value);
