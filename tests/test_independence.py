@@ -17,7 +17,7 @@ import pytest
 import blueprint
 
 SOURCE = Path(blueprint.__file__).parent
-WITNESS = (SOURCE / "witness", *(SOURCE / "workbooks").glob("*/paper.py"))
+WITNESS = (SOURCE / "witness", *(SOURCE / "workbooks").rglob("paper.py"))
 SMALL = {0, 1, 2, 0.5}
 """Numbers that mathematics has and nobody chooses."""
 MAY_SHARE = {
@@ -139,8 +139,7 @@ def test_the_witness_runs_without_a_line_of_the_definitions() -> None:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     brought = {name for name in run.stdout.split() if name.startswith("blueprint.")}
     brought = {name for name in brought if not name.startswith("blueprint.papers")}
-    kinds = {
-        f"blueprint.workbooks.{path.parent.name}" for path in WITNESS[1:]
-    }  # folders, which hold nothing themselves
+    folders = (path.parent.relative_to(SOURCE.parent) for path in WITNESS[1:])
+    kinds = {".".join(folder.parts) for folder in folders}  # which hold nothing themselves
     papers = {name for name in brought if name.startswith("blueprint.papers")}  # who read nothing of ours
     assert brought - set(names) - kinds - papers == set()
