@@ -30,6 +30,12 @@ from blueprint.language.schedule import Loop, Step, schedule
 from blueprint.language.values import Values
 
 Node = list[Any]
+Data = dict[str, Any]
+
+
+def filled(**fields: Any) -> Data:
+    """Returns the fields that say something; 0 does."""
+    return {name: value for name, value in fields.items() if value is not None and value != "" and value != []}
 
 
 class Packing:

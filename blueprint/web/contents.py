@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from blueprint.language import Axis, Block, Values
-from blueprint.language.packed import Packing
+from blueprint.language.packed import Data, Packing, filled
 from blueprint.language.spelling.mathml import STYLE
 from blueprint.page.outline import Blueprint, Listed, Row, Sheet, Step
 from blueprint.page.outline.book import blocks_of
-from blueprint.web.filled import Data, filled
 from blueprint.web.one_page import one_page_of
 
 YOURS, PRESET = ".yours", ".preset"

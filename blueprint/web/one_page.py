@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from blueprint.language import Axis, Block
-from blueprint.language.packed import Node, Packing
+from blueprint.language.packed import Data, Node, Packing, filled
 from blueprint.page.outline import Blueprint
 from blueprint.page.outline.book import blocks_on
 from blueprint.page.outline.items import Columns, OnePage, PageMatrix, PageRow, Panel, Tile
-from blueprint.web.filled import Data, filled
 
 OPERATIONS: Mapping[type, str] = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
 COMPARISONS: Mapping[type, tuple[str, bool]] = {
