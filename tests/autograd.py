@@ -65,13 +65,15 @@ def belongs_to(prefix: str, name: str) -> bool:
     return name.startswith(prefix) if prefix else not name.startswith(("library.", "epoch"))
 
 
-def away(book: bp.Book, root: Root, prefix: str, row_of: str) -> Iterator[tuple[str, float]]:
+def away(book: bp.Book, root: Root, prefix: str, row_of: str, device: str = "cpu") -> Iterator[tuple[str, float]]:
     """Yields the rows of the way back from a root, with how far each is from autograd."""
-    for name, ours, theirs in both(book, root, prefix, row_of):
+    for name, ours, theirs in both(book, root, prefix, row_of, device):
         yield name, float(np.max(np.abs(ours - theirs) / (1 + np.abs(ours)), initial=0))
 
 
-def both(book: bp.Book, root: Root, prefix: str, row_of: str) -> Iterator[tuple[str, Array, Array]]:
+def both(
+    book: bp.Book, root: Root, prefix: str, row_of: str, device: str = "cpu"
+) -> Iterator[tuple[str, Array, Array]]:
     """Yields the rows of the way back from a root, as a book and as autograd have them."""
     total, moving, still = root[0], set(root[1]), root[2]
     outline = book.blueprint
@@ -84,25 +86,26 @@ def both(book: bp.Book, root: Root, prefix: str, row_of: str) -> Iterator[tuple[
         moving=moving,
         still=still,
         beyond=book.values.beyond,
+        device=device,
     )
     for block, slope in found.slopes(total).items():
         row = book.blocks.get(row_of.format(block.name.removeprefix(prefix)))
         if row is None or (not belongs_to(prefix, block.name) and block not in moving):
             continue
-        ours, theirs = book.values[row], inside(slope, block, book)
+        ours, theirs = book.values[row], inside(slope.cpu(), block, book)
         if row.axes != block.axes:
             ours = ours.sum(0)  # libraries side by side: autograd has the slope of their sum
         if ours.shape == theirs.shape:
             yield row.name, ours, theirs
 
 
-def way_back(book: bp.Book, kind: str) -> dict[str, float]:
+def way_back(book: bp.Book, kind: str, device: str = "cpu") -> dict[str, float]:
     """Returns how far each row of the way back is from autograd."""
     return {
         row: far
         for prefix, rows in steps(book)
         for root in roots(backward_of(kind), rows)
-        for row, far in away(book, root, prefix, prefix + "{}.grad")
+        for row, far in away(book, root, prefix, prefix + "{}.grad", device)
     }
 
 

@@ -91,7 +91,7 @@ class Tensors:
         self._frame: tuple[Axis, ...] = ()
         self._noted: list[tuple[dict[Block, Tensor], Tensor]] = []
         self.of: dict[str, Any] = {"device": device, "dtype": getattr(torch, dtype)}
-        self.single = single
+        self.single, self._files = single, 1 if single else len(files)
         self.moving, self.still = frozenset(moving), frozenset(still)
         self.words = _Words()
         self.arrays: dict[Block, Tensor] = {}
@@ -127,12 +127,14 @@ class Tensors:
 
     def _take(self, block: Block, files: Sequence[Typed]) -> None:
         """Takes the typed numbers of every file; `Values.fill` refuses what is missing or has another shape."""
-        given = []
+        taken: dict[int, np.ndarray] = {}  # files that share a table have it looked at once
         for file in files:
-            self.values.fill(block, file)
-            cells = self.values.arrays.pop(block)
-            given.append(self.words.write(cells) if block.text else cells)
-        self.arrays[block] = torch.tensor(np.stack(given), **self.of)
+            if id(file.get(block)) not in taken:
+                self.values.fill(block, file)
+                cells = self.values.arrays.pop(block)
+                taken[id(file[block])] = self.words.write(cells) if block.text else cells
+        given = np.stack([taken[id(file[block])] for file in files])
+        self.arrays[block] = torch.tensor(given, **self.of)
         if block in self.moving:
             require(not (block.text or block.limit), f"{block.name} holds words or limits: nothing has a slope by them")
             self.probes[block] = self.arrays[block].requires_grad_()
@@ -190,10 +192,6 @@ class Tensors:
                     self.probes[block] = torch.zeros_like(self.arrays[block], requires_grad=True)
                 cells = cells + self.probes[block][place]
             self.arrays[block][place] = cells
-
-    @property
-    def _files(self) -> int:
-        return max((len(array) for array in self.arrays.values()), default=1)
 
     def _expr(self, expr: Expr, frame: tuple[Axis, ...], at: At, off: bool = False) -> Tensor:
         """Computes an expression over (files, *frame); dimensions of one member are broadcast. off: whether it may be off."""

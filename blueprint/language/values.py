@@ -119,14 +119,17 @@ class Values:
         """Takes a typed block's numbers; raises NotationError if they are missing or of another shape."""
         require(block in typed, f"{block.name} is typed in, but no numbers were given for it")
         try:
-            given = np.array(typed[block], dtype=object)
+            raw = typed[block]
+            given = np.array(raw, dtype=object)
             cells = given if block.text else given.astype(float)
         except (ValueError, TypeError) as error:
             raise NotationError(
                 f"{block.name} holds something that is no number, or rows of different length"
             ) from error
         kind = (str,) if block.text else (int, float, np.number)
-        stray = next((cell for cell in given.flat if not isinstance(cell, kind) or isinstance(cell, bool)), None)
+        numeric = isinstance(raw, np.ndarray) and raw.dtype.kind in "fiu" and not block.text
+        looked_at = () if numeric else given.flat  # an array of numbers holds nothing else
+        stray = next((cell for cell in looked_at if not isinstance(cell, kind) or isinstance(cell, bool)), None)
         infinite = False if block.text else np.isneginf(cells) if block.limit else np.isinf(cells)
         require(
             stray is None and not np.any(infinite),
