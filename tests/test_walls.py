@@ -52,11 +52,11 @@ MAY_READ = {
     "cli": ("commands",),
     "commands": (
         "book", "checking", "classes", "commands", "differing", "dumps", "explaining", "inputs", "interrupted", "language", "page",
-        "quoting", "files", "reopening", "verifying", "comparison", "witness", "workbooks.common", "workbooks.kind",
+        "quoting", "files", "reopening", "verifying", "comparison", "web", "witness", "workbooks.common", "workbooks.kind",
         "workbooks.registry", "worksheets",
     ),
     "comparison": ("book", "inputs", "comparison", "workbooks.common.conventions", "workbooks.registry"),
-    "web": ("files", "language", "page.outline", "web"),
+    "web": ("files", "language", "misconceptions", "page.outline", "web", "workbooks.registry"),
     "files": (),
     "__main__": ("cli",),
     "api": (

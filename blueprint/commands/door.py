@@ -53,7 +53,8 @@ class Ended(Sentence):
 
 FORESEEN = {
     "ClassError": Refused, "KindError": Refused, "LedgerError": Refused, "NotationError": Refused, "NumbersError": Refused,
-    "PageError": Refused, "PlotError": Refused, "RayError": Refused, "SaveError": Refused, "WitnessError": Refused,
+    "PageError": Refused, "PlotError": Refused, "RayError": Refused, "SaveError": Refused,
+    "ServeError": Refused, "WitnessError": Refused,
     "WorksheetError": Refused,
     "MinibatchError": Unreadable, "ReadError": Unreadable,
 }  # fmt: skip

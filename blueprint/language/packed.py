@@ -4,7 +4,7 @@ Indices are resolved: a letter with the place where its members begin in the blo
 included, so that the other program knows none of these. What each list means:
 
     ["c", value]                      a constant
-    ["r", block, indices]             a cell of a block
+    ["r", block, indices]             a cell of a block; a number in place of indices is their place in the list `indices`
     ["o", name, operands, labels]     an operation of the spelling tables; labels only where there are some
     ["sum" | "max", axes, body]       over all members of the axes
     ["find" | "match", axis, among, value]
@@ -20,6 +20,7 @@ and an index:
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -48,6 +49,7 @@ class Packing:
         self.values = values
         self.blocks: Mapping[Block, int] = {block: number for number, block in enumerate(blocks)}
         self.axes: dict[Axis, int] = {}
+        self.indices: dict[str, int] = {}
         for block in self.blocks:
             for axis in block.axes:
                 self.axis(axis)
@@ -77,7 +79,7 @@ class Packing:
             case Constant(value):
                 return ["c", value]
             case Ref(block, at):
-                return ["r", self.blocks[block], self._indices(block, at)]
+                return ["r", self.blocks[block], self._shared(self._indices(block, at))]
             case Op(name, operands, labels):
                 return ["o", name, [self.expression(each) for each in operands], *([list(labels)] if labels else [])]
             case Reduce(name, axes, body):
@@ -92,6 +94,16 @@ class Packing:
         if isinstance(step, Loop):
             return [self.axis(step.axis), step.way, [self._step(each) for each in step.steps]]
         return self.blocks[step]
+
+    def shared(self) -> list[list[Node]]:
+        """Returns the indices that references share, each once, in the order of their numbers."""
+        return [json.loads(each) for each in self.indices]
+
+    def _shared(self, indices: list[Node]) -> list[Node] | int:
+        """Returns the number of indices that hold no expression: few are all that references have."""
+        if any(index[0] == "id" for index in indices):
+            return indices
+        return self.indices.setdefault(json.dumps(indices, separators=(",", ":")), len(self.indices))
 
     def _indices(self, block: Block, at: tuple[Index, ...]) -> list[Node]:
         return [self._index(block, slot, index) for slot, index in zip(block.axes, at, strict=True)]

@@ -6,18 +6,24 @@ Keys that would be empty are left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from math import isinf
 from typing import Any
 
 import numpy as np
 
 from blueprint.language import Axis, Block, Values
+from blueprint.language.gradient.graph import behind_links
 from blueprint.language.packed import Data, Packing, filled
 from blueprint.language.spelling.mathml import STYLE
-from blueprint.page.outline import Blueprint, Listed, Row, Sheet, Step
+from blueprint.misconceptions.wrong_numbers import Rows
+from blueprint.page.outline import Blueprint, Chart, Listed, Row, Sheet, Step
 from blueprint.page.outline.book import blocks_of
 from blueprint.web.one_page import one_page_of
+from blueprint.workbooks.registry import kind_of_level
 
+MOST_WRONG = 3
+"""Known mistakes of a row on which a vote is held, beside what is right."""
 YOURS, PRESET = ".yours", ".preset"
 """How the blocks end in which a setting of one's own is typed, and that of the preset."""
 
@@ -33,6 +39,7 @@ class Contents:
     def __init__(self, outline: Blueprint, values: Values):
         self.outline, self.values = outline, values
         self.packing = Packing(self.outline.blocks(), self.values)
+        self.texts: dict[str, int] = {}
 
     def data(self) -> Data:
         """Returns the whole."""
@@ -55,6 +62,8 @@ class Contents:
             steps=steps,
             blocks=blocks,
             axes=[self.axis(axis) for axis in self.packing.axes],
+            texts=[*self.texts],
+            indices=self.packing.shared(),
             proof=[*self.proof()],
             style=spelling(),
         )
@@ -71,11 +80,11 @@ class Contents:
         choices = outline.choices.get(block)
         return filled(
             name=block.name,
-            symbol=block.symbol,
-            meaning=about.meaning,
-            unit=about.unit,
-            source=about.source,
-            note=outline.notes.get(block.name),
+            symbol=self.text(block.symbol),
+            meaning=self.text(about.meaning),
+            unit=self.text(about.unit),
+            source=self.text(about.source),
+            note=self.text(outline.notes.get(block.name)),
             axes=[self.packing.axis(axis) for axis in block.axes],
             spans=self.packing.spans(block) if block.edges else None,
             text=block.text or None,
@@ -86,7 +95,30 @@ class Contents:
             choices=None if choices is None else self.packing.blocks[choices],
             typed=[*plain(self.values.arrays[block])] if block.typed else None,
             equations=None if block.typed else self.packing.definitions(block),
+            wrong=[*self.wrong(block)] if block in self.walked else None,
         )
+
+    @cached_property
+    def walked(self) -> frozenset[Block]:
+        """The quantities of the walk, and of the derivation on which a book without one is walked; links lead to their source."""
+        items = (item for sheet in self.outline.sheets for section in sheet.sections for item in section.items)
+        named = {block.name: block for block in self.packing.blocks}
+        found = [item.block for item in items if isinstance(item, Step | Listed)]
+        found += [named[name] for name in self.outline.derivation if name in named]
+        return frozenset(map(behind_links, found))
+
+    def wrong(self, block: Block) -> Iterator[list[Any]]:
+        """Packs mistakes that are often made in a row: a sentence, and the equations instead, each with its number."""
+        kind, order = kind_of_level(self.outline.facts.get("level")), [*block.definitions]
+        for row in Rows.of(self.outline).rewritten(kind, block)[:MOST_WRONG]:
+            yield [
+                self.text(row.says),
+                [[order.index(d), self.packing.expression(expr)] for d, expr in row.instead.items()],
+            ]
+
+    def text(self, text: str | None) -> int | None:
+        """Returns the number of a text; many quantities share one."""
+        return self.texts.setdefault(text, len(self.texts)) if text else None
 
     def axis(self, axis: Axis) -> Data:
         """Packs an axis, with what its members are called."""
@@ -125,13 +157,40 @@ class Contents:
         )
 
     def item(self, item: object) -> Data | None:
-        """Packs what stands under a heading: rows, a table, or single numbers."""
+        """Packs what stands under a heading: rows, a table, single numbers, or a chart."""
+        if isinstance(item, Chart):
+            return {"chart": self.chart(item)}
         blocks = blocks_of(item)
         if not blocks:
             return None
         role = item.role if isinstance(item, Row) and item.role == "key" else None
         fold = True if isinstance(item, Row) and item.fold else None
         return filled(blocks=[self.packing.blocks[block] for block in blocks], role=role, fold=fold)
+
+    def chart(self, chart: Chart) -> Data:
+        """Packs a chart: which rows are drawn over which, and what its axes are called."""
+        number = self.packing.blocks
+        across, up = (filled(title=s.title, low=s.low, high=s.high, unit=s.unit) for s in (chart.across, chart.up))
+        return filled(
+            title=chart.title,
+            kind=chart.kind,
+            tells=chart.tells,
+            wide=chart.wide or None,
+            across=across,
+            up=up,
+            among=[number[block] for block in chart.among],
+            given=None if chart.given is None else number[chart.given],
+            series=[
+                filled(
+                    name=each.name,
+                    values=number[each.values],
+                    over=number[each.over],
+                    dots=each.dots or None,
+                    words=None if each.words is None else number[each.words],
+                )
+                for each in chart.series
+            ],
+        )
 
     def walk(self) -> Iterator[Data]:
         """Packs the steps of the walk, by section."""
@@ -154,6 +213,8 @@ class Contents:
     def settings(self) -> Iterator[Data]:
         """Yields the settings that may be tried: the block that is read, and the one in which one's own is typed."""
         named = {block.name: block for block in self.packing.blocks}
+        if "preset" in named:
+            yield {"read": self.packing.blocks[named["preset"]], "own": self.packing.blocks[named["preset"]]}
         for name, own in named.items():
             read = named.get(name.removesuffix(YOURS))
             if name.endswith(YOURS) and read is not None and f"{read.name}{PRESET}" in named:

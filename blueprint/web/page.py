@@ -12,16 +12,30 @@ from pathlib import Path
 
 from blueprint.files import saved_whole
 from blueprint.language import Values
+from blueprint.language.packed import Data
 from blueprint.page.outline import Blueprint
 from blueprint.web.contents import contents_of
 from blueprint.web.plain import plain_walk
 
-SCRIPTS = ("engine.js", "spelling.js", "state.js", "overview.js", "explore.js", "settings.js", "walk.js", "main.js")
+SCRIPTS = (
+    "engine.js",
+    "spelling.js",
+    "state.js",
+    "overview.js",
+    "charts.js",
+    "vote.js",
+    "explore.js",
+    "settings.js",
+    "walk.js",
+    "main.js",
+)
 HEIGHT = 760
 """Pixels of a page in a notebook."""
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; font-src data:; img-src data:"
 _COMMENT = re.compile(r"^ *(?:/\*.*?\*/\n|// .*\n)", re.DOTALL | re.MULTILINE)
 """A comment on lines of its own."""
+_BLANKS = re.compile(r" *([{};,]) *|(?<=:) ")
+"""Blanks in a style sheet that nothing hangs on."""
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -37,7 +51,7 @@ PAGE = """<!doctype html>
 <h1>{title}</h1>
 {plain}
 </article>
-<script type="application/json" id="data">{data}</script>
+{served}<script type="application/json" id="data">{data}</script>
 <script>{scripts}</script>
 </body>
 </html>
@@ -68,21 +82,25 @@ class Page:
         return f'<iframe srcdoc="{escape(self.text)}" width="100%" height="{HEIGHT}" style="border:0"></iframe>'
 
 
-def page_of(outline: Blueprint, values: Values) -> Page:
-    """Makes the page of a book. Raises PageError for a worksheet, whose answers it would hold."""
+def page_of(outline: Blueprint, values: Values, served: Data | None = None) -> Page:
+    """Makes the page of a book. Raises PageError for a worksheet, whose answers it would hold.
+
+    served: what a page that a server hands out tells of its addresses; it follows, or leads, and may ask its server alone.
+    """
     if outline.blanks:
         raise PageError(
             f"{outline.title} is a worksheet: a page computes every number, and would show the answers of its blanks; make"
             " the page of the workbook without blanks"
         )
     text = PAGE.format(
-        policy=POLICY,
+        policy=POLICY + ("" if served is None else "; connect-src 'self'"),
         title=escape(outline.title),
         style=font() + asset("style.css"),
         body=asset("page.html"),
         plain=plain_walk(outline, values),
+        served="" if served is None else f'<script type="application/json" id="served">{as_script(served)}</script>\n',
         data=as_script(contents_of(outline, values)),
-        scripts="\n".join(map(asset, SCRIPTS)),
+        scripts="\n".join(map(asset, SCRIPTS if served is None else (*SCRIPTS, "follow.js"))),
     )
     return Page(text)
 
@@ -94,9 +112,10 @@ def as_script(data: object) -> str:
 
 
 def asset(name: str) -> str:
-    """Returns a text of this room, without the indents and comments that only its reader needs."""
+    """Returns a text of this room, without the indents, blanks and comments that only its reader needs."""
     text = files("blueprint.web").joinpath("assets", name).read_text(encoding="utf-8")
-    return "\n".join(filter(None, map(str.strip, _COMMENT.sub("", text).splitlines())))
+    lines = filter(None, map(str.strip, _COMMENT.sub("", text).splitlines()))
+    return _BLANKS.sub(r"\1", "".join(lines)) if name.endswith(".css") else "\n".join(lines)
 
 
 def font() -> str:

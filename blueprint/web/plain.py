@@ -89,4 +89,4 @@ class Walk:
 
 
 def _math(spelled: str) -> str:
-    return f"<math><mrow>{spelled}</mrow></math>"
+    return f"<math>{spelled}</math>"

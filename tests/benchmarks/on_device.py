@@ -98,7 +98,7 @@ def cells(device: str, names: Sequence[str]) -> dict[str, Any]:
 
 
 def nudged(count: int) -> tuple[bp.Book, list[dict[Block, object]]]:
-    """Returns the default workbook and many files of it, each with other weights, gamma and lambda."""
+    """Returns the default workbook and many files of it, each with other weights and another gamma."""
     book, drawn = bp.build("default"), np.random.default_rng(0)
     typed = book.blueprint.typed
     moved = [block for block in typed if block.name.endswith((".E", ".W", ".Y"))]

@@ -9,8 +9,10 @@ function Engine(data) {
   let trace = null;                         // while a cell's readings are collected: [block, offset] of each
   let typed = null;                         // while a line is tried on a calculator: what is typed there for a number
 
+  unfold([blocks.map((block) => [block.equations, block.wrong]), data.page]);
   blocks.forEach((block, number) => {
     block.number = number;
+    for (const told of ["symbol", "meaning", "unit", "source", "note"]) block[told] = data.texts[block[told]] ?? "";
     block.axes = block.axes || [];
     block.shape = block.axes.map((axis, i) => axes[axis].size + (block.spans ? block.spans[i][0] + block.spans[i][1] : 0));
     block.before = block.axes.map((_, i) => (block.spans ? block.spans[i][0] : 0));
@@ -21,6 +23,13 @@ function Engine(data) {
     if (block.typed) block.typed.forEach((value, i) => { block.cells[i] = inCell(block, value); });
     block.given = block.cells.slice();
   });
+
+  /* Puts the indices of references, which travel as the numbers of those that are shared, back into the trees. */
+  function unfold(tree) {
+    if (!tree || typeof tree !== "object") return;
+    if (tree[0] === "r" && typeof tree[2] === "number") tree[2] = data.indices[tree[2]];
+    else Object.values(tree).forEach(unfold);
+  }
 
   /* Values as they travel: null is a blank, "off" a limit that limits nothing. */
   function inCell(block, value) {

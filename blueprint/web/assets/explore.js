@@ -60,6 +60,8 @@ function drawSheet() {
   for (const section of sheet.sections) {
     const body = make("tbody", {}, make("tr", { class: "section" }, make("th", { scope: "rowgroup", colspan: members.length + 1 }, section.title)));
     const beside = [];
+    const charts = section.items.filter((item) => item.chart).map((item) => drawnChart(item.chart));
+    if (charts.length) root.append(make("div", { class: "charts" }, ...charts));
     for (const item of section.items) {
       for (const number of item.blocks || []) {
         const block = blocks[number];
@@ -113,6 +115,7 @@ function small(block) {
 
 /* Chooses a number: its column becomes the chosen one, and the panel tells of it; `go`: also open its sheet. */
 function choose(number, offset, go = false) {
+  if (!state.cell || keyOf(...state.cell) !== keyOf(number, offset)) state.vote = false;
   state.cell = [number, offset];
   const block = blocks[number], before = state.at.join();
   engine.places(block, offset).forEach((place, i) => {
@@ -168,7 +171,8 @@ function drawPanel() {
   if (equation) parts.push(
     make("div", { class: "equation", tabindex: 0, role: "group", "aria-label": "Equation", html: math(equation.left + equals + equation.letters) }),
     make("div", { class: "equation", tabindex: 0, role: "group", "aria-label": "With numbers", html: state.hidden ? math(`${equals}<mtext>?</mtext>`) : math(equals + equation.numbers) }));
-  parts.push(make("p", { class: "value", title: String(value) }, `${equation ? "= " : ""}${shownValue}`));
+  parts.push(make("p", { class: "value", title: state.hidden && equation ? null : String(value) }, `${equation ? "= " : ""}${shownValue}`));
+  if (equation && canVote(block, offset) && (state.hidden || state.vote)) parts.push(state.vote ? ballot(block, offset, !state.hidden) : make("button", { onclick: () => setVote(true) }, "Vote"));
   if (block.typed && !block.link) parts.push(typing(block, offset));
   parts.push(...links("comes from", engine.reads(block, offset)), ...links("goes into", goesInto(number, offset)));
   if (block.note || block.source) parts.push(make("details", {}, make("summary", {}, "Why, and where from"), make("p", {}, block.note || ""), make("p", {}, block.source || "")));

@@ -107,10 +107,11 @@ function onKey(event) {
   const keys = {
     o: () => data.page && setMode("overview"),
     h: () => setHidden(!state.hidden), w: () => setMode(walking ? "explore" : "walk"), p: () => setLecture(!document.body.classList.contains("lecture")),
-    r: () => { reset(); drawSettings(); }, "?": () => element("help").showModal(), ",": () => stepColumn(-1), ".": () => stepColumn(1),
+    v: () => setVote(!state.vote), r: () => { reset(); drawSettings(); }, "?": () => element("help").showModal(), ",": () => stepColumn(-1), ".": () => stepColumn(1),
     Escape: () => document.body.classList.contains("lecture") && setLecture(false),
   };
   const walks = { ArrowRight: 1, PageDown: 1, " ": onButton ? 0 : 1, ArrowLeft: -1, PageUp: -1 };
+  if (state.vote && !tap && /^[1-4]$/.test(event.key)) { document.querySelectorAll(".vote .answer:enabled")[event.key - 1]?.click(); return; }
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   if (keys[key]) keys[key]();
   else if (walking && walks[event.key]) { move(walks[event.key]); event.preventDefault(); }

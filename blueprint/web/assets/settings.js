@@ -1,5 +1,5 @@
 "use strict";
-/* Settings to try: a slider for each number, a choice for each word; above a slider the curve of the chosen number over its range. */
+/* Settings to try: a slider for each number, a choice for each word; above it the chosen number over the whole range. */
 const POINTS = 24, MOST_SETTINGS = 9;
 let curves = []; // {svg, read, own, low, high}
 
@@ -24,24 +24,32 @@ function setting(read, own) {
   const name = make("label", { for: id, title: read.meaning, html: math(read.math) });
   if (own.text || own.choices !== undefined) {
     if (own.choices === undefined) return null;
-    const words = [...blocks[own.choices].cells];
-    const select = make("select", { id, onchange: (event) => type(own.number, 0, event.target.value) },
-      ...words.map((word) => make("option", { value: word, selected: word === (own.cells[0] || value) }, word)));
-    return make("div", { class: changed ? "setting changed" : "setting" }, name, select);
+    const words = [...blocks[own.choices].cells], curve = curveAbove(read);
+    curves.push({ svg: curve, read, own, words });
+    const anew = () => { if (own.name === "preset") drawSettings(); }; // a preset is the usual value of all others
+    const usual = own === read ? [] : [make("option", { value: "", selected: own.cells[0] === "" }, `as usual: ${value}`)];
+    const select = make("select", { id, onchange: (event) => { type(own.number, 0, event.target.value); anew(); } },
+      ...usual, ...words.map((word) => make("option", { value: word, selected: word === own.cells[0] }, word)));
+    return make("div", { class: changed ? "setting changed" : "setting" }, name, curve, select);
   }
   if (!Number.isFinite(value)) return null;
   const [low, high] = ends(own, value), output = make("output", { for: id }, shown(value));
-  const curve = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  curve.setAttribute("viewBox", "0 0 100 18");
-  curve.setAttribute("preserveAspectRatio", "none");
-  curve.setAttribute("role", "img");
-  curve.setAttribute("aria-label", `how the chosen number depends on ${read.meaning}`);
+  const curve = curveAbove(read);
   curves.push({ svg: curve, read, own, low, high });
   const slider = make("input", { type: "range", id, min: low, max: high, step: (high - low) / 100, value, oninput: (event) => {
     type(own.number, 0, event.target.value);
     output.textContent = shown(read.cells[0]);
   } });
   return make("div", { class: changed ? "setting changed" : "setting" }, name, output, curve, slider);
+}
+
+function curveAbove(read) {
+  const curve = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  curve.setAttribute("viewBox", "0 0 100 18");
+  curve.setAttribute("preserveAspectRatio", "none");
+  curve.setAttribute("role", "img");
+  curve.setAttribute("aria-label", `how the chosen number depends on ${read.meaning}`);
+  return curve;
 }
 
 let waiting = 0;
@@ -58,18 +66,23 @@ function drawCurves() {
   waiting = setTimeout(() => next(0), 150);
 }
 
-function drawCurve({ svg, read, own, low, high }, block, offset) {
-  const kept = own.cells[0], plan = planOf(own.number), numbers = [];
-  for (let i = 0; i <= POINTS; i++) { own.cells[0] = low + (high - low) * i / POINTS; engine.compute(plan); numbers.push(block.cells[offset]); }
+/* Draws the chosen number over a slider's range, or a dot for each word of a choice. */
+function drawCurve({ svg, read, own, low, high, words }, block, offset) {
+  const kept = own.cells[0], plan = planOf(own.number), numbers = [], points = words ? words.length - 1 : POINTS;
+  for (let i = 0; i <= points; i++) { own.cells[0] = words ? words[i] : low + (high - low) * i / POINTS; engine.compute(plan); numbers.push(block.cells[offset]); }
   own.cells[0] = kept;
   engine.compute(plan);
   const known = numbers.filter(Number.isFinite), least = Math.min(...known), most = Math.max(...known);
   const flat = !known.length || most - least < 1e-9 * Math.max(1, Math.abs(most));
   const height = (value) => (flat ? 9 : 16 - 14 * (value - least) / (most - least)).toFixed(1);
-  const path = numbers.map((value, i) => (Number.isFinite(value) ? `${(100 * i / POINTS).toFixed(1)} ${height(value)}` : "")).filter(Boolean).join("L");
-  const here = Math.min(100, Math.max(0, 100 * (read.cells[0] - low) / (high - low))).toFixed(1);
-  svg.innerHTML = `<path d="M${path}"/><circle cx="${here}" cy="${Number.isFinite(block.cells[offset]) ? height(block.cells[offset]) : 9}" r="2.6"/>`;
+  const along = (i) => (points ? 100 * i / points : 50).toFixed(1);
+  const path = numbers.map((value, i) => (Number.isFinite(value) ? `${along(i)} ${height(value)}` : "")).filter(Boolean);
+  const here = words ? along(Math.max(0, words.indexOf(read.cells[0]))) : Math.min(100, Math.max(0, 100 * (read.cells[0] - low) / (high - low))).toFixed(1);
+  const now = `<circle cx="${here}" cy="${Number.isFinite(block.cells[offset]) ? height(block.cells[offset]) : 9}" r="2.6"/>`;
+  const line = words ? path.map((at) => `<circle class="word" cx="${at.split(" ")[0]}" cy="${at.split(" ")[1]}" r="1.6"/>`).join("") : `<path d="M${path.join("L")}"/>`;
+  svg.innerHTML = line + now;
   svg.classList.toggle("flat", flat);
-  svg.setAttribute("aria-label", flat ? "does not matter here" : `${block.meaning}: from ${shown(numbers[0])} to ${shown(numbers.at(-1))} along the slider`);
-  svg.parentElement.title = flat ? "does not matter here" : "";
+  const said = words ? words.map((word, i) => `${word} ${shown(numbers[i])}`).join(", ") : `from ${shown(numbers[0])} to ${shown(numbers.at(-1))} along the slider`;
+  svg.setAttribute("aria-label", flat ? "does not matter here" : `${block.meaning}: ${said}`);
+  svg.parentElement.title = flat ? "does not matter here" : words ? said : "";
 }

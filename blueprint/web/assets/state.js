@@ -7,11 +7,11 @@ engine.compute();
 const columns = data.columns || [];
 const time = columns.at(-1), group = columns.length > 1 ? columns[0] : null;
 const state = {
-  mode: "explore", sheet: 0, cell: null, step: 0, phase: 0, hidden: false, all: false,
+  mode: "explore", sheet: 0, cell: null, step: 0, phase: 0, hidden: false, all: false, vote: false, asked: null,
   at: columns.map((axis, i) => (data.start[i] ?? axes[axis].start) - axes[axis].start),
 };
 const byName = Object.fromEntries(blocks.map((block) => [block.name, block]));
-const sheets = (data.sheets || []).filter((sheet) => sheet.sections.some((section) => section.items.some((item) => item.blocks)));
+const sheets = (data.sheets || []).filter((sheet) => sheet.sections.some((section) => section.items.some((item) => item.blocks || item.chart)));
 const element = (id) => document.getElementById(id);
 
 /* Makes an element; `html` is markup that this page has made, everything else is text. */

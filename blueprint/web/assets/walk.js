@@ -43,8 +43,11 @@ function drawWalk() {
   if (offset < 0) card.append(make("p", {}, "There is no such column: the walk goes on with the next line."));
   else if (axis !== null) card.append(...listed(block, axis, members));
   else card.append(...single(block, offset));
+  const [origin, at] = offset >= 0 ? engine.origin(block.number, offset) : [], votes = offset >= 0 && axis === null && canVote(blocks[origin], at);
+  if (votes && state.vote) card.append(ballot(blocks[origin], at, state.phase >= VALUE_TOO && !state.hidden));
   const forward = offset >= 0 && state.phase < lastPhase(line) ? ["Numbers", "Value"][state.phase] : "Next";
-  root.replaceChildren(bar, card, make("div", { class: "move" }, make("button", { onclick: () => move(-1) }, "Back"), make("button", { class: "next", onclick: () => move(1) }, forward)));
+  root.replaceChildren(bar, card, make("div", { class: "move" }, make("button", { onclick: () => move(-1) }, "Back"),
+    ...(votes ? [make("button", { id: "vote-button", "aria-pressed": String(Boolean(state.vote)), onclick: () => setVote(!state.vote) }, "Vote")] : []), make("button", { class: "next", onclick: () => move(1) }, forward)));
 }
 
 const ghost = (phase) => (state.phase >= phase && !(state.hidden && phase > LETTERS_ONLY) ? "" : " ghost");
@@ -79,6 +82,7 @@ function lastPhase(line) {
   return axis !== null || !block.definitions ? NUMBERS_TOO : VALUE_TOO;
 }
 function goTo(step, phase) {
+  if (step !== state.step) state.vote = false;
   state.step = Math.max(0, Math.min(walkLines.length - 1, step));
   state.phase = phase;
   drawWalk();
