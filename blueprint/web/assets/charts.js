@@ -1,6 +1,6 @@
 "use strict";
 /* The charts of the workbook, drawn from its own rows: lines, dots and bars, each with the sentence on what to see. */
-const CHART = { width: 620, height: 330, left: 58, right: 14, top: 12, bottom: 44 };
+const CHART = { width: 620, height: 330, left: 58, right: 14, top: 22, bottom: 44 };
 const DASHES = ["", "7 4", "2 3", "12 4", "8 3 2 3"], CHART_COLOURS = 5, MOST_WORDS_BELOW = 16;
 
 /* Returns the numbers of a series as lists that are drawn without a break, each as [place, number, word]. */
@@ -38,9 +38,9 @@ function drawnChart(chart) {
   const [first, last] = bars ? [0, groups[0]?.length || 1] : endsOf(series.flat(2).map(([place]) => place), chart.across, false);
   const across = (place) => CHART.left + inner[0] * (place - first) / (last - first);
   const tick = (x, y, text, anchor) => `<text x="${x}" y="${y}" text-anchor="${anchor}">${escaped(text)}</text>`;
-  const grid = marks(low, high, chart.up.unit).map((at) => `<path class="grid" d="M${CHART.left} ${up(at)}H${CHART.width - CHART.right}"/>${tick(CHART.left - 6, up(at) + 4, brief(Number(at.toPrecision(6))), "end")}`);
+  const grid = marks(low, high, chart.up.unit).map((at) => `<path class="grid" d="M${CHART.left} ${up(at)}H${CHART.width - CHART.right}"/>${tick(CHART.left - 6, up(at) + 4, shown(Number(at.toPrecision(6))), "end")}`);
   const below = CHART.height - CHART.bottom + 16, every = Math.ceil((groups[0]?.length || 1) / MOST_WORDS_BELOW);
-  const scale = bars ? groups[0].map(([word], i) => (i % every ? "" : tick(across(i + 0.5), below, brief(word), "middle"))) : marks(first, last, chart.across.unit).map((at) => tick(across(at), below, brief(Number(at.toPrecision(6))), "middle"));
+  const scale = bars ? groups[0].map(([word], i) => (i % every ? "" : tick(across(i + 0.5), below, brief(word), "middle"))) : marks(first, last, chart.across.unit).map((at) => tick(across(at), below, shown(Number(at.toPrecision(6))), "middle"));
   const body = bars ? groups.map((cells, number) => {
     const width = 0.7 * inner[0] / (last - first) / groups.length;
     return cells.map(([, value], i) => (Number.isFinite(value) ? `<rect class="bar c${number % CHART_COLOURS}" x="${across(i + 0.15) + number * width}" width="${width}" y="${Math.min(up(value), up(0))}" height="${Math.abs(up(value) - up(0))}"/>` : "")).join("");
@@ -48,11 +48,11 @@ function drawnChart(chart) {
   const titles = tick(CHART.left + inner[0] / 2, CHART.height - 8, chart.across.title, "middle") + `<text transform="translate(13 ${CHART.top + inner[1] / 2}) rotate(-90)" text-anchor="middle">${escaped(chart.up.title)}</text>`;
   const zero = low < 0 && high > 0 ? `<path class="zero" d="M${CHART.left} ${up(0)}H${CHART.width - CHART.right}"/>` : "";
   const picture = `<svg viewBox="0 0 ${CHART.width} ${CHART.height}" role="img" aria-label="${escaped(chart.tells)}">${grid.join("")}${zero}${body.join("")}${scale.join("")}${titles}</svg>`;
-  const names = chart.series.length > 1 ? [make("p", { class: "names", html: chart.series.map((each, i) => `<span><svg viewBox="0 0 26 10" aria-hidden="true">${bars ? `<rect class="bar c${i % CHART_COLOURS}" width="26" height="10"/>` : lineOrDots([[2, 5], [24, 5]], each.dots, i, (x) => x, (y) => y)}</svg> ${escaped(each.name)}</span>`).join("") })] : [];
+  const names = chart.series.length > 1 ? [make("p", { class: "names", html: chart.series.map((each, i) => `<span><svg viewBox="0 0 26 10" aria-hidden="true">${bars ? `<rect class="bar c${i % CHART_COLOURS}" width="26" height="10"/>` : lineOrDots(each.dots ? [[13, 5]] : [[2, 5], [24, 5]], each.dots, i, (x) => x, (y) => y)}</svg> ${escaped(each.name)}</span>`).join("") })] : [];
   return make("figure", { class: chart.wide ? "wide" : null }, make("figcaption", {}, make("b", {}, chart.title), ` ${chart.tells}`), make("div", { html: picture }), ...names);
 }
 
 function lineOrDots(cells, dots, number, across, up) {
-  if (dots) return cells.map(([place, value, word]) => `<circle class="dot c${number % CHART_COLOURS}" cx="${across(place)}" cy="${up(value)}" r="4"/>${word ? `<text x="${across(place) + 6}" y="${up(value) - 6}">${escaped(word)}</text>` : ""}`).join("");
+  if (dots) return cells.map(([place, value, word]) => `<circle class="dot c${number % CHART_COLOURS}" cx="${across(place)}" cy="${up(value)}" r="4"/>${word ? `<text x="${across(place)}" y="${up(value) - 7}" text-anchor="${across(place) > CHART.width - 60 ? "end" : "middle"}">${escaped(word)}</text>` : ""}`).join("");
   return `<path class="line c${number % CHART_COLOURS}" stroke-dasharray="${DASHES[number % DASHES.length]}" d="M${cells.map(([place, value]) => `${across(place).toFixed(1)} ${up(value).toFixed(1)}`).join("L")}"/>`;
 }

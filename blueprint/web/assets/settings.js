@@ -21,7 +21,7 @@ function drawSettings() {
 
 function setting(read, own) {
   const value = read.cells[0], id = `setting-${own.number}`, changed = !Object.is(own.cells[0], own.given[0]);
-  const name = make("label", { for: id, title: read.meaning, html: math(read.math) });
+  const name = make("label", { for: id, title: read.meaning, html: `${math(read.math)}<small>${escaped(read.name)}</small>` });
   if (own.text || own.choices !== undefined) {
     if (own.choices === undefined) return null;
     const words = [...blocks[own.choices].cells], curve = curveAbove(read);
