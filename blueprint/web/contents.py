@@ -156,8 +156,8 @@ class Contents:
             sections=sections,
         )
 
-    def item(self, item: object) -> Data | None:
-        """Packs what stands under a heading: rows, a table, single numbers, or a chart."""
+    def item(self, item: object) -> Data | list[int] | None:
+        """Packs what stands under a heading: rows, a table, single numbers, or a chart; blocks alone where nothing else is said of them."""
         if isinstance(item, Chart):
             return {"chart": self.chart(item)}
         blocks = blocks_of(item)
@@ -165,7 +165,8 @@ class Contents:
             return None
         role = item.role if isinstance(item, Row) and item.role == "key" else None
         fold = True if isinstance(item, Row) and item.fold else None
-        return filled(blocks=[self.packing.blocks[block] for block in blocks], role=role, fold=fold)
+        numbers = [self.packing.blocks[block] for block in blocks]
+        return filled(blocks=numbers, role=role, fold=fold) if role or fold else numbers
 
     def chart(self, chart: Chart) -> Data:
         """Packs a chart: which rows are drawn over which, and what its axes are called."""

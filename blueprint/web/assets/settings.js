@@ -1,6 +1,6 @@
 "use strict";
 /* Settings to try: a slider for each number, a choice for each word; above it the chosen number over the whole range. */
-const POINTS = 24, MOST_SETTINGS = 9;
+const POINTS = 24, MOST_SETTINGS = 9, MOST_DRAWN = 150000; // cells that hang on a setting
 let curves = []; // {svg, read, own, low, high}
 
 /* Returns the ends of a slider: the range that may be typed, if it is no wider than a few times the number itself. */
@@ -68,6 +68,10 @@ function drawCurves() {
 
 /* Draws the chosen number over a slider's range, or a dot for each word of a choice. */
 function drawCurve({ svg, read, own, low, high, words }, block, offset) {
+  if ([...hangingOn(own.number)].reduce((sum, each) => sum + blocks[each].size, 0) > MOST_DRAWN) {
+    svg.setAttribute("aria-label", "no curve: too many numbers hang on it");
+    return;
+  }
   const kept = own.cells[0], plan = planOf(own.number), numbers = [], points = words ? words.length - 1 : POINTS;
   for (let i = 0; i <= points; i++) { own.cells[0] = words ? words[i] : low + (high - low) * i / POINTS; engine.compute(plan); numbers.push(block.cells[offset]); }
   own.cells[0] = kept;

@@ -11,6 +11,7 @@ const state = {
   at: columns.map((axis, i) => (data.start[i] ?? axes[axis].start) - axes[axis].start),
 };
 const byName = Object.fromEntries(blocks.map((block) => [block.name, block]));
+for (const sheet of data.sheets || []) for (const section of sheet.sections) section.items = section.items.map((item) => (Array.isArray(item) ? { blocks: item } : item));
 const sheets = (data.sheets || []).filter((sheet) => sheet.sections.some((section) => section.items.some((item) => item.blocks || item.chart)));
 const element = (id) => document.getElementById(id);
 
@@ -52,17 +53,40 @@ const only = (steps, wanted) => steps.flatMap((step) => {
 /* Returns the steps that compute anew what hangs on a block. */
 const planOf = (number) => { if (!plans.has(number)) plans.set(number, only(data.steps, hangingOn(number))); return plans.get(number); };
 
-/* Which cells read each cell of a block; an id or a word that was computed anew may change it. */
-let dependents = new Map();
-function readersOf(number, offset) {
-  if (!dependents.has(number)) {
-    const found = new Map();
-    for (const reader of readers[number]) for (let place = 0; place < blocks[reader].size; place++)
-      for (const [read, at] of engine.reads(blocks[reader], place, false))
-        if (read === number) found.has(at) ? found.get(at).push([reader, place]) : found.set(at, [[reader, place]]);
-    dependents.set(number, found);
+/* Which cells read each cell of a block; an id or a word that was computed anew may change it. Where many cells may read it they
+   are looked through a slice at a time, so that the page answers meanwhile; what was drawn is drawn again when they are known. */
+let dependents = new Map(), looking = 0;
+const AT_ONCE = 30000, SLICE = 12; // cells, milliseconds
+function* indexed(number, found) {
+  for (const reader of readers[number]) for (let place = 0; place < blocks[reader].size; place++) {
+    for (const [read, at] of engine.reads(blocks[reader], place, false))
+      if (read === number) found.has(at) ? found.get(at).push([reader, place]) : found.set(at, [[reader, place]]);
+    if (place % 64 === 0) yield;
   }
-  return dependents.get(number).get(offset) || [];
+}
+function readersOf(number, offset) {
+  const known = dependents.get(number);
+  if (known) return known.get(offset) || [];
+  const found = new Map(), cells = [...readers[number]].reduce((sum, reader) => sum + blocks[reader].size, 0), search = indexed(number, found);
+  if (cells <= AT_ONCE) for (const _ of search);
+  else lookLater(number, found, search);
+  if (cells <= AT_ONCE) dependents.set(number, found);
+  return found.get(offset) || [];
+}
+function lookLater(number, found, search) {
+  clearTimeout(looking);
+  const mine = dependents;
+  const slice = () => {
+    if (mine !== dependents) return;
+    for (const began = performance.now(); performance.now() - began < SLICE;) if (search.next().done) {
+      dependents.set(number, found);
+      mark();
+      drawPanel();
+      return;
+    }
+    looking = setTimeout(slice, 4);
+  };
+  looking = setTimeout(slice, 200);
 }
 /* Returns the cells into which a cell goes, through links; checks last. */
 function goesInto(number, offset) {
