@@ -11,7 +11,9 @@ from click.testing import CliRunner
 
 import blueprint as bp
 from blueprint.cli import main
+from blueprint.page.outline import Chart
 from blueprint.web.page import PageError
+from tests.same.cases import presets_of
 from tests.web.conftest import Opened, page_text
 
 KILOBYTE = 1000
@@ -73,6 +75,103 @@ def test_a_number_tells_where_it_comes_from_and_where_it_goes(opened: Opened) ->
     assert "goes into" in panel
     page.click("#panel .links button >> nth=0")
     assert "TD error" in page.inner_text("#panel")
+
+
+def test_a_number_of_one_page_leads_to_its_sheet(opened: Opened) -> None:
+    page = opened(page_text("default"))
+    page.evaluate("choose(byName['advantages'].number, 4, true)")
+    assert page.inner_text("#sheets [aria-current]") == "Reward & advantage"
+    assert page.is_visible("#explore td.chosen")
+
+
+def test_a_preset_is_a_choice_and_every_setting_follows(opened: Opened) -> None:
+    page = opened(page_text("dpo"))
+    before = page.inner_text("#result")
+    for preset in (*presets_of("dpo")[:4], "default"):
+        page.select_option("#settings select >> nth=0", preset)
+        due = bp.build("dpo", preset=None if preset == "default" else preset).loss
+        assert page.evaluate("blocks[data.result].cells[0]") == pytest.approx(due, abs=1e-12), preset
+    assert page.inner_text("#result").startswith(before)
+    assert page.evaluate("data.settings.length") > 10
+
+
+def test_above_a_choice_stands_the_number_for_each_word(opened: Opened) -> None:
+    page = opened(page_text("ten-libraries"))
+    page.evaluate("drawCurves()")
+    page.wait_for_timeout(2000)
+    words = page.evaluate("blocks[byName.preset.choices].cells.length")
+    assert page.locator("#settings .setting >> nth=0").locator("circle.word").count() == words
+    said = page.get_attribute("#settings .setting >> nth=0 >> svg", "aria-label") or ""
+    assert f"verl {page_number(bp.build('ten-libraries', preset='verl').loss)}" in said
+
+
+def page_number(number: float) -> str:
+    """Returns a number as the page prints it."""
+    return f"{number:.4f}".rstrip("0").rstrip(".").replace("-", "−")
+
+
+@pytest.mark.parametrize("numbers", ["default", "grpo", "dpo", "optimum", "epochs"])
+def test_charts_are_drawn_from_the_rows_of_the_workbook(opened: Opened, numbers: str) -> None:
+    page = opened(page_text(numbers))
+    sheets = [
+        (sheet.title, [item for section in sheet.sections for item in section.items if isinstance(item, Chart)])
+        for sheet in bp.build(numbers).blueprint.tabs
+    ]
+    drawn = 0
+    for title, charts in sheets:
+        if not charts:
+            continue
+        page.evaluate(
+            """(title) => {
+              setMode("explore");
+              state.sheet = sheets.findIndex((sheet) => sheet.title === title);
+              drawSheet();
+            }""",
+            title,
+        )
+        assert page.locator("figure").count() == len(charts)
+        assert [page.inner_text(f"figure >> nth={i} >> b") for i in range(len(charts))] == [
+            each.title for each in charts
+        ]
+        for i, chart in enumerate(charts):
+            marks = (
+                page.locator(f"figure >> nth={i}").locator("svg[role=img] :is(path.line, circle.dot, rect.bar)").count()
+            )
+            assert marks >= len(chart.series), chart.title
+            drawn += marks
+    assert drawn > 5
+    assert page.errors == []
+
+
+def test_a_chart_lies_where_its_numbers_say(opened: Opened) -> None:
+    """The bars of the advantages are as high as the advantages."""
+    page = opened(page_text("default"))
+    heights = page.evaluate("""() => {
+      setMode("explore");
+      const titled = sheets.flatMap((sheet) => sheet.sections).flatMap((section) => section.items).map((item) => item.chart);
+      const chart = titled.find((each) => each && each.title === "Advantage of every token");
+      const figure = drawnChart(chart), bars = [...figure.querySelectorAll("rect.bar.c0")].slice(0, -1);
+      const values = runsOf(chart, chart.series[0]).flat().map(([, value]) => value);
+      return [bars.map((bar) => Number(bar.getAttribute("height"))), values];
+    }""")
+    high, values = heights[0], [abs(value) for value in heights[1] if value is not None and value == value]
+    known = [value for value in values if value]
+    assert len(known) > 4
+    scale = max(high) / max(known)
+    assert sorted(h for h in high if h > 0)[-len(known) :] == pytest.approx(
+        sorted(scale * value for value in known), rel=1e-9
+    )
+
+
+def test_each_group_stands_below_the_other_where_asked(opened: Opened) -> None:
+    page = opened(page_text("grpo"))
+    page.evaluate(
+        "() => { setMode('explore'); state.sheet = sheets.findIndex((s) => s.title === 'Loss'); drawSheet(); }"
+    )
+    before = page.locator("#explore tbody tr").count()
+    page.click("#sheets button.fold >> text=each")
+    assert page.locator("#explore tbody tr").count() > 5 * before
+    assert page.errors == []
 
 
 def test_typing_changes_what_hangs_on_it_and_comes_back(opened: Opened) -> None:

@@ -50,6 +50,7 @@ function drawSheet() {
   }, each.title)));
   const folds = sheet.sections.some((section) => section.items.some((item) => item.fold));
   if (folds) element("sheets").append(make("button", { "aria-pressed": String(state.all), class: "fold", onclick: () => { state.all = !state.all; drawSheet(); } }, "every row"));
+  if (group !== null) element("sheets").append(make("button", { "aria-pressed": String(state.each), class: "fold", onclick: () => { state.each = !state.each; drawSheet(); } }, `each ${axes[group].meaning}`));
   root.replaceChildren(make("p", { class: "lead" }, sheet.lead || ""));
   const used = sheet.sections.flatMap((section) => section.items.flatMap((item) => item.blocks || [])).map((number) => blocks[number]);
   const wide = time !== undefined && (sheet.across || []).includes(time) && used.some((block) => block.axes.includes(time));
@@ -90,11 +91,13 @@ function heads(sheet, members, wide) {
   return make("thead", {}, ...(words.length ? words.slice(0, 2).map(row) : [row(null, 0)]));
 }
 
+const MOST_EACH = 16; // groups whose rows stand below each other
 function rows(block, item, members, grey) {
-  return membersOf(block.axes.filter((axis) => !columns.includes(axis))).map((others, i) => make("tr", { class: item.role || null },
+  const here = group === null ? [] : around(axes[group].size, MOST_EACH, state.at[0]), each = (axis) => axis === group && state.each;
+  return membersOf(block.axes.filter((axis) => !columns.includes(axis) || each(axis))).filter((others) => others[group] === undefined || here.includes(others[group])).map((others, i) => make("tr", { class: item.role || null },
     make("th", { scope: "row", html: quantity(block, others, i === 0) }),
     ...members.map((member) => {
-      const offset = offsetAt(block, { ...others, [time]: member }), counts = grey && grey !== block ? offsetAt(grey, { [time]: member }) : -1;
+      const offset = offsetAt(block, { ...others, [time]: member }), counts = grey && grey !== block ? offsetAt(grey, { ...others, [time]: member }) : -1;
       return offset < 0 ? make("td", { class: "plain" }) : cellOf(block, offset, counts >= 0 && grey.cells[counts] === 0);
     })));
 }
@@ -122,7 +125,7 @@ function choose(number, offset, go = false) {
     const column = columns.indexOf(block.axes[i]), member = place - block.before[i];
     if (column >= 0 && member >= 0 && member < axes[block.axes[i]].size) state.at[column] = member;
   });
-  if (go && !where.has(keyOf(number, offset))) {
+  if (go && (state.mode !== "explore" || !where.has(keyOf(number, offset)))) {
     const home = sheets.findIndex((sheet) => sheet.sections.some((section) => section.items.some((item) => (item.blocks || []).includes(number))));
     if (home >= 0) state.sheet = home;
     if (home >= 0 && !state.all) state.all = sheets[home].sections.some((section) => section.items.some((item) => item.fold && (item.blocks || []).includes(number)));
