@@ -157,7 +157,7 @@ class Contents:
         )
 
     def item(self, item: object) -> Data | list[int] | None:
-        """Packs what stands under a heading: rows, a table, single numbers, or a chart; blocks alone where nothing else is said of them."""
+        """Packs what stands under a heading: rows, a table, single numbers or a chart; most are a list of blocks."""
         if isinstance(item, Chart):
             return {"chart": self.chart(item)}
         blocks = blocks_of(item)

@@ -81,6 +81,8 @@ STYLE = Style(
     rest="<mo>…</mo>",
 )
 
+_RAISED = {"²": "<mn>2</mn>", "ᵀ": '<mi mathvariant="normal">T</mi>'}
+"""Signs that stand high behind a symbol, and how they are set: the font has no raised T."""
 _PIECE = re.compile(r"[^\W_]+(?:_\w+)?²?|\S")
 _NUMBERED = re.compile(r"([A-Za-z])(\d+)")
 
@@ -92,7 +94,8 @@ def mathml_symbol(symbol: str) -> str:
 
 
 def _piece(piece: str) -> str:
-    base, _, sub = piece.removesuffix("²").partition("_")
+    plain = piece[:-1] if piece[-1] in _RAISED else piece
+    base, _, sub = plain.partition("_")
     if not sub and (numbered := _NUMBERED.fullmatch(base)):
         base, sub = numbered.groups()
     if not re.match(r"[^\W_]", base):
@@ -101,7 +104,7 @@ def _piece(piece: str) -> str:
     spelled = f"<mn>{base}</mn>" if base.isdecimal() else f"<mi{upright}>{escape(base)}</mi>"
     if sub:
         spelled = f"<msub>{spelled}<mtext>{escape(sub)}</mtext></msub>"
-    return f"<msup>{spelled}<mn>2</mn></msup>" if piece.endswith("²") else spelled
+    return spelled if plain == piece else f"<msup>{spelled}{_RAISED[piece[-1]]}</msup>"
 
 
 def mathml(expr: Expr, understood: frozenset[Axis] = frozenset()) -> str:

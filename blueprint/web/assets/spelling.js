@@ -41,8 +41,9 @@ function symbolSet(symbol) {
   const pieces = (symbol.match(/[\p{L}\p{N}]+(?:_[\p{L}\p{N}_]+)?²?|\S/gu) || []).map(pieceSet);
   return pieces.length === 1 ? pieces[0] : `<mrow>${pieces.join("")}</mrow>`;
 }
+const RAISED = { "²": "<mn>2</mn>", "ᵀ": '<mi mathvariant="normal">T</mi>' };
 function pieceSet(piece) {
-  const squared = piece.endsWith("²"), plain = squared ? piece.slice(0, -1) : piece;
+  const raised = RAISED[piece.at(-1)], plain = raised ? piece.slice(0, -1) : piece;
   let [base, ...rest] = plain.split("_"), sub = rest.join("_");
   const numbered = sub ? null : base.match(/^([A-Za-z])(\d+)$/);
   if (numbered) [, base, sub] = numbered;
@@ -50,7 +51,7 @@ function pieceSet(piece) {
   const upright = base.length > 1 && /^[\x00-\x7f]+$/.test(base) ? ' mathvariant="normal"' : "";
   let set = /^\d+$/.test(base) ? `<mn>${base}</mn>` : `<mi${upright}>${escaped(base)}</mi>`;
   if (sub) set = `<msub>${set}<mtext>${escaped(sub)}</mtext></msub>`;
-  return squared ? `<msup>${set}<mn>2</mn></msup>` : set;
+  return raised ? `<msup>${set}${raised}</msup>` : set;
 }
 
 function Spelling(engine) {
