@@ -101,6 +101,7 @@ class Tensors:
         for block in blocks:
             if block.typed:
                 self._take(block, files)
+        self._files = len(files) if self.arrays else 1  # without a typed number all files are alike
         self._moved = self._led_to(blocks)
         self._run(schedule([block for block in blocks if not block.typed]), {})
 
@@ -190,10 +191,6 @@ class Tensors:
                     self.probes[block] = torch.zeros_like(self.arrays[block], requires_grad=True)
                 cells = cells + self.probes[block][place]
             self.arrays[block][place] = cells
-
-    @property
-    def _files(self) -> int:
-        return max((len(array) for array in self.arrays.values()), default=1)
 
     def _expr(self, expr: Expr, frame: tuple[Axis, ...], at: At, off: bool = False) -> Tensor:
         """Computes an expression over (files, *frame); dimensions of one member are broadcast. off: whether it may be off."""
