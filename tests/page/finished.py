@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 import ironcalc
 import numpy as np
 import numpy.typing as npt
-import openpyxl
 from openpyxl.utils.cell import range_boundaries
 
 from blueprint.book import Book
-from tests.page.workshop import made
+from tests.page.workshop import made, opened
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
@@ -132,7 +131,7 @@ class Finished:
     @cached_property
     def shown(self) -> Any:
         """The workbook in openpyxl, with the values of its formulas."""
-        return openpyxl.load_workbook(self.path, data_only=True)
+        return opened(self.path)
 
     @cached_property
     def places(self) -> dict[str, Area]:

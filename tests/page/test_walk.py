@@ -16,7 +16,7 @@ from blueprint.language import NotationError
 from blueprint.workbooks.registry import kinds
 from tests.page.soffice import with_libreoffice
 from tests.page.walker import NUMBERS, SHEET, VALUE, Walker, added_up, displayed, refuted, rolled
-from tests.page.workshop import made, save_made
+from tests.page.workshop import made, opened, save_made
 
 CHOICES = [(1, 1), (1, 4), (1, 7), (1, 8), (2, 4), (2, 5), (2, 8)]
 TRIED, OWN = 10, 16
@@ -112,7 +112,7 @@ def test_libreoffice_tells_the_same_walk(saved: tuple[Book, Path], tmp_path: Pat
 
 def test_an_operand_stands_above_every_equation_that_reads_it(saved: tuple[Book, Path]) -> None:
     """Or right of it, where it is one of many in a sum; what a draw falls on is its own value."""
-    page = load_workbook(saved[1])[SHEET]
+    page = opened(saved[1], formulas=True)[SHEET]
     for row in range(6, page.max_row + 1):
         formula = str(page.cell(row, TRIED).value)
         if page.cell(row, NUMBERS).value is not None and formula.startswith("="):
@@ -127,7 +127,7 @@ def test_an_operand_stands_above_every_equation_that_reads_it(saved: tuple[Book,
 def test_a_list_shows_what_stands_right_of_it(saved: tuple[Book, Path]) -> None:
     """Each member with its name: words of the vocabulary, x1 …, h1 …"""
     book, path = saved
-    page = load_workbook(path, data_only=True)[SHEET]
+    page = opened(path)[SHEET]
     lists = {
         page.cell(r, 2).value: r for r in range(6, 80) if page.cell(r, VALUE).value is None and page.cell(r, OWN).value
     }
@@ -145,7 +145,7 @@ def test_a_list_shows_what_stands_right_of_it(saved: tuple[Book, Path]) -> None:
 
 def test_the_first_choice_is_the_first_word_of_the_first_response(saved: tuple[Book, Path]) -> None:
     book, path = saved
-    page = load_workbook(path, data_only=True)[SHEET]
+    page = opened(path)[SHEET]
     assert (page["D4"].value, page["D5"].value) == (1, len(["the", "old", "dog", "is"]))
     assert book.values.cell(book.blocks["mask"], 0, page["D5"].value - 1) == 1
 
