@@ -11,7 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import ironcalc
 import pytest
 
 from blueprint.book import Book
@@ -22,7 +21,7 @@ from blueprint.page.one_page.canvas import Drawn
 from blueprint.workbooks import blueprint_of
 from tests.page.fits import centred, clipped, shown
 from tests.page.own_books import OWN
-from tests.page.workshop import BUILT_IN, made, opened
+from tests.page.workshop import BUILT_IN, in_ironcalc, made, opened
 
 SMALL = (
     "default",
@@ -185,7 +184,7 @@ class Chosen:
     """A saved workbook in ironcalc, on whose Walk one chooses."""
 
     def __init__(self, path: Path):
-        self.model = ironcalc.load_from_xlsx(str(path))
+        self.model = in_ironcalc(path)
         self.sheets = [each["name"] for each in self.model.get_worksheets_properties()]
         self.names = opened(path, formulas=True).defined_names
 

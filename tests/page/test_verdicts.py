@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import ironcalc
 import pytest
 from click.testing import CliRunner
 
@@ -15,7 +14,7 @@ from blueprint.page.read import Found
 from blueprint.page.styles import VERDICTS
 from tests.page.colours import Styles
 from tests.page.finished import finished
-from tests.page.workshop import located, made, opened, save_made
+from tests.page.workshop import in_ironcalc, located, made, opened, save_made
 
 LOST = ("pipeline/ppo", "reward.score_slot=two_past")
 """Numbers and a setting with which the score lands where no value is kept."""
@@ -113,7 +112,7 @@ def test_every_check_is_spoiled_here(places: dict[str, Found]) -> None:
 @pytest.fixture(scope="module")
 def model(path: Path) -> Any:
     """Opens it in the engine; whoever types into it leaves it as it was."""
-    return ironcalc.load_from_xlsx(str(path))
+    return in_ironcalc(path)
 
 
 @pytest.mark.parametrize("check", SPOILED)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
-import ironcalc
 import pytest
 from openpyxl import load_workbook
 from openpyxl.utils import column_index_from_string
@@ -16,7 +15,7 @@ from blueprint.language import NotationError
 from blueprint.workbooks.registry import kinds
 from tests.page.soffice import with_libreoffice
 from tests.page.walker import NUMBERS, SHEET, VALUE, Walker, added_up, displayed, refuted, rolled
-from tests.page.workshop import made, opened, save_made
+from tests.page.workshop import in_ironcalc, made, opened, save_made
 
 CHOICES = [(1, 1), (1, 4), (1, 7), (1, 8), (2, 4), (2, 5), (2, 8)]
 TRIED, OWN = 10, 16
@@ -154,7 +153,7 @@ def test_the_chosen_column_is_marked_on_every_sheet_of_decisions(saved: tuple[Bo
     """The rule at the head compares a column's number with the place; the place of (2, 5) is 12 + 5 + 1."""
     path = saved[1]
     book = load_workbook(path)
-    model = ironcalc.load_from_xlsx(str(path))
+    model = in_ironcalc(path)
     number = next(i for i, sheet in enumerate(model.get_worksheets_properties()) if sheet["name"] == SHEET)
     model.set_user_input(number, 4, VALUE, "2")
     model.set_user_input(number, 5, VALUE, "5")

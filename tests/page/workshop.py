@@ -8,6 +8,7 @@ from hashlib import sha256
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import ironcalc
@@ -17,6 +18,7 @@ from openpyxl import load_workbook
 
 from blueprint.book import Book
 from blueprint.inputs import load
+from blueprint.page.engine import lean
 from blueprint.page.read import Found, Opened
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.registry import kinds
@@ -62,6 +64,15 @@ def opened(path: Path, *, formulas: bool = False) -> Any:
 @lru_cache(32)
 def _opened(file: bytes, formulas: bool) -> Any:
     return load_workbook(BytesIO(file), data_only=not formulas)
+
+
+def in_ironcalc(path: Path) -> ironcalc.Model:
+    """Opens a workbook in the engine as the package does: from a copy with places for names, which takes half the time.
+
+    What is typed into it must say places, too.
+    """
+    with TemporaryDirectory() as folder:
+        return ironcalc.load_from_xlsx(str(lean(path, Path(folder) / "lean.xlsx")))
 
 
 def located(path: Path) -> dict[str, Found]:
