@@ -59,8 +59,9 @@ class Bench:
 
 
 def bench(path: Path) -> Bench:
-    """Opens a saved workbook for typing."""
+    """Opens a saved workbook for typing; what an engine computes of the file as it was saved, copies of it have as well."""
     file, model = Checked(path), in_ironcalc(path)
+    assert file.computed
     return Bench(file, model, recomputed([file], "cpu", "float64")[0])
 
 
