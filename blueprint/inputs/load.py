@@ -147,8 +147,14 @@ def recognised(numbers: Numbers) -> Numbers:
 
 def _built_in_name(numbers: Numbers) -> str:
     """Return the name of the built-in set that these numbers are, with nothing laid over it; "" if they are none."""
-    alike = [name for name in kind_of(numbers).built_in() if read(name).raw.get("title") == numbers.title]
+    alike = [name for name in kind_of(numbers).built_in() if _title(name) == numbers.title]
     return next((name for name in alike if _built_in(name) == given(numbers)), "")
+
+
+@cache
+def _title(name: str) -> Any:
+    """Return the title of a built-in set; to parse all of a kind's files takes longer than to load one."""
+    return read(name).raw.get("title")
 
 
 @cache

@@ -152,10 +152,13 @@ def _may_end(block: Block, ended: list[tuple[int, ...]], values: Values) -> bool
     return bool(found.error)
 
 
+_NOWHERE = np.empty((0, 0), dtype=np.intp)
+
+
 def _broken(block: Block, array: Array) -> Array:
     """Returns the places of the cells that are no finite number (or no word, in a block of words); off is infinite."""
     if block.text:
         return np.argwhere(np.vectorize(lambda cell: not isinstance(cell, str), otypes=[bool])(array))
     numbers = array.astype(float, copy=False)
     finite = np.isfinite(numbers) | np.isposinf(numbers) if block.limit else np.isfinite(numbers)
-    return np.argwhere(~finite)
+    return _NOWHERE if finite.all() else np.argwhere(~finite)

@@ -91,7 +91,7 @@ class Tensors:
         self._frame: tuple[Axis, ...] = ()
         self._noted: list[tuple[dict[Block, Tensor], Tensor]] = []
         self.of: dict[str, Any] = {"device": device, "dtype": getattr(torch, dtype)}
-        self.single, self._files = single, 1 if single else len(files)
+        self.single = single
         self.moving, self.still = frozenset(moving), frozenset(still)
         self.words = _Words()
         self.arrays: dict[Block, Tensor] = {}
@@ -101,6 +101,7 @@ class Tensors:
         for block in blocks:
             if block.typed:
                 self._take(block, files)
+        self._files = len(files) if self.arrays else 1  # without a typed number all files are alike
         self._moved = self._led_to(blocks)
         self._run(schedule([block for block in blocks if not block.typed]), {})
 

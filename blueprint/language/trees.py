@@ -81,9 +81,9 @@ def bound_axes(expr: Expr) -> tuple[Axis, ...]:
 
 def free_axes(expr: Expr) -> set[Axis]:
     """Returns the axes whose member at hand the expression needs; the axes of a Sum, Max or find are bound."""
+    if isinstance(expr, Op):  # most are one
+        return set().union(*map(free_axes, expr.args))
     match expr:
-        case Op(_, args):
-            return set().union(*map(free_axes, args))
         case Ref(_, at):
             return set(letters_of(at)).union(*[free_axes(lookup.id) for lookup in lookups_in(expr)])
         case Reduce(_, axes, body):
@@ -110,16 +110,24 @@ def refuse_equation(name: str, target: tuple[Index, ...], expr: Expr) -> None:
             f"{name}[{', '.join(map(str, target))}] does not say which {free.letter} ({free.meaning}) its equation"
             f" reads: sum over {free.letter}, or give {name} that axis"
         )
-    for node in walk(expr):
+    nodes = [*walk(expr)]
+    worded = any(map(_is_word, nodes))
+    for node in nodes:
         if axis := next((axis for axis in bound_axes(node) if axis in own), None):
             raise NotationError(
                 f"{name} has a {axis} of its own, so {node} cannot go through {axis}:"
                 f" go through {axis}.alias(…), a second letter over the same {axis.meaning}s"
             )
-        if _takes_word_for_number(node):
+        if worded and _takes_word_for_number(node):
             raise NotationError(f"{name} takes a word for a number in {node}")
-    if limit := next(_calculated(expr, frozenset()), None):
+    limits = any(isinstance(node, Ref) and node.block.limit for node in nodes)
+    if limits and (limit := next(_calculated(expr, frozenset()), None)):
         raise NotationError(f"{name} calculates with {limit}, which may be off: write where(is_off({limit}), …, …)")
+
+
+def _is_word(node: Expr) -> bool:
+    """Tells whether a node without others inside it gives words: without one, no expression does."""
+    return (isinstance(node, Ref) and node.block.text) or (isinstance(node, Constant) and isinstance(node.value, str))
 
 
 def _takes_word_for_number(node: Expr) -> bool:

@@ -85,12 +85,16 @@ def _part(arg: Expr, name: str, inside: Expr, frame: tuple[Axis, ...], values: V
     if is_limit(inside) and is_off_word(arg):
         return lambda at: np.inf
     part = compiled(arg, frame, values)
-    return part if name in LAZY or values.beyond or is_limit(arg) else lambda at: _finite(part(at))
+    finite = values.beyond or is_limit(arg) or isinstance(arg, Constant)
+    return part if name in LAZY or finite else lambda at: _finite(part(at))
 
 
 def _finite(cells: Any) -> Any:
     """Returns the cells with NaN for infinity: the spreadsheet has an error there, whatever is calculated with it."""
-    return cells if _holds_words(cells) else np.where(np.isfinite(cells), cells, np.nan)
+    if _holds_words(cells):
+        return cells
+    finite = np.isfinite(cells)
+    return cells if finite.all() else np.where(finite, cells, np.nan)
 
 
 def _known(known: Any, cells: Any) -> Any:
@@ -136,9 +140,11 @@ def _aligned(ref: Ref, frame: tuple[Axis, ...], values: Values) -> Getter:
     where, block = _where(ref, frame, values), ref.block
     order = sorted(range(len(where.letters)), key=lambda i: frame.index(where.letters[i]))
     shape = [values.size(axis) if axis in where.letters else 1 for axis in frame]
+    if block.text:  # a single word is no array
+        return lambda at: np.reshape(np.asarray(values.arrays[block][where.place(at)]).transpose(order), shape)
     if order == sorted(order):
-        return lambda at: np.reshape(values.arrays[block][where.place(at)], shape)
-    return lambda at: np.reshape(values.arrays[block][where.place(at)].transpose(order), shape)
+        return lambda at: values.arrays[block][where.place(at)].reshape(shape)
+    return lambda at: values.arrays[block][where.place(at)].transpose(order).reshape(shape)
 
 
 def _lookup(ref: Ref, frame: tuple[Axis, ...], values: Values) -> Getter:

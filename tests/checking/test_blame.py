@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import ironcalc
 import openpyxl
 import pytest
 
@@ -23,7 +22,7 @@ from blueprint.checking.recomputed import OfPage, Recomputed, recomputed
 from blueprint.checking.verdicts import Verdict
 from tests.checking.cells import change
 from tests.checking.running import SIGNAL, judged, run
-from tests.page.workshop import blocks_in, save_made
+from tests.page.workshop import blocks_in, in_ironcalc, save_made
 
 BACKWARDS = ("advantages", "identity.lambda_1", "identity.to_go")
 LOOP = ("old.memory", "old.logits", "old.log_p", "old.cumulative", "rollout.drawn", "rollout.written", "mask")
@@ -47,20 +46,22 @@ class Bench:
         sheet = [each["name"] for each in self.model.get_worksheets_properties()].index(found.sheet)
         place = found.address(at)
         formulas = dict(self.file.written[found.sheet])
-        formula = formulas.pop(place)
+        del formulas[place]
+        formula = self.model.get_cell_formula(sheet, *place)
         self.model.set_user_input(sheet, *place, "0.5")
         self.model.evaluate()
         file = copy(self.file)
         file.arrays = blocks_in(self.model, self.file.places)
         file.written = {**self.file.written, found.sheet: formulas}
         verdict = judge(file, self.torch, OfPage(), "float64")
-        self.model.set_user_input(sheet, *place, f"={formula}")
+        self.model.set_user_input(sheet, *place, formula)
         return verdict
 
 
 def bench(path: Path) -> Bench:
-    """Opens a saved workbook for typing."""
-    file, model = Checked(path), ironcalc.load_from_xlsx(str(path))
+    """Opens a saved workbook for typing; what an engine computes of the file as it was saved, copies of it have as well."""
+    file, model = Checked(path), in_ironcalc(path)
+    assert file.computed
     return Bench(file, model, recomputed([file], "cpu", "float64")[0])
 
 

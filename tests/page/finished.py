@@ -12,14 +12,12 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-import ironcalc
 import numpy as np
 import numpy.typing as npt
-import openpyxl
 from openpyxl.utils.cell import range_boundaries
 
 from blueprint.book import Book
-from tests.page.workshop import made
+from tests.page.workshop import in_ironcalc, made, opened
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
@@ -132,7 +130,7 @@ class Finished:
     @cached_property
     def shown(self) -> Any:
         """The workbook in openpyxl, with the values of its formulas."""
-        return openpyxl.load_workbook(self.path, data_only=True)
+        return opened(self.path)
 
     @cached_property
     def places(self) -> dict[str, Area]:
@@ -202,7 +200,7 @@ class Engine:
     """A workbook open in ironcalc, to be typed into."""
 
     def __init__(self, path: Path):
-        self.model = ironcalc.load_from_xlsx(str(path))
+        self.model = in_ironcalc(path)
         self.sheets = {sheet["name"]: number for number, sheet in enumerate(self.model.get_worksheets_properties())}
 
     def type(self, sheet: str, row: int, column: int, value: Value) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from openpyxl import load_workbook
 from openpyxl.cell.cell import Cell
 from xlsxwriter.utility import xl_pixel_width
+
+from tests.page.workshop import opened
 
 # Pixels of Calibri 11, in which a column's width is counted: 7 to the digit and 5 around them.
 PIXELS_PER_LETTER, PADDING, MEASURED_AT = 7, 5, 11
@@ -35,7 +36,7 @@ class Clipped(NamedTuple):
 
 def clipped(path: Path) -> Iterator[Clipped]:
     """Yields every cell of a workbook that has too little room."""
-    for page in load_workbook(path, data_only=True).worksheets:
+    for page in opened(path).worksheets:
         widths = _widths(page)
         merged = {(area.min_row, area.min_col): area.max_col for area in page.merged_cells.ranges}
         for row in page.iter_rows():
@@ -52,7 +53,7 @@ def clipped(path: Path) -> Iterator[Clipped]:
 
 def centred(path: Path, title: str) -> Iterator[Clipped]:
     """Yields every centred text of a sheet that is wider than its cell: beside numbers it would be cut at both ends."""
-    page = load_workbook(path, data_only=True)[title]
+    page = opened(path)[title]
     widths = _widths(page)
     merged = {(area.min_row, area.min_col): area.max_col for area in page.merged_cells.ranges}
     for cell in (cell for row in page.iter_rows() for cell in row):
@@ -123,7 +124,7 @@ def _section(number_format: str, value: float) -> str:
 
 def wrapped(path: Path) -> Iterator[Clipped]:
     """Yields every equation that is broken into lines in its cell: how high its lines are, and how high its row."""
-    for page in load_workbook(path, data_only=True).worksheets:
+    for page in opened(path).worksheets:
         widths = _widths(page)
         for cell in (cell for row in page.iter_rows(min_col=4, max_col=4) for cell in row):
             if isinstance(cell.value, str) and cell.alignment.wrap_text and page.title not in OWN:

@@ -19,16 +19,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from openpyxl import load_workbook
 
 from blueprint.book import Book
-from blueprint.inputs import load
 from blueprint.language import Block, Op, Reduce, Ref, walk
 from blueprint.language.evaluate import fill
 from blueprint.page.grid import ONE_PAGE
-from blueprint.workbooks import blueprint_of
 from tests.page.fits import shown
-from tests.page.workshop import BUILT_IN
+from tests.page.workshop import BUILT_IN, made, opened
 
 OWN = ("Walk", ONE_PAGE)
 """Sheets of lines with operands, which have tests of their own."""
@@ -66,9 +63,9 @@ class Line(NamedTuple):
 @cache
 def saved(name: str) -> tuple[Book, Any]:
     """Returns a book, and its file as a reader has it."""
-    book, path = Book(blueprint_of(load(name))), Path(_ROOM.name) / f"{name.replace('/', '-')}.xlsx"
+    book, path = made(numbers=name), Path(_ROOM.name) / f"{name.replace('/', '-')}.xlsx"
     book.save(path)
-    return book, load_workbook(path, data_only=True)
+    return book, opened(path)
 
 
 def number(text: str) -> float:

@@ -8,11 +8,11 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-import openpyxl
 import pytest
 
 from tests.page.colours import WHITE, Look, Styles, contrast, luminance
 from tests.page.finished import FILES, Area, Finished, area, finished
+from tests.page.workshop import opened
 
 BUILDS = (*FILES, "wide")
 ENOUGH = 4.5
@@ -119,7 +119,7 @@ def signature(cell: Any) -> Signature:
 
 def signatures(file: Finished) -> dict[str, dict[str, list[Signature]]]:
     """Returns, for cells to type into, formulas and repetitions, the signatures of each block's cells in their order."""
-    book = openpyxl.load_workbook(file.path)
+    book = opened(file.path, formulas=True)
     found: dict[str, dict[str, list[Signature]]] = defaultdict(dict)
     for name, cells in file.places.items():
         block = file.book.blocks[name]

@@ -16,7 +16,7 @@ from blueprint.page.read import Found
 from blueprint.page.recalculate import TOLERANCE
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
-from tests.page.workshop import Array, blocks_in, differing, located
+from tests.page.workshop import Array, blocks_in, differing, in_ironcalc, located
 
 Typed = tuple[str, tuple[int, ...], float | str | None]
 """Block, index (edge cells counted, as `read` returns them), and what is typed there; None empties the cell."""
@@ -114,7 +114,7 @@ def type_in(model: ironcalc.Model, sheet: int, row: int, column: int, value: flo
 
 def after(edits: list[Typed], path: Path, places: dict[str, Found]) -> dict[str, Array]:
     """Edits a file in the engine, which recalculates it, and returns every block."""
-    model = ironcalc.load_from_xlsx(str(path))
+    model = in_ironcalc(path)
     sheets = {sheet["name"]: number for number, sheet in enumerate(model.get_worksheets_properties())}
     for name, index, value in edits:
         found = places[name]

@@ -6,12 +6,11 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from openpyxl import load_workbook
 from openpyxl.utils.cell import coordinate_to_tuple, get_column_letter, range_boundaries
 
 from blueprint.page.read import Found, Opened
 from tests.audit import formulas, relative_form, spoil, watches
-from tests.page.workshop import BUILT_IN, made
+from tests.page.workshop import BUILT_IN, made, opened
 from tests.replayed import window_book, with_everything_logged
 
 FUNCTIONS = {
@@ -154,7 +153,7 @@ def test_no_number_but_0_1_and_2_stands_in_a_formula(written: Formulas) -> None:
 
 
 def test_ranges_lie_in_one_direction_and_products_of_sums_in_the_same_one(path: Path, written: Formulas) -> None:
-    names = {name: each.attr_text.split("!")[1] for name, each in load_workbook(path).defined_names.items()}
+    names = {name: each.attr_text.split("!")[1] for name, each in opened(path, formulas=True).defined_names.items()}
     ranges = re.compile(r"\$?[A-Z]+\$?\d+:\$?[A-Z]+\$?\d+")
     for formula in written.values():
         tables = [found for found in ranges.findall(formula) if 1 not in size(found)]

@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import openpyxl
 import pytest
 
 from blueprint.book import Book, book
@@ -14,7 +13,7 @@ from blueprint.page.engine import with_ironcalc
 from blueprint.page.outline import Blueprint, Section, Sheet
 from blueprint.page.read import Found, read
 from tests.audit import formulas, spoil, watches
-from tests.page.workshop import differing, located, made
+from tests.page.workshop import differing, located, made, opened
 
 t = Axis("t", "day", start=1)
 n = Axis("n", "week", start=1)
@@ -37,7 +36,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Book, Pat
 @pytest.mark.parametrize("name", FILES)
 def test_every_block_has_one_name_and_no_two_share_a_cell(saved: dict[str, tuple[Book, Path]], name: str) -> None:
     made_book, path = saved[name]
-    names = openpyxl.load_workbook(path).defined_names
+    names = opened(path, formulas=True).defined_names
     # And the table of contents, where the chosen column is, what was changed (in two ways), the first formula that was, and
     # whether the text of a formula can be read.
     assert len(names) == len(made_book.values.arrays) + 6
@@ -49,7 +48,7 @@ def test_every_block_has_one_name_and_no_two_share_a_cell(saved: dict[str, tuple
 @pytest.mark.parametrize("name", FILES)
 def test_every_formula_belongs_to_a_block_or_to_a_view(saved: dict[str, tuple[Book, Path]], name: str) -> None:
     _, path = saved[name]
-    sheets = openpyxl.load_workbook(path)
+    sheets = opened(path, formulas=True)
     cells = {(found.sheet, row, column) for found in located(path).values() for _, row, column in found.cells()}
     for (sheet, cell), formula in formulas(path).items():
         place = sheets[sheet][cell]
@@ -63,7 +62,7 @@ def test_every_formula_belongs_to_a_block_or_to_a_view(saved: dict[str, tuple[Bo
 def test_names_mean_nothing_else_in_any_program(saved: dict[str, tuple[Book, Path]], name: str) -> None:
     """A name of letters, digits and low lines, beginning with none of the digits, and neither A1 nor R1C1 nor a dot."""
     _, path = saved[name]
-    names = list(openpyxl.load_workbook(path).defined_names)
+    names = list(opened(path, formulas=True).defined_names)
     assert len({each.lower() for each in names}) == len(names)  # a sheet does not tell w from W
     assert [each for each in names if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,254}", each)] == []
     assert [each for each in names if re.fullmatch(r"(?i)[A-Z]{1,3}[0-9]+|R[0-9]*(C[0-9]*)?|C[0-9]*", each)] == []
@@ -91,7 +90,7 @@ def columns(found: Found) -> dict[tuple[int, ...], int]:
 @pytest.mark.parametrize("name", FILES)
 def test_a_column_is_the_same_decision_on_every_sheet(saved: dict[str, tuple[Book, Path]], name: str) -> None:
     _, path = saved[name]
-    sheets = openpyxl.load_workbook(path)
+    sheets = opened(path, formulas=True)
     seen: dict[tuple[int, ...], int] = {}
     rows = [found for found in located(path).values() if [along.letter for along in found.shape] == ["n", "t"]]
     for found in rows:

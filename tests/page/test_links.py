@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from openpyxl import load_workbook
 
-from tests.page.workshop import located, save_made
+from tests.page.workshop import located, opened, save_made
 
 BUILDS = {
     "default": ((), "default"),
@@ -37,7 +36,7 @@ def path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture(scope="module")
 def book(path: Path) -> Any:
-    return load_workbook(path, data_only=True)
+    return opened(path)
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import ironcalc
 import pytest
-from openpyxl import load_workbook
 
 from blueprint.book import Book
 from blueprint.inputs import load
@@ -23,7 +21,7 @@ from blueprint.page.one_page.canvas import Drawn
 from blueprint.workbooks import blueprint_of
 from tests.page.fits import centred, clipped, shown
 from tests.page.own_books import OWN
-from tests.page.workshop import BUILT_IN, made
+from tests.page.workshop import BUILT_IN, in_ironcalc, made, opened
 
 SMALL = (
     "default",
@@ -48,7 +46,7 @@ _ROOM = TemporaryDirectory()
 def saved(name: str) -> tuple[Book, Path]:
     """Returns a book and its file, made once: a built-in one, or one for which nobody wrote a page."""
     book, path = (
-        OWN[name]() if name in OWN else Book(blueprint_of(load(name))),
+        OWN[name]() if name in OWN else made(numbers=name),
         Path(_ROOM.name) / f"{name.replace('/', '-')}.xlsx",
     )
     book.save(path)
@@ -58,7 +56,7 @@ def saved(name: str) -> tuple[Book, Path]:
 @cache
 def page_of(name: str) -> Any:
     """Returns the sheet as a reader of files has it, with the values that the file holds."""
-    return load_workbook(saved(name)[1], data_only=True)[ONE_PAGE]
+    return opened(saved(name)[1])[ONE_PAGE]
 
 
 def lines(name: str) -> list[Drawn]:
@@ -71,7 +69,7 @@ def lines(name: str) -> list[Drawn]:
 @pytest.mark.parametrize("name", [*BUILT_IN, *OWN])
 def test_it_is_the_first_tab_and_fits_on_one_screen_and_one_sheet_of_paper(name: str) -> None:
     book, path = saved(name)
-    file, setup = load_workbook(path), book.layout.one_page
+    file, setup = opened(path, formulas=True), book.layout.one_page
     assert setup is not None
     assert file.sheetnames[:2] == [ONE_PAGE, book.blueprint.title if name in OWN else "Start"]
     page = file[ONE_PAGE]
@@ -176,8 +174,8 @@ def test_a_claim_that_is_only_nearly_right_says_so_and_a_wrong_one_says_that_it_
 ) -> None:
     """γ of 0.905 is printed with fewer digits than it has in no line; a typed ratio of another convention is something else."""
     path = tmp_path / "sleepy.xlsx"
-    Book(blueprint_of(load("very-very-sleepy"))).save(path)
-    page = load_workbook(path, data_only=True)[ONE_PAGE]
+    made(numbers="very-very-sleepy").save(path)
+    page = opened(path)[ONE_PAGE]
     said = {str(cell.value) for row in page.iter_rows() for cell in row if cell.value is not None}
     assert "…" in said  # its advantages are not whitened, so Â is no whitened A
 
@@ -186,9 +184,9 @@ class Chosen:
     """A saved workbook in ironcalc, on whose Walk one chooses."""
 
     def __init__(self, path: Path):
-        self.model = ironcalc.load_from_xlsx(str(path))
+        self.model = in_ironcalc(path)
         self.sheets = [each["name"] for each in self.model.get_worksheets_properties()]
-        self.names = load_workbook(path).defined_names
+        self.names = opened(path, formulas=True).defined_names
 
     def choose(self, **numbers: int) -> None:
         """Types numbers of Walk by the names of their blocks."""

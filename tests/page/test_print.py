@@ -10,12 +10,12 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from openpyxl import load_workbook
 from openpyxl.utils import column_index_from_string
 
 from blueprint.page.grid import FIRST_PRINTED
 from tests.page.finished import FILES, MAIN, NUMBER_ROW, Finished, area, finished
 from tests.page.paper import breaks, fitted, height, hung, only, print_areas, print_titles, scale, starts, width
+from tests.page.workshop import opened
 
 BUILDS: dict[str, tuple[str, ...]] = {
     "default": (),
@@ -261,7 +261,7 @@ def test_a_sheet_of_which_the_first_group_is_printed_says_so() -> None:
         name for name in file.sheets if file.shown[name]["D3"].value and "first group" in file.shown[name]["D3"].value
     ]
     assert {"Loss", "Ratio", "Policy", "Rules"} <= set(said)
-    book: Any = load_workbook(file.path)
+    book: Any = opened(file.path, formulas=True)
     for name in said:
         last = re.findall(r"\$([A-Z]+)\$", str(book[name].print_area))[-1]
         assert column_index_from_string(last) < column_index_from_string("AC"), name
@@ -271,7 +271,7 @@ def test_a_sheet_of_which_the_first_group_is_printed_says_so() -> None:
 @pytest.mark.parametrize("numbers", NAMES)
 def test_no_heading_stands_over_nothing(numbers: str) -> None:
     """On a sheet whose steps are folded away a section with nothing else is folded with its heading."""
-    book: Any = load_workbook(finished(numbers).path)
+    book: Any = opened(finished(numbers).path, formulas=True)
     for sheet in finished(numbers).book.blueprint.sheets:
         page = book[sheet.title]
         hidden = {row for row, found in page.row_dimensions.items() if found.hidden}
@@ -290,7 +290,7 @@ def _row_of(page: Any, heading: str) -> int | None:
 
 
 def test_the_rankings_of_a_reward_model_show_the_pairs_and_fold_what_is_1_or_0() -> None:
-    page: Any = load_workbook(finished("reward-model").path)["Rankings"]
+    page: Any = opened(finished("reward-model").path, formulas=True)["Rankings"]
     shown = [row for row in range(1, page.max_row + 1) if not page.row_dimensions[row].hidden]
     assert len(shown) < 60 < page.max_row - 100
 
@@ -330,7 +330,7 @@ def test_on_walk_only_options_that_are_not_in_use_are_folded(numbers: str) -> No
     file = finished(numbers)
     layout = file.book.layout
     rows = {row for sheet, first, last in layout.folds if sheet == "Walk" for row in range(first, last + 1)}
-    page: Any = load_workbook(file.path)["Walk"]
+    page: Any = opened(file.path, formulas=True)["Walk"]
     assert {row for row, found in page.row_dimensions.items() if found.hidden} == {row + 1 for row in rows}
     symbols = {page.cell(row + 1, 2).value for row in rows}
     assert not symbols & {"A_n", "log π_old", "log π_θ", "d_free", "L_clip", "1/N", "L_dpo", "σ_u", "S_w"}
@@ -346,7 +346,7 @@ def test_on_walk_only_options_that_are_not_in_use_are_folded(numbers: str) -> No
 
 def test_a_part_of_walk_that_nothing_in_use_reads_is_folded_with_its_heading() -> None:
     """Its default preset pays no KL, and what the KL of a token comes from is a section."""
-    page: Any = load_workbook(finished("grpo-batch").path)["Walk"]
+    page: Any = opened(finished("grpo-batch").path, formulas=True)["Walk"]
     heading = next(
         row for row in range(1, page.max_row) if str(page.cell(row, 2).value).endswith("The KL to the reference")
     )

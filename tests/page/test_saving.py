@@ -12,14 +12,21 @@ from pathlib import Path
 import pytest
 from xlsxwriter.worksheet import Worksheet
 
+from blueprint.book import Book
 from blueprint.files import SaveError, saved_whole
+from blueprint.inputs import load
 from blueprint.page import cells, write
 from blueprint.page.layout import Layout
 from blueprint.page.write import PlainSheet
-from tests.page.workshop import made
+from blueprint.workbooks import blueprint_of
 
 OLD = b"the old file"
 BUILD = [sys.executable, "-m", "blueprint", "build", "--no-proof", "--force"]
+
+
+def anew(numbers: str = "default") -> Book:
+    """Makes a book that no test shares, so that its file is written."""
+    return Book(blueprint_of(load(numbers)))
 
 
 @pytest.fixture
@@ -35,7 +42,7 @@ def target(tmp_path: Path) -> Path:
 def test_the_old_file_is_replaced_and_never_written_to(target: Path) -> None:
     """Whoever has the old file open keeps it whole: at no moment did the new one stand half in its place."""
     with target.open("rb") as old:
-        made(numbers="very-very-sleepy").save(target)
+        anew(numbers="very-very-sleepy").save(target)
         assert old.read() == OLD
     assert target.read_bytes() != OLD
     assert list(target.parent.iterdir()) == [target]
@@ -68,7 +75,7 @@ def test_a_book_that_dies_midway_leaves_the_old_file(target: Path, monkeypatch: 
 
     monkeypatch.setattr(write, "runs", some_runs)
     with pytest.raises(MemoryError):
-        made().save(target)
+        anew().save(target)
     assert_untouched(target)
 
 
@@ -98,13 +105,13 @@ def test_a_killed_build_leaves_the_old_file_and_the_next_one_tidies_up(target: P
         process.send_signal(signal.SIGKILL)
     assert target.read_bytes() == OLD
     assert len(list(target.parent.iterdir())) == 2
-    made(numbers="very-very-sleepy").save(target)
+    anew(numbers="very-very-sleepy").save(target)
     assert list(target.parent.iterdir()) == [target]
 
 
 def test_a_directory_as_target(tmp_path: Path) -> None:
     with pytest.raises(SaveError) as caught:
-        made(numbers="very-very-sleepy").save(tmp_path)
+        anew(numbers="very-very-sleepy").save(tmp_path)
     assert (
         str(caught.value) == f"{tmp_path} is a directory: give the name of a file, such as {tmp_path / 'workbook.xlsx'}"
     )
@@ -113,7 +120,7 @@ def test_a_directory_as_target(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_missing(tmp_path: Path) -> None:
     with pytest.raises(SaveError) as caught:
-        made(numbers="very-very-sleepy").save(tmp_path / "there" / "book.xlsx")
+        anew(numbers="very-very-sleepy").save(tmp_path / "there" / "book.xlsx")
     assert str(caught.value) == (
         f"{tmp_path / 'there' / 'book.xlsx'} cannot be written: there is no folder {tmp_path / 'there'}"
     )
@@ -121,7 +128,7 @@ def test_a_folder_that_is_missing(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_a_file(target: Path) -> None:
     with pytest.raises(SaveError, match=r"book.xlsx/new.xlsx cannot be written: .*") as caught:
-        made(numbers="very-very-sleepy").save(target / "new.xlsx")
+        anew(numbers="very-very-sleepy").save(target / "new.xlsx")
     assert "\n" not in str(caught.value)
     assert_untouched(target)
 
@@ -131,7 +138,7 @@ def test_a_folder_in_which_nothing_may_be_written(target: Path) -> None:
     target.parent.chmod(0o555)
     try:
         with pytest.raises(SaveError, match=r"book.xlsx cannot be written: permission denied"):
-            made(numbers="very-very-sleepy").save(target)
+            anew(numbers="very-very-sleepy").save(target)
     finally:
         target.parent.chmod(0o755)
     assert_untouched(target)
@@ -141,7 +148,7 @@ def test_a_folder_in_which_nothing_may_be_written(target: Path) -> None:
 def test_a_target_that_is_no_ordinary_file_is_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")  # stands for /dev/null, which an administrator would otherwise replace by a workbook
     with pytest.raises(SaveError):
-        made(numbers="very-very-sleepy").save(tmp_path / "pipe")
+        anew(numbers="very-very-sleepy").save(tmp_path / "pipe")
     assert (tmp_path / "pipe").is_fifo()
 
 
@@ -168,7 +175,7 @@ def created(path: Path) -> str:
 
 
 def test_source_date_epoch_is_honoured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    book = made(numbers="very-very-sleepy")
+    book = anew(numbers="very-very-sleepy")
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     book.save(tmp_path / "plain.xlsx")
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
@@ -194,11 +201,11 @@ def test_a_source_date_epoch_that_is_no_moment_is_said_in_one_sentence(target: P
 
 @pytest.mark.parametrize("numbers", ["very-very-sleepy", "ten-libraries", "reinforce"])
 def test_cells_are_the_writer_s_own(numbers: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made(numbers=numbers).save(short := tmp_path / "short.xlsx")
+    anew(numbers=numbers).save(short := tmp_path / "short.xlsx")
     monkeypatch.setattr(PlainSheet, "_write_cell", Worksheet._write_cell)
     monkeypatch.setattr(PlainSheet, "_prepare_formula", Worksheet._prepare_formula)
     monkeypatch.setattr(PlainSheet, "formula", Worksheet.write_formula)
-    made(numbers=numbers).save(full := tmp_path / "full.xlsx")
+    anew(numbers=numbers).save(full := tmp_path / "full.xlsx")
     with zipfile.ZipFile(short) as one, zipfile.ZipFile(full) as other:
         assert one.namelist() == other.namelist()
         assert not [name for name in one.namelist() if one.read(name) != other.read(name)]

@@ -4,12 +4,11 @@ from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 import pytest
-from openpyxl import load_workbook
 
 from blueprint.page.outline import Piece
 from blueprint.workbooks.registry import kinds
 from tests.page.fits import shown
-from tests.page.workshop import BUILT_IN, made
+from tests.page.workshop import BUILT_IN, made, opened
 
 
 def parts_on_start(name: str) -> list[Piece]:
@@ -28,7 +27,7 @@ def test_the_parts_of_the_loss_add_up_as_they_are_displayed(name: str, tmp_path:
         return
     book = made(numbers=name)
     book.save(tmp_path / "a.xlsx")
-    page = load_workbook(tmp_path / "a.xlsx", data_only=True)["Start"]
+    page = opened(tmp_path / "a.xlsx")["Start"]
     rows = {str(page.cell(row, 3).value): row for row in range(page.max_row, 0, -1)}
     cells = [page.cell(rows[piece.title], 4) for piece in pieces]
     total, *parts = (Decimal(shown(cell).replace("−", "-")) for cell in cells)

@@ -6,12 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from openpyxl import load_workbook
 
 from blueprint.page import formulas, grid
 from blueprint.workbooks.common.guides import all_tries
 from tests.page.watching import Watched
-from tests.page.workshop import made
+from tests.page.workshop import made, opened
 
 SHEET = "Conventions"
 SENTENCE = re.compile(
@@ -58,7 +57,7 @@ def said(file: Watched) -> tuple[int, int, int]:
 
 
 def hidden(path: Path) -> set[int]:
-    return {row for row, about in load_workbook(path)[SHEET].row_dimensions.items() if about.hidden}
+    return {row for row, about in opened(path, formulas=True)[SHEET].row_dimensions.items() if about.hidden}
 
 
 def test_what_differs_is_to_be_seen_and_the_rest_is_folded(file: Watched) -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import ironcalc
 import pytest
 from click.testing import CliRunner
-from openpyxl import load_workbook
 
 from blueprint.cli import main
 from blueprint.page.engine import with_ironcalc
@@ -16,7 +14,7 @@ from blueprint.page.read import Found
 from blueprint.page.styles import VERDICTS
 from tests.page.colours import Styles
 from tests.page.finished import finished
-from tests.page.workshop import located, made, save_made
+from tests.page.workshop import in_ironcalc, located, made, opened, save_made
 
 LOST = ("pipeline/ppo", "reward.score_slot=two_past")
 """Numbers and a setting with which the score lands where no value is kept."""
@@ -27,7 +25,7 @@ def verdicts(path: Path) -> tuple[dict[tuple[str, str], object], dict[tuple[str,
     """Returns every verdict of a file, as it is stored and as the engine computes it: cells that say OK, LOOK, same and so on."""
     words = {"OK", "LOOK", "same", "changed", "remark", "overwritten", "differs", "error"}
     computed: dict[tuple[str, str], object] = {c: value for c, value in with_ironcalc(path).items() if value in words}
-    workbook = load_workbook(path, data_only=True)
+    workbook = opened(path)
     return {(sheet, cell): workbook[sheet][cell].value for sheet, cell in computed}, computed
 
 
@@ -58,7 +56,7 @@ def test_a_setting_that_loses_the_score_is_said_when_the_workbook_is_built(tmp_p
     ran = CliRunner().invoke(main, ["build", "--numbers", numbers, "--set", setting, "-o", str(path)])
     said = "a check fails: the score lands where values are kept: 2.24667 off, 1e-09 allowed (Checks!F28), and Start says LOOK"
     assert (ran.exit_code, said in ran.output.splitlines()) == (0, True), ran.output
-    stored = load_workbook(path, data_only=True)
+    stored = opened(path)
     assert (stored["Start"]["D6"].value, stored["Checks"]["D11"].value) == ("LOOK", "LOOK")
 
 
@@ -114,7 +112,7 @@ def test_every_check_is_spoiled_here(places: dict[str, Found]) -> None:
 @pytest.fixture(scope="module")
 def model(path: Path) -> Any:
     """Opens it in the engine; whoever types into it leaves it as it was."""
-    return ironcalc.load_from_xlsx(str(path))
+    return in_ironcalc(path)
 
 
 @pytest.mark.parametrize("check", SPOILED)

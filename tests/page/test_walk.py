@@ -6,7 +6,6 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
-import ironcalc
 import pytest
 from openpyxl import load_workbook
 from openpyxl.utils import column_index_from_string
@@ -16,7 +15,7 @@ from blueprint.language import NotationError
 from blueprint.workbooks.registry import kinds
 from tests.page.soffice import with_libreoffice
 from tests.page.walker import NUMBERS, SHEET, VALUE, Walker, added_up, displayed, refuted, rolled
-from tests.page.workshop import made, save_made
+from tests.page.workshop import in_ironcalc, made, opened, save_made
 
 CHOICES = [(1, 1), (1, 4), (1, 7), (1, 8), (2, 4), (2, 5), (2, 8)]
 TRIED, OWN = 10, 16
@@ -112,7 +111,7 @@ def test_libreoffice_tells_the_same_walk(saved: tuple[Book, Path], tmp_path: Pat
 
 def test_an_operand_stands_above_every_equation_that_reads_it(saved: tuple[Book, Path]) -> None:
     """Or right of it, where it is one of many in a sum; what a draw falls on is its own value."""
-    page = load_workbook(saved[1])[SHEET]
+    page = opened(saved[1], formulas=True)[SHEET]
     for row in range(6, page.max_row + 1):
         formula = str(page.cell(row, TRIED).value)
         if page.cell(row, NUMBERS).value is not None and formula.startswith("="):
@@ -127,7 +126,7 @@ def test_an_operand_stands_above_every_equation_that_reads_it(saved: tuple[Book,
 def test_a_list_shows_what_stands_right_of_it(saved: tuple[Book, Path]) -> None:
     """Each member with its name: words of the vocabulary, x1 …, h1 …"""
     book, path = saved
-    page = load_workbook(path, data_only=True)[SHEET]
+    page = opened(path)[SHEET]
     lists = {
         page.cell(r, 2).value: r for r in range(6, 80) if page.cell(r, VALUE).value is None and page.cell(r, OWN).value
     }
@@ -145,7 +144,7 @@ def test_a_list_shows_what_stands_right_of_it(saved: tuple[Book, Path]) -> None:
 
 def test_the_first_choice_is_the_first_word_of_the_first_response(saved: tuple[Book, Path]) -> None:
     book, path = saved
-    page = load_workbook(path, data_only=True)[SHEET]
+    page = opened(path)[SHEET]
     assert (page["D4"].value, page["D5"].value) == (1, len(["the", "old", "dog", "is"]))
     assert book.values.cell(book.blocks["mask"], 0, page["D5"].value - 1) == 1
 
@@ -154,7 +153,7 @@ def test_the_chosen_column_is_marked_on_every_sheet_of_decisions(saved: tuple[Bo
     """The rule at the head compares a column's number with the place; the place of (2, 5) is 12 + 5 + 1."""
     path = saved[1]
     book = load_workbook(path)
-    model = ironcalc.load_from_xlsx(str(path))
+    model = in_ironcalc(path)
     number = next(i for i, sheet in enumerate(model.get_worksheets_properties()) if sheet["name"] == SHEET)
     model.set_user_input(number, 4, VALUE, "2")
     model.set_user_input(number, 5, VALUE, "5")

@@ -9,12 +9,10 @@ from math import exp, inf, log, nan, sqrt, tanh
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import ironcalc
 import numpy as np
-from openpyxl import load_workbook
 
 from blueprint.book import Book
-from tests.page.workshop import made
+from tests.page.workshop import in_ironcalc, made, opened
 
 SHEET, VALUE, BESIDE, NUMBERS, WHERE = "Walk", 4, 5, 6, 7
 ROUGH = "≈ "
@@ -37,7 +35,7 @@ class Walker:
     """A saved workbook in ironcalc, on whose walk one can choose another decision."""
 
     def __init__(self, path: Path):
-        self.model, self.page = ironcalc.load_from_xlsx(str(path)), load_workbook(path)[SHEET]
+        self.model, self.page = in_ironcalc(path), opened(path, formulas=True)[SHEET]
         self.sheet = next(i for i, s in enumerate(self.model.get_worksheets_properties()) if s["name"] == SHEET)
         last = range(6, self.page.max_row + 1)
         self.rows = [row for row in last if str(self.page.cell(row, VALUE).value).startswith("=") and self.where(row)]

@@ -9,11 +9,9 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import ironcalc
-
 from blueprint.book import Book
 from blueprint.notation import Axis, Sum, block, book, typed
-from tests.page.workshop import made
+from tests.page.workshop import in_ironcalc, made
 from tests.replayed import window_book, with_everything_logged
 
 _ROOM = TemporaryDirectory()
@@ -56,7 +54,7 @@ class Watched:
 
     def __init__(self, path: Path, book: Book):
         self.path, self.book = path, book
-        self.model = ironcalc.load_from_xlsx(str(path))
+        self.model = in_ironcalc(path)
         self.model.evaluate()
         self.stale = False
         self.sheets = {sheet["name"]: number for number, sheet in enumerate(self.model.get_worksheets_properties())}

@@ -1,9 +1,12 @@
-"""Tools of the tests of delivered workbooks: books from overrides, and their blocks against a file's."""
+"""Tools of the tests of delivered workbooks: books and files that tests share, and their blocks against a file's."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
+from hashlib import sha256
+from io import BytesIO
+from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -11,9 +14,11 @@ from typing import Any
 import ironcalc
 import numpy as np
 import numpy.typing as npt
+from openpyxl import load_workbook
 
 from blueprint.book import Book
 from blueprint.inputs import load
+from blueprint.page.engine import lean
 from blueprint.page.read import Found, Opened
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.registry import kinds
@@ -22,34 +27,63 @@ Array = npt.NDArray[Any]
 BUILT_IN = [name for kind in kinds() for name in kind.built_in()]
 
 
-@lru_cache(32)
+class Shared(Book):
+    """A book that tests share: its file is written once, and copied from then on. The time of writing is no part of a file."""
+
+    _file: tuple[int, bytes] | None = None
+
+    def save(self, path: str | PathLike[str]) -> int:
+        """Writes the workbook as a book does, or what was written before; returns how many formulas it holds."""
+        if self._file is None:
+            self._file = super().save(path), Path(path).read_bytes()
+        else:
+            Path(path).write_bytes(self._file[1])
+        return self._file[0]
+
+
+@lru_cache(64)
 def made(*overrides: str, numbers: str = "default") -> Book:
     """Makes the book of a built-in set of numbers with overrides such as `ppo.gamma=0.5`: tests share it, and none changes it."""
-    return Book(blueprint_of(load(numbers, overrides)))
+    return Shared(blueprint_of(load(numbers, overrides)))
 
 
 def save_made(path: Path, *overrides: str, numbers: str = "default") -> Path:
     """Writes the workbook of a built-in set of numbers; what was written before in this process is copied."""
-    path.write_bytes(_written(overrides, numbers))
+    made(*overrides, numbers=numbers).save(path)
     return path
 
 
-@cache
-def _written(overrides: tuple[str, ...], numbers: str) -> bytes:
+def opened(path: Path, *, formulas: bool = False) -> Any:
+    """Returns a file in openpyxl, with the values of its cells or with their formulas, to be looked at and not changed.
+
+    Files of the same bytes are read once: to read one takes as long as to compute it.
+    """
+    return _opened(path.read_bytes(), formulas)
+
+
+@lru_cache(32)
+def _opened(file: bytes, formulas: bool) -> Any:
+    return load_workbook(BytesIO(file), data_only=not formulas)
+
+
+def in_ironcalc(path: Path) -> ironcalc.Model:
+    """Opens a workbook in the engine as the package does: from a copy with places for names, which takes half the time.
+
+    What is typed into it must say places, too.
+    """
     with TemporaryDirectory() as folder:
-        made(*overrides, numbers=numbers).save(Path(folder) / "book.xlsx")
-        return (Path(folder) / "book.xlsx").read_bytes()
+        return ironcalc.load_from_xlsx(str(lean(path, Path(folder) / "lean.xlsx")))
 
 
 def located(path: Path) -> dict[str, Found]:
-    """Returns where every block of a file stands; the file is opened once, as long as nobody writes it anew."""
-    found = path.stat()
-    return _located(path, found.st_mtime_ns, found.st_size, found.st_ino)
+    """Returns where every block of a file stands; files of the same bytes are opened once."""
+    key = sha256(path.read_bytes()).digest()
+    if key not in _PLACES:
+        _PLACES[key] = Opened(path).places
+    return _PLACES[key]
 
 
-@cache
-def _located(path: Path, *_: int) -> dict[str, Found]:
-    return Opened(path).places
+_PLACES: dict[bytes, dict[str, Found]] = {}
 
 
 def differing(book: Book, arrays: Mapping[str, Array], tolerance: float) -> list[str]:

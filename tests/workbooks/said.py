@@ -150,6 +150,68 @@ def seen_variance(b: Rows) -> Array:
     return np.asarray(squares.sum(-1) - (around(seen_weight)(b) ** 2).sum(-1))
 
 
+def allowance(row: str) -> dict[str, Say]:
+    """Returns how far a logged number is off the workbook's, and whether that is more than rounding allows."""
+    return {
+        f"off.{row}": lambda b: np.abs(
+            b[f"logged.{row}"] - b[f"beside.{row}" if f"beside.{row}" in b else f"batch.{row}"]
+        ),
+        f"deviates.{row}": lambda b: np.asarray(b[f"off.{row}"] > b[f"allowed.{row}"], float),
+    }
+
+
+def divisors(name: str) -> dict[str, Say]:
+    """Returns the divisors of whitening rewards of a minibatch that keep σ² or σ away from 0."""
+    spread, least = f"{name}.variance", "whiten_eps"
+    return {
+        f"{name}.clamp": lambda b: np.sqrt(np.clip(b[spread], b[least], None)),
+        f"{name}.std_plus": lambda b: b[spread] ** 0.5 + b[least],
+        f"{name}.std_max": lambda b: np.fmax(b[spread] ** 0.5, b[least]),
+    }
+
+
+def clamps(of: str, estimator: str) -> Say:
+    """Returns whether a KL is clamped: every estimate is, or k3 alone, the estimate of number 2, and it is k3."""
+    return lambda b: np.asarray((b[f"{of}.number"] == 0) | (b[f"{estimator}.number"] == 2), float)
+
+
+WHOLE = ("entropy", "total_loss", "clip_fraction.used")
+MINIBATCH: dict[str, Say] = {
+    **PULLED,
+    **clip("advantages_used", "clip_range", "loss.clip_range_high"),
+    **divisors("reward"),
+    **{name: say for row in ("advantages_used", *WHOLE) for name, say in allowance(row).items()},
+    "off.advantages_used": lambda b: (
+        np.abs(b["logged.advantages_used"] - b["beside.advantages_used"]) * (b["response"] == 1)
+    ),
+    "off.advantages_used.worst": lambda b: b["off.advantages_used"].max(),
+    "deviates.advantages_used.count": counted(lambda b: b["deviates.advantages_used"]),
+    "clip_fraction.changed": lambda b: np.asarray(b["surrogate.unclipped"] > b["surrogate.clipped"], float),
+    "clip_fraction.outside": lambda b: np.asarray(b["ratio"] != b["ratio.clipped"], float),
+    "clip_fraction.flag": lambda b: b["clip_fraction.changed"],
+    "mean.clip_fraction.flag": lambda b: b["clip_fraction.flag"][b["mask"] == 1].mean(),
+    "critic_loss": lambda b: b["vf_coef.critic"] * b["value_loss"],
+    "share.policy": lambda b: (
+        b["policy.weight.row"] * (b["kl_coef.loss"] * b["kl_new.used"] - b["loss.keep"] * b["surrogate"])
+    ),
+    "share.value": lambda b: b["value.weight.row"] * b["vf_coef.used"] * b["loss.keep"] * b["value.word_loss"],
+    "share.entropy": lambda b: -b["ent_coef"] * b["entropy.weight.row"] * b["loss.entropy"],
+    "share": lambda b: np.sum([b[f"share.{part}"] for part in ("policy", "value", "entropy")], axis=0),
+    "parts": stacked("policy_loss", "adds.value_loss", "adds.entropy", "adds.kl_loss", "total_loss"),
+    "curve.lowest": lambda b: 1 - b["clip_range"],
+    "curve.reach": lambda b: np.where(b["curve.by"] > 0, b["loss.clip_range_high"], b["clip_range"]),
+    "kl.holds": clamps("reward.kl_clamp_of", "kl_estimator"),
+    "kl_new.holds": clamps("loss.kl_clamp_of", "loss.kl_estimator"),
+    "reward.counted": lambda b: b["kept"],
+    "reward.centred": lambda b: (b["rewards.raw"] - b["reward.mean"]) * (b["reward.counted"] == 1),
+    "place.second_past": lambda b: b["place.first_past"][:, :-1] * b["signal.S"][:, :-1],
+    "loss.mean_ratio.largest": lambda b: np.where(
+        np.isinf(b["loss.ratio_threshold"]), b["loss.mean_ratio"], b["loss.ratio_threshold"]
+    ),
+    **{f"{part}.weight.token_sum": lambda _: np.ones(()) for part in ("policy", "value", "entropy")},
+}
+
+
 SAID: dict[str, dict[str, Say]] = {
     "default": {
         **tops(old__top="old.logits", reference__top="reference.logits", policy__top="policy.logits"),
@@ -196,6 +258,7 @@ SAID: dict[str, dict[str, Say]] = {
         "second.p": lambda b: np.exp(b["second.log_p"]),
         "implicit.left": lambda b: b["reward.scores"] - b["implicit.reward"],
     },
+    "minibatch": MINIBATCH,
     "dpo-batch": PULLED,
     "grpo-batch": {**PULLED, **clip("advantages", "loss.clip_low", "loss.clip_high")},
 }

@@ -1,4 +1,4 @@
-"""Every computed row of nine workbooks, 2 added to its equation: something sees it, or the row is on a list that says why not.
+"""Every computed row of ten workbooks, 2 added to its equation: something sees it, or the row is on a list that says why not.
 
 Seen is what the page of the kind has otherwise; a check of the workbook that no longer says OK, or counts a cell that fails; a
 slope that is not autograd's; a row that is said once more in `said`; or, where the row is not in use as the workbook is built, a
@@ -9,7 +9,7 @@ does not.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
@@ -26,15 +26,17 @@ from blueprint.language.evaluate_torch import evaluate_torch
 from blueprint.language.schedule import Step, in_order, read_by, schedule
 from blueprint.language.values import Values
 from blueprint.witness.raw import Raw
-from blueprint.workbooks.registry import kind_named
+from blueprint.workbooks.common.conventions import LIVE
+from blueprint.workbooks.registry import blueprint_of, kind_named
 from tests.page.workshop import Array
 from tests.papers.pages import typed_alone
+from tests.replayed import window_numbers
 from tests.workbooks.apart import NEAR, by_autograd, counted, distance, page_of
 from tests.workbooks.central import reached
 from tests.workbooks.said import SAID, Say
 
 WITHOUT_LOSS = ("reinforce", "optimum", "kl-controller")
-NAMES = ("default", "classic", *WITHOUT_LOSS, "sft-batch", "reward-batch", "dpo-batch", "grpo-batch")
+NAMES = ("default", "minibatch", "classic", *WITHOUT_LOSS, "sft-batch", "reward-batch", "dpo-batch", "grpo-batch")
 MORE = 2.0
 DPO, GRPO, REWARD_MODEL, SFT = (kind_named(kind).part("settings") for kind in ("dpo", "grpo", "reward_model", "sft"))
 
@@ -96,7 +98,9 @@ def bench(name: str) -> Bench:
 
 
 def built(name: str) -> bp.Book:
-    """Builds a workbook, with gradients where it has a loss."""
+    """Builds a workbook, with gradients where it has a loss; that of a minibatch from a dump."""
+    if name == "minibatch":
+        return bp.Book(blueprint_of(replace(window_numbers(), gradients=True)))
     return bp.build(name, gradients=name not in WITHOUT_LOSS)
 
 
@@ -143,6 +147,26 @@ FORMS = tuple(
 )
 OTHERWISE: dict[str, tuple[Asked, ...]] = {
     "default": ({"kl_estimator": "k2"}, {"kl_estimator": "k3"}),
+    "minibatch": (
+        *(
+            {"kl_estimator": word, "reward.kl_in": "reward", "kl_coef": 0.1, "reward.kl_clamp_of": "all",
+             "reward.kl_clamp_in": 0.3, "reward.kl_clamp_out": 0.3}
+            for word in LIVE["kl_estimator"].words
+        ),
+        *(
+            {"loss.kl_estimator": word, "reward.kl_in": "loss", "loss.kl_clamp_of": "all", "loss.kl_clamp_in": 0.3,
+             "loss.kl_clamp_out": 0.3}
+            for word in LIVE["loss.kl_estimator"].words
+        ),
+        *({"reward.score_slot": word, "reward.score_clip": 0.1} for word in LIVE["reward.score_slot"].words),
+        *({"reward.missing_eos": word} for word in LIVE["reward.missing_eos"].words),
+        *(
+            {"advantage.eps_form": word, "reward.whiten": "on", "whiten_advantages": "keep_mean"}
+            for word in LIVE["advantage.eps_form"].words
+        ),
+        *({"loss.aggregation": word} for word in LIVE["loss.aggregation"].words),
+        {"loss.joint": "on"},
+    ),
     "classic": ({"whiten_form": "std_max"},),
     "reinforce": ({"baseline": "typed"}, {"baseline": "leave_one_out"}),
     "sft-batch": (
@@ -215,6 +239,11 @@ CHOICE = (
 SHOWN = "shown, and read by no result under any of these settings"
 UNSEEN: dict[str, dict[str, str]] = {
     "default": {SIZE: "check.share_size check.shares_size check.parts_size identity.sizes identity.largest"},
+    "minibatch": {
+        SIZE: "check.parts_size",
+        TYPED: "*.preset *.number advantage.tail_slots reward.score_clip reward.kl_clamp_in reward.kl_clamp_out loss.kl_clamp_in "
+        "loss.kl_clamp_out loss.log_ratio_clamp loss.dual_clip loss.ratio_threshold",
+    },
     "classic": {
         SIZE: "check.parts_size identity.sizes identity.largest",
         ORDER: "count.actions",
@@ -263,6 +292,7 @@ UNSEEN: dict[str, dict[str, str]] = {
 """By workbook and reason the rows of which 2 more are seen by nobody above."""
 SEEN = {
     "default": 305,
+    "minibatch": 319,
     "classic": 170,
     "reinforce": 131,
     "optimum": 115,
