@@ -17,7 +17,7 @@ from blueprint.verifying.compare import (
     settled,
     step_lines,
 )
-from blueprint.verifying.definitions import Changes, Definitions, Known, Selection
+from blueprint.verifying.definitions import NO_CHANGES, Changes, Definitions, Known, Selection
 from blueprint.verifying.first_update import First, before_first_update
 from blueprint.verifying.in_memory import NOTHING as NO_RESULTS
 from blueprint.verifying.in_memory import (
@@ -60,6 +60,7 @@ __all__ = [
     "DIFFERS",
     "NEEDS_OTHERS",
     "NOTHING",
+    "NO_CHANGES",
     "NO_RESULTS",
     "PLAIN",
     "SUMS",
