@@ -18,7 +18,9 @@ from blueprint.verifying.compare import (
     step_lines,
 )
 from blueprint.verifying.definitions import NO_CHANGES, Changes, Definitions, Known, Selection
-from blueprint.verifying.first_update import First, before_first_update
+from blueprint.verifying.engine import beside_the_trainer
+from blueprint.verifying.first_update import before_first_update
+from blueprint.verifying.gap import TwoForwards
 from blueprint.verifying.in_memory import NOTHING as NO_RESULTS
 from blueprint.verifying.in_memory import (
     PLAIN,
@@ -73,7 +75,6 @@ __all__ = [
     "Chosen",
     "Compared",
     "Definitions",
-    "First",
     "Given",
     "Judge",
     "Judged",
@@ -91,6 +92,7 @@ __all__ = [
     "StepVerdict",
     "Trial",
     "Try",
+    "TwoForwards",
     "Verdict",
     "Verifier",
     "VerifyOptions",
@@ -100,6 +102,7 @@ __all__ = [
     "Ways",
     "agreement_of",
     "before_first_update",
+    "beside_the_trainer",
     "causes_of",
     "choose",
     "coarsest",
