@@ -3,6 +3,7 @@
 from blueprint.dumps.batch import (
     COUNTED_IN,
     ENGINE,
+    OLDER,
     PLACE_KEYS,
     Dump,
     Minibatch,
@@ -54,6 +55,7 @@ __all__ = [
     "COUNTED_IN",
     "ENGINE",
     "METADATA",
+    "OLDER",
     "PLACE_KEYS",
     "PPO_NAMES",
     "SCHEMA",

@@ -197,13 +197,14 @@ def _positive(found: Any, key: str) -> float:
     return number
 
 
-ENGINE = "engine"
+ENGINE, OLDER = "engine", "older"
 FORWARD_OPTIONS = {
     "logprobs_old_from": ("trainer", ENGINE),
+    "logprobs_rollout_from": ("old", OLDER),
     "forward_dtype": ("float64", "float32", "float16", "bfloat16"),
 }
-"""Who computed the old log-probs: the policy in the trainer, or the engine that generated the responses (vLLM, SGLang); and in
-which dtype the models computed."""
+"""Who computed the old log-probs: the policy in the trainer, or the engine that generated the responses (vLLM, SGLang); whether
+the engine had the weights of the old policy, or older ones; and in which dtype the models computed."""
 
 
 def forward_option(metadata: Mapping[str, Any], key: str) -> str | None:
@@ -303,6 +304,7 @@ class Minibatch(Dump):
     first: [B], in which column of the file's own arrays slot 0 of each row stands, so that reports can name those.
     rows: [B], which row of the file each row is, where rows were left out; else None.
     old_from: whose the old log-probs are, the "trainer"'s or the generating "engine"'s, as the file says, else None.
+    rollout_from: whether the engine had the weights of the "old" policy, or "older" ones, as in asynchronous training; else None.
     forward_dtype: in which dtype the models computed, as the file says, else None.
     share: what its losses were divided by, where they are shares of the loss of a larger batch, as the file says, else None.
     moments: by `reward` and `advantage`, those of the larger batch that they were whitened over, where it is known.
@@ -313,6 +315,7 @@ class Minibatch(Dump):
     _: KW_ONLY
     rows: Array | None = None
     old_from: str | None = None
+    rollout_from: str | None = None
     forward_dtype: str | None = None
     share: Share | None = None
     moments: Mapping[str, Moments] = field(default_factory=dict)

@@ -201,6 +201,7 @@ def minibatch_of(
             *named.notes,
         ),
         old_from=forward_option(raw.metadata, "logprobs_old_from"),
+        rollout_from=forward_option(raw.metadata, "logprobs_rollout_from"),
         forward_dtype=forward_option(raw.metadata, "forward_dtype"),
         share=share_of(raw.metadata),
         hyperparameters=named.settings,

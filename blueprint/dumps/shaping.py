@@ -20,7 +20,7 @@ from blueprint.quoting import unquoted
 
 TOKENWISE = (
     "logprobs_old", "logprobs_ref", "logprobs_new", "logprobs_rollout", "entropy", "values_old", "values_new", "rewards",
-    "advantages", "returns", "ratio", "token_loss", "kl_new",
+    "advantages", "returns", "ratio", "token_loss", "kl_new", "rollout_weights",
 )  # fmt: skip
 
 

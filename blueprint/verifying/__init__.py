@@ -17,8 +17,10 @@ from blueprint.verifying.compare import (
     settled,
     step_lines,
 )
-from blueprint.verifying.definitions import Changes, Definitions, Known, Selection
-from blueprint.verifying.first_update import First, before_first_update
+from blueprint.verifying.definitions import NO_CHANGES, Changes, Definitions, Known, Selection
+from blueprint.verifying.engine import beside_the_trainer
+from blueprint.verifying.first_update import before_first_update
+from blueprint.verifying.gap import TwoForwards
 from blueprint.verifying.in_memory import NOTHING as NO_RESULTS
 from blueprint.verifying.in_memory import (
     PLAIN,
@@ -60,6 +62,7 @@ __all__ = [
     "DIFFERS",
     "NEEDS_OTHERS",
     "NOTHING",
+    "NO_CHANGES",
     "NO_RESULTS",
     "PLAIN",
     "SUMS",
@@ -72,7 +75,6 @@ __all__ = [
     "Chosen",
     "Compared",
     "Definitions",
-    "First",
     "Given",
     "Judge",
     "Judged",
@@ -90,6 +92,7 @@ __all__ = [
     "StepVerdict",
     "Trial",
     "Try",
+    "TwoForwards",
     "Verdict",
     "Verifier",
     "VerifyOptions",
@@ -99,6 +102,7 @@ __all__ = [
     "Ways",
     "agreement_of",
     "before_first_update",
+    "beside_the_trainer",
     "causes_of",
     "choose",
     "coarsest",

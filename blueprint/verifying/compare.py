@@ -212,8 +212,9 @@ NEEDS_OTHERS = "needs the others"
 LEAST_SHARE = 0.01
 """How much of its tolerance a difference must take to be named."""
 
-EARLY = "before the first update, rms"
-"""What a quantity means that is the one before the first update: how far it may be from what must hold then."""
+EARLY, BESIDE = "before the first update, rms", "beside the trainer's, rms"
+"""What a quantity means that two forwards of the same policy make: before the first update, or the generating engine and the
+trainer. It is said of it how far both are apart."""
 
 
 @dataclass(frozen=True)
@@ -311,19 +312,19 @@ class StepLine:
         return self.line.compared.name
 
     @property
-    def early(self) -> bool:
-        """Whether it is what must hold before the first update."""
-        return self.line.compared.means == EARLY
+    def of_forwards(self) -> bool:
+        """Whether it is what two forwards of the same policy make."""
+        return self.line.compared.means in (EARLY, BESIDE)
 
 
 def step_lines(verdicts: Sequence[Verdict], quantities: Collection[str]) -> list[StepLine]:
-    """Returns the lines of a step: what must hold before the first update, then the quantities in the order of derivation."""
+    """Returns the lines of a step: what two forwards of the same policy make, then the quantities in the order of derivation."""
     found: dict[tuple[bool, int, str], list[tuple[Line, Dump]]] = {}
     places = {name: place for place, name in enumerate(quantities)}
     for verdict in verdicts:
         for line in verdict.lines:
-            name, early = line.compared.name, line.compared.means == EARLY
-            found.setdefault((not early, places.get(name, -1), name), []).append((line, verdict.replayed.batch))
+            name, forwards = line.compared.name, line.compared.means in (EARLY, BESIDE)
+            found.setdefault((not forwards, places.get(name, -1), name), []).append((line, verdict.replayed.batch))
     return [_together(found[each]) for each in sorted(found)]
 
 
@@ -338,9 +339,9 @@ def _together(lines: Sequence[tuple[Line, Dump]]) -> StepLine:
 
 
 def first_line(lines: Sequence[StepLine]) -> StepLine | None:
-    """Returns the first that differs by itself, or else the first that deviates at all; what is special about the time before
-    the first update comes after everything else."""
-    wrong = sorted((each for each in lines if each.deviating), key=lambda each: each.early)
+    """Returns the first that differs by itself, or else the first that deviates at all; what two forwards of the same policy make
+    comes after everything else."""
+    wrong = sorted((each for each in lines if each.deviating), key=lambda each: each.of_forwards)
     return next((each for each in wrong if each.line.says == DIFFERS), next(iter(wrong), None))
 
 

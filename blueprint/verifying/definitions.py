@@ -115,11 +115,12 @@ class Definitions:
         changes: Changes = NO_CHANGES,
         device: str = "cpu",
     ) -> dict[str, Array]:
-        """Computes rows by name."""
-        equations = self.under(settings)
+        """Computes rows by name; of changes those count that what is wanted is made of."""
+        equations, wanted = self.under(settings), tuple(wanted)
         for name, change in changes.items():
-            known = {**known, name: equations.values(settings, sizes, known, (name,), change, device)[name]}
-        return equations.values(settings, sizes, known, tuple(wanted), None, device)
+            if name in equations.made_of(wanted):
+                known = {**known, name: equations.values(settings, sizes, known, (name,), change, device)[name]}
+        return equations.values(settings, sizes, known, wanted, None, device)
 
     def means(
         self,
@@ -155,6 +156,7 @@ class Equations:
     rows: Rows
     numbers: list[Block]
     _changed: dict[tuple[str, Change], Block] = field(default_factory=dict)
+    _made_of: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
     _plans: dict[object, list[Stage]] = field(default_factory=dict)
     _compiled: dict[object, tuple[Values, dict[object, Any]]] = field(default_factory=dict)
 
@@ -185,7 +187,19 @@ class Equations:
                     values.arrays.pop(block, None)
         else:
             values.arrays = OnDevice(sizes, device).filled(plan, stood, chosen, blocks)
-        return {name: values[block] for name, block in zip(wanted, blocks, strict=True)}
+        found = {name: values[block] for name, block in zip(wanted, blocks, strict=True)}
+        values.arrays = {}  # of a large file, rows that are kept for every setting that is tried fill the memory
+        return found
+
+    def made_of(self, wanted: tuple[str, ...]) -> set[str]:
+        """Returns the names of rows, and of all rows that they are made of."""
+        if wanted not in self._made_of:
+            blocks = dict.fromkeys(self.rows[name] for name in wanted)
+            for block in (ahead := [*blocks]):
+                ahead += [each for each in read_by(block) if each not in blocks]
+                blocks |= dict.fromkeys(ahead)
+            self._made_of[wanted] = {name for name, block in self.rows.items() if block in blocks}
+        return self._made_of[wanted]
 
     def changed(self, name: str, change: Change) -> Block:
         """Returns a row with another equation."""

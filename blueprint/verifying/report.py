@@ -166,13 +166,13 @@ MOST_LISTED = 4
 
 def text_of(verdict: Verdict) -> str:
     """Prints a line for every logged quantity, then what deviates first, why, and what merely follows."""
-    head, early = verdict.replayed.batch.head, verdict.before_update
+    head, forwards = verdict.replayed.batch.head, verdict.of_forwards
     parts = [
         *([f"{head}\n"] if head else []),
         *([table_of(verdict.lines)] if verdict.lines else _nothing_logged(verdict)),
         *(f"{name}: not compared, it takes {lacks}" for name, lacks in verdict.uncompared.items()),
-        *(_first(verdict, verdict.first) if verdict.first and verdict.first not in early.lines else []),
-        *(["", "Before the first update:", *(f"  {each}" for each in early.said)] if early.said else []),
+        *(_first(verdict, verdict.first) if verdict.first and verdict.first not in forwards else []),
+        *(line for title, said in _of_forwards(verdict) for line in ("", f"{title}:", *said)),
         *([summary(verdict.lines)] if verdict.agrees and verdict.lines else []),
         *reasons(verdict.lines),
         *(f"Note: {each}" for each in verdict.notes),
@@ -192,10 +192,14 @@ def _first(verdict: Verdict, first: Line) -> Iterator[str]:
         if line.within:
             shares = ", ".join(f"{name} ({100 * share:.0f} % of it)" for name, share in line.within.items())
             yield f"  {line.called} follows from differences within the tolerance of: {shares}."
-    early = verdict.before_update.lines
-    yield from others(
-        [each for each in verdict.lines[len(early) :] if each != first and not each.within], "the file's own"
-    )
+    lines = [each for each in verdict.lines if each not in verdict.of_forwards]
+    yield from others([each for each in lines if each != first and not each.within], "the file's own")
+
+
+def _of_forwards(verdict: Verdict) -> Iterator[tuple[str, list[str]]]:
+    """Yields what is wrong with what two forwards of the same policy make, in sentences, each with its title."""
+    both = ("Before the first update", verdict.before_update), ("The generating engine", verdict.engine)
+    yield from ((title, [f"  {each}" for each in found.said]) for title, found in both if found.said)
 
 
 def _nothing_logged(verdict: Verdict) -> Iterator[str]:
@@ -226,7 +230,7 @@ def text_of_step(found: StepVerdict, each: bool = False) -> str:
         _head(found),
         table_of(lines, ("deviates in", "worst in"), files) if lines else "Nothing was logged that could be compared.",
         *(_first_of_step(found, found.first) if found.first else ()),
-        *_before_update(found),
+        *_of_forwards_in_step(found),
         *(in_all if found.agrees and lines else []),
         *_left_open(found),
         *(f"Not read: {reason}" for reason in found.unread.values()),
@@ -255,18 +259,21 @@ def _first_of_step(found: StepVerdict, first: StepLine) -> Iterator[str]:
     yield f"\nFirst deviation: {Path(batch.path).name}: {where(line)}"
     same = " and ".join(only_in(first.deviating, [each.verdict.replayed.batch for each in found.parts]))
     yield f"  It deviates in {len(first.deviating)} of {first.files} files{f', all of {same}' if same else ''}."
-    if first.line.says == DIFFERS and not first.early:
+    if first.line.says == DIFFERS and not first.of_forwards:
         yield from explanations(found.causes, [each.line for each in found.lines], files=len(found.parts))
-    yield from others([each.line for each in found.lines if each != first and not each.early], "the files' own")
+    yield from others([each.line for each in found.lines if each != first and not each.of_forwards], "the files' own")
 
 
-def _before_update(found: StepVerdict) -> Iterator[str]:
-    """Says what is wrong before the first update in the first file in which something is, and in how many others."""
-    wrong = [part for part in found.parts if part.verdict.before_update.said]
-    if wrong:
-        more = f", and {len(wrong) - 1} other file{'s' if len(wrong) > 2 else ''}" if len(wrong) > 1 else ""
-        yield f"\nBefore the first update, {wrong[0].path.name}{more}:"
-        yield from (f"  {each}" for each in wrong[0].verdict.before_update.said)
+def _of_forwards_in_step(found: StepVerdict) -> Iterator[str]:
+    """Says what is wrong with it in the first file in which something is, and in how many others."""
+    wrong: dict[str, list[tuple[str, list[str]]]] = {}
+    for part in found.parts:
+        for title, said in _of_forwards(part.verdict):
+            wrong.setdefault(title, []).append((part.path.name, said))
+    for title, files in wrong.items():
+        more = f", and {len(files) - 1} other file{'s' if len(files) > 2 else ''}" if len(files) > 1 else ""
+        yield f"\n{title}, {files[0][0]}{more}:"
+        yield from files[0][1]
 
 
 def _left_open(found: StepVerdict) -> Iterator[str]:
@@ -312,6 +319,7 @@ def data_of(verdict: Verdict) -> dict[str, Any]:
         "causes": [cause_data(each) for each in verdict.causes],
         "causes_tried": {"tried": verdict.search.tried, "known": verdict.search.known} if verdict.search else None,
         "before_first_update": list(verdict.before_update.said),
+        "generating_engine": list(verdict.engine.said),
         "recomputed": finite({name: found.numbers[name] for name in LOSSES if name in found.numbers}),
         "notes": list(verdict.notes),
     }

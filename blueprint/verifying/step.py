@@ -401,7 +401,7 @@ def _judged(
     by_itself = len(prepared) == 1 and prepared[0].group.whole is not False  # no sign that it is a part of something
     step = _verified(case, case.on_lines(prepared), by_itself, unread)
     first, causes = first_line(step.lines), tuple[Match, ...]()
-    if first and not first.early:
+    if first and not first.of_forwards:
         causes = step.verdicts[0].causes if by_itself else causes_in_step(step, first)
     if any(each.beyond for each in causes) and any(each.group.whole is None for each in prepared):
         parts = {id(each.group): replace(each.group, whole=False, moments={}) for each in prepared}

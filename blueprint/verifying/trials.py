@@ -224,7 +224,7 @@ def verify_parts(
 
 def causes_in(trials: Sequence[FileTrial], parts: Sequence[Part], first: StepLine | None) -> tuple[Match, ...]:
     """Returns what explains the first deviation of several files: what does so in every file that differs by itself."""
-    if first is None or first.early or first.first is None or first.line.says != DIFFERS:
+    if first is None or first.of_forwards or first.first is None or first.line.says != DIFFERS:
         return ()
     differ = [
         any(line.compared.name == first.name and line.says == DIFFERS for line in part.verdict.lines) for part in parts

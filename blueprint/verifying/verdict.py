@@ -13,7 +13,7 @@ import numpy as np
 
 from blueprint.dumps import Array, Dump, require
 from blueprint.verifying.compare import NEEDS_OTHERS, Line, StepLine, summary
-from blueprint.verifying.first_update import First
+from blueprint.verifying.gap import TwoForwards
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions
 from blueprint.verifying.tiled_passes import Watch
 from blueprint.workbooks.registry import kind_named
@@ -87,6 +87,7 @@ class Verdict:
         convention explains it, the best first. search: how much was tried for that; None where nobody asked for a cause.
     left_open: tensors that only the other files of the step can judge, and the straight line that they lie on.
     before_update: what must hold before the first update, where the file says that it is of that time; its lines stand first.
+    engine: the generating engine's log-probs beside the trainer's; their line comes next.
     """
 
     preset: str
@@ -98,11 +99,17 @@ class Verdict:
     notes: tuple[str, ...]
     search: Causes | None = NOTHING
     left_open: Mapping[str, Any] = field(default_factory=dict)
-    before_update: First = field(default_factory=First)
+    before_update: TwoForwards = field(default_factory=TwoForwards)
+    engine: TwoForwards = field(default_factory=TwoForwards)
 
     def __repr__(self) -> str:
         """Says in a line or two what it comes to: a notebook shows it, and no arrays."""
         return _in_short(f"{type(self).__name__} by {self.preset}", self.lines, self.first, self.causes)
+
+    @property
+    def of_forwards(self) -> tuple[Line, ...]:
+        """The lines of what two forwards of the same policy make."""
+        return (*self.before_update.lines, *self.engine.lines)
 
     @property
     def agrees(self) -> bool:

@@ -21,6 +21,7 @@ from blueprint.verifying.compare import (
     settled,
 )
 from blueprint.verifying.deviation import Deviation, as_given
+from blueprint.verifying.engine import beside_the_trainer
 from blueprint.verifying.first_update import before_first_update
 from blueprint.verifying.judge import Judge, judged
 from blueprint.verifying.logged import ALL, CALLED, PARTS, TENSORS, before, missing, starts
@@ -77,11 +78,14 @@ def verify(
         lines = both.lines(open_)
         if explain and (first := first_of(lines)) and first.says == DIFFERS:
             lines, open_, causes = _explained(both, lines, open_, (first, preset, watch, whole))
-    early, matches = before_first_update(batch), causes.matches if causes else ()
-    notes, logged = (*_notes(batch, found), *early.notes), (*judge.tensors, *(each for each, *_ in judge.numbers))
+    early, engine, matches = before_first_update(batch), beside_the_trainer(batch), causes.matches if causes else ()
+    notes, logged = (
+        (*_notes(batch, found), *early.notes, *engine.notes),
+        (*judge.tensors, *(each for each, *_ in judge.numbers)),
+    )
     uncompared = {each.name: found.missing[each.needs] for each in logged if each.needs in found.missing}
-    every, first = (*early.lines, *lines), first_of(lines) or early.differs
-    return Verdict(preset, found, every, uncompared, first, matches, notes, causes, open_, early)
+    every, first = (*early.lines, *engine.lines, *lines), first_of(lines) or early.differs or engine.differs
+    return Verdict(preset, found, every, uncompared, first, matches, notes, causes, open_, early, engine)
 
 
 def _tokens(batch: Minibatch, settings: Settings) -> int:
@@ -157,6 +161,9 @@ def _notes(batch: Minibatch, found: Replay) -> Iterator[str]:
     yield from ending(found)
     for name in found.started:
         yield f"{name} stands in the file and is taken from there: {found.missing[name]} is missing"
+    if "rollout_weights" in batch.tensors:
+        called = batch.called.get("rollout_weights", "rollout_weights")
+        yield f"{called}, the weights for the gap to the generating engine, are not judged: verify makes none for PPO with a critic"
     for name, value in batch.logged.items():
         if CALLED.get(name, name) not in ALL:
             yield f"{name} = {value:g} was logged, but is nothing that is compared"

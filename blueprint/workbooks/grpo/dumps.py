@@ -45,7 +45,7 @@ class GroupedStep(Minibatch):
     """A dump of a step of GRPO, or of a part of one: rows are responses, those to a prompt are a group.
 
     tensors: those of a `Minibatch`, and as far as the file has them `group` (whole numbers, [B], the same for the responses to a
-        prompt), `greedy` ([B]), `truncated` ([B], 1 or 0), `ratio`, `token_loss` and `kl_new` ([B, T]).
+        prompt), `greedy` ([B]), `truncated` ([B], 1 or 0), `ratio`, `token_loss`, `kl_new` and `rollout_weights` ([B, T]).
     each: how many responses a prompt has, as the file says, else None. by: how the groups were told, in words.
     unsure: the share of the tokens, those of most entropy, that the policy loss counts. weights: of a file whose reward functions
         are each normalised within the group before they are added up, their weights; its tensor `rewards_per_func`, [B, K], has

@@ -34,6 +34,7 @@ def raw_of(run: Run, **metadata: Any) -> Raw:
     settings = {key: "off" if value in (inf, -inf) else value for key, value in run.conventions.items()}
     raw.metadata = {
         "algorithm": "grpo", "preset": "default", "hyperparameters": settings, "optimizer_step": 1,
+        "logprobs_rollout_from": "older",  # of the batch that was recorded, the engine is another policy by far
         "logged": {"total_loss": float(run.out["loss"])} if "loss" in run.out else {}, **metadata,
     }  # fmt: skip
     return raw

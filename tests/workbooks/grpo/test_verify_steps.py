@@ -131,7 +131,7 @@ def parts_of(tensors: dict[str, Any], count: int, shared: bool = True) -> list[G
 
 
 def by_name(found: StepVerdict) -> dict[str, str]:
-    return {line.name: line.line.says for line in found.lines if not line.early}
+    return {line.name: line.line.says for line in found.lines if not line.of_forwards}
 
 
 def test_groups_that_are_dealt_out_to_several_files_are_put_together() -> None:

@@ -1,5 +1,5 @@
-"""A step of DPO computed again in torch, in float64, from the log-probs that its file has: what its formulas are fed with, what is
-logged of them, what a file lacks, and how far rounding may move it.
+"""A step of DPO computed again by the definitions, in float64, from the log-probs that its file has: what stands in the blocks,
+what a file lacks, and how far rounding may move it.
 
 What may be done otherwise, in `ways`: known mistakes, and conventions that no setting names.
 
@@ -7,25 +7,49 @@ mask: of which tokens a response is: "no_last" without the last one, "one_more" 
 "text" with the prompt, "all" with prompt and pads. moved: log-probs that stand so many columns later (1) or earlier (−1).
 sides: models, "policy" or "reference", whose chosen and rejected responses are exchanged. reference: "none" where it is left out,
 "policy" where the policy stands for it; inverted: the log-ratio is reference over policy.
-factor: by quantity, what it is multiplied by. ties: how much of a success two equal rewards are.
-accuracy_of: "margin" for that in the loss. likely: losses are 1 − σ and no −log σ. summed: sums over pairs and no means.
+factor: by quantity, what it is multiplied by. equations: by row of the definitions, how its equation is changed.
 parts: losses are means over so many parts of the pairs, one below the other. shares: the weights of several losses.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from blueprint.dumps import SIDES, Array
-from blueprint.verifying import NO_RESULTS, PLAIN, Again, Given, Settings, Ways, coarsest
+from blueprint.language import Axis
+from blueprint.verifying import (
+    NO_CHANGES,
+    NO_RESULTS,
+    PLAIN,
+    Again,
+    Definitions,
+    Given,
+    Selection,
+    Settings,
+    Ways,
+    coarsest,
+    factor_of,
+    parts_of,
+    places,
+)
+from blueprint.workbooks.dpo.definitions import derived
+from blueprint.workbooks.dpo.definitions.logprobs import LABELS, n, o, p, t
 from blueprint.workbooks.dpo.dumps import PairStep
-from blueprint.workbooks.dpo.verifying.formulas import Fed, Rows, derived
+from blueprint.workbooks.dpo.schema import DPO
 
 OF_LOGITS = ("logits.chosen", "logits.rejected", "entropy", "token_accuracy")
 REFERENCE = "log-probs under the reference"
 TRUE = ("rpo_squared", "rpo_backward", "rpo_forward")
+TYPED = {
+    **dict.fromkeys(("policy.logprobs", "reference.logprobs", "policy.square", "response.tokens", "text.tokens"), (n, t)),
+    **dict.fromkeys(("response.chosen", "true.reward", "mismatched.ratio"), (n,)), "count.pairs": (),
+    **dict.fromkeys(("pair.chosen", "pair.rejected", "pair.either"), (o, n)),
+    **dict.fromkeys(("pair.same", "pair.before"), (o, p)),
+}  # fmt: skip
+EQUATIONS = Definitions(
+    DPO, LABELS.labels, TYPED, lambda given, use: derived(given, use).rows, {"text.tokens": (t.first - 1,)}
+)
 
 
 def lacking(batch: PairStep, settings: Settings) -> dict[str, str]:
@@ -68,15 +92,13 @@ def _of_loss(batch: PairStep, use: Settings, tokens: list[str]) -> list[str]:
 
 MODELS = {"policy": "logprobs", "reference": "logprobs_ref"}
 WHOLE = {"policy": "logp", "reference": "logp_ref"}
+Fed = dict[str, Array]
+"""By block what stands in it: of each response, chosen ones first, [2P] or [2P, T]; of each pair, [P]; or of the step, []."""
 
 
-def fed(batch: PairStep, ways: Ways, device: str = "cpu") -> Fed:
-    """Returns what `derived` takes, chosen responses first, [2P, T]; no reference stands there as 0.
-
-    Log-probs of whole responses stand on the first token of each, so that their sums are these.
-    """
-    mask = _mask(batch, ways)
-    count = batch.pairs
+def fed(batch: PairStep, ways: Ways) -> Fed:
+    """Returns what a file has; no reference stands there as 0, and the log-prob of a whole response on its first token."""
+    mask, count = _mask(batch, ways), batch.pairs
     found = {f"{model}.logprobs": _model(batch, model, mask, ways) for model in MODELS}
     found["response.tokens"] = mask
     found["text.tokens"] = np.concatenate([np.ones((2 * count, 1)), np.maximum(_text(batch, mask), mask)], axis=1)
@@ -85,29 +107,40 @@ def fed(batch: PairStep, ways: Ways, device: str = "cpu") -> Fed:
     found["mismatched.ratio"] = np.zeros(2 * count)  # APO without pairs reads no other responses; KTO is lacking them
     if "chosen.log_squares" in batch.tensors:
         found["policy.square"] = np.exp(np.where(mask > 0, _both(batch, "log_squares"), 0.0))
-    return {name: torch.from_numpy(np.ascontiguousarray(each, np.float64)).to(device) for name, each in found.items()}
+    return found
+
+
+def laid_out(of: Fed, pairs: Array | None = None) -> tuple[dict[Axis, int], dict[str, Array | Selection]]:
+    """Returns the sizes, and what stands in the blocks, of some pairs; None: of all."""
+    count = len(of["response.chosen"]) // 2
+    rows = np.arange(count) if pairs is None else pairs
+    lined = {count: rows, 2 * count: np.concatenate([rows, rows + count])}
+    at, known = places(len(rows)), {name: each[lined[len(each)]] if each.ndim else each for name, each in of.items()}
+    first, second = ("chosen", "rejected") if of["response.chosen"][0] else ("rejected", "chosen")
+    return {n: 2 * len(rows), p: len(rows), t: of["response.tokens"].shape[1]}, {
+        **known, "pair.chosen": at[first], "pair.rejected": at[second], "pair.either": at["chosen"], "pair.same": at["same"],
+        "count.pairs": np.asarray(float(len(rows))),
+    }  # fmt: skip
 
 
 def exchanged(of: Fed, ways: Ways) -> Fed:
     """Returns what is fed, with models or sides in the place of others."""
-    made = {model: of[f"{model}.logprobs"] for model in MODELS}
     sides = ways.get("sides", ())
     if len(sides) == len(MODELS):
         return {**of, "response.chosen": 1 - of["response.chosen"]}
+    made = {
+        model: {row: of[f"{model}.{row}"] for row in ("logprobs", "sum") if f"{model}.{row}" in of} for model in MODELS
+    }
     for model in sides:
-        made[model] = made[model].roll(len(made[model]) // 2, 0)
-    stands = {"none": torch.zeros_like(made["policy"]), "policy": made["policy"]}
+        made[model] = {row: np.roll(each, len(each) // 2, axis=0) for row, each in made[model].items()}
+    stands = {"none": {"logprobs": np.zeros_like(of["policy.logprobs"])}, "policy": made["policy"]}
     made["reference"] = stands.get(str(ways.get("reference")), made["reference"])
     if ways.get("inverted"):
         made = dict(zip(made, reversed(made.values()), strict=True))
-    return {**of, **{f"{model}.logprobs": each for model, each in made.items()}}
-
-
-def put(of: Fed, model: str, sums: Tensor, wanted: Tensor) -> None:
-    """Moves the first token of each response so that its log-prob, [2P], is the one that is wanted; an empty one stays."""
-    mask = of["response.tokens"]
-    first = torch.zeros_like(mask).scatter_(1, mask.argmax(1, keepdim=True), 1.0) * mask
-    of[f"{model}.logprobs"] = of[f"{model}.logprobs"] + first * (wanted - sums)[:, None]
+    others = {
+        name: each for name, each in of.items() if name.partition(".")[0] not in MODELS or name == "policy.square"
+    }
+    return others | {f"{model}.{row}": each for model, rows in made.items() for row, each in rows.items()}
 
 
 def given_sums(given: Given, model: str) -> Array | None:
@@ -166,46 +199,39 @@ def terms_of(batch: PairStep, settings: Settings, ways: Ways) -> Terms:
     return list(zip(shares, uses(batch, settings), strict=True))
 
 
-def losses(of: Fed, rows: Rows, plain: Rows, terms: Terms, ways: Ways) -> dict[str, Tensor]:
-    """Returns the loss of each pair, [P], and the numbers that are made of them.
-
-    rows: what is fed, derived under the first conventions; plain: the file's own tokens, whose NLL it is, whatever log-probs of
-    whole responses the file has.
-    """
-    made, nll = _summed(of, terms, rows), plain["nll"]
-    pairs, preference = made["loss.pair"], made["preference_loss"]
-    if ways.get("likely"):
-        pairs = -torch.expm1(-pairs)
-        preference = pairs.mean()
-    if ways.get("summed"):
-        preference = pairs.sum()
-    elif "parts" in ways and not ways.get("likely"):
-        preference, nll = _in_parts(of, terms, ways["parts"])
-    total = preference + float(terms[0][1]["loss.nll_coef"]) * nll
-    return {"loss.pair": pairs, "preference_loss": preference, "nll": nll, "total_loss": total}
+ORDERED = {"aot": ("sorted.policy", "sorted.reference"), "aot_unpaired": ("chosen.ratio", "rejected.ratio")}
+"""By loss the rows that it reads in order of size."""
+OF_PAIRS = ("loss.pair", "preference_loss", "nll")
 
 
-def _summed(of: Fed, terms: Terms, rows: Rows | None = None) -> Rows:
-    """Returns the loss of each pair, their mean and the NLL, of all losses together; rows: of the only one, if it is known."""
-    if len(terms) == 1 and terms[0][0] == 1:
-        return derived(of, terms[0][1]) if rows is None else rows
-    each = [(share, derived(of, use)) for share, use in terms]
+def losses(of: Fed, terms: Terms, ways: Ways, device: str) -> dict[str, Array]:
+    """Returns the loss of each pair, [P], and the numbers that are made of them; of several losses, their sum."""
+    first, parts = terms[0][1], [laid_out(of, rows) for rows in parts_of(len(of["response.chosen"]) // 2, ways)]
+    shares = [share for share, _ in terms]
+    each = [[_of_pairs(use, *part, ways, device) for part in parts] for _, use in terms]
 
-    def total(name: str) -> Tensor:
-        return torch.stack([share * made[name] for share, made in each]).sum(0)
+    def added(name: str, joined: Callable[[list[Array]], Any]) -> Array:
+        terms = [joined([part[name] for part in term]) for term in each]
+        return np.asarray(sum(share * term if share != 1 else term for share, term in zip(shares, terms, strict=True)))
 
-    return {"nll": each[0][1]["nll"], "loss.pair": total("loss.pair"), "preference_loss": total("preference_loss")}
+    found = {
+        "preference_loss": added("preference_loss", np.mean),
+        "nll": np.asarray(np.mean([part["nll"] for part in each[0]])),
+    }
+    total = EQUATIONS.values(first, *laid_out(of | found), ("total_loss",), device=device)
+    return {**found, **total, "loss.pair": added("loss.pair", np.concatenate)}
 
 
-def _in_parts(of: Fed, terms: Terms, parts: int) -> tuple[Tensor, Tensor]:
-    """Returns means over parts of the pairs, each averaged by itself."""
-    count = len(of["response.chosen"]) // 2
-    found = []
-    for rows in torch.arange(count).chunk(parts):
-        both = torch.cat([rows, rows + count])
-        some = {name: each[both] for name, each in of.items()}
-        found.append(_summed(some, terms))
-    return tuple(torch.stack([each[name] for each in found]).mean() for name in ("preference_loss", "nll"))  # type: ignore[return-value]
+def _of_pairs(
+    use: Settings, sizes: Mapping[Axis, int], known: Mapping[str, Array | Selection], ways: Ways, device: str
+) -> dict[str, Array]:
+    """Returns the losses of pairs, their mean, and the NLL, by one loss."""
+    form = str(use["loss.form"])
+    if form in ORDERED:  # in one go: pair by pair, as it is defined, takes the square of their number
+        rows = EQUATIONS.values(use, sizes, known, ORDERED[form], device=device)
+        sorted_rows = zip(("first", "second"), rows.values(), strict=True)
+        known = {**known, **{f"{form}.{which}.sorted": np.sort(row) for which, row in sorted_rows}}
+    return EQUATIONS.values(use, sizes, known, OF_PAIRS, ways.get("equations", NO_CHANGES), device)
 
 
 UNIT = {"float64": 1e-11, "float32": 1e-6, "float16": 2.0**-8, "bfloat16": 2.0**-6}
@@ -214,15 +240,13 @@ of thousands of tokens, and differences of two of them, stay below that."""
 OF_LOGPROBS = ("logprobs", "logprobs_ref", "logp", "logp_ref")
 
 
-def add_room(found: Again, of: Fed, losses: Callable[[Fed], Mapping[str, Tensor]]) -> None:
+def add_room(found: Again, of: Fed, losses: Callable[[Fed], Mapping[str, Array]]) -> None:
     """Adds the room of every row and number. of: what was fed; losses: makes them of something else that is fed."""
     unit = UNIT[coarsest(found.batch.dtypes, [f"{side}.{name}" for side in SIDES for name in OF_LOGPROBS])]
-    sums = {name: (of[f"{name}.logprobs"] * of["response.tokens"]).sum(1).abs() for name in ("policy", "reference")}
-    finite = [each[each.isfinite()].max().item() if each.isfinite().any() else 0.0 for each in sums.values()]
-    off = unit * (1 + sum(finite))
+    sums = [(of[f"{model}.logprobs"] * of["response.tokens"]).sum(axis=1) for model in MODELS]
+    off = unit * (1 + sum(_largest(each) for each in sums))
     for name, row in found.rows.items():
-        largest = float(np.abs(row[np.isfinite(row)]).max(initial=0.0))
-        found.room[name] = off if ".logp" in name else unit * (1 + largest)
+        found.room[name] = off if ".logp" in name else unit * (1 + _largest(row))
     _room_of_rewards(found, off)
     _room_of_losses(found, of, off, unit, losses)
 
@@ -242,34 +266,36 @@ def _room_of_rewards(found: Again, off: float) -> None:
 
 
 def _room_of_losses(
-    found: Again, of: Fed, off: float, unit: float, losses: Callable[[Fed], Mapping[str, Tensor]]
+    found: Again, of: Fed, off: float, unit: float, losses: Callable[[Fed], Mapping[str, Array]]
 ) -> None:
-    """Of losses it is what comes of log-probs that are off by as much, either side at a time, up or down."""
-    usual, mask = losses(of), of["response.tokens"]
-    first = mask.new_zeros(mask.shape).scatter_(1, mask.argmax(1, keepdim=True), 1.0) * mask
-    moved: dict[str, float] = {}
-    for chosen in (1.0, 0.0):
-        one_side = first * (of["response.chosen"][:, None] == chosen)
-        both = [losses({**of, "policy.logprobs": of["policy.logprobs"] + sign * off * one_side}) for sign in (1, -1)]
+    """Of losses it is what comes of log-probs that are off by as much, either side at a time, up or down; the NLL stays."""
+    usual, moved = losses(of), dict[str, float]()
+    of = of | {"nll": usual["nll"]}
+    for side in (1.0, 0.0):
+        by = off * (of["response.chosen"] == side)
+        both = [losses(_moved(of, sign * by)) for sign in (1, -1)]
         for name in usual:
-            far = max(_apart(each[name], usual[name]) for each in both)
+            with np.errstate(invalid="ignore"):
+                far = max(_largest(each[name] - usual[name]) for each in both)
             moved[name] = moved.get(name, 0.0) + far
     for name, far in moved.items():
-        size = _largest(usual[name])
-        found.room[name] = far + unit * (1 + size)
+        found.room[name] = far + unit * (1 + _largest(usual[name]))
 
 
-def _apart(one: Tensor, other: Tensor) -> float:
-    return _largest(one - other)
+def _moved(of: Fed, by: Array) -> Fed:
+    """Returns what is fed, with the policy's log-prob of each response moved, [2P]: on its first token; an empty one stays."""
+    mask, found = of["response.tokens"], dict(of)
+    first = (np.arange(mask.shape[1]) == mask.argmax(axis=1)[:, None]) * mask
+    found["policy.logprobs"] = of["policy.logprobs"] + first * by[:, None]
+    if "policy.sum" in of:
+        found["policy.sum"] = of["policy.sum"] + by * mask.any(axis=1)
+    return found
 
 
-def _largest(row: Tensor) -> float:
-    finite = row[row.isfinite()]
-    return float(finite.abs().max()) if finite.numel() else 0.0
+def _largest(row: Array) -> float:
+    return float(np.abs(row[np.isfinite(row)]).max(initial=0.0))
 
 
-EXCHANGE = frozenset({"sides", "reference", "inverted"})
-"""Ways in which models or sides stand in the place of others."""
 LOSSES = ("preference_loss", "nll", "total_loss")
 
 
@@ -287,98 +313,90 @@ def recompute(
     comes out.
     """
     found = Again(batch, settings, lacks=lacking(batch, settings))
-    if "chosen.log_squares" not in batch.tensors:
-        settings = {**settings, "loss.weight": "off"}  # what is made of weights is lacking, all else is not
-    with torch.no_grad():
-        of = fed(batch, ways, device)
-        plain = derived(exchanged(of, ways), settings)
-        _sequences(found, plain, ways)
-        known = _with_given(of, plain if EXCHANGE.isdisjoint(ways) else derived(of, settings), given, settings)
-        used = exchanged(known, ways)
-        rows = plain if known is of else derived(used, settings)
-        _watched(found, rows, ways, given)
-        terms = terms_of(batch, settings, ways)
-        _take_losses(found, losses(used, rows, plain, terms, ways), ways)
-        if sized:
-            add_room(found, used, lambda moved: losses(moved, derived(moved, settings), plain, terms, ways))
+    terms = terms_of(batch, settings, ways)
+    if "chosen.log_squares" not in batch.tensors:  # what is made of weights is lacking, all else is not
+        terms = [(share, {**use, "loss.weight": "off"}) for share, use in terms]
+    of = fed(batch, ways)
+    _sequences(found, exchanged(of, ways), ways, device)
+    of = exchanged(_with_given(of, settings, given, device), ways)
+    _watched(found, of, ways, given, device)
+    made = losses(of, terms, ways, device)
+    found.rows["loss.pair"] = made["loss.pair"] * factor_of(ways, "loss.pair")
+    for name in LOSSES:
+        found.numbers[name] = float(made[name]) * factor_of(ways, name)
+        found.sizes[name] = abs(found.numbers[name])
+    if sized:
+        add_room(found, of, lambda moved: losses(moved, terms, ways, device))
     return found
 
 
-def _sequences(found: Again, rows: Rows, ways: Ways) -> None:
+def _sequences(found: Again, of: Fed, ways: Ways, device: str) -> None:
     """Takes the log-probs of whole responses where those of tokens are there: as the loss has them, and their sums."""
     names = {"": "sum"} | ({".mean": "mean"} if found.settings["logp.of"] != "sum" else {})
-    for model, name in MODELS.items():
-        if f"chosen.{name}" not in found.batch.tensors:
-            continue
+    there = [model for model, name in MODELS.items() if f"chosen.{name}" in found.batch.tensors]
+    wanted = [f"{model}.{row}" for model in there for row in names.values()]
+    rows = EQUATIONS.values(found.settings, *laid_out(of), wanted, device=device) if wanted else {}
+    for model in there:
         for more, row in names.items():
-            both = rows[f"{model}.{row}"].chunk(2)
-            for side, each in zip(SIDES, both, strict=True):
-                found.rows[f"{side}.{WHOLE[model]}{more}"] = _numbers(each) * _factor(ways, f"{side}.{WHOLE[model]}")
+            for side, each in zip(SIDES, np.split(rows[f"{model}.{row}"], 2), strict=True):
+                found.rows[f"{side}.{WHOLE[model]}{more}"] = each * factor_of(ways, f"{side}.{WHOLE[model]}")
 
 
-def _with_given(of: Fed, rows: Rows, given: Given, settings: Settings) -> Fed:
+def _with_given(of: Fed, settings: Settings, given: Given, device: str) -> Fed:
     """Returns what is fed, with the file's own log-probs of responses in place of the sums of its tokens.
 
     Where the loss takes means, the file may have these: then each counts as its own sum.
     """
-    known = {model: given_sums(given, model) for model in MODELS}
-    if all(each is None for each in known.values()):
-        return of
-    used = dict(of)
-    for model, theirs in known.items():
+    found = dict(of)
+    for model in MODELS:
+        theirs = given_sums(given, model)
         if theirs is None:
             continue
-        sums, wanted = rows[f"{model}.sum"], torch.from_numpy(theirs).to(rows[f"{model}.sum"])
-        if settings["logp.of"] != "sum" and (wanted - rows[f"{model}.mean"]).abs().sum() < (wanted - sums).abs().sum():
-            wanted = wanted * rows[f"{model}.count"]
-        put(used, model, sums, wanted)
-    return used
+        if settings["logp.of"] != "sum":
+            rows = EQUATIONS.values(
+                settings, *laid_out(of), [f"{model}.{row}" for row in ("sum", "mean", "over")], device=device
+            )
+            total, mean, over = rows.values()
+            with np.errstate(invalid="ignore"):
+                theirs = theirs * over if np.abs(theirs - mean).sum() < np.abs(theirs - total).sum() else theirs
+        found[f"{model}.sum"] = theirs
+    return found
 
 
-def _watched(found: Again, rows: Rows, ways: Ways, given: Given) -> None:
+WATCHED = ("rewards.chosen", "rewards.rejected", "rewards.margins", "rewards.accuracies")
+
+
+def _watched(found: Again, of: Fed, ways: Ways, given: Given, device: str) -> None:
     """Takes rewards, margins and the means that are logged of them; two rewards that are equal are no success."""
-    both = [_numbers(rows[f"{side}.logged"]) * _factor(ways, f"{side}.reward") for side in SIDES]
-    for side, each in zip(SIDES, both, strict=True):
-        found.rows[f"{side}.reward"] = each
-    used = [np.asarray(given.get(f"{side}.reward", each)) for side, each in zip(SIDES, both, strict=True)]
-    margin = found.rows["margin"] = (used[0] - used[1]) * _factor(ways, "margin")
-    ahead = _numbers(rows["margin.argument"]) if ways.get("accuracy_of") == "margin" else margin
-    right = (ahead > 0) + ways.get("ties", 0.0) * (ahead == 0)
-    margin = np.asarray(given.get("margin", margin))
-    means = {
-        "rewards.chosen": used[0],
-        "rewards.rejected": used[1],
-        "rewards.margins": margin,
-        "rewards.accuracies": right,
-    }
-    for side in SIDES:
-        row = given.get(f"{side}.logp", found.rows.get(f"{side}.logp", found.batch.tensors.get(f"{side}.logp")))
-        means |= {} if row is None else {f"logps.{side}": np.asarray(row)}
-        if f"{side}.logp.mean" in found.rows:
-            means[f"logps.{side}.mean"] = found.rows[f"{side}.logp.mean"]
-    over = found.batch.pairs / (found.batch.pairs + float(found.settings["loss.mean_eps"]))
-    for name, row in means.items():
-        mean = float(_averaged(torch.from_numpy(np.asarray(row, np.float64)), ways)) * _factor(ways, name)
-        found.numbers[name] = mean * over if name.startswith("rewards.") else mean
-        found.sizes[name] = float(np.abs(row[np.isfinite(row)]).mean()) if np.isfinite(row).any() else 1.0
+    use, logged = found.settings, [f"{side}.logged" for side in SIDES]
+    rows = EQUATIONS.values(use, *laid_out(of), logged, device=device)
+    for side, name in zip(SIDES, logged, strict=True):
+        found.rows[f"{side}.reward"] = rows[name] * factor_of(ways, f"{side}.reward")
+        rows[name] = np.asarray(given.get(f"{side}.reward", found.rows[f"{side}.reward"]))
+    margin = EQUATIONS.values(use, *laid_out(of | rows), ("watch.margin",), device=device)["watch.margin"]
+    found.rows["margin"] = margin * factor_of(ways, "margin")
+    rows["watch.margin"] = np.asarray(given.get("margin", found.rows["margin"]))
+    parts = [laid_out(of | rows, some) for some in parts_of(found.batch.pairs, ways)]
+    found.numbers |= EQUATIONS.means(use, parts, WATCHED, ways.get("equations", NO_CHANGES), device)
+    found.sizes |= dict(zip(WATCHED, map(_mean_size, rows.values()), strict=False))
+    _logps(found, parts, device)
+    found.numbers = {name: number * factor_of(ways, name) for name, number in found.numbers.items()}
+    found.sizes["rewards.accuracies"] = abs(found.numbers["rewards.accuracies"])
 
 
-def _take_losses(found: Again, made: Mapping[str, Tensor], ways: Ways) -> None:
-    found.rows["loss.pair"] = _numbers(made["loss.pair"]) * _factor(ways, "loss.pair")
-    for name in LOSSES:
-        found.numbers[name] = float(made[name]) * _factor(ways, name)
-        found.sizes[name] = abs(found.numbers[name])
+def _logps(
+    found: Again, parts: Sequence[tuple[Mapping[Axis, int], Mapping[str, Array | Selection]]], device: str
+) -> None:
+    """Takes the mean log-probs of either side: of sums, and, where the loss takes means of tokens, of these."""
+    names, means = [f"logps.{side}" for side in SIDES], {"": "sum"}
+    if "chosen.logprobs" in found.batch.tensors and found.settings["logp.of"] != "sum":
+        means[".mean"] = "same"
+    for more, word in means.items():
+        use = {**found.settings, "watch.rewards": word}
+        for name, number in EQUATIONS.means(use, parts, names, device=device).items():
+            found.numbers[name + more], found.sizes[name + more] = number, abs(number)
 
 
-def _averaged(terms: Tensor, ways: Ways) -> Tensor:
-    if "parts" in ways:
-        return torch.stack([each.mean() for each in terms.chunk(ways["parts"])]).mean()
-    return terms.mean()
-
-
-def _factor(ways: Ways, name: str) -> float:
-    return float(ways.get("factor", {}).get(name, 1.0))
-
-
-def _numbers(row: Tensor) -> Array:
-    return np.asarray(row.cpu().numpy(), np.float64)
+def _mean_size(row: Array) -> float:
+    finite = np.abs(row[np.isfinite(row)])
+    return float(finite.mean()) if finite.size else 1.0

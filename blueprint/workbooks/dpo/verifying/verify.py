@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from math import exp, isfinite, log
+from math import isfinite
 from pathlib import Path
 
 import numpy as np
 
 from blueprint.dumps import SIDES, whole_of
 from blueprint.inputs.catalogue import OFF
+from blueprint.language import at_most, constant, exp, less
+from blueprint.misconceptions import becomes, equation
 from blueprint.verifying import (
     Axes,
     Given,
@@ -107,11 +109,11 @@ def _root(key: str, off: Callable[[float], float]) -> Iterator[tuple[str, float]
     for low, high, one, other in zip(grid, grid[1:], found, found[1:], strict=False):
         if not (isfinite(one) and isfinite(other)) or one * other > 0:
             continue
-        a, b, sign = log(float(low)), log(float(high)), np.sign(one)
+        a, b, sign = np.log(low), np.log(high), np.sign(one)
         for _ in range(HALVED):
             middle = (a + b) / 2
-            a, b = (middle, b) if np.sign(off(exp(middle))) == sign else (a, middle)
-        yield from _typed(key, exp((a + b) / 2), REACH[key][1])
+            a, b = (middle, b) if np.sign(off(float(np.exp(middle)))) == sign else (a, middle)
+        yield from _typed(key, float(np.exp((a + b) / 2)), REACH[key][1])
 
 
 def _typed(key: str, value: float, most: float) -> Iterator[tuple[str, float]]:
@@ -166,14 +168,19 @@ SLIPS: Mapping[str, tuple[tuple[str, Ways], ...]] = {
         ("chosen and rejected exchanged in the reference's log-probs", {"sides": ("reference",)}),
     ),
     "accuracy": (
-        ("two equal rewards counted as a success", {"ties": 1.0}),
-        ("two equal rewards counted as half a success", {"ties": 0.5}),
-        ("a success by the margin in the loss, not by the rewards that are logged", {"accuracy_of": "margin"}),
+        ("two equal rewards counted as a success", {"equations": {
+            "watch.right": equation(lambda b: at_most(b("rejected.logged"), b("chosen.logged")))}}),
+        ("two equal rewards counted as half a success", {"equations": {"watch.right": equation(
+            lambda b: (less(b("rejected.logged"), b("chosen.logged")) + at_most(b("rejected.logged"), b("chosen.logged"))) / 2)}}),
+        ("a success by the margin in the loss, not by the rewards that are logged", {"equations": {
+            "watch.right": equation(lambda b: less(0, b("margin.argument")))}}),
         ("chosen and rejected exchanged", {"sides": ("policy", "reference")}),
     ),
     "loss": (
-        ("1 − σ of the margin in the place of −log σ", {"likely": True}),
-        ("a sum over the pairs, not their mean", {"summed": True}),
+        ("1 − σ of the margin in the place of −log σ", {"equations": {
+            "loss.pair": equation(lambda b: 1 - exp(-b("loss.pair")))}}),
+        ("a sum over the pairs, not their mean", {"equations": {
+            "loss.paired": becomes("loss.over", lambda b: constant(1))}}),
     ),
 }  # fmt: skip
 """Mistakes, by what they concern."""

@@ -42,6 +42,7 @@ ROWS = (
     Quantity("ratio", (), LOGPROBS),
     Quantity("token_loss", ("advantages", "ratio"), (*SIGNAL, *LOGPROBS), (
         ("token_loss.weighed", "with the weight of the rollout correction"), ("token_loss.all", "with that and the KL"))),
+    Quantity("rollout_weights", (), ("logprobs_old", "logprobs_rollout")),
     Quantity("kl_new", (), KL),
 )  # fmt: skip
 NUMBERS = (

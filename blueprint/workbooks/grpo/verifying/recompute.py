@@ -48,6 +48,7 @@ def lacking(batch: GroupedStep, step: GroupedStep, use: Settings) -> dict[str, s
         ratio += _without(has, "logprobs_rollout")
     corrected = use["rollout.level"] != "none" or use["rollout.reject"] != "off"
     weighed = _without(has, "logprobs_rollout") if corrected else []
+    said = [] if use["rollout.level"] != "none" else ["rollout.level, of what the weight is taken"]
     kl = _without(has, "logprobs_new", "logprobs_ref")
     pays = use["kl.place"] == "loss" and float(use["kl.coef"]) != 0
     entropy = _without(has, "entropy")
@@ -55,7 +56,8 @@ def lacking(batch: GroupedStep, step: GroupedStep, use: Settings) -> dict[str, s
     policy = [*signal, *ratio, *weighed, *filtered]
     total = [*policy, *(kl if pays else []), *(entropy if float(use["loss.ent_coef"]) else [])]
     takes = {
-        "ratio": ratio, "token_loss": [*signal, *ratio], "kl_new": kl, "policy_loss": policy, "kl_loss": [*kl, *weighed],
+        "ratio": ratio, "token_loss": [*signal, *ratio], "kl_new": kl,
+        "rollout_weights": [*signal, *ratio, *weighed, *said], "policy_loss": policy, "kl_loss": [*kl, *weighed],
         "entropy": entropy, "total_loss": total, "mean.ratio": ratio, "approx_kl": ratio, "kl.mean_new": kl,
         **{f"clip.{name}": [*signal, *ratio] for name in ("fraction_low", "fraction_high", "fraction")},
     }  # fmt: skip
@@ -284,9 +286,11 @@ def _losses(found: Replayed, of: Fed, use: Settings, ways: Ways, sized: bool, de
     found.rows |= {
         "ratio": rows["ratio"], "token_loss": rows["policy.token_loss"], "token_loss.weighed": weighed,
         "token_loss.all": weighed + coef * rows["kl_new.used"], "kl_new": rows["kl_new.used"],
+        "rollout_weights": rows["rollout.counts"],
     }  # fmt: skip
     steep = 1 + np.abs(of["policy.logprobs"] - of["old.logprobs"])
     found.room |= dict.fromkeys(("ratio", "token_loss", "token_loss.weighed", "token_loss.all", "kl_new"), steep)
+    found.room["rollout_weights"] = _room_of_weights(of, rows, use)
     means = _means(of, rows, use, int(ways.get("parts", 1)), device)
     factors: Mapping[str, float] = ways.get("factor", {})
     thinner = float(found.batch.mask.mean()) if ways.get("padded") else 1.0  # of a mean over all slots
@@ -308,8 +312,23 @@ def _losses(found: Replayed, of: Fed, use: Settings, ways: Ways, sized: bool, de
     found.sizes |= {name: 1.0 + abs(found.numbers[name]) for name in found.numbers if name not in found.sizes}
 
 
-OF_LOSSES = ("ratio", "policy.token_loss", "rollout.counts", "kl_new.used", "clip.low", "clip.high")
+OF_LOSSES = ("ratio", "policy.token_loss", "rollout.counts", "rollout.judged", "kl_new.used", "clip.low", "clip.high")
 """Rows of tokens on the way to the losses."""
+NEAR_A_BOUND = 1e-3
+"""Of weights that are 0 beyond a bound, rounding decides those that are nearer to it."""
+
+
+def _room_of_weights(of: Fed, rows: Fed, use: Settings) -> Array:
+    """Returns how steep the weight of a token is: of a whole response it is made of the log-probs of all its tokens."""
+    apart = np.abs(of["old.logprobs"] - of["engine.logprobs"])
+    steep = 1 + (apart if use["rollout.level"] == "token" else np.broadcast_to(apart.sum(axis=1)[:, None], apart.shape))
+    if use["rollout.mode"] == "truncate":
+        return np.asarray(steep)
+    ends = [float(use[key]) for key in ("rollout.low", "rollout.high") if use[key] != OFF]
+    near = [np.abs(rows["rollout.judged"] - end) <= NEAR_A_BOUND * (1 + end) for end in ends]
+    return np.where(np.any(near, axis=0), np.inf, steep) if near else np.asarray(steep)
+
+
 AVERAGED = ("policy_loss", "kl_loss", "entropy")
 
 

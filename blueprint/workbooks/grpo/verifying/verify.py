@@ -20,6 +20,7 @@ from blueprint.verifying import (
     Watch,
     Way,
     before_first_update,
+    beside_the_trainer,
     judged,
     shown,
     verify_parts,
@@ -161,6 +162,14 @@ SLIPS: Mapping[str, tuple[tuple[str, Ways], ...]] = {
         ("the new log-probs one position late", {"moved": {"logprobs_new": 1}}),
         ("the new log-probs one position early", {"moved": {"logprobs_new": -1}}),
     ),
+    "rollout_weights": (
+        ("the weight the other way round, the engine over the trainer",
+         {"swap": {"logprobs_old": "logprobs_rollout", "logprobs_rollout": "logprobs_old"}}),
+        ("the new log-probs in the place of the old ones", {"swap": {"logprobs_old": "logprobs_new"}}),
+        ("the reference's log-probs in the place of the old ones", {"swap": {"logprobs_old": "logprobs_ref"}}),
+        ("the generating engine's log-probs one position late", {"moved": {"logprobs_rollout": 1}}),
+        ("the generating engine's log-probs one position early", {"moved": {"logprobs_rollout": -1}}),
+    ),
     "loss": (
         ("the opposite sign of the policy loss", {"factor": {"policy_loss": -1.0}}),
         ("the opposite sign of the advantages in the loss", {"factor": {"in_loss": -1.0}}),
@@ -178,11 +187,10 @@ SLIPS: Mapping[str, tuple[tuple[str, Ways], ...]] = {
 
 def _slips(batch: GroupedStep, settings: Settings, name: str) -> tuple[list[Try], list[Try]]:
     """Returns mistakes, signs first; and a loss that was averaged in parts, multiplied or divided."""
-    of = {"advantages": ("advantages",), "ratio": ("ratio",), "kl_new": ("kl_new",)}.get(
-        name, ("loss", "ratio", "kl_new")
-    )
+    alone = ("advantages", "ratio", "kl_new", "rollout_weights")
+    of = (name,) if name in alone else ("loss", "ratio", "kl_new")
     few = [Try(label, settings, ways) for each in of for label, ways in SLIPS[each]]
-    if name in ("advantages", "ratio", "kl_new", "token_loss"):
+    if name in (*alone, "token_loss"):
         return few, []
     own = [Try(f"the opposite sign of {name}", settings, {"factor": {name: -1.0}})]
     if batch.share is not None:
@@ -298,20 +306,21 @@ def verdict_of(trial: StepTrial, preset: str, explain: bool) -> Verdict:
         return trial.tries(name) if explain else iter(())
 
     lines, first, causes = judged(trial, likely, left, trial.most)
-    early = before_first_update(batch)
-    notes = (*batch.notes, *early.notes, *_notes(batch, found))
-    every = (*early.lines, *lines)
+    early, engine = before_first_update(batch), beside_the_trainer(batch)
+    notes = (*batch.notes, *early.notes, *engine.notes, *_notes(batch, found))
+    every = (*early.lines, *engine.lines, *lines)
     return Verdict(
         preset,
         found,
         every,
         trial.judge.uncompared(),
-        first or early.differs,
+        first or early.differs or engine.differs,
         causes.matches,
         notes,
         causes,
         open_,
         early,
+        engine,
     )
 
 
