@@ -77,6 +77,7 @@ KINDS = (
     "grpo",
     "dpo",
     "optimum",
+    "frontier",
     "reinforce",
     "reward_model",
     "sft",

@@ -44,11 +44,17 @@ def tilted(reference: Tensor, proxy: Tensor, gold: Tensor, beta: float) -> Point
 
 def best_of(n: float, reference: Tensor, proxy: Tensor, gold: Tensor) -> Point:
     """Returns the best of n draws by the proxy: sorted, F^n less that of the tie below, shared as the draws are."""
-    levels, place = proxy.unique(return_inverse=True)  # sorted
+    levels, place = torch.unique(proxy, sorted=True, return_inverse=True)
     mass = torch.zeros_like(levels).index_add(0, place, reference.exp())
     up_to = mass.cumsum(0) ** n
     kept = torch.diff(up_to, prepend=torch.zeros_like(up_to[:1]))
     return point(reference + (kept / mass).log()[place], reference, proxy, gold)
+
+
+def distances(points: list[Point], least: float) -> Tensor:
+    """Returns d = √KL of policies, the x of Gao et al.; 0 where the KL is no more than `least`."""
+    kl = torch.stack([each.kl for each in points])
+    return torch.where(kl > least, kl.clamp(min=0).sqrt(), 0)
 
 
 def bound(n: Tensor) -> Tensor:

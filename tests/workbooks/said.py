@@ -196,6 +196,17 @@ SAID: dict[str, dict[str, Say]] = {
         "second.p": lambda b: np.exp(b["second.log_p"]),
         "implicit.left": lambda b: b["reward.scores"] - b["implicit.reward"],
     },
+    "frontier": {
+        **tops(optimum__top="optimum.logits", sweep__top="sweep.logits"),
+        "response.count": lambda b: np.asarray(b["response.p"].size),
+        "sweep.is_likeliest": lambda b: np.asarray(
+            np.round(b["sweep.p"], 2) >= np.round(b["sweep.p"], 2).max(-1)[:, None], float
+        ),
+        "sweep.earliness": lambda b: b["sweep.is_likeliest"] * np.arange(b["response.p"].size, 0, -1),
+        "sweep.likeliest_id": lambda b: b["sweep.is_likeliest"].argmax(-1),
+        "sweep.best_betas": lambda b: b["sweep.beta"] * (b["sweep.gold"] == b["sweep.gold"].max()),
+        "best.best_draws_each": lambda b: b["best.draws"] * (b["best.gold"] == b["best.gold"].max()),
+    },
     "dpo-batch": PULLED,
     "grpo-batch": {**PULLED, **clip("advantages", "loss.clip_low", "loss.clip_high")},
 }

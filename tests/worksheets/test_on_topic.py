@@ -28,6 +28,13 @@ TOPICS: dict[str, tuple[set[str], set[str]]] = {
         },
         {"policy.sum", "chosen.against", "margin", "margin.right", "chosen.reward", "loss.paired"},
     ),
+    "frontier": (
+        {
+            "reference.logp", "response.p", "repeats", "reward.proxy", "reward.gold", "optimum.logsumexp", "optimum.p",
+            "optimum.proxy", "optimum.kl", "objective", "optimum.gold",
+        },
+        {"objective", "optimum.gold"},
+    ),
     "grpo": (
         {
             "group.mean", "group.deviation", "group.scaled", "ratio", "ratio.clipped", "surrogate.unclipped",

@@ -1,5 +1,5 @@
-"""The blueprint of the frontier: every response of a small language, and how proxy, gold and KL move with β and with n; what it says,
-its sheets and its charts stand in `lesson.toml`.
+"""The blueprint of the frontier: every response of a small language, and how proxy, gold and KL move with β and with n; what it
+says, its sheets and its charts stand in `lesson.toml`.
 """
 
 from itertools import product
@@ -48,6 +48,13 @@ Share = Annotated[
 ]
 
 
+Draws = Annotated[
+    Positive,
+    must_be("a whole number of at most 100000", lambda number: number <= 100000),
+    WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 100000}),
+]
+
+
 def spelled(words: tuple[str, ...]) -> list[tuple[str, ...]]:
     """List every response, short ones first: it ends with the first token, or is cut after the last place."""
     end, *others = words
@@ -84,7 +91,7 @@ LEVEL = Level(
         Part("proxy.each", Number, ("token",), "the proxy of each time that it occurs", block="proxy.each"),
         Part("gold.once", Number, ("token",), "the gold reward of a response in which the token occurs", block="gold.once"),
         Part("sweep.betas", Share, ("KL coefficient",), "the KL coefficients that are tried", block="sweep.beta"),
-        Part("sweep.draws", Positive, ("number of draws",), "how many responses best-of-n draws", block="best.draws"),
+        Part("sweep.draws", Draws, ("number of draws",), "how many responses best-of-n draws", block="best.draws"),
     ),
     tables={
         "frontier": "settings; one that is left out is as here", "text": "what was asked, and the tokens of the language",
@@ -142,7 +149,9 @@ def checks_of(of: Rows, chosen: Settings, use: Choices) -> list[Block]:
         use.one("check.best", abs(of["objective"] - of["objective.best"])),
         use.along("check.sweep", (b,), abs(Sum(o, of["sweep.p"][b, o]) - 1)),
         use.along("check.draws", (k,), abs(Sum(o, of["best.p"][k, o]) - 1)),
-        use.along("check.kept", (k, o), abs(of["best.p"][k, o] - of["response.p_down"][o] * exp(of["best.log_ratio"][k, o]))),
+        use.along(
+            "check.kept", (k, o), abs(of["best.p"][k, o] - of["response.p_down"][o] * exp(of["best.log_ratio"][k, o]))
+        ),
         use.along("check.bound", (k,), maximum(0, kl[k] - bound[k])),
         all_in_range(chosen),
     ]

@@ -15,7 +15,6 @@ from blueprint.language import (
     less,
     log,
     match,
-    maximum,
     minimum,
     rounded,
     size,
@@ -58,7 +57,9 @@ def responses(of: Rows, use: Choices) -> Rows:
     logp = use.along("reference.logp", (y,), logps[0] + logps[1] + logps[2])
     count = use.along("count", (y, v), counts[0] + counts[1] + counts[2])
     ended = use.along("ended", (y,), ends[0] + ends[1] + ends[2])
-    return named(words, w, parts, log_token, place, *found, logp, use.along("response.p", (y,), exp(logp[y])), count, ended)
+    return named(
+        words, w, parts, log_token, place, *found, logp, use.along("response.p", (y,), exp(logp[y])), count, ended
+    )
 
 
 def rewards(of: Rows, use: Choices) -> Rows:
@@ -91,7 +92,9 @@ def optimum(of: Rows, use: Choices) -> Rows:
     r, logp, beta = of["reward.proxy"], of["reference.logp"], use.used["beta"]
     best = softmax("optimum", use.along("optimum.logits", (y,), logp[y] + r[y] / beta), use)
     drift = use.along("optimum.log_ratio", (y,), best.logp[y] - logp[y])
-    proxy, gold = (use.one(f"optimum.{name}", Sum(y, best.p[y] * of[f"reward.{name}"][y])) for name in ("proxy", "gold"))
+    proxy, gold = (
+        use.one(f"optimum.{name}", Sum(y, best.p[y] * of[f"reward.{name}"][y])) for name in ("proxy", "gold")
+    )
     kl = use.one("optimum.kl", Sum(y, best.p[y] * drift[y]))
     return named(*best[:-1], drift, proxy, gold, kl, use.one("objective", proxy - beta * kl),
                  use.one("objective.best", beta * best.logsumexp))  # fmt: skip
@@ -121,7 +124,7 @@ def order(of: Rows, use: Choices) -> Rows:
 
 
 def sweep(of: Rows, use: Choices) -> Rows:
-    """Makes the optimum for each β of a row, (b): its proxy, its gold, its KL, its likeliest response; and which β gold likes best."""
+    """Makes the optimum for each β of a row, (b): its proxy, gold, KL and likeliest response; and which β is best for gold."""
     logp, proxy = of["reference.logp_down"], of["reward.proxy_down"]
     beta = typed("sweep.beta", (b,), "β_b", "KL coefficient that is tried")
     best = softmax("sweep", use.along("sweep.logits", (b, o), logp[o] + proxy[o] / beta[b]), use)
@@ -129,7 +132,7 @@ def sweep(of: Rows, use: Choices) -> Rows:
     r, gold = (use.along(f"sweep.{name}", (b,), Sum(o, best.p[b, o] * of[f"reward.{name}_down"][o]))
                for name in ("proxy", "gold"))  # fmt: skip
     kl = use.along("sweep.kl", (b,), Sum(o, best.p[b, o] * drift[b, o]))
-    far = use.along("sweep.distance", (b,), sqrt(maximum(0, kl[b])))
+    far = distance("sweep", kl, use)
     most = use.along("sweep.likeliest_p", (b,), Max(o, best.p[b, o]))
     # “very very happy” and “happy very very” are equally likely but for a last digit: two decimals decide, then the first one.
     many = use.one("response.count", size(y))
@@ -140,7 +143,15 @@ def sweep(of: Rows, use: Choices) -> Rows:
     is_best = use.along("sweep.is_best", (b,), at_most(top, gold[b]))
     chosen = [use.along(f"sweep.best_{name}s", (b,), is_best[b] * row[b]) for name, row in (("beta", beta), ("kl", kl))]
     found = [use.one(f"sweep.best_{name}", Max(b, row[b])) for name, row in zip(("beta", "kl"), chosen, strict=True)]
-    return named(beta, *best[:-1], drift, r, gold, kl, far, most, many, is_top, early, place, top, is_best, *chosen, *found)
+    return named(
+        beta, *best[:-1], drift, r, gold, kl, far, most, many, is_top, early, place, top, is_best, *chosen, *found
+    )
+
+
+def distance(name: str, kl: Block, use: Choices) -> Block:
+    """Takes the root of a KL, d = √KL; of one that is hardly there, rounding would decide, and it counts as none."""
+    at = kl.axes
+    return use.along(f"{name}.distance", at, where(less(use.used["least_kl"], kl[at]), sqrt(kl[at]), 0))
 
 
 def best_of_n(of: Rows, use: Choices) -> Rows:
@@ -148,7 +159,9 @@ def best_of_n(of: Rows, use: Choices) -> Rows:
 
     The KL is below log n − (n − 1)/n, and equal to it where no two responses tie and none is likely. Source: 2401.01879.
     """
-    log_up_to, log_below, log_tie, below = several(of, "order.log_up_to", "order.log_below", "order.log_tie", "order.below")
+    log_up_to, log_below, log_tie, below = several(
+        of, "order.log_up_to", "order.log_below", "order.log_tie", "order.below"
+    )
     n = typed("best.draws", (k,), "n", "responses that are drawn", decimals=0)
     up_to = use.along("best.up_to", (k, o), exp(n[k] * log_up_to[o]))
     under = use.along("best.below", (k, o), where(less(0, below[o]), exp(n[k] * log_below[o]), 0))
@@ -156,13 +169,17 @@ def best_of_n(of: Rows, use: Choices) -> Rows:
     # log((F^n − F_^n)/tie) with F^n taken out, for F^n alone may be smaller than any number that a sheet holds.
     worse = use.along("best.worse", (k, o), where(less(0, below[o]), exp(n[k] * (log_below[o] - log_up_to[o])), 0))
     drift = use.along("best.log_ratio", (k, o), n[k] * log_up_to[o] + log(1 - worse[k, o]) - log_tie[o])
-    r, gold = (use.along(f"best.{name}", (k,), Sum(o, p[k, o] * of[f"reward.{name}_down"][o])) for name in ("proxy", "gold"))
+    r, gold = (
+        use.along(f"best.{name}", (k,), Sum(o, p[k, o] * of[f"reward.{name}_down"][o])) for name in ("proxy", "gold")
+    )
     kl = use.along("best.kl", (k,), Sum(o, p[k, o] * drift[k, o]))
     bound = use.along("best.kl_bound", (k,), log(n[k]) - (n[k] - 1) / n[k])
-    far = use.along("best.distance", (k,), sqrt(maximum(0, kl[k])))
+    far = distance("best", kl, use)
     top = use.one("best.gold_best", Max(k, gold[k]))
     is_best = use.along("best.is_best", (k,), at_most(top, gold[k]))
-    chosen = [use.along(f"best.best_{name}", (k,), is_best[k] * row[k]) for name, row in (("draws_each", n), ("kls", kl))]
+    chosen = [
+        use.along(f"best.best_{name}", (k,), is_best[k] * row[k]) for name, row in (("draws_each", n), ("kls", kl))
+    ]
     found = [use.one(f"best.best_{name}", Max(k, row[k])) for name, row in zip(("draws", "kl"), chosen, strict=True)]
     return named(n, up_to, under, p, worse, drift, r, gold, kl, bound, far, top, is_best, *chosen, *found)
 

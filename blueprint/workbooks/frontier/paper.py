@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blueprint.papers.frontier import Point, best_of, bound, counted, point, said, tilted
+from blueprint.papers.frontier import Point, best_of, bound, counted, distances, point, said, tilted
 from blueprint.witness.raw import Named, Page, Raw
 from blueprint.witness.settings import block, ids
 
@@ -23,8 +23,9 @@ def results(raw: Raw) -> Named:
     # Sums of the same parts may differ in their last digit: what ties by hand must tie here.
     proxy_ties = proxy.mul(1e9).round().div(1e9)
     here, start = tilted(reference, proxy, gold, raw.number("beta")), point(reference, reference, proxy, gold)
-    sweep = [tilted(reference, proxy, gold, float(beta)) for beta in raw.tensor("sweep.beta")]
-    draws = raw.tensor("best.draws")
+    betas = raw.tensor("sweep.beta")
+    sweep = [tilted(reference, proxy, gold, float(beta)) for beta in betas]
+    draws, least = raw.tensor("best.draws"), raw.number("least_kl")
     kept = [best_of(float(n), reference, proxy_ties, gold) for n in draws]
     return {
         "reference.logp": reference,
@@ -38,14 +39,17 @@ def results(raw: Raw) -> Named:
         "optimum.gold": here.gold,
         "optimum.kl": here.kl,
         "objective": here.proxy - raw.number("beta") * here.kl,
-        **_rows("sweep", sweep),
-        **_rows("best", kept),
+        **_rows("sweep", sweep, least),
+        "sweep.best_beta": betas[torch.stack([each.gold for each in sweep]).argmax()],
+        "sweep.likeliest_p": torch.stack([each.logp.max().exp() for each in sweep]),
+        **_rows("best", kept, least),
+        "best.best_draws": draws[torch.stack([each.gold for each in kept]).argmax()],
         "best.kl_bound": bound(draws),
         **_forms(raw, start, sweep, kept),
     }
 
 
-def _rows(name: str, points: list[Point]) -> Named:
+def _rows(name: str, points: list[Point], least: float) -> Named:
     """Return the rows of a row of policies, and which of them is best for gold."""
     found = {
         part: torch.stack([getattr(each, part) for each in points]) for part in ("proxy", "gold", "kl")
@@ -54,7 +58,7 @@ def _rows(name: str, points: list[Point]) -> Named:
     return {
         f"{name}.p": torch.stack([each.logp.exp() for each in points]),
         **{f"{name}.{part}": row for part, row in found.items()},
-        f"{name}.distance": found["kl"].clamp(min=0).sqrt(),
+        f"{name}.distance": distances(points, least),
         f"{name}.gold_best": found["gold"][top],
         f"{name}.best_kl": found["kl"][top],
     }
@@ -62,10 +66,14 @@ def _rows(name: str, points: list[Point]) -> Named:
 
 def _forms(raw: Raw, start: Point, sweep: list[Point], kept: list[Point]) -> Named:
     """Return gold by the two forms of Gao et al., with the coefficients that are typed."""
-    d, d_n = (torch.stack([each.kl for each in points]).clamp(min=0).sqrt() for points in (sweep, kept))
+    d, d_n = (distances(points, raw.number("least_kl")) for points in (sweep, kept))
     rl = d * raw.number("rl_alpha") - raw.number("rl_beta") * torch.special.xlogy(d, d)
     bon = d_n * raw.number("bon_alpha") - raw.number("bon_beta") * d_n.square()
-    return {"form.rl": start.gold + rl, "form.bon": start.gold + bon}
+    found: Named = {}
+    for name, form, points in (("rl", rl, sweep), ("bon", bon, kept)):
+        gap = (torch.stack([each.gold for each in points]) - start.gold - form).abs()
+        found |= {f"form.{name}": start.gold + form, f"form.{name}_gap": gap, f"form.{name}_worst": gap.max()}
+    return found
 
 
 def _tokens(raw: Raw) -> tuple[Tensor, Tensor]:
