@@ -22,7 +22,8 @@ MAY_READ = {
     "language": ("language",),
     "quoting": (),
     "page": ("files", "page", "language", "quoting"),
-    "inputs": ("inputs", "quoting", "files", "workbooks.registry"),
+    "inputs": ("inputs", "quoting", "files", "scenarios", "workbooks.registry"),
+    "scenarios": (),
     "workbooks.registry": ("workbooks.common", "workbooks.kind", *KERNEL),
     "workbooks.kind": ("verifying.verdict", "workbooks.common", *KERNEL),
     "misconceptions": ("misconceptions", "workbooks.kind", *KERNEL),
@@ -52,7 +53,7 @@ MAY_READ = {
     "cli": ("commands",),
     "commands": (
         "book", "checking", "classes", "commands", "differing", "dumps", "explaining", "inputs", "interrupted", "language", "page",
-        "quoting", "files", "reopening", "verifying", "comparison", "witness", "workbooks.common", "workbooks.kind",
+        "quoting", "files", "reopening", "scenarios", "verifying", "comparison", "witness", "workbooks.common", "workbooks.kind",
         "workbooks.registry", "worksheets",
     ),
     "comparison": ("book", "inputs", "comparison", "workbooks.common.conventions", "workbooks.registry"),
