@@ -142,11 +142,14 @@ def _of_scenario(label: str) -> Source:
     Raises:
         NumbersError: if there is none of that name, or if it is no change of built-in numbers.
     """
-    known = {PREFIX + name: each for name, each in scenarios().items() if each.numbers}
+    known = {PREFIX + name: each for name, each in scenarios().items()}
     if label not in known:
         hint = suggestion(nearest(label, list(known)), list(known))
-        raise NumbersError(f"{printable(label)}: no scenario that is a change of built-in numbers, {hint}")
+        raise NumbersError(f"{printable(label)}: there is no scenario of that name, {hint}")
     found = known[label]
+    if not found.numbers:
+        lines = f"docs/scenarios/{found.name}.md has the lines that make its workbook"
+        raise NumbersError(f"{label}: no change of built-in numbers; {lines}.")
     raw = read(found.numbers).raw
     overridden(raw, found.changes)
     return Source(label, False, raw | {"title": found.asks}, f"{label} ({found.numbers}, changed)")

@@ -68,7 +68,7 @@ def gold(said: tuple[str, ...]) -> float:
 def test_every_response_is_there_with_what_it_earns() -> None:
     expected = {" ".join(said): (chance(said), proxy(said), gold(said)) for said in texts()}
     words = [str(said) for said in BOOK.values[BOOK.blocks["response"]]]
-    found = zip(row(BOOK, "response.p"), row(BOOK, "reward.proxy"), row(BOOK, "reward.gold"), strict=True)
+    found = zip(row(BOOK, "reference.chance"), row(BOOK, "reward.proxy"), row(BOOK, "reward.gold"), strict=True)
     assert len(words) == 40
     assert dict(zip(words, found, strict=True)) == {
         said: pytest.approx(values, abs=EXACT) for said, values in expected.items()
@@ -91,7 +91,7 @@ def test_the_optimum_by_plain_loops_and_the_best_of_each_row() -> None:
         "optimum.proxy": sum(p * proxy(said) for said, p in share.items()),
         "optimum.gold": sum(p * gold(said) for said, p in share.items()),
         "optimum.kl": sum(p * log(p / chance(said)) for said, p in share.items()),
-        "objective": 0.3 * log(sum(tilted.values())),
+        "optimum.objective": 0.3 * log(sum(tilted.values())),
     }
     assert {name: float(row(BOOK, name)) for name in expected} == pytest.approx(expected, abs=EXACT)
     assert (float(row(BOOK, "sweep.best_beta")), float(row(BOOK, "best.best_draws"))) == (0.3, 64)
@@ -178,7 +178,7 @@ def test_a_saved_workbook_has_the_same_numbers_in_both_engines(needs_libreoffice
     for cells in (with_ironcalc(tmp_path / "spoiled.xlsx"), *with_libreoffice([tmp_path / "spoiled.xlsx"])):
         for name in (
             "optimum.gold",
-            "objective",
+            "optimum.objective",
             "sweep.best_beta",
             "best.gold_best",
             "best.best_kl",

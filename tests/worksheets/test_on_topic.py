@@ -30,10 +30,10 @@ TOPICS: dict[str, tuple[set[str], set[str]]] = {
     ),
     "frontier": (
         {
-            "reference.logp", "response.p", "repeats", "reward.proxy", "reward.gold", "optimum.logsumexp", "optimum.p",
-            "optimum.proxy", "optimum.kl", "objective", "optimum.gold",
+            "token.log_p", "reference.logp", "reference.chance", "repeats", "reward.proxy", "reward.gold", "optimum.logsumexp",
+            "optimum.p", "optimum.log_ratio", "optimum.proxy", "optimum.kl", "optimum.objective", "optimum.gold",
         },
-        {"objective", "optimum.gold"},
+        {"optimum.objective", "optimum.gold"},
     ),
     "grpo": (
         {

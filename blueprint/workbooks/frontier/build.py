@@ -111,7 +111,7 @@ def frontier_of(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     """Make the blueprint; witnessed: numbers of an outside witness, to stand beside the workbook's own on Checks."""
     chosen = settings(numbers.ppo, FRONTIER)
     use = Choices(chosen.used, chosen.switch, n=y, labels=LABELS)
-    prompt = typed("prompt", (), "prompt", "what is asked; a response is three tokens at most", text=True)
+    prompt = typed("prompt", (), "prompt", "what is asked; three tokens may answer", text=True)
     rows: dict[str, Block] = {}
     for step in STEPS:
         rows |= step(rows, use)
@@ -145,13 +145,11 @@ def checks_of(of: Rows, chosen: Settings, use: Choices) -> list[Block]:
     """Measure how far from 0 is what must be 0: probabilities add up, J is β·log Z, and the KL keeps its bound."""
     kl, bound = of["best.kl"], of["best.kl_bound"]
     return [
-        use.one("check.reference", abs(Sum(y, of["response.p"][y]) - 1)),
-        use.one("check.best", abs(of["objective"] - of["objective.best"])),
+        use.one("check.all", abs(Sum(y, of["reference.chance"][y]) - 1)),
+        use.one("check.best", abs(of["optimum.objective"] - of["optimum.best"])),
         use.along("check.sweep", (b,), abs(Sum(o, of["sweep.p"][b, o]) - 1)),
-        use.along("check.draws", (k,), abs(Sum(o, of["best.p"][k, o]) - 1)),
-        use.along(
-            "check.kept", (k, o), abs(of["best.p"][k, o] - of["response.p_down"][o] * exp(of["best.log_ratio"][k, o]))
-        ),
+        use.along("check.kept_sum", (k,), abs(Sum(o, of["best.p"][k, o]) - 1)),
+        use.along("check.kept", (k, o), abs(of["best.p"][k, o] - of["down.p"][o] * exp(of["best.log_ratio"][k, o]))),
         use.along("check.bound", (k,), maximum(0, kl[k] - bound[k])),
         all_in_range(chosen),
     ]

@@ -37,7 +37,7 @@ PLACES = ("1", "2", "3")
 
 def responses(of: Rows, use: Choices) -> Rows:
     """Enumerates the responses, (y), and how likely the reference finds each: token by token. of: nothing yet."""
-    words = typed("vocabulary", (v,), "token", "tokens of the language; the first one ends a response", text=True)
+    words = typed("vocabulary", (v,), "token", "tokens; the first one ends a response", text=True)
     w = typed("reference.weights", (v,), "w", "how often the token comes, in parts", decimals=2)
     parts = use.one("reference.total", Sum(v, w[v]))
     log_token = use.along("token.log_p", (v,), log(w[v] / parts))
@@ -55,16 +55,16 @@ def responses(of: Rows, use: Choices) -> Rows:
         counts.append(is_there[y] * equal(token[y], place[v]))
         ends.append(is_there[y] * equal(token[y], 0))
     logp = use.along("reference.logp", (y,), logps[0] + logps[1] + logps[2])
-    count = use.along("count", (y, v), counts[0] + counts[1] + counts[2])
+    count = use.along("token.count", (y, v), counts[0] + counts[1] + counts[2])
     ended = use.along("ended", (y,), ends[0] + ends[1] + ends[2])
     return named(
-        words, w, parts, log_token, place, *found, logp, use.along("response.p", (y,), exp(logp[y])), count, ended
+        words, w, parts, log_token, place, *found, logp, use.along("reference.chance", (y,), exp(logp[y])), count, ended
     )
 
 
 def rewards(of: Rows, use: Choices) -> Rows:
     """Gives each response two rewards: the proxy, which is optimised, and gold, which is wanted. Both count tokens."""
-    count = of["count"]
+    count = of["token.count"]
     once, each = (typed(f"proxy.{name}", (v,), f"c_{name}", f"proxy {means}", decimals=2)
                   for name, means in (("once", "if the token occurs"), ("each", "each time that it occurs")))  # fmt: skip
     wanted = typed("gold.once", (v,), "g_once", "gold if the token occurs", decimals=2)
@@ -78,7 +78,7 @@ def rewards(of: Rows, use: Choices) -> Rows:
         paid[y] + use.used["repeated"] * repeats[y] + use.used["cut"] * (1 - of["ended"][y]),
     )
     at_start = [
-        use.one(f"reference.{name}", Sum(y, of["response.p"][y] * r[y]))
+        use.one(f"reference.{name}", Sum(y, of["reference.chance"][y] * r[y]))
         for name, r in (("proxy", proxy), ("gold", gold))
     ]
     return named(once, each, wanted, occurs, repeats, proxy, paid, gold, *at_start)
@@ -90,14 +90,14 @@ def optimum(of: Rows, use: Choices) -> Rows:
     Source: 2305.18290, eq. 3 and 4.
     """
     r, logp, beta = of["reward.proxy"], of["reference.logp"], use.used["beta"]
-    best = softmax("optimum", use.along("optimum.logits", (y,), logp[y] + r[y] / beta), use)
+    best = softmax("optimum", use.along("optimum.tilted", (y,), logp[y] + r[y] / beta), use)
     drift = use.along("optimum.log_ratio", (y,), best.logp[y] - logp[y])
     proxy, gold = (
         use.one(f"optimum.{name}", Sum(y, best.p[y] * of[f"reward.{name}"][y])) for name in ("proxy", "gold")
     )
     kl = use.one("optimum.kl", Sum(y, best.p[y] * drift[y]))
-    return named(*best[:-1], drift, proxy, gold, kl, use.one("objective", proxy - beta * kl),
-                 use.one("objective.best", beta * best.logsumexp))  # fmt: skip
+    return named(*best[:-1], drift, proxy, gold, kl, use.one("optimum.objective", proxy - beta * kl),
+                 use.one("optimum.best", beta * best.logsumexp))  # fmt: skip
 
 
 def order(of: Rows, use: Choices) -> Rows:
@@ -105,12 +105,12 @@ def order(of: Rows, use: Choices) -> Rows:
 
     Nothing has to be sorted: F is the sum over those that are not better. Responses of one proxy share their tie as they are drawn.
     """
-    r, p = of["reward.proxy"], of["response.p"]
-    down = use.along("response.down", (o,))
+    r, p = of["reward.proxy"], of["reference.chance"]
+    down = use.along("down.place", (o,))
     down[o.first - 1] = -constant(1)
     down[o] = down[o - 1] + 1
-    names = ("reference.logp", "response.p", "reward.proxy", "reward.gold")
-    logp, p_down, r_down, gold = (use.along(f"{name}_down", (o,), of[name][down[o]]) for name in names)
+    rows = {"logp": of["reference.logp"], "p": p, "proxy": r, "gold": of["reward.gold"]}
+    logp, p_down, r_down, gold = (use.along(f"down.{name}", (o,), row[down[o]]) for name, row in rows.items())
     lower = use.along("order.lower", (y, o), less(r[y], r_down[o]))
     tied = use.along("order.tied", (y, o), equal(r[y], r_down[o]))
     below = use.along("order.below", (o,), Sum(y, lower[y, o] * p[y]))
@@ -125,26 +125,27 @@ def order(of: Rows, use: Choices) -> Rows:
 
 def sweep(of: Rows, use: Choices) -> Rows:
     """Makes the optimum for each β of a row, (b): its proxy, gold, KL and likeliest response; and which β is best for gold."""
-    logp, proxy = of["reference.logp_down"], of["reward.proxy_down"]
+    logp, proxy = of["down.logp"], of["down.proxy"]
     beta = typed("sweep.beta", (b,), "β_b", "KL coefficient that is tried")
     best = softmax("sweep", use.along("sweep.logits", (b, o), logp[o] + proxy[o] / beta[b]), use)
     drift = use.along("sweep.log_ratio", (b, o), best.logp[b, o] - logp[o])
-    r, gold = (use.along(f"sweep.{name}", (b,), Sum(o, best.p[b, o] * of[f"reward.{name}_down"][o]))
+    r, gold = (use.along(f"sweep.{name}", (b,), Sum(o, best.p[b, o] * of[f"down.{name}"][o]))
                for name in ("proxy", "gold"))  # fmt: skip
     kl = use.along("sweep.kl", (b,), Sum(o, best.p[b, o] * drift[b, o]))
+    J = use.along("sweep.objective", (b,), r[b] - beta[b] * kl[b])
     far = distance("sweep", kl, use)
     most = use.along("sweep.likeliest_p", (b,), Max(o, best.p[b, o]))
     # “very very happy” and “happy very very” are equally likely but for a last digit: two decimals decide, then the first one.
-    many = use.one("response.count", size(y))
+    many = use.one("down.count", size(y))
     is_top = use.along("sweep.is_likeliest", (b, o), at_most(rounded(most[b], 2), rounded(best.p[b, o], 2)))
-    early = use.along("sweep.earliness", (b, o), is_top[b, o] * (many - of["response.down"][o]))
+    early = use.along("sweep.earliness", (b, o), is_top[b, o] * (many - of["down.place"][o]))
     place = use.along("sweep.likeliest_id", (b,), many - Max(o, early[b, o]))
     top = use.one("sweep.gold_best", Max(b, gold[b]))
     is_best = use.along("sweep.is_best", (b,), at_most(top, gold[b]))
     chosen = [use.along(f"sweep.best_{name}s", (b,), is_best[b] * row[b]) for name, row in (("beta", beta), ("kl", kl))]
     found = [use.one(f"sweep.best_{name}", Max(b, row[b])) for name, row in zip(("beta", "kl"), chosen, strict=True)]
     return named(
-        beta, *best[:-1], drift, r, gold, kl, far, most, many, is_top, early, place, top, is_best, *chosen, *found
+        beta, *best[:-1], drift, r, gold, kl, J, far, most, many, is_top, early, place, top, is_best, *chosen, *found
     )
 
 
@@ -169,9 +170,7 @@ def best_of_n(of: Rows, use: Choices) -> Rows:
     # log((F^n − F_^n)/tie) with F^n taken out, for F^n alone may be smaller than any number that a sheet holds.
     worse = use.along("best.worse", (k, o), where(less(0, below[o]), exp(n[k] * (log_below[o] - log_up_to[o])), 0))
     drift = use.along("best.log_ratio", (k, o), n[k] * log_up_to[o] + log(1 - worse[k, o]) - log_tie[o])
-    r, gold = (
-        use.along(f"best.{name}", (k,), Sum(o, p[k, o] * of[f"reward.{name}_down"][o])) for name in ("proxy", "gold")
-    )
+    r, gold = (use.along(f"best.{name}", (k,), Sum(o, p[k, o] * of[f"down.{name}"][o])) for name in ("proxy", "gold"))
     kl = use.along("best.kl", (k,), Sum(o, p[k, o] * drift[k, o]))
     bound = use.along("best.kl_bound", (k,), log(n[k]) - (n[k] - 1) / n[k])
     far = distance("best", kl, use)
@@ -210,7 +209,7 @@ MISCONCEPTIONS = (
          equation(lambda b: b["gold.tokens"][y] + b("repeated") * b["repeats"][y] + b("cut") * b["ended"][y])),
         ("repeats-forgotten", "Repeated tokens are forgotten.",
          equation(lambda b: b["gold.tokens"][y] + b("cut") * (1 - b["ended"][y])))),
-    *of("optimum.logits",
+    *of("optimum.tilted",
         ("proxy-forgotten", "The proxy is forgotten: this is the reference.", operand("add")),
         ("reference-forgotten", "The reference is forgotten: this is the soft-max of the proxy.", operand("add", 1)),
         ("beta-multiplies", "β multiplies the proxy: it divides it.",
@@ -221,8 +220,8 @@ MISCONCEPTIONS = (
         ("sign-turned", "The sign is turned: the optimum stands above, the reference below.", turned())),
     *of("optimum.gold",
         ("proxy-for-gold", "This is the proxy’s mean: gold is asked for.", instead("reward.gold", "reward.proxy")),
-        ("reference-for-optimum", "This is the gold of the reference.", instead("optimum.p", "response.p"))),
-    *of("objective",
+        ("reference-for-optimum", "This is the gold of the reference.", instead("optimum.p", "reference.chance"))),
+    *of("optimum.objective",
         ("penalty-added", "The KL is paid for, not earned: it is subtracted.", operation("sub", "add")),
         ("beta-forgotten", "β is forgotten.", without("beta"))),
     *of("best.p",

@@ -29,7 +29,7 @@ def results(raw: Raw) -> Named:
     kept = [best_of(float(n), reference, proxy_ties, gold) for n in draws]
     return {
         "reference.logp": reference,
-        "response.p": reference.exp(),
+        "reference.chance": reference.exp(),
         "reward.proxy": proxy,
         "reward.gold": gold,
         "reference.proxy": start.proxy,
@@ -38,8 +38,9 @@ def results(raw: Raw) -> Named:
         "optimum.proxy": here.proxy,
         "optimum.gold": here.gold,
         "optimum.kl": here.kl,
-        "objective": here.proxy - raw.number("beta") * here.kl,
+        "optimum.objective": here.proxy - raw.number("beta") * here.kl,
         **_rows("sweep", sweep, least),
+        "sweep.objective": torch.stack([each.proxy - beta * each.kl for beta, each in zip(betas, sweep, strict=True)]),
         "sweep.best_beta": betas[torch.stack([each.gold for each in sweep]).argmax()],
         "sweep.likeliest_p": torch.stack([each.logp.max().exp() for each in sweep]),
         **_rows("best", kept, least),
