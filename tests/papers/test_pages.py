@@ -222,7 +222,8 @@ HELD: dict[str, tuple[int, list[tuple[str | None, dict[str, Any]]]]] = {
     ]),
     "frontier": (36, [
         (None, {}), (None, {"frontier.beta": 2, "frontier.repeated": 0.5}), (None, {"frontier.beta": 0.01}),
-        (None, {"sweep.betas": [50, 0.01], "sweep.draws": [1, 3, 1000]}), (None, {"proxy.each": [0, 0.1, 0, 0], "sweep.draws": [2, 64]}),
+        (None, {"sweep.betas": [50, 0.01], "sweep.draws": [1, 3, 1000]}),
+        (None, {"proxy.each": [0, 0.1, 0, 0], "sweep.draws": [2, 64]}),
         (None, {"reference.weights": [0.01, 1, 1, 100]}), (None, {"proxy.each": [5, -2, 2, 0], "sweep.draws": [2, 64]}),
     ]),
     "kl-controller": (7, [
