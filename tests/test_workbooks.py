@@ -33,6 +33,7 @@ NUMBERS = {
             "reward-model",
             "dpo",
             "optimum",
+            "frontier",
         )
     },
 }

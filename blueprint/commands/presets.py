@@ -1,6 +1,7 @@
 """The commands `list`, `presets` and `which`: what can be built, and how libraries differ in what they do. No maths."""
 
 import shlex
+from collections.abc import Iterator
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
@@ -12,6 +13,7 @@ from blueprint.commands import console, door
 from blueprint.comparison import Batch, answers, changed, page, told_of
 from blueprint.inputs import Level, Preset, load, names, shown_value
 from blueprint.quoting import table
+from blueprint.scenarios import GROUPS, PREFIX, scenarios
 from blueprint.workbooks.kind import Kind
 from blueprint.workbooks.registry import blueprint_of, kinds, level_of
 
@@ -33,10 +35,24 @@ Examples:
 
 
 @click.command("list")
-def list_numbers() -> None:
+@click.option(
+    "--scenarios", "asks", is_flag=True, help="List the scenarios instead: what each asks, and how it is built."
+)
+def list_numbers(asks: bool) -> None:
     """Name the numbers that workbooks can be built from."""
-    for line in table(names()):
+    for line in _of_scenarios() if asks else table(names()):
         console.say(line)
+
+
+def _of_scenarios() -> Iterator[str]:
+    """Yields the scenarios, group by group, and where their pages are."""
+    for group, heading in GROUPS.items():
+        yield f"{heading}:"
+        rows = [each for each in scenarios().values() if each.group == group]
+        yield from table([[f"  {PREFIX}{each.name}" if each.numbers else f"  {each.name}", each.asks] for each in rows])
+        yield ""
+    yield "Build one with blueprint build --numbers scenario/NAME; docs/scenarios has a page for each, and the lines that"
+    yield "make the workbooks of those without scenario/."
 
 
 @click.command(epilog=EXAMPLES)

@@ -11,6 +11,7 @@ from typing import Any
 from blueprint.files import content_of
 from blueprint.inputs.errors import NumbersError, name_of, nearest, shown, suggestion
 from blueprint.quoting import printable, unquoted
+from blueprint.scenarios import PREFIX, scenarios
 from blueprint.workbooks.registry import built_in_file, kinds
 
 _INDENT = "    "
@@ -118,12 +119,14 @@ def _built_in() -> list[str]:
 
 
 def read(source: str | PathLike[str]) -> Source:
-    """Read the tables of a built-in name or of a path that ends in .toml.
+    """Read the tables of a built-in name, of a scenario, or of a path that ends in .toml.
 
     Raises:
         NumbersError: if there is no such name or file, or it is not UTF-8, or not TOML.
     """
     label = fspath(source)
+    if label.startswith(PREFIX):
+        return _of_scenario(label)
     if file := built_in_file(label):
         return Source(label, True, _parsed(file, label), f"{label} (built in)")
     if not label.lower().endswith(".toml"):
@@ -131,6 +134,25 @@ def read(source: str | PathLike[str]) -> Source:
         raise NumbersError(f"{printable(label)}: neither a built-in set of numbers nor a path ending in .toml, {hint}")
     path = Path(label)
     return Source(name_of(path), False, _parsed(path, printable(label)), printable(path.name))
+
+
+def _of_scenario(label: str) -> Source:
+    """Read the tables of a scenario: those of its built-in numbers, with what it changes.
+
+    Raises:
+        NumbersError: if there is none of that name, or if it is no change of built-in numbers.
+    """
+    known = {PREFIX + name: each for name, each in scenarios().items()}
+    if label not in known:
+        hint = suggestion(nearest(label, list(known)), list(known))
+        raise NumbersError(f"{printable(label)}: there is no scenario of that name, {hint}")
+    found = known[label]
+    if not found.numbers:
+        lines = f"docs/scenarios/{found.name}.md has the lines that make its workbook"
+        raise NumbersError(f"{label}: no change of built-in numbers; {lines}.")
+    raw = read(found.numbers).raw
+    overridden(raw, found.changes)
+    return Source(label, False, raw | {"title": found.asks}, f"{label} ({found.numbers}, changed)")
 
 
 def source_of(text: str, path: Path) -> Source:

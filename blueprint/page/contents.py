@@ -140,6 +140,8 @@ FIRST_COPY_ROW, COUNT_ROW = 6, 3
 COUNT_CELL = f"{grid.DELIVERED}!{grid.address(COUNT_ROW, VERDICT, fixed=True)}"
 COPIES_WIDTHS = (1.5, 30, 44, 10, 14, 9)
 COPIES_WIDE = 8.43
+LONGEST_WORD = 12
+"""Letters up to which the name of a member is seen in such a column."""
 COPIES_HEADINGS = {
     grid.SYMBOL: "name", grid.NAME: "meaning", VERDICT: "verdict", OFF: "Σ (now − copy)²", EMPTIED: "emptied",
     COPY: "the copy",
@@ -166,9 +168,13 @@ def lay_delivered(layout: Layout) -> None:
 
 
 def copies_widths(layout: Layout) -> list[float]:
-    """Returns the width of every column, those of the copies included, in letters."""
+    """Returns the width of every column, those of the copies included, in letters; names of several words may need more."""
     last = max((label.column for label in layout.labels if label.sheet == grid.DELIVERED), default=COPY)
-    return [*COPIES_WIDTHS, *[COPIES_WIDE] * (last - len(COPIES_WIDTHS) + 1)]
+    names = (block for block in layout.blueprint.names.values() if isinstance(block, Block) and block.typed)
+    texts = (str(text) for block in names for _, along, text in _typed_cells(block, layout) if along)
+    longest = max((len(text) for text in texts if " " in text), default=0)
+    wide = longest if longest > LONGEST_WORD else COPIES_WIDE
+    return [*COPIES_WIDTHS, *[wide] * (last - len(COPIES_WIDTHS) + 1)]
 
 
 def _says(same: bool) -> str:

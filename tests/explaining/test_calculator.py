@@ -18,6 +18,7 @@ NUMBERS = (
     "grpo",
     "kl-controller",
     "optimum",
+    "frontier",
     "reinforce",
     "reward-model",
     "sft",

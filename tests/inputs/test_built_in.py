@@ -129,6 +129,7 @@ def test_names_come_with_a_sentence_the_default_first() -> None:
         "dpo",
         "dpo-batch",
         "epochs",
+        "frontier",
         "grpo",
         "grpo-batch",
         "kl-controller",

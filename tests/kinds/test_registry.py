@@ -26,6 +26,7 @@ def test_every_part_of_every_record_is_where_it_says() -> None:
         "rlhf_ppo",
         "classic_ppo",
         "dpo",
+        "frontier",
         "grpo",
         "kl_controller",
         "optimum",

@@ -318,7 +318,16 @@ def test_a_cell_that_ended_is_nan_and_knows_its_error() -> None:
     assert (end != end, end.error) == (True, "#NUM!")
 
 
-KINDS = ("very-very-sleepy", "classic", "kl-controller", "reinforce", "optimum", "reward-model", "a minibatch")
+KINDS = (
+    "very-very-sleepy",
+    "classic",
+    "kl-controller",
+    "reinforce",
+    "optimum",
+    "frontier",
+    "reward-model",
+    "a minibatch",
+)
 
 
 def with_unread(outline: Blueprint) -> Blueprint:

@@ -31,6 +31,7 @@ SMALL = (
     "classic",
     "kl-controller",
     "optimum",
+    "frontier",
     "reinforce",
     "reward-batch",
     "epochs",
@@ -164,7 +165,9 @@ def test_every_line_that_says_it_is_equal_is_right_on_a_pocket_calculator(name: 
     assert claims or name == "kl-controller"
 
 
-@pytest.mark.parametrize("name", ["default", "dpo", "classic", "optimum", "sft", "kl-controller", "reinforce"])
+@pytest.mark.parametrize(
+    "name", ["default", "dpo", "classic", "optimum", "frontier", "sft", "kl-controller", "reinforce"]
+)
 def test_with_the_numbers_of_the_project_every_claim_holds(name: str) -> None:
     assert [sign for line in lines(name) if (sign := sign_of(name, line)) == "…" or "≈" in sign] == []
 

@@ -141,6 +141,7 @@ FIRST_HIGH = (
     "reward-model",
     "reinforce",
     "optimum",
+    "frontier",
     "kl-controller",
 )
 """Whose map is seen even below an open ribbon."""

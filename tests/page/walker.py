@@ -117,7 +117,17 @@ def calculated(numbers: str) -> float | bool:
         "]": ")",
     }.items():
         text = text.replace(print, sign)
-    known = {"exp": exp, "sqrt": sqrt, "ln": log, "tanh": tanh, "max": max, "min": min, "abs": abs, "off": inf}
+    known = {
+        "exp": exp,
+        "sqrt": sqrt,
+        "ln": log,
+        "tanh": tanh,
+        "max": max,
+        "min": min,
+        "abs": abs,
+        "round": round,
+        "off": inf,
+    }
     return eval(text, {"__builtins__": {}}, known)  # type: ignore[no-any-return]
 
 

@@ -220,6 +220,12 @@ HELD: dict[str, tuple[int, list[tuple[str | None, dict[str, Any]]]]] = {
         (None, {"reward.scores": [[700, -700, 0], [0, 0, 0], [0, 0, 0]]}), (None, {"optimum.beta": 0.01}),
         (None, {"reference.first": [-700, 0, 0]}), (None, {"reward.scores": [[1, 1, 1]] * 3}), (None, {"way.steps": [-2, 0, 5]}),
     ]),
+    "frontier": (36, [
+        (None, {}), (None, {"frontier.beta": 2, "frontier.repeated": 0.5}), (None, {"frontier.beta": 0.01}),
+        (None, {"sweep.betas": [50, 0.01], "sweep.draws": [1, 3, 1000]}),
+        (None, {"proxy.each": [0, 0.1, 0, 0], "sweep.draws": [2, 64]}),
+        (None, {"reference.weights": [0.01, 1, 1, 100]}), (None, {"proxy.each": [5, -2, 2, 0], "sweep.draws": [2, 64]}),
+    ]),
     "kl-controller": (7, [
         (None, {}), (None, {"controller.kl_stat": "token_mean", "controller.target": 1.1}),
         (None, {"controller.error_clip": 0.9, "controller.horizon": 300, "controller.n_steps": 64}),

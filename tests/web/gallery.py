@@ -17,6 +17,7 @@ NAMES = (
     "sft",
     "classic",
     "optimum",
+    "frontier",
     "reinforce",
     "kl-controller",
 )

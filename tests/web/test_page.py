@@ -17,7 +17,16 @@ from tests.same.cases import presets_of
 from tests.web.conftest import Opened, page_text
 
 KILOBYTE = 1000
-SIZES = {"default": 300, "grpo": 500, "dpo": 650, "epochs": 650, "ten-libraries": 650, "sft": 650, "optimum": 650}
+SIZES = {
+    "default": 300,
+    "grpo": 500,
+    "dpo": 650,
+    "epochs": 650,
+    "ten-libraries": 650,
+    "sft": 650,
+    "optimum": 650,
+    "frontier": 650,
+}
 READY, SLIDER = 3000, 300
 """Milliseconds until every number is there, and of a slider, on two cores that also run other tests; idle: 200 to 500, and 20."""
 
@@ -56,6 +65,7 @@ def test_the_opening_view_is_one_page_with_the_numbers_of_the_sheet(opened: Open
         "dpo": ("−6.297", "−3.898", "0.524", "π_ref: rejected"),  # both sides of the pair, and its margin
         "sft": ("1 of 2",),
         "optimum": ("0.715", "0.5892"),
+        "frontier": ("0.381", "0.7511"),
     }.items(),
 )  # fmt: skip
 def test_one_page_of_groups_and_pairs(opened: Opened, numbers: str, shown: tuple[str, ...]) -> None:
@@ -219,7 +229,7 @@ def test_keys_alone_lead_everywhere(opened: Opened) -> None:
     assert not page.evaluate("document.body.classList.contains('lecture')")
 
 
-@pytest.mark.parametrize("numbers", ["default", "grpo", "classic", "optimum", "reward-model"])
+@pytest.mark.parametrize("numbers", ["default", "grpo", "classic", "optimum", "frontier", "reward-model"])
 def test_every_line_of_the_walk_can_be_shown(opened: Opened, numbers: str) -> None:
     page = opened(page_text(numbers))
     lines = page.evaluate("""() => {

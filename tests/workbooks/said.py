@@ -259,6 +259,17 @@ SAID: dict[str, dict[str, Say]] = {
         "implicit.left": lambda b: b["reward.scores"] - b["implicit.reward"],
     },
     "minibatch": MINIBATCH,
+    "frontier": {
+        **tops(optimum__top="optimum.tilted", sweep__top="sweep.logits"),
+        "down.count": lambda b: np.asarray(b["reference.chance"].size),
+        "sweep.is_likeliest": lambda b: np.asarray(
+            np.round(b["sweep.p"], 2) >= np.round(b["sweep.p"], 2).max(-1)[:, None], float
+        ),
+        "sweep.earliness": lambda b: b["sweep.is_likeliest"] * np.arange(b["reference.chance"].size, 0, -1),
+        "sweep.likeliest_id": lambda b: b["sweep.is_likeliest"].argmax(-1),
+        "sweep.best_betas": lambda b: b["sweep.beta"] * (b["sweep.gold"] == b["sweep.gold"].max()),
+        "best.best_draws_each": lambda b: b["best.draws"] * (b["best.gold"] == b["best.gold"].max()),
+    },
     "dpo-batch": PULLED,
     "grpo-batch": {**PULLED, **clip("advantages", "loss.clip_low", "loss.clip_high")},
 }

@@ -65,6 +65,7 @@ def test_a_number_of_start_is_the_mean_or_sum_that_it_says(name: str) -> None:
     assert len(held) >= {
         "kl-controller": 0,
         "optimum": 0,
+        "frontier": 0,
         "reinforce": 0,
         "sft": 3,
         "sft-batch": 3,

@@ -24,6 +24,7 @@ NUMBERS = {
     "kl-controller": ("kl-controller", ()),
     "reinforce": ("reinforce", ()),
     "optimum": ("optimum", ()),
+    "frontier": ("frontier", ()),
     "sft": ("sft-batch", ()),
 }
 BOOKS = {name: Book(blueprint_of(load(*numbers))) for name, numbers in NUMBERS.items()}

@@ -41,6 +41,7 @@ NUMBERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "kl-controller": ("kl-controller", ()),
     "reinforce": ("reinforce", ()),
     "optimum": ("optimum", ()),
+    "frontier": ("frontier", ()),
     "choices": ("dpo", ()),
     "scores": ("reward-batch", ()),
     "rankings": ("reward-model", ()),

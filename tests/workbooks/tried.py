@@ -34,7 +34,18 @@ NEAR = 1e-9
 ABOUT = 1e-3
 """What they may differ by where a sentence says nearly."""
 TABLE = Path(guides.__file__).with_name("first_hour.csv")
-KINDS = "rlhf_ppo", "classic_ppo", "grpo", "dpo", "reward_model", "sft", "optimum", "reinforce", "kl_controller"
+KINDS = (
+    "rlhf_ppo",
+    "classic_ppo",
+    "grpo",
+    "dpo",
+    "reward_model",
+    "sft",
+    "optimum",
+    "frontier",
+    "reinforce",
+    "kl_controller",
+)
 
 
 @cache

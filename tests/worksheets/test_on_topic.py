@@ -28,6 +28,13 @@ TOPICS: dict[str, tuple[set[str], set[str]]] = {
         },
         {"policy.sum", "chosen.against", "margin", "margin.right", "chosen.reward", "loss.paired"},
     ),
+    "frontier": (
+        {
+            "token.log_p", "reference.logp", "reference.chance", "repeats", "reward.proxy", "reward.gold", "optimum.logsumexp",
+            "optimum.p", "optimum.log_ratio", "optimum.proxy", "optimum.kl", "optimum.objective", "optimum.gold",
+        },
+        {"optimum.objective", "optimum.gold"},
+    ),
     "grpo": (
         {
             "group.mean", "group.deviation", "group.scaled", "ratio", "ratio.clipped", "surrogate.unclipped",
