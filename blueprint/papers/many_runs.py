@@ -56,7 +56,7 @@ def memories(model: Weights, prompts: Tensor, tokens: Tensor) -> Tensor:
     for token in prompts.unbind(1):
         memory = torch.tanh(one_hot[token] @ added + memory @ recurrent)
     memory = memory.repeat_interleave(B // len(prompts), dim=1)
-    read = (one_hot[tokens.flatten(1)] @ added).reshape(R, B, T, -1)
+    read = (one_hot[tokens.flatten(1)] @ added).reshape(R, B, T, added.shape[2])
     found = [memory]
     for x in read.unbind(2):
         memory = torch.tanh(x + memory @ recurrent)
