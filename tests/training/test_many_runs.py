@@ -86,8 +86,8 @@ def batch(seeded: torch.Generator) -> tuple[Rollout, Weights, Weights, Tensor]:
     """Returns a rollout, new weights that require gradients, and the texts."""
     old, reference, critic = policy_of(seeded), policy_of(seeded), critic_of(seeded)
     tokens, mask, whole = written(seeded, old)
-    logps = (page.written(page.log_probs(each, PROMPTS, tokens), tokens) for each in (old, reference))
-    rollout = Rollout(tokens, mask, *logps, page.values(critic, PROMPTS, tokens), drawn(seeded, R, B))
+    logp_old, logp_ref = (page.written(page.log_probs(each, PROMPTS, tokens), tokens) for each in (old, reference))
+    rollout = Rollout(tokens, mask, logp_old, logp_ref, page.values(critic, PROMPTS, tokens), drawn(seeded, R, B))
     new = {name: (each + 0.1 * drawn(seeded, *each.shape)).requires_grad_() for name, each in old.items()}
     new_critic = {name: (each + 0.1 * drawn(seeded, *each.shape)).requires_grad_() for name, each in critic.items()}
     return rollout, new, new_critic, whole
@@ -156,7 +156,7 @@ def test_adam_of_each_run_is_torchs(seeded: torch.Generator) -> None:
         adam.step(((ours[0] - target) ** 2).sum((1, 2)) + ours[1] ** 4)
         for r, optimiser in enumerate(torchs):
             optimiser.zero_grad()
-            (((theirs[r][0] - target[r]) ** 2).sum() + theirs[r][1] ** 4).backward()
+            torch.autograd.backward(((theirs[r][0] - target[r]) ** 2).sum() + theirs[r][1] ** 4)
             torch.nn.utils.clip_grad_norm_(theirs[r], 1.0)
             optimiser.step()
     for r in range(R):

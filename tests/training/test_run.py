@@ -15,7 +15,6 @@ import torch
 import blueprint as bp
 from blueprint.files import SaveError
 from blueprint.inputs import NumbersError
-from blueprint.training import folder as on_disk
 from blueprint.training.export import farthest, next_weights, workbook_numbers
 from blueprint.training.folder import Folder, RunError
 from blueprint.training.numbers import BUILT_IN, built_in_text, run_numbers, toml_of
@@ -180,7 +179,7 @@ def test_a_full_disk_names_its_iterations(tmp_path: Path, monkeypatch: pytest.Mo
         if "gold" in arrays:
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(on_disk.np, "savez", full)
+    monkeypatch.setattr(np, "savez", full)
     with pytest.raises(
         RunError, match=r"^iterations 0 to 9: .*no space left on device; what was finished before is kept"
     ):
