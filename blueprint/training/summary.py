@@ -17,8 +17,8 @@ LAST = 10
 class Ending:
     """The end of the runs of one KL coefficient: means over seeds and the last iterations.
 
-    begins: gold of the first three iterations. best: the exact optimum of the first seed, None where there are too many responses
-    to list. usual: the most frequent response of the last iterations, and its share.
+    begins: gold of the first three iterations. best: the exact optimum of the first seed, None where the run has another aim or there
+    are too many responses to list. usual: the most frequent response of the last iterations, and its share.
     """
 
     beta: float
@@ -44,10 +44,17 @@ def endings_of(run: Run, last: int = LAST) -> list[Ending]:
         means = {name: float(run.watched[name][-last:, of].mean()) for name in ("gold", "proxy", "kl")}
         rows = run.tokens[-last:, of].reshape(-1, run.tokens.shape[-1])
         usual, count = Counter(map(run.text, rows)).most_common(1)[0]
-        best = everything.best(beta) if everything and run.numbers.reward.length_penalty == 0 else None
+        best = everything.best(beta) if everything and _maximises(run) else None
         begins = float(np.mean(run.watched["gold"][:3, of]))
         found.append(Ending(beta, begins, means["gold"], means["proxy"], means["kl"], best, usual, count / len(rows)))
     return found
+
+
+def _maximises(run: Run) -> bool:
+    """Tells whether what the run makes larger is the mean of reward − β·KL, with one β, and nothing else: then its optimum is known."""
+    of = run.numbers
+    whole = of.update.method == "ppo" and of.ppo.gamma == 1 and of.ppo.ent_coef == 0
+    return whole and not of.reward.length_penalty and not of.controller.target
 
 
 def beginning(run: Run) -> str:

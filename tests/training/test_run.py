@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from blueprint.training.folder import Folder, RunError
 from blueprint.training.numbers import BUILT_IN, built_in_text, run_numbers, toml_of
 from blueprint.training.optimum import Everything
 from blueprint.training.run import Run, opened, trained
+from blueprint.training.summary import beginning, endings
 
 SMALL = {"update.iterations": 25, "sft.steps": 20, "reward_model.steps": 20, "comparisons.pairs": 50}
 LAST = 40
@@ -67,6 +69,12 @@ def test_the_reward_model_looks_good(whole: Run) -> None:
     report = {name: float(each[0]) for name, each in whole.models.report.items()}
     assert 0.65 < report["accuracy"] < 0.8
     assert 0.7 < report["gold_correlation"] < report["felt_correlation"]
+
+
+def test_the_page_shows_what_the_command_prints(whole: Run) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "run.md").read_text(encoding="utf-8")
+    shown = page.split("<!-- run -->\n")[1].split("<!-- /run -->")[0]
+    assert textwrap.dedent(shown).splitlines() == [beginning(whole), "", *endings(whole)]
 
 
 def test_best_of_n_is_exact_and_its_kl_within_the_bound(everything: Everything) -> None:
