@@ -17,8 +17,8 @@ LAST = 10
 class Ending:
     """The end of the runs of one KL coefficient: means over seeds and the last iterations.
 
-    begins: gold of the first three iterations. best: the exact optimum of the first seed, None where the run has another aim or there
-    are too many responses to list. usual: the most frequent response of the last iterations, and its share.
+    begins: gold of the first three iterations. best: the exact optimum of the first seed, None where the run has another aim or
+    there are too many responses to list. usual: the most frequent response of the last iterations, and its share.
     """
 
     beta: float
@@ -51,7 +51,7 @@ def endings_of(run: Run, last: int = LAST) -> list[Ending]:
 
 
 def _maximises(run: Run) -> bool:
-    """Tells whether what the run makes larger is the mean of reward − β·KL, with one β, and nothing else: then its optimum is known."""
+    """Tells whether a run aims at the mean of reward − β·KL with one β, and at nothing else: then its optimum is known."""
     of = run.numbers
     whole = of.update.method == "ppo" and of.ppo.gamma == 1 and of.ppo.ent_coef == 0
     return whole and not of.reward.length_penalty and not of.controller.target
