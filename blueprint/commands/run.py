@@ -90,7 +90,7 @@ def run(
     workbook = output if output is not None and output.suffix == ".xlsx" else None
     folder = FOLDER if output is None or workbook else output
     found = _trained(numbers, folder, device)
-    console.say(said(found, folder))
+    console.say(f"{folder}: {found!r}")
     _show(found, workbook, plot, page, seed)
 
 
@@ -145,7 +145,7 @@ def _of_folder(
         found = opened(folder, device)
     else:
         found = _trained(Folder(folder).numbers(), folder, device)
-        console.say(said(found, folder))
+        console.say(f"{folder}: {found!r}")
     _show(found, workbook, plot, page, seed)
 
 
@@ -196,16 +196,3 @@ def _show(found: "Run", workbook: Path | None, plot: Path | None, page: Path | N
 
         write_workbook(found, workbook, seed)
         console.say(f"wrote {workbook}: a row for each iteration; choose β on the sheet Run, and the charts follow")
-
-
-def said(found: "Run", folder: Path) -> str:
-    """Says what a run came to: the models it began with, and for each KL coefficient what the last iterations are like."""
-    from blueprint.training.summary import beginning, endings
-
-    lines = [
-        f"{folder}: {len(found.numbers.runs):,} runs of {found.iterations} iterations",
-        beginning(found),
-        "",
-        *endings(found),
-    ]
-    return "\n".join(lines)

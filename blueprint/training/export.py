@@ -4,16 +4,38 @@ The workbook computes the iteration again from its definitions, so its last weig
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blueprint.training.folder import RunError
 from blueprint.training.numbers import RunNumbers
-from blueprint.training.run import Moment
 
 MOST_EPISODES, MOST_EPOCHS, MOST_STEPS = 64, 8, 12
 """What a workbook holds: responses, passes over them, and steps of the optimiser."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """One iteration of one run, whole: the models before it, what was sampled, and the weights after it; numpy arrays by name.
+
+    tokens, mask: [B, T]. kl_coef: β in this iteration.
+    """
+
+    iteration: int
+    seed: int
+    beta: float
+    kl_coef: float
+    policy: dict[str, NDArray[np.float64]]
+    critic: dict[str, NDArray[np.float64]]
+    reference: dict[str, NDArray[np.float64]]
+    reward_model: dict[str, NDArray[np.float64]]
+    tokens: NDArray[np.int64]
+    mask: NDArray[np.bool_]
+    next_policy: dict[str, NDArray[np.float64]]
+    next_critic: dict[str, NDArray[np.float64]]
 
 
 def workbook_numbers(numbers: RunNumbers, of: Moment) -> dict[str, Any]:

@@ -4,8 +4,11 @@ The policy that maximises the mean of proxy − β·KL is π*(y) ∝ π_ref(y)·
 Optimization, eq. 4). No training is needed to know it, so a run is held against it without a second implementation of the loss.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -16,6 +19,9 @@ from blueprint.papers.many_runs import Weights
 from blueprint.training import people
 from blueprint.training.before import Models, prompts_of
 from blueprint.training.numbers import RunNumbers
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 MOST_RESPONSES = 2_000_000
 """Responses that are listed: a few hundred MB."""
@@ -82,6 +88,24 @@ class Everything:
             won = above - torch.cat([above.new_zeros(1), above[:-1]])
             p[q] = self.log_ref[q].exp() * (won / mass)[level]
         return self._under(p, p.clamp(min=1e-300).log())
+
+    def frontier(self, betas: Sequence[float] = (), n: Sequence[int] = ()) -> DataFrame:
+        """Returns a row for each KL coefficient, and for each number of responses of which the best is taken."""
+        import pandas as pd
+
+        rows = {f"β = {beta:g}": self.best(beta) for beta in betas} | {
+            f"best of {each}": self.best_of(each) for each in n
+        }
+        return pd.DataFrame({name: vars(each) for name, each in rows.items()}).T.infer_objects()
+
+    def table(self, responses: Sequence[str]) -> DataFrame:
+        """Returns what the reward model and people make of some responses to the first prompt, a row for each."""
+        import pandas as pd
+
+        spelled = [text_of(self.numbers, *row) for row in zip(self.tokens.tolist(), self.mask.tolist(), strict=True)]
+        at = [spelled.index(text) for text in responses]
+        seen = {"reference": self.log_ref[0, at].exp(), "reward": self.score[0, at], "gold": self.gold[at]}
+        return pd.DataFrame({name: each.numpy() for name, each in seen.items()}, index=list(responses))
 
     def _under(self, p: Tensor, log_p: Tensor) -> Optimum:
         likeliest = int(p[0].argmax())

@@ -1,5 +1,7 @@
 """The chart of a run: gold beside the reward model's score, and what else one watches, a line for each KL coefficient."""
 
+from __future__ import annotations
+
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,10 +11,11 @@ from numpy.typing import NDArray
 
 from blueprint.files import saved_whole
 from blueprint.training.folder import RunError
-from blueprint.training.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from blueprint.training.run import Run
 
 ENDINGS = (".png", ".svg", ".pdf")
 PANELS = {
@@ -63,7 +66,7 @@ def smoothed(line: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray((sums[at] - sums[np.maximum(at - SMOOTH, 0)]) / np.minimum(at, SMOOTH))
 
 
-def figure_of(run: Run, seed: int | None = None) -> "Figure":
+def figure_of(run: Run, seed: int | None = None) -> Figure:
     """Returns the chart."""
     from matplotlib.figure import Figure
 

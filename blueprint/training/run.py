@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,36 +18,19 @@ import torch
 from numpy.typing import NDArray
 
 from blueprint.training.before import Models, learned_before
+from blueprint.training.export import Moment, workbook_numbers
 from blueprint.training.folder import PER_FILE, Folder, RunError, Stretch
 from blueprint.training.iteration import WATCHED, Outcome, State, Trainer
 from blueprint.training.numbers import RunNumbers
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from pandas import DataFrame
+
+    from blueprint.training.optimum import Everything
 
 Progress = Callable[[int], None]
 """Is told how many iterations more are finished."""
-
-
-@dataclass(frozen=True)
-class Moment:
-    """One iteration of one run, whole: the models before it, what was sampled, and the weights after it; numpy arrays by name.
-
-    tokens, mask: [B, T]. kl_coef: β in this iteration.
-    """
-
-    iteration: int
-    seed: int
-    beta: float
-    kl_coef: float
-    policy: dict[str, NDArray[np.float64]]
-    critic: dict[str, NDArray[np.float64]]
-    reference: dict[str, NDArray[np.float64]]
-    reward_model: dict[str, NDArray[np.float64]]
-    tokens: NDArray[np.int64]
-    mask: NDArray[np.bool_]
-    next_policy: dict[str, NDArray[np.float64]]
-    next_critic: dict[str, NDArray[np.float64]]
 
 
 class Run:
@@ -62,6 +44,12 @@ class Run:
         self.numbers, self.models, self.stretches, self.device = numbers, models, stretches, device
         self.watched = {name: np.concatenate([each.arrays[name] for each in stretches]) for name in WATCHED}
         self.tokens = np.concatenate([each.arrays["tokens"] for each in stretches])
+
+    def __repr__(self) -> str:
+        """Says what the run came to, in a table."""
+        from blueprint.training.summary import said
+
+        return said(self)
 
     @property
     def iterations(self) -> int:
@@ -103,6 +91,22 @@ class Run:
         ids = tokens.tolist()
         response = ids[: ids.index(0) + 1] if 0 in ids else ids
         return " ".join(self.numbers.text.vocabulary[token] for token in response)
+
+    def iteration(self, number: int, beta: float | None = None, seed: int | None = None) -> dict[str, Any]:
+        """Returns an iteration as the numbers of a workbook: `bp.build(run.iteration(57, beta=0.1))`. Raises RunError."""
+        return workbook_numbers(self.numbers, self.moment(number, beta, seed))
+
+    def optimum(self, seed: int | None = None) -> Everything:
+        """Returns every response there is, under the models of a seed: `.best(beta)` and `.best_of(n)` are exact."""
+        from blueprint.training.optimum import Everything
+
+        return Everything(self.numbers, self.models, seed)
+
+    def figure(self, seed: int | None = None) -> Figure:
+        """Returns the chart of the run: of a seed, or the mean over all. Needs matplotlib."""
+        from blueprint.training.plot import figure_of
+
+        return figure_of(self, seed)
 
     def _known(self, iteration: int) -> int:
         if not 0 <= iteration < self.iterations:

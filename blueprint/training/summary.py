@@ -1,13 +1,18 @@
 """What a run came to, in a table: the last iterations of each KL coefficient beside what would have been possible at best."""
 
+from __future__ import annotations
+
 from collections import Counter
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from blueprint.inputs import NumbersError
 from blueprint.training.optimum import Everything, Optimum
-from blueprint.training.run import Run
+
+if TYPE_CHECKING:
+    from blueprint.training.run import Run
 
 LAST = 10
 """Iterations over which the end of a run is averaged."""
@@ -80,3 +85,9 @@ def endings(run: Run) -> list[str]:
             f"{each.share:.0%} {each.usual}"
         )
     return lines + ([f"… and {len(found) - 20} more KL coefficients"] if len(found) > 20 else [])
+
+
+def said(run: Run) -> str:
+    """Says what a run came to: the models it began with, and for each KL coefficient what the last iterations are like."""
+    many = f"{len(run.numbers.runs):,} runs of {run.iterations} iterations"
+    return "\n".join([many, beginning(run), "", *endings(run)])
