@@ -24,7 +24,6 @@ from blueprint.training.iteration import WATCHED, Outcome, State, Trainer
 from blueprint.training.numbers import RunNumbers
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from pandas import DataFrame
 
     from blueprint.training.optimum import Everything
@@ -102,8 +101,8 @@ class Run:
 
         return Everything(self.numbers, self.models, seed)
 
-    def figure(self, seed: int | None = None) -> Figure:
-        """Returns the chart of the run: of a seed, or the mean over all. Needs matplotlib."""
+    def figure(self, seed: int | None = None) -> Any:
+        """Returns the chart of the run, a figure of matplotlib: of a seed, or the mean over all. Needs matplotlib."""
         from blueprint.training.plot import figure_of
 
         return figure_of(self, seed)

@@ -20,11 +20,11 @@ import pytest
 import blueprint as bp
 from blueprint.papers import many_runs
 from blueprint.training import iteration, run
-from blueprint.training.export import farthest, workbook_numbers
+from blueprint.training.export import Moment, farthest, workbook_numbers
 from blueprint.training.iteration import State, Trainer
 from blueprint.training.numbers import run_numbers
 from blueprint.training.optimum import Everything
-from blueprint.training.run import Moment, Run, trained
+from blueprint.training.run import Run, trained
 
 BETAS = [0.1, 1.0]
 LAST, NEAR, SEEN_BY_WORKBOOK = 40, 0.05, 1e-10
