@@ -115,12 +115,16 @@ def _check_targets(output: Path | None, plot: Path | None, page: Path | None, fo
         door.require(path.absolute().parent.is_dir(), f"{path} cannot be written: there is no folder {path.parent}")
 
 
-def _trained(numbers: RunNumbers, folder: Path | None, device: str) -> "Run":
+def _trained(numbers: RunNumbers, folder: Path, device: str) -> "Run":
     """Trains, or goes on, with a progress bar; Ctrl-C ends it with what is finished in the folder."""
     from blueprint.training.run import trained
 
-    with door.bar("iterations", numbers.update.iterations) as moved:
-        return trained(numbers, folder, device, moved)
+    try:
+        with door.bar("iterations", numbers.update.iterations) as moved:
+            return trained(numbers, folder, device, moved)
+    except KeyboardInterrupt:
+        console.say(f"\nInterrupted: blueprint run {folder} goes on where it was.", err=True)
+        raise
 
 
 def _of_folder(

@@ -33,11 +33,27 @@ def prompts_of(numbers: RunNumbers, device: str) -> Tensor:
     return torch.tensor([numbers.ids(prompt) for prompt in numbers.text.prompts], device=device)
 
 
+SEEDS_AT_ONCE = 64
+"""Seeds that learn side by side: with 2,000 responses each they need about 1 GB."""
+
+
 def learned_before(numbers: RunNumbers, device: str = "cpu") -> Models:
     """Fine-tunes a policy and fits a reward model, for every seed."""
+    found = []
+    for first in range(0, numbers.seeds, SEEDS_AT_ONCE):
+        some = {"seed": numbers.seed + first, "seeds": min(SEEDS_AT_ONCE, numbers.seeds - first)}
+        found.append(_learned(numbers.model_copy(update=some), device))
+    return Models(*(_joined([vars(each)[part] for each in found]) for part in ("sft", "reward_model", "report")))
+
+
+def _learned(numbers: RunNumbers, device: str) -> Models:
     sft, nll = fine_tuned(numbers, device)
     reward_model, report = fitted(numbers, sft, device)
     return Models(sft, reward_model, {"sft_nll": nll, **report})
+
+
+def _joined(parts: list[dict[str, Tensor]]) -> dict[str, Tensor]:
+    return {name: torch.cat([each[name] for each in parts]) for name in parts[0]}
 
 
 def _begun(numbers: RunNumbers, head: tuple[int, ...], first: int, device: str) -> Weights:

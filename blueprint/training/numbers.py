@@ -21,6 +21,9 @@ LARGEST = 1_000_000
 MOST_RUNS = 16_384
 """Runs at once: four times what was tried on one GPU."""
 
+MOST_RESPONSES = 1 << 19
+"""Responses of an iteration, all runs together: about 4 GB."""
+
 Count = Annotated[int, Field(ge=1, le=100_000)]
 Above0 = Annotated[FiniteFloat, Field(gt=0)]
 NotNegative = Annotated[FiniteFloat, Field(ge=0)]
@@ -316,6 +319,8 @@ def _check_sizes(numbers: RunNumbers) -> None:
         )
     if update.method == "rejection" and numbers.controller.target:
         raise refusal("controller.target", str(numbers.controller.target), "0: rejection sampling has no β")
+    if (responses := len(numbers.runs) * update.responses) > MOST_RESPONSES:
+        raise refusal("update.responses", f"{responses:,} of all runs", f"at most {MOST_RESPONSES:,} in an iteration")
     if len(numbers.runs) > MOST_RUNS:
         raise refusal("seeds", str(numbers.seeds), f"at most {MOST_RUNS:,} runs, seeds times KL coefficients")
 
