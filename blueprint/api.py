@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from blueprint.checking.checker import Outcome
     from blueprint.reopening import SavedBook
+    from blueprint.training.run import Run
     from blueprint.verifying import StepVerdict, Verdict
     from blueprint.worksheets import Worksheet
 
@@ -86,6 +87,41 @@ def _tables_of(rows: Sequence[Mapping[str, Any]] | DataFrame, kind: str | None) 
 def _plain(value: Any) -> Any:
     """Returns an array, or one of its numbers, as JSON has it."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def run(
+    numbers: AnyPath | Mapping[str, Any] = "reward-up",
+    *,
+    folder: AnyPath | None = None,
+    set: Mapping[str, Any] | None = None,
+    beta: float | Sequence[float] | None = None,
+    seeds: int | None = None,
+    device: str = "cpu",
+) -> Run:
+    """Trains a small policy by RLHF, from demonstrations to the last iteration of PPO, for several KL coefficients at once.
+
+    numbers: the built-in "reward-up", a file.toml, tables, or the folder of a run, which is read as far as it has come.
+    folder: where the run is kept; one that was killed goes on there. set: other values by dotted key. beta, seeds: how many runs.
+    Raises NumbersError and RunError in a sentence. Needs torch.
+
+    >>> import blueprint as bp
+    >>> small = {"update.iterations": 2, "sft.steps": 5, "reward_model.steps": 5, "comparisons.pairs": 20}
+    >>> bp.run(set=small, beta=0.1).frame().shape[0]
+    2
+    """
+    from blueprint.training.folder import is_run
+    from blueprint.training.numbers import run_numbers
+    from blueprint.training.run import opened, trained
+
+    changes = {
+        **(set or {}),
+        **({} if beta is None else {"ppo.kl_coef": beta}),
+        **({} if seeds is None else {"seeds": seeds}),
+    }
+    if not isinstance(numbers, Mapping) and is_run(Path(numbers)):
+        return opened(Path(numbers), device)
+    source = numbers if isinstance(numbers, Mapping) else str(numbers)
+    return trained(run_numbers(source, changed=changes), Path(folder) if folder else None, device)
 
 
 def built_in() -> DataFrame:

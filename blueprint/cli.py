@@ -76,6 +76,9 @@ COMMANDS = {
     "page": Command("page:page", "Write a book as one page for the browser, which computes every number by itself."),
     "presets": Command("presets:presets", "List the libraries whose conventions can be chosen."),
     "rebuild": Command("workbooks:rebuild", "Write a fresh workbook from what is typed in an edited one."),
+    "run": Command(
+        "run:run", "Train a small policy by RLHF, for several KL coefficients; any iteration is a workbook."
+    ),
     "serve": Command("page:serve", "Serve the page of a book for a lecture: you lead, phones follow and vote."),
     "verify": Command("verify:verify", "Compute a real minibatch again, and say what went wrong first."),
     "worksheet": Command("worksheet:worksheet_", "Write a worksheet: a workbook with blanks for a student to fill in."),

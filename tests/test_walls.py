@@ -38,6 +38,7 @@ MAY_READ = {
     "checking": (
         "checking", "language", "misconceptions", "page", "quoting", "reopening", "witness", "workbooks.kind", "workbooks.registry",
     ),
+    "training": ("files", "inputs", "papers", "quoting", "training", "web"),
     "explaining": ("book", "explaining", "language", "page"),
     "book": ("book", "explaining", "language", "page", "title_card", "web"),
     "reopening": (
@@ -53,7 +54,7 @@ MAY_READ = {
     "cli": ("commands",),
     "commands": (
         "book", "checking", "classes", "commands", "differing", "dumps", "explaining", "inputs", "interrupted", "language", "page",
-        "quoting", "files", "reopening", "scenarios", "verifying", "comparison", "web", "witness", "workbooks.common",
+        "quoting", "files", "reopening", "scenarios", "training", "verifying", "comparison", "web", "witness", "workbooks.common",
         "workbooks.kind",
         "workbooks.registry", "worksheets",
     ),
@@ -62,8 +63,8 @@ MAY_READ = {
     "files": (),
     "__main__": ("cli",),
     "api": (
-        "workbooks.kind", "book", "checking", "comparison", "dumps", "inputs", "reopening", "verifying", "workbooks.registry",
-        "worksheets",
+        "workbooks.kind", "book", "checking", "comparison", "dumps", "inputs", "reopening", "training", "verifying",
+        "workbooks.registry", "worksheets",
     ),
     "notation": ("book", "language"),
     "title_card": ("book", "language"),
@@ -103,16 +104,17 @@ MAY_READ |= {
 }
 # Who alone may import a package.
 KEEPERS = {
-    "xlsxwriter": ("page.write", "page.one_page.canvas", "classes"),
+    "xlsxwriter": ("page.write", "page.one_page.canvas", "classes", "training.workbook"),
     "openpyxl": ("page.read", "page.saved_file"),
     "ironcalc": ("page.engine",),
-    "jinja2": ("classes.html_page",),
+    "jinja2": ("classes.html_page", "training.page"),
     "click": ("cli", "commands"),
     "pyarrow": ("dumps.formats",),
     "safetensors": ("dumps.formats",),
-    "pydantic": ("classes", "inputs", "workbooks", "worksheets"),
+    "pydantic": ("classes", "inputs", "training.numbers", "workbooks", "worksheets"),
     "torch": (
         "papers",
+        "training",
         "witness",
         "verifying",
         "dumps.formats",
@@ -121,7 +123,7 @@ KEEPERS = {
         *(f"workbooks.{kind}.{part}" for kind in (*KINDS, "rlhf_ppo.minibatch") for part in ("paper", "verifying")),
     ),
     "ray": ("verifying.runs.executors",),
-    "matplotlib": ("verifying.runs.report", "worksheets.handout"),
+    "matplotlib": ("training.plot", "verifying.runs.report", "worksheets.handout"),
 }
 LONGEST_FILE, LONGEST_FUNCTION = 500, 60
 """Lines that a file, and a function, may have: room for one idea from top to bottom, so that nothing is sliced for it."""
@@ -137,7 +139,7 @@ READS_MANY = {
     "language.lost", "language.making", "language.packed", "language.schedule", "language.values", "language.vectorise",
     "misconceptions", "misconceptions.wrong_numbers", "page.blanks", "page.cells", "page.charts", "page.contents",
     "page.formulas", "page.layout", "page.moved_cells", "page.one_page.paint", "page.placing", "page.read", "page.series",
-    "page.sheet_setup", "page.sizes", "page.steps", "page.views", "page.walk", "page.write", "verifying",
+    "page.sheet_setup", "page.sizes", "page.steps", "page.views", "page.walk", "page.write", "training.run", "verifying",
     "verifying.deviation", "verifying.formulas.ppo", "verifying.in_memory", "verifying.judge", "verifying.parts",
     "verifying.recompute", "verifying.search", "verifying.step", "verifying.trials", "verifying.verdict",
     "verifying.verify", "workbooks.common", "workbooks.common.workbook", "workbooks.dpo.workbook",

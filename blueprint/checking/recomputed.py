@@ -9,6 +9,7 @@ not what its formula comes to was stored before something else was typed or over
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -159,11 +160,15 @@ def of_page(file: Checked, found: Recomputed, dtype: str, device: str) -> OfPage
     ours, pages = {}, {}
     for name, row in results_of(page, found.typed, found.rows, dtype, device).items():
         if name in found.rows:
-            counts = _counts(page.masks.get(name, ""), found, row.shape)
+            counts = _counts(page.masks.get(_LATER_STEP.sub("", name), ""), found, row.shape)
             ours[name], pages[name] = (_compared(each, counts) for each in (found.rows[name], row))
     wider = widened(found.rows, {name: file.followers(name) for name in WHITENED if name in file.places})
     far = carried(file, found.rows, TOLERANCES[dtype])
     return OfPage(tuple(compare(ours, pages, TOLERANCES[dtype], wider, carried=far)))
+
+
+_LATER_STEP = re.compile(r"^epoch[\d.]+\.")
+"""What the names of a later step's rows begin with: they count where those of the first step do."""
 
 
 def results_of(

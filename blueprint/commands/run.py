@@ -1,0 +1,202 @@
+"""The command `run`: it parses, has runs trained and shown, and prints. No maths."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from blueprint.commands import console, door
+from blueprint.files import refuse_existing, refuse_target, saved_whole
+from blueprint.training.folder import Folder, is_run
+from blueprint.training.numbers import BUILT_IN, RunNumbers, run_numbers, toml_of
+
+if TYPE_CHECKING:
+    from blueprint.training.run import Run
+
+EXAMPLES = """\b
+Examples:
+  blueprint run -o run/                                       # about four seconds; the same command goes on if it is killed
+  blueprint run -o run/ --beta 0,0.1,1 --seeds 8 --set update.iterations=80
+  blueprint run -o run.toml                                   # the numbers of a run alone, with comments: edit them
+  blueprint run run.toml -o mine/
+  blueprint run run/ --iteration 57 --beta 0.1 -o it57.xlsx   # any iteration, whole, as a workbook
+  blueprint run run/ --plot run.png --page run.html -o run.xlsx
+\b
+Exit codes: 0 done, 1 an iteration's workbook was written but not every formula was proved, 2 wrong use, or a run that cannot go on.
+"""
+FOLDER = Path("run")
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("source", required=False, metavar="[NUMBERS|FILE.toml|FOLDER]")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FOLDER|FILE", help="Where it goes  [default: run/]"
+)
+@click.option(
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key; may be repeated."
+)
+@click.option("--beta", metavar="A,B,…", help="The KL coefficients, a run for each; with --iteration, of which run.")
+@click.option("--seeds", type=click.IntRange(1), metavar="N", help="How many runs of each KL coefficient.")
+@click.option("--seed", type=click.IntRange(0), metavar="N", help="The first seed; of a folder, which one is shown.")
+@click.option("--device", default="cpu", show_default=True, help="Where torch computes: cpu, or cuda.")
+@click.option("--iteration", type=click.IntRange(0), metavar="N", help="Write this iteration as a workbook.")
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the run: .png, .svg or .pdf.")
+@click.option(
+    "--page", type=click.Path(path_type=Path), metavar="FILE", help="Write the run as one page for the browser."
+)
+@click.option(
+    "--no-proof", is_flag=True, help="Do not have an iteration's workbook recalculated by an independent engine."
+)
+@click.option("--force", is_flag=True, help="Replace files that are there already.")
+def run(
+    source: str | None,
+    output: Path | None,
+    overrides: tuple[str, ...],
+    beta: str | None,
+    seeds: int | None,
+    seed: int | None,
+    device: str,
+    iteration: int | None,
+    plot: Path | None,
+    page: Path | None,
+    no_proof: bool,
+    force: bool,
+) -> None:
+    """Train a small policy by RLHF, from demonstrations to the last iteration, for several KL coefficients at once.
+
+    The folder keeps every iteration: a run that is killed goes on where it was, with the same digits. FOLDER alone goes on
+    with it, or shows it: as a chart, as a page, as a workbook with a row for each iteration; or one iteration as a workbook of
+    its own.
+    """
+    door.need_torch("run")
+    _check_targets(output, plot, page, force)
+    if source is not None and is_run(Path(source)):
+        given = [f"--set {each}" for each in overrides] + ([f"--seeds {seeds}"] if seeds else [])
+        door.require(not given, f"{' and '.join(given)}: not for a folder: the run in {source} has its own numbers")
+        _of_folder(Path(source), output, beta, seed, device, iteration, plot, page, no_proof)
+        return
+    door.require(iteration is None, "--iteration is of a run that is kept: blueprint run FOLDER --iteration N")
+    door.require(
+        source is None or not Path(source).is_dir(),
+        f"{source} is a folder, and holds no run: blueprint run -o {source} makes one",
+    )
+    more = [f"ppo.kl_coef=[{beta}]"] * (beta is not None) + [f"seeds={seeds}"] * (seeds is not None)
+    numbers = run_numbers(source or BUILT_IN, [*overrides, *more, *([f"seed={seed}"] if seed is not None else [])])
+    if output is not None and output.suffix == ".toml":
+        with saved_whole(output) as unfinished:
+            unfinished.write_text(toml_of(numbers), encoding="utf-8", newline="\n")
+        console.say(f"wrote {output}: every number of a run, with comments; blueprint run {output} trains by it")
+        return
+    workbook = output if output is not None and output.suffix == ".xlsx" else None
+    folder = FOLDER if output is None or workbook else output
+    found = _trained(numbers, folder, device)
+    console.say(f"{folder}: {found!r}")
+    _show(found, workbook, plot, page, seed)
+
+
+def _check_targets(output: Path | None, plot: Path | None, page: Path | None, force: bool) -> None:
+    """Refuses, before anything is computed, what could not be written in the end."""
+    if output is not None and output.suffix == ".xlsx":
+        refuse_target(output, force)
+    elif output is not None and output.suffix == ".toml":
+        refuse_existing(output, force)
+    if plot is not None:
+        from blueprint.training.plot import check_plot
+
+        check_plot(plot)
+        refuse_existing(plot, force)
+    if page is not None:
+        door.require(
+            page.suffix.lower() in (".html", ".htm"),
+            f"{page} does not end in .html, by which browsers know a page: name it so",
+        )
+        refuse_existing(page, force)
+    for path in filter(None, (plot, page)):
+        door.require(path.absolute().parent.is_dir(), f"{path} cannot be written: there is no folder {path.parent}")
+
+
+def _trained(numbers: RunNumbers, folder: Path, device: str) -> "Run":
+    """Trains, or goes on, with a progress bar; Ctrl-C ends it with what is finished in the folder."""
+    from blueprint.training.run import trained
+
+    try:
+        with door.bar("iterations", numbers.update.iterations) as moved:
+            return trained(numbers, folder, device, moved)
+    except KeyboardInterrupt:
+        console.say(f"\nInterrupted: blueprint run {folder} goes on where it was.", err=True)
+        raise
+
+
+def _of_folder(
+    folder: Path, output: Path | None, beta: str | None, seed: int | None, device: str, iteration: int | None, plot: Path | None,
+    page: Path | None, no_proof: bool,
+) -> None:  # fmt: skip
+    """Goes on with a run, or shows it, or one iteration of it."""
+    from blueprint.training.run import opened
+
+    if iteration is not None:
+        door.require(not (plot or page), "--iteration and --plot or --page: one iteration is a workbook, and no more")
+        _write_iteration(opened(folder, device), iteration, _number(beta), seed, output, not no_proof)
+        return
+    door.require(
+        beta is None, "--beta: a folder shows all its KL coefficients; --iteration N --beta B takes one of them"
+    )
+    workbook = output if output is not None and output.suffix == ".xlsx" else None
+    door.require(
+        output is None or workbook is not None, f"{output}: a run that is kept is written as a workbook: name it .xlsx"
+    )
+    if workbook or plot or page:
+        found = opened(folder, device)
+    else:
+        found = _trained(Folder(folder).numbers(), folder, device)
+        console.say(f"{folder}: {found!r}")
+    _show(found, workbook, plot, page, seed)
+
+
+def _number(beta: str | None) -> float | None:
+    if beta is None:
+        return None
+    with door.ending_in(door.Refused, ValueError, before=f"--beta {beta}: one number is expected with --iteration: "):
+        return float(beta)
+
+
+def _write_iteration(
+    found: "Run", iteration: int, beta: float | None, seed: int | None, output: Path | None, proof: bool
+) -> None:
+    """Writes an iteration as a workbook, and says how its last weights lie to the run's next ones."""
+    from blueprint.book import Book
+    from blueprint.inputs import load
+    from blueprint.training.export import farthest, workbook_numbers
+    from blueprint.workbooks.registry import blueprint_of
+
+    moment = found.moment(iteration, beta, seed)
+    path = output or Path(f"it{iteration}.xlsx")
+    refuse_target(path, force=output is not None)
+    book = Book(blueprint_of(load(workbook_numbers(found.numbers, moment))))
+    arrays = {block.name: array for block, array in book.values.arrays.items()}
+    proved = console.saved(book, path, proof)
+    console.say(
+        f"Its weights after the last step are the run's before iteration {iteration + 1}: the largest difference is "
+        f"{farthest(found.numbers, moment, arrays):.1g}."
+    )
+    if not proved:
+        raise SystemExit(1)
+
+
+def _show(found: "Run", workbook: Path | None, plot: Path | None, page: Path | None, seed: int | None) -> None:
+    """Writes a chart, a page and a workbook of a run."""
+    if plot:
+        from blueprint.training.plot import draw
+
+        draw(found, plot, seed)
+        console.say(f"wrote {plot}: gold, reward and seven more over the iterations, a line for each KL coefficient")
+    if page:
+        from blueprint.training.page import write_page
+
+        write_page(found, page, seed)
+        console.say(f"wrote {page}: {page.stat().st_size / 1000:,.0f} kB; open it in a browser")
+    if workbook:
+        from blueprint.training.workbook import write_workbook
+
+        write_workbook(found, workbook, seed)
+        console.say(f"wrote {workbook}: a row for each iteration; choose β on the sheet Run, and the charts follow")

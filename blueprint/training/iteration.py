@@ -1,0 +1,175 @@
+"""One iteration of many runs: sample responses, score them, and take some steps of a new Adam on what was sampled.
+
+The leading dimension R is a run, in the order of `RunNumbers.runs`. All arithmetic of the loss is in `papers/many_runs.py`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from blueprint.papers import many_runs as page
+from blueprint.papers.many_runs import Loss, Rollout, Weights
+from blueprint.training import people
+from blueprint.training.before import Models, prompts_of
+from blueprint.training.numbers import RunNumbers
+
+WATCHED = (
+    "gold", "proxy", "kl", "kl_k1", "clip_fraction", "entropy", "value_loss", "grad_norm", "length", "policy_loss", "approx_kl",
+    "kl_coef", "finished",
+)  # fmt: skip
+"""What is watched of each iteration, a number for each run:
+
+gold, proxy: means over the responses of what people want, and of the reward model's score. kl: exact, of the sampling policy to
+the reference, summed over a response's tokens, mean over responses; kl_k1: the same estimated from the tokens written.
+clip_fraction, value_loss, policy_loss, grad_norm (before it is held), approx_kl (k3 of new to sampling policy): means over the
+iteration's steps. entropy: of the sampling policy, mean over tokens. length: tokens of a response, mean. kl_coef: β as it was
+used. finished: share of responses with an end token.
+"""
+
+
+@dataclass(frozen=True)
+class State:
+    """Where the runs stand before an iteration: the weights of policy and critic, and β, [R]."""
+
+    policy: Weights
+    critic: Weights
+    kl_coef: Tensor
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an iteration comes to: the state after it, what is watched, [R] each, and the responses [R, B, T]."""
+
+    after: State
+    watched: dict[str, Tensor]
+    tokens: Tensor
+    mask: Tensor
+
+
+class Trainer:
+    """Takes iterations of all runs of some numbers, from the models that were learned before."""
+
+    def __init__(self, numbers: RunNumbers, models: Models, device: str = "cpu") -> None:
+        """Gives every run a copy of its seed's models: the runs of a seed stand together."""
+        betas = len(numbers.ppo.kl_coef)
+        self.numbers, self.device, self.prompts = numbers, device, prompts_of(numbers, device)
+        self.reference, self.reward_model = (
+            {name: each.to(device).repeat_interleave(betas, dim=0) for name, each in model.items()}
+            for model in (models.sft, models.reward_model)
+        )
+
+    def start(self) -> State:
+        """Returns the state before the first iteration: the policy is the reference, and the critic the reward model."""
+        beta = torch.tensor([beta for _, beta in self.numbers.runs], dtype=torch.float64, device=self.device)
+        return State(dict(self.reference), dict(self.reward_model), beta)
+
+    def iterate(self, state: State, iteration: int) -> Outcome:
+        """Takes one iteration; iteration: its number from 0 on, which fixes its draws."""
+        rollout, log_p, log_ref = self.rollout(state, iteration)
+        before = self._seen_before(rollout, state, log_p, log_ref)
+        policy, critic, steps = self._updated(rollout, state)
+        watched = before | {name: torch.stack([each[name] for each in steps]).mean(0) for name in steps[0]}
+        after = State(policy, critic, self._next_kl_coef(state.kl_coef, watched["kl_k1"]))
+        return Outcome(after, watched, rollout.tokens, rollout.mask)
+
+    @torch.no_grad()
+    def rollout(self, state: State, iteration: int) -> tuple[Rollout, Tensor, Tensor]:
+        """Samples and scores; returns also all log-probs of sampling policy and reference, [R, B, T, V]."""
+        update, T = self.numbers.update, self.numbers.text.max_new_tokens
+        shape = (update.responses, T)
+        u = people.for_seeds(self.numbers, people.RESPONSES, shape, self.device, iteration)
+        u = u.repeat_interleave(len(self.numbers.ppo.kl_coef), dim=0)  # the runs of a seed share their luck
+        tokens, mask = page.sampled(state.policy, self.prompts, u)
+        log_p, log_ref = (page.log_probs(each, self.prompts, tokens) for each in (state.policy, self.reference))
+        logp, logp_ref = page.written(log_p, tokens), page.written(log_ref, tokens)
+        values = page.values(state.critic, self.prompts, tokens)
+        scores = page.scores(self.reward_model, self.prompts, tokens, mask)
+        return Rollout(tokens, mask, logp, logp_ref, values, self._penalised(scores, mask)), log_p, log_ref
+
+    def _penalised(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """Takes from the scores what tokens beyond the free ones cost."""
+        of = self.numbers.reward
+        if not of.length_penalty:
+            return scores
+        return scores - of.length_penalty * (mask.sum(2) - of.free_tokens).clamp(min=0).to(scores.dtype)
+
+    @torch.no_grad()
+    def _seen_before(self, rollout: Rollout, state: State, log_p: Tensor, log_ref: Tensor) -> dict[str, Tensor]:
+        """Returns what is watched of the responses and the policy that wrote them."""
+        mask, tokens = rollout.mask, rollout.tokens
+
+        def of_responses(x: Tensor) -> Tensor:
+            return x.where(mask, 0).sum(2).mean(1)
+
+        p = log_p.exp()
+        return {
+            "gold": people.gold(self.numbers, tokens, mask).mean(1),
+            "proxy": page.scores(self.reward_model, self.prompts, tokens, mask).mean(1),
+            "kl": of_responses((p * (log_p - log_ref)).sum(-1)),
+            "kl_k1": of_responses(rollout.logp_old - rollout.logp_ref),
+            "entropy": page.mean(-(p * log_p).sum(-1), mask),
+            "length": mask.sum(2).to(p.dtype).mean(1),
+            "finished": ((tokens == 0) & mask).any(2).to(p.dtype).mean(1),
+            "kl_coef": state.kl_coef,
+        }
+
+    def _updated(self, rollout: Rollout, state: State) -> tuple[Weights, Weights, list[dict[str, Tensor]]]:
+        """Takes the steps of an iteration; returns new weights, and what is watched of each step."""
+        update = self.numbers.update
+        policy, critic = (
+            {name: each.detach().clone().requires_grad_() for name, each in model.items()}
+            for model in (state.policy, state.critic)
+        )
+        learning = [*policy.values(), *(critic.values() if update.method == "ppo" else ())]
+        adam = page.Adam(learning, update.lr, update.max_norm)  # made anew, so that an iteration is a whole by itself
+        loss_of, steps = self._loss(rollout, state), []
+        for _ in range(update.epochs):
+            for counted in self._minibatches(rollout.mask):
+                loss = loss_of(policy, critic, counted)
+                norm = adam.step(loss.total)
+                seen = {
+                    name: getattr(loss, name).detach()
+                    for name in ("policy_loss", "value_loss", "clip_fraction", "approx_kl")
+                }
+                steps.append(seen | {"grad_norm": norm})
+        policy, critic = ({name: each.detach() for name, each in model.items()} for model in (policy, critic))
+        return policy, critic, steps
+
+    def _loss(self, rollout: Rollout, state: State) -> Callable[[Weights, Weights, Tensor], Loss]:
+        """Returns the loss of a step as a function of new weights and of the tokens that count in it."""
+        use, method, prompts = self.numbers.ppo, self.numbers.update.method, self.prompts
+        whitened, returns = page.advantages(rollout, state.kl_coef, use.gamma, use.gae_lambda)
+
+        def loss(policy: Weights, critic: Weights, counted: Tensor) -> Loss:
+            log_p = page.log_probs(policy, prompts, rollout.tokens)
+            if method == "grpo":
+                return page.grpo(
+                    rollout, log_p, state.kl_coef, len(prompts), clip=use.clip_range, scale=self.numbers.grpo.scale
+                )
+            if method == "rejection":
+                return page.rejection(rollout, log_p, len(prompts))
+            values = page.values(critic, prompts, rollout.tokens)
+            return page.ppo(
+                rollout, whitened, returns, log_p, values, counted, clip=use.clip_range,
+                value_clip=use.value_clip_range, value_coef=use.vf_coef, entropy_coef=use.ent_coef,
+            )  # fmt: skip
+
+        return loss
+
+    def _minibatches(self, mask: Tensor) -> list[Tensor]:
+        """Returns the tokens that count in each step of an epoch: the responses are taken in their order."""
+        number, B = self.numbers.update.minibatches, mask.shape[1]
+        if number == 1:
+            return [mask]
+        piece = torch.arange(B, device=mask.device) // (B // number)
+        return [mask & (piece == each)[:, None] for each in range(number)]
+
+    def _next_kl_coef(self, kl_coef: Tensor, kl: Tensor) -> Tensor:
+        """Moves β towards the target KL (Ziegler et al. 2019, sec. 2.2; `papers/kl_controller.py`), where there is one."""
+        of = self.numbers.controller
+        if not of.target:
+            return kl_coef
+        error = (kl / of.target - 1).clamp(-0.2, 0.2)
+        return kl_coef * (1 + error * self.numbers.update.responses / of.horizon)

@@ -1,0 +1,264 @@
+"""A run from its numbers to its last iteration: learned before, then iteration by iteration; in memory, or in a folder.
+
+>>> import blueprint as bp
+>>> run = bp.run(set={"update.iterations": 3, "sft.steps": 5, "reward_model.steps": 5})
+>>> run.frame().shape[0]
+9
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from blueprint.training.before import Models, learned_before
+from blueprint.training.export import Moment, workbook_numbers
+from blueprint.training.folder import PER_FILE, Folder, RunError, Stretch
+from blueprint.training.iteration import WATCHED, Outcome, State, Trainer
+from blueprint.training.numbers import RunNumbers
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from blueprint.training.optimum import Everything
+
+Progress = Callable[[int], None]
+"""Is told how many iterations more are finished."""
+
+
+class Run:
+    """A run that is finished, or as far as it has come.
+
+    watched: by name of `WATCHED`, [iterations, runs]. tokens: [iterations, runs, B, T], the responses; 0 also stands behind them.
+    """
+
+    def __init__(self, numbers: RunNumbers, models: Models, stretches: list[Stretch], device: str) -> None:
+        """Holds what was kept of each iteration."""
+        self.numbers, self.models, self.stretches, self.device = numbers, models, stretches, device
+        self.watched = {name: np.concatenate([each.arrays[name] for each in stretches]) for name in WATCHED}
+        self.tokens = np.concatenate([each.arrays["tokens"] for each in stretches])
+
+    def __repr__(self) -> str:
+        """Says what the run came to, in a table."""
+        from blueprint.training.summary import said
+
+        return said(self)
+
+    @property
+    def iterations(self) -> int:
+        """How many iterations there are."""
+        return self.stretches[-1].end
+
+    def place(self, beta: float | None = None, seed: int | None = None) -> int:
+        """Returns the place of a run among all; the first one if nothing is said. Raises RunError where there is none."""
+        seed = self.numbers.seed if seed is None else seed
+        beta = self.numbers.ppo.kl_coef[0] if beta is None else beta
+        if (seed, beta) not in self.numbers.runs:
+            betas = ", ".join(f"{each:g}" for each in self.numbers.ppo.kl_coef)
+            seeds = self.numbers.all_seeds
+            spans = f"seed {seeds[0]}" + (f" to {seeds[-1]}" if len(seeds) > 1 else "")
+            raise RunError(f"there is no run with β = {beta:g} and seed {seed}: it has β {betas}, and {spans}")
+        return self.numbers.runs.index((seed, beta))
+
+    def frame(self, seed: int | None = None) -> DataFrame:
+        """Returns a row for each run and iteration: seed, beta, iteration, and what is watched. seed: the runs of it alone."""
+        import pandas as pd
+
+        rows = [
+            pd.DataFrame(
+                {"seed": of, "beta": beta, "iteration": range(self.iterations)}
+                | {n: x[:, r] for n, x in self.watched.items()}
+            )
+            for r, (of, beta) in enumerate(self.numbers.runs)
+            if seed in (None, of)
+        ]
+        return pd.concat(rows, ignore_index=True)
+
+    def samples(self, iteration: int, beta: float | None = None, seed: int | None = None) -> list[str]:
+        """Returns the responses of an iteration as text; the responses to a prompt stand together."""
+        found = self.tokens[self._known(iteration), self.place(beta, seed)]
+        return [self.text(row) for row in found]
+
+    def text(self, tokens: NDArray[Any]) -> str:
+        """Spells a response, up to its end token."""
+        ids = tokens.tolist()
+        response = ids[: ids.index(0) + 1] if 0 in ids else ids
+        return " ".join(self.numbers.text.vocabulary[token] for token in response)
+
+    def iteration(self, number: int, beta: float | None = None, seed: int | None = None) -> dict[str, Any]:
+        """Returns an iteration as the numbers of a workbook: `bp.build(run.iteration(57, beta=0.1))`. Raises RunError."""
+        return workbook_numbers(self.numbers, self.moment(number, beta, seed))
+
+    def optimum(self, seed: int | None = None) -> Everything:
+        """Returns every response there is, under the models of a seed: `.best(beta)` and `.best_of(n)` are exact."""
+        from blueprint.training.optimum import Everything
+
+        return Everything(self.numbers, self.models, seed)
+
+    def figure(self, seed: int | None = None) -> Any:
+        """Returns the chart of the run, a figure of matplotlib: of a seed, or the mean over all. Needs matplotlib."""
+        from blueprint.training.plot import figure_of
+
+        return figure_of(self, seed)
+
+    def _known(self, iteration: int) -> int:
+        if not 0 <= iteration < self.iterations:
+            raise RunError(f"there is no iteration {iteration}: the run has iterations 0 to {self.iterations - 1}")
+        return iteration
+
+    @cached_property
+    def trainer(self) -> Trainer:
+        """Takes iterations again."""
+        return Trainer(self.numbers, self.models, self.device)
+
+    def moment(self, iteration: int, beta: float | None = None, seed: int | None = None) -> Moment:
+        """Computes an iteration again, from the last kept weights before it: all that a workbook of it needs."""
+        self._known(iteration)
+        r = self.place(beta, seed)
+        at = next(place for place, each in enumerate(self.stretches) if iteration < each.end)
+        state = _state(self.stretches[at - 1].arrays, self.device) if at else self.trainer.start()
+        for before in range(self.stretches[at].first, iteration):
+            state = self.trainer.iterate(state, before).after
+        outcome = self.trainer.iterate(state, iteration)
+        if not np.array_equal(outcome.tokens[r].cpu().numpy(), self.tokens[iteration, r]):
+            raise RunError(
+                f"iteration {iteration}: the responses computed again are not those that are kept: the run was made on another"
+                " machine, or its files were changed; compute it on the same kind of device"
+            )
+
+        def of(model: dict[str, torch.Tensor]) -> dict[str, NDArray[np.float64]]:
+            return {name: each[r].cpu().numpy() for name, each in model.items()}
+
+        of_seed, of_beta = self.numbers.runs[r]
+        return Moment(
+            iteration, of_seed, of_beta, float(state.kl_coef[r]), of(state.policy), of(state.critic), of(self.trainer.reference),
+            of(self.trainer.reward_model), outcome.tokens[r].cpu().numpy(), outcome.mask[r].cpu().numpy(),
+            of(outcome.after.policy), of(outcome.after.critic),
+        )  # fmt: skip
+
+
+def trained(
+    numbers: RunNumbers, folder: Path | None = None, device: str = "cpu", progress: Progress = lambda done: None
+) -> Run:
+    """Trains, or goes on where a folder's run was left, and returns the run.
+
+    Raises RunError, which names the iteration, where a number is none any more or a file cannot be read or written.
+    """
+    _check_device(device)
+    kept = Folder(folder) if folder else None
+    if kept:
+        kept.begin(numbers)
+    models, stretches = _models(numbers, kept, device), [*kept.stretches()] if kept else []
+    trainer = Trainer(numbers, models, device)
+    state = _state(stretches[-1].arrays, device) if stretches else trainer.start()
+    done = stretches[-1].end if stretches else 0
+    progress(done)
+    for first in range(done, numbers.update.iterations, PER_FILE):
+        end, outcomes = min(first + PER_FILE, numbers.update.iterations), []
+        for iteration in range(first, end):
+            outcomes.append(trainer.iterate(state, iteration))
+            state = outcomes[-1].after
+            progress(1)
+        stretches.append(Stretch(first, end, _arrays(outcomes)))
+        _refuse_nan(numbers, stretches[-1])
+        if kept:
+            kept.save(stretches[-1])
+    return Run(numbers, models, stretches, device)
+
+
+def opened(folder: Path, device: str = "cpu") -> Run:
+    """Reads a run from its folder, as far as it has come. Raises RunError where it has not begun or is damaged."""
+    _check_device(device)
+    kept = Folder(folder)
+    numbers, arrays, stretches = kept.numbers(), kept.models(), [*kept.stretches()]
+    if arrays is None or not stretches:
+        raise RunError(f"{folder} holds a run that has no finished iteration: blueprint run {folder} goes on with it")
+    return Run(numbers, _models_of(arrays, device), stretches, device)
+
+
+def _check_device(device: str) -> None:
+    """Raises RunError for a device that is not here, or has no numbers of 64 bits."""
+    try:
+        torch.empty(0, dtype=torch.float64, device=device)
+    except (RuntimeError, AssertionError, TypeError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise RunError(
+            f"a run cannot be computed on {device!r} in float64: {reason}; write cpu, or cuda where there is a GPU"
+        ) from error
+
+
+def _models(numbers: RunNumbers, kept: Folder | None, device: str) -> Models:
+    """Learns what comes before, or reads it where it was learned already."""
+    if kept and (arrays := kept.models()) is not None:
+        return _models_of(arrays, device)
+    models = learned_before(numbers, device)
+    for name, each in {**models.sft, **models.reward_model, **models.report}.items():
+        if not torch.isfinite(each).all():
+            raise RunError(f"before iteration 0: {name} is no number any more; make sft.lr or reward_model.lr smaller")
+    if kept:
+        parts = {"sft": models.sft, "reward_model": models.reward_model, "report": models.report}
+        kept.save_models(
+            {f"{part}.{name}": each.cpu().numpy() for part, of in parts.items() for name, each in of.items()}
+        )
+    return models
+
+
+def _models_of(arrays: dict[str, NDArray[Any]], device: str) -> Models:
+    return Models(*(_part(arrays, part, device) for part in ("sft", "reward_model", "report")))
+
+
+def _part(arrays: dict[str, NDArray[Any]], part: str, device: str) -> dict[str, torch.Tensor]:
+    """Returns the tensors whose names begin with a part and a dot."""
+    begin = f"{part}."
+    return {
+        name.removeprefix(begin): torch.as_tensor(each, device=device)
+        for name, each in arrays.items()
+        if name.startswith(begin)
+    }
+
+
+def _state(arrays: dict[str, NDArray[Any]], device: str) -> State:
+    """Returns the state after the iterations of a file."""
+    return State(
+        _part(arrays, "policy", device),
+        _part(arrays, "critic", device),
+        torch.as_tensor(arrays["next_kl_coef"], device=device),
+    )
+
+
+def _arrays(outcomes: list[Outcome]) -> dict[str, NDArray[Any]]:
+    """Returns what is kept of some iterations: what was watched, the responses, and the state after the last one."""
+    after = outcomes[-1].after
+    found = {name: torch.stack([each.watched[name] for each in outcomes]) for name in WATCHED}
+    found["next_kl_coef"] = after.kl_coef
+    for part, weights in (("policy", after.policy), ("critic", after.critic)):
+        found |= {f"{part}.{name}": each for name, each in weights.items()}
+    tokens = torch.stack([each.tokens for each in outcomes]).to(torch.uint8)
+    return {name: each.cpu().numpy() for name, each in found.items()} | {"tokens": tokens.cpu().numpy()}
+
+
+def _refuse_nan(numbers: RunNumbers, stretch: Stretch) -> None:
+    """Raises RunError for the first iteration in which anything watched, or a weight after the last, is no finite number."""
+    first: tuple[int, str, int] | None = None
+    for name in WATCHED:
+        wrong = np.argwhere(~np.isfinite(stretch.arrays[name]))
+        if len(wrong) and (first is None or wrong[0][0] < first[0]):
+            first = int(wrong[0][0]), name, int(wrong[0][1])
+    if first is None:
+        for name, each in stretch.arrays.items():
+            if name.startswith(("policy.", "critic.")) and not np.isfinite(each).all():
+                run = int(np.argwhere(~np.isfinite(each))[0][0])
+                first = stretch.end - stretch.first - 1, f"{name} after it", run
+    if first is not None:
+        row, name, r = first
+        seed, beta = numbers.runs[r]
+        raise RunError(
+            f"iteration {stretch.first + row}, β = {beta:g}, seed {seed}: {name} is no number any more, so the run ends there;"
+            f" make update.lr = {numbers.update.lr:g} smaller, or hold the gradient with update.max_norm"
+        )
