@@ -8,7 +8,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
     from blueprint.training.optimum import Everything
 
+MANY_RUNS = 64
+"""Runs from which more than one thread of a processor has enough to do."""
 Progress = Callable[[int], None]
 """Is told how many iterations more are finished."""
 
@@ -151,7 +154,22 @@ def trained(
     Raises RunError, which names the iteration, where a number is none any more or a file cannot be read or written.
     """
     _check_device(device)
-    kept = Folder(folder) if folder else None
+    with _threads_for(numbers):
+        return _trained(numbers, Folder(folder) if folder else None, device, progress)
+
+
+@contextmanager
+def _threads_for(numbers: RunNumbers) -> Iterator[None]:
+    """Lets torch use one thread for few runs: of tensors this small, several threads mostly wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1 if len(numbers.runs) < MANY_RUNS else before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _trained(numbers: RunNumbers, kept: Folder | None, device: str, progress: Progress) -> Run:
     if kept:
         kept.begin(numbers)
     models, stretches = _models(numbers, kept, device), [*kept.stretches()] if kept else []
