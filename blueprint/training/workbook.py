@@ -77,6 +77,7 @@ def _write_data(sheet: Any, run: Run, seed: int, styles: dict[str, Any]) -> None
     sheet.write(HEAD - 1, len(COLUMNS) + 3, "β to choose from", styles["head"])
     sheet.write_column(HEAD, len(COLUMNS) + 3, run.numbers.ppo.kl_coef)
     sheet.set_column(0, len(COLUMNS) + 3, 11)
+    sheet.set_row(HEAD - 1, 48)
     sheet.freeze_panes(HEAD, 2)
 
 
@@ -111,7 +112,8 @@ def _write_run(book: Any, sheet: Any, run: Run, seed: int, styles: dict[str, Any
     for iteration in range(many):
         for column, (formula, value) in enumerate(_formulas(run, r, iteration)):
             sheet.write_formula(HEAD + iteration, column, formula, styles["formula"] if column else None, value)
-    sheet.set_column(0, len(names), 11)
+    sheet.set_column(0, len(names), 9.5)
+    sheet.set_row(HEAD - 1, 64)
     sheet.freeze_panes(HEAD, 1)
     _add_charts(book, sheet, names, meanings, many)
 
