@@ -72,8 +72,10 @@ def shown(cell: Any) -> str:
 
 
 def filled(of: Scenario, text: str) -> str:
-    """Puts the numbers into a text."""
-    return FIELD.sub(lambda found: _field(of, found[1]), text.strip())
+    """Puts the numbers into a text, and writes an end token, outside of code, so that no page takes it for a tag."""
+    parts = re.split(r"(`[^`]*`)", text.strip())
+    told = "".join(part if part.startswith("`") else part.replace("<", "&lt;") for part in parts)
+    return FIELD.sub(lambda found: _field(of, found[1]), told)
 
 
 def _field(of: Scenario, text: str) -> str:
