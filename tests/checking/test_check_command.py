@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import ironcalc
 import openpyxl
 import pytest
 from click.testing import CliRunner
@@ -21,7 +22,7 @@ from blueprint.page.grid import column_letters
 from blueprint.page.read import Found
 from tests.checking.cells import change
 from tests.checking.running import SIGNAL, row_of, run
-from tests.page.workshop import in_ironcalc, located, save_made
+from tests.page.workshop import located, save_made
 
 
 def test_the_command_prints_one_line_for_a_file_that_agrees_and_ends_with_0(path: Path) -> None:
@@ -169,7 +170,7 @@ def test_a_distance_from_torch_that_somebody_typed_is_named(tmp_path: Path) -> N
 def test_the_master_check_covers_torchs_numbers_until_an_input_is_changed(tmp_path: Path) -> None:
     target = tmp_path / "beside.xlsx"
     assert CliRunner().invoke(main, ["build", "--witness", "--no-proof", "-o", str(target)]).exit_code == 0
-    places, model = located(target), in_ironcalc(target)
+    places, model = located(target), ironcalc.load_from_xlsx(str(target))
     sheets = {sheet["name"]: number for number, sheet in enumerate(model.get_worksheets_properties())}
 
     def types(name: str, text: str) -> None:

@@ -3,8 +3,10 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from openpyxl import load_workbook
@@ -218,30 +220,33 @@ def test_every_kind_that_has_a_walk_is_among_them() -> None:
     ] == []
 
 
+@cache
+def walked(name: str) -> Walker:
+    """Opens a built-in workbook once; whoever walks begins with a choice of his own."""
+    with TemporaryDirectory() as folder:
+        return Walker(save_made(Path(folder) / "a.xlsx", numbers=name))
+
+
 @pytest.mark.parametrize("name", WALKS)
-def test_a_pocket_calculator_comes_to_every_value(name: str, tmp_path: Path) -> None:
-    save_made(tmp_path / "a.xlsx", numbers=name)
+def test_a_pocket_calculator_comes_to_every_value(name: str) -> None:
     choices = WALKS[name]
-    count, wrong = refuted(Walker(tmp_path / "a.xlsx"), choices)
+    count, wrong = refuted(walked(name), choices)
     assert wrong == []
     assert count > 10 * len(choices)
 
 
-def test_a_value_of_six_decimals_is_right_in_all_of_them(tmp_path: Path) -> None:
+def test_a_value_of_six_decimals_is_right_in_all_of_them() -> None:
     """What a token adds to GRPO's loss is shown with six: 0.0357·(−1.5648) is −0.05586, and not −0.055887."""
-    save_made(tmp_path / "a.xlsx", numbers="grpo")
-    walker = Walker(tmp_path / "a.xlsx")
-    walker.choose(5, 4)
-    (line,) = [line for line in walker.lines() if line.symbol == "add_L"]
+    walked("grpo").choose(5, 4)
+    (line,) = [line for line in walked("grpo").lines() if line.symbol == "add_L"]
     assert (line.decimals, f"{line.value:.6f}") == (6, "-0.055887")
     assert re.fullmatch(r"= 0\.035714\d*·\(−1\.564838\d*\)", line.numbers)
 
 
 @pytest.mark.parametrize("name", WALKS)
-def test_a_list_adds_up_to_the_line_below_that_is_its_sum(name: str, tmp_path: Path) -> None:
+def test_a_list_adds_up_to_the_line_below_that_is_its_sum(name: str) -> None:
     """The log-probs of a pair's tokens add up to S_w as it is displayed, and the probabilities of all tokens to 1."""
-    save_made(tmp_path / "a.xlsx", numbers=name)
-    sums, wrong = added_up(Walker(tmp_path / "a.xlsx"), WALKS[name])
+    sums, wrong = added_up(walked(name), WALKS[name])
     assert wrong == []
     assert sums >= {"default": 8, "epochs": 4, "very-very-sleepy": 0, "dpo": 12}.get(name, 0)
 
@@ -249,10 +254,10 @@ def test_a_list_adds_up_to_the_line_below_that_is_its_sum(name: str, tmp_path: P
 @pytest.mark.parametrize(("of", "per"), [("sum", "1"), ("mean", "len")])
 def test_a_list_comes_to_its_mean_as_well(of: str, per: str, tmp_path: Path) -> None:
     save_made(tmp_path / "a.xlsx", f"logp.of={of}", numbers="dpo")
-    walker = Walker(tmp_path / "a.xlsx")
+    file = Walker(tmp_path / "a.xlsx")
     for pair in (1, 2, 3):
-        walker.choose(pair, 1)
-        lists = walker.lists()
+        file.choose(pair, 1)
+        lists = file.lists()
         assert len(lists) == 4
         for listed, below in lists:
             count = len(listed) if per == "len" else 1
