@@ -69,11 +69,21 @@ def run(
     its own.
     """
     door.need_torch("run")
+    from blueprint.training.run import opened
+
     _check_targets(output, plot, page, force)
     if source is not None and is_run(Path(source)):
         given = [f"--set {each}" for each in overrides] + ([f"--seeds {seeds}"] if seeds else [])
         door.require(not given, f"{' and '.join(given)}: not for a folder: the run in {source} has its own numbers")
-        _of_folder(Path(source), output, beta, seed, device, iteration, plot, page, no_proof)
+        if iteration is not None:
+            door.require(
+                not (plot or page), "--iteration and --plot or --page: one iteration is a workbook, and no more"
+            )
+            target = output or Path(f"it{iteration}.xlsx")
+            refuse_target(target, force)
+            _write_iteration(opened(Path(source), device), iteration, _number(beta), seed, target, not no_proof)
+        else:
+            _of_folder(Path(source), output, beta, seed, device, plot, page)
         return
     door.require(iteration is None, "--iteration is of a run that is kept: blueprint run FOLDER --iteration N")
     door.require(
@@ -128,16 +138,17 @@ def _trained(numbers: RunNumbers, folder: Path, device: str) -> "Run":
 
 
 def _of_folder(
-    folder: Path, output: Path | None, beta: str | None, seed: int | None, device: str, iteration: int | None, plot: Path | None,
-    page: Path | None, no_proof: bool,
-) -> None:  # fmt: skip
-    """Goes on with a run, or shows it, or one iteration of it."""
+    folder: Path,
+    output: Path | None,
+    beta: str | None,
+    seed: int | None,
+    device: str,
+    plot: Path | None,
+    page: Path | None,
+) -> None:
+    """Goes on with a run, or shows it."""
     from blueprint.training.run import opened
 
-    if iteration is not None:
-        door.require(not (plot or page), "--iteration and --plot or --page: one iteration is a workbook, and no more")
-        _write_iteration(opened(folder, device), iteration, _number(beta), seed, output, not no_proof)
-        return
     door.require(
         beta is None, "--beta: a folder shows all its KL coefficients; --iteration N --beta B takes one of them"
     )
@@ -161,7 +172,7 @@ def _number(beta: str | None) -> float | None:
 
 
 def _write_iteration(
-    found: "Run", iteration: int, beta: float | None, seed: int | None, output: Path | None, proof: bool
+    found: "Run", iteration: int, beta: float | None, seed: int | None, output: Path, proof: bool
 ) -> None:
     """Writes an iteration as a workbook, and says how its last weights lie to the run's next ones."""
     from blueprint.book import Book
@@ -170,11 +181,9 @@ def _write_iteration(
     from blueprint.workbooks.registry import blueprint_of
 
     moment = found.moment(iteration, beta, seed)
-    path = output or Path(f"it{iteration}.xlsx")
-    refuse_target(path, force=output is not None)
     book = Book(blueprint_of(load(workbook_numbers(found.numbers, moment))))
     arrays = {block.name: array for block, array in book.values.arrays.items()}
-    proved = console.saved(book, path, proof)
+    proved = console.saved(book, output, proof)
     console.say(
         f"Its weights after the last step are the run's before iteration {iteration + 1}: the largest difference is "
         f"{farthest(found.numbers, moment, arrays):.1g}."

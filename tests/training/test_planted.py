@@ -1,6 +1,6 @@
 """Mistakes planted in the loss of a run: 17 of 18 end away from the exact optimum; the workbook of an iteration finds all 18.
 
-The one that ends well is no whitening, which is another choice more than a mistake. A whole run with each mistake takes a minute,
+The one that ends well is no whitening, which is another choice more than a mistake. Whole runs with all mistakes take a minute,
 so the suite runs every third one to its end; ALL in the environment runs them all.
 
 A mistake is a change of one line of `papers/many_runs.py`. The workbook of iteration 10 is computed once, from the definitions and
