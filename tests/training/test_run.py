@@ -108,10 +108,19 @@ def test_an_iteration_begins_where_the_one_before_ended(whole: Run) -> None:
         np.testing.assert_array_equal(each, other.policy[name])
 
 
-def test_a_saved_iteration_is_checked(tmp_path: Path) -> None:
-    """Of two responses and two epochs, because `check` of eight and four takes half a minute."""
-    run = trained(run_numbers(changed=SMALL | {"update.responses": 2, "update.epochs": 2}))
-    bp.build(workbook_numbers(run.numbers, run.moment(20, 0.1))).save(path := tmp_path / "it20.xlsx")
+@pytest.mark.parametrize("value_clip_range", [100.0, 1000.0], ids=["plain", "live conventions"])
+def test_a_saved_iteration_is_checked(value_clip_range: float, tmp_path: Path) -> None:
+    """Of two short responses and two epochs, because `check` of a whole one takes 15 seconds."""
+    small = {
+        "update.iterations": 5,
+        "update.responses": 2,
+        "update.epochs": 2,
+        "text.max_new_tokens": 4,
+        "sft.steps": 60,
+    }
+    run = trained(run_numbers(changed=SMALL | small | {"ppo.value_clip_range": value_clip_range}))
+    assert any(len(text.split()) < 4 for text in run.samples(4, 0.1))  # there are positions behind a response
+    bp.build(run.iteration(4, beta=0.1)).save(path := tmp_path / "it4.xlsx")
     assert bp.check(path).agrees
 
 
