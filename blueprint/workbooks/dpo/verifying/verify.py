@@ -208,7 +208,9 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
         stands = {row for each, row in STANDS.items() if each in given} | (
             set() if "logp" in name else {*SUMS.values()}
         )
-        yield list(of_equations(EQUATIONS, settings, ROWS.get(name, name), stands - {ROWS.get(name, name)}))
+        # the mean of margins may be made of rewards, not of the margins that are logged
+        stands -= {ROWS.get(name, name), "watch.margin"}
+        yield list(of_equations(EQUATIONS, settings, ROWS.get(name, name), stands))
     if "logp" not in name:
         own = fitted(batch, settings, name, given)
         yield [Try(_said(key, value), {**settings, key: value}, fitted=True) for key, value in own]
