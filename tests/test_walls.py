@@ -30,7 +30,8 @@ MAY_READ = {
     "workbooks.common": ("workbooks.common", "inputs", "misconceptions", "files", *KERNEL),
     "dumps": ("workbooks.common.conventions", "workbooks.registry", "dumps", "inputs", "quoting", "files"),
     "verifying": (
-        "language", "misconceptions.rewriting", "workbooks.common", "workbooks.registry", "dumps", "inputs", "quoting", "verifying",
+        "language", "misconceptions.mechanical", "misconceptions.rewriting", "workbooks.common", "workbooks.registry", "dumps",
+        "inputs", "quoting", "verifying",
     ),
     "verifying.runs": ("dumps", "interrupted", "quoting", "verifying"),
     "papers": ("papers",),

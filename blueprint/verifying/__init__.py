@@ -19,6 +19,7 @@ from blueprint.verifying.compare import (
 )
 from blueprint.verifying.definitions import NO_CHANGES, Changes, Definitions, Known, Selection
 from blueprint.verifying.engine import beside_the_trainer
+from blueprint.verifying.equations import tries as of_equations
 from blueprint.verifying.first_update import before_first_update
 from blueprint.verifying.gap import TwoForwards
 from blueprint.verifying.in_memory import NOTHING as NO_RESULTS
@@ -121,6 +122,7 @@ __all__ = [
     "known_device",
     "last_digit",
     "lines_of",
+    "of_equations",
     "one_thread",
     "parts_of",
     "picked",

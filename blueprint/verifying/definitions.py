@@ -201,6 +201,16 @@ class Equations:
             self._made_of[wanted] = {name for name, block in self.rows.items() if block in blocks}
         return self._made_of[wanted]
 
+    def on_the_way(self, wanted: str, known: Collection[str]) -> list[str]:
+        """Returns the rows that are computed where some are known, the nearest to the one that is wanted first."""
+        names, stop = {block: name for name, block in self.rows.items()}, {self.rows[name] for name in known}
+        blocks = dict.fromkeys([self.rows[wanted]])
+        for block in (ahead := [*blocks]):
+            new = [each for each in read_by(block) if each in names and each not in blocks and each not in stop]
+            ahead += [*dict.fromkeys(each for each in new if each.definitions)]
+            blocks |= dict.fromkeys(ahead)
+        return [names[block] for block in blocks]
+
     def changed(self, name: str, change: Change) -> Block:
         """Returns a row with another equation."""
         if (name, change) not in self._changed:

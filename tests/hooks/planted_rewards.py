@@ -73,7 +73,7 @@ MISTAKES = {
     "the loss turned": Mistake(PLAIN, "total_loss", "chosen and rejected exchanged", with_loss(lambda x, m: pair_loss(-x, m))),
     "the margin forgotten": Mistake(MARGIN, "total_loss", "loss.margin = off", with_loss(lambda x, m: pair_loss(x, 0 * m))),
     "the margin added": Mistake(MARGIN, "total_loss", "the margin of each pair added", with_loss(lambda x, m: pair_loss(x, -m))),
-    "the margin doubled": Mistake(MARGIN, "total_loss", "", with_loss(lambda x, m: pair_loss(x, 2 * m))),
+    "the margin doubled": Mistake(MARGIN, "total_loss", "m_on[p] is doubled", with_loss(lambda x, m: pair_loss(x, 2 * m))),
     "σ without log": Mistake(PLAIN, "total_loss", "1 − σ of the difference", with_loss(lambda x, m: 1 - sigmoid(x - m))),
     "hinge": Mistake(PLAIN, "total_loss", "", with_loss(lambda x, m: np.maximum(0, 1 - x))),
     "−log of a σ that is 0": Mistake(PLAIN, "total_loss", "which is infinite", otherwise(given=far_apart, pair_loss=overflowing)),

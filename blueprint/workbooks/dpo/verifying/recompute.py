@@ -218,7 +218,8 @@ def losses(of: Fed, terms: Terms, ways: Ways, device: str) -> dict[str, Array]:
         "preference_loss": added("preference_loss", np.mean),
         "nll": np.asarray(np.mean([part["nll"] for part in each[0]])),
     }
-    total = EQUATIONS.values(first, *laid_out(of | found), ("total_loss",), device=device)
+    changes = ways.get("equations", NO_CHANGES)
+    total = EQUATIONS.values(first, *laid_out(of | found), ("total_loss",), changes, device)
     return {**found, **total, "loss.pair": added("loss.pair", np.concatenate)}
 
 
@@ -317,9 +318,13 @@ def recompute(
     if "chosen.log_squares" not in batch.tensors:  # what is made of weights is lacking, all else is not
         terms = [(share, {**use, "loss.weight": "off"}) for share, use in terms]
     of = fed(batch, ways)
-    _sequences(found, exchanged(of, ways), ways, device)
-    of = exchanged(_with_given(of, settings, given, device), ways)
+    _sequences(found, exchanged(of, _of_logprobs(ways)), ways, device)
+    known = _with_given(of, settings, given, device)
+    of = exchanged(known, ways)
     _watched(found, of, ways, given, device)
+    _logps(found, exchanged(known, _of_logprobs(ways)), ways, device)
+    found.numbers = {name: number * factor_of(ways, name) for name, number in found.numbers.items()}
+    found.sizes["rewards.accuracies"] = abs(found.numbers["rewards.accuracies"])
     made = losses(of, terms, ways, device)
     found.rows["loss.pair"] = made["loss.pair"] * factor_of(ways, "loss.pair")
     for name in LOSSES:
@@ -330,12 +335,19 @@ def recompute(
     return found
 
 
+def _of_logprobs(ways: Ways) -> Ways:
+    """Returns what of it is seen in log-probs, too: not what is done where they are taken from each other."""
+    of_ratios = ("inverted", True), ("reference", "none")
+    return {key: each for key, each in ways.items() if (key, each) not in of_ratios}
+
+
 def _sequences(found: Again, of: Fed, ways: Ways, device: str) -> None:
     """Takes the log-probs of whole responses where those of tokens are there: as the loss has them, and their sums."""
     names = {"": "sum"} | ({".mean": "mean"} if found.settings["logp.of"] != "sum" else {})
     there = [model for model, name in MODELS.items() if f"chosen.{name}" in found.batch.tensors]
     wanted = [f"{model}.{row}" for model in there for row in names.values()]
-    rows = EQUATIONS.values(found.settings, *laid_out(of), wanted, device=device) if wanted else {}
+    changes = ways.get("equations", NO_CHANGES)
+    rows = EQUATIONS.values(found.settings, *laid_out(of), wanted, changes, device) if wanted else {}
     for model in there:
         for more, row in names.items():
             for side, each in zip(SIDES, np.split(rows[f"{model}.{row}"], 2), strict=True):
@@ -368,32 +380,28 @@ WATCHED = ("rewards.chosen", "rewards.rejected", "rewards.margins", "rewards.acc
 
 def _watched(found: Again, of: Fed, ways: Ways, given: Given, device: str) -> None:
     """Takes rewards, margins and the means that are logged of them; two rewards that are equal are no success."""
-    use, logged = found.settings, [f"{side}.logged" for side in SIDES]
-    rows = EQUATIONS.values(use, *laid_out(of), logged, device=device)
+    use, logged, changes = found.settings, [f"{side}.logged" for side in SIDES], ways.get("equations", NO_CHANGES)
+    rows = EQUATIONS.values(use, *laid_out(of), logged, changes, device)
     for side, name in zip(SIDES, logged, strict=True):
         found.rows[f"{side}.reward"] = rows[name] * factor_of(ways, f"{side}.reward")
         rows[name] = np.asarray(given.get(f"{side}.reward", found.rows[f"{side}.reward"]))
-    margin = EQUATIONS.values(use, *laid_out(of | rows), ("watch.margin",), device=device)["watch.margin"]
+    margin = EQUATIONS.values(use, *laid_out(of | rows), ("watch.margin",), changes, device)["watch.margin"]
     found.rows["margin"] = margin * factor_of(ways, "margin")
     rows["watch.margin"] = np.asarray(given.get("margin", found.rows["margin"]))
     parts = [laid_out(of | rows, some) for some in parts_of(found.batch.pairs, ways)]
-    found.numbers |= EQUATIONS.means(use, parts, WATCHED, ways.get("equations", NO_CHANGES), device)
+    found.numbers |= EQUATIONS.means(use, parts, WATCHED, changes, device)
     found.sizes |= dict(zip(WATCHED, map(_mean_size, rows.values()), strict=False))
-    _logps(found, parts, device)
-    found.numbers = {name: number * factor_of(ways, name) for name, number in found.numbers.items()}
-    found.sizes["rewards.accuracies"] = abs(found.numbers["rewards.accuracies"])
 
 
-def _logps(
-    found: Again, parts: Sequence[tuple[Mapping[Axis, int], Mapping[str, Array | Selection]]], device: str
-) -> None:
+def _logps(found: Again, of: Fed, ways: Ways, device: str) -> None:
     """Takes the mean log-probs of either side: of sums, and, where the loss takes means of tokens, of these."""
-    names, means = [f"logps.{side}" for side in SIDES], {"": "sum"}
+    names, means, changes = [f"logps.{side}" for side in SIDES], {"": "sum"}, ways.get("equations", NO_CHANGES)
+    parts = [laid_out(of, some) for some in parts_of(found.batch.pairs, ways)]
     if "chosen.logprobs" in found.batch.tensors and found.settings["logp.of"] != "sum":
         means[".mean"] = "same"
     for more, word in means.items():
         use = {**found.settings, "watch.rewards": word}
-        for name, number in EQUATIONS.means(use, parts, names, device=device).items():
+        for name, number in EQUATIONS.means(use, parts, names, changes, device).items():
             found.numbers[name + more], found.sizes[name + more] = number, abs(number)
 
 

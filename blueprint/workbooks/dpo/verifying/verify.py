@@ -25,6 +25,7 @@ from blueprint.verifying import (
     Way,
     Ways,
     given_of,
+    of_equations,
     one_thread,
     shown,
     verdict_of,
@@ -32,7 +33,7 @@ from blueprint.verifying import (
 )
 from blueprint.workbooks.dpo.dumps import PairStep
 from blueprint.workbooks.dpo.schema import DPO, dpo_presets
-from blueprint.workbooks.dpo.verifying.recompute import OF_LOGITS, TRUE, recompute
+from blueprint.workbooks.dpo.verifying.recompute import EQUATIONS, OF_LOGITS, TRUE, recompute
 
 PAIRS = Axes("pair", "", "pair")
 POLICY, REFERENCE = ("chosen.logp", "rejected.logp"), ("chosen.logp_ref", "rejected.logp_ref")
@@ -141,6 +142,10 @@ TOGETHER: tuple[Mapping[str, float | str], ...] = (
 """Settings that mean something together alone."""
 LOSSES = ("loss.pair", "preference_loss", "total_loss")
 MOST_PARTS = 8
+SUMS = {"logp": "policy.sum", "logp_ref": "reference.sum"}
+STANDS = {**{f"{side}.reward": f"{side}.logged" for side in SIDES}, "margin": "watch.margin"}
+ROWS = STANDS | {f"{side}.{name}": row for side in SIDES for name, row in SUMS.items()}
+"""By quantity the row of the definitions that it is, where it is called otherwise."""
 
 
 SLIPS: Mapping[str, tuple[tuple[str, Ways], ...]] = {
@@ -199,6 +204,13 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
     given: results of the file before it, for numbers that the file itself gives away. whole: all files of the step.
     """
     yield [*_slips(batch, settings, name, whole), *_conventions(settings, name)]
+    if not batch.terms and name != "rewards.accuracies":  # a share of some pairs has too few bits to tell changes apart
+        stands = {row for each, row in STANDS.items() if each in given} | (
+            set() if "logp" in name else {*SUMS.values()}
+        )
+        # the mean of margins may be made of rewards, not of the margins that are logged
+        stands -= {ROWS.get(name, name), "watch.margin"}
+        yield list(of_equations(EQUATIONS, settings, ROWS.get(name, name), stands))
     if "logp" not in name:
         own = fitted(batch, settings, name, given)
         yield [Try(_said(key, value), {**settings, key: value}, fitted=True) for key, value in own]

@@ -12,6 +12,7 @@ import numpy as np
 from blueprint.dumps import SIDES, Array
 from blueprint.language import Axis
 from blueprint.verifying import (
+    NO_CHANGES,
     NO_RESULTS,
     PLAIN,
     Again,
@@ -62,8 +63,6 @@ AS_THEY_ARE = {"score.subtract": 0.0, "score.divide": 1.0}
 """What is logged of scores is of these as the model says them."""
 UNDERFLOW = 88.7
 """Beyond it e^x is more than float32 holds, and σ of −x is 0."""
-WATCHED = ("right", "rewards.margins")
-"""Rows of what is logged of scores; all others are of the loss."""
 OF_RANKINGS = "softmax_best"
 UNKNOWN = "per_position"
 """A loss of which files of one score for each response say nothing."""
@@ -101,17 +100,15 @@ def recompute(
         found.rows |= {name: row * factor_of(ways, name) for name, row in read.items()}
     scores = np.concatenate([np.asarray(given.get(name, row), np.float64) for name, row in read.items()])
     scores = np.roll(scores, count) if ways.get("sides") else scores
-    changes = ways.get("equations", {})
-    watched = {row: change for row, change in changes.items() if row in WATCHED}
-    lost = {row: change for row, change in changes.items() if row not in WATCHED}
+    changes = ways.get("equations", NO_CHANGES)
     plain, parts = use | AS_THEY_ARE, [_known(batch, scores, rows) for rows in parts_of(count, ways)]
-    logged = EQUATIONS.means(plain, parts, MEANS.values(), watched, device)
+    logged = EQUATIONS.means(plain, parts, MEANS.values(), changes, device)
     numbers = {name: logged[row] for name, row in MEANS.items()}
-    numbers |= EQUATIONS.means(use, parts, ("preference_loss", "total_loss"), lost, device)
+    numbers |= EQUATIONS.means(use, parts, ("preference_loss", "total_loss"), changes, device)
     found.numbers = {name: number * factor_of(ways, name) for name, number in numbers.items()}
     whole = _known(batch, scores, np.arange(count))
     found.rows |= EQUATIONS.values(plain, *whole, ("difference",), device=device)
-    found.rows |= EQUATIONS.values(use, *whole, ("loss.pair",), lost, device)
+    found.rows |= EQUATIONS.values(use, *whole, ("loss.pair",), changes, device)
     found.rows["loss.pair"] = found.rows["loss.pair"] * factor_of(ways, "loss.pair")
     if sized:
         _add_room(found, scores)

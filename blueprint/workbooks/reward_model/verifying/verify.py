@@ -20,6 +20,7 @@ from blueprint.verifying import (
     Way,
     Ways,
     given_of,
+    of_equations,
     one_thread,
     shown,
     verdict_of,
@@ -27,7 +28,16 @@ from blueprint.verifying import (
 )
 from blueprint.workbooks.reward_model.dumps import ScoredPairs
 from blueprint.workbooks.reward_model.schema import REWARD_MODEL, rm_presets
-from blueprint.workbooks.reward_model.verifying.recompute import ALL, LOSSES, PAIRS, SCORES, UNKNOWN, recompute
+from blueprint.workbooks.reward_model.verifying.recompute import (
+    ALL,
+    EQUATIONS,
+    LOSSES,
+    MEANS,
+    PAIRS,
+    SCORES,
+    UNKNOWN,
+    recompute,
+)
 
 NUMBERS: Mapping[str, tuple[float, ...]] = {
     "center": (0.0, 0.001, 0.01, 0.1), "l2": (0.0, 0.001), "loss.mean_eps": (0.0, 1e-8),
@@ -90,6 +100,8 @@ def tries(
         yield [*_read(settings), *(Try(label, last, ways) for label, ways in SLIPS["score"])]
         return
     yield [*_slips(batch, settings, name, whole), *(_settings(settings) if name in LOSSES else ())]
+    if name != "accuracy":  # a share of some pairs has too few bits to tell changes apart
+        yield list(of_equations(EQUATIONS, settings, MEANS.get(name, name), ("score",)))
     if name in LOSSES:
         yield list(_fitted(batch, settings, name, given))
         yield list(_presets(settings))

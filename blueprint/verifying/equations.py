@@ -1,0 +1,145 @@
+"""Causes that nobody has listed: every change of one part of every equation on the way to a quantity that deviates.
+
+A mistake in a trainer's code is mostly one part of one equation: another operation, an operand that is forgotten, doubled or of
+another sign, a row of the same shape in its place. The definitions have these equations, so the changes are made of them; each is
+computed from the file's own rows on. Where both sides of a pair have an equation, it is changed in both, then in either alone.
+"""
+
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from blueprint.language import Block, Constant, Expr, Op, Reduce, Ref, rebuilt, text, walk
+from blueprint.misconceptions.mechanical import changed
+from blueprint.misconceptions.rewriting import Change, Names, is_setting
+from blueprint.verifying.definitions import Definitions, Equations
+from blueprint.verifying.in_memory import Try
+from blueprint.verifying.settings import Settings
+
+MOST_ROWS, MOST_OTHERS = 40, 8
+"""Rows on the way to a quantity that are changed, the nearest first; and rows that may stand in the place of one that is read."""
+SIDES = ("chosen", "rejected")
+
+
+class Changed(NamedTuple):
+    """A change of a row: how it is said, and how its equation is changed."""
+
+    says: str
+    change: Change
+
+
+def tries(of: Definitions, settings: Settings, wanted: str, known: Collection[str]) -> Iterator[Try]:
+    """Yields every change of one part of the equations between the rows that are known and the one that is wanted."""
+    equations = of.under(settings)
+    alone = list[Try]()
+    on_the_way = equations.on_the_way(wanted, known) if wanted in equations.rows else []
+    for name in [each for each in on_the_way if not _only_picks(equations.rows[each])][:MOST_ROWS]:
+        side, _, rest = name.partition(".")
+        other = f"{SIDES[1]}.{rest}"
+        paired = side in SIDES and {f"{SIDES[0]}.{rest}", other} <= equations.rows.keys()
+        for at, made in enumerate(_changes(equations, name, wanted)):
+            label = f"another equation of {_meaning(equations, name)}: {made.says}"
+            if not paired:
+                yield Try(label, settings, {"equations": {name: made.change}})
+                continue
+            alone.append(Try(f"{label}, on the {side} side alone", settings, {"equations": {name: made.change}}))
+            theirs = _changes(equations, other, wanted) if side == SIDES[0] else ()
+            if len(theirs) == len(_changes(equations, name, wanted)):
+                yield Try(
+                    f"{label}, on both sides", settings, {"equations": {name: made.change, other: theirs[at].change}}
+                )
+    yield from alone
+
+
+def _only_picks(row: Block) -> bool:
+    """Whether a row takes cells of another one by a block of 0 and 1, or repeats one: where things stand is no mathematics."""
+    expr = row.definitions[0].expr if row.definitions else None
+    match expr:
+        case Reduce("sum", _, Op("mul", (Ref() as one, Ref() as other))):
+            return any(
+                by.block.typed and len(by.block.axes) > len(of.block.axes) for by, of in ((one, other), (other, one))
+            )
+    return expr is None or isinstance(expr, Ref)
+
+
+def _meaning(equations: Equations, name: str) -> str:
+    """Returns what a row is called, and in words."""
+    about = equations.rows[name].about
+    return f"{name} ({about.meaning})" if about.meaning else name
+
+
+@lru_cache(maxsize=2048)
+def _changes(equations: Equations, name: str, wanted: str) -> tuple[Changed, ...]:
+    """Returns every change of one part of a row's equation, each once; both sides of a pair have theirs in the same order."""
+    row = equations.rows[name]
+    if len(row.definitions) != 1:
+        return ()
+    (definition,) = row.definitions
+    found: dict[str, Expr] = {}
+    for says, expr in (*((each.says, each.expr) for each in changed(definition.expr)), *_sizes(definition.expr)):
+        found.setdefault(says, expr)
+    for says, expr in _others(equations, name, wanted, definition.expr):
+        found.setdefault(says, expr)
+    return tuple(Changed(_within(says), _to(definition.expr, expr)) for says, expr in found.items())
+
+
+def _within(sentence: str) -> str:
+    """Returns a sentence as a part of one; one that begins with a symbol keeps it."""
+    word, space, rest = sentence.removesuffix(".").partition(" ")
+    return f"{word.lower() if word.istitle() and word.isalpha() and len(word) > 1 else word}{space}{rest}"
+
+
+def _to(own: Expr, other: Expr) -> Change:
+    """Makes a change of one equation into another; under settings that have another equation nothing is changed."""
+
+    def change(expr: Expr, names: Names) -> Expr:
+        return other if expr is own else expr
+
+    return change
+
+
+def _sizes(expr: Expr) -> Iterator[tuple[str, Expr]]:
+    """Yields the whole and each number that is read doubled, halved, squared, with the other sign; and the largest for a sum."""
+    read = [node for node in walk(expr) if isinstance(node, Ref) and not _in_sum(expr, node)]
+    for said, part in [("it", expr), *((text(node), node) for node in read if node is not expr)]:
+        yield f"{said} is doubled", _put(expr, part, Op("mul", (Constant(2), part)))
+        yield f"{said} is halved", _put(expr, part, Op("div", (part, Constant(2))))
+        yield f"{said} is squared", _put(expr, part, Op("mul", (part, part)))
+        yield f"{said} is taken with the other sign", _put(expr, part, Op("neg", (part,)))
+    for node in walk(expr):
+        if isinstance(node, Reduce) and node.name == "sum":
+            yield "the largest is taken, not the sum", _put(expr, node, Reduce("max", node.axes, node.body))
+
+
+def _others(equations: Equations, name: str, wanted: str, expr: Expr) -> Iterator[tuple[str, Expr]]:
+    """Yields rows of the same shape in the place of one that is read, those that are called alike first."""
+    near = equations.made_of((wanted,))
+    near |= {other for each in near if (other := _other_side(each)) in equations.rows}
+    for part in [node for node in walk(expr) if isinstance(node, Ref) and not is_setting(node.block)]:
+        alike = [
+            other
+            for other in near
+            if _of_one_shape(equations.rows[other], part.block) and name not in equations.made_of((other,))
+        ]
+        tail = part.block.name.rpartition(".")[2]
+        for other in sorted(alike, key=lambda each: (each.rpartition(".")[2] != tail, each))[:MOST_OTHERS]:
+            yield f"{other} is read, not {part.block.name}", _put(expr, part, Ref(equations.rows[other], part.at))
+
+
+def _other_side(name: str) -> str:
+    """Returns what a row of one side of a pair is called on the other."""
+    side, dot, rest = name.partition(".")
+    return f"{SIDES[SIDES[0] == side]}{dot}{rest}" if side in SIDES else name
+
+
+def _of_one_shape(one: Block, other: Block) -> bool:
+    return one is not other and one.axes == other.axes and not one.text and bool(one.axes) and not is_setting(one)
+
+
+def _in_sum(expr: Expr, part: Expr) -> bool:
+    return any(isinstance(node, Reduce) and any(inner is part for inner in walk(node.body)) for node in walk(expr))
+
+
+def _put(expr: Expr, part: Expr, other: Expr) -> Expr:
+    """Returns an expression with a part of it replaced."""
+    return other if expr is part else rebuilt(expr, lambda inner: _put(inner, part, other))

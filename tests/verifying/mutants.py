@@ -1,0 +1,144 @@
+"""How often verify names a mistake that nobody has listed: one-change mutants of TRL's formulas, made by a program from a seed.
+
+    python -m tests.verifying.mutants dpo 97 30
+
+The formulas are those of `tests/hooks`. Of a mutant that changes a logged number it is asked what verify names first. That is right
+if it explains another batch, which verify has not seen, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import random
+import sys
+import tempfile
+import types
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from blueprint.verifying import StepVerdict, verify_step
+from tests.hooks import dpo_formulas, reward_formulas
+from tests.hooks.test_planted import REAL, dumped
+from tests.hooks.trl_formulas import Written, read
+
+
+class Kind(NamedTuple):
+    """A trainer: its module, the functions that are changed, and the runs on whose files it is run."""
+
+    module: types.ModuleType
+    functions: tuple[str, ...]
+    runs: tuple[str, ...]
+
+
+KINDS = {
+    "dpo": Kind(dpo_formulas, ("log_sigmoid", "sums", "rewards", "pair_loss", "likelihood", "averaged", "written"),
+                ("trl_dpo/sigmoid", "trl_dpo/ipo", "trl_dpo/robust", "trl_dpo/norm")),
+    "rm": Kind(reward_formulas, ("pair_loss", "centred", "plain_margin", "written"), ("trl_reward/plain", "trl_reward/margin")),
+}  # fmt: skip
+OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
+    ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add, ast.Mult), ast.Mult: (ast.Div, ast.Add), ast.Div: (ast.Mult, ast.Sub),
+}  # fmt: skip
+CALLS = {
+    "maximum": "minimum", "minimum": "maximum", "exp": "log1p", "log1p": "exp", "abs": "sign", "sum": "mean", "mean": "sum",
+    "min": "max", "max": "min", "prod": "sum",
+}  # fmt: skip
+PAIRS = (("a", "c"), ("right", "wrong"), ("policy", "reference"), ("chosen", "rejected"), ("good", "bad"))
+OTHER = {one: two for pair in PAIRS for one, two in (pair, pair[::-1])}
+NUMBERS = {*OTHER, "h", "beta", "eps", "margin", "mask", "apart"}
+MOVED = ("per_token_logps", "ref_per_token_logps", "position_scores", "margin")
+
+
+def sites(tree: ast.AST, functions: Sequence[str]) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yields every part of the functions that is changed, and what stands there then."""
+    of = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and each.name in functions]
+    for node in (inner for each in of for line in each.body for inner in ast.walk(line)):
+        if isinstance(node, ast.expr):
+            yield from ((node, other) for other in others(node))
+
+
+def others(node: ast.expr) -> Iterator[ast.expr]:
+    """Yields what may stand for a part of a formula by mistake."""
+    match node:
+        case ast.BinOp(left, op, right) if type(op) in OPERATORS:
+            yield from (ast.BinOp(left, other(), right) for other in OPERATORS[type(op)])
+            yield from (left, right)
+        case ast.UnaryOp(ast.USub(), operand):
+            yield operand
+        case ast.Call(ast.Attribute(value, name, ctx), args, keywords) if name in CALLS:
+            yield ast.Call(ast.Attribute(value, CALLS[name], ctx), args, keywords)
+        case ast.Constant(int() | float() as value) if not isinstance(value, bool):
+            yield from (ast.Constant(other) for other in (value * 2, value + 1, value / 2) if other != value)
+        case ast.Name(name, ast.Load()) if name in NUMBERS:
+            yield ast.BinOp(ast.Constant(2.0), ast.Mult(), copy.deepcopy(node))
+            yield ast.UnaryOp(ast.USub(), copy.deepcopy(node))
+            yield from [ast.Name(OTHER[name], ast.Load())] if name in OTHER else []
+
+
+def mutant(kind: Kind, at: int) -> tuple[Any, str]:
+    """Returns a trainer with one part of its formulas changed, and which."""
+    tree = ast.parse(Path(str(kind.module.__file__)).read_text(encoding="utf-8"))
+    node, other = [*sites(tree, kind.functions)][at]
+    said = f"line {node.lineno}: {ast.unparse(node)} -> {ast.unparse(other)}"
+
+    class Put(ast.NodeTransformer):
+        def visit(self, each: ast.AST) -> Any:
+            return other if each is node else self.generic_visit(each)
+
+    made = sys.modules["mutant"] = types.ModuleType("mutant")
+    exec(compile(ast.fix_missing_locations(Put().visit(tree)), "mutant", "exec"), made.__dict__)
+    return made.TRL, said
+
+
+def another_batch(files: Sequence[Written], seed: int) -> list[Written]:
+    """Returns files of the same shape with other log-probs, scores and margins."""
+    drawn, found = np.random.default_rng(seed), []
+    for file in files:
+        moved = {
+            name: each * drawn.uniform(0.5, 1.5, each.shape) for name, each in file.tensors.items() if name in MOVED
+        }
+        found.append(file._replace(tensors={**file.tensors, **moved}))
+    return found
+
+
+def verified(files: Sequence[Written], trainer: Any) -> StepVerdict:
+    with tempfile.TemporaryDirectory() as folder, np.errstate(all="ignore"):
+        return verify_step(dumped(files, trainer, Path(folder)))
+
+
+def named(kind: Kind, at: int, run: str) -> tuple[str, str] | None:
+    """Returns which mutant it is, and whether its cause is named; None where it cannot run, or changes no logged number."""
+    files = read(REAL / run)
+    try:
+        trainer, said = mutant(kind, at)
+        found = verified(files, trainer)
+    except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError):
+        return None
+    if found.first is None or found.first.line.says != "DIFFERS":
+        return None
+    causes = [each.said for each in found.causes]
+    if not causes:
+        return said, "none"
+    again = {each.said for each in verified(another_batch(files, at), trainer).causes}
+    right = [each in again for each in causes[:5]]
+    return said, "first" if right[0] else "among five" if any(right) else "wrong first"
+
+
+def main(name: str, seed: int, count: int) -> None:
+    """Prints what becomes of each mutant, and how many of each there are."""
+    kind, drawn, found = KINDS[name], random.Random(seed), Counter[str]()
+    tree = ast.parse(Path(str(kind.module.__file__)).read_text(encoding="utf-8"))
+    every = len([*sites(tree, kind.functions)])
+    for at in drawn.sample(range(every), every):
+        if found.total() < count and (result := named(kind, at, drawn.choice(kind.runs))):
+            found[result[1]] += 1
+            print(f"{result[1]}: {result[0]}", flush=True)
+    print(dict(found), f"of {found.total()} mutants, seed {seed}, {every} places")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
