@@ -46,6 +46,7 @@ PAGE = """<!doctype html>
 <style>{style}</style>
 </head>
 <body>
+<script>{begin}</script>
 {body}
 <article id="plain">
 <h1>{title}</h1>
@@ -96,6 +97,7 @@ def page_of(outline: Blueprint, values: Values, served: Data | None = None) -> P
         policy=POLICY + ("" if served is None else "; connect-src 'self'"),
         title=escape(outline.title),
         style=font() + asset("style.css"),
+        begin=asset("begin.js"),
         body=asset("page.html"),
         plain=plain_walk(outline, values),
         served="" if served is None else f'<script type="application/json" id="served">{as_script(served)}</script>\n',

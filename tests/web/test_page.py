@@ -265,6 +265,12 @@ def test_without_scripts_it_is_the_walk(opened: Opened) -> None:
     assert not page.is_visible("#settings")
 
 
+def test_where_the_scripts_fail_it_is_the_walk_too(opened: Opened) -> None:
+    page = opened(page_text("default").replace("window.ready = performance.now();", "nothing.at.all();"))
+    assert page.errors != []
+    assert page.is_visible("#plain .line >> nth=0")
+
+
 def test_it_prints_on_a_few_pages(opened: Opened) -> None:
     printed = opened(page_text("default")).pdf(format="A4")
     assert 1 <= len(re.findall(rb"/Type\s*/Page\b", printed)) <= 8

@@ -157,6 +157,5 @@ function open() {
   setMode(data.page && !asked ? "overview" : "explore");
   if (asked) choose(asked.number, Math.min(asked.size - 1, Number(place) || 0), true);
 }
-document.documentElement.classList.add("alive");
 open();
 window.ready = performance.now();
