@@ -108,7 +108,7 @@ def _qr(address: str) -> tuple[str, str] | None:
         return None
     code, drawn = segno.make(address), StringIO()
     code.terminal(drawn, compact=True)
-    return code.svg_inline(scale=6, border=2), drawn.getvalue()
+    return code.svg_inline(border=2, omitsize=True), drawn.getvalue()
 
 
 def _book(
