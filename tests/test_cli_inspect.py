@@ -59,7 +59,7 @@ def test_it_says_what_was_recognised(dump: Path) -> None:
         "not recognised: value (did you mean values?), quux",
         "known, not needed: position_ids",
         "missing: prompt_ids, response_ids, tokens, logprobs_new, logprobs_rollout, entropy, values_old, values_new, rewards, "
-        "advantages, returns, ended",
+        "advantages, returns, rollout_weights … and 1 more",
         "",
         "can be recomputed:",
         "  rewards                       yes",
