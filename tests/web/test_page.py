@@ -108,7 +108,7 @@ def test_a_preset_is_a_choice_and_every_setting_follows(opened: Opened) -> None:
 def test_above_a_choice_stands_the_number_for_each_word(opened: Opened) -> None:
     page = opened(page_text("ten-libraries"))
     page.evaluate("drawCurves()")
-    page.wait_for_timeout(2000)
+    page.wait_for_selector("#settings .setting >> nth=0 >> circle.word >> nth=0", state="attached")
     words = page.evaluate("blocks[byName.preset.choices].cells.length")
     assert page.locator("#settings .setting >> nth=0").locator("circle.word").count() == words
     said = page.get_attribute("#settings .setting >> nth=0 >> svg", "aria-label") or ""
