@@ -45,10 +45,15 @@ def lines(advantages: Any) -> list[dict[str, Any]]:
 
 
 def verified(advantages: Any, folder: Path) -> StepVerdict:
-    """Verifies such a file behind the line that docs/dump-hooks.md says."""
-    first = re.findall(r"'1i (\{.*\})' train_data_step", PAGE.read_text(encoding="utf-8"))[0]
+    """Verifies such a file behind the line that docs/dump-hooks.md says.
+
+    Of the recorded batch the engine is another policy by far, which the file has to say.
+    """
+    first = json.loads(re.findall(r"'1i (\{.*\})' train_data_step", PAGE.read_text(encoding="utf-8"))[0])
     path = folder / "train_data_step1.jsonl"
-    path.write_text("\n".join([first, *map(json.dumps, lines(advantages))]), encoding="utf-8")
+    told = {"metadata": first["metadata"] | {"logprobs_rollout_from": "older"}}
+    written = [told, *lines(advantages)]
+    path.write_text("\n".join(map(json.dumps, written)), encoding="utf-8")
     return verify_step([path])
 
 
