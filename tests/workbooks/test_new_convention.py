@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import blueprint
+from tests.workbooks.copied import PACKAGE, changed, copied, run
 
-PACKAGE = Path(blueprint.__file__).parent
-REPOSITORY = PACKAGE.parent
 RECORD = """
 [value.scale]
 symbol = "f_s"
@@ -60,8 +54,7 @@ print(json.dumps({
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Copies the package and makes a convention there: it touches two files, the record's and the definition's."""
-    folder = tmp_path_factory.mktemp("copy")
-    shutil.copytree(PACKAGE, folder / "blueprint", ignore=shutil.ignore_patterns("__pycache__"))
+    folder = copied(tmp_path_factory.mktemp("copy"))
     with open(folder / "blueprint" / "workbooks" / "common" / "conventions.toml", "a", encoding="utf-8") as records:
         records.write(RECORD)
     reading = [
@@ -73,25 +66,16 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(copy: Path, *command: str) -> str:
-    """Runs Python on the copy; the tests are those of the repository."""
-    way = os.pathsep.join([str(copy), str(REPOSITORY)])
-    done = subprocess.run(
-        [sys.executable, *command],
-        cwd=copy,
-        env=os.environ | {"PYTHONPATH": way, "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
 def seen(copy: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(run(copy, "-c", ASK))
     return found
+
+
+def test_it_is_two_files(copy: Path) -> None:
+    record, definition = changed(copy)
+    assert record == "workbooks/common/conventions.toml"
+    assert definition.startswith("workbooks/common/definitions/")
 
 
 def test_the_definition_reads_it(seen: dict[str, Any]) -> None:
