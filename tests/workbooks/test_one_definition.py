@@ -91,7 +91,7 @@ BETTER: dict[str, str] = {
 RENAMED = {"value.residual_mean": "value.residual.mean"}
 """What stands under another name by now."""
 
-ONE_SCREEN = ("ppo.py",)
+ONE_SCREEN = ("rlhf_ppo/ppo.py",)
 """Files that hold a whole method on one page."""
 Lines = dict[str, set[str]]
 
@@ -129,7 +129,7 @@ def recorded() -> Recorded:
         frame = sys._getframe(1)
         while frame.f_code.co_name in ("defined", "along", "row", "each", "one", "step") and frame.f_back:
             frame = frame.f_back  # what makes and defines a block in one go is called where its equation stands
-        file = Path(frame.f_code.co_filename).name
+        file = "/".join(Path(frame.f_code.co_filename).parts[-2:])
         lines = found.on_one_screen if file in ONE_SCREEN else found.lines
         lines[cells(self, self.definitions[-1].target)].add(f"{file}:{frame.f_lineno}")
 
