@@ -239,7 +239,7 @@ def _reserved() -> int:
 
 def slimmed(path: Path, target: Path) -> Path:
     """Writes a copy without notes and charts, in which blank cells are blank, and returns its path."""
-    with zipfile.ZipFile(path) as source, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as copy:
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as copy:
         for part in source.infolist():
             content = source.read(part)
             if part.filename.startswith("xl/worksheets/"):

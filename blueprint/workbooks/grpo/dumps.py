@@ -115,9 +115,6 @@ class GroupedStep(Minibatch):
         return {"responses": len(self.mask), "groups": len(self.sizes), "group_sizes": sorted(set(self.sizes.tolist()))}
 
 
-NO_GROUP = -1
-
-
 class Groups(NamedTuple):
     """A number for each response, [B], the same for those to a prompt; and how that was told, in words."""
 

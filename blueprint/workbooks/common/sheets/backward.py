@@ -379,7 +379,7 @@ def _rephrased(sheet: Sheet) -> Sheet:
     return replace(sheet, lead=REPHRASED.get(sheet.lead, sheet.lead), sections=tuple(sections))
 
 
-CHARTS, GALLERY = "Charts", "The pictures"
+CHARTS = "Charts"
 BENDS = {"good": ("Â+", (0, 3, 3, 4), (1, 1, 0, 0)), "bad": ("Â−", (0, 1, 1, 4), (0, 0, -1, -1))}
 """Of each curve: its symbol, at which corners of the clip's picture it bends, and what it multiplies the ratio by there."""
 NEEDED = ("curve.ratio", "dot.ratio", "dot.size", "ratio", "ratio.grad", "surrogate.grad", "loss.grad.tiny")
