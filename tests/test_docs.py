@@ -21,10 +21,12 @@ def run(page: str) -> doctest.TestResults:
 
 
 def unprinted(page: str) -> set[str]:
-    """Returns the numbers with a decimal point that the sentences quote, but no code of the page types or prints."""
-    checked = page[: page.index("## Known traps")]
-    sentences = re.sub(r"\]\([^)]*\)|`[^`]*`", "", FENCED.sub("", checked))
-    return decimals(sentences) - decimals("\n".join(FENCED.findall(page)))
+    """Returns the decimal numbers that the sentences of a section quote, but no code of that section types or prints."""
+    found: set[str] = set()
+    for section in page[: page.index("## Known traps")].split("\n## "):
+        sentences = re.sub(r"\]\([^)]*\)|`[^`]*`", "", FENCED.sub("", section))
+        found |= decimals(sentences) - decimals("\n".join(FENCED.findall(section)))
+    return found
 
 
 def decimals(text: str) -> set[str]:
@@ -67,12 +69,20 @@ def test_rot_in_the_sentences_is_seen(right: str, wrong: str) -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    links = [link for link in re.findall(r"\]\(([^)]+)\)", ERRATA) if not link.startswith("https://")]
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", ERRATA) if not link.startswith(("https://", "#"))]
     assert len(links) >= 3
-    assert [link for link in links if not (DOCS / link).exists()] == []
+    assert [link for link in links if not (DOCS / link.partition("#")[0]).exists()] == []
 
 
-def test_both_errors_and_the_traps_are_there() -> None:
+def test_every_entry_has_an_anchor_and_a_line_in_the_table() -> None:
+    anchors = re.findall(r'^<a id="([\w-]+)"></a>$', ERRATA, flags=re.MULTILINE)
+    assert len(anchors) >= 26
+    assert sorted(re.findall(r"\]\(#([\w-]+)\)", ERRATA[: ERRATA.index("```python")])) == sorted(anchors)
+    entries = re.findall(r"\n\n(?:\*\*\S|\*Printed)", ERRATA[: ERRATA.index("## Known traps")])
+    assert entries == []  # none without an anchor above it
+
+
+def test_all_errors_and_the_traps_are_there() -> None:
     headings = re.findall(r"^## (.*)$", ERRATA, flags=re.MULTILINE)
     assert headings == [
         "1. The signs of the total loss",
@@ -80,6 +90,13 @@ def test_both_errors_and_the_traps_are_there() -> None:
         "3. Where no gradient flows",
         "4. How to check a sheet of your own",
         "5. What is printed about preferences",
+        "6. Where the clip stops, and where it does not",
+        "7. Off policy: unbiased, but noisy",
+        "8. A training loop as printed",
+        "9. A KL demonstration with five styles",
+        "10. A grid and its heat map",
+        "11. Cart-pole, as the notebook trains it",
+        "12. Rewards that can be verified",
         "Known traps in libraries",
     ]
     assert len(re.findall(r"^- \*\*\w+ [\w.]+\*\*, `", ERRATA, flags=re.MULTILINE)) == 3
