@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -134,4 +136,72 @@ def rolled_out(path: Path, miles: bool = False, **changed: Any) -> Path:
     """Writes what `--save-debug-rollout-data` of slime does, or of miles."""
     samples = [sampled(row) | changed for row in range(12)]
     torch.save({"rollout_id": 7, "samples": samples} | ({"metadata": {}} if miles else {}), path)
+    return path
+
+
+REWARDS = ("reward.raw", "reward.post_process", "advantage.kl", "advantage.estimate")
+
+
+def relax_bundle(path: Path, of_training: bool, **config: Any) -> Path:
+    """Writes what Relax does, relax/utils/replay/bundle.py, BundleWriter: of a rollout, or of a training step.
+
+    Of a training step 0 stands in the place of scores and groups, as _build_samples_from_raw in capture.py writes it.
+    """
+    of, found = batch(), recorded("grpo")
+    tensors = {
+        "old_log_probs": torch.cat(rows(of.logprobs("old"))),
+        "advantages": torch.cat(per_token(found["advantages"])),
+    }
+    expected: dict[str, Any] = {}
+    if of_training:
+        entropy = [float(row.mean()) for row in rows(of.entropy)]
+        losses = {
+            "loss": found["loss"],
+            "pg_loss": found["loss"],
+            "entropy_loss": sum(entropy) / 12,
+            **found["metrics"],
+        }
+        tensors |= {"log_probs": torch.cat(rows(of.logprobs("new"))), "entropy": torch.cat(rows(of.entropy))}
+        expected["loss.policy"] = {name: 12 * each for name, each in losses.items()}
+    else:
+        tensors |= {name: torch.zeros(sum(lengths())) for name in ("ref_log_probs", "kl")}
+        expected["reward.raw"] = {"raw_rewards": of.rewards.tolist()}
+    (path / "payloads").mkdir(parents=True)
+    payloads = {}
+    for name, tensor in tensors.items():
+        file = path / "payloads" / f"{name}.pt"
+        torch.save(tensor, file)
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        payloads[name] = {"name": name, "dtype": str(tensor.dtype), "shape": list(tensor.shape),
+                          "bytes": file.stat().st_size, "sha256": digest}  # fmt: skip
+    samples = [
+        {"sample_id": f"s-{row}", "group_index": 0 if of_training else row // 4, "response_length": length,
+         "total_length": 2 + length, "loss_mask": [1] * length, "raw_reward": 0.0 if of_training else float(of.rewards[row]),
+         "reward": 0.0, "label_hash": "", "micro_batch_id": "mb-0000" if of_training else None}
+        for row, length in enumerate(lengths())
+    ]  # fmt: skip
+    settings = {"advantage_estimator": "grpo", "n_samples_per_prompt": 4, "grpo_std_normalization": True, "kl_loss_type": "k1",
+                "kl_coef": 0.0, "eps_clip": 0.2, "eps_clip_high": 0.2, "entropy_coef": 0.0} | config  # fmt: skip
+    step = {"rollout_id": 5, "step_id": 1} if of_training else None
+    contracts = {name: {"capability": "recompute"} for name in (["loss.policy"] if of_training else REWARDS)}
+    written = {
+        "manifest.json": {"format_version": "1.0.0", "bundle_id": path.name, "stage_contracts": contracts, "payloads": payloads},
+        "index.json": {"bundle_id": path.name, "samples": samples, "config": settings,
+                       "identity": {"actor_step_id": step, "rollout_id": None if step else 5, "rank": {"dp": 1, "cp": 1}}},
+        "expected.json": expected,
+        "COMPLETE": {"ranks": [0]},
+    }  # fmt: skip
+    for name, each in written.items():
+        (path / name).write_text(json.dumps(each, indent=2, sort_keys=True), encoding="utf-8")
+    return path
+
+
+def areal_trajectories(path: Path) -> Path:
+    """Writes what AReaL 4aef98d does, areal/infra/workflow_executor.py, _dump_trajectory."""
+    lines = [
+        {"task_id": 3, "sample_idx": row, "seqlen": 2 + length, "prompt_len": 2, "head_version": 4, "tail_version": 5,
+         "reward": float(batch().rewards[row]), "prompt": "two tokens", "completion": "text"}
+        for row, length in enumerate(lengths())
+    ]  # fmt: skip
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path

@@ -1,4 +1,4 @@
-"""slime and miles write their steps themselves: files in their own layout are read as they are, and what they lack is said."""
+"""slime, miles and Relax write their steps themselves: their files are read as they are, and what they lack is said."""
 
 from __future__ import annotations
 
@@ -7,10 +7,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from click.testing import CliRunner
 
+from blueprint.cli import main
 from blueprint.dumps import Dump, Minibatch, MinibatchError, inspect, metadata_of, read_dump
 from blueprint.verifying import VerifyOptions, text_of_step, verify_step
-from tests.dumps.as_frameworks import miles_training, rolled_out, rollout_data, rows, slime_training
+from blueprint.verifying.runs.steps import find
+from tests.dumps.as_frameworks import (
+    areal_trajectories,
+    miles_training,
+    relax_bundle,
+    rolled_out,
+    rollout_data,
+    rows,
+    slime_training,
+)
 from tests.workbooks.grpo.recorded import batch
 
 
@@ -127,3 +138,66 @@ def test_the_engines_log_probs_stand_for_old_ones_that_are_not_there(tmp_path: P
     found = step(tmp_path / "1_0.pt")
     assert (found.old_from, found.called["logprobs_old"]) == ("engine", "rollout_log_probs")
     assert "no log_probs: the old log-probs are the generating engine's, as with --use-rollout-logprobs" in found.notes
+
+
+def test_a_bundle_of_relax_is_one_dump_of_a_training_step(tmp_path: Path) -> None:
+    found = verify_step([relax_bundle(tmp_path / "replay-5-1", of_training=True)])
+    assert (found.step, found.agrees) == (5, True)
+    assert [line.name for line in found.lines] == ["clip.fraction", "policy_loss", "entropy", "total_loss"]
+    assert "scores" not in found.parts[0].verdict.replayed.batch.tensors  # 0 stands in their place
+
+
+def test_a_bundle_of_a_rollout_has_scores_and_groups(tmp_path: Path) -> None:
+    found = verify_step([relax_bundle(tmp_path / "replay-rollout-5", of_training=False)])
+    assert (found.step, found.agrees, [line.name for line in found.lines]) == (5, True, ["advantages"])
+    assert "logprobs_ref" not in found.parts[0].verdict.replayed.batch.tensors  # zeros, where no KL is paid
+    other = verify_step([relax_bundle(tmp_path / "other", of_training=False, grpo_std_normalization=False)])
+    assert any("group.std = group" in each.said for each in other.causes)
+
+
+def test_a_folder_of_bundles_is_a_run_and_a_bundle_is_no_folder(tmp_path: Path) -> None:
+    relax_bundle(tmp_path / "replay-5-1", of_training=True)
+    relax_bundle(tmp_path / "replay-rollout-5", of_training=False)
+    alone = CliRunner().invoke(main, ["verify", str(tmp_path / "replay-5-1")])
+    assert (alone.exit_code, "All 4 logged quantities agree." in alone.output) == (0, True)
+    (step_5,) = find(tmp_path).steps
+    assert (step_5.number, [file.name for file in step_5.files]) == (5, ["replay-5-1", "replay-rollout-5"])
+    assert verify_step([tmp_path / file.name for file in step_5.files]).agrees
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        ("manifest.json", '"1.0.0"', '"2.0.0"', "format_version is 2.0.0, expected 1.x of Relax's bundles"),
+        ("index.json", '"cp": 1', '"cp": 2', "cp is 2: with context parallelism it has a slice of each response"),
+        ("index.json", '"response_length": 3', '"response_length": 4', "sample 0: loss_mask needs 4 entries"),
+        ("index.json", '"eps_clip": 0.2', '"eps_clip": "0.2"', "eps_clip: found 0.2, expected a number"),
+        ("manifest.json", '"sha256": "', '"sha256": "0', "its checksum is not the one in manifest.json"),
+    ],
+)
+def test_a_bundle_that_is_not_as_it_says_is_refused(tmp_path: Path, name: str, old: str, new: str, said: str) -> None:
+    path = relax_bundle(tmp_path / "replay-5-1", of_training=True)
+    text = (path / name).read_text(encoding="utf-8")
+    (path / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(MinibatchError) as found:
+        read_dump(path)
+    assert str(found.value).startswith(f"{path}: ")
+    assert said in str(found.value)
+
+
+def test_a_bundle_that_was_not_completed_is_refused(tmp_path: Path) -> None:
+    path = relax_bundle(tmp_path / "replay-5-1", of_training=True)
+    (path / "COMPLETE").unlink()
+    with pytest.raises(MinibatchError, match="it has no file COMPLETE, which Relax writes last: it is not whole"):
+        read_dump(path)
+
+
+def test_texts_of_areal_are_refused_and_in_a_run_left_aside(tmp_path: Path) -> None:
+    path = areal_trajectories(tmp_path / "3.jsonl")
+    with pytest.raises(
+        MinibatchError, match="texts, lengths and a reward, no log-probs, from which nothing can be computed"
+    ):
+        read_dump(path)
+    slime_training(tmp_path / "7.pt", rollout_log_probs=of_old())
+    found = find(tmp_path)
+    assert (found.foreign, [step.number for step in found.steps]) == (("3.jsonl",), [7])

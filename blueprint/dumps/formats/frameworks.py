@@ -1,5 +1,5 @@
-"""What slime and miles write of a training step by themselves, with `torch.save`, laid out as columns of responses under names that
-the readers of dumps know. A file is known by its keys; no option says it.
+"""What frameworks write of a training step by themselves: slime's and miles' files of `torch.save` become columns of responses
+under names that the readers of dumps know. A file is known by its keys; no option says it.
 
 slime, THUDM/slime 624b824:
     --save-debug-train-data (slime/observability/train_data_utils.py, _build_dump_payload): format_version 2, rollout_id, samples
@@ -10,11 +10,15 @@ miles, radixark/miles 31f1ca9:
         each response of that rank), cp_rank, cp_size, qkv_format; as slime itself wrote before format_version 2.
     --save-debug-rollout-data (miles/ray/rollout/debug_data.py): rollout_id, metadata, samples.
 
+AReaL, inclusionAI/AReaL 4aef98d:
+    rollout.dump_to_file (areal/infra/workflow_executor.py, _dump_trajectory): a JSON line for each response with its texts, lengths
+        and reward; nothing can be computed from them, so that such a file is refused.
+
 Tokens are those of prompt and response; everything else that is per token is of the response alone. `rewards` are normalised
 already, `raw_reward` are the scores; `log_probs` are those of the policy before the update.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
@@ -41,6 +45,22 @@ OF_TOKENS = {
 }  # fmt: skip
 SAMPLES, COLUMNS, STEP, SHARDS = "samples", "rollout_data", "rollout_id", "dp_shards"
 OF_MILES = ("cp_size", "qkv_format", "metadata")
+
+
+OF_AREAL = {"task_id", "sample_idx", "head_version", "tail_version", "completion", "reward"}
+
+
+def refuse_texts(names: Collection[str]) -> None:
+    """Refuses the trajectories of AReaL, by the names in a line of a jsonl file.
+
+    Raises:
+        MinibatchError: saying what such a line has, and what a dump needs.
+    """
+    require(
+        not set(names) >= OF_AREAL,
+        "these are trajectories as AReaL's rollout.dump_to_file writes them: texts, lengths and a reward, no log-probs, from which "
+        "nothing can be computed; save the tensors of the batch behind compute_advantages with safetensors.torch.save_file.",
+    )
 
 
 @dataclass
