@@ -87,6 +87,7 @@ def verify(
     door.need_torch("verify")
     from blueprint.commands.verify_files import verify_files
     from blueprint.commands.verify_run import RunOptions, verify_run
+    from blueprint.dumps import is_bundle
     from blueprint.verifying import VerifyOptions
 
     door.require(
@@ -95,7 +96,7 @@ def verify(
         "as a difference",
     )
     options = VerifyOptions(preset, overrides, tolerance, device)
-    if len(files) == 1 and files[0].is_dir():
+    if len(files) == 1 and files[0].is_dir() and not is_bundle(files[0]):
         door.require(not each, "--each is for the files of one step: name them instead of a folder, or use --json")
         verify_run(files[0], options, RunOptions(**run), as_json)
     for name in (name.replace("_", "-") for name, value in run.items() if value):

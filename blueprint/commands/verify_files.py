@@ -12,7 +12,7 @@ import click
 
 from blueprint.book import Book
 from blueprint.commands import console, door
-from blueprint.dumps import Dump, MinibatchError, metadata_of, read_dump
+from blueprint.dumps import Dump, MinibatchError, is_bundle, metadata_of, read_dump
 from blueprint.language import NotationError
 from blueprint.verifying import (
     Part,
@@ -39,7 +39,7 @@ LONG = 1 << 22
 
 def verify_files(files: Sequence[Path], options: VerifyOptions, as_json: bool, each: bool) -> NoReturn:
     """Verifies files, step by step, prints what they come to, and ends with the exit code that says it."""
-    folder = next((file for file in files if file.is_dir()), None)
+    folder = next((file for file in files if file.is_dir() and not is_bundle(file)), None)
     door.require(folder is None, f"{folder} is a folder: verify it alone, as a whole run, or name the files in it")
     found = [verdict for paths in _by_step(files) for verdict in _step(paths, options)]
     if not any(verdict.parts for verdict in found):

@@ -15,7 +15,18 @@ from blueprint.dumps.batch import (
     run_fields,
     whole_number,
 )
-from blueprint.dumps.formats import SCHEMA, Array, MinibatchError, Raw, head_of, metadata_of, open_raw, require, save
+from blueprint.dumps.formats import (
+    SCHEMA,
+    Array,
+    MinibatchError,
+    Raw,
+    head_of,
+    is_bundle,
+    metadata_of,
+    open_raw,
+    require,
+    save,
+)
 from blueprint.dumps.mentioned import mentioned
 from blueprint.dumps.read import (
     DumpKind,
@@ -85,6 +96,7 @@ __all__ = [
     "head_of",
     "in_order",
     "inspect",
+    "is_bundle",
     "is_foreign",
     "joined",
     "key_of",

@@ -194,6 +194,7 @@ def minibatch_of(
         library=found.library,
         preset=found.preset,
         notes=(
+            *raw.notes,
             *found.notes,
             *shaped.notes,
             *behind_the_end(shaped),

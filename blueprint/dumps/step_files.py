@@ -2,7 +2,7 @@
 have nothing to do with each other, below each other, columns as wide as the widest.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -38,18 +38,33 @@ def in_order(batches: Sequence[AnyDump]) -> tuple[list[AnyDump], list[str]]:
     found: dict[Key, AnyDump] = {}
     unplaced, notes = list[AnyDump](), list[str]()
     for batch in sorted(batches, key=lambda each: (key_of(each), each.path)):
-        before = found.get(key_of(batch))
+        before = found.get(key_of(batch)) or _same_rows(batch, found.values())
         if batch.place is None or len(batches) == 1:
             unplaced.append(batch)
         elif before is None:
             found[key_of(batch)] = batch
-        elif before.tensors.keys() == batch.tensors.keys() and all(
-            same_numbers(each, batch.tensors[name]) for name, each in before.tensors.items()
-        ):
+        elif _repeats(before, batch):
             notes.append(f"{batch.path} repeats {before.path} and is left out")
         else:
             raise MinibatchError(_twice(before, batch))
     return [*found.values(), *unplaced], notes
+
+
+def _repeats(one: Dump, other: Dump) -> bool:
+    """Tells whether two files hold the same numbers."""
+    return one.tensors.keys() == other.tensors.keys() and all(
+        same_numbers(each, other.tensors[name]) for name, each in one.tensors.items()
+    )
+
+
+def _same_rows(batch: AnyDump, others: Iterable[AnyDump]) -> AnyDump | None:
+    """Returns the file of another rank with the same rows of the rollout and the same numbers, as each rank of tensor parallelism
+    writes them (miles); None where there is none.
+    """
+    if "row_index" not in batch.tensors:
+        return None
+    alike = (each for each in others if key_of(each)[1:] == key_of(batch)[1:])
+    return next((each for each in alike if _repeats(each, batch)), None)
 
 
 def _check_counts(batches: Sequence[Dump]) -> None:

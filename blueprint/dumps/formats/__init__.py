@@ -1,5 +1,6 @@
 """Files of tensors as they are; which format is told by the content, not by the ending."""
 
+from blueprint.dumps.formats.bundles import is_bundle
 from blueprint.dumps.formats.files import head_of, metadata_of, open_raw, save
 from blueprint.dumps.formats.raw import SCHEMA, Array, MinibatchError, Raw, require, said_shape, same_numbers
 
@@ -9,6 +10,7 @@ __all__ = [
     "MinibatchError",
     "Raw",
     "head_of",
+    "is_bundle",
     "metadata_of",
     "open_raw",
     "require",

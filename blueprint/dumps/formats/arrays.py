@@ -20,6 +20,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy
 
+from blueprint.dumps.formats.frameworks import Written, written_by
 from blueprint.dumps.formats.raw import (
     LONGEST_HEADER,
     WHOLE,
@@ -210,12 +211,19 @@ def _check_dtype(name: str, dtype: np.dtype[Any]) -> None:
 
 
 def read_torch(path: Path, into: Raw, head_only: bool) -> None:
-    """Reads a dictionary of tensors, or of lists of tensors (rows); its entry `metadata` is a dictionary.
+    """Reads a dictionary of tensors, or of lists of tensors (rows); its entry `metadata` is a dictionary. Also reads what slime and
+    miles write.
 
     Raises:
         MinibatchError: torch is missing, the file holds pickled classes, or no dictionary of tensors.
     """
     found = _loaded(path, into.size, head_only)
+    written = written_by(found)
+    if written is not None:
+        into.metadata, into.names = written.metadata, tuple(written.columns)
+        if not head_only:
+            _add_written(written, into)
+        return
     into.metadata = found.pop(WHOLE, {})
     require(isinstance(into.metadata, dict), f"{WHOLE}: found {type(into.metadata).__name__}, expected a dictionary.")
     into.names = tuple(str(key) for key in found)
@@ -263,6 +271,35 @@ def _add_all(found: dict[Any, Any], into: Raw) -> None:
             raise MinibatchError(
                 f"{unquoted(name)}: found {type(each).__name__}, expected a tensor or a list of tensors."
             )
+
+
+def _add_written(written: Written, into: Raw) -> None:
+    """Adds the columns that a framework wrote: a number of each response, or rows that are tensors or lists of numbers."""
+    for name, values in written.columns.items():
+        cells = [_cell(name, each) for each in values]
+        if all(array.ndim == 0 for array, _ in cells):
+            into.add(name, np.array([array for array, _ in cells]), cells[0][1])
+        else:
+            into.add_rows(name, [array.reshape(-1) for array, _ in cells], cells[0][1])
+    into.notes += written.notes
+
+
+def _cell(name: str, value: Any) -> tuple[Array, str]:
+    """Returns what one response has, as an array, and what its numbers were. Raises MinibatchError for what is no numbers."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        return _detached(name, value)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # lists of different lengths
+        raise MinibatchError(f"{unquoted(name)}: found lists in a list, expected numbers of each response.") from error
+    array = array.astype(np.float64) if array.size == 0 else array
+    require(
+        array.dtype.kind in "biuf",
+        f"{unquoted(name)}: found {unquoted(str(value)[:40])}, expected numbers of each response.",
+    )
+    return array, array.dtype.name
 
 
 def _detached(name: str, tensor: Any) -> tuple[Array, str]:

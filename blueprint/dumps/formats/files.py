@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from blueprint.dumps.formats.arrays import read_npz, read_safetensors, read_torch, texts_of
+from blueprint.dumps.formats.bundles import is_bundle, read_bundle, size_of_bundle
 from blueprint.dumps.formats.raw import JSON_KEYS, SCHEMA, WHOLE, Array, MinibatchError, Raw, require
 from blueprint.dumps.formats.rows import read_jsonl, read_parquet
 from blueprint.files import replacing
@@ -27,12 +28,14 @@ DAMAGE = (
 WAY_OUT = 'save the tensors with safetensors.torch.save_file({name: tensor, …}, "run.safetensors")'
 
 
+BUNDLE = "bundle"
 READERS: dict[str, Callable[[Path, Raw, bool], None]] = {
     "safetensors": read_safetensors,
     "npz": read_npz,
     "parquet": read_parquet,
     "jsonl": read_jsonl,
     "torch": read_torch,
+    BUNDLE: read_bundle,
 }
 """By format, what reads a file of it into a `Raw`, or no more than its metadata."""
 _PICKLED_ENDINGS = (".pkl", ".pickle", ".joblib", ".dill")
@@ -82,7 +85,8 @@ def head_of(path: Path) -> Raw:
 
 def _read_file(path: Path, head_only: bool) -> Raw:
     with _sentences(path):
-        found = Raw(format=format_of(path), size=path.stat().st_size)
+        form = format_of(path)
+        found = Raw(format=form, size=size_of_bundle(path) if form == BUNDLE else path.stat().st_size)
         before = _state(path)
         READERS[found.format](path, found, head_only)
         require(
@@ -115,6 +119,8 @@ def format_of(path: Path) -> str:
     Raises:
         MinibatchError: the content is of no format that is read here.
     """
+    if is_bundle(path):
+        return BUNDLE
     head = _head_of_file(path)
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if len(head) > 8 and head[8:9] == b"{" and head[4:8] == b"\0\0\0\0":

@@ -39,6 +39,7 @@ class Raw:
     texts: by name, columns of text, one per row. metadata: a dictionary as JSON has it.
     format: what the content was: "safetensors", "npz", "jsonl", "parquet" or "torch". size: bytes of the file.
     names: what the head says that it holds, where only that was read; empty where the head does not tell.
+    notes: what a reader assumed, in sentences.
     """
 
     tensors: dict[str, Array] = field(default_factory=dict)
@@ -49,6 +50,7 @@ class Raw:
     format: str = ""
     size: int = 0
     names: tuple[str, ...] = ()
+    notes: list[str] = field(default_factory=list)
 
     def add(self, name: str, array: Array, dtype: str | None = None) -> None:
         """Adds numbers, half precision as float32. dtype: what they were in the file, where the array is of another.

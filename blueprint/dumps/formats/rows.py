@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from blueprint.dumps.formats.frameworks import refuse_texts
 from blueprint.dumps.formats.raw import (
     LARGEST_TENSOR,
     LONGEST_HEADER,
@@ -37,7 +38,7 @@ def read_jsonl(path: Path, into: Raw, head_only: bool) -> None:
     """Reads a jsonl file; its head is its first line.
 
     Raises:
-        MinibatchError: a line that is no JSON object, or a key that only some of the lines have.
+        MinibatchError: a line that is no JSON object, or a key that only some of the lines have; texts without numbers (AReaL).
     """
     lines = _Lines()
     for number, line in _lines(path):
@@ -46,6 +47,8 @@ def read_jsonl(path: Path, into: Raw, head_only: bool) -> None:
         require(
             isinstance(found, dict), f"{where}: found {type(found).__name__}, expected an object {{…}} per response."
         )
+        if not head_only:
+            refuse_texts(found)
         if set(found) != {WHOLE} or lines.rows or into.metadata:
             lines.add(found, where)
         else:

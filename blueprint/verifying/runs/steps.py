@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Protocol
 
-from blueprint.dumps import MinibatchError, Raw, head_of, is_foreign, whole_number
+from blueprint.dumps import MinibatchError, Raw, head_of, is_bundle, is_foreign, whole_number
 from blueprint.quoting import unquoted
 from blueprint.verifying.runs.ledger import is_ledger
 from blueprint.verifying.settings import VerifyOptions
@@ -158,7 +158,7 @@ def find(folder: Path, only: str | None = None) -> Found:
         name = path.relative_to(folder).as_posix()
         if is_ledger(path) or (only and not fnmatch(name, only) and not fnmatch(path.name, only)):
             continue
-        if not only and path.suffix.lower() not in ENDINGS:
+        if not only and path.suffix.lower() not in ENDINGS and not is_bundle(path):
             skipped.append(name)
             continue
         head = _head_of(path)
@@ -184,9 +184,15 @@ def _steps(folder: Path, numbers: Mapping[str, int | None]) -> Iterator[Step]:
 
 
 def _files_in(folder: Path) -> Iterator[Path]:
-    """Yields the files of a folder. Raises OSError for a folder that cannot be listed: its steps would be missing unseen."""
+    """Yields the files of a folder, and folders that are one dump, as a replay bundle of Relax is.
+
+    Raises OSError for a folder that cannot be listed: its steps would be missing unseen.
+    """
     for at, folders, names in os.walk(folder, onerror=_raised):
-        folders[:] = sorted((each for each in folders if not each.startswith(".")), key=natural)
+        shown = sorted((each for each in folders if not each.startswith(".")), key=natural)
+        bundles = [each for each in shown if is_bundle(Path(at, each))]
+        folders[:] = [each for each in shown if each not in bundles]
+        yield from (Path(at, each) for each in bundles)
         yield from (Path(at, name) for name in sorted(names, key=natural) if not name.startswith("."))
 
 

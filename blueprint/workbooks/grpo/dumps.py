@@ -49,7 +49,8 @@ class GroupedStep(Minibatch):
     each: how many responses a prompt has, as the file says, else None. by: how the groups were told, in words.
     unsure: the share of the tokens, those of most entropy, that the policy loss counts. weights: of a file whose reward functions
         are each normalised within the group before they are added up, their weights; its tensor `rewards_per_func`, [B, K], has
-        what they said. unknown: what of other files decides which tokens count, and is not there.
+        what they said. unknown: what of other files decides which tokens count, and is not there. responses: how many the whole
+        rollout has, where the file says it.
     """
 
     each: int | None = None
@@ -57,6 +58,7 @@ class GroupedStep(Minibatch):
     unsure: float = 1.0
     weights: tuple[float, ...] = ()
     unknown: str = ""
+    responses: int | None = None
 
     kind = "grpo"
 
@@ -87,6 +89,8 @@ class GroupedStep(Minibatch):
         if not len(sizes):
             return "group (which prompt each response answers)"
         uneven = self.each is None and self.by == TOLD and not self._divided  # the file itself says which are a group
+        if self.responses is not None and len(self.mask) < self.responses and self.each is None:
+            return f"the other {self.responses - len(self.mask)} of the {self.responses} responses of the rollout"
         whole = self.each or (2 if uneven else max(2, int(sizes.max())))
         few = int((sizes < whole).sum())
         return f"the other responses of {few} of {len(sizes)} group{'s' * (len(sizes) > 1)}" if few else ""
@@ -163,6 +167,8 @@ SIZES = ("num_generations", "num_generations_per_prompt", "n_samples_per_prompt"
 """What libraries call the number of responses to a prompt."""
 WEIGHTS = "reward_weights"
 SCALE = "loss_scale_factor"
+RESPONSES = "rollout_responses"
+"""How many responses the whole rollout has, of which the file may have a part."""
 LENGTH, UNSURE, AGGREGATION = "max_completion_length", "top_entropy_quantile", "multi_objective_aggregation"
 DROPPED = (*SIZES, *ESTIMATORS, WEIGHTS, LENGTH, UNSURE, AGGREGATION)
 CUT = "mask_truncated_completions"
@@ -294,7 +300,12 @@ def step_of(raw: Raw, path: Path) -> GroupedStep:
         named = mentioned(metadata, found.library and found.library.lower(), NAMES, GRPO)
         batch = minibatch_of(read, found, named, str(path), critic=False, empty=may_be_empty(raw.metadata))
         notes = not_understood(
-            read, [each for each in found.unknown if each not in GROUP], named, (*METADATA, ALGORITHM), NAMES, GRPO
+            read,
+            [each for each in found.unknown if each not in GROUP],
+            named,
+            (*METADATA, ALGORITHM, RESPONSES),
+            NAMES,
+            GRPO,
         )
         return _grouped(raw, found, replace(batch, preset=preset, notes=(*batch.notes, *notes)))
 
@@ -353,7 +364,15 @@ def _grouped(raw: Raw, found: Recognised, batch: Minibatch) -> GroupedStep:
     known = {field.name: getattr(batch, field.name) for field in fields(batch)}
     known |= {"tensors": tensors, "dtypes": dtypes, "called": called}
     told_weights = tuple(weights.tolist()) if normalised and weights is not None else ()
-    return GroupedStep(**known, each=count, by=groups.by, unsure=unsure_of(raw.metadata), weights=told_weights)
+    of = raw.metadata.get(RESPONSES)
+    return GroupedStep(
+        **known,
+        each=count,
+        by=groups.by,
+        unsure=unsure_of(raw.metadata),
+        weights=told_weights,
+        responses=None if of is None else whole_number(of, RESPONSES, 1),
+    )
 
 
 def _words(raw: Raw, keep: Array) -> tuple[str, ...] | None:
