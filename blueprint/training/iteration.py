@@ -1,4 +1,4 @@
-"""One iteration of many runs: sample responses, score them, and take some steps of a new Adam on what was sampled.
+"""One iteration of many runs: sample responses, score them, and take some steps of Adam on what was sampled.
 
 The leading dimension R is a run, in the order of `RunNumbers.runs`. All arithmetic of the loss is in `papers/many_runs.py`.
 """
@@ -30,12 +30,21 @@ used. finished: share of responses with an end token.
 
 
 @dataclass(frozen=True)
+class Kept:
+    """What Adam keeps from one iteration to the next: steps taken, and by weight (`policy.E`) its two means, [R, …] each."""
+
+    steps: int
+    moments: dict[str, tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True)
 class State:
-    """Where the runs stand before an iteration: the weights of policy and critic, and β, [R]."""
+    """Where the runs stand before an iteration: the weights of policy and critic, β, [R], and Adam, where it is kept."""
 
     policy: Weights
     critic: Weights
     kl_coef: Tensor
+    adam: Kept | None = None
 
 
 @dataclass(frozen=True)
@@ -69,9 +78,9 @@ class Trainer:
         """Takes one iteration; iteration: its number from 0 on, which fixes its draws."""
         rollout, log_p, log_ref = self.rollout(state, iteration)
         before = self._seen_before(rollout, state, log_p, log_ref)
-        policy, critic, steps = self._updated(rollout, state)
+        policy, critic, steps, adam = self._updated(rollout, state)
         watched = before | {name: torch.stack([each[name] for each in steps]).mean(0) for name in steps[0]}
-        after = State(policy, critic, self._next_kl_coef(state.kl_coef, watched["kl_k1"]))
+        after = State(policy, critic, self._next_kl_coef(state.kl_coef, watched["kl_k1"]), adam)
         return Outcome(after, watched, rollout.tokens, rollout.mask)
 
     @torch.no_grad()
@@ -115,15 +124,20 @@ class Trainer:
             "kl_coef": state.kl_coef,
         }
 
-    def _updated(self, rollout: Rollout, state: State) -> tuple[Weights, Weights, list[dict[str, Tensor]]]:
-        """Takes the steps of an iteration; returns new weights, and what is watched of each step."""
+    def _updated(
+        self, rollout: Rollout, state: State
+    ) -> tuple[Weights, Weights, list[dict[str, Tensor]], Kept | None]:
+        """Takes the steps of an iteration; returns new weights, what is watched of each step, and Adam, where it is kept."""
         update = self.numbers.update
         policy, critic = (
             {name: each.detach().clone().requires_grad_() for name, each in model.items()}
             for model in (state.policy, state.critic)
         )
-        learning = [*policy.values(), *(critic.values() if update.method == "ppo" else ())]
-        adam = page.Adam(learning, update.lr, update.max_norm)  # made anew, so that an iteration is a whole by itself
+        learning = {f"policy.{name}": each for name, each in policy.items()}
+        learning |= {f"critic.{name}": each for name, each in critic.items()} if update.method == "ppo" else {}
+        before = state.adam or Kept(0, {})  # made anew, an iteration is a whole by itself
+        moments = [before.moments[name] for name in learning if name in before.moments]
+        adam = page.Adam([*learning.values()], update.lr, update.max_norm, before.steps, moments)
         loss_of, steps = self._loss(rollout, state), []
         for _ in range(update.epochs):
             for counted in self._minibatches(rollout.mask):
@@ -135,7 +149,8 @@ class Trainer:
                 }
                 steps.append(seen | {"grad_norm": norm})
         policy, critic = ({name: each.detach() for name, each in model.items()} for model in (policy, critic))
-        return policy, critic, steps
+        kept = Kept(adam.steps, dict(zip(learning, adam.moments, strict=True))) if update.adam == "kept" else None
+        return policy, critic, steps, kept
 
     def _loss(self, rollout: Rollout, state: State) -> Callable[[Weights, Weights, Tensor], Loss]:
         """Returns the loss of a step as a function of new weights and of the tokens that count in it."""

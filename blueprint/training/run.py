@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from blueprint.training.before import Models, learned_before
 from blueprint.training.export import Moment, workbook_numbers
 from blueprint.training.folder import PER_FILE, Folder, RunError, Stretch
-from blueprint.training.iteration import WATCHED, Outcome, State, Trainer
+from blueprint.training.iteration import WATCHED, Kept, Outcome, State, Trainer
 from blueprint.training.numbers import RunNumbers
 
 if TYPE_CHECKING:
@@ -243,10 +243,13 @@ def _part(arrays: dict[str, NDArray[Any]], part: str, device: str) -> dict[str, 
 
 def _state(arrays: dict[str, NDArray[Any]], device: str) -> State:
     """Returns the state after the iterations of a file."""
+    m, v = (_part(arrays, f"adam.{letter}", device) for letter in "mv")
+    kept = Kept(int(arrays["adam.steps"]), {name: (m[name], v[name]) for name in m}) if m else None
     return State(
         _part(arrays, "policy", device),
         _part(arrays, "critic", device),
         torch.as_tensor(arrays["next_kl_coef"], device=device),
+        kept,
     )
 
 
@@ -257,6 +260,10 @@ def _arrays(outcomes: list[Outcome]) -> dict[str, NDArray[Any]]:
     found["next_kl_coef"] = after.kl_coef
     for part, weights in (("policy", after.policy), ("critic", after.critic)):
         found |= {f"{part}.{name}": each for name, each in weights.items()}
+    for name, (m, v) in after.adam.moments.items() if after.adam else ():
+        found |= {f"adam.m.{name}": m, f"adam.v.{name}": v}
+    if after.adam:
+        found["adam.steps"] = torch.tensor(after.adam.steps)
     tokens = torch.stack([each.tokens for each in outcomes]).to(torch.uint8)
     return {name: each.cpu().numpy() for name, each in found.items()} | {"tokens": tokens.cpu().numpy()}
 
