@@ -19,6 +19,7 @@ import torch
 from numpy.typing import NDArray
 
 from blueprint.training.before import Models, learned_before
+from blueprint.training.dump import Dump, dump_of
 from blueprint.training.export import Moment, workbook_numbers
 from blueprint.training.folder import PER_FILE, Folder, RunError, Stretch
 from blueprint.training.iteration import WATCHED, Kept, Outcome, State, Trainer
@@ -120,14 +121,24 @@ class Run:
         """Takes iterations again."""
         return Trainer(self.numbers, self.models, self.device)
 
-    def moment(self, iteration: int, beta: float | None = None, seed: int | None = None) -> Moment:
-        """Computes an iteration again, from the last kept weights before it: all that a workbook of it needs."""
-        self._known(iteration)
-        r = self.place(beta, seed)
-        at = next(place for place, each in enumerate(self.stretches) if iteration < each.end)
+    def _before(self, iteration: int) -> State:
+        """Computes the state before an iteration again, from the last kept weights before it."""
+        at = next(place for place, each in enumerate(self.stretches) if self._known(iteration) < each.end)
         state = _state(self.stretches[at - 1].arrays, self.device) if at else self.trainer.start()
         for before in range(self.stretches[at].first, iteration):
             state = self.trainer.iterate(state, before).after
+        return state
+
+    def dump(self, iteration: int, beta: float | None = None, seed: int | None = None) -> Dump:
+        """Returns the last step of an iteration as tensors and metadata, as `blueprint.dumps.save` writes them. Raises RunError."""
+        r, state = self.place(beta, seed), self._before(iteration)
+        return dump_of(
+            self.numbers, self.trainer.last_step(state, iteration), r, iteration, float(state.kl_coef[r])
+        )
+
+    def moment(self, iteration: int, beta: float | None = None, seed: int | None = None) -> Moment:
+        """Computes an iteration again, from the last kept weights before it: all that a workbook of it needs."""
+        r, state = self.place(beta, seed), self._before(iteration)
         outcome = self.trainer.iterate(state, iteration)
         if not np.array_equal(outcome.tokens[r].cpu().numpy(), self.tokens[iteration, r]):
             raise RunError(
@@ -139,10 +150,13 @@ class Run:
             return {name: each[r].cpu().numpy() for name, each in model.items()}
 
         of_seed, of_beta = self.numbers.runs[r]
+        tokens, mask, scores = (each[r].cpu().numpy() for each in (outcome.tokens, outcome.mask, outcome.scores))
+        kept = state.adam or Kept(0, {})
+        means = [of({name: pair[at] for name, pair in kept.moments.items()}) for at in (0, 1)]
         return Moment(
             iteration, of_seed, of_beta, float(state.kl_coef[r]), of(state.policy), of(state.critic), of(self.trainer.reference),
-            of(self.trainer.reward_model), outcome.tokens[r].cpu().numpy(), outcome.mask[r].cpu().numpy(),
-            of(outcome.after.policy), of(outcome.after.critic),
+            of(self.trainer.reward_model), tokens, mask, scores, of(outcome.after.policy), of(outcome.after.critic),
+            kept.steps, *means,
         )  # fmt: skip
 
 
