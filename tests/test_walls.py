@@ -33,13 +33,14 @@ MAY_READ = {
         "language", "misconceptions.mechanical", "misconceptions.rewriting", "workbooks.common", "workbooks.registry", "dumps",
         "inputs", "quoting", "verifying",
     ),
-    "verifying.runs": ("dumps", "interrupted", "quoting", "verifying"),
+    "cluster": (),
+    "verifying.runs": ("cluster", "dumps", "interrupted", "quoting", "verifying"),
     "papers": ("papers",),
     "witness": ("papers", "witness"),
     "checking": (
         "checking", "language", "misconceptions", "page", "quoting", "reopening", "witness", "workbooks.kind", "workbooks.registry",
     ),
-    "training": ("files", "inputs", "papers", "quoting", "training", "web"),
+    "training": ("cluster", "files", "inputs", "papers", "quoting", "training", "web"),
     "explaining": ("book", "explaining", "language", "page"),
     "book": ("book", "explaining", "language", "page", "title_card", "web"),
     "reopening": (
@@ -123,7 +124,7 @@ KEEPERS = {
         "language.evaluate_torch",
         *(f"workbooks.{kind}.{part}" for kind in (*KINDS, "rlhf_ppo.minibatch") for part in ("paper", "verifying")),
     ),
-    "ray": ("verifying.runs.executors",),
+    "ray": ("cluster",),
     "matplotlib": ("training.plot", "verifying.runs.report", "worksheets.handout"),
 }
 LONGEST_FILE, LONGEST_FUNCTION = 500, 60

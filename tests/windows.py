@@ -100,7 +100,8 @@ OF_SETTINGS = (".yours", ".words", ".low", ".high")
 
 def _redrawn(name: str, typed: Array, drawn: np.random.Generator) -> Array:
     if name.startswith(COUNTS):
-        return drawn.integers(1 if name == "response.most" else 0, 9, typed.shape).astype(float)
+        # A batch without a token or a response is a case of its own: there the page has 0/0, and a workbook 0.
+        return drawn.integers(0 if typed.shape else 1, 9, typed.shape).astype(float)
     if name.startswith(FLAGS):
         return drawn.integers(0, 2, typed.shape).astype(float)
     numbers = np.asarray(drawn.normal(size=typed.shape))

@@ -1,6 +1,7 @@
 """The command `run`: it parses, has runs trained and shown, and prints. No maths."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
@@ -20,11 +21,14 @@ Examples:
   blueprint run -o run.toml                                   # the numbers of a run alone, with comments: edit them
   blueprint run run.toml -o mine/
   blueprint run run/ --iteration 57 --beta 0.1 -o it57.xlsx   # any iteration, whole, as a workbook
+  blueprint run run/ --iteration 57 --beta 0.1 -o it57.npz    # its last step as a dump, for verify and import
   blueprint run run/ --plot run.png --page run.html -o run.xlsx
 \b
 Exit codes: 0 done, 1 an iteration's workbook was written but not every formula was proved, 2 wrong use, or a run that cannot go on.
 """
 FOLDER = Path("run")
+DUMPS = (".npz", ".safetensors", ".jsonl", ".parquet")
+"""Endings by which an iteration is asked for as a dump."""
 
 
 @click.command(epilog=EXAMPLES)
@@ -80,7 +84,10 @@ def run(
                 not (plot or page), "--iteration and --plot or --page: one iteration is a workbook, and no more"
             )
             target = output or Path(f"it{iteration}.xlsx")
-            refuse_target(target, force)
+            if target.suffix in DUMPS:
+                refuse_existing(target, force)
+            else:
+                refuse_target(target, force)
             _write_iteration(opened(Path(source), device), iteration, _number(beta), seed, target, not no_proof)
         else:
             _of_folder(Path(source), output, beta, seed, device, plot, page)
@@ -177,9 +184,16 @@ def _write_iteration(
     """Writes an iteration as a workbook, and says how its last weights lie to the run's next ones."""
     from blueprint.book import Book
     from blueprint.inputs import load
-    from blueprint.training.export import farthest, workbook_numbers
+    from blueprint.training.export import farthest, too_large, workbook_numbers
     from blueprint.workbooks.registry import blueprint_of
 
+    if output.suffix in DUMPS:
+        _write_dump(found, iteration, beta, seed, output)
+        console.say(f"wrote {output}: the last step of iteration {iteration}, as a trainer dumps it; blueprint verify {output}")
+        return
+    if reason := too_large(found.numbers):
+        _write_part(found, iteration, beta, seed, output, proof, reason)
+        return
     moment = found.moment(iteration, beta, seed)
     book = Book(blueprint_of(load(workbook_numbers(found.numbers, moment))))
     arrays = {block.name: array for block, array in book.values.arrays.items()}
@@ -189,6 +203,40 @@ def _write_iteration(
         f"{farthest(found.numbers, moment, arrays):.1g}."
     )
     if not proved:
+        raise SystemExit(1)
+
+
+def _write_dump(found: "Run", iteration: int, beta: float | None, seed: int | None, path: Path) -> None:
+    """Writes the last step of an iteration as a dump."""
+    from blueprint.dumps import MinibatchError, save
+
+    made = found.dump(iteration, beta, seed)
+    with door.ending_in(door.Refused, MinibatchError):
+        save(path, made.tensors, made.metadata)
+
+
+def _write_part(
+    found: "Run", iteration: int, beta: float | None, seed: int | None, output: Path, proof: bool, reason: str
+) -> None:
+    """Writes some responses of the last step of an iteration as a workbook, and of the others what `import` types of them."""
+    from blueprint.commands.verify_files import book_of
+    from blueprint.training.export import group_too_large
+    from blueprint.verifying import VerifyOptions, ViewOptions
+
+    whole = group_too_large(found.numbers)
+    door.require(
+        not whole, f"iteration {iteration} as a workbook: {whole}; -o FILE.npz writes its last step as a dump, which verify reads"
+    )
+
+    console.say(
+        f"Iteration {iteration} is too large for a workbook of all its steps: {reason}. So the workbook shows some responses of its"
+        " last step, as blueprint import does; of the others it has the counts, means and variances, as typed numbers.\n"
+    )
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"iteration-{iteration}.npz"
+        _write_dump(found, iteration, beta, seed, path)
+        book, agrees = book_of([path], VerifyOptions(), ViewOptions(), path.stem)
+    if not (console.saved(book, output, proof) and agrees):
         raise SystemExit(1)
 
 

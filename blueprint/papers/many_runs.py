@@ -17,6 +17,8 @@ from torch import Tensor
 
 Weights = dict[str, Tensor]
 """E [R, V, K] and W [R, K + J + 1, J], over embedding, memory and a 1; then Y [R, J, V], or w [R, J] and b [R]."""
+Moments = Sequence[tuple[Tensor, Tensor]]
+"""Of each weight, in its shape, Adam's mean gradient and mean squared gradient."""
 
 
 @dataclass(frozen=True)
@@ -200,10 +202,14 @@ class Adam:
     Numbers are those of Kingma and Ba: β1 0.9, β2 0.999, ε 1e-8.
     """
 
-    def __init__(self, weights: Sequence[Tensor], lr: float, max_norm: float = float("inf")) -> None:
-        """Begins with moments of 0. weights: leaves that require a gradient."""
-        self.weights, self.lr, self.max_norm, self.steps = weights, lr, max_norm, 0
-        self.moments = [(torch.zeros_like(each), torch.zeros_like(each)) for each in weights]
+    def __init__(
+        self, weights: Sequence[Tensor], lr: float, max_norm: float = float("inf"), steps: int = 0, moments: Moments = ()
+    ) -> None:
+        """Begins with moments of 0, or goes on with those that were left after some steps. weights: leaves that require a gradient."""
+        self.weights, self.lr, self.max_norm, self.steps = weights, lr, max_norm, steps
+        self.moments = [(m.clone(), v.clone()) for m, v in moments] or [
+            (torch.zeros_like(each), torch.zeros_like(each)) for each in weights
+        ]
 
     def step(self, loss: Tensor) -> Tensor:
         """Moves all weights down the slope of their run's loss [R]; returns the norm of each run's gradient before, [R]."""

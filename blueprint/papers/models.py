@@ -137,6 +137,15 @@ class Optimiser:
         return made
 
 
+def resume(optimiser: torch.optim.Optimizer, weight: Tensor, steps: int, mean: Tensor, mean_square: Tensor) -> None:
+    """Lets Adam go on with a weight as it was left: after so many steps, with both of its means, in the weight's shape."""
+    optimiser.state[weight] = {
+        "step": torch.tensor(float(steps)),
+        "exp_avg": mean.clone(),
+        "exp_avg_sq": mean_square.clone(),
+    }
+
+
 def take_step(optimiser: torch.optim.Optimizer, loss: Tensor, max_norm: float = float("inf")) -> Tensor:
     """Moves the weights down the slope of a loss; returns the norm of the gradient before it was clipped."""
     optimiser.zero_grad()

@@ -1,6 +1,7 @@
 """One iteration of a run as the numbers of a workbook: the models before it, the responses as sampled, and Adam's steps.
 
-The workbook computes the iteration again from its definitions, so its last weights are the run's next ones.
+The workbook computes the iteration again from its definitions, so its last weights are the run's next ones. An iteration of PPO
+is a workbook of RLHF PPO, one of GRPO a workbook of GRPO, and one of rejection sampling a workbook of fine-tuning on the best.
 """
 
 from collections.abc import Mapping
@@ -15,43 +16,53 @@ from blueprint.training.numbers import RunNumbers
 
 MOST_EPISODES, MOST_EPOCHS, MOST_STEPS = 64, 8, 12
 """What a workbook holds: responses, passes over them, and steps of the optimiser."""
+Weights = dict[str, NDArray[np.float64]]
+Tables = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Moment:
     """One iteration of one run, whole: the models before it, what was sampled, and the weights after it; numpy arrays by name.
 
-    tokens, mask: [B, T]. kl_coef: β in this iteration.
+    tokens, mask: [B, T]. scores: [B], less a length penalty. kl_coef: β in this iteration. adam_steps, adam_m, adam_v: what Adam
+    kept of the iterations before, by weight (`policy.E`); 0 and nothing where it begins anew.
     """
 
     iteration: int
     seed: int
     beta: float
     kl_coef: float
-    policy: dict[str, NDArray[np.float64]]
-    critic: dict[str, NDArray[np.float64]]
-    reference: dict[str, NDArray[np.float64]]
-    reward_model: dict[str, NDArray[np.float64]]
+    policy: Weights
+    critic: Weights
+    reference: Weights
+    reward_model: Weights
     tokens: NDArray[np.int64]
     mask: NDArray[np.bool_]
-    next_policy: dict[str, NDArray[np.float64]]
-    next_critic: dict[str, NDArray[np.float64]]
+    scores: NDArray[np.float64]
+    next_policy: Weights
+    next_critic: Weights
+    adam_steps: int
+    adam_m: Weights
+    adam_v: Weights
 
 
-def workbook_numbers(numbers: RunNumbers, of: Moment) -> dict[str, Any]:
+def workbook_numbers(numbers: RunNumbers, of: Moment) -> Tables:
     """Returns the tables of a numbers file for an iteration. Raises RunError for what a workbook does not hold, in a sentence."""
     _refuse(numbers, of)
+    made = {"ppo": _of_ppo, "grpo": _of_grpo, "rejection": _of_rejection}[numbers.update.method](numbers, of)
+    return {
+        "title": f"{numbers.title}: iteration {of.iteration}, β = {of.kl_coef:g}",
+        "about": f"Iteration {of.iteration} of the run with seed {of.seed} and β = {of.beta:g}, as blueprint run computed it.",
+        **made,
+    }
+
+
+def _of_ppo(numbers: RunNumbers, of: Moment) -> Tables:
+    """Returns the tables of RLHF PPO, level weights."""
     update, use, vocabulary = numbers.update, numbers.ppo, numbers.text.vocabulary
-    responses = [
-        " ".join(vocabulary[token] for token, here in zip(row, mask, strict=True) if here)
-        for row, mask in zip(of.tokens.tolist(), of.mask.tolist(), strict=True)
-    ]
-    each = update.responses // len(numbers.text.prompts)
     models = {"old": of.policy, "reference": of.reference, "old_critic": of.critic, "reward_model": of.reward_model}
     return {
         "level": "weights",
-        "title": f"{numbers.title}: iteration {of.iteration}, β = {of.kl_coef:g}",
-        "about": f"Iteration {of.iteration} of the run with seed {of.seed} and β = {of.beta:g}, as blueprint run computed it.",
         "seed": of.seed,
         "sizes": {
             "vocabulary": len(vocabulary),
@@ -61,13 +72,10 @@ def workbook_numbers(numbers: RunNumbers, of: Moment) -> dict[str, Any]:
             "prompt": len(numbers.text.prompts[0].split()),
             "max_new_tokens": numbers.text.max_new_tokens,
         },
-        "text": {"vocabulary": vocabulary, "prompts": [text for text in numbers.text.prompts for _ in range(each)]},
-        "rollout": {"responses": responses},
+        "text": {"vocabulary": vocabulary, "prompts": _prompts(numbers)},
+        "rollout": {"responses": _responses(numbers, of)},
         "update": {
-            "by": "adam",
-            "epochs": update.epochs,
-            "lr": update.lr,
-            "max_norm": update.max_norm,
+            **_update(numbers, of),
             **({"minibatches": update.minibatches, "whiten": "batch"} if update.minibatches > 1 else {}),
         },
         "ppo": {
@@ -79,15 +87,96 @@ def workbook_numbers(numbers: RunNumbers, of: Moment) -> dict[str, Any]:
             "vf_coef": use.vf_coef,
             "ent_coef": use.ent_coef,
         },
-        **{name: {key: array.tolist() for key, array in model.items()} for name, model in models.items()},
+        **_listed(models),
     }
 
 
-def next_weights(of: Moment) -> dict[str, Any]:
+def _of_grpo(numbers: RunNumbers, of: Moment) -> Tables:
+    """Returns the tables of GRPO, level prompts; a score with a length penalty is typed, for no reward model gives it."""
+    text, (B, T) = numbers.text, of.tokens.shape
+    typed = bool(numbers.reward.length_penalty)
+    models = {"old": of.policy, "reference": of.reference, "reward_model": of.reward_model}
+    return {
+        "level": "prompts",
+        "sizes": {"max_new_tokens": T},
+        "text": {"vocabulary": text.vocabulary, "prompts": text.prompts, "answers": text.vocabulary[-1:] * len(text.prompts)},
+        "rollout": {"responses": _responses(numbers, of), "draws": np.full((B, T), 0.5).tolist()},
+        "engine": {"off": np.zeros((B, T)).tolist()},
+        "update": _update(numbers, of),
+        "reward": {
+            "from": "typed" if typed else "model",
+            "scores": of.scores.tolist(),
+            "greedy": [0.0] * len(text.prompts),
+        },
+        "kl": {"place": "loss", "coef": of.kl_coef, "estimator": "k3"},
+        "group": {"std": "group" if numbers.grpo.scale else "none"},
+        "loss": {
+            "aggregation": "seq_mean_token_mean",
+            "clip_low": numbers.ppo.clip_range,
+            "clip_high": numbers.ppo.clip_range,
+        },
+        **_listed(models),
+    }  # fmt: skip
+
+
+def _of_rejection(numbers: RunNumbers, of: Moment) -> Tables:
+    """Returns the tables of fine-tuning, level demonstrations: the best response to each prompt, the first where several are."""
+    text, T = numbers.text, numbers.text.max_new_tokens
+    each = len(of.scores) // len(text.prompts)
+    best = [at * each + int(np.argmax(of.scores[at * each : (at + 1) * each])) for at in range(len(text.prompts))]
+    before = len(text.prompts[0].split()) - 1
+    written = [[text.vocabulary[token] for token in of.tokens[at]] for at in best]
+    response = [[0] * before + of.mask[at].astype(int).tolist() for at in best]
+    return {
+        "level": "demonstrations",
+        "about": f"Iteration {of.iteration} of the run with seed {of.seed}: the best of {each} responses to each prompt, by score.",
+        "text": {
+            "vocabulary": text.vocabulary,
+            "end_word": text.vocabulary[0],
+            "texts": [prompt.split() + row for prompt, row in zip(text.prompts, written, strict=True)],
+            "response": response,
+            "there": [[1] * before + row[-T:] for row in response],
+        },
+        "update": _update(numbers, of),
+        **_listed({"policy": of.policy}),
+    }
+
+
+def _update(numbers: RunNumbers, of: Moment) -> Tables:
+    """Returns the table of the optimiser: its rates, and what Adam kept."""
+    update = numbers.update
+    kept = {
+        f"{letter}_{name.replace('.', '_')}": mean.tolist()
+        for letter, means in (("m", of.adam_m), ("v", of.adam_v))
+        for name, mean in means.items()
+    }
+    steps = {"steps": of.adam_steps} if of.adam_steps else {}
+    return {"by": "adam", "epochs": update.epochs, "lr": update.lr, "max_norm": update.max_norm, **steps, **kept}
+
+
+def _responses(numbers: RunNumbers, of: Moment) -> list[str]:
+    return [
+        " ".join(numbers.text.vocabulary[token] for token, here in zip(row, mask, strict=True) if here)
+        for row, mask in zip(of.tokens.tolist(), of.mask.tolist(), strict=True)
+    ]
+
+
+def _prompts(numbers: RunNumbers) -> list[str]:
+    """Returns the prompt of each response."""
+    each = numbers.update.responses // len(numbers.text.prompts)
+    return [text for text in numbers.text.prompts for _ in range(each)]
+
+
+def _listed(models: Mapping[str, Weights]) -> Tables:
+    return {name: {key: array.tolist() for key, array in model.items()} for name, model in models.items()}
+
+
+def next_weights(numbers: RunNumbers, of: Moment) -> dict[str, Any]:
     """Returns the run's weights after the iteration by the names of a workbook's blocks, without `update4.`: `critic.head.w`."""
     found = {f"policy.{name}": array for name, array in of.next_policy.items()}
     heads = {"w": "head.w", "b": "head.b"}
-    return found | {f"critic.{heads.get(name, name)}": array for name, array in of.next_critic.items()}
+    critic = {f"critic.{heads.get(name, name)}": array for name, array in of.next_critic.items()}
+    return found | critic if numbers.update.method == "ppo" else found
 
 
 def last_step(numbers: RunNumbers) -> str:
@@ -100,25 +189,36 @@ def farthest(numbers: RunNumbers, of: Moment, blocks: Mapping[str, Any]) -> floa
     """Returns the largest difference between a workbook's last weights and the run's next ones. blocks: arrays by name."""
     step = last_step(numbers)
     return max(
-        float(np.abs(np.asarray(blocks[f"{step}.{name}"]) - array).max()) for name, array in next_weights(of).items()
+        float(np.abs(np.asarray(blocks[f"{step}.{name}"]) - array).max())
+        for name, array in next_weights(numbers, of).items()
     )
 
 
 def _refuse(numbers: RunNumbers, of: Moment) -> None:
     update, what = numbers.update, f"iteration {of.iteration} as a workbook"
-    if update.method != "ppo":
-        raise RunError(
-            f"{what}: the run's method is {update.method}, and the workbook with an optimiser's steps is PPO's"
-        )
-    if numbers.reward.length_penalty:
+    if numbers.reward.length_penalty and update.method == "ppo":
         raise RunError(
             f"{what}: the run takes a length penalty of {numbers.reward.length_penalty:g} from the score, which the workbook's"
             " reward model does not know; run it with reward.length_penalty=0"
         )
-    if update.responses > MOST_EPISODES:
-        raise RunError(f"{what}: found {update.responses} responses, and a workbook holds at most {MOST_EPISODES}")
+    if reason := too_large(numbers):
+        raise RunError(f"{what}: {reason}; its last step is a dump (--iteration {of.iteration} -o FILE.npz, or run.dump)")
+
+
+def group_too_large(numbers: RunNumbers) -> str:
+    """Says why no workbook shows some responses either, where whole groups are shown; "" where one does."""
+    each = numbers.update.responses // len(numbers.text.prompts)
+    if numbers.update.method != "grpo" or each <= MOST_EPISODES:
+        return ""
+    return f"found {each} responses to each prompt, a workbook of GRPO shows whole groups, and holds at most {MOST_EPISODES} responses"
+
+
+def too_large(numbers: RunNumbers) -> str:
+    """Says why no workbook holds a whole iteration; "" where one does."""
+    update = numbers.update
+    if update.responses > MOST_EPISODES and update.method != "rejection":
+        return f"found {update.responses} responses, and a workbook holds at most {MOST_EPISODES}"
     if update.epochs > MOST_EPOCHS or update.epochs * update.minibatches > MOST_STEPS:
-        raise RunError(
-            f"{what}: found {update.epochs} epochs of {update.minibatches} steps, and a workbook holds at most {MOST_EPOCHS} epochs"
-            f" and {MOST_STEPS} steps"
-        )
+        found = f"found {update.epochs} epochs of {update.minibatches} steps"
+        return f"{found}, and a workbook holds at most {MOST_EPOCHS} epochs and {MOST_STEPS} steps"
+    return ""

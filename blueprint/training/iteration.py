@@ -1,4 +1,4 @@
-"""One iteration of many runs: sample responses, score them, and take some steps of a new Adam on what was sampled.
+"""One iteration of many runs: sample responses, score them, and take some steps of Adam on what was sampled.
 
 The leading dimension R is a run, in the order of `RunNumbers.runs`. All arithmetic of the loss is in `papers/many_runs.py`.
 """
@@ -30,22 +30,50 @@ used. finished: share of responses with an end token.
 
 
 @dataclass(frozen=True)
+class Kept:
+    """What Adam keeps from one iteration to the next: steps taken, and by weight (`policy.E`) its two means, [R, …] each."""
+
+    steps: int
+    moments: dict[str, tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True)
 class State:
-    """Where the runs stand before an iteration: the weights of policy and critic, and β, [R]."""
+    """Where the runs stand before an iteration: the weights of policy and critic, β, [R], and Adam, where it is kept."""
 
     policy: Weights
     critic: Weights
     kl_coef: Tensor
+    adam: Kept | None = None
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an iteration comes to: the state after it, what is watched, [R] each, and the responses [R, B, T]."""
+    """What an iteration comes to: the state after it, what is watched, [R] each, and the responses [R, B, T], with scores [R, B]."""
 
     after: State
     watched: dict[str, Tensor]
     tokens: Tensor
     mask: Tensor
+    scores: Tensor
+
+
+@dataclass(frozen=True)
+class LastStep:
+    """What a trainer sees in the last step of an iteration, before the weights move once more; [R, B, T], but for the loss, [R].
+
+    counted: the tokens from which the step learns. logp, entropy, values: of the policy and the critic in training; values of
+    GRPO say nothing. advantages: as PPO's loss takes them, whitened.
+    """
+
+    rollout: Rollout
+    counted: Tensor
+    logp: Tensor
+    entropy: Tensor
+    values: Tensor
+    advantages: Tensor
+    returns: Tensor
+    loss: Loss
 
 
 class Trainer:
@@ -69,10 +97,10 @@ class Trainer:
         """Takes one iteration; iteration: its number from 0 on, which fixes its draws."""
         rollout, log_p, log_ref = self.rollout(state, iteration)
         before = self._seen_before(rollout, state, log_p, log_ref)
-        policy, critic, steps = self._updated(rollout, state)
+        policy, critic, steps, adam = self._updated(rollout, state)
         watched = before | {name: torch.stack([each[name] for each in steps]).mean(0) for name in steps[0]}
-        after = State(policy, critic, self._next_kl_coef(state.kl_coef, watched["kl_k1"]))
-        return Outcome(after, watched, rollout.tokens, rollout.mask)
+        after = State(policy, critic, self._next_kl_coef(state.kl_coef, watched["kl_k1"]), adam)
+        return Outcome(after, watched, rollout.tokens, rollout.mask, rollout.scores)
 
     @torch.no_grad()
     def rollout(self, state: State, iteration: int) -> tuple[Rollout, Tensor, Tensor]:
@@ -115,27 +143,48 @@ class Trainer:
             "kl_coef": state.kl_coef,
         }
 
-    def _updated(self, rollout: Rollout, state: State) -> tuple[Weights, Weights, list[dict[str, Tensor]]]:
-        """Takes the steps of an iteration; returns new weights, and what is watched of each step."""
+    def last_step(self, state: State, iteration: int) -> LastStep:
+        """Returns what the last step of an iteration sees."""
+        update, tokens = self.numbers.update, (rollout := self.rollout(state, iteration)[0]).tokens
+        policy, critic, *_ = self._updated(rollout, state, update.epochs * update.minibatches - 1)
+        counted = self._minibatches(rollout.mask)[-1]
+        with torch.no_grad():
+            log_p = page.log_probs(policy, self.prompts, tokens)
+            loss = self._loss(rollout, state)(policy, critic, counted)
+            values = page.values(critic, self.prompts, tokens)
+        entropy = -(log_p.exp() * log_p).sum(-1)
+        use = self.numbers.ppo
+        whitened, returns = page.advantages(rollout, state.kl_coef, use.gamma, use.gae_lambda)
+        return LastStep(rollout, counted, page.written(log_p, tokens), entropy, values, whitened, returns, loss)
+
+    def _updated(
+        self, rollout: Rollout, state: State, steps_taken: int | None = None
+    ) -> tuple[Weights, Weights, list[dict[str, Tensor]], Kept | None]:
+        """Takes the steps of an iteration, or the first of them; returns new weights, what is watched of each step, and Adam,
+        where it is kept.
+        """
         update = self.numbers.update
         policy, critic = (
             {name: each.detach().clone().requires_grad_() for name, each in model.items()}
             for model in (state.policy, state.critic)
         )
-        learning = [*policy.values(), *(critic.values() if update.method == "ppo" else ())]
-        adam = page.Adam(learning, update.lr, update.max_norm)  # made anew, so that an iteration is a whole by itself
+        learning = {f"policy.{name}": each for name, each in policy.items()}
+        learning |= {f"critic.{name}": each for name, each in critic.items()} if update.method == "ppo" else {}
+        before = state.adam or Kept(0, {})  # made anew, an iteration is a whole by itself
+        moments = [before.moments[name] for name in learning if name in before.moments]
+        adam = page.Adam([*learning.values()], update.lr, update.max_norm, before.steps, moments)
         loss_of, steps = self._loss(rollout, state), []
-        for _ in range(update.epochs):
-            for counted in self._minibatches(rollout.mask):
-                loss = loss_of(policy, critic, counted)
-                norm = adam.step(loss.total)
-                seen = {
-                    name: getattr(loss, name).detach()
-                    for name in ("policy_loss", "value_loss", "clip_fraction", "approx_kl")
-                }
-                steps.append(seen | {"grad_norm": norm})
+        for counted in (self._minibatches(rollout.mask) * update.epochs)[:steps_taken]:
+            loss = loss_of(policy, critic, counted)
+            norm = adam.step(loss.total)
+            seen = {
+                name: getattr(loss, name).detach()
+                for name in ("policy_loss", "value_loss", "clip_fraction", "approx_kl")
+            }
+            steps.append(seen | {"grad_norm": norm})
         policy, critic = ({name: each.detach() for name, each in model.items()} for model in (policy, critic))
-        return policy, critic, steps
+        kept = Kept(adam.steps, dict(zip(learning, adam.moments, strict=True))) if update.adam == "kept" else None
+        return policy, critic, steps, kept
 
     def _loss(self, rollout: Rollout, state: State) -> Callable[[Weights, Weights, Tensor], Loss]:
         """Returns the loss of a step as a function of new weights and of the tokens that count in it."""

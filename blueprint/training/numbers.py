@@ -102,6 +102,7 @@ class Update(Table):
     minibatches: Annotated[int, Field(ge=1, le=64)]
     lr: Above0
     max_norm: Above0
+    adam: Literal["anew", "kept"]
 
 
 class Ppo(Table):

@@ -8,31 +8,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from blueprint.training.before import Models, learned_before
+from blueprint.training.dump import Dump, dump_of
 from blueprint.training.export import Moment, workbook_numbers
-from blueprint.training.folder import PER_FILE, Folder, RunError, Stretch
-from blueprint.training.iteration import WATCHED, Outcome, State, Trainer
+from blueprint.training.folder import PER_FILE, Arrays, Folder, RunError, Stretch
+from blueprint.training.iteration import WATCHED, Kept, State, Trainer
 from blueprint.training.numbers import RunNumbers
+from blueprint.training.stretch import Progress, arrays_of_models, models_in, state_in, stretch_from, threads_for
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from blueprint.training.optimum import Everything
-
-MANY_RUNS = 64
-"""Runs from which more than one thread of a processor has enough to do."""
-Progress = Callable[[int], None]
-"""Is told how many iterations more are finished."""
 
 
 class Run:
@@ -120,14 +117,24 @@ class Run:
         """Takes iterations again."""
         return Trainer(self.numbers, self.models, self.device)
 
-    def moment(self, iteration: int, beta: float | None = None, seed: int | None = None) -> Moment:
-        """Computes an iteration again, from the last kept weights before it: all that a workbook of it needs."""
-        self._known(iteration)
-        r = self.place(beta, seed)
-        at = next(place for place, each in enumerate(self.stretches) if iteration < each.end)
-        state = _state(self.stretches[at - 1].arrays, self.device) if at else self.trainer.start()
+    def _before(self, iteration: int) -> State:
+        """Computes the state before an iteration again, from the last kept weights before it."""
+        at = next(place for place, each in enumerate(self.stretches) if self._known(iteration) < each.end)
+        state = state_in(self.stretches[at - 1].arrays, self.device) if at else self.trainer.start()
         for before in range(self.stretches[at].first, iteration):
             state = self.trainer.iterate(state, before).after
+        return state
+
+    def dump(self, iteration: int, beta: float | None = None, seed: int | None = None) -> Dump:
+        """Returns the last step of an iteration as tensors and metadata, as `blueprint.dumps.save` writes them. Raises RunError."""
+        r, state = self.place(beta, seed), self._before(iteration)
+        return dump_of(
+            self.numbers, self.trainer.last_step(state, iteration), r, iteration, float(state.kl_coef[r])
+        )
+
+    def moment(self, iteration: int, beta: float | None = None, seed: int | None = None) -> Moment:
+        """Computes an iteration again, from the last kept weights before it: all that a workbook of it needs."""
+        r, state = self.place(beta, seed), self._before(iteration)
         outcome = self.trainer.iterate(state, iteration)
         if not np.array_equal(outcome.tokens[r].cpu().numpy(), self.tokens[iteration, r]):
             raise RunError(
@@ -139,55 +146,85 @@ class Run:
             return {name: each[r].cpu().numpy() for name, each in model.items()}
 
         of_seed, of_beta = self.numbers.runs[r]
+        tokens, mask, scores = (each[r].cpu().numpy() for each in (outcome.tokens, outcome.mask, outcome.scores))
+        kept = state.adam or Kept(0, {})
+        means = [of({name: pair[at] for name, pair in kept.moments.items()}) for at in (0, 1)]
         return Moment(
             iteration, of_seed, of_beta, float(state.kl_coef[r]), of(state.policy), of(state.critic), of(self.trainer.reference),
-            of(self.trainer.reward_model), outcome.tokens[r].cpu().numpy(), outcome.mask[r].cpu().numpy(),
-            of(outcome.after.policy), of(outcome.after.critic),
+            of(self.trainer.reward_model), tokens, mask, scores, of(outcome.after.policy), of(outcome.after.critic),
+            kept.steps, *means,
         )  # fmt: skip
 
 
 def trained(
-    numbers: RunNumbers, folder: Path | None = None, device: str = "cpu", progress: Progress = lambda done: None
+    numbers: RunNumbers,
+    folder: Path | None = None,
+    device: str = "cpu",
+    progress: Progress = lambda done: None,
+    ray: str | None = None,
 ) -> Run:
     """Trains, or goes on where a folder's run was left, and returns the run.
 
-    Raises RunError, which names the iteration, where a number is none any more or a file cannot be read or written.
+    ray: the address of a Ray cluster that shares the runs out, or `local`; the digits are the same. Raises RayError, and RunError, which names the iteration, where a number is none any more or a file cannot be read or written.
     """
     _check_device(device)
-    with _threads_for(numbers):
-        return _trained(numbers, Folder(folder) if folder else None, device, progress)
+    with threads_for(numbers):
+        return _trained(numbers, Folder(folder) if folder else None, device, progress, ray)
+
+
+def _trained(numbers: RunNumbers, kept: Folder | None, device: str, progress: Progress, ray: str | None) -> Run:
+    if kept:
+        kept.begin(numbers)
+    with _workers(numbers, device, ray) as work:
+        models, stretches = _models(numbers, kept, device, work), [*kept.stretches()] if kept else []
+        done = stretches[-1].end if stretches else 0
+        progress(done)
+        for first in range(done, numbers.update.iterations, PER_FILE):
+            end = min(first + PER_FILE, numbers.update.iterations)
+            before = stretches[-1].arrays if stretches else None
+            stretches.append(work.stretch(models, before, first, end, progress))
+            _refuse_nan(numbers, stretches[-1])
+            if kept:
+                kept.save(stretches[-1])
+        return Run(numbers, models, stretches, device)
+
+
+class Workers(Protocol):
+    """What learns the models before the first iteration, and takes iterations."""
+
+    def models(self) -> Models:
+        """Learns what comes before."""
+
+    def stretch(self, models: Models, before: Arrays | None, first: int, end: int, progress: Progress) -> Stretch:
+        """Computes some iterations, from what is kept before them."""
+
+
+class Here:
+    """Computes all runs in this process."""
+
+    def __init__(self, numbers: RunNumbers, device: str) -> None:
+        """Computes nothing yet."""
+        self.numbers, self.device = numbers, device
+
+    def models(self) -> Models:
+        """Learns what comes before."""
+        return learned_before(self.numbers, self.device)
+
+    def stretch(self, models: Models, before: Arrays | None, first: int, end: int, progress: Progress) -> Stretch:
+        """Computes some iterations, from what is kept before them."""
+        return stretch_from(Trainer(self.numbers, models, self.device), before, first, end, progress)
 
 
 @contextmanager
-def _threads_for(numbers: RunNumbers) -> Iterator[None]:
-    """Lets torch use one thread for few runs: of tensors this small, several threads mostly wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1 if len(numbers.runs) < MANY_RUNS else before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+def _workers(numbers: RunNumbers, device: str, ray: str | None) -> Iterator[Workers]:
+    """Gives what computes: this process, or a cluster, from which it parts in the end."""
+    if ray is None:
+        yield Here(numbers, device)
+        return
+    from blueprint.training.on_ray import OnRay
 
-
-def _trained(numbers: RunNumbers, kept: Folder | None, device: str, progress: Progress) -> Run:
-    if kept:
-        kept.begin(numbers)
-    models, stretches = _models(numbers, kept, device), [*kept.stretches()] if kept else []
-    trainer = Trainer(numbers, models, device)
-    state = _state(stretches[-1].arrays, device) if stretches else trainer.start()
-    done = stretches[-1].end if stretches else 0
-    progress(done)
-    for first in range(done, numbers.update.iterations, PER_FILE):
-        end, outcomes = min(first + PER_FILE, numbers.update.iterations), []
-        for iteration in range(first, end):
-            outcomes.append(trainer.iterate(state, iteration))
-            state = outcomes[-1].after
-            progress(1)
-        stretches.append(Stretch(first, end, _arrays(outcomes)))
-        _refuse_nan(numbers, stretches[-1])
-        if kept:
-            kept.save(stretches[-1])
-    return Run(numbers, models, stretches, device)
+    with closing(OnRay(numbers, device, ray)) as cluster:
+        yield cluster
 
 
 def opened(folder: Path, device: str = "cpu") -> Run:
@@ -197,7 +234,7 @@ def opened(folder: Path, device: str = "cpu") -> Run:
     numbers, arrays, stretches = kept.numbers(), kept.models(), [*kept.stretches()]
     if arrays is None or not stretches:
         raise RunError(f"{folder} holds a run that has no finished iteration: blueprint run {folder} goes on with it")
-    return Run(numbers, _models_of(arrays, device), stretches, device)
+    return Run(numbers, models_in(arrays, device), stretches, device)
 
 
 def _check_device(device: str) -> None:
@@ -211,54 +248,17 @@ def _check_device(device: str) -> None:
         ) from error
 
 
-def _models(numbers: RunNumbers, kept: Folder | None, device: str) -> Models:
+def _models(numbers: RunNumbers, kept: Folder | None, device: str, work: Workers) -> Models:
     """Learns what comes before, or reads it where it was learned already."""
     if kept and (arrays := kept.models()) is not None:
-        return _models_of(arrays, device)
-    models = learned_before(numbers, device)
+        return models_in(arrays, device)
+    models = work.models()
     for name, each in {**models.sft, **models.reward_model, **models.report}.items():
         if not torch.isfinite(each).all():
             raise RunError(f"before iteration 0: {name} is no number any more; make sft.lr or reward_model.lr smaller")
     if kept:
-        parts = {"sft": models.sft, "reward_model": models.reward_model, "report": models.report}
-        kept.save_models(
-            {f"{part}.{name}": each.cpu().numpy() for part, of in parts.items() for name, each in of.items()}
-        )
+        kept.save_models(arrays_of_models(models))
     return models
-
-
-def _models_of(arrays: dict[str, NDArray[Any]], device: str) -> Models:
-    return Models(*(_part(arrays, part, device) for part in ("sft", "reward_model", "report")))
-
-
-def _part(arrays: dict[str, NDArray[Any]], part: str, device: str) -> dict[str, torch.Tensor]:
-    """Returns the tensors whose names begin with a part and a dot."""
-    begin = f"{part}."
-    return {
-        name.removeprefix(begin): torch.as_tensor(each, device=device)
-        for name, each in arrays.items()
-        if name.startswith(begin)
-    }
-
-
-def _state(arrays: dict[str, NDArray[Any]], device: str) -> State:
-    """Returns the state after the iterations of a file."""
-    return State(
-        _part(arrays, "policy", device),
-        _part(arrays, "critic", device),
-        torch.as_tensor(arrays["next_kl_coef"], device=device),
-    )
-
-
-def _arrays(outcomes: list[Outcome]) -> dict[str, NDArray[Any]]:
-    """Returns what is kept of some iterations: what was watched, the responses, and the state after the last one."""
-    after = outcomes[-1].after
-    found = {name: torch.stack([each.watched[name] for each in outcomes]) for name in WATCHED}
-    found["next_kl_coef"] = after.kl_coef
-    for part, weights in (("policy", after.policy), ("critic", after.critic)):
-        found |= {f"{part}.{name}": each for name, each in weights.items()}
-    tokens = torch.stack([each.tokens for each in outcomes]).to(torch.uint8)
-    return {name: each.cpu().numpy() for name, each in found.items()} | {"tokens": tokens.cpu().numpy()}
 
 
 def _refuse_nan(numbers: RunNumbers, stretch: Stretch) -> None:

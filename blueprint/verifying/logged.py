@@ -12,7 +12,14 @@ _WHITENING = ("advantage.ddof", "advantage.stats", "advantage.eps_form", "advant
 _KL = ("kl_coef", "kl_estimator", "reward.kl_in", "reward.kl_clamp_in", "reward.kl_clamp_out", "reward.kl_clamp_of")
 _KL_IN_LOSS = ("loss.kl_coef", "reward.kl_in")
 _KL_LOSS = (*_KL_IN_LOSS, "loss.kl_estimator", "loss.kl_clamp_in", "loss.kl_clamp_out", "loss.kl_clamp_of")
-_SCORE = ("reward.score_clip", "reward.missing_eos", "reward.missing_eos_test", "reward.missing_eos_value")
+_SCORE = (
+    "reward.length_penalty",
+    "reward.free_tokens",
+    "reward.score_clip",
+    "reward.missing_eos",
+    "reward.missing_eos_test",
+    "reward.missing_eos_value",
+)
 _GAE = ("gamma", "gae_lambda", "advantage.tail_slots", "advantage.gae_holes", "batch.response_mask")
 _AGGREGATION = ("loss.aggregation", "loss.agg_eps", "loss.seq_eps", "batch.response_mask")
 _CLIP = ("clip", "clip_range", "loss.clip_range_high", "loss.dual_clip", "loss.log_ratio_clamp")

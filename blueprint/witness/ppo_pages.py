@@ -39,6 +39,8 @@ def options_of(raw: Raw) -> Options:
             raw, "kl_estimator", "reward.kl_clamp", number(raw, "kl_coef") if paid in ("reward", "both") else 0
         ),
         kl_behind=word(raw, "reward.kl_at_first_pad") == "on",
+        length_penalty=number(raw, "reward.length_penalty"),
+        free_tokens=number(raw, "reward.free_tokens"),
         missing_eos=word(raw, "reward.missing_eos"),
         missing_eos_value=number(raw, "reward.missing_eos_value"),
         full_is_missing=word(raw, "reward.missing_eos_test") == "has_padding",

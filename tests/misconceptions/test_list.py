@@ -30,6 +30,7 @@ LIVE = {**{f"ppo.{name}": value for name, value in GENERIC.items()}, "convention
 TIGHT = {
     **LIVE, "advantage.ddof": 0, "reward.kl_clamp_in": 0.05, "reward.kl_clamp_out": 0.04, "loss.kl_clamp_in": 0.05,
     "loss.kl_clamp_out": 0.04, "reward.score_clip": 0.5, "loss.log_ratio_clamp": 0.05, "reward.missing_eos_value": 1,
+    "reward.length_penalty": 0.3, "reward.free_tokens": 3,
     "loss.dual_clip": 1.01, "loss.sample_filter": "ended", "ppo.clip_range": 0.01,
 }  # fmt: skip
 """By n, and with every clamp so near that it holds something."""

@@ -51,7 +51,7 @@ MISTAKES = (
     Wrong("the first pad's KL is forgotten", "kl.support", lambda b: b["response"][n, t] * 1, CHAT),
     Wrong("score not clipped", "score.clipped", lambda b: b["score.corrected"][n] * 1, CHAT),
     Wrong("the penalty is added", "score.subtracted",
-          lambda b: b["score.given"][n] + (1 - b["score.ended"][n]) * b["reward.missing_eos_value"], NEW,
+          lambda b: b["score.shortened"][n] + (1 - b["score.ended"][n]) * b["reward.missing_eos_value"], NEW,
           "variant_missing_eos_penalty_1"),
     Wrong("the score is set although it ended", "score.replaced", lambda b: b["reward.missing_eos_value"] * 1, TUNE),
     Wrong("mean of the rewards lost", "reward.shifted", lambda b: b["kept"][n, t] * b["reward.whitened"][n, t], OPENAI),

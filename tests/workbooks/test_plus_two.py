@@ -160,6 +160,7 @@ OTHERWISE: dict[str, tuple[Asked, ...]] = {
         ),
         *({"reward.score_slot": word, "reward.score_clip": 0.1} for word in LIVE["reward.score_slot"].words),
         *({"reward.missing_eos": word} for word in LIVE["reward.missing_eos"].words),
+        {"reward.length_penalty": 0.1, "reward.free_tokens": 1},
         *(
             {"advantage.eps_form": word, "reward.whiten": "on", "whiten_advantages": "keep_mean"}
             for word in LIVE["advantage.eps_form"].words

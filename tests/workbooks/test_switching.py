@@ -24,6 +24,7 @@ NUMBERS: dict[str, float | str] = {
     "gamma": 0.5, "gae_lambda": 0.3, "kl_coef": 2.0, "clip_range": 0.05, "value_clip_range": "off", "vf_coef": 3.0,
     "ent_coef": 1.0, "policy_kl_coef": 1.0, "whiten_eps": 0.5, "batch.temperature": 0.7, "batch.temperature_eps": 0.1,
     "reward.kl_clamp_in": 0.3, "reward.kl_clamp_out": 0.2, "reward.score_clip": 1.0, "reward.missing_eos_value": -3.0,
+    "reward.length_penalty": 0.5, "reward.free_tokens": 3.0,
     "advantage.tail_slots": 2.0, "advantage.ddof": 0.0, "advantage.mean_eps": 0.1, "advantage.ddof_eps": 0.1,
     "loss.log_ratio_clamp": 0.25, "loss.clip_range_high": "off", "loss.dual_clip": 1.5, "loss.ratio_threshold": 1.0,
     "loss.agg_eps": 0.1, "loss.seq_eps": 0.1, "value.factor": 1.0, "value.tail": 1.0, "metrics.ev_eps": 0.1,
@@ -31,6 +32,7 @@ NUMBERS: dict[str, float | str] = {
 }  # fmt: skip
 # What another setting must ask for before a switch has anything to do.
 WITH: dict[str, dict[str, str | float]] = {
+    "reward.free_tokens": {"reward.length_penalty": 0.5},
     "reward.missing_eos": {"reward.missing_eos_value": -3.0},
     "reward.missing_eos_value": {"reward.missing_eos": "set"},
     "reward.missing_eos_test": {"reward.missing_eos": "set", "reward.missing_eos_value": -3.0},

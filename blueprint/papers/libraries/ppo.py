@@ -27,6 +27,7 @@ class Rollout:
     values: Tensor
     exact_kl: Tensor  # KL(π_old ‖ π_ref) of the whole distribution, which the estimator "full" reads
     padded: Tensor | None = None  # [B], whether a slot was left over, where `slots` does not show it
+    length: Tensor | None = None  # [B], tokens of a response, where `mask` does not show all
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,8 @@ class Options:
     all_slots: bool = False  # every slot counts as response: OpenAI
     reward_kl: Kl = Kl(0.1)
     kl_behind: bool = False  # the place behind the response pays its KL too: trlX, DeepSpeed-Chat
+    length_penalty: float = 0.0  # off in every library; taken for each token of a response beyond the free ones
+    free_tokens: float = 0.0
     missing_eos: str = "off"  # subtract: TRL 1.12, if asked; set: torchtune
     missing_eos_value: float = 0.0
     full_is_missing: bool = False  # a response that fills its slots counts as not ended: torchtune
@@ -213,8 +216,11 @@ def adapted(coef: float, kl: float, *, target: float, horizon: float, n_steps: f
 
 
 def corrected(rollout: Rollout, use: Options) -> Tensor:
-    """Returns the scores [B]; those of responses that did not end are punished, and all stay within a limit."""
+    """Returns the scores [B]; length and a missing end are punished, and all stay within a limit."""
     scores, ended = rollout.scores, rollout.ended
+    if use.length_penalty:
+        length = rollout.mask.sum(1).to(scores.dtype) if rollout.length is None else rollout.length
+        scores = scores - use.length_penalty * (length - use.free_tokens).clamp(min=0)
     if use.full_is_missing:
         seen = (widened(rollout.mask, rollout.slots, 1) & ~rollout.mask).any(1)
         ended = seen if rollout.padded is None else rollout.padded

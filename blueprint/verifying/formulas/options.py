@@ -205,6 +205,7 @@ DEFAULTS = MappingProxyType(
     | dict.fromkeys(("kl_coef", "vf_coef", "ent_coef", "policy_kl_coef", "loss.kl_coef"), 0.0)
     | dict.fromkeys(("whiten_eps", "batch.temperature_eps", "advantage.mean_eps", "advantage.ddof_eps"), 0.0)
     | dict.fromkeys(("loss.agg_eps", "loss.seq_eps", "metrics.ev_eps"), 0.0)
+    | dict.fromkeys(("reward.length_penalty", "reward.free_tokens"), 0.0)
     | dict.fromkeys(("reward.missing_eos_value", "advantage.tail_slots", "value.tail"), 0.0)
     | dict.fromkeys(("clip_range", "loss.clip_range_high", "loss.dual_clip", "loss.ratio_threshold"), inf)
     | dict.fromkeys(("value_clip_range", "reward.score_clip", "loss.log_ratio_clamp"), inf)

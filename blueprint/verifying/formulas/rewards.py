@@ -235,8 +235,12 @@ def score_place(rows: Held, options: Options) -> torch.Tensor:
     return options.pick("reward.score_slot", places)
 
 
-def score_rows(score: torch.Tensor, rows: Held, options: Options) -> Named:
-    """Returns the score after the rule of the missing end token, then clipped, [F, N], and at its position, [F, N, T]."""
+def score_rows(texts: Texts, rows: Held, options: Options) -> Named:
+    """Returns the score less the price of its length, after the rule of the missing end token, then clipped, [F, N], and at its
+    position, [F, N, T].
+    """
+    beyond = (texts.mask.sum(dim=-1) - options.number("reward.free_tokens", 2)).clamp(min=0)
+    score = texts.score - options.number("reward.length_penalty", 2) * beyond
     ended = options.pick(
         "reward.missing_eos_test", {"token": rows["response.ended"], "has_padding": rows["response.padded"]}
     )
@@ -246,6 +250,8 @@ def score_rows(score: torch.Tensor, rows: Held, options: Options) -> Named:
     corrected = options.pick("reward.missing_eos", {"off": score, "subtract": subtracted, "set": replaced})
     clipped = within(corrected, options.number("reward.score_clip", 2))
     return {
+        "score.beyond": beyond,
+        "score.shortened": score,
         "score.ended": ended,
         "score.subtracted": subtracted,
         "score.replaced": replaced,

@@ -11,7 +11,6 @@ begun, and only this process writes into the ledger: nothing is counted twice. E
 folder under the same path.
 """
 
-import logging
 import os
 import signal
 import time
@@ -25,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from blueprint import interrupted
+from blueprint.cluster import RETRIES, connected
 from blueprint.dumps import MinibatchError
 from blueprint.quoting import sentence
 from blueprint.verifying import StepVerdict, VerifyOptions, data_of_step, read_dumps, text_of_step, verify_dumps
@@ -289,14 +289,8 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-RETRIES = 3
-"""How often Ray begins a task anew whose worker or node was lost: losing one node is no sign of a bad step."""
 AHEAD = 2
 """Tasks for each core of the cluster that are handed in at a time, so that none waits for this process."""
-
-
-class RayError(ValueError):
-    """Says in one sentence why there is no cluster to work on."""
 
 
 class OnRay:
@@ -304,7 +298,7 @@ class OnRay:
 
     def __init__(self, work: Work, address: str, most: int | None = None, gpus: int = 0) -> None:
         """Connects to a cluster, or, for the address `local`, begins one on this machine. Raises RayError."""
-        self._ray, self._ours = _connected(address)
+        self._ray, self._ours = connected(address)
         self._most = most or AHEAD * max(1, int(self._ray.cluster_resources().get("CPU", 1)))
         self._task = self._ray.remote(num_cpus=1, num_gpus=gpus, max_retries=RETRIES)(_worked)
         self._work = self._ray.put(work)
@@ -344,22 +338,6 @@ class OnRay:
         self.drop(self.running())
         if self._ours:
             self._ray.shutdown()
-
-
-def _connected(address: str) -> tuple[Any, bool]:
-    """Returns Ray, connected, and whether it was connected here."""
-    try:
-        import ray
-    except ImportError as error:
-        raise RayError('--ray needs Ray, which is not installed: python -m pip install ".[cluster]"') from error
-    if ray.is_initialized():
-        return ray, False
-    try:
-        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-    except (ConnectionError, ValueError, RuntimeError, OSError, TimeoutError) as error:
-        said = (str(error).strip() or type(error).__name__).splitlines()[0][:200]
-        raise RayError(f"--ray {address}: there is no cluster ({said}); begin one with `ray start --head`") from error
-    return ray, True
 
 
 def _worked(work: Work, step: Step) -> dict[str, Any]:

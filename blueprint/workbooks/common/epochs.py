@@ -1,19 +1,15 @@
-"""Several steps of an optimiser on one batch, of any kind of workbook that has weights and a total loss: what is typed of them, the
-sheet of a step, all steps side by side, and the sheets that stand once more for each.
+"""Several steps of an optimiser on one batch, of any kind of workbook that has weights and a total loss: the sheet of a step, all
+steps side by side, and the sheets that stand once more for each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import NamedTuple
 
-from pydantic import WithJsonSchema, WrapValidator
-
-from blueprint.inputs import Draft, Numbers, Part, refusal, shown
-from blueprint.inputs.catalogue import OFF, data_in
-from blueprint.inputs.entries import Number, Whole, between
+from blueprint.inputs.catalogue import data_in
 from blueprint.language import Axis, Block, again, block, link, rounded, typed
 from blueprint.language.gradient import Gradient
 from blueprint.page.outline import (
@@ -32,163 +28,20 @@ from blueprint.page.outline import (
     blocks_on,
 )
 from blueprint.page.outline.book import sheet_again
-from blueprint.workbooks.common.definitions.optimiser import START, Group, Slope, Stepped, of_step, rates, step
+from blueprint.workbooks.common.definitions.optimiser import (
+    KEPT_M,
+    KEPT_V,
+    START,
+    Group,
+    Slope,
+    Stepped,
+    of_step,
+    rates,
+    resumed,
+    step,
+)
 from blueprint.workbooks.common.sheets.backward import with_backward
-
-TYPED = "typed"
-"""Word of an update that no optimiser makes: where a Δ can be typed it is, elsewhere there is none."""
-MOST_EPOCHS = 8
-"""A step has sheets of its own: with more of them, nobody finds anything."""
-ABOUT = "how the new weights come about"
-NO_STEPS = "nothing, since no optimiser takes steps"
-NORM_EPS = "optimiser.norm_eps"
-DECIMALS = "handed.decimals"
-"""The block in which stands to how many decimals weights are rounded that another workbook begins with."""
-MOST_DECIMALS = 6
-LIMITS: Mapping[str, tuple[float, float, float, str]] = {
-    "lr": (0, 1e6, 0.02, "learning rate"),
-    "beta1": (0, 0.9999999, 0.9, "how much of the mean gradient Adam keeps"),
-    "beta2": (0, 0.9999999, 0.999, "how much of the mean squared gradient Adam keeps"),
-    "eps": (1e-12, 1e6, 1e-8, "keeps Adam from dividing by 0"),
-    "weight_decay": (0, 1e6, 0.0, "apart from the gradient with adamw, else part of it"),
-    "max_norm": (1e-12, 1e6, 1.0, "the largest norm of the whole gradient, or off"),
-}
-"""The least, the most, the default, and what it is."""
-RANGES = {f"optimiser.{name}": limits[:2] for name, limits in LIMITS.items()} | {DECIMALS: (0, MOST_DECIMALS)}
-"""What may be typed in a sheet."""
-RATES = (*(name for name in RANGES if name != DECIMALS), NORM_EPS)
-"""The blocks in which rates are typed."""
-_LIMIT = Annotated[
-    Number,
-    between(*LIMITS["max_norm"][:2], '"off", or a number'),
-    WrapValidator(lambda value, check: value if value == "off" else check(value)),
-    WithJsonSchema({"anyOf": [{"type": "number"}, {"const": "off", "type": "string"}]}),
-]
-
-
-@dataclass(frozen=True)
-class Update:
-    """Hold how the new weights come about.
-
-    Attributes:
-        by: typed, where no optimiser makes them; sgd, adam or adamw, where they are steps along the gradient.
-        epochs: how often the batch is gone through.
-        rates: the numbers of the optimiser, by the names under which they stand in a file.
-        decimals: to how many the last weights are rounded for the workbook that begins with them; None: for none.
-    """
-
-    by: str = TYPED
-    epochs: int = 1
-    rates: Mapping[str, float] = field(default_factory=dict)
-    decimals: int | None = field(default=None, kw_only=True)
-
-    @property
-    def facts(self) -> dict[str, str]:
-        """What a file says of it among its properties."""
-        return {"update": self.by, "epochs": str(self.epochs)}
-
-
-def rate(name: str) -> Part:
-    """Describe the number of an optimiser."""
-    low, high, default, about = LIMITS[name]
-    entry: Any = _LIMIT if name == "max_norm" else Annotated[Number, between(low, high)]
-    return Part(f"update.{name}", entry, (), about, default, default)
-
-
-def parts(typed: str, passes: str) -> tuple[Part, Part]:
-    """Describe by what weights move, and how often. typed: what "typed" means; passes: what an epoch is."""
-    by, count = Literal["typed", "sgd", "adam", "adamw"], Annotated[Whole, between(1, MOST_EPOCHS, "a whole number")]
-    return Part("update.by", by, (), typed, TYPED, "adamw"), Part("update.epochs", count, (), passes, 1, 4)
-
-
-PARTS = (
-    *parts("typed: the weights stay as they are", "steps, each on the whole batch"),
-    *map(rate, LIMITS),
-    Part("update.decimals", Annotated[Whole, between(0, MOST_DECIMALS, "a whole number")], (),
-         "to how many decimals the last weights are rounded for the next stage", None, 2, "none are handed over"),
-)  # fmt: skip
-"""The keys of a kind that takes steps on whole batches."""
-
-
-def update_of(draft: Draft) -> Update:
-    """Return how the weights move, by the keys of `PARTS`.
-
-    Raises:
-        NumbersError: for numbers of steps where none is taken.
-    """
-    by = draft.parts["update.by"]
-    if by == TYPED:
-        refuse_typed(draft, PARTS[1:])
-        return Update()
-    return Update(by, draft.parts["update.epochs"], rates_of(draft), decimals=draft.parts.get("update.decimals"))
-
-
-def rates_of(draft: Draft) -> dict[str, float]:
-    """Return the numbers of an optimiser by the blocks in which they are typed; torch adds 1e-6 to the norm."""
-    return {f"optimiser.{name}": number_of(draft.parts[f"update.{name}"]) for name in LIMITS} | {NORM_EPS: 1e-6}
-
-
-def refuse_typed(
-    draft: Draft, unread: Iterable[Part], expected: str = NO_STEPS, own: Mapping[str, str] | None = None
-) -> None:
-    """Refuse keys that say something where no optimiser takes steps. expected: instead of them; own: by key, else.
-
-    Raises:
-        NumbersError: for the first of them.
-    """
-    for part in unread:
-        found = draft.parts.get(part.key, part.default)
-        if found != part.default:
-            instead = (own or {}).get(part.key, expected)
-            raise refusal(part.key, shown(found), f'{instead}; or write update.by = "adamw"')
-
-
-def number_of(value: float | str) -> float:
-    """Return a number of an optimiser; a limit that is off has one, too."""
-    return OFF if value == "off" else float(value)
-
-
-def update_in(file: Any, names: Iterable[str] = RATES) -> Update:
-    """Return how the weights moved in a saved file, with the rates that are typed in it. names: of the blocks of rates."""
-    said = file.file.noted
-    if "update" not in said:
-        return Update()
-    decimals = int(file.array(DECIMALS, 0)) if DECIMALS in file else None
-    rates = {name: float(file.array(name, 0)) for name in names if name in file}
-    return Update(said["update"], int(said["epochs"]), rates, decimals=decimals)
-
-
-def values_of(update: Update) -> dict[str, object]:
-    """Return what a numbers file says where an optimiser takes steps; nothing where none does."""
-    if update.by == TYPED:
-        return {}
-    rates = {f"update.{name.partition('.')[2]}": each for name, each in update.rates.items() if name != NORM_EPS}
-    handed = {} if update.decimals is None else {"update.decimals": update.decimals}
-    return {"update.by": update.by, "update.epochs": update.epochs, **rates, **handed}
-
-
-UPDATE = "update"
-"""Part of numbers that no file has: how the weights move (`Update`), which a file says under several keys."""
-
-
-def with_update(draft: Draft, parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parts with how the weights move in place of the keys that say so.
-
-    Raises:
-        NumbersError: for numbers of steps where none is taken.
-    """
-    kept = {key: value for key, value in parts.items() if not key.startswith("update.")}
-    return {**kept, UPDATE: update_of(draft)}
-
-
-def saved_update(file: Any, parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how the weights moved in a saved file, as a part of its numbers."""
-    return {UPDATE: update_in(file)}
-
-
-def stated(numbers: Numbers) -> dict[str, Any]:
-    """Return what a numbers file says, how the weights move among it."""
-    return {key: each for key, each in numbers.parts.items() if key != UPDATE} | values_of(numbers[UPDATE])
+from blueprint.workbooks.common.update import DECIMALS, RANGES, TYPED, Update
 
 
 @dataclass(frozen=True)
@@ -239,7 +92,8 @@ def _belongs(row: Block, weight: str) -> bool:
 
 
 def _laid(table: Block) -> Item:
-    return Table(table, table.axes[1] if len(table.axes) > 1 else None, "plain") if table.axes else Line((table,))
+    role = "weights" if table.name.startswith((KEPT_M, KEPT_V)) else "plain"
+    return Table(table, table.axes[1] if len(table.axes) > 1 else None, role) if table.axes else Line((table,))
 
 
 Rows = Mapping[str, Block]
@@ -409,7 +263,8 @@ def with_epochs(
     blocks = [each for sheet in repeated for each in blocks_on(sheet)]
     named = {each.name: each for each in blocks}
     epochs: list[Epoch] = []
-    state, weights = START, {name: rows[name] for name in of.weights}
+    weights = {name: rows[name] for name in of.weights}
+    state, kept = resumed(weights, groups[0].by) if update.kept else (START, ())
     for number in seen or [str(epoch) for epoch in range(1, update.epochs + 1)]:
         called = f"epoch{number}.{{}}".format
         instead = {rows[n]: link(called(n), weights[n]) for n in of.weights}
@@ -420,6 +275,8 @@ def with_epochs(
             mark(here[name], number)
         slopes = {name: Slope(weights[name], copies.get(made[rows[name]], made[rows[name]])) for name in of.weights}
         stepped = step(update.by, slopes, groups, state, f"update{number}")
+        if not epochs:
+            stepped = replace(stepped, rows=(*kept, *stepped.rows))
         sheets = tuple(_again(sheet, copies, number) for sheet in repeated) if copies else ()
         epochs.append(Epoch(number, here, sheets, stepped))
         state, weights = stepped.state, dict(stepped.new)
@@ -479,7 +336,9 @@ def _joined(
             for epoch in epochs:
                 sheets += [*epoch.sheets, update_sheet(epoch, [kind, *of_rates, *also] if epoch is epochs[0] else [])]
             sheets += beside
+    kept = [each for each in epochs[0].stepped.rows if each.typed]
     given = {kind: update.by, **{each: update.rates[each.name] for each in of_rates if each.typed}}
+    given |= {each: update.kept.typed[each.name] for each in kept if update.kept}
     result = "" if first.result is None else first.result.name
     losses = (epoch.rows[result] for epoch in epochs if result in epoch.rows)
     # An update has its gradients; those of the libraries come with the key gradients, which a reopened file has again.
@@ -487,7 +346,7 @@ def _joined(
         first,
         sheets=tuple(sheets),
         typed={**first.typed, **given, **over},
-        ranges={**first.ranges, **{each: of.ranges[each.name] for each in of_rates if each.name in of.ranges}},
+        ranges={**first.ranges, **{each: of.ranges[each.name] for each in (*of_rates, *kept) if each.name in of.ranges}},
         facts={**first.facts, "gradients": "of the update", **update.facts},
         needed=(*first.needed, *losses, *epochs[-1].stepped.new.values()),
     )

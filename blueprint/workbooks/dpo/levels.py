@@ -23,9 +23,10 @@ from blueprint.workbooks.common import (
     several,
     word_weights,
 )
-from blueprint.workbooks.common.epochs import TYPED, beside_in, repeated, with_epochs
+from blueprint.workbooks.common.epochs import beside_in, repeated, with_epochs
 from blueprint.workbooks.common.sheets.logprobs import given_logprobs
 from blueprint.workbooks.common.sheets.models import moved, run
+from blueprint.workbooks.common.update import TYPED
 from blueprint.workbooks.common.workbook import Start, chosen_in
 from blueprint.workbooks.dpo.definitions.logprobs import LABELS, n, p, t, v
 from blueprint.workbooks.dpo.schema import (

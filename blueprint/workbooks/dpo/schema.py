@@ -30,7 +30,7 @@ from blueprint.inputs import (
 )
 from blueprint.inputs.catalogue import Preset
 from blueprint.inputs.entries import About, Flag, LogProb, Number, Positive, Prompt, Text, Word, Written
-from blueprint.workbooks.common import epochs, numbers_file, rollout
+from blueprint.workbooks.common import numbers_file, rollout, update
 from blueprint.workbooks.common.numbers_file import compared_by_name, parts_of_presets
 
 FOLDER = Path(__file__).parent
@@ -209,9 +209,9 @@ def _checked_choices(draft: Draft) -> Numbers:
         raise refusal(OTHERS, f"{len(parts[OTHERS])} responses", f"{len(responses)}, two per prompt")
     for side in ("chosen", "rejected"):
         parts.setdefault(f"rewards.{side}", np.zeros(len(parts["text.prompts"])))
-    parts = epochs.with_update(draft, parts)
+    parts = update.with_update(draft, parts)
     none = {key: np.zeros_like(parts[of], dtype=float) for key, of in zip(DELTAS, REFERENCE, strict=True)}
-    if parts[epochs.UPDATE].by != epochs.TYPED:  # Where an optimiser moves the policy, nothing else does.
+    if parts[update.UPDATE].by != update.TYPED:  # Where an optimiser moves the policy, nothing else does.
         parts |= none | {STEP: 1.0}
     return draft.numbers(none | parts)
 
@@ -242,7 +242,7 @@ def _saved_choices(file: Any, parts: Values) -> Values:
             key: file.array(block) if (block := numbers_file.block_name(key)) in file else np.zeros_like(parts[of])
             for key, of in zip(DELTAS, REFERENCE, strict=True)
         },
-        **epochs.saved_update(file, parts),
+        **update.saved_update(file, parts),
     }  # fmt: skip
 
 
@@ -251,7 +251,7 @@ def _typed_choices(numbers: Numbers) -> Values:
     prompts, responses, others = each_response(numbers)
     columns = rollout.columns_of(prompts, responses, others)
     given, answers = rollout.laid_out(prompts, responses, columns)
-    moves = numbers[epochs.UPDATE].by == epochs.TYPED
+    moves = numbers[update.UPDATE].by == update.TYPED
     deltas = {numbers_file.block_name(key): numbers[key] for key in DELTAS}
     return {
         "given": given,
@@ -273,7 +273,7 @@ CHOICES = Level(
     "prompts with a chosen and a rejected response each, and the weights of the models that read them",
     parts=(
         *PRESETS,
-        *epochs.PARTS,
+        *update.PARTS,
         Part("text.vocabulary", Word, ("token",), "the first token ends a text; tokens differ by more than capitals", noun="token",
              block="vocabulary"),
         _part_of_pairs("text.prompts", "tokens of the vocabulary, blanks between them; a prompt for each pair"),
@@ -288,7 +288,7 @@ CHOICES = Level(
         *(numbers_file.weight(key)._replace(default=None, block="", otherwise="0: the policy is the reference") for key in DELTAS),
     ),
     tables={
-        **dict.fromkeys(RECORDS.titles, SETTINGS), "update": epochs.ABOUT, "text": "what was asked, chosen and rejected",
+        **dict.fromkeys(RECORDS.titles, SETTINGS), "update": update.ABOUT, "text": "what was asked, chosen and rejected",
         "rewards": "what was meant", "mismatched": "each prompt with another response", **MODELS,
         "reference": "the frozen model from before: weights, and settings", "policy": "policy = reference + update_step · delta",
     },
@@ -297,7 +297,7 @@ CHOICES = Level(
     presets=dpo_presets,
     limits={"pair": (1, ROWS[1] // 2), "response": (2, ROWS[1]), **numbers_file.LIMITS},
     make=_checked_choices,
-    values=epochs.stated,
+    values=update.stated,
     more_typed=_typed_choices,
     more_saved=_saved_choices,
 )  # fmt: skip

@@ -20,9 +20,13 @@ from blueprint.workbooks.common import (
     several,
     sheet_of,
 )
-from blueprint.workbooks.common.rollout import prompts
+from blueprint.workbooks.common.conventions import Conventions
+from blueprint.workbooks.common.epochs import beside_in, repeated, with_epochs
+from blueprint.workbooks.common.rollout import RESPONSE, prompts
+from blueprint.workbooks.common.sheets.conventions import chosen_of
 from blueprint.workbooks.common.sheets.logprobs import given_logprobs
 from blueprint.workbooks.common.sheets.models import new_policy, old_policy, reference, reward_model
+from blueprint.workbooks.common.update import TYPED, UPDATE
 from blueprint.workbooks.common.workbook import Start, chosen_in
 from blueprint.workbooks.grpo.definitions.group_advantages import (
     LABELS,
@@ -38,16 +42,18 @@ from blueprint.workbooks.grpo.definitions.group_advantages import (
 )
 from blueprint.workbooks.grpo.schema import (
     HIGHEST_DRAW,
+    LEARN,
     LOWEST_DRAW,
     PROMPTS,
     RESPONSES,
     ROLLOUTS,
+    TYPED_RESPONSES,
     grpo_presets,
     presets_of,
     presets_of_given,
 )
 from blueprint.workbooks.grpo.sheets import MODELS, inputs_sheet, model_sheet, places, responses, texts
-from blueprint.workbooks.grpo.workbook import whole
+from blueprint.workbooks.grpo.workbook import MOVED, whole
 
 
 def logits_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
@@ -112,10 +118,19 @@ RULES = (
 )
 
 
+AGAIN = ("Policy", "Groups", "Ratio", "Rollout", "Loss", "Diagnostics")
+"""Sheets on which something hangs on the policy; on Groups it is how many tokens of a prompt count."""
+EPOCHS = repeated(tuple(LEARN), AGAIN, MOVED.of, beside_in(Path(__file__).parent))
+
+
 def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
-    """Makes the blueprint of GRPO from prompts, draws, weights and rules; with a witness's numbers if there are any."""
-    chosen = chosen_in(numbers, grpo_presets())
-    given = _given_prompts()
+    """Makes the blueprint of GRPO from prompts, draws, weights and rules, with the steps of an optimiser where there are any.
+
+    witnessed: numbers of an outside witness, to stand beside the workbook's own on Checks.
+    """
+    without = () if numbers[UPDATE].by == TYPED else ("update_step",)
+    chosen = chosen_of(numbers.ppo, Conventions(True, numbers["preset"]), without, grpo_presets())
+    given = _given_prompts(TYPED_RESPONSES in numbers.parts)
     models, head, rows = _models(given, chosen)
     engine, rows = _engine(head, rows)
     judged, rows = _rewards(head, rows, chosen)
@@ -141,21 +156,22 @@ def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
         ),
         typed=PROMPTS.typed(numbers),
         ranges={"max_new_tokens": (1, most), "rollout.draw": (LOWEST_DRAW, HIGHEST_DRAW)},
-        words=("given", "answer"),
+        words=("given", "answer", *((RESPONSE,) if RESPONSE in given else ())),
     )
     placed = (
         *several(rows, "answer.id", "answer.placed"),
         *several(codes, "prompt.column", "prompt.group", "prompt.largest", "prompt.apart"),
     )
-    return whole(start, witnessed, placed, (1, len(numbers["text.prompts"][0])))
+    made = whole(start, witnessed, placed, (1, len(numbers["text.prompts"][0])))
+    return with_epochs(made, numbers[UPDATE], EPOCHS)
 
 
-def _given_prompts() -> dict[str, Block]:
+def _given_prompts(with_responses: bool) -> dict[str, Block]:
     """Makes what is typed besides weights and draws, by name."""
     answer = typed("answer", (q,), "answer", "right answer to the prompt", text=True)
     greedy = typed("greedy", (q,), "score_g", "score of the greedy response to the prompt", decimals=2)
     score = typed("score.typed", (n,), "score_typed", "score that somebody gave", decimals=2)
-    return {**prompts(), **named(answer, greedy, score), **places()}
+    return {**prompts(with_responses), **named(answer, greedy, score), **places()}
 
 
 def _models(given: Rows, chosen: Chosen) -> tuple[list[Sheet], InView, Rows]:
@@ -165,7 +181,7 @@ def _models(given: Rows, chosen: Chosen) -> tuple[list[Sheet], InView, Rows]:
     head = InView(rows["word_written"], rows["mask"], rows["word_read"])
     read = [reference(head, rows, None), reward_model(head, rows, "judge.score")]
     rows |= rows_on(*read)
-    new = new_policy(head, rows, chosen.settings.used["update_step"], None)
+    new = new_policy(head, rows, chosen.settings.used.get("update_step"), None)
     return [old, *read, new], head, {**rows, **rows_on(new)}
 
 

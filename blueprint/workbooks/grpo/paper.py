@@ -6,7 +6,7 @@ The file begins at log-probs, at logits, or at weights and draws; then the small
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import inf, isinf
 from typing import Any
 
@@ -17,7 +17,7 @@ from torch.nn.functional import pad
 from blueprint.papers.libraries.critic_free_advantages import Credit, Group, Shaping
 from blueprint.papers.libraries.critic_free_losses import Kl, Means, Objective, Ratio, Rollout
 from blueprint.papers.libraries.grpo import Batch, Conventions, CriticFree, entropies, grpo, log_probs, metrics
-from blueprint.papers.models import Rnn, continued, logits, numbers
+from blueprint.papers.models import Optimiser, Rnn, continued, logits, numbers, resume, take_step
 from blueprint.witness.raw import Named, Page, Raw
 from blueprint.witness.settings import Setting
 
@@ -30,6 +30,7 @@ TABLES: dict[str, tuple[type, tuple[str, ...]]] = {
 LOWEST = ("reward.clip_low", "rollout.low", "rollout.reject_low", "loss.entropy_least")
 """Limits from below that are off at −∞; in a file every limit that is off is ∞."""
 NONE = ("reward.truncated",)
+RESPONSE, WEIGHTS = "rollout.response", ("policy.E", "policy.W", "policy.Y")
 
 
 def conventions(settings: Mapping[str, Setting]) -> Conventions:
@@ -58,11 +59,12 @@ def _said(key: str, found: Setting) -> float | str | None:
 
 @dataclass(frozen=True)
 class Start:
-    """What a file begins with: the batch, what moves the policy, by name, and rows that only such files have."""
+    """What a file begins with: the batch, what moves the policy, by name, rows that only such files have, and tokens read."""
 
     batch: Batch
     moved: Named
     rows: Named
+    read: Tensor | None = None
 
 
 def results(raw: Raw) -> Named:
@@ -70,10 +72,41 @@ def results(raw: Raw) -> Named:
     start = begun(raw)
     how, order = conventions(raw.settings), groups(raw)
     found = grpo(start.batch, how)
-    named = start.rows | of_steps(found, how, order) | watched(start.batch, found, how, order)
-    slopes = torch.autograd.grad(found.total, [*start.moved.values()], allow_unused=True, materialize_grads=True)
-    named |= {f"{name}.grad": slope for name, slope in zip(start.moved, slopes, strict=True)}
+    named = start.rows | _step(start, how, order)
+    if "optimiser.lr" in raw:
+        named |= _trained(raw, start, how, order)
     return {name: each.detach() for name, each in named.items()}
+
+
+def _step(start: Start, how: Conventions, order: Tensor) -> Named:
+    """Returns what a step comes to, and its slopes."""
+    found = grpo(start.batch, how)
+    slopes = torch.autograd.grad(
+        found.total, [*start.moved.values()], allow_unused=True, materialize_grads=True, retain_graph=True
+    )
+    named = of_steps(found, how, order) | watched(start.batch, found, how, order)
+    return named | {f"{name}.grad": slope for name, slope in zip(start.moved, slopes, strict=True)}
+
+
+def _trained(raw: Raw, start: Start, how: Conventions, order: Tensor) -> Named:
+    """Returns what every step of the optimiser comes to, the first one apart, and the weights after each."""
+    weights = {name: each.detach().clone().requires_grad_() for name, each in start.moved.items() if name in WEIGHTS}
+    rate = {name: float(raw.tensor(f"optimiser.{name}")) for name in ("lr", "beta1", "beta2", "eps", "weight_decay")}
+    rows, kind = dict[str, Tensor](), raw.words("optimiser.by")[0]
+    optimiser = Optimiser(kind, rate["lr"], (rate["beta1"], rate["beta2"]), rate["eps"], rate["weight_decay"]).of(
+        [*weights.values()]
+    )
+    for name, weight in weights.items() if "optimiser.steps" in raw else ():
+        mean, square = (raw.tensor(f"optimiser.kept.{letter}.{name}") for letter in "mv")
+        resume(optimiser, weight, int(raw.tensor("optimiser.steps")), mean, square)
+    for number in raw.ids("epochs.number").tolist():
+        here = moved_to(start, weights)
+        if number > 1:
+            rows |= {f"epoch{number}.{name}": each.detach().clone() for name, each in _step(here, how, order).items()}
+        norm = take_step(optimiser, grpo(here.batch, how).total, float(raw.tensor("optimiser.max_norm")))
+        rows |= {f"update{number}.norm": norm}
+        rows |= {f"update{number}.{name}": weight.detach().clone() for name, weight in weights.items()}
+    return rows
 
 
 def begun(raw: Raw) -> Start:
@@ -132,8 +165,8 @@ def spoken(z: Named, tokens: Tensor) -> Named:
 def at_weights(raw: Raw) -> Start:
     """Lets the old policy write, has the others read, and scores the responses."""
     old, reference, delta = (_weights(raw, name, "EWY") for name in ("old", "reference", "policy.delta"))
-    step = raw.number("update_step")
-    policy = {name: (old[name] + step * delta[name]).requires_grad_() for name in old}
+    step = raw.number("update_step") if delta else 0.0
+    policy = {name: (old[name] + step * delta.get(name, torch.zeros(()))).requires_grad_() for name in old}
     text, mask = written(raw, Rnn(**old))
     read, tokens = text[:, :-1], text[:, 1:]
     models = {"old": old, "reference": reference, "policy": policy}
@@ -148,18 +181,28 @@ def at_weights(raw: Raw) -> Start:
     rows |= shown | {f"{name}.logits": each for name, each in z.items()}
     rows |= {"rollout.written": text.to(raw.dtype), "mask": pad(mask, (1, 1)).to(raw.dtype)}
     rows |= {"truncated": truncated.to(raw.dtype)}
-    return Start(batch_of(raw, said, rows["score"], truncated, mask), moved, rows)
+    return Start(batch_of(raw, said, rows["score"], truncated, mask), moved, rows, text)
+
+
+def moved_to(start: Start, weights: Named) -> Start:
+    """Returns the same batch as another policy reads it. weights: by name, `policy.E`."""
+    assert start.read is not None
+    z = logits(Rnn(*weights.values()), start.read[:, :-1])
+    logp, entropy = log_probs(z, start.read[:, 1:]), entropies(z)
+    batch = replace(start.batch, new=logp, entropy=entropy)
+    return Start(batch, weights | {"policy.logits": z, "policy.logprobs": logp, "policy.entropy": entropy}, {})
 
 
 def _weights(raw: Raw, name: str, keys: str) -> Named:
-    return {key: raw.tensor(f"{name}.{key}") for key in keys}
+    return {key: raw.tensor(f"{name}.{key}") for key in keys if f"{name}.{key}" in raw}
 
 
 def written(raw: Raw, policy: Rnn) -> tuple[Tensor, Tensor]:
     """Returns the text, a prompt and what the policy writes behind it, [B, 1 + T], and where the response stands, [B, T]."""
     # A column more, since the last one of `continued` writes nothing.
     given, draws = pad(raw.tokens("given"), (0, 1), value=-1), pad(raw.tensor("rollout.draw"), (0, 1))
-    text, response = continued(policy, given, draws, int(raw.tensor("max_new_tokens")))
+    typed = pad(raw.tokens(RESPONSE), (0, 1), value=-1) if RESPONSE in raw else None
+    text, response = continued(policy, given, draws, int(raw.tensor("max_new_tokens")), typed=typed)
     return text[:, :-1], response[:, 1:-1]
 
 

@@ -27,10 +27,11 @@ from blueprint.inputs import (
     refusal,
     settings_in,
 )
-from blueprint.inputs.entries import About, Draw, Flag, LogProb, Number, Positive, Prompt, Text, Word, Written
-from blueprint.workbooks.common import Choices, numbers_file
+from blueprint.inputs.entries import About, Draw, Flag, LogProb, Number, Positive, Prompt, Response, Text, Word, Written
+from blueprint.workbooks.common import Choices, numbers_file, update
 from blueprint.workbooks.common.definitions.choices import completed as completed_by
 from blueprint.workbooks.common.numbers_file import compared_by_name, parts_of_presets
+from blueprint.workbooks.common.rollout import RESPONSE
 
 FOLDER = Path(__file__).parent
 RECORDS = settings_in(FOLDER)
@@ -133,6 +134,9 @@ WEIGHTS_OF = {
 }
 WEIGHTS = numbers_file.keys_of(WEIGHTS_OF)
 """All weights by their keys in a numbers file."""
+DELTAS = tuple(key for key in WEIGHTS if ".delta_" in key)
+LEARN = {f"policy.{letter}": f"old.{letter}" for letter in "EWY"}
+"""What an optimiser moves, and where it begins."""
 _EACH = ("response", "token of the response")
 
 
@@ -150,10 +154,36 @@ def _checked_prompts(draft: Draft) -> Numbers:
     if columns != most:
         raise refusal("rollout.draws", f"{columns} draws in a row", f"{most}, as sizes.max_new_tokens says")
     numbers_file.check_inputs(parts, "old")
-    return draft.numbers(parts)
+    _check_typed_responses(parts)
+    parts = update.with_update(draft, parts, LEARN)
+    if (by := parts[update.UPDATE].by) != update.TYPED:
+        for key in (*DELTAS, *(["ppo.update_step"] if "update_step" in draft.settings else [])):
+            if key in draft.parts or key == "ppo.update_step":
+                raise refusal(key, "a value", f'nothing, since update.by = "{by}" takes steps along the gradient instead')
+        return draft.numbers(parts)
+    none = {key: np.zeros_like(parts[f"old.{key[-1]}"], dtype=float) for key in DELTAS}
+    return draft.numbers(none | parts)
 
 
-ANSWERS = "text.answers"
+ANSWERS, TYPED_RESPONSES = "text.answers", "rollout.responses"
+
+
+def _check_typed_responses(parts: dict[str, Any]) -> None:
+    """Check that typed responses are made of tokens of the vocabulary, of which the first may only stand last, and not too many."""
+    responses, known = parts.get(TYPED_RESPONSES), {each.casefold() for each in parts["text.vocabulary"]}
+    if responses is None:
+        return
+    if len(responses) != (drawn := len(parts["rollout.draws"])):
+        raise refusal(TYPED_RESPONSES, f"{len(responses)} responses", f"{drawn}, as rollout.draws has")
+    end, most = parts["text.vocabulary"][0].casefold(), parts["sizes.max_new_tokens"]
+    for place, row in enumerate(responses, start=1):
+        where, words = f"{TYPED_RESPONSES}, row {place}", [word.casefold() for word in row]
+        if len(row) > most:
+            raise refusal(where, f"{len(row)} tokens", f"at most {most}, as sizes.max_new_tokens says")
+        if stray := next((word for word in words if word and word not in known), ""):
+            raise refusal(where, stray, "a token of text.vocabulary")
+        if end in words[:-1]:
+            raise refusal(where, f"{end} and tokens behind it", "it to end the response")
 
 
 def _check_words(parts: dict[str, Any]) -> None:
@@ -169,12 +199,22 @@ def _saved_prompts(file: Any, parts: Values) -> Values:
     # Of a blank workbook one knows how many columns there are, and takes them for those of prompts of one length.
     longest = max(1, draws.shape[1] - most)
     asked = [tuple(filter(None, row)) or parts["text.vocabulary"][-1:] * longest for row in file.rows("given")]
-    return {
+    found = {
         "sizes.max_new_tokens": most,
         "text.prompts": tuple(asked[:: len(asked) // questions]),
         "rollout.draws": _of_response(draws, asked, most),
         "engine.off": _of_response(file.array("engine.off", 2), asked, most),
+        **update.saved_update(file, parts),
     }
+    if RESPONSE in file:
+        rows = zip(file.rows(RESPONSE), asked, strict=True)
+        found[TYPED_RESPONSES] = tuple(_up_to_last(row[len(prompt) - 1 :][:most]) for row, prompt in rows)
+    return found
+
+
+def _up_to_last(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return typed tokens without the blank cells behind the last one."""
+    return words[: max((place for place, word in enumerate(words, start=1) if word), default=0)]
 
 
 def _of_response(rows: Any, asked: list[tuple[str, ...]], most: int) -> Any:
@@ -200,7 +240,16 @@ def _laid_out(numbers: Numbers) -> Values:
         "max_new_tokens": most,
         "max_new_tokens.low": 1,
         "max_new_tokens.high": most,
+        **_typed_responses(numbers, each, columns),
     }
+
+
+def _typed_responses(numbers: Numbers, prompts: list[tuple[str, ...]], columns: int) -> Values:
+    """Return the tokens that are written whatever is drawn, where a file has them, each where it is written."""
+    if TYPED_RESPONSES not in numbers.parts:
+        return {}
+    rows = zip(prompts, numbers[TYPED_RESPONSES], strict=True)
+    return {RESPONSE: padded([[""] * (len(prompt) - 1) + list(response) for prompt, response in rows], columns)}
 
 
 def _placed(rows: Array, prompts: list[tuple[str, ...]], columns: int, otherwise: float) -> Array:
@@ -217,6 +266,8 @@ PROMPTS = Level(
     "a small policy writes several responses to each prompt, and rules score them",
     parts=(
         *PRESETS,
+        *update.PARTS,
+        *update.kept_parts(LEARN),
         Part("sizes.max_new_tokens", Positive, (), "tokens a response may have, the end token included"),
         Part("text.vocabulary", Word, ("token",), "the first token ends a text; tokens differ by more than capitals", noun="token",
              block="vocabulary"),
@@ -224,14 +275,18 @@ PROMPTS = Level(
         Part("text.answers", Word, ("prompt",), "the right answer to each prompt, a token of the vocabulary", noun="answer",
              block="answer"),
         Part("rollout.draws", Draw, _EACH, "a draw u per token of a response; those to a prompt one after the other"),
+        Part(TYPED_RESPONSES, Response, ("response",),
+             'tokens that are written whatever the draws say, a response each; draws go on behind them, and for "" in a list',
+             None, ["very very sleepy <eos>", ""], noun="response"),
         Part("engine.off", Number, _EACH, "how far the log-prob of the generation engine is from the old policy's"),
         Part("reward.scores", Number, ("response",), "typed scores, which count where reward.from is typed", block="score.typed"),
         Part("reward.greedy", Number, ("prompt",), "the score of the greedy response to each prompt, which ReMax subtracts",
              block="greedy"),
-        *map(numbers_file.weight, WEIGHTS),
+        *(numbers_file.weight(key)._replace(default=None, otherwise="0: the policy is the old one") if key in DELTAS
+          else numbers_file.weight(key) for key in WEIGHTS),
     ),
     tables={
-        **TABLES, "sizes": "how long a response may be", "text": "what is asked, and what is right",
+        **TABLES, "update": update.ABOUT, "sizes": "how long a response may be", "text": "what is asked, and what is right",
         "rollout": "how the responses come about", "engine": "what writes the tokens", "reward": "scores, and settings",
         **{model: about for model, (about, _) in WEIGHTS_OF.items()},
     },
@@ -239,6 +294,7 @@ PROMPTS = Level(
     presets=grpo_presets,
     limits={"response": ROWS, "token of the response": (1, LONGEST), "prompt": ROWS, **numbers_file.LIMITS},
     make=_checked_prompts,
+    values=update.stated,
     more_typed=_laid_out,
     more_saved=_saved_prompts,
 )  # fmt: skip

@@ -31,6 +31,7 @@ from blueprint.workbooks.common import (
     sheet_of,
 )
 from blueprint.workbooks.common.definitions import gradients
+from blueprint.workbooks.common import update
 from blueprint.workbooks.common.epochs import beside_in, repeated
 from blueprint.workbooks.common.sheets.models import memory_sections
 from blueprint.workbooks.common.sheets.shown import shown_in
@@ -255,7 +256,7 @@ def weights_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluep
     sizes = {n: size["response"], t: columns, k: size["embedding"], j: size["hidden"]}
     network: dict[Axis, Block | str] = {k: "x{}", j: "h{}", one: "1"}
     start = _start(numbers, RANKINGS, given, RANKED_WORDS, sizes, names=network, sheets=(sheet,))
-    return epochs.with_epochs(whole(start, RANKED_WORDS, witnessed), numbers[epochs.UPDATE], EPOCHS)
+    return epochs.with_epochs(whole(start, RANKED_WORDS, witnessed), numbers[update.UPDATE], EPOCHS)
 
 
 def _model(given: Rows) -> tuple[Sheet, Any]:
@@ -278,7 +279,7 @@ def _texts_of_rankings(numbers: Numbers) -> Values:
 
 def _saved_rankings(file: Any, parts: Values) -> Values:
     """Return the texts, and how the weights move."""
-    return texts_in(file, parts, RANKED_WORDS) | epochs.saved_update(file, parts)
+    return texts_in(file, parts, RANKED_WORDS) | update.saved_update(file, parts)
 
 
 def _checked_rankings(draft: Draft) -> Numbers:
@@ -288,7 +289,7 @@ def _checked_rankings(draft: Draft) -> Numbers:
         NumbersError: if there is no such preset, a token is unknown, a pair names a response that there is not, or W has not a row
             for each number of x and of h, and one for 1.
     """
-    parts = epochs.with_update(draft, checked(draft.fitted()))
+    parts = update.with_update(draft, checked(draft.fitted()))
     numbers_file.check_inputs(parts, "reward_model")
     return draft.numbers(parts)
 
@@ -297,15 +298,15 @@ RANKINGS = Level(
     "reward_model",
     "rankings",
     "a small model reads texts, and learns which responses were preferred",
-    parts=(*TEXTS, *OF_PAIRS, *epochs.PARTS, *map(numbers_file.weight, KEYS)),
-    tables={**TABLES, "update": epochs.ABOUT, "reward_model": "the model in training, and its head"},
+    parts=(*TEXTS, *OF_PAIRS, *update.PARTS, *map(numbers_file.weight, KEYS)),
+    tables={**TABLES, "update": update.ABOUT, "reward_model": "the model in training, and its head"},
     settings=REWARD_MODEL,
     of_settings="reward",
     presets=rm_presets,
     limits={**numbers_file.LIMITS, "response": (1, MOST_RESPONSES)},
     ragged=RAGGED,
     make=_checked_rankings,
-    values=epochs.stated,
+    values=update.stated,
     more_typed=_texts_of_rankings,
     more_saved=_saved_rankings,
 )

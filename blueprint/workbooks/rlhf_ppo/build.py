@@ -57,7 +57,6 @@ from blueprint.workbooks.common import (
     walk,
     with_lambda,
 )
-from blueprint.workbooks.common.epochs import TYPED
 from blueprint.workbooks.common.numbers_file import block_name
 from blueprint.workbooks.common.rollout import RESPONSE, prompts
 from blueprint.workbooks.common.sheets.models import (
@@ -73,6 +72,7 @@ from blueprint.workbooks.common.sheets.models import (
     word_sections,
 )
 from blueprint.workbooks.common.sheets.start import opening_in
+from blueprint.workbooks.common.update import TYPED
 from blueprint.workbooks.rlhf_ppo.epochs import explained, with_epochs
 from blueprint.workbooks.rlhf_ppo.inputs import RlhfNumbers, WeightNumbers
 from blueprint.workbooks.rlhf_ppo.levels import LOGITS

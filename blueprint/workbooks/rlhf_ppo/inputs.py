@@ -9,10 +9,21 @@ from typing import Literal
 
 from blueprint.inputs import DEFAULT, Array, Draft, Numbers, NumbersError, Part, Settings, refusal, shown
 from blueprint.inputs.entries import Positive, Text, Whole
-from blueprint.workbooks.common import epochs as shared
+from blueprint.workbooks.common import update as shared
 from blueprint.workbooks.common.conventions import LIVE, PLAIN, PRESET_DEFAULT, Conventions, followed, rlhf
-from blueprint.workbooks.common.epochs import LIMITS, NORM_EPS, TYPED, number_of, parts, rate, rates_of, refuse_typed
-from blueprint.workbooks.common.epochs import Update as Steps
+from blueprint.workbooks.common.update import (
+    LIMITS,
+    NORM_EPS,
+    TYPED,
+    kept_of,
+    kept_parts,
+    number_of,
+    parts,
+    rate,
+    rates_of,
+    refuse_typed,
+)
+from blueprint.workbooks.common.update import Update as Steps
 
 _GROUPS = dict.fromkeys(("ppo", *(key.partition(".")[0] for key in LIVE if "." in key)))
 TABLES = MappingProxyType(dict.fromkeys(_GROUPS, "settings; one that is left out is as in the preset"))
@@ -150,6 +161,12 @@ _APART = {"critic_lr": "lr", "critic_max_norm": "max_norm"}
 RANGES = {**shared.RANGES, **{f"optimiser.{name}": LIMITS[like][:2] for name, like in _APART.items()}}
 """What may be typed in a sheet."""
 _ONE = "1, since a typed Δ is one step"
+LEARN = {
+    f"{model}.{part}": f"{old}.{part}"
+    for model, old, parts_of in (("policy", "old", "EWY"), ("critic", "old_critic", "EWwb"))
+    for part in parts_of
+}
+"""What the optimiser moves, by key, and where it begins."""
 
 
 def _apart(name: str) -> Part:
@@ -180,13 +197,16 @@ UPDATE_PARTS = (
     ),
     *map(rate, LIMITS),
     *map(_apart, _APART),
+    *kept_parts(LEARN),
 )
 RATES = (*RANGES, NORM_EPS)
 """The blocks in which rates are typed."""
 
 
-def update_of(draft: Draft, responses: int, live: bool) -> Update:
-    """Return how the new weights come about. responses: how many there are. live: whether the critic may be trained apart.
+def update_of(draft: Draft, responses: int, live: bool, weights: Mapping[str, Array]) -> Update:
+    """Return how the new weights come about.
+
+    responses: how many there are. live: whether the critic may be trained apart. weights: all, by key.
 
     Raises:
         NumbersError: for a Δ or an update step that an optimiser would not read; for minibatches that cannot be.
@@ -208,7 +228,8 @@ def update_of(draft: Draft, responses: int, live: bool) -> Update:
     epochs, number = draft.parts["update.epochs"], draft.parts["update.minibatches"]
     order = minibatches_of(epochs, number, draft.parts.get("update.order"), responses)
     whiten = draft.parts.get("update.whiten", rlhf().preset(draft.parts.get("preset", DEFAULT)).whitens)
-    return Update(by, epochs, rates, number, order, whiten if order else BATCH)
+    kept = kept_of(draft, {key: weights[begins].shape for key, begins in LEARN.items()})
+    return Update(by, epochs, rates, number, order, whiten if order else BATCH, kept=kept)
 
 
 def _rates_apart(draft: Draft, rates: Mapping[str, float], live: bool) -> dict[str, float]:

@@ -38,7 +38,7 @@ from blueprint.inputs.entries import (
     Word,
 )
 from blueprint.workbooks.common.conventions import LIVE, PRESET_DEFAULT, rlhf
-from blueprint.workbooks.common.epochs import ABOUT, TYPED
+from blueprint.workbooks.common.update import ABOUT, TYPED
 from blueprint.workbooks.rlhf_ppo import draw, inputs
 from blueprint.workbooks.rlhf_ppo.draw import (
     LIMITS,
@@ -101,6 +101,7 @@ def _weight_numbers(draft: Draft) -> WeightNumbers:
     parts = fitting(given, sizes, draft.spare)
     vocabulary = parts.get("text.vocabulary") or draw.vocabulary(sizes.vocabulary)
     prompts = parts.get("text.prompts") or draw.prompts(seed, vocabulary, sizes)
+    weights = draw.all_weights(seed, parts, sizes)
     return WeightNumbers(
         **draft.head,
         seed=seed,
@@ -110,8 +111,8 @@ def _weight_numbers(draft: Draft) -> WeightNumbers:
         draws=draw.draws(seed, parts.get("rollout.draws"), prompts, sizes),
         ppo=settings,
         conventions=conventions,
-        update=inputs.update_of(draft, len(prompts), conventions.live),
-        weights=draw.all_weights(seed, parts, sizes),
+        update=inputs.update_of(draft, len(prompts), conventions.live, weights),
+        weights=weights,
         drawn_anew=tuple(key for key in given if key not in parts),
         responses=tuple(map(tuple, parts.get("rollout.responses", ()))),
     )

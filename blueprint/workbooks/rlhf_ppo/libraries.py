@@ -47,6 +47,7 @@ START = {
     "critic.values": "V_new",
     "score.given": "score",
     "response.slots": "slots",
+    "response.length": "length",
     "response.ended": "by_word",
     "response.padded": "by_pad",
     "response.most": "most",

@@ -308,10 +308,15 @@ def _optimisers(raw: Raw, weights: Named) -> list[torch.optim.Optimizer]:
     groups = {"lr": [each for name, each in weights.items() if not (apart(raw) and name.startswith("critic."))]}
     if apart(raw):
         groups["critic_lr"] = [each for name, each in weights.items() if name.startswith("critic.")]
-    return [
+    made = [
         Optimiser(kind, rate[name], betas, rate["eps"], rate["weight_decay"]).of(group)
         for name, group in groups.items()
     ]
+    for optimiser, group in zip(made, groups.values(), strict=True) if "optimiser.steps" in raw else ():
+        for name in (name for name, weight in weights.items() if any(weight is each for each in group)):
+            mean, square = (raw.tensor(f"optimiser.kept.{letter}.{name}") for letter in "mv")
+            models.resume(optimiser, weights[name], int(raw.tensor("optimiser.steps")), mean, square)
+    return made
 
 
 def _moved(raw: Raw, found: Loss, optimisers: list[torch.optim.Optimizer]) -> Named:

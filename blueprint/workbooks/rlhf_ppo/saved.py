@@ -10,8 +10,8 @@ import numpy as np
 from blueprint.inputs import Array, Numbers
 from blueprint.reopening.saved import Saved
 from blueprint.workbooks.common.conventions import FOLLOWS, PLAIN, Conventions, rlhf
-from blueprint.workbooks.common.epochs import update_in
 from blueprint.workbooks.common.numbers_file import block_name
+from blueprint.workbooks.common.update import update_in
 from blueprint.workbooks.rlhf_ppo.draw import WEIGHTS, Sizes, uniforms
 from blueprint.workbooks.rlhf_ppo.inputs import BATCH, RATES, RlhfNumbers, Update, WeightNumbers
 from blueprint.workbooks.rlhf_ppo.levels import LOGITS, PER_TOKEN
@@ -47,7 +47,7 @@ def _update(file: Saved) -> Update:
     number = int(said.get("minibatches", 1))
     places = [file.array(f"minibatch.place{epoch}", 1) for epoch in range(1, made.epochs + 1) if number > 1]
     order = tuple(tuple(int(each) + 1 for each in np.argsort(row, kind="stable")) for row in places)
-    return Update(made.by, made.epochs, made.rates, number, order, said.get("whiten", BATCH))
+    return Update(made.by, made.epochs, made.rates, number, order, said.get("whiten", BATCH), kept=made.kept)
 
 
 def _with_texts(made: WeightNumbers, file: Saved) -> WeightNumbers:

@@ -207,7 +207,7 @@ def _shown(white: Whitened) -> tuple[Row, ...]:
 
 LINKED = {
     "old.logprobs": "logp_old", "reference.logprobs": "logp_ref", "score.placed": "score", "old_critic.values": "values",
-    "kl.exact": "exact_kl", "slots": "S",
+    "kl.exact": "exact_kl", "slots": "S", "response.length": "length",
 }  # fmt: skip
 """What the sheet of rewards repeats from other sheets, and what it is called there."""
 

@@ -20,7 +20,7 @@ from blueprint.inputs import (
     settings_in,
 )
 from blueprint.inputs.entries import Flag, Number, Text, Word
-from blueprint.workbooks.common import epochs, numbers_file
+from blueprint.workbooks.common import numbers_file, update
 
 FOLDER = Path(__file__).parent
 RECORDS = settings_in(FOLDER)
@@ -49,7 +49,7 @@ def _demonstrations(draft: Draft) -> Numbers:
     Raises:
         NumbersError: as `_checked`, or if W has not a row for each number of x and of h, and one for 1.
     """
-    parts = epochs.with_update(draft, _checked(draft))
+    parts = update.with_update(draft, _checked(draft), dict(zip(WEIGHTS, WEIGHTS, strict=True)))
     numbers_file.check_inputs(parts, "policy")
     return draft.numbers(parts)
 
@@ -111,9 +111,9 @@ LABELLED = _level(
 DEMONSTRATIONS = _level(
     "demonstrations",
     "a policy is run over demonstrations, whose tokens it reads",
-    (*epochs.PARTS, *map(numbers_file.weight, WEIGHTS)),
-    tables={"update": epochs.ABOUT, "policy": "the policy in training"},
+    (*update.PARTS, *update.kept_parts(WEIGHTS), *map(numbers_file.weight, WEIGHTS)),
+    tables={"update": update.ABOUT, "policy": "the policy in training"},
     make=_demonstrations,
-    values=epochs.stated,
-    more_saved=epochs.saved_update,
+    values=update.stated,
+    more_saved=update.saved_update,
 )

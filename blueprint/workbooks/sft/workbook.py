@@ -25,8 +25,9 @@ from blueprint.workbooks.common import (
     sheet_of,
 )
 from blueprint.workbooks.common.definitions import gradients
-from blueprint.workbooks.common.epochs import UPDATE, beside_in, repeated, with_epochs
+from blueprint.workbooks.common.epochs import beside_in, repeated, with_epochs
 from blueprint.workbooks.common.sheets.start import opening_in
+from blueprint.workbooks.common.update import UPDATE
 from blueprint.workbooks.common.workbook import Start, Steps, chosen_in, workbook
 from blueprint.workbooks.sft.definitions import LABELS, Derived, Labels, b, derived, n, o, t, v
 from blueprint.workbooks.sft.schema import DEMONSTRATIONS, LABELLED, WEIGHTS, sft_presets

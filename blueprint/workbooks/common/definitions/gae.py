@@ -224,6 +224,8 @@ def whitened_advantages(A: Block, of: Statistics, use: Choices, M: Row = EVERYWH
 class Score(NamedTuple):
     """The score of each response (n), step by step, and where it lands (n, t)."""
 
+    beyond: Block
+    shortened: Block
     ended: Block
     subtracted: Block
     replaced: Block
@@ -276,19 +278,22 @@ def ends(S: Block, until: Block, end_words: Block) -> tuple[Block, Block, Block]
     )
 
 
-def score(given: Block, by_word: Block, by_pad: Block, at: Places, use: Choices) -> Score:
-    """Corrects the score of each response (n), and puts it on one slot."""
+def score(given: Block, length: Block, by_word: Block, by_pad: Block, at: Places, use: Choices) -> Score:
+    """Corrects the score of each response (n), and puts it on one slot. length: tokens of the response (n)."""
     n, each, row, switch, penalty = use.n, (*use.lead, use.n), use.at, use.switch, use.used["reward.missing_eos_value"]
     slots = {"last": at.last, "end": at.end, "one_past": at.one_past, "two_past": at.two_past}
+    beyond = use.each("score.beyond", maximum(length[n] - use.used["reward.free_tokens"], 0))
+    short = use.each("score.shortened", given[n] - use.used["reward.length_penalty"] * beyond[each])
     ended = use.each("score.ended", switch["reward.missing_eos_test"].choose(token=by_word[n], has_padding=by_pad[n]))
-    taken = use.each("score.subtracted", given[n] - (1 - ended[each]) * penalty)
-    replaced = use.each("score.replaced", ended[each] * given[n] + (1 - ended[each]) * penalty)
-    instead = switch["reward.missing_eos"].choose(off=given[n], subtract=taken[each], set=replaced[each])
+    taken = use.each("score.subtracted", short[each] - (1 - ended[each]) * penalty)
+    replaced = use.each("score.replaced", ended[each] * short[each] + (1 - ended[each]) * penalty)
+    instead = switch["reward.missing_eos"].choose(off=short[each], subtract=taken[each], set=replaced[each])
     corrected = use.each("score.corrected", instead)
     held = use.each("score.clipped", clamped(corrected[each], use.used["reward.score_clip"]))
     landing = switch["reward.score_slot"].choose(**{word: slot[n, use.t] for word, slot in slots.items()})
     place = use.row("score.place", landing)
-    return Score(ended, taken, replaced, corrected, held, place, use.row("score.placed", place[row] * held[each]))
+    placed = use.row("score.placed", place[row] * held[each])
+    return Score(beyond, short, ended, taken, replaced, corrected, held, place, placed)
 
 
 def score_stays(kept: Block, made: Score, use: Choices) -> Block:

@@ -14,7 +14,7 @@ from functools import reduce
 from operator import add
 from typing import NamedTuple
 
-from blueprint.language import Arithmetic, Block, Sum, block, minimum, sqrt, typed, where
+from blueprint.language import Arithmetic, Block, Sum, at_most, block, exp, log, minimum, sqrt, typed, where
 from blueprint.workbooks.common.definitions.choices import limited
 
 
@@ -112,12 +112,16 @@ class Moments(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is kept from step to step: how many were taken; of Adam the moments by the weight's name, and powers of β1 and β2."""
+    """What is kept from step to step: how many were taken; of Adam the moments by the weight's name, and powers of β1 and β2.
+
+    before: how many steps were taken before the first one here, as an exponent says it; "" where there was none.
+    """
 
     number: int
     moments: Mapping[str, Moments]
     power1: Arithmetic | int = 1
     power2: Arithmetic | int = 1
+    before: str = ""
 
 
 @dataclass(frozen=True)
@@ -131,6 +135,31 @@ class Stepped:
 
 
 START = State(0, {})
+STEPS, KEPT_M, KEPT_V = "optimiser.steps", "optimiser.kept.m.", "optimiser.kept.v."
+"""The block in which is typed how many steps Adam took before, and what the names of both means begin with that it kept."""
+
+
+def resumed(weights: Mapping[str, Block], by: Rates) -> tuple[State, tuple[Block, ...]]:
+    """Begins with what Adam kept from steps before: their number and both means of every weight are typed. Returns also all rows."""
+    steps = typed(STEPS, (), "s", "steps that were taken before the first one here", decimals=0)
+    power1, power2 = (
+        block(f"optimiser.kept.power{at}", (), f"{beta.symbol}ˢ", f"{beta.symbol} to the power of the number of these steps")
+        for at, beta in ((1, by.beta1), (2, by.beta2))
+    )
+    for power, beta in ((power1, by.beta1), (power2, by.beta2)):
+        power[()] = where(at_most(beta, 0), 1 - minimum(1, steps), exp(steps * log(beta)))  # 0 has no logarithm
+    moments = {key: _kept(key, weight) for key, weight in weights.items()}
+    rows = (steps, power1, power2, *(row for pair in moments.values() for row in pair))
+    return State(0, moments, power1, power2, "ˢ⁺"), rows
+
+
+def _kept(key: str, weight: Block) -> Moments:
+    symbol = of_step(weight.symbol)
+    return Moments(
+        typed(f"{KEPT_M}{key}", weight.axes, f"m_{symbol}⁽⁰⁾", f"mean gradient of {symbol} before the first step"),
+        typed(f"{KEPT_V}{key}", weight.axes, f"v_{symbol}⁽⁰⁾", f"mean squared gradient of {symbol} before the first step",
+              unit="≥ 0", reads="0.0E+00"),
+    )  # fmt: skip
 
 
 def step(
@@ -154,12 +183,12 @@ def step(
         rows = (row for key, slope in scaled.items() for row in (slope.gradient, new[key]))
         return Stepped(new, State(k, {}), norms, (*first, *rows))
     by = groups[0].by
-    power1 = _power(f"{name}.power1", before.power1, by.beta1, k)
-    power2 = _power(f"{name}.power2", before.power2, by.beta2, k)
+    power1 = _power(f"{name}.power1", before.power1, by.beta1, before.before + raised(k))
+    power2 = _power(f"{name}.power2", before.power2, by.beta2, before.before + raised(k))
     moments = {
         key: _moments(key, _coupled(kind, slope, by), slope.weight, by, before, name) for key, slope in scaled.items()
     }
-    after = State(k, moments, power1, power2)
+    after = State(k, moments, power1, power2, before.before)
     ways = {
         key: _direction(f"{name}.direction.{key}", slope.weight, by, after.moments[key], after)
         for key, slope in scaled.items()
@@ -220,14 +249,14 @@ def _scaled(name: str, slope: Slope, scale: Block, k: int) -> Block:
     return made
 
 
-def _power(name: str, before: Arithmetic | int, beta: Block, k: int) -> Block:
-    made = block(name, (), beta.symbol + raised(k), f"{beta.symbol} to the power of the number of the step")
+def _power(name: str, before: Arithmetic | int, beta: Block, exponent: str) -> Block:
+    made = block(name, (), beta.symbol + exponent, f"{beta.symbol} to the power of the number of the step")
     made[()] = before * beta
     return made
 
 
 def _moments(key: str, gradient: Arithmetic, weight: Block, by: Rates, before: State, name: str) -> Moments:
-    """Moves both means towards the gradient and its square; before the first step they are 0."""
+    """Moves both means towards the gradient and its square; before the first step they are 0, or what was kept."""
     at, symbol, k = weight.axes, of_step(weight.symbol), before.number + 1
     m = block(f"{name}.m.{key}", at, of_step(f"m_{symbol}", k), f"mean gradient of {symbol}")
     v = block(f"{name}.v.{key}", at, of_step(f"v_{symbol}", k), f"mean squared gradient of {symbol}", reads="0.0E+00")

@@ -345,6 +345,11 @@ CLAMPS = tuple(each for name, free in (
 SCORE = (
     *of("score.clipped",
         ("not-clamped", "It is not clamped: beyond the limit only the limit counts.", row("score.corrected"))),
+    *of("score.beyond",
+        ("short-earns", "A short response earns what a long one pays: below the free tokens nothing is paid.", operand("maximum", 0))),
+    *of("score.shortened",
+        ("length-earns", "What the length costs is added: it is subtracted.", turned("reward.length_penalty")),
+        ("length-free", "The price of a token is left out: every token costs 1.", without("reward.length_penalty"))),
     *of("score.subtracted",
         ("penalty-added", "What a missing end token costs is added: it is subtracted.", turned("reward.missing_eos_value")),
         ("penalty-forgotten", "What a missing end token costs is left out.", zero("reward.missing_eos_value"))),

@@ -25,8 +25,8 @@ def sections(made: Signal) -> Iterator[Section]:
         steps = (*probs, *kl.steps, key(kl.used), *rows(given.get("kl.exact")))
         yield Section("How far from the reference?", steps)
     if scored:
-        score = several(given, "score.given", "response.ended", "response.padded")
-        steps = (*score, *minors(*scored[:3]), *scored[3:6], key(scored.placed))
+        score = several(given, "score.given", "response.length", "response.ended", "response.padded")
+        steps = (*score, *minors(*scored[:5]), *scored[5:8], key(scored.placed))
         yield Section("Score: corrected, clipped, and put at one position", steps)
     if paid and found:
         last = key(found.used if found.raw is None else found.raw)

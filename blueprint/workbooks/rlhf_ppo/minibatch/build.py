@@ -73,7 +73,8 @@ from blueprint.workbooks.rlhf_ppo.minibatch.given import (
 )
 
 REPEATED = {
-    "slots": "S", "score.placed": "placed", "score.given": "score", "response.ended": "ended", "response.padded": "padded",
+    "slots": "S", "score.placed": "placed", "score.given": "score", "response.length": "length", "response.ended": "ended",
+    "response.padded": "padded",
     "old.logprobs": "logp_old", "reference.logprobs": "logp_ref", "old_critic.values": "V_old",
 }  # fmt: skip
 """What is repeated on the sheet of rewards and advantages, and what it is called there."""

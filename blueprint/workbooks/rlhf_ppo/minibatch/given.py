@@ -39,6 +39,7 @@ ROWS = {
 }
 RESPONSES = {
     "episode.number": ("no", "number of the response in the dump, from 0", 0, ""),
+    "response.length": ("len_n", "tokens of the response", 0, ""),
     "response.ended": ("ended_n", "1 if it ended in the end token", 0, ""),
     "response.padded": ("padded_n", "1 if a position was left over", 0, ""),
     "score.given": ("s_n", "score of the response", SHOWN, ""),
@@ -100,7 +101,7 @@ def _typed(
 
 def dump_sheet(given: Blocks, notes: tuple[str, ...]) -> Sheet:
     """Outlines what the dump says. notes: where it comes from, and what the dump has not."""
-    ends = listed(given, "mask", "slots", "response.ended", "response.padded")
+    ends = listed(given, "mask", "slots", "response.length", "response.ended", "response.padded")
     where: tuple[Item, ...] = (
         *listed(given, "episode.number", "slot.column"),
         Row(given["word_written"], "text"),

@@ -83,6 +83,7 @@ def _rollout(raw: Raw, begins: str) -> Rollout:
     return Rollout(
         mask, raw.mask("slots") | mask, raw.mask("response.ended"), scores if scores.dim() == 1 else pad(scores, (0, 1)),
         old, ref, held, exact, raw.mask("response.padded"),
+        raw.tensor("response.length") if "response.length" in raw else None,
     )  # fmt: skip
 
 

@@ -152,6 +152,8 @@ def _given(replay: Replay, window: Window, rows: Mapping[str, Array]) -> dict[st
         "slot.column": np.where(slots[:, :-1] > 0, columns, -1),
         "response.ended": texts.ended[0].numpy(),
     }
+    if "score.given" in _starts(replay):  # only a score of a response can pay for its length
+        found["response.length"] = batch.mask[episodes].sum(axis=1).astype(float)
     there = [name for name, each in ROWS.items() if name.endswith(".logprobs") or TENSORS[each] in batch.tensors]
     found |= {name: window.row(getattr(texts, ROWS[name])[0].numpy()) for name in there}
     score = texts.score[0].numpy()
