@@ -6,9 +6,9 @@ Of `lesson.toml` beside a kind's record the keys are: heading, reading, try and 
 to which it leads); inputs (of a `Lesson`), the line below the heading of Inputs, and its sections before the settings; pieces,
 the numbers it arrives at, each with what it is taken over and, if it stands elsewhere, its row; differences, those of them that
 are the difference of two others; key, minor and probability, rows that one looks for, steps that may be folded away, and rows
-in the colour of probabilities; result and whole; ranges of what is typed; checks, what stays in view on Checks and which row it
-repeats; sheet, with `across` as the letter of an axis, `links`, how names of rows that stay in view begin, and sections with
-their rows, where what has a blank is a note; charts.
+in the colour of probabilities; heat, rows that are coloured like a map; result and whole; ranges of what is typed; checks, what
+stays in view on Checks and which row it repeats; sheet, with `across` as the letter of an axis, `links`, how names of rows that
+stay in view begin, and sections with their rows, where what has a blank is a note; charts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +16,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from blueprint.inputs import Draft, Level, Numbers, check_vocabulary
 from blueprint.inputs.catalogue import data_in
@@ -75,7 +77,7 @@ class Lesson:
         labels: what its rows say. n: the axis of a row that is given for each one.
         steps: its definitions, first to last: each takes the rows so far and returns its own.
         checks: from all rows, settings and choices, what must be 0.
-        sizes: by axis the typed block, along whose first axis it counts; or its size as a number.
+        sizes: by axis the typed block along whose first axis it counts, or along which other one; or its size as a number.
         names: by axis the block that names its places.
     """
 
@@ -85,7 +87,7 @@ class Lesson:
     n: Axis
     steps: Sequence[Callable[[Rows, Choices], Rows]]
     checks: Callable[[Rows, Settings, Choices], list[Block]]
-    sizes: Mapping[Axis, str | int]
+    sizes: Mapping[Axis, str | int | tuple[str, int]]
     names: Mapping[Axis, str] = field(default_factory=dict)
 
     def blueprint(self, numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
@@ -104,7 +106,7 @@ class Lesson:
             self.checks(rows, chosen, use),
             self._inputs(rows, chosen),
             witnessed,
-            sizes={axis: size if isinstance(size, int) else len(given[size]) for axis, size in self.sizes.items()},
+            sizes={axis: _size_of(size, given) for axis, size in self.sizes.items()},
             names={axis: rows[name] for axis, name in self.names.items()},
         ).with_typed(given)
 
@@ -113,6 +115,14 @@ class Lesson:
         lead, asked = data_in(self.folder / "lesson.toml")["inputs"]
         above = [Section(title, tuple(_asked(rows[name]) for name in names)) for title, names in asked.items()]
         return Sheet("Inputs", lead, (*above, *settings_sections(chosen)), widths=(13,) * 8)
+
+
+def _size_of(size: str | int | tuple[str, int], given: Mapping[str, Any]) -> int:
+    """Return how many members an axis has, of what is typed."""
+    if isinstance(size, int):
+        return size
+    name, slot = (size, 0) if isinstance(size, str) else size
+    return int(np.shape(given[name])[slot])
 
 
 def _asked(row: Block) -> Item:
@@ -208,7 +218,9 @@ def _sheets(told: Mapping[str, Any], rows: Rows) -> list[Sheet]:
         begins = each.get("links", each["title"].lower())
         shown = (rows[name] for name in each.get("head", ()))
         head = tuple(link(f"{begins}.{row.name}", row) if row.typed else row for row in shown)
-        sheets.append(Sheet(each["title"], each["lead"], sections, (axes[each["across"]],), head))
+        across = tuple(axes[letter] for letter in each["across"].split())
+        grey = next((row for row in head if row.name == each.get("grey")), None)
+        sheets.append(Sheet(each["title"], each["lead"], sections, across, head, grey))
     return sheets
 
 
@@ -222,9 +234,9 @@ def _item(name: str, rows: Rows, told: Mapping[str, Any]) -> Item:
         return Row(row, "text")
     if name in told["key"]:
         return key(row)
-    return (
-        minor(row) if name in told["minor"] else Row(row, "probability" if name in told.get("probability", ()) else "")
-    )
+    if name in told["minor"]:
+        return minor(row)
+    return Row(row, next((role for role in ("probability", "heat") if name in told.get(role, ())), ""))
 
 
 def _charts(told: Mapping[str, Any], rows: Rows) -> Sheet:
