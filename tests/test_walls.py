@@ -83,6 +83,8 @@ KINDS = (
     "dpo",
     "optimum",
     "frontier",
+    "q_learning",
+    "value_iteration",
     "reinforce",
     "reward_model",
     "sft",

@@ -289,15 +289,20 @@ def _errors(block: Block, values: Values) -> Array:
 
 
 def _lies_across(definition: Definition, along: list[Axis], layout: Layout) -> bool:
-    """Tells whether what runs to the right here runs downwards in what is read, so that each cell has a formula of its own."""
-    return any(
-        isinstance(index, Position)
-        and any(index.axis is axis for axis in along)
-        and layout.places[node.block].steps[slot][0]
-        for node in walk(definition.expr)
-        if isinstance(node, Ref)
-        for slot, index in zip(node.block.axes, node.at, strict=True)
-    )
+    """Tells whether each cell needs a formula of its own.
+
+    So it is where what runs to the right here runs downwards in what is read, or is read anew in every group of columns.
+    """
+    for node in walk(definition.expr):
+        if not isinstance(node, Ref):
+            continue
+        indices = zip(node.block.axes, node.at, strict=True)
+        moving = {i.axis: slot for slot, i in indices if isinstance(i, Position) and any(i.axis is a for a in along)}
+        steps = layout.places[node.block].steps
+        in_every_group = len(along) > 1 and along[-1] in moving and along[0] not in moving
+        if in_every_group or any(steps[slot][0] for slot in moving.values()):
+            return True
+    return False
 
 
 def _columns(target: Ref, at: Members, along: list[Axis], layout: Layout) -> tuple[list[int], list[int]]:

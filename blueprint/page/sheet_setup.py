@@ -51,6 +51,7 @@ class SheetSetup:
         if found := self.verdicts():
             corners = 0, grid.LEFT, self.layout.end[self.sheet.title], grid.LEFT + 3
             colour_verdicts(self.page, corners, self.look, runs_of(found))
+        self.heat()
         self.large_values()
         self.mark_chosen()
         return self.columns
@@ -60,6 +61,12 @@ class SheetSetup:
         self.page.conditional_format(
             *corners, {"type": "formula", "criteria": f"={condition}", "format": self.look(name, style)}
         )
+
+    def heat(self) -> None:
+        """Colours the rows that are read like a map by their numbers: all members of a block on one scale."""
+        for block in outline.blocks_on(self.sheet):
+            if self.layout.roles[block] == "heat":
+                self.page.conditional_format(*self.layout.corners(block), styles.HEAT)
 
     def large_values(self) -> None:
         """Shows values that the column has no room for as powers of ten; a number format cannot, it would lose the sign."""

@@ -123,6 +123,7 @@ ROLES: dict[str, Properties] = {
     "input": {},
     "memory": {"bg_color": PALE_GREEN},
     "probability": {"bg_color": "#F5ECF7"},
+    "heat": {},
     "text": {"bg_color": PALE_YELLOW, "align": "center"},
     "line": {"align": "right"},
     # Typed when the workbook is built, not meant to be changed there.
@@ -133,6 +134,17 @@ ROLES: dict[str, Properties] = {
     "sentence": {"align": "left"},
     "paragraph": {"align": "left", "valign": "top", "text_wrap": True, "font_size": 9},
 }
+HEAT = {
+    "type": "3_color_scale",
+    "min_type": "min",
+    "min_color": "#F4B183",
+    "mid_type": "num",
+    "mid_value": 0,
+    "mid_color": "#FFFFFF",
+    "max_type": "max",
+    "max_color": "#6DB58A",
+}
+"""How the rows of the role "heat" are coloured: the larger the greener, white at 0, orange below it."""
 # An outline marks the parameters: thick and red where they are typed, thin where they are computed from others.
 SIDES = ("left", "right", "top", "bottom")
 OUTLINES = {"typed": (2, "#C00000"), "formula": (1, INK), "link": (1, INK)}

@@ -1,0 +1,26 @@
+"""What kinds on a grid share: the words of a map, how a file's map is checked, and the arrows of a policy."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import WithJsonSchema
+
+from blueprint.inputs import refusal
+from blueprint.inputs.entries import Word, must_be
+
+WALL, GOAL, START, FREE = "#", "G", "S", "."
+CELLS = (WALL, GOAL, START, FREE)
+"""What may stand in a cell of a map."""
+MOVES = ("up", "down", "left", "right")
+DOWNWARDS, RIGHTWARDS = (-1.0, 1.0, 0.0, 0.0), (0.0, 0.0, -1.0, 1.0)
+"""The moves, and how many rows and columns further each of them leads."""
+ARROWS = ("·", "↑", "↓", "↑↓", "←", "↑←", "↓←", "↑↓←", "→", "↑→", "↓→", "↑↓→", "←→", "↑←→", "↓←→", "any")
+"""Every set of moves, by the sum of 1 for up, 2 for down, 4 for left and 8 for right."""
+Cell: Any = Annotated[Word, must_be("S, G, # or .", lambda text: text in CELLS), WithJsonSchema({"enum": list(CELLS)})]
+
+
+def check_start(rows: Sequence[Sequence[str]]) -> None:
+    """Check that a map has one start at most. Raises NumbersError if it has more."""
+    many = sum(cell == START for row in rows for cell in row)
+    if many > 1:
+        raise refusal("grid.map", f"{many} cells S", "one start at most")

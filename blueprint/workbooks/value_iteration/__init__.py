@@ -1,0 +1,1 @@
+"""Value iteration on a small grid: what each cell is worth, sweep by sweep."""
