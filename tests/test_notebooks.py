@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
@@ -37,6 +39,44 @@ def test_there_are_notebooks_and_each_shows_something() -> None:
         cells = code_cells(loaded(notebook))
         assert [cell["execution_count"] for cell in cells] == [*range(1, len(cells) + 1)], notebook.name
         assert sum(bool(cell["outputs"]) for cell in cells) >= 3, notebook.name
+
+
+DOOR = {"blueprint", "blueprint.notation"}
+"""What a notebook may import of ours: `import blueprint as bp`, and the words of the notation."""
+
+
+def ours(source: str) -> set[str]:
+    """Returns the modules of ours that a cell imports, and `blueprint.NAME` for a name that it takes out of the door."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {each.name for each in node.names}
+        if isinstance(node, ast.ImportFrom):
+            door = node.module == "blueprint"
+            found |= {f"blueprint.{each.name}" for each in node.names} if door else {str(node.module)}
+    return {each for each in found if each.partition(".")[0] == "blueprint"}
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_says_what_one_knows_at_its_end_and_goes_through_the_front_door(notebook: Path) -> None:
+    cells = loaded(notebook)["cells"]
+    assert cells[0]["cell_type"] == "markdown"
+    assert re.search(r"\b[Aa]t (its|the) end\b|\b[Aa]fterwards\b", "".join(cells[0]["source"]))
+    imported = {each for cell in code_cells(loaded(notebook)) for each in ours("".join(cell["source"]))}
+    assert imported - DOOR == set()
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("import blueprint as bp", {"blueprint"}),
+        ("from blueprint.notation import Axis", {"blueprint.notation"}),
+        ("from blueprint import Book", {"blueprint.Book"}),
+        ("from blueprint.classes.key import Key\nimport numpy", {"blueprint.classes.key"}),
+    ],
+)
+def test_an_import_of_ours_is_seen(source: str, found: set[str]) -> None:
+    assert ours(source) == found
 
 
 def test_no_folder_and_no_error_is_kept() -> None:

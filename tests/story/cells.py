@@ -55,7 +55,7 @@ class Cell(NamedTuple):
     def place(self) -> str:
         """Where it stands, the symbol of its row, and what is in it: `Loss!T20` (ρ) = 0.7."""
         where = self.book.show(self.row.block, **self.row.members).cell
-        symbol = self.book.blocks[self.row.block].symbol.replace("|", r"\|")
+        symbol = re.sub(r"([*|])", r"\\\1", self.book.blocks[self.row.block].symbol)  # as they are, not as Markdown's
         return f"`{where}` ({symbol}) = {shown(value(self.book, self.row))}"
 
 
