@@ -66,23 +66,23 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 COMMANDS = {
     "build": Command("build:build", "Write a workbook, and have every formula of it recalculated."),
-    "check": Command("workbooks:check", "Hold workbooks against torch, cell by cell."),
-    "diff": Command("workbooks:diff", "Say where two workbooks part, and what follows from it."),
+    "check": Command("check:check", "Hold workbooks against torch, cell by cell."),
+    "diff": Command("diff:diff", "Say where two workbooks part, and what follows from it."),
     "explain": Command("explain:explain", "Show where one number comes from, step by step."),
-    "import": Command("verify:import_", "Make a workbook of a few tokens of a training minibatch."),
+    "import": Command("import_:import_", "Make a workbook of a few tokens of a training minibatch."),
     "inspect": Command("inspect:inspect_dump", "Say what a dump of a training step holds."),
-    "list": Command("presets:list_numbers", "Name the numbers that workbooks can be built from."),
+    "list": Command("list:list_numbers", "Name the numbers that workbooks can be built from."),
     "numbers": Command("numbers:numbers", "Write all numbers of a workbook as a TOML file."),
     "page": Command("page:page", "Write a book as one page for the browser, which computes every number by itself."),
     "presets": Command("presets:presets", "List the libraries whose conventions can be chosen."),
-    "rebuild": Command("workbooks:rebuild", "Write a fresh workbook from what is typed in an edited one."),
+    "rebuild": Command("rebuild:rebuild", "Write a fresh workbook from what is typed in an edited one."),
     "run": Command(
         "run:run", "Train a small policy by RLHF, for several KL coefficients; any iteration is a workbook."
     ),
-    "serve": Command("page:serve", "Serve the page of a book for a lecture: you lead, phones follow and vote."),
+    "serve": Command("serve:serve", "Serve the page of a book for a lecture: you lead, phones follow and vote."),
     "verify": Command("verify:verify", "Compute a real minibatch again, and say what went wrong first."),
     "worksheet": Command("worksheet:worksheet_", "Write a worksheet: a workbook with blanks for a student to fill in."),
-    "which": Command("presets:which", "Print what each library computes of the same batch."),
+    "which": Command("which:which", "Print what each library computes of the same batch."),
 }
 """By name where a command lies, and what it does."""
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from blueprint import Book
 from blueprint.cli import main
-from blueprint.commands.workbooks import DIFF_EXAMPLES
+from blueprint.commands.diff import EXAMPLES
 from blueprint.differing import differences
 from blueprint.reopening import back_from, book_of, typed_of
 from tests.checking.cells import change
@@ -217,7 +217,7 @@ def test_diff_prints_a_report_or_one_object(plain: Path, tmp_path: Path) -> None
 
 def test_the_help_shows_examples_and_exit_codes() -> None:
     assert "Exit codes: 0 alike, 1 a difference, 2 wrong use, 3 a file cannot be read." in compared("--help").output
-    assert DIFF_EXAMPLES.count("blueprint diff") == 2
+    assert EXAMPLES.count("blueprint diff") == 2
     assert "Exit codes: 0 written" in rebuilt("--help").output
 
 

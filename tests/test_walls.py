@@ -138,7 +138,7 @@ ONE_SCREEN = {"ppo.py": 100}
 MOST_SIBLINGS = 3
 READS_MANY = {
     "", "api", "checking.checker", "checking.verdicts", "classes.grading", "classes.grading_policy", "classes.making",
-    "classes.marking", "classes.results_folder", "classes.worker", "commands.verify", "differing", "dumps", "dumps.formats.files", "dumps.read",
+    "classes.marking", "classes.results_folder", "classes.worker", "differing", "dumps", "dumps.formats.files", "dumps.read",
     "inputs", "inputs.load", "inputs.write", "language", "language.cells", "language.evaluate", "language.evaluate_torch",
     "language.lost", "language.making", "language.packed", "language.schedule", "language.values", "language.vectorise",
     "misconceptions", "misconceptions.wrong_numbers", "page.blanks", "page.cells", "page.charts", "page.contents",

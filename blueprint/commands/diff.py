@@ -1,0 +1,44 @@
+"""The command `diff`: it has two saved workbooks read and compared, and prints. No maths."""
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from blueprint import differing
+from blueprint.commands import console, door
+from blueprint.reopening import book_of
+
+EXAMPLES = """\b
+Examples:
+  blueprint diff rlhf_ppo.xlsx mine.xlsx
+  blueprint diff rlhf_ppo.xlsx mine.xlsx --tolerance 1e-6 --json
+\b
+Exit codes: 0 alike, 1 a difference, 2 wrong use, 3 a file cannot be read.
+"""
+
+
+def _tolerance(context: click.Context, option: click.Parameter, value: float) -> float:
+    """Returns a tolerance; refuses one that is negative or no number."""
+    if not 0 <= value < float("inf"):
+        raise click.BadParameter(f"{value} is no distance: write 0 or more, such as 1e-9")
+    return value
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("paths", nargs=2, type=click.Path(path_type=Path), metavar="A.xlsx B.xlsx")
+@click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object.")
+@click.option(
+    "--tolerance", default=1e-12, show_default=True, callback=_tolerance, metavar="X",
+    help="Computed numbers a and b are alike if |a − b| ≤ X · max(1, |a|, |b|). Inputs must be the same.",
+)  # fmt: skip
+def diff(paths: tuple[Path, Path], as_json: bool, tolerance: float) -> None:
+    """Say where two workbooks part: which inputs differ, and what follows from them, in the order of derivation.
+
+    Everything is computed from what is typed in each file; where a file shows something else than that, it is said too.
+    """
+    one, other = map(book_of, paths)
+    found = differing.differences(one, other, tolerance)
+    console.say(json.dumps(differing.data(found), ensure_ascii=False, indent=1) if as_json else differing.text(found))
+    sys.exit(0 if found.alike else door.DIFFERENCE)
