@@ -14,8 +14,8 @@ from blueprint.workbooks.common import n, t, v
 from blueprint.workbooks.common.conventions import LIVE
 from blueprint.workbooks.common.definitions import gradients
 from blueprint.workbooks.common.definitions.choices import Choices, fixed
+from blueprint.workbooks.common.definitions.logprobs_and_kl import chosen_logprobs, entropy, exact_kl, softmax
 from blueprint.workbooks.common.definitions.losses import clip, value_loss
-from blueprint.workbooks.common.definitions.networks import chosen_logprobs, entropy, exact_kl, softmax
 from blueprint.workbooks.common.settings import settings
 
 TOKENS = 400

@@ -56,6 +56,15 @@ from blueprint.workbooks.common.definitions.gae import (
     whitened_advantages,
     with_lambda,
 )
+from blueprint.workbooks.common.definitions.logprobs_and_kl import (
+    NEW,
+    OLD,
+    Distribution,
+    chosen_logprobs,
+    entropy,
+    exact_kl,
+    softmax,
+)
 from blueprint.workbooks.common.definitions.losses import (
     EQUAL_RETURNS,
     Total,
@@ -76,23 +85,16 @@ from blueprint.workbooks.common.definitions.losses import (
     variance_floor,
 )
 from blueprint.workbooks.common.definitions.networks import (
-    NEW,
-    OLD,
-    Distribution,
     Head,
     Memory,
     Network,
     at_start,
     change_of,
-    chosen_logprobs,
-    entropy,
-    exact_kl,
     head_weights,
     logits,
     memory_weights,
     rnn,
     scalar_head,
-    softmax,
     tempered,
     updated,
     word_weights,

@@ -28,7 +28,7 @@ from blueprint.workbooks.common.definitions.gae import (
     where_paid,
     whitened_advantages,
 )
-from blueprint.workbooks.common.definitions.networks import OLD, Estimates, kl_estimates
+from blueprint.workbooks.common.definitions.logprobs_and_kl import OLD, Estimates, kl_estimates
 from blueprint.workbooks.common.sheets.walk import Rows
 
 

@@ -9,22 +9,24 @@ from blueprint.language import Axis, Block, Operand, link
 from blueprint.page.outline import Item, Line, Note, Row, Section, Sheet, Table, key, minor
 from blueprint.workbooks.common.definitions.choices import ROWS, v
 from blueprint.workbooks.common.definitions.gae import kept_values, score_of
-from blueprint.workbooks.common.definitions.networks import (
+from blueprint.workbooks.common.definitions.logprobs_and_kl import (
     Distribution,
+    chosen_logprobs,
+    entropy,
+    exact_kl,
+    softmax,
+)
+from blueprint.workbooks.common.definitions.networks import (
     Head,
     Memory,
     Network,
     at_start,
     change_of,
-    chosen_logprobs,
-    entropy,
-    exact_kl,
     head_weights,
     logits,
     memory_weights,
     rnn,
     scalar_head,
-    softmax,
     tempered,
     updated,
     word_weights,
