@@ -10,7 +10,7 @@ from blueprint.book import book
 from blueprint.language import typed
 from blueprint.workbooks.common import n, t
 from blueprint.workbooks.common.definitions.choices import Choices
-from blueprint.workbooks.common.definitions.gae import Reach, gae
+from blueprint.workbooks.common.definitions.rewards_and_gae import Reach, gae
 from tests import golden
 from tests.workbooks.building import Build, plain, row
 from tests.workbooks.golden_checks import EXACT, GOLDEN, half_unit, sleepy

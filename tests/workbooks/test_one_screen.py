@@ -10,7 +10,7 @@ import pytest
 import blueprint as bp
 from blueprint.language import Block, compute, typed
 from blueprint.workbooks.common import n, t
-from blueprint.workbooks.common.pairs import p
+from blueprint.workbooks.common.preference_pairs import p
 from blueprint.workbooks.dpo import dpo
 from blueprint.workbooks.grpo import grpo
 from blueprint.workbooks.grpo.definitions.group_advantages import i, q

@@ -35,27 +35,6 @@ from blueprint.workbooks.common.definitions.choices import (
     v,
     with_weight,
 )
-from blueprint.workbooks.common.definitions.gae import (
-    Counted,
-    Counting,
-    Gae,
-    Places,
-    Reach,
-    Whitened,
-    count,
-    ends,
-    ends_at,
-    gae,
-    kept_values,
-    mean,
-    places,
-    score_of,
-    score_stays,
-    spread,
-    statistics,
-    whitened_advantages,
-    with_lambda,
-)
 from blueprint.workbooks.common.definitions.logprobs_and_kl import (
     NEW,
     OLD,
@@ -98,6 +77,27 @@ from blueprint.workbooks.common.definitions.networks import (
     tempered,
     updated,
     word_weights,
+)
+from blueprint.workbooks.common.definitions.rewards_and_gae import (
+    Counted,
+    Counting,
+    Gae,
+    Places,
+    Reach,
+    Whitened,
+    count,
+    ends,
+    ends_at,
+    gae,
+    kept_values,
+    mean,
+    places,
+    score_of,
+    score_stays,
+    spread,
+    statistics,
+    whitened_advantages,
+    with_lambda,
 )
 from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.libraries import (

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from blueprint.language import Arithmetic, Block, Sum, maximum
 from blueprint.page.outline import Section, key
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row, rows
-from blueprint.workbooks.common.definitions.gae import Counting, count, mean, price, spread
 from blueprint.workbooks.common.definitions.logprobs_and_kl import NEW, Estimates, kl_estimates
 from blueprint.workbooks.common.definitions.losses import (
     L2,
@@ -33,6 +32,7 @@ from blueprint.workbooks.common.definitions.losses import (
     value_loss,
     weights,
 )
+from blueprint.workbooks.common.definitions.rewards_and_gae import Counting, count, mean, price, spread
 from blueprint.workbooks.common.sheets.signal import minors
 from blueprint.workbooks.common.sheets.walk import Rows, several
 

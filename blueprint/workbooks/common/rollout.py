@@ -27,8 +27,8 @@ from blueprint.language import (
     where,
 )
 from blueprint.workbooks.common.definitions.choices import ROWS, Choices, n, t, v
-from blueprint.workbooks.common.definitions.gae import count, ends_at
 from blueprint.workbooks.common.definitions.losses import per_response
+from blueprint.workbooks.common.definitions.rewards_and_gae import count, ends_at
 from blueprint.workbooks.common.sheets.walk import Rows, named
 
 RESPONSE = "rollout.response"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from blueprint.language import Block, Expr, Sum, block, exp, less, log, maximum, size
 from blueprint.workbooks.common import n, t
-from blueprint.workbooks.common.pairs import p
+from blueprint.workbooks.common.preference_pairs import p
 
 
 class Batch(NamedTuple):

@@ -52,7 +52,7 @@ from blueprint.workbooks.common import (
     softmax,
     walk,
 )
-from blueprint.workbooks.common.pairs import columns
+from blueprint.workbooks.common.preference_pairs import columns
 from blueprint.workbooks.common.sheets.charts import Drawn
 from blueprint.workbooks.common.sheets.shown import shown_in
 from blueprint.workbooks.dpo.definitions import Derived

@@ -31,7 +31,7 @@ from blueprint.language import (
     where,
 )
 from blueprint.workbooks.common import Choices, Given, Lined, Rows, labels, n, t, v
-from blueprint.workbooks.common.pairs import PairSteps, Sides, o, p
+from blueprint.workbooks.common.preference_pairs import PairSteps, Sides, o, p
 
 q = Axis("q", "ranking", start=1)
 u = t.alias("u")

@@ -21,7 +21,7 @@ from blueprint.language import (
 )
 from blueprint.page.outline import Chart, Item, Line, Note, Row, Scale, Section, Series, Sheet, Table, key, minor
 from blueprint.workbooks.common import FIXED, Rows, charts, named, several
-from blueprint.workbooks.common.pairs import columns
+from blueprint.workbooks.common.preference_pairs import columns
 from blueprint.workbooks.common.sheets.charts import Drawn
 from blueprint.workbooks.reward_model.definitions import LABELS, Steps, n, o, p, q, t, v
 from blueprint.workbooks.reward_model.schema import OF_PAIRS

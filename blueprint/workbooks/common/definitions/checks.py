@@ -23,7 +23,7 @@ from blueprint.language import (
     where,
 )
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, ROWS, Choices, Row, defined, rows
-from blueprint.workbooks.common.definitions.gae import Counting, Gae, discounted_sum, td_errors
+from blueprint.workbooks.common.definitions.rewards_and_gae import Counting, Gae, discounted_sum, td_errors
 from blueprint.workbooks.common.settings import Settings
 
 ZERO, ONE = constant(0), constant(1)

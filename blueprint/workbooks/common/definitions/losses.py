@@ -37,7 +37,7 @@ from blueprint.workbooks.common.definitions.choices import (
     rows,
     scaled,
 )
-from blueprint.workbooks.common.definitions.gae import Counting, Spread, averaged, spread
+from blueprint.workbooks.common.definitions.rewards_and_gae import Counting, Spread, averaged, spread
 from blueprint.workbooks.common.settings import Switch
 
 L2, SMOOTH_L1 = "l2", "smooth_l1"

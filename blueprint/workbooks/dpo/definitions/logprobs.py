@@ -27,7 +27,7 @@ from blueprint.language import (
     where,
 )
 from blueprint.workbooks.common import Choices, Given, Lined, labels, limited, n, t, v
-from blueprint.workbooks.common.pairs import PairSteps, Sides, o, p
+from blueprint.workbooks.common.preference_pairs import PairSteps, Sides, o, p
 
 __all__ = ["LABELS", "Given", "Places", "Row", "Sides", "Steps", "n", "o", "p", "t", "v"]
 
