@@ -91,12 +91,13 @@ def test_all_errors_and_the_traps_are_there() -> None:
         "4. How to check a sheet of your own",
         "5. What is printed about preferences",
         "6. Where the clip stops, and where it does not",
-        "7. Off policy: unbiased, but noisy",
+        "7. Bias and variance",
         "8. A training loop as printed",
         "9. A KL demonstration with five styles",
         "10. A grid and its heat map",
         "11. Cart-pole, as the notebook trains it",
         "12. Rewards that can be verified",
+        "13. Said in passing",
         "Known traps in libraries",
     ]
     assert len(re.findall(r"^- \*\*\w+ [\w.]+\*\*, `", ERRATA, flags=re.MULTILINE)) == 3
