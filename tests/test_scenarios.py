@@ -120,7 +120,9 @@ def test_a_scenario_stands_in_the_lines_that_it_answers() -> None:
     assert said == linked
 
 
-@pytest.mark.parametrize("link", ["puzzle.md", "puzzles.md#1-my-kl-is-positive", "scenarios/kl.md", "errata.md#clip-minimum"])
+@pytest.mark.parametrize(
+    "link", ["puzzle.md", "puzzles.md#1-my-kl-is-positive", "scenarios/kl.md", "errata.md#clip-minimum"]
+)
 def test_a_link_that_leads_nowhere_is_seen(link: str) -> None:
     assert leads_nowhere(link, DOCS)
 

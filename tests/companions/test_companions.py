@@ -83,6 +83,10 @@ def test_pads_in_a_whitening() -> None:
 
 
 def test_links_lead_somewhere() -> None:
-    links = [link for link in re.findall(r"\]\(([^)]+)\)", PAGE.read_text(encoding="utf-8")) if not link.startswith("https://")]
+    links = [
+        link
+        for link in re.findall(r"\]\(([^)]+)\)", PAGE.read_text(encoding="utf-8"))
+        if not link.startswith("https://")
+    ]
     assert len(links) >= 2
     assert [link for link in links if leads_nowhere(link, PAGE.parent)] == []
