@@ -95,12 +95,13 @@ def slug(heading: str) -> str:
 
 
 def leads_nowhere(link: str, folder: Path) -> bool:
-    """Tells whether a page, or a heading on it, is missing."""
-    page_, _, heading = link.partition("#")
+    """Tells whether a page, or a heading or an anchor on it, is missing."""
+    page_, _, place = link.partition("#")
     path = folder / page_
     if not path.exists():
         return True
-    return bool(heading) and heading not in map(slug, HEADING.findall(path.read_text(encoding="utf-8")))
+    text = path.read_text(encoding="utf-8")
+    return bool(place) and place not in {*map(slug, HEADING.findall(text)), *re.findall(r'<a id="([\w-]+)">', text)}
 
 
 def test_all_twenty_eight_confusions_have_a_place_that_exists() -> None:
@@ -119,7 +120,9 @@ def test_a_scenario_stands_in_the_lines_that_it_answers() -> None:
     assert said == linked
 
 
-@pytest.mark.parametrize("link", ["puzzle.md", "puzzles.md#1-my-kl-is-positive", "scenarios/kl.md"])
+@pytest.mark.parametrize(
+    "link", ["puzzle.md", "puzzles.md#1-my-kl-is-positive", "scenarios/kl.md", "errata.md#clip-minimum"]
+)
 def test_a_link_that_leads_nowhere_is_seen(link: str) -> None:
     assert leads_nowhere(link, DOCS)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.errata import grid, styles, trunk
+from tests.errata import grid, styles, traces, trunk
 
 
 @pytest.mark.parametrize("beta", [0.05, 0.1, 0.5, 1.0])
@@ -60,3 +60,13 @@ def test_the_trunk_is_the_notebook_s_and_the_value_loss_takes_the_step() -> None
     assert value > 50 * policy
     assert held < 0.05
     assert value_loss > 20
+
+
+def test_gae_at_its_ends() -> None:
+    """At λ = 0 it is the TD error; at λ = 1 the discounted rewards to come, with the last value, less the value."""
+    rewards, values = traces.notebook_trace()
+    np.testing.assert_allclose(
+        traces.gae(rewards, values, 0.0), rewards + traces.GAMMA * values[1:] - values[:-1], atol=1e-12
+    )
+    to_come = sum(traces.GAMMA**t * reward for t, reward in enumerate(rewards)) + traces.GAMMA**traces.T * values[-1]
+    assert traces.gae(rewards, values, 1.0)[0] == pytest.approx(to_come - values[0], abs=1e-12)
