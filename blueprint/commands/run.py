@@ -194,7 +194,9 @@ def _write_iteration(
 
     if output.suffix in DUMPS:
         _write_dump(found, iteration, beta, seed, output)
-        console.say(f"wrote {output}: the last step of iteration {iteration}, as a trainer dumps it; blueprint verify {output}")
+        console.say(
+            f"wrote {output}: the last step of iteration {iteration}, as a trainer dumps it; blueprint verify {output}"
+        )
         return
     if reason := too_large(found.numbers):
         _write_part(found, iteration, beta, seed, output, proof, reason)
@@ -230,7 +232,8 @@ def _write_part(
 
     whole = group_too_large(found.numbers)
     door.require(
-        not whole, f"iteration {iteration} as a workbook: {whole}; -o FILE.npz writes its last step as a dump, which verify reads"
+        not whole,
+        f"iteration {iteration} as a workbook: {whole}; -o FILE.npz writes its last step as a dump, which verify reads",
     )
 
     console.say(

@@ -212,7 +212,8 @@ def group_too_large(numbers: RunNumbers) -> str:
     each = numbers.update.responses // len(numbers.text.prompts)
     if numbers.update.method != "grpo" or each <= MOST_EPISODES:
         return ""
-    return f"found {each} responses to each prompt, a workbook of GRPO shows whole groups, and holds at most {MOST_EPISODES} responses"
+    found = f"found {each} responses to each prompt"
+    return f"{found}, a workbook of GRPO shows whole groups, and holds at most {MOST_EPISODES} responses"
 
 
 def too_large(numbers: RunNumbers) -> str:

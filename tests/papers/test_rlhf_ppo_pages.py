@@ -58,7 +58,12 @@ CHANGES: list[dict[str, Any]] = [
     {"reward.whiten": "on", "advantage.stats": "all", "advantage.ddof": 0},
     {"reward.missing_eos": "subtract", "reward.missing_eos_value": 2, "reward.score_clip": 1},
     {"reward.missing_eos": "set", "reward.missing_eos_value": -1, "reward.missing_eos_test": "has_padding"},
-    {"reward.length_penalty": 0.3, "reward.free_tokens": 2, "reward.missing_eos": "subtract", "reward.missing_eos_value": 1},
+    {
+        "reward.length_penalty": 0.3,
+        "reward.free_tokens": 2,
+        "reward.missing_eos": "subtract",
+        "reward.missing_eos_value": 1,
+    },
     {"advantage.eps_form": "std_plus", "ppo.whiten_eps": 0.1},
     {"advantage.eps_form": "std_max", "ppo.whiten_eps": 0.9},
     {"ppo.whiten_advantages": "off"},

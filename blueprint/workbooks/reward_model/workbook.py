@@ -29,9 +29,9 @@ from blueprint.workbooks.common import (
     rows_on,
     scalar_head,
     sheet_of,
+    update,
 )
 from blueprint.workbooks.common.definitions import gradients
-from blueprint.workbooks.common import update
 from blueprint.workbooks.common.epochs import beside_in, repeated
 from blueprint.workbooks.common.sheets.models import memory_sections
 from blueprint.workbooks.common.sheets.shown import shown_in
