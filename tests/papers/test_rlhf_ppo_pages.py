@@ -92,8 +92,9 @@ def test_every_convention_is_an_option_of_the_page(name: str, changed: dict[str,
     assert {each: far for each, far in found.items() if not far <= TOLERANCE} == {}
 
 
-NOTHING_COUNTED = {3}
-"""Seeds by which no response ended and none counts: 0/0 on the page, as in a library; 0 in a workbook."""
+NOTHING_COUNTED = {0, 31}
+"""Seeds by which no response ended and none counts, or one token alone is whitened: 0/0 on the page, as in a library; 0 in a
+workbook."""
 
 
 @pytest.mark.parametrize("seed", range(40))
