@@ -97,12 +97,14 @@ def run(
     beta: float | Sequence[float] | None = None,
     seeds: int | None = None,
     device: str = "cpu",
+    ray: str | None = None,
 ) -> Run:
     """Trains a small policy by RLHF, from demonstrations to the last iteration of PPO, for several KL coefficients at once.
 
     numbers: the built-in "reward-up", a file.toml, tables, or the folder of a run, which is read as far as it has come.
     folder: where the run is kept; one that was killed goes on there. set: other values by dotted key. beta, seeds: how many runs.
-    Raises NumbersError and RunError in a sentence. Needs torch.
+    ray: the address of a Ray cluster that shares them out, "auto", or "local" to begin one here.
+    Raises NumbersError, RunError and RayError in a sentence. Needs torch.
 
     >>> import blueprint as bp
     >>> small = {"update.iterations": 2, "sft.steps": 5, "reward_model.steps": 5, "comparisons.pairs": 20}
@@ -121,7 +123,7 @@ def run(
     if not isinstance(numbers, Mapping) and is_run(Path(numbers)):
         return opened(Path(numbers), device)
     source = numbers if isinstance(numbers, Mapping) else str(numbers)
-    return trained(run_numbers(source, changed=changes), Path(folder) if folder else None, device)
+    return trained(run_numbers(source, changed=changes), Path(folder) if folder else None, device, ray=ray)
 
 
 def built_in() -> DataFrame:

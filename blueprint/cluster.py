@@ -12,7 +12,10 @@ class RayError(ValueError):
 
 
 def connected(address: str) -> tuple[Any, bool]:
-    """Returns Ray, connected, and whether it was connected here; address: of a cluster, or `local`, to begin one. Raises RayError."""
+    """Returns Ray, connected, and whether it was connected here. Raises RayError.
+
+    address: of a cluster, or `local`, to begin one.
+    """
     try:
         import ray
     except ImportError as error:

@@ -20,7 +20,8 @@ RANGES = {
     "gamma": (0, 1), "gae_lambda": (0, 1), "kl_coef": (0, 2), "clip_range": (0, 0.5), "value_clip_range": (0, 1),
     "vf_coef": (0, 2), "ent_coef": (0, 1), "policy_kl_coef": (0, 1), "update_step": (-1, 2), "whiten_eps": (1e-9, 0.1),
     "batch.temperature": (0.3, 2), "reward.kl_clamp_in": (0, 0.5), "reward.kl_clamp_out": (0, 0.5),
-    "reward.score_clip": (0, 2), "reward.length_penalty": (0, 0.5), "reward.missing_eos_value": (-3, 3), "loss.log_ratio_clamp": (0, 0.5),
+    "reward.score_clip": (0, 2), "reward.length_penalty": (0, 0.5),
+    "reward.missing_eos_value": (-3, 3), "loss.log_ratio_clamp": (0, 0.5),
     "loss.clip_range_high": (0, 0.5), "loss.dual_clip": (1, 3), "loss.ratio_threshold": (0.5, 2), "value.factor": (0, 2),
 }  # fmt: skip
 """Where numbers are drawn, so that limits bite; an ε lies in 0 … 0.1."""

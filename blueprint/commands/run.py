@@ -42,6 +42,9 @@ DUMPS = (".npz", ".safetensors", ".jsonl", ".parquet")
 @click.option("--beta", metavar="A,B,…", help="The KL coefficients, a run for each; with --iteration, of which run.")
 @click.option("--seeds", type=click.IntRange(1), metavar="N", help="How many runs of each KL coefficient.")
 @click.option("--seed", type=click.IntRange(0), metavar="N", help="The first seed; of a folder, which one is shown.")
+@click.option(
+    "--ray", metavar="ADDRESS", help="Share the runs out to a Ray cluster, auto or an address; local begins one here."
+)
 @click.option("--device", default="cpu", show_default=True, help="Where torch computes: cpu, or cuda.")
 @click.option("--iteration", type=click.IntRange(0), metavar="N", help="Write this iteration as a workbook.")
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the run: .png, .svg or .pdf.")
@@ -59,6 +62,7 @@ def run(
     beta: str | None,
     seeds: int | None,
     seed: int | None,
+    ray: str | None,
     device: str,
     iteration: int | None,
     plot: Path | None,
@@ -90,7 +94,7 @@ def run(
                 refuse_target(target, force)
             _write_iteration(opened(Path(source), device), iteration, _number(beta), seed, target, not no_proof)
         else:
-            _of_folder(Path(source), output, beta, seed, device, plot, page)
+            _of_folder(Path(source), output, beta, seed, device, plot, page, ray)
         return
     door.require(iteration is None, "--iteration is of a run that is kept: blueprint run FOLDER --iteration N")
     door.require(
@@ -106,7 +110,7 @@ def run(
         return
     workbook = output if output is not None and output.suffix == ".xlsx" else None
     folder = FOLDER if output is None or workbook else output
-    found = _trained(numbers, folder, device)
+    found = _trained(numbers, folder, device, ray)
     console.say(f"{folder}: {found!r}")
     _show(found, workbook, plot, page, seed)
 
@@ -132,13 +136,13 @@ def _check_targets(output: Path | None, plot: Path | None, page: Path | None, fo
         door.require(path.absolute().parent.is_dir(), f"{path} cannot be written: there is no folder {path.parent}")
 
 
-def _trained(numbers: RunNumbers, folder: Path, device: str) -> "Run":
+def _trained(numbers: RunNumbers, folder: Path, device: str, ray: str | None) -> "Run":
     """Trains, or goes on, with a progress bar; Ctrl-C ends it with what is finished in the folder."""
     from blueprint.training.run import trained
 
     try:
         with door.bar("iterations", numbers.update.iterations) as moved:
-            return trained(numbers, folder, device, moved)
+            return trained(numbers, folder, device, moved, ray)
     except KeyboardInterrupt:
         console.say(f"\nInterrupted: blueprint run {folder} goes on where it was.", err=True)
         raise
@@ -152,6 +156,7 @@ def _of_folder(
     device: str,
     plot: Path | None,
     page: Path | None,
+    ray: str | None,
 ) -> None:
     """Goes on with a run, or shows it."""
     from blueprint.training.run import opened
@@ -166,7 +171,7 @@ def _of_folder(
     if workbook or plot or page:
         found = opened(folder, device)
     else:
-        found = _trained(Folder(folder).numbers(), folder, device)
+        found = _trained(Folder(folder).numbers(), folder, device, ray)
         console.say(f"{folder}: {found!r}")
     _show(found, workbook, plot, page, seed)
 
@@ -189,7 +194,9 @@ def _write_iteration(
 
     if output.suffix in DUMPS:
         _write_dump(found, iteration, beta, seed, output)
-        console.say(f"wrote {output}: the last step of iteration {iteration}, as a trainer dumps it; blueprint verify {output}")
+        console.say(
+            f"wrote {output}: the last step of iteration {iteration}, as a trainer dumps it; blueprint verify {output}"
+        )
         return
     if reason := too_large(found.numbers):
         _write_part(found, iteration, beta, seed, output, proof, reason)
@@ -225,7 +232,8 @@ def _write_part(
 
     whole = group_too_large(found.numbers)
     door.require(
-        not whole, f"iteration {iteration} as a workbook: {whole}; -o FILE.npz writes its last step as a dump, which verify reads"
+        not whole,
+        f"iteration {iteration} as a workbook: {whole}; -o FILE.npz writes its last step as a dump, which verify reads",
     )
 
     console.say(

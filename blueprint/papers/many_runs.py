@@ -203,9 +203,14 @@ class Adam:
     """
 
     def __init__(
-        self, weights: Sequence[Tensor], lr: float, max_norm: float = float("inf"), steps: int = 0, moments: Moments = ()
+        self,
+        weights: Sequence[Tensor],
+        lr: float,
+        max_norm: float = float("inf"),
+        steps: int = 0,
+        moments: Moments = (),
     ) -> None:
-        """Begins with moments of 0, or goes on with those that were left after some steps. weights: leaves that require a gradient."""
+        """Begins with moments of 0, or goes on with those left after some steps. weights: leaves that require a gradient."""
         self.weights, self.lr, self.max_norm, self.steps = weights, lr, max_norm, steps
         self.moments = [(m.clone(), v.clone()) for m, v in moments] or [
             (torch.zeros_like(each), torch.zeros_like(each)) for each in weights

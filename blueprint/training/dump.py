@@ -1,4 +1,4 @@
-"""The last step of an iteration as a dump, as a trainer would write it: for `verify`, and for a workbook of a batch too large for one.
+"""The last step of an iteration as a dump, as a trainer would write it: for `verify`, and for workbooks of large batches.
 
 Tensors have the neutral names of `docs/minibatch.md`, and the metadata says the settings, and what the run computed.
 """

@@ -87,8 +87,13 @@ def _of_ppo(numbers: RunNumbers, of: Moment) -> Tables:
             "vf_coef": use.vf_coef,
             "ent_coef": use.ent_coef,
         },
+        **({"reward": _length_penalty(numbers)} if numbers.reward.length_penalty else {}),
         **_listed(models),
     }
+
+
+def _length_penalty(numbers: RunNumbers) -> Tables:
+    return {"length_penalty": numbers.reward.length_penalty, "free_tokens": numbers.reward.free_tokens}
 
 
 def _of_grpo(numbers: RunNumbers, of: Moment) -> Tables:
@@ -195,14 +200,11 @@ def farthest(numbers: RunNumbers, of: Moment, blocks: Mapping[str, Any]) -> floa
 
 
 def _refuse(numbers: RunNumbers, of: Moment) -> None:
-    update, what = numbers.update, f"iteration {of.iteration} as a workbook"
-    if numbers.reward.length_penalty and update.method == "ppo":
-        raise RunError(
-            f"{what}: the run takes a length penalty of {numbers.reward.length_penalty:g} from the score, which the workbook's"
-            " reward model does not know; run it with reward.length_penalty=0"
-        )
     if reason := too_large(numbers):
-        raise RunError(f"{what}: {reason}; its last step is a dump (--iteration {of.iteration} -o FILE.npz, or run.dump)")
+        raise RunError(
+            f"iteration {of.iteration} as a workbook: {reason}; its last step is a dump: --iteration {of.iteration} -o FILE.npz, or"
+            " run.dump"
+        )
 
 
 def group_too_large(numbers: RunNumbers) -> str:
@@ -210,7 +212,8 @@ def group_too_large(numbers: RunNumbers) -> str:
     each = numbers.update.responses // len(numbers.text.prompts)
     if numbers.update.method != "grpo" or each <= MOST_EPISODES:
         return ""
-    return f"found {each} responses to each prompt, a workbook of GRPO shows whole groups, and holds at most {MOST_EPISODES} responses"
+    found = f"found {each} responses to each prompt"
+    return f"{found}, a workbook of GRPO shows whole groups, and holds at most {MOST_EPISODES} responses"
 
 
 def too_large(numbers: RunNumbers) -> str:

@@ -49,7 +49,7 @@ class State:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an iteration comes to: the state after it, what is watched, [R] each, and the responses [R, B, T], with scores [R, B]."""
+    """What an iteration comes to: the state after it, what is watched, [R] each, responses [R, B, T] and their scores [R, B]."""
 
     after: State
     watched: dict[str, Tensor]

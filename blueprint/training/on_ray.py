@@ -134,8 +134,6 @@ def _learned(numbers: RunNumbers, device: str) -> Arrays:
     return arrays_of_models(learned_before(numbers, device))
 
 
-def _taken(
-    numbers: RunNumbers, learned: Arrays, before: Arrays | None, span: tuple[int, int], device: str
-) -> Arrays:
+def _taken(numbers: RunNumbers, learned: Arrays, before: Arrays | None, span: tuple[int, int], device: str) -> Arrays:
     """The task: some iterations of some runs, with one thread for arithmetic, as Ray itself sets it for a task of one core."""
     return stretch_from(Trainer(numbers, models_in(learned, device), device), before, *span).arrays

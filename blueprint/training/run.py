@@ -128,9 +128,7 @@ class Run:
     def dump(self, iteration: int, beta: float | None = None, seed: int | None = None) -> Dump:
         """Returns the last step of an iteration as tensors and metadata, as `blueprint.dumps.save` writes them. Raises RunError."""
         r, state = self.place(beta, seed), self._before(iteration)
-        return dump_of(
-            self.numbers, self.trainer.last_step(state, iteration), r, iteration, float(state.kl_coef[r])
-        )
+        return dump_of(self.numbers, self.trainer.last_step(state, iteration), r, iteration, float(state.kl_coef[r]))
 
     def moment(self, iteration: int, beta: float | None = None, seed: int | None = None) -> Moment:
         """Computes an iteration again, from the last kept weights before it: all that a workbook of it needs."""
@@ -165,7 +163,8 @@ def trained(
 ) -> Run:
     """Trains, or goes on where a folder's run was left, and returns the run.
 
-    ray: the address of a Ray cluster that shares the runs out, or `local`; the digits are the same. Raises RayError, and RunError, which names the iteration, where a number is none any more or a file cannot be read or written.
+    ray: the address of a Ray cluster that shares the runs out, or `local`; the digits are the same. Raises RayError, and RunError,
+    which names the iteration, where a number is none any more or a file cannot be read or written.
     """
     _check_device(device)
     with threads_for(numbers):

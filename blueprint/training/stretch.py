@@ -22,7 +22,7 @@ PARTS = ("sft", "reward_model", "report")
 def stretch_from(
     trainer: Trainer, before: Arrays | None, first: int, end: int, progress: Progress = lambda done: None
 ) -> Stretch:
-    """Computes iterations, from `first` up to, and without, `end`. before: what is kept of the stretch before; None: there is none."""
+    """Computes iterations, from `first` up to, and without, `end`. before: what is kept of the stretch before, if there is one."""
     state, outcomes = state_in(before, trainer.device) if before else trainer.start(), []
     for iteration in range(first, end):
         outcomes.append(trainer.iterate(state, iteration))

@@ -51,7 +51,8 @@ OTHERS: dict[str, Callable[[dict[str, Any]], object]] = {
 NOT_RECORDED = {
     "ent_coef", "policy_kl_coef", "update_step", "advantage.gae_holes", "loss.seq_eps", "value.combine",
     "value.aggregation", "metrics.kl", "metrics.over", "metrics.clip_fraction", "metrics.explained", "metrics.ev_eps",
-    "metrics.kl_stat", "metrics.log_ratio", "reward.length_penalty", "reward.free_tokens", "loss.kl_coef", "loss.kl_estimator", "loss.kl_clamp_in",
+    "metrics.kl_stat", "metrics.log_ratio", "reward.length_penalty", "reward.free_tokens",
+    "loss.kl_coef", "loss.kl_estimator", "loss.kl_clamp_in",
     "loss.kl_clamp_out", "reward.kl_clamp_of", "loss.kl_clamp_of",
 }  # fmt: skip
 # Where the two part, and why.

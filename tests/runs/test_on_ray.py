@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -18,6 +19,9 @@ pytest.importorskip("ray", reason="a cluster needs Ray: install the extra [clust
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
 from blueprint.cli import main
+from blueprint.training.numbers import run_numbers
+from blueprint.training.on_ray import shares_of
+from blueprint.training.run import opened, trained
 from blueprint.verifying.runs.executors import OnRay, Run
 from blueprint.verifying.runs.ledger import Ledger
 from blueprint.verifying.settings import VerifyOptions
@@ -66,6 +70,28 @@ def test_workers_that_are_killed_in_the_middle_cost_nothing(
     assert "WorkerCrashedError" in found[5]["reason"]
     tries = [len((tmp_path / f"{step}.tries").read_text().splitlines()) for step in range(9)]
     assert tries == [1, 1, 1, 2, 1, 4, 1, 1, 1]
+
+
+def test_a_run_of_ones_own_has_the_same_digits(cluster: Any, tmp_path: Path) -> None:
+    """Three seeds on two cores, Adam kept: what a share begins with comes from the whole's arrays."""
+    little = {"update.iterations": 12, "sft.steps": 5, "reward_model.steps": 5, "comparisons.pairs": 20, "seeds": 3}
+    numbers = run_numbers(changed=little | {"update.adam": "kept", "ppo.kl_coef": [0.0, 0.1]})
+    alone, shared = trained(numbers), trained(numbers, tmp_path / "run", ray=cluster.address)
+    assert [len(each.runs) for each in shares_of(numbers, 2)] == [4, 2]
+    for one, other in zip(alone.stretches, opened(tmp_path / "run").stretches, strict=True):
+        assert one.arrays.keys() == other.arrays.keys()
+        for name, each in one.arrays.items():
+            np.testing.assert_array_equal(each, other.arrays[name])
+    assert repr(alone) == repr(shared)
+
+
+def test_runs_are_shared_out_by_seeds_and_then_by_coefficients() -> None:
+    numbers = run_numbers(changed={"seeds": 2, "ppo.kl_coef": [0.0, 0.1, 1.0]})
+    shares = shares_of(numbers, 4)
+    assert [each.runs.tolist() for each in shares] == [[0, 1], [2], [3, 4], [5]]
+    assert [each.numbers.runs for each in shares] == [
+        [numbers.runs[at] for at in each.runs.tolist()] for each in shares
+    ]
 
 
 def test_a_whole_run_of_the_command(cluster: Any, tmp_path: Path) -> None:

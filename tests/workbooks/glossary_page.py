@@ -27,7 +27,7 @@ last column lists words that others use for it. `explain` takes the name of a ro
 `blueprint explain td_errors --episode 1 --token 5`.
 """
 OF_LIVE = "*with live conventions*"
-OTHERS = ("grpo", "sft", "dpo-batch", "reward-batch", "optimum")
+OTHERS = ("grpo", "sft", "dpo-batch", "reward-batch", "optimum", "frontier")
 """Numbers of other kinds, in whose workbooks the terms stand that the default has not."""
 Where = Mapping[str, Mapping[str, Block]]
 """By what is said of a workbook beside a row, its blocks by name."""

@@ -346,7 +346,10 @@ def _joined(
         first,
         sheets=tuple(sheets),
         typed={**first.typed, **given, **over},
-        ranges={**first.ranges, **{each: of.ranges[each.name] for each in (*of_rates, *kept) if each.name in of.ranges}},
+        ranges={
+            **first.ranges,
+            **{each: of.ranges[each.name] for each in (*of_rates, *kept) if each.name in of.ranges},
+        },
         facts={**first.facts, "gradients": "of the update", **update.facts},
         needed=(*first.needed, *losses, *epochs[-1].stepped.new.values()),
     )

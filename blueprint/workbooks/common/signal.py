@@ -107,8 +107,8 @@ def _rewards(
     kl = kl_estimates(OLD, given["old.logprobs"], given["reference.logprobs"], given.get("kl.exact"), use)
     scored = None
     if at and "score.given" in given:
-        said = (given[f"response.{name}"] for name in ("length", "ended", "padded"))
-        scored = score(given["score.given"], *said, at, use)
+        length, by_word, by_pad = (given[f"response.{name}"] for name in ("length", "ended", "padded"))
+        scored = score(given["score.given"], length, by_word, by_pad, at, use)
     placed = scored.placed[use.at] if scored else given["score.placed"][use.n, use.t]
     paid = penalised(kl.used, use, where_paid(counts.response, at, use) if at else EVERYWHERE)
     return kl, scored, paid, rewards(paid, placed, use, counts.kept, S, _moments(given, "reward"))

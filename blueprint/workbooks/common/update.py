@@ -1,10 +1,10 @@
-"""What a numbers file, and a saved workbook, say of how the new weights come about: the optimiser, its rates, how often the batch is
-gone through, and what Adam kept from steps before, where it does not begin anew.
+"""What a numbers file, and a saved workbook, say of how the new weights come about: the optimiser, its rates, how often the batch
+is gone through, and what Adam kept from steps before, where it does not begin anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -129,7 +129,11 @@ def update_of(draft: Draft, shapes: Mapping[str, tuple[int, ...]]) -> Update:
         refuse_typed(draft, (*PARTS[1:], *kept_parts(shapes)))
         return Update()
     return Update(
-        by, draft.parts["update.epochs"], rates_of(draft), decimals=draft.parts.get("update.decimals"), kept=kept_of(draft, shapes)
+        by,
+        draft.parts["update.epochs"],
+        rates_of(draft),
+        decimals=draft.parts.get("update.decimals"),
+        kept=kept_of(draft, shapes),
     )
 
 

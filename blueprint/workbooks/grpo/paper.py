@@ -71,7 +71,6 @@ def results(raw: Raw) -> Named:
     """Returns the named results of a file, in its shapes, and the gradient of the total by whatever moves the policy."""
     start = begun(raw)
     how, order = conventions(raw.settings), groups(raw)
-    found = grpo(start.batch, how)
     named = start.rows | _step(start, how, order)
     if "optimiser.lr" in raw:
         named |= _trained(raw, start, how, order)

@@ -159,7 +159,9 @@ def _checked_prompts(draft: Draft) -> Numbers:
     if (by := parts[update.UPDATE].by) != update.TYPED:
         for key in (*DELTAS, *(["ppo.update_step"] if "update_step" in draft.settings else [])):
             if key in draft.parts or key == "ppo.update_step":
-                raise refusal(key, "a value", f'nothing, since update.by = "{by}" takes steps along the gradient instead')
+                raise refusal(
+                    key, "a value", f'nothing, since update.by = "{by}" takes steps along the gradient instead'
+                )
         return draft.numbers(parts)
     none = {key: np.zeros_like(parts[f"old.{key[-1]}"], dtype=float) for key in DELTAS}
     return draft.numbers(none | parts)

@@ -140,10 +140,15 @@ STEPS, KEPT_M, KEPT_V = "optimiser.steps", "optimiser.kept.m.", "optimiser.kept.
 
 
 def resumed(weights: Mapping[str, Block], by: Rates) -> tuple[State, tuple[Block, ...]]:
-    """Begins with what Adam kept from steps before: their number and both means of every weight are typed. Returns also all rows."""
+    """Begins with what Adam kept from steps before: their number and both means of each weight are typed. Returns also all rows."""
     steps = typed(STEPS, (), "s", "steps that were taken before the first one here", decimals=0)
     power1, power2 = (
-        block(f"optimiser.kept.power{at}", (), f"{beta.symbol}ˢ", f"{beta.symbol} to the power of the number of these steps")
+        block(
+            f"optimiser.kept.power{at}",
+            (),
+            f"{beta.symbol}ˢ",
+            f"{beta.symbol} to the power of the number of these steps",
+        )
         for at, beta in ((1, by.beta1), (2, by.beta2))
     )
     for power, beta in ((power1, by.beta1), (power2, by.beta2)):
