@@ -37,7 +37,7 @@ def grid(of: Rows, use: Choices) -> Rows:
     )
     known = [equal(cell[i, j], each) for each in (WALL, GOAL, START, FREE)]
     strange = use.along("grid.strange", (i, j), 1 - known[0] - known[1] - known[2] - known[3])
-    arrows = typed("arrows", (d,), "arrows", "sets of moves: up 1, down 2, left 4, right 8", text=True)
+    arrows = typed("arrows", (d,), "arrows", "moves: up 1, down 2, left 4, right 8", text=True)
     return named(cell, can, ends, begins, lives, enter, strange, arrows)
 
 
