@@ -34,6 +34,10 @@ NUMBERS = {
             "dpo",
             "optimum",
             "frontier",
+            "value-iteration",
+            "q-learning",
+            "q-learning-path",
+            "by-hand-q-learning",
         )
     },
 }

@@ -114,11 +114,13 @@ class Columns:
 
     @cached_property
     def used(self) -> dict[int, int]:
-        """The left columns in which weights or single numbers stand, and what they need."""
+        """The left columns in which weights, single numbers or what lies before the first group stand, and what they need."""
         used = dict[int, int]()
         for block, (_, first, _, last) in self.corners.items():
-            if grid.LEFT <= self.layout.places[block].column < grid.SINGLE:
-                used |= {column: max(used.get(column, LEAST), self.needs(block)) for column in range(first, last + 1)}
+            if grid.LEFT <= first < grid.SINGLE:
+                before = self.layout.places[block].column >= grid.GROUPS
+                columns = range(first, first + self.sizes[-1] if before else last + 1)
+                used |= {column: max(used.get(column, LEAST), self.needs(block)) for column in columns}
         for text in self.texts:
             if text.column in used and text.style in HEADINGS:
                 used[text.column] = max(used[text.column], self.measured(text))

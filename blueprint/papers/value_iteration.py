@@ -67,7 +67,8 @@ def grid_of(rows: Map, step_reward: float, goal_reward: float) -> Grid:
 
 def action_values(grid: Grid, values: Tensor, gamma: float) -> Tensor:
     """Returns Q(s, a) = r + γ·V(s′), [4, S], 0 where one does not move on. values: [S]."""
-    return grid.rewards + gamma * grid.moves @ values
+    later: Tensor = grid.moves @ values
+    return grid.rewards + gamma * later
 
 
 def sweep(grid: Grid, values: Tensor, gamma: float) -> Tensor:
@@ -83,13 +84,15 @@ def swept_at_random(grid: Grid, values: Tensor, gamma: float) -> Tensor:
 def at_random(grid: Grid, gamma: float) -> Tensor:
     """Returns the exact values of that policy, [S]: the solution of V = r + γ·P·V. γ = 1 needs a goal in reach of every cell."""
     some = torch.eye(len(grid.lives), dtype=torch.float64) - gamma * grid.moves.mean(0)
-    return torch.linalg.solve(some, grid.rewards.mean(0))
+    found: Tensor = torch.linalg.solve(some, grid.rewards.mean(0))
+    return found
 
 
 def steps_at_random(grid: Grid) -> Tensor:
     """Returns how many steps that policy takes to the goal, on average, from each cell, [S]."""
     some = torch.eye(len(grid.lives), dtype=torch.float64) - grid.moves.mean(0)
-    return torch.linalg.solve(some, grid.lives)
+    found: Tensor = torch.linalg.solve(some, grid.lives)
+    return found
 
 
 def best_moves(grid: Grid, values: Tensor, gamma: float) -> Tensor:

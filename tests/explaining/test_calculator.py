@@ -22,6 +22,8 @@ NUMBERS = (
     "reinforce",
     "reward-model",
     "sft",
+    "value-iteration",
+    "q-learning",
 )
 """Built-in numbers of every kind."""
 NO_SUM = ("“", "…", "place of", "blank", " is given", "[0 is off]")

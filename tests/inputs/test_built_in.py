@@ -125,6 +125,7 @@ def test_names_come_with_a_sentence_the_default_first() -> None:
         "by-hand",
         "by-hand-dpo",
         "by-hand-grpo",
+        "by-hand-q-learning",
         "classic",
         "dpo",
         "dpo-batch",
@@ -139,12 +140,15 @@ def test_names_come_with_a_sentence_the_default_first() -> None:
         "pipeline/ppo",
         "pipeline/reward-model",
         "pipeline/sft",
+        "q-learning",
+        "q-learning-path",
         "reinforce",
         "reward-batch",
         "reward-model",
         "sft",
         "sft-batch",
         "ten-libraries",
+        "value-iteration",
         "very-very-sleepy",
     ]
     assert all(about.endswith(".") for _, about in names())

@@ -34,6 +34,8 @@ OTHERS = {
     "kl-controller": [["controller.horizon=50", "controller.kl_stat=token_mean"]],
     "reinforce": [["reinforce.baseline=typed", "reward.scores=[1e-7, 0, 2, -1]"]],
     "optimum": [["optimum.beta=5", "reward.scores=[[1e-7, 0, 2], [1, 2, 3], [0, 0, -1]]"]],
+    "value-iteration": [["value_iteration.gamma=0.5", 'grid.map=[["S", "#"], [".", "G"]]', "grid.sweeps=2"]],
+    "q-learning-path": [["q_learning.exploration=softmax", "q_learning.tau=0.2", "grid.episodes=2"]],
     "frontier": [["frontier.beta=5", "proxy.each=[1e-7, 0, 2, 0]", "sweep.draws=[1, 2, 3]"]],
     "ten-libraries": [["text.episodes=[3,1]"], ["preset=trl_1.12", "metrics.kl=k2"], ["text.end_word=happy"]],
     "very-very-sleepy": [["ppo.gamma=0.25"], ['per_token.words=[["two words", "b", "c"]]']],
@@ -112,12 +114,16 @@ UNGIVEN = {
 """What built-in numbers lack, at levels where something is missing rather than drawn."""
 
 
+WITHOUT_PRESETS = (
+    "very-very-sleepy", "kl-controller", "optimum", "frontier", "reinforce", "value-iteration", "q-learning", "q-learning-path",
+    "by-hand-q-learning",
+)  # fmt: skip
+
+
 @pytest.mark.parametrize("name", BUILT_IN)
 @pytest.mark.parametrize("preset", [(), ("preset=default",)])
 def test_every_key_of_the_level_stands_there_once(name: str, preset: tuple[str, ...]) -> None:
-    numbers = load(
-        name, preset if name not in ("very-very-sleepy", "kl-controller", "optimum", "frontier", "reinforce") else ()
-    )
+    numbers = load(name, preset if name not in WITHOUT_PRESETS else ())
     text = toml_of(numbers)
     level = tomllib.loads(text)["level"]
     live = level == "logits" or (level == "weights" and bool(preset))

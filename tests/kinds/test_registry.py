@@ -30,9 +30,11 @@ def test_every_part_of_every_record_is_where_it_says() -> None:
         "grpo",
         "kl_controller",
         "optimum",
+        "q_learning",
         "reinforce",
         "reward_model",
         "sft",
+        "value_iteration",
     ]
     for kind in kinds():
         parts = [getattr(kind, field.name) for field in fields(kind)[2:]]  # name and title are words

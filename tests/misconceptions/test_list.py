@@ -120,6 +120,8 @@ BOOKS: dict[str, tuple[str, Callable[[], Book]]] = {
     "reinforce": ("reinforce", lambda: Book(blueprint_of(load("reinforce", {"reinforce.baseline": "leave_one_out"})))),
     "optimum": ("optimum", lambda: Book(blueprint_of(load("optimum")))),
     "frontier": ("frontier", lambda: Book(blueprint_of(load("frontier")))),
+    "value iteration": ("value_iteration", lambda: Book(blueprint_of(load("value-iteration")))),
+    "q-learning": ("q_learning", lambda: Book(blueprint_of(load("q-learning-path", {"q_learning.gae_lambda": 0.5})))),
     "scores": ("reward_model", partial(_scored, {"pairs.ranking": [1, 1, 1, 2]})),
     "scores of rankings": ("reward_model", partial(_scored, SCORED)),
     "sft": ("sft", lambda: Book(blueprint_of(load("sft-batch", {"sft.microbatches": 2})))),
@@ -136,6 +138,8 @@ FEWEST_ROWS = {
     "reinforce": 13,
     "optimum": 12,
     "frontier": 8,
+    "value_iteration": 5,
+    "q_learning": 6,
     "reward_model": 20,
     "sft": 14,
 }

@@ -325,6 +325,8 @@ KINDS = (
     "reinforce",
     "optimum",
     "frontier",
+    "value-iteration",
+    "q-learning-path",
     "reward-model",
     "a minibatch",
 )

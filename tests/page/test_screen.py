@@ -142,6 +142,8 @@ FIRST_HIGH = (
     "reinforce",
     "optimum",
     "frontier",
+    "value-iteration",
+    "q-learning",
     "kl-controller",
 )
 """Whose map is seen even below an open ribbon."""

@@ -208,7 +208,16 @@ WALKS = {
     "ten-libraries": [*product((1, 3), (1, 4))],
 }  # fmt: skip
 """By built-in numbers, of every kind that has a walk, the columns that are walked through."""
-NONE = {"classic_ppo", "frontier", "kl_controller", "optimum", "reinforce", "reward_model"}
+NONE = {
+    "classic_ppo",
+    "frontier",
+    "kl_controller",
+    "optimum",
+    "q_learning",
+    "reinforce",
+    "reward_model",
+    "value_iteration",
+}
 """Kinds without a walk."""
 
 

@@ -18,6 +18,8 @@ NAMES = (
     "classic",
     "optimum",
     "frontier",
+    "value-iteration",
+    "q-learning",
     "reinforce",
     "kl-controller",
 )

@@ -26,6 +26,8 @@ SIZES = {
     "sft": 650,
     "optimum": 650,
     "frontier": 650,
+    "value-iteration": 650,
+    "q-learning": 650,
 }
 READY, SLIDER = 3000, 300
 """Milliseconds until every number is there, and of a slider, on two cores that also run other tests; idle: 200 to 500, and 20."""
@@ -66,6 +68,8 @@ def test_the_opening_view_is_one_page_with_the_numbers_of_the_sheet(opened: Open
         "sft": ("1 of 2",),
         "optimum": ("0.715", "0.5892"),
         "frontier": ("0.381", "0.7511"),
+        "value-iteration": ("0.90", "cells are right"),
+        "q-learning": ("γ·max Q′", "episodes reached the goal"),
     }.items(),
 )  # fmt: skip
 def test_one_page_of_groups_and_pairs(opened: Opened, numbers: str, shown: tuple[str, ...]) -> None:

@@ -42,6 +42,8 @@ NUMBERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "reinforce": ("reinforce", ()),
     "optimum": ("optimum", ()),
     "frontier": ("frontier", ()),
+    "value-iteration": ("value-iteration", ()),
+    "q-learning": ("q-learning-path", ()),
     "choices": ("dpo", ()),
     "scores": ("reward-batch", ()),
     "rankings": ("reward-model", ()),

@@ -43,6 +43,8 @@ KINDS = (
     "sft",
     "optimum",
     "frontier",
+    "value_iteration",
+    "q_learning",
     "reinforce",
     "kl_controller",
 )

@@ -80,8 +80,8 @@ def moves(of: Rows, use: Choices) -> Rows:
         "to.state", (s, a), where(equal(of["state.wall"][ahead[s, a]], 1), of["state.number"][s], ahead[s, a])
     )
     slot = use.along("to.slot", (s, a), 2 * (2 * of["state.number"][s]) + number[a])
-    arrows = typed("arrows", (d,), "arrows", "sets of moves: up 1, down 2, left 4, right 8", text=True)
-    weight = typed("move.weight", (a,), "2^a", "what the move adds to a set", decimals=0)
+    arrows = typed("arrows", (d,), "arrows", "moves: up 1, down 2, left 4, right 8", text=True)
+    weight = typed("move.weight", (a,), "w_a", "what the move adds to a set", decimals=0)
     return named(word, down, right, number, rows_, columns, last_row, last_column, to_row, to_column, ahead, lands, slot,
                  arrows, weight)  # fmt: skip
 
@@ -119,7 +119,7 @@ def steps(of: Rows, use: Choices) -> Rows:
     eq. 6.8; Watkins & Dayan 1992, eq. 1.
     """
     u = typed("step.uniform", (t,), "u", "uniform draw, typed", unit="0.01 … 0.99", decimals=2)
-    told = typed("step.typed_move", (t,), "move_typed", "up, down, left or right; blank: as drawn", text=True)
+    told = typed("step.typed_move", (t,), "move_typed", "up, down, left, right; blank: as drawn", text=True)
     episodes = use.one("episode.count", size(e))
     episode, state, lands, done, Q = (
         use.along(name, along)

@@ -31,7 +31,7 @@ def results(raw: Raw) -> Named:
 
 def _steps(walk: Walk, learner: Learner, lam: float, draws: int) -> Named:
     """Return a number for each step, 0 behind the last one that counts."""
-    rows = {
+    rows: dict[str, list[float]] = {
         "step.state": [step.state for step in walk.steps],
         "step.action": [step.move for step in walk.steps],
         "step.earned": [step.reward for step in walk.steps],

@@ -2,7 +2,7 @@
 sweeps over all cells; and misconceptions about it.
 """
 
-from blueprint.language import Axis, Block, Max, Sum, equal, maximum, size, typed, where
+from blueprint.language import Axis, Block, Max, Position, Sum, equal, maximum, size, typed, where
 from blueprint.misconceptions import equation, instead, of, operand, operation, turned, without
 from blueprint.workbooks.common import Choices, Rows, labels, named
 from blueprint.workbooks.common.grid_map import FREE, GOAL, MOVES, START, WALL
@@ -14,7 +14,12 @@ d = Axis("d", "set of moves")
 LABELS = labels(own=__package__)
 AROUND = ((i.first - 1, j), (i.last + 1, j), (i, j.first - 1), (i, j.last + 1))
 """The cells around the map, in which one cannot stand."""
-TO = {"up": (i - 1, j), "down": (i + 1, j), "left": (i, j - 1), "right": (i, j + 1)}
+TO: dict[str, tuple[Position | Axis, Position | Axis]] = {
+    "up": (i - 1, j),
+    "down": (i + 1, j),
+    "left": (i, j - 1),
+    "right": (i, j + 1),
+}
 """By move the cell to which it leads."""
 
 
@@ -32,7 +37,7 @@ def grid(of: Rows, use: Choices) -> Rows:
     )
     known = [equal(cell[i, j], each) for each in (WALL, GOAL, START, FREE)]
     strange = use.along("grid.strange", (i, j), 1 - known[0] - known[1] - known[2] - known[3])
-    arrows = typed("arrows", (d,), "arrows", "sets of moves: up 1, down 2, left 4, right 8", text=True)
+    arrows = typed("arrows", (d,), "arrows", "moves: up 1, down 2, left 4, right 8", text=True)
     return named(cell, can, ends, begins, lives, enter, strange, arrows)
 
 
