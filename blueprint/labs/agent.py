@@ -28,8 +28,8 @@ class Agent:
     policy: from observations [..., D] to logits [..., A]. critic: from observations [..., D] to [..., 1].
     """
 
-    policy: Module
-    critic: Module
+    policy: torch.nn.Sequential
+    critic: torch.nn.Sequential
 
     @property
     def weights(self) -> list[Tensor]:

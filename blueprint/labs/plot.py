@@ -11,7 +11,7 @@ import numpy as np
 
 from blueprint.files import saved_whole
 from blueprint.labs.settings import LabError
-from blueprint.labs.study import SOLVED, Study, lengths_at
+from blueprint.labs.study import SOLVED, Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,7 +66,7 @@ def _draw(panel: Any, study: Study, name: str) -> None:
     last = int(study.frame()["steps"].max())
     at = np.linspace(0, last, POINTS + 1)[1:]
     for place, label in enumerate(study.labels):
-        lines = lengths_at(study, label, at) if name == "length" else _watched(study, label, name, at)
+        lines = _watched(study, label, name, at)
         colour, style = COLOURS[place % len(COLOURS)], ("-", "--", ":", "-.")[place % 4]
         if not len(lines) or np.isnan(lines).all():
             continue

@@ -40,10 +40,8 @@ def trained(use: Settings, progress: Progress = lambda done: None) -> tuple[Data
             return True
 
         def _on_rollout_end(self) -> None:
-            before = [length for _, length in ended[-LAST:]]
-            rollouts.append(
-                {"iteration": len(rollouts), "steps": self.num_timesteps, "length": float(np.mean(before or [0]))}
-            )
+            before = [float(length) for _, length in ended[-LAST:]] or [np.nan]
+            rollouts.append({"iteration": len(rollouts), "steps": self.num_timesteps, "length": float(np.mean(before))})
             progress(use.batch)
 
     with one_thread():

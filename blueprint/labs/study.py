@@ -93,31 +93,16 @@ class Study:
 
 
 def read(folder: Path) -> Study:
-    """Reads a study from its folder. Raises LabError where a table is missing or is none."""
+    """Reads a study from its folder; episodes may be missing. Raises LabError where another table is missing or is none."""
     import pandas as pd
 
     found = Study()
     for name in TABLES:
         path = folder / f"{name}.csv"
+        if name == "episodes" and not path.exists():
+            continue
         try:
             found.tables[name].append(pd.read_csv(path))
         except (OSError, ValueError) as error:
             raise LabError(f"{path} is no table of a lab: blueprint lab cart-pole -o FOLDER writes one") from error
     return found
-
-
-def lengths_at(study: Study, label: str, at: NDArray[np.float64], last: int = 20) -> NDArray[np.float64]:
-    """Returns the mean length of the last episodes that had ended after so many steps, [seeds, steps]; nan before the first.
-
-    at: steps of all environments together. So runs that had other iterations, or came from another library, share one axis.
-    """
-    episodes = study.frame("episodes")
-    rows = []
-    for _, run in episodes[episodes["label"] == label].groupby("seed"):
-        lengths, ended = run["length"].to_numpy(float), run["steps"].to_numpy()
-        sums = np.concatenate([[0.0], np.cumsum(lengths)])
-        until = np.searchsorted(ended, at, side="right")
-        since = np.maximum(until - last, 0)
-        with np.errstate(invalid="ignore"):
-            rows.append((sums[until] - sums[since]) / (until - since))
-    return np.array(rows)
