@@ -40,7 +40,7 @@ MAY_READ = {
         "checking", "language", "misconceptions", "page", "quoting", "reopening", "witness", "workbooks.kind", "workbooks.registry",
     ),
     "training": ("files", "inputs", "papers", "quoting", "training", "web"),
-    "labs": ("files", "inputs", "labs", "papers", "quoting"),
+    "labs": ("files", "inputs", "labs", "language", "papers", "quoting"),
     "explaining": ("book", "explaining", "language", "page"),
     "book": ("book", "explaining", "language", "page", "title_card", "web"),
     "reopening": (

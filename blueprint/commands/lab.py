@@ -25,6 +25,7 @@ Examples:
   blueprint lab cart-pole --sweep clip_range=0.05,0.2,0.5 --plot eps.png --panel length
   blueprint lab cart-pole --recipe tutorial --set shared_trunk=false
   blueprint lab cart-pole --iteration 7 --minibatch 2 -o it7.xlsx     # any minibatch as a workbook
+  blueprint lab cart-pole --recipe by-hand --iteration 7 --networks -o net7.xlsx
 \b
 Exit codes: 0 done, 1 a workbook was written but not every formula was proved, 2 wrong use, or a run that cannot go on.
 """
@@ -58,6 +59,7 @@ PANELS = ("length", "kl", "clip_fraction", "entropy", "explained_variance", "gra
 @click.option(
     "--minibatch", type=click.IntRange(1), metavar="N", help="Which one, counted over all epochs.  [default: 1]"
 )
+@click.option("--networks", is_flag=True, help="Its networks instead of its loss: from observations and weights on.")
 @click.option("--no-proof", is_flag=True, help="Do not have the workbook recalculated by an independent engine.")
 @click.option("--force", is_flag=True, help="Replace files that are there already.")
 def cart_pole(
@@ -75,6 +77,7 @@ def cart_pole(
     panels: tuple[str, ...],
     iteration: int | None,
     minibatch: int | None,
+    networks: bool,
     no_proof: bool,
     force: bool,
 ) -> None:
@@ -90,7 +93,7 @@ def cart_pole(
         return settings(name, recipe=recipe, seed=of_seed, steps=steps, changed=[*changed, *filter(None, [more])])
 
     methods = method.split(",")
-    if iteration is not None or minibatch is not None:
+    if iteration is not None or minibatch is not None or networks:
         others = {
             "--sweep": sweep,
             "--seeds": seeds > 1,
@@ -100,10 +103,11 @@ def cart_pole(
         }
         wrong = " and ".join(name for name, given in others.items() if given)
         door.require(not wrong, f"--iteration with {wrong}: a workbook is of one minibatch of one run")
-        door.require(iteration is not None, "--minibatch N is of an iteration: say which, with --iteration N")
+        door.require(iteration is not None, "a minibatch is of an iteration: say which, with --iteration N")
         target = output or Path(f"it{iteration}.xlsx")
         refuse_target(target, force)
-        _write_minibatch(of(method, seed), int(iteration or 0), minibatch or 1, target, not no_proof)
+        write = _write_networks if networks else _write_minibatch
+        write(of(method, seed), int(iteration or 0), minibatch or 1, target, not no_proof)
         return
     plan = [
         (_label(name, more, len(methods)), of(name, seed + s, more))
@@ -230,5 +234,23 @@ def _write_minibatch(use: Settings, iteration: int, number: int, output: Path, p
     console.say(
         f"Its total loss is the run's: {of.found.total.item():.6g}, the difference is {abs(book.loss - of.found.total.item()):.1g}."
     )
+    if not proved:
+        raise SystemExit(1)
+
+
+def _write_networks(use: Settings, iteration: int, number: int, output: Path, proof: bool) -> None:
+    """Writes the networks of a minibatch as a workbook, and says how what they come to lies to the run's."""
+    from blueprint.book import book
+    from blueprint.labs.cart_pole import moment
+    from blueprint.labs.networks import forward, m
+
+    of = moment(use, iteration, number)
+    blocks, numbers = forward(of)
+    made = book(f"Networks, iteration {iteration}", blocks, m, numbers)
+    found = {block.name: array for block, array in made.values.arrays.items()}
+    run = {"old.logits": of.batch.logits, "new.logits": of.logits, "new.values": of.values}
+    farthest = max(float(abs(found[name] - array.numpy()).max()) for name, array in run.items())
+    proved = console.saved(made, output, proof)
+    console.say(f"Its logits and values are the run's: the largest difference is {farthest:.1g}.")
     if not proved:
         raise SystemExit(1)

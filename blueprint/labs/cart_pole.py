@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +69,8 @@ Progress = Callable[[int], None]
 class Moment:
     """One minibatch of one iteration: what the loss was computed of, and what the agent said of it before the step.
 
-    logits, values: of the agent before the step, [M, A] and [M]. found: the losses. whole: whether it is the whole rollout.
+    old, agent: the agent that acted, and the agent before the step; logits, values: what the latter says, [M, A] and [M].
+    found: the losses. clip: ε. whole: whether the minibatch is the whole rollout.
     """
 
     use: Settings
@@ -76,6 +78,8 @@ class Moment:
     number: int
     rollout: Rollout
     batch: Minibatch
+    old: Agent
+    agent: Agent
     logits: Tensor
     values: Tensor
     found: ClassicPpo
@@ -297,10 +301,11 @@ def moment(use: Settings, iteration: int, number: int = 1) -> Moment:
                     f"there is no iteration {iteration}: after {trainer.done} iterations, counted from 0, the {use.steps:,} steps "
                     "are used up; ask for an earlier one, or for more --steps"
                 )
+        old = deepcopy(trainer.agent)
         rollout, batch, clip, _ = trainer.iterate(number)
         assert batch is not None
         with torch.no_grad():
             found = trainer.loss(batch, clip)
             logits, values = trainer.agent.logits(batch.observations), trainer.agent.values(batch.observations)
     whole = len(batch.actions) == rollout.actions.numel() and bool(rollout.counts.all())
-    return Moment(use, iteration, number, rollout, batch, logits, values, found, clip, whole)
+    return Moment(use, iteration, number, rollout, batch, old, trainer.agent, logits, values, found, clip, whole)

@@ -21,6 +21,7 @@ from blueprint.labs.cart_pole import moment
 from blueprint.labs.export import workbook_numbers
 from blueprint.labs.settings import LabError, settings
 from blueprint.labs.study import read
+from blueprint.page.read import read as read_workbook
 
 SHORT = ["lab", "cart-pole", "--steps", "512"]
 
@@ -85,6 +86,29 @@ def test_any_minibatch_is_a_workbook_that_torch_agrees_with(folder: Path, argume
     assert ("the whole rollout" in numbers["about"]) is whole
 
 
+def test_the_networks_of_a_minibatch_are_a_workbook(folder: Path) -> None:
+    """From observations and weights to what the workbook of the loss has typed; the engine has proved the formulas."""
+    of = ["lab", "cart-pole", "--recipe", "by-hand", "--iteration", "2", "--minibatch", "4"]
+    said = call(*of, "--networks", "-o", "net.xlsx")
+    assert said.exit_code == 0, said.output
+    assert "proof: ironcalc recalculated 1,869 of 1,869 formulas" in said.stdout
+    found = read_workbook(folder / "net.xlsx")
+    step = moment(settings("ppo", recipe="by-hand"), 2, 4)
+    typed = workbook_numbers(step)["rollout"]
+    for own, there in (("old", "old"), ("new", "new")):
+        for quantity in ("logits", "values"):
+            expected = np.array(typed[f"{quantity}_{there}"]).reshape(found[f"{own}.{quantity}"].shape)
+            np.testing.assert_allclose(found[f"{own}.{quantity}"], expected, rtol=0, atol=1e-12)
+    log_ratio = step.found.ratio.log().flatten().numpy()
+    np.testing.assert_allclose(found["new.logprobs"] - found["old.logprobs"], log_ratio, rtol=0, atol=1e-12)
+    assert found["new.entropy"].mean() == pytest.approx(step.found.entropy.item(), abs=1e-12)
+    wide = call("lab", "cart-pole", "--iteration", "0", "--networks")
+    assert wide.exit_code == 2
+    assert wide.stderr.startswith(
+        "Error: --networks with hidden = [64, 64]: a sheet shows one hidden layer of at most 64 units; write"
+    )
+
+
 def test_the_gradients_of_a_minibatch_are_the_trainers(folder: Path) -> None:
     """∂L/∂logits of the workbook, carried through the network by torch, is the gradient of every weight."""
     import torch
@@ -110,7 +134,7 @@ def test_the_gradients_of_a_minibatch_are_the_trainers(folder: Path) -> None:
 
 REFUSED = {
     "a workbook of no minibatch": (["-o", "x.xlsx"], "x.xlsx: a workbook is of one minibatch: say which, with --iteration N"),
-    "a minibatch of no iteration": (["--minibatch", "2"], "--minibatch N is of an iteration: say which, with --iteration N"),
+    "a minibatch of no iteration": (["--minibatch", "2"], "a minibatch is of an iteration: say which, with --iteration N"),
     "several runs": (["--iteration", "1", "--seeds", "2"], "--iteration with --seeds: a workbook is of one minibatch of one run"),
     "an iteration behind the end": (["--iteration", "2"], "there is no iteration 2: after 2 iterations, counted from 0, the 512"),
     "a minibatch behind the end": (
