@@ -17,7 +17,6 @@ from blueprint.language import Axis, Block, Sum, block, exp, log, tanh, typed
 if TYPE_CHECKING:
     import torch
 
-    from blueprint.labs.agent import Agent
     from blueprint.labs.cart_pole import Moment
 
 MOST_UNITS, MOST_STEPS = 64, 500
@@ -46,9 +45,9 @@ def forward(of: Moment) -> Forward:
         {observations: of.batch.observations.numpy(), actions: of.batch.actions.numpy()},
     )
     for name, agent in (("old", of.old), ("new", of.agent)):
-        _policy(made, name, agent, observations, actions)
+        _policy(made, name, agent.policy, observations, actions)
     for name, agent in (("old", of.old), ("new", of.agent)):
-        _critic(made, name, agent, observations)
+        _critic(made, name, agent.critic, observations)
     return made
 
 
@@ -63,10 +62,10 @@ def _hidden(made: Forward, name: str, of: tuple[torch.Tensor, torch.Tensor], obs
     return h
 
 
-def _policy(made: Forward, name: str, agent: Agent, observations: Block, actions: Block) -> None:
+def _policy(made: Forward, name: str, net: torch.nn.Sequential, observations: Block, actions: Block) -> None:
     """Adds a policy: logits, the log-prob of the action taken, and the entropy."""
     whose = f"policy {WHEN[name]}"
-    *hidden, weights, biases = agent.policy.parameters()
+    *hidden, weights, biases = net.parameters()
     h = _hidden(made, f"{name}.policy", (hidden[0], hidden[1]), observations, whose)
     Y = typed(f"{name}.policy.head", (a, j), "Y", f"weights of the head, {whose}", decimals=4)
     c = typed(f"{name}.policy.head_bias", (a,), "c", f"biases of the head, {whose}", decimals=4)
@@ -86,10 +85,10 @@ def _policy(made: Forward, name: str, agent: Agent, observations: Block, actions
     made.numbers.update({Y: _numpy(weights), c: _numpy(biases)})
 
 
-def _critic(made: Forward, name: str, agent: Agent, observations: Block) -> None:
+def _critic(made: Forward, name: str, net: torch.nn.Sequential, observations: Block) -> None:
     """Adds a critic: its value of every step."""
     whose = f"critic {WHEN[name]}"
-    *hidden, weights, bias = agent.critic.parameters()
+    *hidden, weights, bias = net.parameters()
     h = _hidden(made, f"{name}.critic", (hidden[0], hidden[1]), observations, whose)
     w = typed(f"{name}.critic.head", (j,), "w", f"weights of the head, {whose}", decimals=4)
     c = typed(f"{name}.critic.head_bias", (), "c", f"bias of the head, {whose}", decimals=4)

@@ -42,7 +42,7 @@ def check_plot(path: Path) -> None:
 
 
 def figure_of(study: Study, panels: Sequence[str] = tuple(PANELS), title: str = "") -> Figure:
-    """Returns the chart: a panel for each name, a colour for each label; a pale line for each seed, a bold one for their mean."""
+    """Returns the chart: a panel for each name, a colour for each label; a pale line for each seed, a bold one for their median."""
     from matplotlib.figure import Figure
 
     columns = min(3, len(panels))
@@ -73,13 +73,15 @@ def _draw(panel: Any, study: Study, name: str) -> None:
         for line in lines if len(lines) > 1 else []:
             panel.plot(at, line, color=colour, alpha=0.25, linewidth=0.8)
         some = ~np.isnan(lines).all(0)
-        panel.plot(at[some], np.nanmean(lines[:, some], axis=0), style, color=colour, linewidth=1.8, label=label)
+        panel.plot(at[some], np.nanmedian(lines[:, some], axis=0), style, color=colour, linewidth=1.8, label=label)
     if name == "length":
         panel.axhline(SOLVED, color="#595959", linewidth=0.8, linestyle=(0, (1, 3)))
         panel.annotate(f"solved: {SOLVED}", (last, SOLVED), ha="right", va="bottom", fontsize=7, color="#595959")
         panel.set_ylim(0, None)
     if name == "explained_variance":
         panel.set_ylim(LOWEST_FORESEEN, 1.05)
+    if name == "grad_norm":
+        panel.set_yscale("log")
     panel.set_title(PANELS[name], fontsize=9, loc="left")
     panel.tick_params(labelsize=8)
     panel.grid(alpha=0.25)
@@ -112,4 +114,4 @@ def draw(study: Study, path: Path, panels: Sequence[str] = tuple(PANELS), title:
     figure = figure_of(study, panels, title)
     FigureCanvasAgg(figure)
     with saved_whole(path) as unfinished:
-        figure.savefig(unfinished, dpi=100, format=path.suffix[1:].lower())
+        figure.savefig(unfinished, dpi=80, format=path.suffix[1:].lower())

@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blueprint.labs.study import read
+from blueprint.labs.plot import PANELS, draw
+from blueprint.labs.study import Study, read
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -26,13 +27,18 @@ STUDIES = {
 }
 """The studies, and the options with which `blueprint lab cart-pole -o FOLDER` makes each."""
 FIGURES = {
-    "cart-pole-methods": ("methods", ("length",)),
-    "cart-pole-dashboard": ("methods", ("kl", "clip_fraction", "entropy", "explained_variance", "grad_norm")),
-    "cart-pole-clip": ("clip", ("length", "kl", "clip_fraction")),
-    "cart-pole-lambda": ("lambda", ("length", "explained_variance")),
-    "cart-pole-trunk": ("trunk", ("length",)),
+    "cart-pole-methods": ("methods", ("length",), ()),
+    "cart-pole-dashboard": ("methods", tuple(PANELS), ("ppo",)),
+    "cart-pole-clip": ("clip", ("length", "kl", "clip_fraction"), ()),
+    "cart-pole-lambda": ("lambda", ("length", "explained_variance"), ()),
+    "cart-pole-trunk": ("trunk", ("length",), ()),
 }
-"""The pictures: of which study, and which panels."""
+"""The pictures: of which study, which panels, and of which labels, where not of all."""
+MEDIANS = {
+    "clip": {"kl": "KL of an update", "clip_fraction": "outside 1 ± ε", "entropy": "entropy"},
+    "lambda": {"explained_variance": "explained variance", "grad_norm": "gradient norm"},
+}
+"""What else stands in the table of a study: medians over the iterations that are kept of all its seeds."""
 FIRST, SOME = 4, 48
 """Iterations that are kept of each run: so many from its beginning, and some so many of all the others."""
 
@@ -58,14 +64,17 @@ def keep(folder: Path) -> None:
 
 
 def table(name: str) -> str:
-    """Returns the evaluations of a study as a table: a row for each label, a column for each seed."""
-    results = read(KEPT / name).frame()
+    """Returns the evaluations of a study as a table: a row for each label, a column for each seed; then its medians."""
+    study, medians = read(KEPT / name), MEDIANS.get(name, {})
+    results, iterations = study.frame(), study.frame("iterations")
     seeds = sorted(results["seed"].unique())
-    lines = [f"| | {' | '.join(f'seed {seed}' for seed in seeds)} |", "|---" * (len(seeds) + 1) + "|"]
+    rows = [["", *(f"seed {seed}" for seed in seeds), *medians.values()], ["---"] * (1 + len(seeds) + len(medians))]
     for label, runs in results.groupby("label", sort=False):
-        of = runs.set_index("seed")["evaluation"]
-        lines.append(f"| {label} | {' | '.join(f'{of[seed]:.1f}' for seed in seeds)} |")
-    return "\n".join(lines)
+        of, watched = runs.set_index("seed")["evaluation"], iterations[iterations["label"] == label]
+        rows.append(
+            [label, *(f"{of[seed]:.1f}" for seed in seeds), *(f"{watched[each].median():.2g}" for each in medians)]
+        )
+    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in rows)
 
 
 def with_tables(page: str) -> str:
@@ -79,10 +88,11 @@ def with_tables(page: str) -> str:
 
 def draw_all(folder: Path = PICTURES) -> None:
     """Draws every picture."""
-    from blueprint.labs.plot import draw
-
-    for picture, (name, panels) in FIGURES.items():
-        draw(read(KEPT / name), folder / f"{picture}.png", panels)
+    for picture, (name, panels, labels) in FIGURES.items():
+        study = read(KEPT / name)
+        if labels:
+            study = Study({of: [x[x["label"].isin(labels)] for x in each] for of, each in study.tables.items()})
+        draw(study, folder / f"{picture}.png", panels)
 
 
 if __name__ == "__main__":

