@@ -70,7 +70,7 @@ class Moment:
     """One minibatch of one iteration: what the loss was computed of, and what the agent said of it before the step.
 
     old, agent: the agent that acted, and the agent before the step; logits, values: what the latter says, [M, A] and [M].
-    found: the losses. clip: ε. whole: whether the minibatch is the whole rollout.
+    found: the losses. clip: ε. whole: whether the minibatch is the whole rollout, in two columns of steps or more.
     """
 
     use: Settings
@@ -307,5 +307,7 @@ def moment(use: Settings, iteration: int, number: int = 1) -> Moment:
         with torch.no_grad():
             found = trainer.loss(batch, clip)
             logits, values = trainer.agent.logits(batch.observations), trainer.agent.values(batch.observations)
-    whole = len(batch.actions) == rollout.actions.numel() and bool(rollout.counts.all())
+    whole = (
+        len(batch.actions) == rollout.actions.numel() and bool(rollout.counts.all()) and rollout.actions.shape[1] > 1
+    )
     return Moment(use, iteration, number, rollout, batch, old, trainer.agent, logits, values, found, clip, whole)

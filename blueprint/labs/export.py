@@ -89,7 +89,8 @@ def _shape(of: Moment) -> tuple[int, int]:
     if of.whole:
         rows, columns = of.rollout.actions.shape
     else:
-        fitting = [each for each in range(1, MOST_ROWS + 1) if many % each == 0]
+        # At least two columns: of a single one *One page* cannot choose.
+        fitting = [each for each in range(1, MOST_ROWS + 1) if many % each == 0 and each < many]
         few = [each for each in fitting if each <= FEW_ROWS]
         rows = max(few) if many // max(few) <= MOST_COLUMNS else max(fitting)
         columns = many // rows

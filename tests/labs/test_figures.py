@@ -51,8 +51,15 @@ def test_sentences_of_the_page_hold() -> None:
     lengths = clip.frame().groupby("label")["evaluation"]
     spread = lengths.max() - lengths.min()
     assert (spread[["clip_range 0.1", "clip_range 0.2"]] > 100).all()
+    of_lambda = read(KEPT / "lambda")
+    watched = of_lambda.frame("iterations").groupby("label")[["explained_variance", "grad_norm"]].median()
+    assert watched["grad_norm"].is_monotonic_increasing
+    foreseen = watched["explained_variance"][["gae_lambda 0.5", "gae_lambda 1"]]
+    assert foreseen.tolist() == pytest.approx([0.99, 0.56], abs=0.005)
+    by_seed = of_lambda.frame().pivot(index="label", columns="seed", values="evaluation")
+    assert by_seed.rank().loc["gae_lambda 0.5"].tolist() == [1, 1, 2]
     ppo = read(KEPT / "methods").frame("iterations").query("label == 'ppo'")
-    assert ppo[ppo["steps"] <= 5_000]["kl"].median() == pytest.approx(0.01, rel=0.3)
+    assert ppo[ppo["steps"] <= 5_000]["kl"].median() == pytest.approx(0.01, abs=0.005)
     assert (ppo["grad_norm"] > 0.5).mean() == pytest.approx(0.9, abs=0.05)
     shared = trunk[trunk["label"] == "shared_trunk true"]["value_loss"].median()
     assert 30 < shared < 60

@@ -86,6 +86,24 @@ def test_any_minibatch_is_a_workbook_that_torch_agrees_with(folder: Path, argume
     assert ("the whole rollout" in numbers["about"]) is whole
 
 
+@pytest.mark.parametrize(
+    ("changed", "shape"),
+    [
+        ({"minibatch": 7}, (1, 7)),
+        ({"minibatch": 8}, (4, 2)),
+        ({"rollout_steps": 1}, (4, 2)),
+        ({"rollout_steps": 2}, (8, 2)),
+        ({"minibatch": 60}, (6, 10)),
+    ],
+)
+def test_a_minibatch_stands_in_two_columns_or_more(changed: dict[str, int], shape: tuple[int, int]) -> None:
+    numbers = workbook_numbers(moment(settings("ppo", changed=changed), 0, 1))
+    assert np.array(numbers["rollout"]["actions"]).shape == shape
+    assert api.build(numbers).loss == pytest.approx(
+        moment(settings("ppo", changed=changed), 0, 1).found.total.item(), abs=1e-12
+    )
+
+
 def test_the_networks_of_a_minibatch_are_a_workbook(folder: Path) -> None:
     """From observations and weights to what the workbook of the loss has typed; the engine has proved the formulas."""
     of = ["lab", "cart-pole", "--recipe", "by-hand", "--iteration", "2", "--minibatch", "4"]
