@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from blueprint.checking.checker import Outcome
+    from blueprint.labs.cart_pole import Run as Lab
     from blueprint.reopening import SavedBook
     from blueprint.training.run import Run
     from blueprint.verifying import StepVerdict, Verdict
@@ -124,6 +125,32 @@ def run(
         return opened(Path(numbers), device)
     source = numbers if isinstance(numbers, Mapping) else str(numbers)
     return trained(run_numbers(source, changed=changes), Path(folder) if folder else None, device, ray=ray)
+
+
+def lab(
+    name: str = "cart-pole",
+    *,
+    method: str = "ppo",
+    recipe: str | None = None,
+    seed: int = 0,
+    steps: int = 100_000,
+    set: Mapping[str, Any] | None = None,
+) -> Lab:
+    """Trains a small agent by the loss of classic PPO: `.frame()`, `.episodes()`, `.evaluate()`, `.minibatch(iteration, number)`.
+
+    name: cart-pole. method: ppo, a2c or reinforce. recipe: tutorial or by-hand. steps: of all environments together. set: other
+        values by key. Raises LabError in a sentence. Needs torch and gymnasium.
+
+    >>> import blueprint as bp
+    >>> len(bp.lab("cart-pole", steps=512).frame())
+    2
+    """
+    from blueprint.labs.cart_pole import trained
+    from blueprint.labs.settings import LabError, settings
+
+    if name != "cart-pole":
+        raise LabError(f"there is no lab {name!r}: write cart-pole")
+    return trained(settings(method, recipe=recipe, seed=seed, steps=steps, changed=set or {}))
 
 
 def built_in() -> DataFrame:

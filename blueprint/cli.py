@@ -51,6 +51,17 @@ CLASS_COMMANDS = {
 """By name where a command lies, and what it does."""
 
 
+LAB_COMMANDS = {
+    "cart-pole": Command("lab:cart_pole", "Balance a pole by PPO, A2C or REINFORCE; any minibatch is a workbook."),
+}
+"""By name where a command lies, and what it does."""
+
+
+@click.group("lab", cls=Lazy, addresses=LAB_COMMANDS, short_help="Train a small agent by the loss of classic PPO.")
+def lab() -> None:
+    """Reinforcement learning before language models, by the same loss, small enough to be followed by hand."""
+
+
 @click.group(
     "class",
     cls=Lazy,
@@ -103,3 +114,4 @@ def main() -> None:
 
 
 main.add_command(class_)
+main.add_command(lab)

@@ -10,6 +10,11 @@ import pytest
 from tests.page.gnumeric import gnumeric
 from tests.page.soffice import libreoffice
 
+PROMISED = (
+    ("torch", "TORCH"), ("ray", "RAY"), ("matplotlib", "MATPLOTLIB"), ("gymnasium", "LAB"), ("stable_baselines3", "LAB"),
+)  # fmt: skip
+"""Packages that a test may miss, and the end of the variable by which CI promises them."""
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
@@ -23,9 +28,9 @@ def pytest_configure(config: pytest.Config) -> None:
         # Some hundred MB at most wait for it. At Python's 700 objects openpyxl spends four tenths of its time in it; at
         # 50,000 it is a tenth of a test file's, as books that are kept for all its tests are gone through again.
         gc.set_threshold(2_000_000, 10, 100)
-    for package in ("torch", "ray", "matplotlib"):
-        if os.environ.get(f"BLUEPRINT_NEEDS_{package.upper()}") and find_spec(package) is None:
-            pytest.exit(f"{package} is not installed, but BLUEPRINT_NEEDS_{package.upper()} is set", returncode=3)
+    for package, needs in PROMISED:
+        if os.environ.get(f"BLUEPRINT_NEEDS_{needs}") and find_spec(package) is None:
+            pytest.exit(f"{package} is not installed, but BLUEPRINT_NEEDS_{needs} is set", returncode=3)
 
 
 def pytest_sessionfinish() -> None:

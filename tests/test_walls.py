@@ -41,6 +41,7 @@ MAY_READ = {
         "checking", "language", "misconceptions", "page", "quoting", "reopening", "witness", "workbooks.kind", "workbooks.registry",
     ),
     "training": ("cluster", "files", "inputs", "papers", "quoting", "training", "web"),
+    "labs": ("files", "inputs", "labs", "language", "papers", "quoting"),
     "explaining": ("book", "explaining", "language", "page"),
     "book": ("book", "explaining", "language", "page", "title_card", "web"),
     "reopening": (
@@ -55,7 +56,8 @@ MAY_READ = {
     "worksheets": ("book", "explaining", "language", "page.blanks", "page.outline", "files", "worksheets"),
     "cli": ("commands",),
     "commands": (
-        "book", "checking", "classes", "commands", "differing", "dumps", "explaining", "inputs", "interrupted", "language", "page",
+        "book", "checking", "classes", "commands", "differing", "dumps", "explaining", "inputs", "interrupted", "labs", "language",
+        "page",
         "quoting", "files", "reopening", "scenarios", "training", "verifying", "comparison", "web", "witness", "workbooks.common",
         "workbooks.kind",
         "workbooks.registry", "worksheets",
@@ -65,7 +67,7 @@ MAY_READ = {
     "files": (),
     "__main__": ("cli",),
     "api": (
-        "workbooks.kind", "book", "checking", "comparison", "dumps", "inputs", "reopening", "training", "verifying",
+        "workbooks.kind", "book", "checking", "comparison", "dumps", "inputs", "labs", "reopening", "training", "verifying",
         "workbooks.registry", "worksheets",
     ),
     "notation": ("book", "language"),
@@ -115,8 +117,9 @@ KEEPERS = {
     "click": ("cli", "commands"),
     "pyarrow": ("dumps.formats",),
     "safetensors": ("dumps.formats",),
-    "pydantic": ("classes", "inputs", "training.numbers", "workbooks", "worksheets"),
+    "pydantic": ("classes", "inputs", "labs.settings", "training.numbers", "workbooks", "worksheets"),
     "torch": (
+        "labs",
         "papers",
         "training",
         "witness",
@@ -127,7 +130,9 @@ KEEPERS = {
         *(f"workbooks.{kind}.{part}" for kind in (*KINDS, "rlhf_ppo.minibatch") for part in ("paper", "verifying")),
     ),
     "ray": ("cluster",),
-    "matplotlib": ("training.plot", "verifying.runs.report", "worksheets.handout"),
+    "gymnasium": ("labs.rollout",),
+    "stable_baselines3": ("labs.stable_baselines",),
+    "matplotlib": ("labs.plot", "training.plot", "verifying.runs.report", "worksheets.handout"),
 }
 LONGEST_FILE, LONGEST_FUNCTION = 500, 60
 """Lines that a file, and a function, may have: room for one idea from top to bottom, so that nothing is sliced for it."""
@@ -139,7 +144,8 @@ MOST_SIBLINGS = 3
 READS_MANY = {
     "", "api", "checking.checker", "checking.verdicts", "classes.grading", "classes.grading_policy", "classes.making",
     "classes.marking", "classes.results_folder", "classes.worker", "differing", "dumps", "dumps.formats.files", "dumps.read",
-    "inputs", "inputs.load", "inputs.write", "language", "language.cells", "language.evaluate", "language.evaluate_torch",
+    "inputs", "inputs.load", "inputs.write", "labs.cart_pole", "language", "language.cells", "language.evaluate",
+    "language.evaluate_torch",
     "language.lost", "language.making", "language.packed", "language.schedule", "language.values", "language.vectorise",
     "misconceptions", "misconceptions.wrong_numbers", "page.blanks", "page.cells", "page.charts", "page.contents",
     "page.formulas", "page.layout", "page.moved_cells", "page.one_page.paint", "page.placing", "page.read", "page.series",
@@ -193,6 +199,8 @@ def test_modules_import_each_other_in_no_circle() -> None:
     ("module", "line"),
     [
         ("language/a.py", "from blueprint.page import grid"),
+        ("labs/cart_pole.py", "import gymnasium"),
+        ("labs/rollout.py", "from blueprint.workbooks.classic_ppo import rollout"),
         ("language/a.py", "import pandas"),
         ("language/evaluate.py", "import torch"),
         ("language/a.py", "def f():\n    import scipy.special"),

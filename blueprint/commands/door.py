@@ -52,9 +52,9 @@ class Ended(Sentence):
 
 
 FORESEEN = {
-    "ClassError": Refused, "KindError": Refused, "LedgerError": Refused, "NotationError": Refused, "NumbersError": Refused,
-    "PageError": Refused, "PlotError": Refused, "RayError": Refused, "RunError": Refused, "SaveError": Refused,
-    "ServeError": Refused, "WitnessError": Refused, "WorksheetError": Refused,
+    "ClassError": Refused, "KindError": Refused, "LabError": Refused, "LedgerError": Refused, "NotationError": Refused,
+    "NumbersError": Refused, "PageError": Refused, "PlotError": Refused, "RayError": Refused, "RunError": Refused,
+    "SaveError": Refused, "ServeError": Refused, "WitnessError": Refused, "WorksheetError": Refused,
     "MinibatchError": Unreadable, "ReadError": Unreadable,
 }  # fmt: skip
 """How a command ends that comes upon such an error; by name, so that nothing is loaded before it is needed."""

@@ -1,0 +1,1 @@
+"""Tests of the labs; those that need gymnasium are skipped, with a sentence, where the extra `lab` is not installed."""
