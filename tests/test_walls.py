@@ -33,6 +33,7 @@ MAY_READ = {
         "language", "misconceptions.mechanical", "misconceptions.rewriting", "workbooks.common", "workbooks.registry", "dumps",
         "inputs", "quoting", "verifying",
     ),
+    "comparing": ("comparing", "dumps", "inputs", "quoting", "verifying"),
     "verifying.runs": ("dumps", "interrupted", "quoting", "verifying"),
     "papers": ("papers",),
     "witness": ("papers", "witness"),
@@ -54,10 +55,9 @@ MAY_READ = {
     "worksheets": ("book", "explaining", "language", "page.blanks", "page.outline", "files", "worksheets"),
     "cli": ("commands",),
     "commands": (
-        "book", "checking", "classes", "commands", "differing", "dumps", "explaining", "inputs", "interrupted", "language", "page",
-        "quoting", "files", "reopening", "scenarios", "training", "verifying", "comparison", "web", "witness", "workbooks.common",
-        "workbooks.kind",
-        "workbooks.registry", "worksheets",
+        "book", "checking", "classes", "commands", "comparing", "comparison", "differing", "dumps", "explaining", "files", "inputs",
+        "interrupted", "language", "page", "quoting", "reopening", "scenarios", "training", "verifying", "web", "witness",
+        "workbooks.common", "workbooks.kind", "workbooks.registry", "worksheets",
     ),
     "comparison": ("book", "inputs", "comparison", "workbooks.common.conventions", "workbooks.registry"),
     "web": ("files", "language", "misconceptions", "page.outline", "web", "workbooks.registry"),
@@ -135,7 +135,8 @@ ONE_SCREEN = {"ppo.py": 100}
 MOST_SIBLINGS = 3
 READS_MANY = {
     "", "api", "checking.checker", "checking.verdicts", "classes.grading", "classes.grading_policy", "classes.making",
-    "classes.marking", "classes.results_folder", "classes.worker", "commands.verify", "differing", "dumps", "dumps.formats.files", "dumps.read",
+    "classes.marking", "classes.results_folder", "classes.worker", "commands.verify", "differing", "dumps",
+    "dumps.formats.files", "dumps.read",
     "inputs", "inputs.load", "inputs.write", "language", "language.cells", "language.evaluate", "language.evaluate_torch",
     "language.lost", "language.making", "language.packed", "language.schedule", "language.values", "language.vectorise",
     "misconceptions", "misconceptions.wrong_numbers", "page.blanks", "page.cells", "page.charts", "page.contents",

@@ -210,10 +210,12 @@ def verify_parts(
             unread[Path(each.path)] = str(error)
         progress(each.size)
     alone = len(trials) == 1
-    parts = [Part(Path(of.batch.path), chosen, way.verdict(of, chosen.preset.name, alone)) for chosen, of in trials]
+    search = alone and options.causes
+    parts = [Part(Path(of.batch.path), chosen, way.verdict(of, chosen.preset.name, search)) for chosen, of in trials]
     lines = step_lines([part.verdict for part in parts], way.quantities)
     first = first_line(lines)
-    causes = parts[0].verdict.causes if alone else causes_in([of for _, of in trials], parts, first)
+    of_all = causes_in([of for _, of in trials], parts, first) if options.causes and not alone else ()
+    causes = parts[0].verdict.causes if alone else of_all
     if any(each.rest for each in causes) and first:
         lines = [
             replace(each, line=following(each.line)) if each.deviating and each != first else each for each in lines
