@@ -3,6 +3,7 @@
 from blueprint.verifying.compare import (
     DIFFERS,
     NEEDS_OTHERS,
+    OF_RESPONSES,
     Axes,
     Compared,
     Line,
@@ -14,6 +15,7 @@ from blueprint.verifying.compare import (
     first_spot,
     following,
     lines_of,
+    once_each,
     settled,
     step_lines,
 )
@@ -65,6 +67,7 @@ __all__ = [
     "NOTHING",
     "NO_CHANGES",
     "NO_RESULTS",
+    "OF_RESPONSES",
     "PLAIN",
     "SUMS",
     "TOLERANCES",
@@ -124,6 +127,7 @@ __all__ = [
     "last_digit",
     "lines_of",
     "of_equations",
+    "once_each",
     "one_thread",
     "parts_of",
     "picked",

@@ -154,7 +154,7 @@ def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str
         if found and (
             not best or fewest < len(best[0].still)
         ):  # what a later stage explains no better is farther fetched
-            best = [each for each in found if len(each.still) == fewest]
+            best = list({each.said: each for each in found if len(each.still) == fewest}.values())
         if any(each.rest for each in best):
             break
     return Causes(tuple(best), tried, known, "None of the known mistakes that were tried explains it.")
