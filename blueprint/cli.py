@@ -78,6 +78,7 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 COMMANDS = {
     "build": Command("build:build", "Write a workbook, and have every formula of it recalculated."),
     "check": Command("check:check", "Hold workbooks against torch, cell by cell."),
+    "compare": Command("compare:compare", "Say where two frameworks' dumps of one step part, and by which convention."),
     "diff": Command("diff:diff", "Say where two workbooks part, and what follows from it."),
     "explain": Command("explain:explain", "Show where one number comes from, step by step."),
     "import": Command("import_:import_", "Make a workbook of a few tokens of a training minibatch."),

@@ -308,6 +308,7 @@ class Minibatch(Dump):
     forward_dtype: in which dtype the models computed, as the file says, else None.
     share: what its losses were divided by, where they are shares of the loss of a larger batch, as the file says, else None.
     moments: by `reward` and `advantage`, those of the larger batch that they were whitened over, where it is known.
+    of_responses: tensors of which the file has one number of each response; here it stands at each of its tokens.
     """
 
     slots: Array
@@ -319,6 +320,7 @@ class Minibatch(Dump):
     forward_dtype: str | None = None
     share: Share | None = None
     moments: Mapping[str, Moments] = field(default_factory=dict)
+    of_responses: tuple[str, ...] = ()
 
     kind = "rlhf_ppo"
 

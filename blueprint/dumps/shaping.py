@@ -350,7 +350,9 @@ def shape(raw: Raw, found: Recognised) -> Minibatch:
     tensors |= _of_rows(given)
     dtypes = {name: raw.dtypes.get(found.called.get(name, ""), array.dtype.name) for name, array in tensors.items()}
     called = {name: found.called[name] for name in tensors if name in found.called}
-    return _left_out(Minibatch("", tensors, dtypes, called, slots, first, notes=tuple(filter(None, notes))), given)
+    single = tuple(name for name in TOKENWISE if name in given and given[name].ndim == 1)
+    sentences = tuple(filter(None, notes))
+    return _left_out(Minibatch("", tensors, dtypes, called, slots, first, notes=sentences, of_responses=single), given)
 
 
 def check_enough(found: Recognised) -> None:

@@ -3,6 +3,7 @@
 from blueprint.verifying.compare import (
     DIFFERS,
     NEEDS_OTHERS,
+    OF_RESPONSES,
     Axes,
     Compared,
     Line,
@@ -14,6 +15,7 @@ from blueprint.verifying.compare import (
     first_spot,
     following,
     lines_of,
+    once_each,
     settled,
     step_lines,
 )
@@ -39,7 +41,7 @@ from blueprint.verifying.pairs import factor_of, parts_of, places
 from blueprint.verifying.recompute import SUMS, TOLERANCES, Replay, coarsest, held_in, last_digit, replay
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose, known_device, shown
-from blueprint.verifying.step import read_dumps, verify_dumps, verify_one, verify_step
+from blueprint.verifying.step import joined_step, read_dumps, verify_dumps, verify_one, verify_step
 from blueprint.verifying.tiled_passes import Watch, one_thread
 from blueprint.verifying.trials import Judged, Trial, Way, causes_of, judged, verify_parts
 from blueprint.verifying.verdict import (
@@ -65,6 +67,7 @@ __all__ = [
     "NOTHING",
     "NO_CHANGES",
     "NO_RESULTS",
+    "OF_RESPONSES",
     "PLAIN",
     "SUMS",
     "TOLERANCES",
@@ -118,11 +121,13 @@ __all__ = [
     "following",
     "given_of",
     "held_in",
+    "joined_step",
     "judged",
     "known_device",
     "last_digit",
     "lines_of",
     "of_equations",
+    "once_each",
     "one_thread",
     "parts_of",
     "picked",

@@ -21,11 +21,19 @@ Rows = Mapping[str, Array]
 
 
 class Axes(NamedTuple):
-    """What rows and columns of a tensor are called, and one of its numbers."""
+    """What rows and columns of a tensor are called, and one of its numbers; without columns it has one number for each row."""
 
     row: str = "row"
     column: str = "column"
     cell: str = "token"
+
+
+OF_RESPONSES = Axes("row", "", "response")
+
+
+def once_each(where: Array) -> Array:
+    """Returns the first place of each row in which a number is compared, [N, T]: one number of a response is compared once."""
+    return np.asarray(where & (np.cumsum(where, axis=1) == 1))
 
 
 @dataclass(frozen=True)
@@ -131,7 +139,8 @@ def tile_of(batch: Minibatch, name: str, start: int, rows: Rows, cells: Array | 
     if cells is not None:
         return theirs, np.asarray(cells[here])
     read = np.maximum.reduce([rows[each] for each in COMPARED_WHERE.get(name, ("response",)) if each in rows])
-    return theirs, np.asarray(((read > 0) | (name == "scores")) & (np.isfinite(theirs) | batch.mask[here]))
+    where = ((read > 0) | (name == "scores")) & (np.isfinite(theirs) | batch.mask[here])
+    return theirs, once_each(where) if name in batch.of_responses else np.asarray(where)
 
 
 def ours_of(name: str, row: str, rows: Rows, theirs: Array) -> Array:
@@ -148,7 +157,8 @@ class Tally:
     ) -> None:
         """Starts with nothing compared. `cells` [B, T] says where to compare, if not where the rows mean something."""
         self.batch, self.row, self.cells = batch, row, cells
-        self.found = Compared(name, row, means, 0, 0, 0.0, allowed)
+        axes = OF_RESPONSES if name in batch.of_responses else Axes()
+        self.found = Compared(name, row, means, 0, 0, 0.0, allowed, axes=axes)
 
     def add(self, start: int, rows: Rows) -> None:
         """Compares the responses of a tile, of which `start` is the first."""

@@ -54,6 +54,11 @@ def where(line: Line) -> str:
     deviate = "deviates" if spot.words == 1 else "deviate"
     columns = f" {spot.first}" if spot.first == spot.last else f"s {spot.first} … {spot.last}"
     place = f"{axes.row} {spot.row}{f', {axes.column}{columns}' if axes.column else ''}"
+    if not axes.column:
+        return (
+            f"{line.called}, {place}: logged {spot.logged:.9g}, recomputed {spot.recomputed:.9g}.\n"
+            f"  It deviates in {found.deviating:,} of {found.cells:,} {axes.cell}s; the largest difference is {found.largest:.3g}."
+        )
     return (
         f"{line.called}, {place}: logged {spot.logged:.9g}, recomputed {spot.recomputed:.9g}.\n"
         f"  In that {axes.row} {spot.words:,} of its {axes.cell}s {deviate}, in all {found.deviating:,} of {found.cells:,}; "

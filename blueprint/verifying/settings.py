@@ -24,13 +24,14 @@ class VerifyOptions:
     """How dumps are verified, as the options of `blueprint verify` say it.
 
     preset: whose conventions, None: those of the library that the file names. overrides: other values, as `ppo.gamma=0.99`.
-    tolerance: multiplies every tolerance. device: where torch computes.
+    tolerance: multiplies every tolerance. device: where torch computes. causes: whether to look for what explains a deviation.
     """
 
     preset: str | None = None
     overrides: tuple[str, ...] = ()
     tolerance: float = 1.0
     device: str = "cpu"
+    causes: bool = True
 
 
 DEFAULT = VerifyOptions()

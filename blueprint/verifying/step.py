@@ -306,6 +306,25 @@ def read_dumps(paths: Sequence[AnyPath]) -> tuple[list[Dump], dict[Path, str]]:
     return dumps, unread
 
 
+def joined_step(paths: Sequence[AnyPath]) -> Dump:
+    """Reads the files of one step, and returns them as one dump.
+
+    Raises:
+        MinibatchError: a file that cannot be read, files of two kinds, or of a kind whose files are not put together.
+    """
+    dumps, unread = read_dumps(paths)
+    require(not unread, next(iter(unread.values()), ""))
+    kinds = {each.kind for each in dumps}
+    require(len(kinds) == 1, f"{dumps[0].path} and others are dumps of different kinds, {', '.join(sorted(kinds))}.")
+    parts, _ = in_order(dumps)
+    put = verifier_of(dumps[0]).together
+    require(
+        len(parts) == 1 or put is not None,
+        f"{len(parts)} files of a step of PPO are not put together: name one of them.",
+    )
+    return parts[0] if put is None or len(parts) == 1 else put(parts)
+
+
 def verify_step(paths: Sequence[AnyPath], options: VerifyOptions = DEFAULT, watch: Watch = quiet) -> StepVerdict:
     """Computes the files of one step again and compares them with everything that they logged.
 
@@ -399,9 +418,9 @@ def _judged(
     Where it is the mean and deviation of another batch, and nobody knows whether all files are there, they are asked for.
     """
     by_itself = len(prepared) == 1 and prepared[0].group.whole is not False  # no sign that it is a part of something
-    step = _verified(case, case.on_lines(prepared), by_itself, unread)
+    step = _verified(case, case.on_lines(prepared), by_itself and case.options.causes, unread)
     first, causes = first_line(step.lines), tuple[Match, ...]()
-    if first and not first.of_forwards:
+    if first and not first.of_forwards and case.options.causes:
         causes = step.verdicts[0].causes if by_itself else causes_in_step(step, first)
     if any(each.beyond for each in causes) and any(each.group.whole is None for each in prepared):
         parts = {id(each.group): replace(each.group, whole=False, moments={}) for each in prepared}

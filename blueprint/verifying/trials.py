@@ -154,7 +154,7 @@ def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str
         if found and (
             not best or fewest < len(best[0].still)
         ):  # what a later stage explains no better is farther fetched
-            best = [each for each in found if len(each.still) == fewest]
+            best = list({each.said: each for each in found if len(each.still) == fewest}.values())
         if any(each.rest for each in best):
             break
     return Causes(tuple(best), tried, known, "None of the known mistakes that were tried explains it.")
@@ -210,10 +210,12 @@ def verify_parts(
             unread[Path(each.path)] = str(error)
         progress(each.size)
     alone = len(trials) == 1
-    parts = [Part(Path(of.batch.path), chosen, way.verdict(of, chosen.preset.name, alone)) for chosen, of in trials]
+    search = alone and options.causes
+    parts = [Part(Path(of.batch.path), chosen, way.verdict(of, chosen.preset.name, search)) for chosen, of in trials]
     lines = step_lines([part.verdict for part in parts], way.quantities)
     first = first_line(lines)
-    causes = parts[0].verdict.causes if alone else causes_in([of for _, of in trials], parts, first)
+    of_all = causes_in([of for _, of in trials], parts, first) if options.causes and not alone else ()
+    causes = parts[0].verdict.causes if alone else of_all
     if any(each.rest for each in causes) and first:
         lines = [
             replace(each, line=following(each.line)) if each.deviating and each != first else each for each in lines

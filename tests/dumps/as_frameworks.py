@@ -98,7 +98,7 @@ def slime_training(path: Path, variant: str = "grpo", **changed: Any) -> Path:
 def miles_training(folder: Path, cp_size: int = 1, **changed: Any) -> list[Path]:
     """Writes what miles 31f1ca9 does, train_dump_utils.py: two shards, and each of them twice, as tensor parallelism does."""
     columns = rollout_data() | changed
-    columns["truncated"], paths = [0] * 12, []
+    paths = []
     for rank in range(4):
         mine = [row for row in range(12) if row % 2 == rank // 2]
         own = {name: [each[row] for row in mine] for name, each in columns.items()}

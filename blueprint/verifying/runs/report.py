@@ -16,6 +16,9 @@ from statistics import fmean
 from textwrap import indent
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from blueprint.dumps import Dump
 from blueprint.quoting import table, unquoted
 from blueprint.verifying import Part
 from blueprint.verifying.runs.ledger import NOT_VERIFIED, Record
@@ -133,14 +136,20 @@ def _size(value: Any) -> float:
 
 AT_FIRST_UPDATE = "ratio_at_first_update"
 METRICS = {
-    "ratio": ("loss.mean_ratio", "ratio.mean"),
-    "approx_kl": ("approx_kl.used", "approx_kl.k3", "approx_kl.k1"),
-    "clip_fraction": ("clip_fraction.used", "clip_fraction"),
-    "kl": ("kl.statistic",),
+    "ratio": ("loss.mean_ratio", "ratio.mean", "mean.ratio"),
+    "approx_kl": ("approx_kl.used", "approx_kl.k3", "approx_kl.k1", "approx_kl"),
+    "clip_fraction": ("clip_fraction.used", "clip_fraction", "clip.fraction"),
+    "kl": ("kl.statistic", "kl.mean_new"),
     "policy_loss": ("policy_loss",),
     "value_loss": ("value_loss",),
     "entropy": ("entropy", "entropy.watched"),
     "total_loss": ("total_loss",),
+    "reward": ("mean.reward",),
+    "chosen_reward": ("rewards.chosen", "mean.chosen"),
+    "rejected_reward": ("rewards.rejected", "mean.rejected"),
+    "margin": ("rewards.margins", "mean.margin"),
+    "accuracy": ("rewards.accuracies", "accuracy"),
+    "length": (),
 }
 """By what they are called here, their names among what is computed again; any of them may be logged."""
 
@@ -152,13 +161,20 @@ class Pair(NamedTuple):
     recomputed: float | None
 
 
+NO_PAIR = Pair(None, None)
+
+
 def metrics_of(parts: Sequence[Part]) -> dict[str, Any]:
     """Returns the metrics that are followed over the steps, and the ratio of the files before the first update."""
     places = [part.verdict.replayed.batch.place for part in parts]
     before = [part for part, place in zip(parts, places, strict=True) if place and place.before_first_update]
     found = {name: _mean(_pair(names, part) for part in parts) for name, names in METRICS.items()}
+    counted = [_of_inputs(part) for part in parts]
+    for name in ("length", "reward"):
+        if found[name] == NO_PAIR:
+            found[name] = _mean(each.get(name, NO_PAIR) for each in counted)
     found[AT_FIRST_UPDATE] = _mean(_pair(METRICS["ratio"], part) for part in before)
-    return {name: pair._asdict() for name, pair in found.items() if pair != Pair(None, None)}
+    return {name: pair._asdict() for name, pair in found.items() if pair != NO_PAIR}
 
 
 def _pair(names: Sequence[str], part: Part) -> Pair:
@@ -168,6 +184,19 @@ def _pair(names: Sequence[str], part: Part) -> Pair:
             return Pair(_finite(line.compared.logged), _finite(line.compared.recomputed))
     computed = part.verdict.replayed.numbers
     return Pair(None, next((_finite(computed[name]) for name in names if name in computed), None))
+
+
+def _of_inputs(part: Part) -> dict[str, Pair]:
+    """Returns what is counted in a file, not computed: the mean score of its responses, and their mean length in tokens."""
+    batch: Dump = part.verdict.replayed.batch
+    found, mask = dict[str, float](), batch.mask if batch.counted == "tokens" else None
+    if mask is not None and mask.ndim == 2 and len(mask):
+        found["length"] = float(mask.sum(axis=1).mean())
+    scores = batch.tensors.get("scores")
+    if scores is not None and scores.size:
+        each = np.asarray(scores, np.float64)
+        found["reward"] = float((each if each.ndim == 1 else np.nansum(each, axis=1)).mean())
+    return {name: Pair(None, _finite(number)) for name, number in found.items()}
 
 
 def _mean(pairs: Iterable[Pair]) -> Pair:
@@ -319,6 +348,11 @@ PANELS = {
     "approx_kl": "approximate KL, old to new policy",
     "kl": "KL to the reference",
     "clip_fraction": "share of clipped tokens",
+    "reward": "mean score of the responses",
+    "chosen_reward": "reward of chosen responses",
+    "margin": "margin of chosen over rejected responses",
+    "accuracy": "share of pairs in the right order",
+    "length": "mean length of the responses, in tokens",
 }
 LOGGED, RECOMPUTED, FIRST_UPDATE = "#c44e52", "#4c72b0", "#55a868"
 FLOOR, CEILING = 1e-6, 1e12
@@ -346,6 +380,7 @@ def draw(found: Summary, path: Path) -> None:
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     shown = [name for name in PANELS if any(name in step.metrics for step in found.steps)]
     figure = Figure(figsize=(10, 2.4 * (1 + len(shown)) + 0.8), layout="constrained")
@@ -362,6 +397,7 @@ def draw(found: Summary, path: Path) -> None:
         if panel.get_legend_handles_labels()[1]:
             panel.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
     panels[-1].set_xlabel("step")
+    panels[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
     figure.savefig(path, dpi=110)
 
 

@@ -11,8 +11,10 @@ import torch
 from blueprint.dumps import Array, key_of
 from blueprint.inputs.catalogue import OFF
 from blueprint.verifying import (
+    OF_RESPONSES,
     SUMS,
     TOLERANCES,
+    Axes,
     Compared,
     Quantity,
     Settings,
@@ -22,6 +24,7 @@ from blueprint.verifying import (
     first_spot,
     held_in,
     last_digit,
+    once_each,
 )
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.verifying.feeding import Replayed, Whole
@@ -129,6 +132,8 @@ class Judge:
         scale = room * (1 + np.abs(usual)) if row != "advantages" else 1 + np.abs(usual)
         allowed = base * scale + (self.factor * room if row == "advantages" else 0)
         where = mask & np.broadcast_to(np.isfinite(allowed), mask.shape)
+        single = quantity.name in self.batch.of_responses
+        where = once_each(where) if single else where
         apart = np.where(where, distance(np.where(where, theirs, 0.0), np.where(where, ours, 0.0)), 0.0)
         wrong = where & (~(apart <= allowed) | np.isinf(apart))
         spot = first_spot(self.batch, wrong, theirs, ours, range(len(wrong)))
@@ -140,7 +145,7 @@ class Judge:
         more = max(typical - base * (1 + size), 0.0)  # of the median cell, more than rounding of the number itself
         return Compared(
             quantity.name, row, means, *cells, typical, spot, size=max(size, float(np.abs(ours).max(initial=0.0) > 0) * 1.0),
-            extra=more, dtype=dtype, arithmetic=self.factor * SUMS[dtype] * (1 + size),
+            extra=more, dtype=dtype, arithmetic=self.factor * SUMS[dtype] * (1 + size), axes=OF_RESPONSES if single else Axes(),
         )  # fmt: skip
 
     def _number(self, quantity: Quantity, row: str, means: str, found: Replayed) -> Compared:

@@ -122,9 +122,9 @@ def _values(batch: GroupedStep, key: str, used: float | str, record: Setting) ->
     if record.words:
         return tuple(record.words)
     lengths = (batch.mask.shape[1], int(batch.mask.sum(axis=1).max()), 1)
-    own = tuple(float(each) for each in lengths) if key == "loss.constant" else ()
+    own = tuple(dict.fromkeys(map(float, lengths))) if key == "loss.constant" else ()
     cap = (float(used) + 1,) if key == "loss.clip_high" and used != OFF else ()
-    return (*NUMBERS.get(key, ()), *own, *cap)
+    return tuple(dict.fromkeys((*NUMBERS.get(key, ()), *own, *cap)))
 
 
 def _conventions(batch: GroupedStep, settings: Settings, signal: bool) -> Iterator[Try]:

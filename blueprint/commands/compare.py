@@ -1,0 +1,66 @@
+"""The command `blueprint compare`: two frameworks' dumps of one step side by side. No maths."""
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from blueprint.commands import console, door
+from blueprint.dumps import Dump, MinibatchError, is_bundle
+
+EXAMPLES = """\b
+Examples:
+  blueprint compare slime/7.pt verl_000007_0.safetensors
+  blueprint compare a.safetensors b.safetensors --preset trl_1.12 --preset verl
+  blueprint compare miles/ trl_000002/ --json
+\b
+Exit codes: 0 no difference beyond rounding and two forwards, 1 a difference, 2 wrong use, 3 a file cannot be read, or they are of
+different batches or kinds, 4 they have nothing in common that could be compared.
+"""
+
+
+@click.command("compare", epilog=EXAMPLES)
+@click.argument("a", type=click.Path(path_type=Path))
+@click.argument("b", type=click.Path(path_type=Path))
+@click.option(
+    "--preset",
+    "presets",
+    multiple=True,
+    metavar="NAME",
+    help="Whose conventions; twice: first A's, then B's  [default: those of the libraries that the files name]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the same as JSON.")
+def compare(a: Path, b: Path, presets: tuple[str, ...], as_json: bool) -> None:
+    """Say where two dumps of one step first differ, and which convention explains it.
+
+    A and B are files, replay bundles of Relax, or folders with the files of one step. Responses are aligned by their tokens. B is
+    then computed by A's settings, so that conventions are told from inputs. docs/verify.md tells how.
+    """
+    door.need_torch("compare")
+    from blueprint.comparing import compare as compared
+    from blueprint.comparing import data_of, text_of
+
+    door.require(len(presets) <= 2, "--preset: found more than two, expected one for both, or A's and then B's")
+    one, other = (presets * 2)[:2] if presets else (None, None)
+    with door.ending_in(door.Unreadable, MinibatchError):
+        found = compared(_dump(a), _dump(b), (one, other))
+    console.say(json.dumps(data_of(found), ensure_ascii=False, indent=1) if as_json else text_of(found))
+    if not found.lines:
+        sys.exit(door.NOT_COMPARED)
+    sys.exit(door.DIFFERENCE if found.first else 0)
+
+
+def _dump(path: Path) -> Dump:
+    """Reads a dump; of a folder the files of its one step, put together. Raises MinibatchError for several steps, or for none."""
+    from blueprint.dumps import read_dump
+    from blueprint.verifying import joined_step
+    from blueprint.verifying.runs.steps import find
+
+    if not path.is_dir() or is_bundle(path):
+        return read_dump(path)
+    steps = find(path).steps
+    if len(steps) != 1:
+        many = "no dump" if not steps else f"{len(steps)} steps ({steps[0].name} … {steps[-1].name})"
+        raise MinibatchError(f"{path} holds {many}: name a folder with the files of one step, or one file.")
+    return joined_step([path / file.name for file in steps[0].files])

@@ -1,0 +1,167 @@
+"""Two dumps side by side, as text for people and as data for programs: a table, the first difference, and what explains it."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from blueprint.comparing.compared import Comparison
+from blueprint.comparing.differences import DIFFERS, FORWARDS, Difference, Place
+from blueprint.dumps import Dump
+from blueprint.quoting import printable, table
+
+HEADINGS = ("quantity", "in A", "in B", "compared", "largest difference", "allowed", "verdict")
+SIDES = "A", "B"
+MOST_CAUSES, MOST_IDLE = 4, 12
+
+
+def text_of(found: Comparison) -> str:
+    """Prints what both dumps are, a line for every quantity that both have, where they first differ, and what explains it."""
+    return "\n".join(
+        [*_head(found), "", *table([HEADINGS, *map(_row, found.lines)]), *_first(found), *_conventions(found)]
+    )
+
+
+def _head(found: Comparison) -> Iterator[str]:
+    """Says what each dump is, by which conventions it is computed, and which rows are the same."""
+    chosen = found.conventions.chosen
+    for at, (side, dump) in enumerate(zip(SIDES, (found.pair.one, found.pair.other), strict=True)):
+        by = f"; conventions of {chosen[at].preset.name}, {chosen[at].why}" if chosen else ""
+        yield f"{side}: {printable(dump.path)}: {_what(dump)}{by}"
+    count, order = len(found.pair.rows), ", in another order" if found.pair.moved else ""
+    some = "" if found.pair.whole else "; one of the two has more, so that logged numbers are not compared"
+    yield f"The same {count} rows are told {found.pair.by}{order}{some}."
+
+
+def _what(dump: Dump) -> str:
+    library = " ".join(filter(None, (dump.library, dump.version))) or "unknown library"
+    step = "" if dump.step is None else f", step {dump.step}"
+    return f"{library}{step}, {dump.many:,} {dump.counted}"
+
+
+def _row(each: Difference) -> tuple[str, ...]:
+    compared = f"{each.both[0]:.7g} and {each.both[1]:.7g}" if each.both else f"{each.cells:,}"
+    return each.name, *each.called, compared, f"{each.largest:.1e}", f"{each.allowed:.1e}", each.says
+
+
+def _first(found: Comparison) -> Iterator[str]:
+    """Says where both first differ: in which response and position, how much of it, and what it is like."""
+    first = found.first
+    if first is None:
+        forwards = any(each.says == FORWARDS for each in found.lines)
+        why = "two forwards of one model" if forwards else "rounding"
+        yield f"\nNo difference: everything that both have is as far apart as {why} may make it, or follows from that."
+        return
+    if first.both:
+        yield f"\nFirst difference: {first.name}: {first.both[0]:.9g} in A, {first.both[1]:.9g} in B."
+    elif first.first and first.worst:
+        yield f"\nFirst difference: {first.name}, {_at(first.first)}: {first.first.one:.9g} in A, {first.first.other:.9g} in B."
+        yield (
+            f"  It differs in {first.differing:,} of {first.cells:,} places, by {first.rms:.3g} (root mean square); the largest "
+            f"difference is {first.largest:.3g} ({_at(first.worst)})."
+        )
+        position = (
+            f", and the position column {first.position[0]} (by {first.position[1]:.3g})" if first.position else ""
+        )
+        response = f"row {first.response[0]} of A (by {first.response[1]:.3g})" if first.response else ""
+        yield f"  In the mean the response that differs most is {response}{position}."
+    yield from (f"  {each}." for each in first.patterns)
+    if first.name not in found.conventions.crossed:
+        yield "  It is an input of what can be computed again: no convention explains it."
+
+
+def _at(place: Place) -> str:
+    column = "" if place.column is None else f", column {place.column}"
+    return f"row {place.row} of A (row {place.other_row} of B){column}"
+
+
+def _conventions(found: Comparison) -> Iterator[str]:
+    """Says by which settings the second dump's numbers come out, and which numbers no setting of a dump's own gives."""
+    said = found.conventions
+    if said.missing:
+        yield f"\nConventions are not compared: {said.missing}"
+        return
+    yield ""
+    for side, own in zip(SIDES, said.own, strict=True):
+        for name, causes in list(own.items())[:1]:
+            yield f"{side} has other {name} than its own settings give{_matches(causes)}."
+    crossed = [name for name, says in said.crossed.items() if says == DIFFERS]
+    if said.needed:
+        yield f"Computed by A's settings, B's {crossed[0] if crossed else 'numbers'} would be another. B's numbers come out with"
+        yield from (f"  {line}" for line in table([(f"{each.moves}:", str(each)) for each in said.needed]))
+    elif crossed and not said.own[1]:
+        yield f"Computed by A's settings, B's {crossed[0]} would be another, and no setting of theirs tells why."
+    elif crossed:
+        yield f"Computed by A's settings, B's {crossed[0]} would be another, too."
+    elif said.crossed:
+        yield "Computed by A's settings, B's numbers are what B has: no convention makes a difference."
+    else:
+        yield "Nothing in B can be computed again, so that conventions cannot be told apart."
+    if said.idle:
+        listed = ", ".join(f"{each.key} ({each.one}, {each.other})" for each in said.idle[:MOST_IDLE])
+        more = f" and {len(said.idle) - MOST_IDLE} more" if len(said.idle) > MOST_IDLE else ""
+        yield f"Settings that differ, and make no difference here: {listed}{more}."
+
+
+def _matches(causes: tuple[str, ...]) -> str:
+    if not causes:
+        return ", and nothing known explains it"
+    return f": they match with {', or with '.join(causes[:MOST_CAUSES])}"
+
+
+def data_of(found: Comparison) -> dict[str, Any]:
+    """Returns the same for programs, as JSON has it: what is no number is null."""
+    said, first = found.conventions, found.first
+    return {
+        "a": found.pair.one.path,
+        "b": found.pair.other.path,
+        "presets": [each.preset.name for each in said.chosen] or None,
+        "rows": found.pair.rows.tolist(),
+        "rows_told": found.pair.by,
+        "all_rows": found.pair.whole,
+        "differs": first is not None,
+        "quantities": [_quantity(each) for each in found.lines],
+        "first": _quantity(first) if first else None,
+        "first_is_input": first is not None and first.name not in said.crossed,
+        "explained_by": [
+            {"key": each.key, "a": each.one, "b": each.other, "moves": each.moves} for each in said.needed
+        ],
+        "no_difference_by": [{"key": each.key, "a": each.one, "b": each.other} for each in said.idle],
+        "own": [{name: list(causes) for name, causes in each.items()} for each in said.own],
+        "b_by_settings_of_a": dict(said.crossed),
+        "not_compared": said.missing or None,
+    }
+
+
+def _quantity(each: Difference) -> dict[str, Any]:
+    return {
+        "quantity": each.name,
+        "called": list(each.called),
+        "verdict": each.says,
+        "cells": each.cells,
+        "differing": each.differing,
+        "largest": _finite(each.largest),
+        "allowed": _finite(each.allowed),
+        "first": _spot(each.first),
+        "worst": _spot(each.worst),
+        "response": None if each.response is None else {"row": each.response[0], "mean": _finite(each.response[1])},
+        "position": None if each.position is None else {"column": each.position[0], "mean": _finite(each.position[1])},
+        "patterns": list(each.patterns),
+        "numbers": None if each.both is None else [_finite(number) for number in each.both],
+    }
+
+
+def _spot(place: Place | None) -> dict[str, Any] | None:
+    if place is None:
+        return None
+    row, other = place.row, place.other_row
+    return {
+        "row_of_a": row,
+        "row_of_b": other,
+        "column": place.column,
+        "a": _finite(place.one),
+        "b": _finite(place.other),
+    }
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None

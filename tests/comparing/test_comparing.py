@@ -1,0 +1,178 @@
+"""Two frameworks' dumps of one step: responses are aligned, and the setting that makes the first difference is named.
+
+slime's own code and that of ten PPO libraries were recorded on one batch each: what they computed of it stands in these dumps.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from blueprint.cli import main
+from blueprint.comparing import Comparison, compare
+from blueprint.dumps import Minibatch, MinibatchError, read_dump, save
+from tests.comparing.written import verl
+from tests.dumps.as_frameworks import miles_training, slime_training
+from tests.verifying.dumps import FIRST, dump, settings
+
+
+def compared(folder: Path, variant: str = "grpo", **changed: Any) -> Comparison:
+    """Compares slime's file with verl's of the same batch, whose rows stand in another order."""
+    return compare(read_dump(slime_training(folder / "7.pt")), read_dump(verl(folder / "b.npz", variant, **changed)))
+
+
+def of_ppo(library: str) -> Minibatch:
+    """Returns what a library computed of the batch of PPO, in float32, and the conventions of that run."""
+    run = FIRST[library]
+    return replace(dump(run, "float32"), hyperparameters=settings(run), library=library, path=f"{library}.npz")
+
+
+def called(*args: object) -> Result:
+    return CliRunner().invoke(main, ["compare", *map(str, args)])
+
+
+def test_the_same_numbers_in_another_order_are_no_difference(tmp_path: Path) -> None:
+    found = compared(tmp_path)
+    assert found.first is None
+    assert [each.says for each in found.lines] == ["same"] * 5
+    assert [each.name for each in found.lines] == [
+        "response_mask", "scores", "logprobs_rollout", "logprobs_old", "advantages"
+    ]  # fmt: skip
+    assert found.pair.moved
+    assert found.pair.whole
+    assert (found.conventions.needed, found.conventions.missing) == ((), "")
+
+
+def test_the_setting_behind_the_first_difference_is_named(tmp_path: Path) -> None:
+    found = compared(tmp_path, "grpo_no_std", norm_adv_by_std_in_grpo=False)
+    assert found.first is not None
+    assert found.first.name == "advantages"
+    assert found.first.differing == 32
+    assert [(str(each), each.moves) for each in found.conventions.needed] == [
+        ("group.std = none instead of group", "advantages")
+    ]
+
+
+def test_numbers_that_a_file_own_settings_do_not_give_are_told_from_them(tmp_path: Path) -> None:
+    found = compared(tmp_path, "grpo_no_std")
+    assert found.conventions.needed == ()
+    assert found.conventions.own[0] == {}
+    assert "group.std = none" in found.conventions.own[1]["advantages"]
+
+
+@pytest.mark.parametrize(("noise", "says"), [(1e-7, "rounding"), (0.03, "as two forwards"), (0.5, "DIFFERS")])
+def test_log_probs_of_two_forwards_are_never_the_same(tmp_path: Path, noise: float, says: str) -> None:
+    line = next(each for each in compared(tmp_path, noise=noise).lines if each.name == "logprobs_old")
+    assert line.says == says
+
+
+def test_an_input_that_differs_is_no_convention(tmp_path: Path) -> None:
+    found = compared(tmp_path, scores=2.0)  # of the first response
+    assert found.first is not None
+    assert (found.first.name, found.first.differing) == ("scores", 1)
+    assert found.inputs_differ
+    assert found.first.first is not None
+    assert (found.first.first.row, found.first.first.column) == (0, None)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("openrlhf", "verl", {"reward.kl_in": "rewards", "advantage.ddof": "advantages", "loss.dual_clip": "policy_loss"}),
+        ("verl", "nemo_rl", {
+            "ppo.kl_coef": "rewards", "ppo.kl_estimator": "rewards", "reward.kl_in": "rewards", "ppo.gae_lambda": "advantages",
+            "loss.dual_clip": "policy_loss", "ppo.value_clip_range": "value_loss"}),
+    ],
+)  # fmt: skip
+def test_recorded_libraries_part_by_these_settings(one: str, other: str, expected: dict[str, str]) -> None:
+    found = compare(of_ppo(one), of_ppo(other))
+    assert found.first is not None
+    assert found.first.name == "rewards"
+    assert {each.key: each.moves for each in found.conventions.needed} == expected
+    says = {each.name: each.says for each in found.lines}
+    assert says["values_old"] == says["logprobs_ref"] == "same"
+
+
+def test_what_follows_from_an_earlier_difference_is_said_to() -> None:
+    says = {each.name: each.says for each in compare(of_ppo("openrlhf"), of_ppo("verl")).lines}
+    assert (says["rewards"], says["returns"], says["value_loss"]) == ("DIFFERS", "follows", "follows")
+
+
+def test_dumps_of_other_responses_are_refused_by_the_response(tmp_path: Path) -> None:
+    slime = slime_training(tmp_path / "7.pt")
+    found = called(slime, verl(tmp_path / "b.npz", token=999))
+    assert found.exit_code == 3
+    assert "are of different batches: the response in row 0 of the first, of 3 tokens (" in found.output
+    assert "), is not in the second" in found.output
+
+
+def test_dumps_of_other_kinds_are_refused(tmp_path: Path) -> None:
+    other = tmp_path / "ppo.npz"
+    save(
+        other,
+        {"logprobs_old": -np.ones((2, 3)), "response_mask": np.ones((2, 3)), "scores": np.ones(2)},
+        {"library": "verl"},
+    )
+    found = called(slime_training(tmp_path / "7.pt"), other)
+    assert found.exit_code == 3
+    assert "7.pt is a step of GRPO and" in found.output
+    assert "a step of PPO: compare two dumps of the same kind." in found.output
+
+
+def test_without_tokens_rows_are_compared_as_they_stand() -> None:
+    one, other = of_ppo("openrlhf"), of_ppo("verl")
+    shorter = replace(other, tensors={name: each[:3] for name, each in other.tensors.items()}, slots=other.slots[:3])
+    with pytest.raises(
+        MinibatchError, match=r"openrlhf\.npz has 4 responses and verl\.npz 3, and without response_ids in both"
+    ):
+        compare(one, shorter)
+    assert compare(one, other).pair.by.startswith("as they stand")
+
+
+def test_a_folder_is_the_files_of_one_step(tmp_path: Path) -> None:
+    ranks = tmp_path / "miles"
+    ranks.mkdir()
+    miles_training(ranks)
+    found = called(slime_training(tmp_path / "7.pt"), ranks)
+    assert (found.exit_code, "No difference" in found.output) == (0, True), found.output
+    slime_training(ranks / "8.pt")
+    found = called(tmp_path / "7.pt", ranks)
+    assert (
+        found.exit_code,
+        "holds 2 steps (step 2 … step 7): name a folder with the files of one" in found.output,
+    ) == (3, True)
+
+
+def test_a_file_of_an_unknown_library_is_compared_by_its_numbers(tmp_path: Path) -> None:
+    found = compared(tmp_path, library="elsewhere", algorithm="")
+    assert found.first is None
+    assert "elsewhere" in found.conventions.missing
+
+
+def test_json_says_the_same(tmp_path: Path) -> None:
+    files = slime_training(tmp_path / "7.pt"), verl(tmp_path / "b.npz", "grpo_no_std", norm_adv_by_std_in_grpo=False)
+    found = called(*files, "--json")
+    data = json.loads(found.output)
+    assert (found.exit_code, data["differs"], data["first"]["quantity"]) == (1, True, "advantages")
+    assert data["explained_by"] == [{"key": "group.std", "a": "group", "b": "none", "moves": "advantages"}]
+    assert data["rows"][0][0] == 0
+    assert not data["first_is_input"]
+
+
+def test_the_page_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    slime_training(Path("slime.pt"))
+    verl(Path("verl.npz"), "grpo_no_std", norm_adv_by_std_in_grpo=False)
+    found = called("slime.pt", "verl.npz")
+    assert found.exit_code == 1
+    page = (Path(__file__).parents[2] / "docs" / "verify.md").read_text(encoding="utf-8")
+    example = page.split("    blueprint compare slime.pt verl.npz\n\n")[1].split("\n\nThe responses are aligned")[0]
+    assert [line.strip() for line in example.splitlines()] == [
+        line.strip() for line in found.output.strip().splitlines()
+    ]
