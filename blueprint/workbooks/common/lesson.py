@@ -1,20 +1,23 @@
 """A workbook that is one lesson, as its record tells it: what Start says, which rows stand on which sheet, and the charts.
 
-Of `lesson.toml` beside a kind's record the keys are: heading, reading, try and flow (a line of the map: each box with the row to
-which it leads); pieces, the numbers it arrives at, each with what it is taken over and, if it stands elsewhere, its row;
-differences, those of them that are the difference of two others; key, minor and probability, rows that one looks for, steps that
-may be folded away, and rows in the colour of probabilities; result and whole; ranges of what is typed; checks, what stays in view
-on Checks and which row it repeats; sheet, with `across` as the letter of an axis, `links`, how names of rows that stay in view
-begin, and sections with their rows, where what has a blank is a note; charts.
+A kind whose parts are a level, definitions and checks alone is a `Lesson`; one with more calls `lesson` itself.
+
+Of `lesson.toml` beside a kind's record the keys are: heading, reading, try and flow (a line of the map: each box with the row
+to which it leads); inputs (of a `Lesson`), the line below the heading of Inputs, and its sections before the settings; pieces,
+the numbers it arrives at, each with what it is taken over and, if it stands elsewhere, its row; differences, those of them that
+are the difference of two others; key, minor and probability, rows that one looks for, steps that may be folded away, and rows
+in the colour of probabilities; result and whole; ranges of what is typed; checks, what stays in view on Checks and which row it
+repeats; sheet, with `across` as the letter of an axis, `links`, how names of rows that stay in view begin, and sections with
+their rows, where what has a blank is a note; charts.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from blueprint.inputs import Numbers
+from blueprint.inputs import Draft, Level, Numbers, check_vocabulary
 from blueprint.inputs.catalogue import data_in
 from blueprint.language import Axis, Block, link
 from blueprint.page.outline import (
@@ -37,7 +40,8 @@ from blueprint.page.outline import (
     minor,
 )
 from blueprint.workbooks.common.definitions.checks import Identity
-from blueprint.workbooks.common.settings import Settings
+from blueprint.workbooks.common.definitions.choices import Choices
+from blueprint.workbooks.common.settings import Settings, settings, settings_sections
 from blueprint.workbooks.common.sheets.checks import Witnessed, checks_sheet
 from blueprint.workbooks.common.sheets.start import (
     ABOUT,
@@ -60,6 +64,66 @@ ROLES = ("line", "fixed", "", "key", "edge")
 
 Rows = Mapping[str, Block]
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A kind that is one lesson: what it consists of, and how a blueprint is made of it.
+
+    Attributes:
+        folder: the kind's own, in which lesson.toml lies. level: what its numbers files hold, settings among it.
+        labels: what its rows say. n: the axis of a row that is given for each one.
+        steps: its definitions, first to last: each takes the rows so far and returns its own.
+        checks: from all rows, settings and choices, what must be 0.
+        sizes: by axis the typed block, along whose first axis it counts; or its size as a number.
+        names: by axis the block that names its places.
+    """
+
+    folder: Path
+    level: Level
+    labels: Any
+    n: Axis
+    steps: Sequence[Callable[[Rows, Choices], Rows]]
+    checks: Callable[[Rows, Settings, Choices], list[Block]]
+    sizes: Mapping[Axis, str | int]
+    names: Mapping[Axis, str] = field(default_factory=dict)
+
+    def blueprint(self, numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
+        """Make the blueprint; witnessed: numbers of an outside witness, to stand beside the workbook's own on Checks."""
+        chosen = settings(numbers.ppo, self.level.settings)
+        use = Choices(chosen.used, chosen.switch, n=self.n, labels=self.labels)
+        rows: dict[str, Block] = {}
+        for step in self.steps:
+            rows |= step(rows, use)
+        given = self.level.typed(numbers)
+        return lesson(
+            self.folder,
+            numbers,
+            chosen,
+            rows,
+            self.checks(rows, chosen, use),
+            self._inputs(rows, chosen),
+            witnessed,
+            sizes={axis: size if isinstance(size, int) else len(given[size]) for axis, size in self.sizes.items()},
+            names={axis: rows[name] for axis, name in self.names.items()},
+        ).with_typed(given)
+
+    def _inputs(self, rows: Rows, chosen: Settings) -> Sheet:
+        """Outline the sheet of settings, with what is asked above them."""
+        lead, asked = data_in(self.folder / "lesson.toml")["inputs"]
+        above = [Section(title, tuple(_asked(rows[name]) for name in names)) for title, names in asked.items()]
+        return Sheet("Inputs", lead, (*above, *settings_sections(chosen)), widths=(13,) * 8)
+
+
+def _asked(row: Block) -> Item:
+    return Row(row, "text") if row.axes and row.text else row
+
+
+def with_vocabulary(draft: Draft) -> Numbers:
+    """Make the numbers of a checked file that has a vocabulary. Raises NumbersError if two of its tokens are one."""
+    parts = draft.fitted()
+    check_vocabulary(parts["text.vocabulary"])
+    return draft.numbers(parts)
 
 
 def lesson(

@@ -8,20 +8,16 @@ from typing import Annotated, Any
 
 from pydantic import WithJsonSchema
 
-from blueprint.inputs import Draft, Level, Numbers, Part, check_vocabulary, settings_in
+from blueprint.inputs import Level, Numbers, Part, settings_in
 from blueprint.inputs.entries import Number, Positive, Text, Word, must_be
-from blueprint.language import Block, Sum, exp, maximum, typed
-from blueprint.page.outline import Blueprint, Row, Section, Sheet
+from blueprint.language import Block, Sum, exp, maximum
 from blueprint.workbooks.common import (
     Choices,
     Rows,
     Settings,
-    Witnessed,
     all_in_range,
-    settings,
-    settings_sections,
 )
-from blueprint.workbooks.common.lesson import lesson
+from blueprint.workbooks.common.lesson import Lesson, with_vocabulary
 from blueprint.workbooks.frontier.definitions import (
     LABELS,
     PLACES,
@@ -71,13 +67,6 @@ def _typed(numbers: Numbers) -> dict[str, Any]:
     }
 
 
-def _numbers(draft: Draft) -> Numbers:
-    """Make the numbers of a checked file. Raises NumbersError if two tokens are one."""
-    parts = draft.fitted()
-    check_vocabulary(parts["text.vocabulary"])
-    return draft.numbers(parts)
-
-
 LEVEL = Level(
     "frontier",
     "proxy-and-gold",
@@ -100,45 +89,9 @@ LEVEL = Level(
     settings=FRONTIER,
     of_settings="frontier",
     limits={"token": (2, 4), "KL coefficient": (2, 32), "number of draws": (2, 32)},
-    make=_numbers,
+    make=with_vocabulary,
     more_typed=_typed,
 )  # fmt: skip
-
-STEPS = (responses, rewards, optimum, order, sweep, best_of_n, forms)
-
-
-def frontier_of(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
-    """Make the blueprint; witnessed: numbers of an outside witness, to stand beside the workbook's own on Checks."""
-    chosen = settings(numbers.ppo, FRONTIER)
-    use = Choices(chosen.used, chosen.switch, n=y, labels=LABELS)
-    prompt = typed("prompt", (), "prompt", "what is asked; three tokens may answer", text=True)
-    rows: dict[str, Block] = {}
-    for step in STEPS:
-        rows |= step(rows, use)
-    response = typed("response", (y,), "response", "all tokens of the response", text=True)
-    likeliest = use.along("sweep.likeliest", (b,), response[rows["sweep.likeliest_id"][b]])
-    rows |= {"response": response, "sweep.likeliest": likeliest}
-    sections = (Section("What is asked", (prompt, Row(rows["vocabulary"], "text"))), *settings_sections(chosen))
-    inputs = Sheet(
-        "Inputs", "the settings; tokens, weights and rewards are typed where they are used", sections, widths=(13,) * 8
-    )
-    given = LEVEL.typed(numbers)
-    return lesson(
-        FOLDER,
-        numbers,
-        chosen,
-        rows,
-        checks_of(rows, chosen, use),
-        inputs,
-        witnessed,
-        sizes={
-            v: len(given["vocabulary"]),
-            y: len(given["response"]),
-            b: len(given["sweep.beta"]),
-            k: len(given["best.draws"]),
-        },
-        names={v: rows["vocabulary"], o: rows["response"]},
-    ).with_typed(given)
 
 
 def checks_of(of: Rows, chosen: Settings, use: Choices) -> list[Block]:
@@ -153,3 +106,15 @@ def checks_of(of: Rows, chosen: Settings, use: Choices) -> list[Block]:
         use.along("check.bound", (k,), maximum(0, kl[k] - bound[k])),
         all_in_range(chosen),
     ]
+
+
+LESSON = Lesson(
+    FOLDER,
+    LEVEL,
+    LABELS,
+    n=y,
+    steps=(responses, rewards, optimum, order, sweep, best_of_n, forms),
+    checks=checks_of,
+    sizes={v: "vocabulary", y: "response", b: "sweep.beta", k: "best.draws"},
+    names={v: "vocabulary", o: "response"},
+)

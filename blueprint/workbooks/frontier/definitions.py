@@ -37,7 +37,9 @@ PLACES = ("1", "2", "3")
 
 def responses(of: Rows, use: Choices) -> Rows:
     """Enumerates the responses, (y), and how likely the reference finds each: token by token. of: nothing yet."""
+    prompt = typed("prompt", (), "prompt", "what is asked; three tokens may answer", text=True)
     words = typed("vocabulary", (v,), "token", "tokens; the first one ends a response", text=True)
+    response = typed("response", (y,), "response", "all tokens of the response", text=True)
     w = typed("reference.weights", (v,), "w", "how often the token comes, in parts", decimals=2)
     parts = use.one("reference.total", Sum(v, w[v]))
     log_token = use.along("token.log_p", (v,), log(w[v] / parts))
@@ -57,9 +59,8 @@ def responses(of: Rows, use: Choices) -> Rows:
     logp = use.along("reference.logp", (y,), logps[0] + logps[1] + logps[2])
     count = use.along("token.count", (y, v), counts[0] + counts[1] + counts[2])
     ended = use.along("ended", (y,), ends[0] + ends[1] + ends[2])
-    return named(
-        words, w, parts, log_token, place, *found, logp, use.along("reference.chance", (y,), exp(logp[y])), count, ended
-    )
+    chance = use.along("reference.chance", (y,), exp(logp[y]))
+    return named(prompt, response, words, w, parts, log_token, place, *found, logp, chance, count, ended)
 
 
 def rewards(of: Rows, use: Choices) -> Rows:
@@ -140,13 +141,13 @@ def sweep(of: Rows, use: Choices) -> Rows:
     is_top = use.along("sweep.is_likeliest", (b, o), at_most(rounded(most[b], 2), rounded(best.p[b, o], 2)))
     early = use.along("sweep.earliness", (b, o), is_top[b, o] * (many - of["down.place"][o]))
     place = use.along("sweep.likeliest_id", (b,), many - Max(o, early[b, o]))
+    said = use.along("sweep.likeliest", (b,), of["response"][place[b]])
     top = use.one("sweep.gold_best", Max(b, gold[b]))
     is_best = use.along("sweep.is_best", (b,), at_most(top, gold[b]))
     chosen = [use.along(f"sweep.best_{name}s", (b,), is_best[b] * row[b]) for name, row in (("beta", beta), ("kl", kl))]
     found = [use.one(f"sweep.best_{name}", Max(b, row[b])) for name, row in zip(("beta", "kl"), chosen, strict=True)]
-    return named(
-        beta, *best[:-1], drift, r, gold, kl, J, far, most, many, is_top, early, place, top, is_best, *chosen, *found
-    )
+    return named(beta, *best[:-1], drift, r, gold, kl, J, far, most, many, is_top, early, place, said, top, is_best,
+                 *chosen, *found)  # fmt: skip
 
 
 def distance(name: str, kl: Block, use: Choices) -> Block:

@@ -6,7 +6,7 @@ KIND = kind_in(
     __file__,
     "the frontier of proxy, gold and KL",
     levels={"proxy-and-gold": "build:LEVEL"},
-    build="build:frontier_of",
+    build="build:LESSON.blueprint",
     settings="build:FRONTIER",
     saved={"proxy-and-gold": "sweep.beta"},
     misconceptions="definitions:MISCONCEPTIONS",

@@ -8,20 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.inputs import Draft, Level, Numbers, Part, Values, check_vocabulary, settings_in
+from blueprint.inputs import Level, Numbers, Part, Values, settings_in
 from blueprint.inputs.entries import Number, Text, Word
-from blueprint.language import Block, Max, Sum, typed
-from blueprint.page.outline import Blueprint, Row, Section, Sheet
+from blueprint.language import Block, Max, Sum
 from blueprint.workbooks.common import (
     Choices,
     Rows,
     Settings,
-    Witnessed,
     all_in_range,
-    settings,
-    settings_sections,
 )
-from blueprint.workbooks.common.lesson import lesson
+from blueprint.workbooks.common.lesson import Lesson, with_vocabulary
 from blueprint.workbooks.optimum.definitions import (
     LABELS,
     along_the_way,
@@ -67,13 +63,6 @@ def _saved(file: Any, parts: Values) -> Values:
     return {name: file.array(name, 1).reshape(many, many) for name in TABLES}
 
 
-def _numbers(draft: Draft) -> Numbers:
-    """Make the numbers of a checked file. Raises NumbersError if two tokens are one."""
-    parts = draft.fitted()
-    check_vocabulary(parts["text.vocabulary"])
-    return draft.numbers(parts)
-
-
 _TABLE = ("first token", "token")
 LEVEL = Level(
     "optimum",
@@ -97,45 +86,10 @@ LEVEL = Level(
     settings=OPTIMUM,
     of_settings="optimum",
     limits={"token": (2, 5), "first token": (2, 5), "step": (2, 32)},
-    make=_numbers,
+    make=with_vocabulary,
     more_typed=_typed,
     more_saved=_saved,
 )  # fmt: skip
-
-
-STEPS = (responses, optimum, policy, objective, pairs, downwards, pull_of, along_the_way)
-
-
-def optimum_of(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
-    """Makes the blueprint; witnessed: numbers of an outside witness, to stand beside the workbook's own on Checks."""
-    chosen = settings(numbers.ppo, OPTIMUM)
-    use = Choices(chosen.used, chosen.switch, n=y, labels=LABELS)
-    prompt = typed("prompt", (), "prompt", "what is asked; a response is two tokens", text=True)
-    rows: dict[str, Block] = {}
-    for step in STEPS:
-        rows |= step(rows, use)
-    rows |= {"response": typed("response", (y,), "response", "both tokens of the response", text=True)}
-    sections = (Section("What is asked", (prompt, Row(rows["vocabulary"], "text"))), *settings_sections(chosen))
-    inputs = Sheet(
-        "Inputs", "the settings; tokens, logits and rewards are typed where they are used", sections, widths=(13,) * 8
-    )
-    given = LEVEL.typed(numbers)
-    return lesson(
-        FOLDER,
-        numbers,
-        chosen,
-        rows,
-        checks_of(rows, chosen, use),
-        inputs,
-        witnessed,
-        sizes={
-            v: len(given["vocabulary"]),
-            y: len(given["response"]),
-            q: len(given["pair.left"]),
-            s: len(given["way.step"]),
-        },
-        names={v: rows["vocabulary"], u: rows["vocabulary"], o: rows["response"]},
-    ).with_typed(given)
 
 
 def checks_of(of: Rows, chosen: Settings, use: Choices) -> list[Block]:
@@ -150,3 +104,15 @@ def checks_of(of: Rows, chosen: Settings, use: Choices) -> list[Block]:
         use.one("check.slope", abs(Sum(y, of["dpo.gradient"][y]))),
         all_in_range(chosen),
     ]
+
+
+LESSON = Lesson(
+    FOLDER,
+    LEVEL,
+    LABELS,
+    n=y,
+    steps=(responses, optimum, policy, objective, pairs, downwards, pull_of, along_the_way),
+    checks=checks_of,
+    sizes={v: "vocabulary", y: "response", q: "pair.left", s: "way.step"},
+    names={v: "vocabulary", u: "vocabulary", o: "response"},
+)

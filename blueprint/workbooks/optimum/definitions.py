@@ -18,7 +18,9 @@ LABELS = labels(own=__package__)
 
 def responses(of: Rows, use: Choices) -> Rows:
     """Enumerates every response of two tokens, (y), and how likely the reference finds it: token by token. of: nothing yet."""
+    prompt = typed("prompt", (), "prompt", "what is asked; a response is two tokens", text=True)
     words = typed("vocabulary", (v,), "token", "tokens of the language", text=True)
+    response = typed("response", (y,), "response", "both tokens of the response", text=True)
     one = typed("word.first", (y,), "y_1", "first token of the response", text=True)
     two = typed("word.second", (y,), "y_2", "second token of the response", text=True)
     first, second = (
@@ -32,7 +34,8 @@ def responses(of: Rows, use: Choices) -> Rows:
     log_second = use.along("second.logprobs", (y,), goes_on.logp[y, second[y]])
     logp = use.along("reference.logp", (y,), log_first[y] + log_second[y])
     p = use.along("response.p", (y,), exp(logp[y]))
-    return named(words, one, two, first, second, z, after, *begins[1:-1], *goes_on[:-1], log_first, log_second, logp, p)
+    return named(prompt, words, response, one, two, first, second, z, after, *begins[1:-1], *goes_on[:-1],
+                 log_first, log_second, logp, p)  # fmt: skip
 
 
 def optimum(of: Rows, use: Choices) -> Rows:

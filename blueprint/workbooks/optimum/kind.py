@@ -6,7 +6,7 @@ KIND = kind_in(
     __file__,
     "the optimum of PPO and DPO",
     levels={"enumerated": "build:LEVEL"},
-    build="build:optimum_of",
+    build="build:LESSON.blueprint",
     settings="build:OPTIMUM",
     saved={"enumerated": "way.step"},
     misconceptions="definitions:MISCONCEPTIONS",
