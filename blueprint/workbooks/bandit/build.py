@@ -5,21 +5,12 @@ from typing import Annotated
 
 from pydantic import WithJsonSchema
 
-from blueprint.inputs import Level, Numbers, Part, settings_in
+from blueprint.inputs import Level, Part, settings_in
 from blueprint.inputs.entries import Draw, Number, Word, between
 from blueprint.language import Block, Sum, maximum
-from blueprint.page.outline import Blueprint, Sheet
 from blueprint.workbooks.bandit.definitions import LABELS, a, arms, pulls, regret, s, t, temperatures
-from blueprint.workbooks.common import (
-    Choices,
-    Rows,
-    Settings,
-    Witnessed,
-    all_in_range,
-    settings,
-    settings_sections,
-)
-from blueprint.workbooks.common.lesson import lesson
+from blueprint.workbooks.common import Choices, Rows, Settings, all_in_range
+from blueprint.workbooks.common.lesson import Lesson
 
 FOLDER = Path(__file__).parent
 BANDIT = settings_in(FOLDER).settings
@@ -52,33 +43,6 @@ LEVEL = Level(
     limits={"arm": (1, 16), "pull": (2, 200), "temperature": (2, 32)},
 )  # fmt: skip
 
-STEPS = (arms, pulls, regret, temperatures)
-
-
-def bandit(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
-    """Make the blueprint; witnessed: numbers of an outside witness, to stand beside the workbook's own on Checks."""
-    chosen = settings(numbers.ppo, BANDIT)
-    use = Choices(chosen.used, chosen.switch, n=t, labels=LABELS)
-    rows: dict[str, Block] = {}
-    for step in STEPS:
-        rows |= step(rows, use)
-    inputs = Sheet(
-        "Inputs", "the settings; arms and draws are typed where they are used", (*settings_sections(chosen),), widths=(13,) * 8
-    )
-    count = LEVEL.sizes(numbers)
-    return lesson(
-        FOLDER,
-        numbers,
-        chosen,
-        rows,
-        checks_of(rows, chosen, use),
-        inputs,
-        witnessed,
-        sizes={a: count["arm"], t: count["pull"], s: count["temperature"]},
-        names={a: rows["arm.name"]},
-    ).with_typed(LEVEL.typed(numbers))
-
-
 def checks_of(of: Rows, chosen: Settings, use: Choices) -> list[Block]:
     """Measure how far from 0 is what must be 0: probabilities and pulls add up, and the regret counts arms, not rewards."""
     return [
@@ -90,3 +54,15 @@ def checks_of(of: Rows, chosen: Settings, use: Choices) -> list[Block]:
         use.one("check.decomposed", abs(Sum(a, of["last.share"][a] * of["arm.gap"][a]) - of["regret.mean"])),
         all_in_range(chosen),
     ]
+
+
+LESSON = Lesson(
+    FOLDER,
+    LEVEL,
+    LABELS,
+    n=t,
+    steps=(arms, pulls, regret, temperatures),
+    checks=checks_of,
+    sizes={a: "arm.name", t: "pull.uniform", s: "tau.value"},
+    names={a: "arm.name"},
+)

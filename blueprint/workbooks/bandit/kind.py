@@ -6,7 +6,7 @@ KIND = kind_in(
     __file__,
     "the bandit",
     levels={"pulls": "build:LEVEL"},
-    build="build:bandit",
+    build="build:LESSON.blueprint",
     settings="build:BANDIT",
     saved={"pulls": "arm.mean"},
     misconceptions="definitions:MISCONCEPTIONS",
