@@ -24,6 +24,8 @@ def own(name: str = "mine", *levels: str) -> Kind:
 def test_every_part_of_every_record_is_where_it_says() -> None:
     assert [kind.name for kind in kinds()] == [
         "rlhf_ppo",
+        "advantage",
+        "bandit",
         "classic_ppo",
         "dpo",
         "frontier",
