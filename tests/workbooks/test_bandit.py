@@ -15,6 +15,7 @@ from blueprint.page.engine import with_ironcalc
 from blueprint.reopening import back_from
 from tests.audit import spoil
 from tests.page.fits import clipped
+from tests.page.gnumeric import with_gnumeric
 from tests.page.soffice import with_libreoffice
 from tests.page.workshop import Array, located, made
 from tests.reopening.alike import fields_that_differ
@@ -145,12 +146,13 @@ def test_extremes_hold_every_identity(overrides: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("book", [BOOK, SOFT], ids=["ε-greedy", "soft-max"])
-def test_a_saved_workbook_has_the_same_numbers_in_every_engine(book: Book, needs_libreoffice: None, tmp_path: Path) -> None:
+def test_a_saved_workbook_has_the_same_numbers_in_every_engine(book: Book, needs_libreoffice: None, needs_gnumeric: None, tmp_path: Path) -> None:
     book.save(tmp_path / "whole.xlsx")
     assert list(clipped(tmp_path / "whole.xlsx")) == []
     spoil(tmp_path / "whole.xlsx", tmp_path / "spoiled.xlsx")
-    for cells in (with_ironcalc(tmp_path / "spoiled.xlsx"), *with_libreoffice([tmp_path / "spoiled.xlsx"])):
-        for name in ("regret.mean", "regret.sum", "regret.mean_expected", "reward.mean", "share.best", "share.explored"):
+    spoiled = tmp_path / "spoiled.xlsx"
+    for cells in (with_ironcalc(spoiled), *with_libreoffice([spoiled]), *with_gnumeric([spoiled])):
+        for name in ("regret.mean", "regret.sum", "regret.mean_expected", "pull.mean", "share.best", "share.explored"):
             place = located(tmp_path / "whole.xlsx")[name]
             assert cells[place.sheet, place.cell(())] == pytest.approx(float(row(book, name)), abs=EXACT)
     if book is BOOK:

@@ -26,7 +26,7 @@ def _typed(numbers: Numbers) -> dict[str, Any]:
 LEVEL = Level(
     "advantage",
     "traces",
-    "actions, rewards and values of a few traces, four λ, and the rewards and values of one long trace",
+    "actions, rewards and values of a few traces, four λ, and one long trace",
     parts=(
         Part("traces.actions", Flag, ("trace", "step"), "which of two actions was taken: a row per trace", block="trace.action"),
         Part("traces.rewards", Number, ("trace", "step"), "what each step earned", block="trace.reward"),
@@ -61,7 +61,7 @@ def checks_of(of: Rows, chosen: Settings, use: Choices) -> list[Block | Identity
     return [
         Identity((size, own), apart),
         use.along("check.action", (n, t), abs(of["trace.action"][n, t] * (1 - of["trace.action"][n, t]))),
-        use.along("check.mean", (t,), abs(Sum(n, of["weight.less_mean"][n, t])) / maximum(1, abs(of["trace.mean"][t]))),
+        use.along("check.less_mean", (t,), abs(Sum(n, of["weight.less_mean"][n, t])) / maximum(1, abs(of["trace.mean"][t]))),
         use.along("check.lambda_range", (b,), maximum(0, -of["sweep.lambda"][b]) + maximum(0, of["sweep.lambda"][b] - 1)),
         use.along("check.spread", (d,), maximum(0, use.used["reward_sd"] - of["long.first_sd"][d])),
         all_in_range(chosen),

@@ -46,7 +46,7 @@ def traces(of: Rows, use: Choices) -> Rows:
     less_value = use.along("weight.less_value", (n, t), G[n, t] - V[n, t])
     delta = use.along("trace.delta", (n, t), r[n, t] + use.used["gamma"] * V[n, t + 1] - V[n, t])
     A = _faded("weight.gae", delta, use.used["gae_lambda"], use)
-    step = use.along("step.number", (t,), number(t))
+    step = use.along("trace.step", (t,), number(t))
     return named(step, action, r, value, p, slope, G, first, whole_return, count, mean, less_mean, V, less_value, delta, A)
 
 
