@@ -86,6 +86,8 @@ KINDS = (
     "frontier",
     "q_learning",
     "value_iteration",
+    "bandit",
+    "advantage",
     "reinforce",
     "reward_model",
     "sft",

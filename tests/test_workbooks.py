@@ -38,6 +38,8 @@ NUMBERS = {
             "q-learning",
             "q-learning-path",
             "by-hand-q-learning",
+            "bandit",
+            "advantage",
         )
     },
 }

@@ -25,6 +25,8 @@ def assignment(
         "kl-controller",
         "optimum",
         "frontier",
+        "bandit",
+        "advantage",
         "reinforce",
         "sft",
         "value-iteration",

@@ -36,6 +36,8 @@ OTHERS = {
     "optimum": [["optimum.beta=5", "reward.scores=[[1e-7, 0, 2], [1, 2, 3], [0, 0, -1]]"]],
     "value-iteration": [["value_iteration.gamma=0.5", 'grid.map=[["S", "#"], [".", "G"]]', "grid.sweeps=2"]],
     "q-learning-path": [["q_learning.exploration=softmax", "q_learning.tau=0.2", "grid.episodes=2"]],
+    "bandit": [["bandit.strategy=softmax", "arms.means=[1, 2, 3, 4.5]", "sweep.temperatures=[0.5, 2]"]],
+    "advantage": [["advantage.gamma=0.9", "sweep.lambdas=[0, 0.1, 0.2, 1]"]],
     "frontier": [["frontier.beta=5", "proxy.each=[1e-7, 0, 2, 0]", "sweep.draws=[1, 2, 3]"]],
     "ten-libraries": [["text.episodes=[3,1]"], ["preset=trl_1.12", "metrics.kl=k2"], ["text.end_word=happy"]],
     "very-very-sleepy": [["ppo.gamma=0.25"], ['per_token.words=[["two words", "b", "c"]]']],
@@ -116,7 +118,7 @@ UNGIVEN = {
 
 WITHOUT_PRESETS = (
     "very-very-sleepy", "kl-controller", "optimum", "frontier", "reinforce", "value-iteration", "q-learning", "q-learning-path",
-    "by-hand-q-learning",
+    "by-hand-q-learning", "bandit", "advantage",
 )  # fmt: skip
 
 

@@ -327,6 +327,8 @@ KINDS = (
     "frontier",
     "value-iteration",
     "q-learning-path",
+    "bandit",
+    "advantage",
     "reward-model",
     "a minibatch",
 )

@@ -144,6 +144,8 @@ FIRST_HIGH = (
     "frontier",
     "value-iteration",
     "q-learning",
+    "bandit",
+    "advantage",
     "kl-controller",
 )
 """Whose map is seen even below an open ribbon."""

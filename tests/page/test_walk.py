@@ -209,6 +209,8 @@ WALKS = {
 }  # fmt: skip
 """By built-in numbers, of every kind that has a walk, the columns that are walked through."""
 NONE = {
+    "advantage",
+    "bandit",
     "classic_ppo",
     "frontier",
     "kl_controller",

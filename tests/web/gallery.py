@@ -20,6 +20,8 @@ NAMES = (
     "frontier",
     "value-iteration",
     "q-learning",
+    "bandit",
+    "advantage",
     "reinforce",
     "kl-controller",
 )

@@ -28,6 +28,8 @@ SIZES = {
     "frontier": 650,
     "value-iteration": 650,
     "q-learning": 650,
+    "bandit": 650,
+    "advantage": 650,
 }
 READY, SLIDER = 3000, 300
 """Milliseconds until every number is there, and of a slider, on two cores that also run other tests; idle: 200 to 500, and 20."""
@@ -70,6 +72,8 @@ def test_the_opening_view_is_one_page_with_the_numbers_of_the_sheet(opened: Open
         "frontier": ("0.381", "0.7511"),
         "value-iteration": ("0.90", "cells are right"),
         "q-learning": ("γ·max Q′", "episodes reached the goal"),
+        "bandit": ("0.675", "0.45"),
+        "advantage": ("0.0147",),
     }.items(),
 )  # fmt: skip
 def test_one_page_of_groups_and_pairs(opened: Opened, numbers: str, shown: tuple[str, ...]) -> None:
@@ -233,7 +237,9 @@ def test_keys_alone_lead_everywhere(opened: Opened) -> None:
     assert not page.evaluate("document.body.classList.contains('lecture')")
 
 
-@pytest.mark.parametrize("numbers", ["default", "grpo", "classic", "optimum", "frontier", "reward-model"])
+@pytest.mark.parametrize(
+    "numbers", ["default", "grpo", "classic", "optimum", "frontier", "bandit", "advantage", "reward-model"]
+)
 def test_every_line_of_the_walk_can_be_shown(opened: Opened, numbers: str) -> None:
     page = opened(page_text(numbers))
     lines = page.evaluate("""() => {

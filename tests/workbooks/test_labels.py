@@ -27,6 +27,8 @@ NUMBERS = {
     "frontier": ("frontier", ()),
     "value-iteration": ("value-iteration", ()),
     "q-learning": ("q-learning-path", ()),
+    "bandit": ("bandit", ()),
+    "advantage": ("advantage", ()),
     "sft": ("sft-batch", ()),
 }
 BOOKS = {name: Book(blueprint_of(load(*numbers))) for name, numbers in NUMBERS.items()}

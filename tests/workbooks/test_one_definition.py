@@ -44,6 +44,8 @@ NUMBERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "frontier": ("frontier", ()),
     "value-iteration": ("value-iteration", ()),
     "q-learning": ("q-learning-path", ()),
+    "bandit": ("bandit", ()),
+    "advantage": ("advantage", ()),
     "choices": ("dpo", ()),
     "scores": ("reward-batch", ()),
     "rankings": ("reward-model", ()),

@@ -35,7 +35,7 @@ from tests.workbooks.apart import NEAR, by_autograd, counted, distance, page_of
 from tests.workbooks.central import reached
 from tests.workbooks.said import SAID, Say
 
-WITHOUT_LOSS = ("reinforce", "optimum", "frontier", "kl-controller")
+WITHOUT_LOSS = ("reinforce", "optimum", "frontier", "bandit", "advantage", "kl-controller")
 NAMES = ("default", "minibatch", "classic", *WITHOUT_LOSS, "sft-batch", "reward-batch", "dpo-batch", "grpo-batch")
 MORE = 2.0
 DPO, GRPO, REWARD_MODEL, SFT = (kind_named(kind).part("settings") for kind in ("dpo", "grpo", "reward_model", "sft"))
@@ -169,6 +169,7 @@ OTHERWISE: dict[str, tuple[Asked, ...]] = {
         {"loss.joint": "on"},
     ),
     "classic": ({"whiten_form": "std_max"},),
+    "bandit": ({"strategy": "softmax"}, {"step": "constant"}),
     "reinforce": ({"baseline": "typed"}, {"baseline": "leave_one_out"}),
     "sft-batch": (
         *({"loss.normaliser": word, "microbatches": 2} for word in SFT["loss.normaliser"].words),
@@ -239,6 +240,7 @@ CHOICE = (
 )
 SHOWN = "shown, and read by no result under any of these settings"
 UNSEEN: dict[str, dict[str, str]] = {
+    "advantage": {SIZE: "check.size"},
     "default": {SIZE: "check.share_size check.shares_size check.parts_size identity.sizes identity.largest"},
     "minibatch": {
         SIZE: "check.parts_size",
@@ -298,6 +300,8 @@ SEEN = {
     "reinforce": 131,
     "optimum": 115,
     "frontier": 131,
+    "bandit": 101,
+    "advantage": 113,
     "kl-controller": 43,
     "sft-batch": 94,
     "reward-batch": 152,

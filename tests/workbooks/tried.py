@@ -45,6 +45,8 @@ KINDS = (
     "frontier",
     "value_iteration",
     "q_learning",
+    "bandit",
+    "advantage",
     "reinforce",
     "kl_controller",
 )

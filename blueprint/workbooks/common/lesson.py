@@ -77,7 +77,7 @@ class Lesson:
         labels: what its rows say. n: the axis of a row that is given for each one.
         steps: its definitions, first to last: each takes the rows so far and returns its own.
         checks: from all rows, settings and choices, what must be 0.
-        sizes: by axis the typed block along whose first axis it counts, or along which other one; or its size as a number.
+        sizes: by axis the typed block along whose first axis it counts, or it and which of its axes, from 0; or a number.
         names: by axis the block that names its places.
     """
 
@@ -86,7 +86,7 @@ class Lesson:
     labels: Any
     n: Axis
     steps: Sequence[Callable[[Rows, Choices], Rows]]
-    checks: Callable[[Rows, Settings, Choices], list[Block]]
+    checks: Callable[[Rows, Settings, Choices], Sequence[Block | Identity]]
     sizes: Mapping[Axis, str | int | tuple[str, int]]
     names: Mapping[Axis, str] = field(default_factory=dict)
 
@@ -118,7 +118,7 @@ class Lesson:
 
 
 def _size_of(size: str | int | tuple[str, int], given: Mapping[str, Any]) -> int:
-    """Return how many members an axis has, of what is typed."""
+    """Count the members of an axis: along an axis of what is typed in a block, the first one unless it is said which."""
     if isinstance(size, int):
         return size
     name, slot = (size, 0) if isinstance(size, str) else size
