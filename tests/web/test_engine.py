@@ -109,7 +109,7 @@ def test_presets_and_gradients_too(opened: Opened, numbers: str, preset: str) ->
         "reinforce",
         "value-iteration",
         "q-learning",
-    ],  # fmt: skip
+    ],
 )
 def test_equations_are_spelled_as_in_python(opened: Opened, numbers: str) -> None:
     """In letters the same everywhere, with numbers wherever none of them is what rounding has left of a 0."""
