@@ -142,8 +142,9 @@ def lab(
         values by key. Raises LabError in a sentence. Needs torch and gymnasium.
 
     >>> import blueprint as bp
-    >>> len(bp.lab("cart-pole", steps=512).frame())
-    2
+    >>> bp.lab("cart-pole", method="sarsa")
+    Traceback (most recent call last):
+    blueprint.labs.settings.LabError: there is no method sarsa: write one of ppo, a2c, reinforce
     """
     from blueprint.labs.cart_pole import trained
     from blueprint.labs.settings import LabError, settings

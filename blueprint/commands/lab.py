@@ -173,11 +173,18 @@ def _train(plan: list[tuple[str, Settings]], compare_sb3: bool, folder: Path | N
     """Trains run after run; what is finished is in the folder, whatever comes."""
     from blueprint.labs.study import Study
 
+    if compare_sb3:
+        from blueprint.labs.stable_baselines import check
+
+        for _, use in plan:
+            if use.method == "ppo":
+                check(use)
     study = Study()
     for label, use in plan:
         _train_one(study, label, use, _ours, folder)
         if compare_sb3 and use.method == "ppo":
-            _train_one(study, "Stable-Baselines3", use, _theirs, folder)
+            swept = "" if label == "ppo" else f" {label.removeprefix('ppo ')}"
+            _train_one(study, f"Stable-Baselines3{swept}", use, _theirs, folder)
     return study
 
 
@@ -190,7 +197,10 @@ def _train_one(study: "Study", label: str, use: Settings, train: Train, folder: 
     except KeyboardInterrupt:
         done = len(study.tables["results"])
         before = f"; the runs finished before it ({done}) are in {folder}" if folder and done else ""
-        console.say(f"\nInterrupted in {name}, which is not kept{before}: the same command begins anew.", err=True)
+        force = " with --force" if before else ""
+        console.say(
+            f"\nInterrupted in {name}, which is not kept{before}: the same command{force} begins anew.", err=True
+        )
         raise
     except LabError as error:
         raise LabError(f"{name}: {error}") from error

@@ -5,7 +5,7 @@ that of Â·log π where the ratio is 1 (Huang et al. 2022, A2C is a special cas
 V = 0 and λ = 1. The loss is `papers/classic_ppo.py` for all three.
 
 >>> from blueprint.labs.settings import settings
->>> run = trained(settings("a2c", steps=512))
+>>> run = trained(settings("ppo", steps=512))
 >>> run.frame()["steps"].tolist()
 [256, 512]
 """

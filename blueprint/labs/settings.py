@@ -116,7 +116,7 @@ def settings(
     except ValidationError as error:
         first = error.errors()[0]
         key = str(first["loc"][0])
-        wanted = "; or ".join(each["msg"].removeprefix("Input should be ") for each in error.errors())
+        wanted = ", or ".join(_wanted(each["msg"]) for each in error.errors())
         raise LabError(f"{key}: found {shown(first['input'])}, expected {wanted}") from error
     if found.method != "reinforce" and found.steps < found.batch:
         raise LabError(
@@ -131,6 +131,16 @@ def _refuse_unknown(what: str, word: str, known: Sequence[str]) -> None:
         close = nearest(word, known)
         meant = f" (did you mean {close}?)" if close else ""
         raise LabError(f"there is no {what} {unquoted(word, 40)}{meant}: write one of {', '.join(known)}")
+
+
+def _wanted(message: str) -> str:
+    """Says in our words what pydantic expects."""
+    said = message.removeprefix("Input should be ").replace("'", '"').replace("a valid boolean", "true or false")
+    if said.startswith(("greater", "less")):
+        return f"a number {said}"
+    return (
+        "a list of 1 to 4 numbers" if "list" in said.lower() else said.replace("a valid ", "a ").replace("a i", "an i")
+    )
 
 
 def _pair(word: str) -> tuple[str, Any]:

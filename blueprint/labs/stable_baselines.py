@@ -21,7 +21,7 @@ def trained(use: Settings, progress: Progress = lambda done: None) -> tuple[Data
 
     Raises LabError for what it has otherwise, in a sentence, and where it is missing.
     """
-    _refuse(use)
+    check(use)
     import pandas as pd
     from stable_baselines3 import PPO
     from stable_baselines3.common.callbacks import BaseCallback
@@ -85,7 +85,8 @@ def _arguments(use: Settings) -> dict[str, Any]:
     }
 
 
-def _refuse(use: Settings) -> None:
+def check(use: Settings) -> None:
+    """Raises LabError, in a sentence, for settings that it has otherwise, and where it is missing."""
     need_gymnasium()
     if find_spec("stable_baselines3") is None:
         raise LabError(

@@ -21,6 +21,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 KEPT, PICTURES, PAGE = DOCS / "data" / "cart-pole", DOCS / "pictures", DOCS / "cart-pole.md"
 STUDIES = {
     "methods": "--method ppo,a2c,reinforce --seeds 5 --compare-sb3",
+    "more": "--seed 5 --seeds 5",
     "clip": "--sweep clip_range=0.02,0.05,0.1,0.2,0.5 --seeds 3 --steps 30000",
     "lambda": "--sweep gae_lambda=0,0.5,0.8,0.95,1 --seeds 3 --steps 30000",
     "trunk": "--recipe tutorial --sweep shared_trunk=true,false --seeds 3 --steps 102400",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ pytest.importorskip("gymnasium", reason="cart-pole is an environment of gymnasiu
 
 import torch
 
+from blueprint.labs import cart_pole
 from blueprint.labs.agent import agent_of
 from blueprint.labs.cart_pole import Run, Trainer, moment, trained
 from blueprint.labs.rollout import Environments, Rollout, minibatches, play
@@ -20,6 +23,11 @@ from blueprint.papers.classic_ppo import classic_ppo
 EQUAL = 1e-12
 """What two ways to the same gradient may differ by: some hundred roundings of numbers near 1."""
 METHODS = ("ppo", "a2c", "reinforce")
+
+
+def test_the_example_of_the_module_is_true() -> None:
+    found = doctest.testmod(cart_pole)
+    assert (found.attempted, found.failed) == (3, 0)
 
 
 def first(method: str, **changed: object) -> tuple[Trainer, Rollout]:

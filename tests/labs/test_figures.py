@@ -30,6 +30,7 @@ def test_ppo_solves_it_from_every_seed() -> None:
     assert ppo["seed"].tolist() == [0, 1, 2, 3, 4]
     assert (ppo["evaluation"] >= SOLVED).all()
     assert (ppo["steps"] <= 100_000).all()
+    assert (read(KEPT / "more").frame()["evaluation"] >= SOLVED).all()
     theirs = results[results["label"] == "Stable-Baselines3"]
     assert theirs["steps"].tolist() == ppo["steps"].tolist()
 

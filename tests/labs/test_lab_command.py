@@ -196,6 +196,9 @@ def test_without_stable_baselines_there_is_a_sentence(monkeypatch: pytest.Monkey
         LabError, match=r'^--compare-sb3 needs Stable-Baselines3, .*: python -m pip install "\.\[torch,lab\]"$'
     ):
         stable_baselines.trained(settings("ppo"))
+    said = call(*SHORT, "--compare-sb3")
+    assert said.exit_code == 2
+    assert said.stdout == ""  # before anything is trained
 
 
 def test_an_interrupted_run_says_what_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,6 +213,7 @@ def test_an_interrupted_run_says_what_is_kept(folder: Path, monkeypatch: pytest.
     said = call(*SHORT, "--seeds", "2", "-o", "kept")
     assert said.exit_code == 130
     assert "Interrupted in ppo, seed 1, which is not kept; the runs finished before it (1) are in kept:" in said.stderr
+    assert said.stderr.rstrip().endswith("the same command with --force begins anew.")
     assert read(folder / "kept").frame()["seed"].tolist() == [0]
 
 

@@ -20,14 +20,20 @@ REFUSED = {
         {"changed": ["clip_range"]},
         "--set clip_range: found no =, expected key=value, such as --set clip_range=0.1",
     ),
-    "a word for a number": ({"changed": ["lr=fast"]}, 'lr: found "fast", expected a valid number'),
-    "a number below": ({"changed": {"gamma": 1.5}}, "gamma: found 1.5, expected less than or equal to 1"),
-    "a limit that is neither": ({"changed": ["clip_range=of"]}, "clip_range: found "),
+    "a word for a number": ({"changed": ["lr=fast"]}, 'lr: found "fast", expected a number'),
+    "a number below": ({"changed": {"gamma": 1.5}}, "gamma: found 1.5, expected a number less than or equal to 1"),
+    "a limit that is neither": ({"changed": ["clip_range=of"]}, 'clip_range: found "of", expected a number, or "off"'),
+    "no list": ({"changed": ["hidden=8"]}, "hidden: found 8, expected a list of 1 to 4 numbers"),
+    "no truth": ({"changed": ["shared_trunk=yes"]}, 'shared_trunk: found "yes", expected true or false'),
+    "half a thing": ({"changed": ["environments=2.5"]}, "environments: found 2.5, expected an integer"),
     "too few steps": (
         {"steps": 100},
         "steps: found 100, expected at least 256, which is one iteration: 8 environments of 32 steps",
     ),
-    "a minibatch of one": ({"changed": {"minibatch": 1}}, "minibatch: found 1, expected "),
+    "a minibatch of one": (
+        {"changed": {"minibatch": 1}},
+        'minibatch: found 1, expected a number greater than or equal to 2, or "all"',
+    ),
 }
 
 
