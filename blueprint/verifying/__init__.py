@@ -17,7 +17,7 @@ from blueprint.verifying.compare import (
     settled,
     step_lines,
 )
-from blueprint.verifying.definitions import NO_CHANGES, Changes, Definitions, Known, Selection
+from blueprint.verifying.definitions import Changes, Definitions, Kept, Known, Selection, changed
 from blueprint.verifying.engine import beside_the_trainer
 from blueprint.verifying.equations import tries as of_equations
 from blueprint.verifying.first_update import before_first_update
@@ -63,7 +63,6 @@ __all__ = [
     "DIFFERS",
     "NEEDS_OTHERS",
     "NOTHING",
-    "NO_CHANGES",
     "NO_RESULTS",
     "PLAIN",
     "SUMS",
@@ -79,6 +78,7 @@ __all__ = [
     "Given",
     "Judge",
     "Judged",
+    "Kept",
     "Known",
     "Line",
     "Match",
@@ -105,6 +105,7 @@ __all__ = [
     "before_first_update",
     "beside_the_trainer",
     "causes_of",
+    "changed",
     "choose",
     "coarsest",
     "compare_number",

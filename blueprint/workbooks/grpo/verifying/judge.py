@@ -126,7 +126,10 @@ class Judge:
         if row == "advantages" and self._in_one_go():
             base = min(base, self.factor * OF_ADVANTAGES)
         room = self.straight.room.get(row, np.zeros((len(mask), 1)))
-        scale = room * (1 + np.abs(usual)) if row != "advantages" else 1 + np.abs(usual)
+        size = np.maximum(
+            np.abs(usual), np.fmin(np.abs(theirs), np.abs(ours))
+        )  # of what is tried, too, where both are larger
+        scale = room * (1 + size) if row != "advantages" else 1 + size
         allowed = base * scale + (self.factor * room if row == "advantages" else 0)
         where = mask & np.broadcast_to(np.isfinite(allowed), mask.shape)
         apart = np.where(where, distance(np.where(where, theirs, 0.0), np.where(where, ours, 0.0)), 0.0)
@@ -147,8 +150,10 @@ class Judge:
         name, tolerance, logged = quantity.name, self.tolerance(quantity), self.batch.logged[quantity.name]
         size = self.straight.sizes.get(row, 1.0)
         extra = last_digit(logged) + (self._near_the_clip(tolerance) if name.startswith("clip.") else 0.0)
-        allowed = tolerance * (size + abs(self.straight.numbers.get(row, 0.0))) + extra
-        both = compare_number(name, row, means, (logged, found.numbers[row]), allowed)
+        ours = found.numbers[row]
+        largest = max(abs(self.straight.numbers.get(row, 0.0)), float(np.fmin(abs(ours), abs(logged))))
+        allowed = tolerance * (size + largest) + extra
+        both = compare_number(name, row, means, (logged, ours), allowed)
         arithmetic = self.factor * SUMS[self._dtype(quantity)] * size
         return replace(both, size=size, extra=extra, dtype=self._dtype(quantity), arithmetic=arithmetic)
 
