@@ -126,10 +126,10 @@ class Judge:
         if row == "advantages" and self._in_one_go():
             base = min(base, self.factor * OF_ADVANTAGES)
         room = self.straight.room.get(row, np.zeros((len(mask), 1)))
-        size = np.maximum(
+        larger = np.maximum(
             np.abs(usual), np.fmin(np.abs(theirs), np.abs(ours))
-        )  # of what is tried, too, where both are larger
-        scale = room * (1 + size) if row != "advantages" else 1 + size
+        )  # what is tried may be larger, as theirs is
+        scale = room * (1 + larger) if row != "advantages" else 1 + larger
         allowed = base * scale + (self.factor * room if row == "advantages" else 0)
         where = mask & np.broadcast_to(np.isfinite(allowed), mask.shape)
         apart = np.where(where, distance(np.where(where, theirs, 0.0), np.where(where, ours, 0.0)), 0.0)
