@@ -19,7 +19,7 @@ from blueprint.verifying.compare import (
     settled,
     step_lines,
 )
-from blueprint.verifying.definitions import NO_CHANGES, Changes, Definitions, Known, Selection
+from blueprint.verifying.definitions import Changes, Definitions, Kept, Known, Selection, changed
 from blueprint.verifying.engine import beside_the_trainer
 from blueprint.verifying.equations import tries as of_equations
 from blueprint.verifying.first_update import before_first_update
@@ -65,7 +65,6 @@ __all__ = [
     "DIFFERS",
     "NEEDS_OTHERS",
     "NOTHING",
-    "NO_CHANGES",
     "NO_RESULTS",
     "OF_RESPONSES",
     "PLAIN",
@@ -82,6 +81,7 @@ __all__ = [
     "Given",
     "Judge",
     "Judged",
+    "Kept",
     "Known",
     "Line",
     "Match",
@@ -108,6 +108,7 @@ __all__ = [
     "before_first_update",
     "beside_the_trainer",
     "causes_of",
+    "changed",
     "choose",
     "coarsest",
     "compare_number",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
@@ -31,6 +31,7 @@ from blueprint.language import (
     in_order,
     schedule,
     typed,
+    walk,
 )
 from blueprint.language.blocks import Definition
 from blueprint.language.evaluate_torch import Tensors
@@ -40,6 +41,7 @@ from blueprint.verifying.settings import Settings
 from blueprint.workbooks.common import Choices, Rows, Used
 from blueprint.workbooks.common.definitions.choices import Fixed
 from blueprint.workbooks.common.labels import Labels
+from blueprint.workbooks.common.settings import Switch
 
 
 class Selection(NamedTuple):
@@ -75,6 +77,11 @@ Changes = Mapping[str, Change]
 NO_CHANGES: Changes = MappingProxyType({})
 
 
+def changed(ways: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the changes of equations that ways of computing have, and what is kept, as `Definitions.values` takes them."""
+    return {"changes": ways.get("equations", NO_CHANGES), "kept": ways.get("kept")}
+
+
 class Settled(Fixed):
     """A switch that stands at one word; a condition may ask for it."""
 
@@ -106,6 +113,24 @@ class Definitions:
             ),
         )
 
+    @cached_property
+    def live(self) -> Rows:
+        """The rows with every word of every setting, as where they can be chosen."""
+        used = {key: typed(key, limit=record.limit) for key, record in self.settings.items()}
+        switch = {key: Switch(tuple(each.words), used[key]) for key, each in self.settings.items() if each.words}
+        given = {name: typed(name, axes, edges=self.edges.get(name, ())) for name, axes in self.typed.items()}
+        return {**given, **self.derive(given, Choices(cast(Mapping[str, Used], used), switch, labels=self.labels))}
+
+    def read(self, settings: Settings, wanted: Iterable[str], known: Collection[str] = ()) -> set[str]:
+        """Returns the settings that some rows read where others are known, by the words that are in force."""
+        stop = {self.live[name] for name in known if name in self.live}
+        blocks = dict.fromkeys(self.live[name] for name in wanted if name in self.live)
+        for block in (ahead := [*blocks]):
+            new = dict.fromkeys(each for of in block.definitions for each in _read_under(of.expr, settings))
+            ahead += [each for each in new if each not in blocks and each not in stop]
+            blocks |= new
+        return {block.name for block in blocks if block.name in self.settings}
+
     def values(
         self,
         settings: Settings,
@@ -114,12 +139,20 @@ class Definitions:
         wanted: Iterable[str],
         changes: Changes = NO_CHANGES,
         device: str = "cpu",
+        kept: Kept | None = None,
     ) -> dict[str, Array]:
-        """Computes rows by name; of changes those count that what is wanted is made of."""
+        """Computes rows by name; of changes those count that what is wanted is made of, and that nothing stands in place of.
+
+        kept: rows without changes, so that only what follows from one is computed again.
+        """
         equations, wanted = self.under(settings), tuple(wanted)
-        for name, change in changes.items():
-            if name in equations.made_of(wanted):
-                known = {**known, name: equations.values(settings, sizes, known, (name,), change, device)[name]}
+        of = equations.made_of(wanted)
+        here = [name for name in changes if name in of and name not in known]
+        if kept is not None and device == "cpu":
+            known = kept.known(equations, settings, sizes, known, wanted, here)
+        for name in sorted(here, key=lambda each: len(equations.made_of((each,)))):
+            made = equations.values(settings, sizes, known, (name,), changes[name], device, edges=True)
+            known = {**known, **made}
         return equations.values(settings, sizes, known, wanted, None, device)
 
     def means(
@@ -129,10 +162,33 @@ class Definitions:
         wanted: Collection[str],
         changes: Changes = NO_CHANGES,
         device: str = "cpu",
+        kept: Kept | None = None,
     ) -> dict[str, float]:
         """Computes numbers, as a mean over the parts of a file, of which there is usually one: its sizes, and what is known."""
-        each = [self.values(settings, *part, wanted, changes, device) for part in parts]
+        each = [
+            self.values(settings, *part, wanted, changes, device, kept if len(parts) == 1 else None) for part in parts
+        ]
         return {name: float(np.mean([found[name] for found in each])) for name in wanted}
+
+
+def _read_under(expr: Expr, settings: Settings) -> Iterator[Block]:
+    """Yields the blocks that an equation reads; of a choice by a setting, the setting, and what its word in force says."""
+    if (
+        isinstance(expr, Op)
+        and expr.name == "choose"
+        and isinstance(by := expr.args[0], Ref)
+        and by.block.name in settings
+    ):
+        yield by.block
+        word = str(settings[by.block.name])
+        chosen = [part for label, part in zip(expr.labels, expr.args[1:], strict=True) if label == word]
+        for part in chosen or expr.args[1:]:
+            yield from _read_under(part, settings)
+    elif isinstance(expr, Op):
+        for part in expr.args:
+            yield from _read_under(part, settings)
+    else:
+        yield from (node.block for node in walk(expr) if isinstance(node, Ref))
 
 
 @lru_cache(maxsize=512)
@@ -159,6 +215,7 @@ class Equations:
     _made_of: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
     _plans: dict[object, list[Stage]] = field(default_factory=dict)
     _compiled: dict[object, tuple[Values, dict[object, Any]]] = field(default_factory=dict)
+    _readers: dict[str, list[str]] = field(default_factory=dict)
 
     def values(
         self,
@@ -168,8 +225,12 @@ class Equations:
         wanted: tuple[str, ...],
         change: Change | None,
         device: str,
+        edges: bool = False,
     ) -> dict[str, Array]:
-        """Computes rows, as `Definitions.values` does; change: how the equation of the one that is wanted is changed."""
+        """Computes rows, as `Definitions.values` does; change: how the equation of the one that is wanted is changed.
+
+        edges: whether with the cells before and behind, as where they stand in place of computed ones.
+        """
         blocks = [self.changed(name, change) if change else self.rows[name] for name in wanted]
         chosen = {self.rows[name]: each for name, each in known.items() if isinstance(each, Selection)}
         stood = {self.rows[name]: each for name, each in known.items() if not isinstance(each, Selection)}
@@ -187,7 +248,9 @@ class Equations:
                     values.arrays.pop(block, None)
         else:
             values.arrays = OnDevice(sizes, device).filled(plan, stood, chosen, blocks)
-        found = {name: values[block] for name, block in zip(wanted, blocks, strict=True)}
+        found = {
+            name: values.arrays[block] if edges else values[block] for name, block in zip(wanted, blocks, strict=True)
+        }
         values.arrays = {}  # of a large file, rows that are kept for every setting that is tried fill the memory
         return found
 
@@ -200,6 +263,22 @@ class Equations:
                 blocks |= dict.fromkeys(ahead)
             self._made_of[wanted] = {name for name, block in self.rows.items() if block in blocks}
         return self._made_of[wanted]
+
+    def follows(self, names: Collection[str], within: Collection[str]) -> set[str]:
+        """Returns the rows, of some, that are made of others, directly or by the way of rows that are among them."""
+        if not self._readers:
+            called = {block: name for name, block in self.rows.items()} | {block: block.name for block in self.numbers}
+            for name, row in self.rows.items():
+                for block in {*read_by(row)}:
+                    if block in called:
+                        self._readers.setdefault(called[block], []).append(name)
+        found = set[str]()
+        ahead = [*names]
+        while ahead:
+            new = {each for each in self._readers.get(ahead.pop(), ()) if each in within and each not in found}
+            found |= new
+            ahead += new
+        return found
 
     def on_the_way(self, wanted: str, known: Collection[str]) -> list[str]:
         """Returns the rows that are computed where some are known, the nearest to the one that is wanted first."""
@@ -241,6 +320,63 @@ class Equations:
         for block, at in last.items():
             dead.setdefault(at, []).extend([block] if block not in set(wanted) else [])
         return self._plans.setdefault(key, [Stage(step, dead.get(at, [])) for at, step in enumerate(steps)])
+
+
+KEPT = 1 << 23
+"""So many numbers are kept at most, of 8 bytes; of a larger file everything is made again."""
+
+
+@dataclass
+class Kept:
+    """Rows as they are without a change, by what is wanted; with what they were made of."""
+
+    made: dict[object, tuple[dict[str, Any], dict[str, Array]]] = field(default_factory=dict)
+
+    def known(
+        self,
+        equations: Equations,
+        settings: Settings,
+        sizes: Mapping[Axis, int],
+        known: Known,
+        wanted: tuple[str, ...],
+        changed: Collection[str],
+    ) -> Known:
+        """Returns what is known, and every row that follows neither from a change nor from anything that is another number now."""
+        of, key = equations.made_of(wanted), (equations, wanted, tuple(sizes.items()))
+        stands: dict[str, Any] = {**known, **{block.name: settings[block.name] for block in equations.numbers}}
+        if key not in self.made:
+            names = tuple(name for name in of if equations.rows[name].definitions and name not in known)
+            cells = [np.prod([sizes[axis] for axis in equations.rows[name].axes if axis in sizes]) for name in names]
+            if sum(cells) + sum(each.size for _, rows in self.made.values() for each in rows.values()) > KEPT:
+                return known
+            rows = equations.values(
+                settings, sizes, known, _needed(equations, wanted, known, names), None, "cpu", edges=True
+            )
+            self.made[key] = stands, rows
+        before, rows = self.made[key]
+        other = [
+            name for name in {**before, **stands} if not _alike(before.get(name, rows.get(name)), stands.get(name))
+        ]
+        new = {*changed} | equations.follows([*changed, *other], of)
+        return {**known, **{name: row for name, row in rows.items() if name not in known and name not in new}}
+
+
+def _needed(equations: Equations, wanted: tuple[str, ...], known: Known, names: Collection[str]) -> tuple[str, ...]:
+    """Returns the rows that are computed on the way where some are known, what is wanted among them."""
+    found = {each: None for name in wanted if name in names for each in equations.on_the_way(name, known)}
+    return tuple(name for name in found if name in names)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    if one is other:
+        return True
+    if one is None or other is None:
+        return False
+    if isinstance(one, Selection):
+        return isinstance(other, Selection) and all(map(np.array_equal, one, other))
+    if isinstance(one, str) or isinstance(other, str):
+        return bool(one == other)
+    return np.array_equal(one, other, equal_nan=True)
 
 
 def _pick(row: Block, chosen: Collection[Block]) -> Pick | None:

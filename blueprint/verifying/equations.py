@@ -5,18 +5,19 @@ another sign, a row of the same shape in its place. The definitions have these e
 computed from the file's own rows on. Where both sides of a pair have an equation, it is changed in both, then in either alone.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from blueprint.language import Block, Constant, Expr, Op, Reduce, Ref, rebuilt, text, walk
+from blueprint.language import Block, Constant, Expr, Op, Reduce, Ref, exp, less, log, rebuilt, sqrt, text, walk
 from blueprint.misconceptions.mechanical import changed
 from blueprint.misconceptions.rewriting import Change, Names, is_setting
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.in_memory import Try
 from blueprint.verifying.settings import Settings
 
-MOST_ROWS, MOST_OTHERS = 40, 8
+MOST_ROWS, MOST_OTHERS = 80, 8
 """Rows on the way to a quantity that are changed, the nearest first; and rows that may stand in the place of one that is read."""
 SIDES = ("chosen", "rejected")
 
@@ -28,11 +29,12 @@ class Changed(NamedTuple):
     change: Change
 
 
-def tries(of: Definitions, settings: Settings, wanted: str, known: Collection[str]) -> Iterator[Try]:
-    """Yields every change of one part of the equations between the rows that are known and the one that is wanted."""
+def tries(of: Definitions, settings: Settings, wanted: str | tuple[str, ...], known: Collection[str]) -> Iterator[Try]:
+    """Yields every change of one part of the equations between the rows that are known and those that are wanted."""
     equations = of.under(settings)
     alone = list[Try]()
-    on_the_way = equations.on_the_way(wanted, known) if wanted in equations.rows else []
+    wanted = tuple(each for each in ((wanted,) if isinstance(wanted, str) else wanted) if each in equations.rows)
+    on_the_way = list(dict.fromkeys(row for each in wanted for row in equations.on_the_way(each, known)))
     for name in [each for each in on_the_way if not _only_picks(equations.rows[each])][:MOST_ROWS]:
         side, _, rest = name.partition(".")
         other = f"{SIDES[1]}.{rest}"
@@ -69,18 +71,28 @@ def _meaning(equations: Equations, name: str) -> str:
 
 
 @lru_cache(maxsize=2048)
-def _changes(equations: Equations, name: str, wanted: str) -> tuple[Changed, ...]:
+def _changes(equations: Equations, name: str, wanted: tuple[str, ...]) -> tuple[Changed, ...]:
     """Returns every change of one part of a row's equation, each once; both sides of a pair have theirs in the same order."""
     row = equations.rows[name]
     if len(row.definitions) != 1:
         return ()
     (definition,) = row.definitions
-    found: dict[str, Expr] = {}
-    for says, expr in (*((each.says, each.expr) for each in changed(definition.expr)), *_sizes(definition.expr)):
-        found.setdefault(says, expr)
-    for says, expr in _others(equations, name, wanted, definition.expr):
-        found.setdefault(says, expr)
-    return tuple(Changed(_within(says), _to(definition.expr, expr)) for says, expr in found.items())
+    own, found = definition.expr, dict[str, tuple[str, Expr]]()
+    said = ((each.says, each.expr) for each in changed(own))
+    for says, expr in (
+        *said,
+        *_sizes(own),
+        *_others(equations, name, wanted, own),
+        *_operations(own),
+        *_constants(own),
+    ):
+        found.setdefault(text(expr), (says, expr))
+    found.pop(text(own), None)
+    twice = Counter(says for says, _ in found.values())
+    return tuple(
+        Changed(_within(says if twice[says] == 1 else f"{says}: {text(expr)}"), _to(own, expr))
+        for says, expr in found.values()
+    )
 
 
 def _within(sentence: str) -> str:
@@ -99,9 +111,10 @@ def _to(own: Expr, other: Expr) -> Change:
 
 
 def _sizes(expr: Expr) -> Iterator[tuple[str, Expr]]:
-    """Yields the whole and each number that is read doubled, halved, squared, with the other sign; and the largest for a sum."""
-    read = [node for node in walk(expr) if isinstance(node, Ref) and not _in_sum(expr, node)]
-    for said, part in [("it", expr), *((text(node), node) for node in read if node is not expr)]:
+    """Yields the whole and each part of it doubled, halved, squared, with the other sign; and the largest for a sum."""
+    parts = [node for node in walk(expr) if node is not expr and isinstance(node, Ref | Op | Reduce)]
+    parts.sort(key=lambda node: not isinstance(node, Ref))
+    for said, part in [("it", expr), *((text(node), node) for node in parts if not _is_test(expr, node))]:
         yield f"{said} is doubled", _put(expr, part, Op("mul", (Constant(2), part)))
         yield f"{said} is halved", _put(expr, part, Op("div", (part, Constant(2))))
         yield f"{said} is squared", _put(expr, part, Op("mul", (part, part)))
@@ -111,9 +124,9 @@ def _sizes(expr: Expr) -> Iterator[tuple[str, Expr]]:
             yield "the largest is taken, not the sum", _put(expr, node, Reduce("max", node.axes, node.body))
 
 
-def _others(equations: Equations, name: str, wanted: str, expr: Expr) -> Iterator[tuple[str, Expr]]:
+def _others(equations: Equations, name: str, wanted: tuple[str, ...], expr: Expr) -> Iterator[tuple[str, Expr]]:
     """Yields rows of the same shape in the place of one that is read, those that are called alike first."""
-    near = equations.made_of((wanted,))
+    near = set(equations.made_of(wanted))
     near |= {other for each in near if (other := _other_side(each)) in equations.rows}
     for part in [node for node in walk(expr) if isinstance(node, Ref) and not is_setting(node.block)]:
         alike = [
@@ -136,8 +149,55 @@ def _of_one_shape(one: Block, other: Block) -> bool:
     return one is not other and one.axes == other.axes and not one.text and bool(one.axes) and not is_setting(one)
 
 
-def _in_sum(expr: Expr, part: Expr) -> bool:
-    return any(isinstance(node, Reduce) and any(inner is part for inner in walk(node.body)) for node in walk(expr))
+def _is_test(expr: Expr, part: Expr) -> bool:
+    """Whether a part is what a branch is taken by."""
+    return any(isinstance(node, Op) and node.name in BRANCHES and node.args[0] is part for node in walk(expr))
+
+
+BRANCHES = ("where", "choose", "is_off")
+OPERATIONS = ("add", "sub", "mul", "div")
+COMPARED = {"less": "at_most", "at_most": "less"}
+HALF = Op("div", (Constant(1), Constant(2)))
+
+
+def _operations(expr: Expr) -> Iterator[tuple[str, Expr]]:
+    """Yields another operation or function in the place of one, and an ε that stands elsewhere."""
+    for part in walk(expr):
+        others = list[Expr]()
+        match part:
+            case Op(name, (left, right)) if name in OPERATIONS:
+                others += [Op(other, (left, right)) for other in OPERATIONS if other != name]
+                if name == "add" and isinstance(right, Ref) and is_setting(right.block):  # ε in the root, or the least
+                    others += [sqrt(Op("mul", (left, left)) + right), Op("maximum", (left, right))]
+            case Op("maximum" | "minimum" as name, args):
+                others += [Op("minimum" if name == "maximum" else "maximum", args)]
+            case Op("less" | "at_most" as name, args):
+                others += [Op(COMPARED[name], args)]
+            case Op("exp", (inner,)):
+                others += [log(1 + inner), 1 + inner, exp(inner) - 1]
+            case Op("log", (inner,)):
+                others += [exp(inner), log(1 + inner)]
+            case Op("abs", (inner,)):
+                others += [Op("where", (less(0, inner), Constant(1), Op("neg", (Constant(1),))))]
+            case Reduce("max", axes, Ref() as body):
+                others += [Reduce("sum", axes, body), Op("neg", (Reduce("max", axes, Op("neg", (body,))),))]
+        for other in others:
+            yield f"{text(other)} stands where {text(part)} should", _put(expr, part, other)
+
+
+def _constants(expr: Expr) -> Iterator[tuple[str, Expr]]:
+    """Yields other numbers in the place of one that is written: 0, ½, 1, 2, one more, twice."""
+    for part in walk(expr):
+        if isinstance(part, Constant) and isinstance(part.value, int):
+            for other in (
+                Constant(0),
+                HALF,
+                Constant(1),
+                Constant(2),
+                Constant(part.value + 1),
+                Constant(2 * part.value),
+            ):
+                yield f"{text(other)} stands for {text(part)} in {text(expr)}", _put(expr, part, other)
 
 
 def _put(expr: Expr, part: Expr, other: Expr) -> Expr:

@@ -11,6 +11,7 @@ import numpy as np
 
 from blueprint.dumps import Array, Dump
 from blueprint.verifying.compare import Axes, Compared, compare_number, distance, first_spot
+from blueprint.verifying.definitions import Kept
 from blueprint.verifying.recompute import SUMS, TOLERANCES, coarsest, last_digit
 from blueprint.verifying.settings import Settings
 from blueprint.verifying.trials import judged
@@ -205,6 +206,7 @@ class SmallTrial:
     causes: Causes
     losses: tuple[str, ...]
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
+    kept: Kept = field(default_factory=Kept)
 
     @property
     def most(self) -> int:
@@ -223,6 +225,7 @@ class SmallTrial:
         if ways.get("whole") and self.whole is not None:
             found = replace(self.recompute(self.whole, settings), rows={})  # its rows are not those of one file
             return self.judge.compared(found, until)
+        ways = {**ways, "kept": self.kept} if "equations" in ways else ways
         found = self.recompute(self.batch, settings, ways, given or {})
         return self.judge.compared(self._in_loss(found) if each and each.in_loss else found, until)
 

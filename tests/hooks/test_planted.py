@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -60,7 +60,8 @@ def dumped(
     folder: Path,
 ) -> list[Path]:
     """Writes what the hook would have written of files, with the settings that the file says."""
-    made = trainer.written(files) if isinstance(trainer, trl_formulas.Formulas) else [*map(trainer.written, files)]
+    of: Any = trainer  # a mutant's classes are others
+    made = of.written(files) if hasattr(of, "all_advantages") else [*map(of.written, files)]
     paths = [folder / f"{number}.safetensors" for number, _ in enumerate(files)]
     for path, each, file in zip(paths, made, files, strict=True):
         each._replace(settings=file.settings).save(path)
@@ -135,12 +136,12 @@ def test_every_cause_is_computed_where_groups_are_split_unevenly() -> None:
     ]
     first = [each for each in dumps if each.place and each.place.epoch == 0]
     mixed = replace(together(first).some(np.array([0, 1, 9, 2])), logged=first[0].logged)
-    for batch in [*first, mixed]:
+    for at, batch in enumerate([*first, mixed]):  # of each batch others: all would take a minute
         assert len(set(batch.sizes)) > 1
         trial = trial_of(batch, choose(batch, VerifyOptions()).values, VerifyOptions(), None)
         tried = [each for name in ("kl.mean_new", "total_loss") for stage in trial.tries(name) for each in stage]
-        assert len(tried) > 100
-        for each in tried:
+        assert len(tried) > 1000
+        for each in tried[at :: 12 * len(first)]:
             assert "entropy" in trial.compared(each)
 
 

@@ -1,9 +1,9 @@
 """How often verify names a mistake that nobody has listed: one-change mutants of TRL's formulas, made by a program from a seed.
 
-    python -m tests.verifying.mutants dpo 97 30
+    python -m tests.verifying.mutants grpo 97 30
 
-The formulas are those of `tests/hooks`. Of a mutant that changes a logged number it is asked what verify names first. That is right
-if it explains another batch, which verify has not seen, too.
+Kinds are dpo, rm, grpo and rloo. The formulas are those of `tests/hooks`. Of a mutant that changes a logged number it is asked what
+verify names first. That is right if it explains another batch, which verify has not seen, too.
 """
 
 from __future__ import annotations
@@ -15,30 +15,52 @@ import sys
 import tempfile
 import types
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from blueprint.verifying import StepVerdict, verify_step
-from tests.hooks import dpo_formulas, reward_formulas
-from tests.hooks.test_planted import REAL, dumped
-from tests.hooks.trl_formulas import Written, read
+from tests.hooks import dpo_formulas, reward_formulas, trl_formulas
+from tests.hooks.test_planted import dumped, second_pass, whole
+from tests.hooks.trl_formulas import Written
+
+PAIRS = (("a", "c"), ("right", "wrong"), ("policy", "reference"), ("chosen", "rejected"), ("good", "bad"))
+OF_PAIRS = {one: two for pair in PAIRS for one, two in (pair, pair[::-1])}
+OF_GROUPS = {
+    "capped": "clipped", "clipped": "capped", "ratio": "clipped", "r": "of", "epsilon_low": "epsilon_high",
+    "epsilon_high": "epsilon_low", "per_token_logps": "old_per_token_logps", "old_per_token_logps": "ref_per_token_logps",
+    "ref_per_token_logps": "old_per_token_logps",
+}  # fmt: skip
 
 
 class Kind(NamedTuple):
-    """A trainer: its module, the functions that are changed, and the runs on whose files it is run."""
+    """A trainer: its module, the functions that are changed, and the runs on whose files it is run.
+
+    other: by name or key, which stands in its place by mistake; numbers: names of numbers, which are doubled or of the other sign.
+    files: how those of a run are read.
+    """
 
     module: types.ModuleType
     functions: tuple[str, ...]
     runs: tuple[str, ...]
+    other: Mapping[str, str] = OF_PAIRS
+    numbers: Collection[str] = frozenset({*OF_PAIRS, "h", "beta", "eps", "margin", "mask", "apart"})
+    files: Callable[[str], list[Written]] = whole
 
 
+GROUPS = Kind(
+    trl_formulas, ("weighted", "advantages", "ratio", "objective", "kl", "averaged", "all_advantages", "logged"), (), OF_GROUPS,
+    frozenset({"rewards", "grouped", "centred", "found", "apart", "ratio", "advantages", "new", "capped", "clipped", "above",
+               "sums", "loss", "to_reference", "mask"}), second_pass,
+)  # fmt: skip
 KINDS = {
     "dpo": Kind(dpo_formulas, ("log_sigmoid", "sums", "rewards", "pair_loss", "likelihood", "averaged", "written"),
                 ("trl_dpo/sigmoid", "trl_dpo/ipo", "trl_dpo/robust", "trl_dpo/norm")),
     "rm": Kind(reward_formulas, ("pair_loss", "centred", "plain_margin", "written"), ("trl_reward/plain", "trl_reward/margin")),
+    "grpo": GROUPS._replace(runs=("trl_grpo/grpo", "trl_grpo/dr_grpo", "trl_grpo/dapo", "trl_grpo/sequence", "trl_grpo/batch")),
+    "rloo": GROUPS._replace(runs=("trl_rloo/kl", "trl_rloo/normalized")),
 }  # fmt: skip
 OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add, ast.Mult), ast.Mult: (ast.Div, ast.Add), ast.Div: (ast.Mult, ast.Sub),
@@ -47,21 +69,18 @@ CALLS = {
     "maximum": "minimum", "minimum": "maximum", "exp": "log1p", "log1p": "exp", "abs": "sign", "sum": "mean", "mean": "sum",
     "min": "max", "max": "min", "prod": "sum",
 }  # fmt: skip
-PAIRS = (("a", "c"), ("right", "wrong"), ("policy", "reference"), ("chosen", "rejected"), ("good", "bad"))
-OTHER = {one: two for pair in PAIRS for one, two in (pair, pair[::-1])}
-NUMBERS = {*OTHER, "h", "beta", "eps", "margin", "mask", "apart"}
-MOVED = ("per_token_logps", "ref_per_token_logps", "position_scores", "margin")
+MOVED = ("per_token_logps", "ref_per_token_logps", "position_scores", "margin", "rewards_per_func")
 
 
-def sites(tree: ast.AST, functions: Sequence[str]) -> Iterator[tuple[ast.expr, ast.expr]]:
+def sites(tree: ast.AST, kind: Kind) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Yields every part of the functions that is changed, and what stands there then."""
-    of = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and each.name in functions]
+    of = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and each.name in kind.functions]
     for node in (inner for each in of for line in each.body for inner in ast.walk(line)):
         if isinstance(node, ast.expr):
-            yield from ((node, other) for other in others(node))
+            yield from ((node, other) for other in others(node, kind))
 
 
-def others(node: ast.expr) -> Iterator[ast.expr]:
+def others(node: ast.expr, kind: Kind) -> Iterator[ast.expr]:
     """Yields what may stand for a part of a formula by mistake."""
     match node:
         case ast.BinOp(left, op, right) if type(op) in OPERATORS:
@@ -73,17 +92,30 @@ def others(node: ast.expr) -> Iterator[ast.expr]:
             yield ast.Call(ast.Attribute(value, CALLS[name], ctx), args, keywords)
         case ast.Constant(int() | float() as value) if not isinstance(value, bool):
             yield from (ast.Constant(other) for other in (value * 2, value + 1, value / 2) if other != value)
-        case ast.Name(name, ast.Load()) if name in NUMBERS:
+        case ast.Constant(str() as key) if key in kind.other:
+            yield ast.Constant(kind.other[key])
+        case ast.Name(name, ast.Load()) if name in kind.numbers:
             yield ast.BinOp(ast.Constant(2.0), ast.Mult(), copy.deepcopy(node))
             yield ast.UnaryOp(ast.USub(), copy.deepcopy(node))
-            yield from [ast.Name(OTHER[name], ast.Load())] if name in OTHER else []
+            yield from [ast.Name(kind.other[name], ast.Load())] if name in kind.other else []
+
+
+def parsed(kind: Kind) -> ast.AST:
+    return ast.parse(Path(str(kind.module.__file__)).read_text(encoding="utf-8"))
+
+
+def placed(kind: Kind) -> list[str]:
+    """Lists all mutants of a trainer: line, what stands there, and what stands there then."""
+    return [
+        f"line {node.lineno}: {ast.unparse(node)} -> {ast.unparse(other)}" for node, other in sites(parsed(kind), kind)
+    ]
 
 
 def mutant(kind: Kind, at: int) -> tuple[Any, str]:
     """Returns a trainer with one part of its formulas changed, and which."""
-    tree = ast.parse(Path(str(kind.module.__file__)).read_text(encoding="utf-8"))
-    node, other = [*sites(tree, kind.functions)][at]
-    said = f"line {node.lineno}: {ast.unparse(node)} -> {ast.unparse(other)}"
+    tree = parsed(kind)
+    node, other = [*sites(tree, kind)][at]
+    said = placed(kind)[at]
 
     class Put(ast.NodeTransformer):
         def visit(self, each: ast.AST) -> Any:
@@ -101,6 +133,11 @@ def another_batch(files: Sequence[Written], seed: int) -> list[Written]:
         moved = {
             name: each * drawn.uniform(0.5, 1.5, each.shape) for name, each in file.tensors.items() if name in MOVED
         }
+        if "old_per_token_logps" in file.tensors:  # other policies are about as far from this one as before
+            new = file.tensors["per_token_logps"]
+            for name in ("old_per_token_logps", "ref_per_token_logps"):
+                apart = (file.tensors.get(name, new) - new) * drawn.uniform(0.5, 1.5, new.shape)
+                moved |= {name: np.minimum(moved["per_token_logps"] + apart, 0)} if name in file.tensors else {}
         found.append(file._replace(tensors={**file.tensors, **moved}))
     return found
 
@@ -112,11 +149,11 @@ def verified(files: Sequence[Written], trainer: Any) -> StepVerdict:
 
 def named(kind: Kind, at: int, run: str) -> tuple[str, str] | None:
     """Returns which mutant it is, and whether its cause is named; None where it cannot run, or changes no logged number."""
-    files = read(REAL / run)
+    files = kind.files(run)
     try:
         trainer, said = mutant(kind, at)
         found = verified(files, trainer)
-    except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError):
+    except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, NameError):
         return None
     if found.first is None or found.first.line.says != "DIFFERS":
         return None
@@ -131,12 +168,12 @@ def named(kind: Kind, at: int, run: str) -> tuple[str, str] | None:
 def main(name: str, seed: int, count: int) -> None:
     """Prints what becomes of each mutant, and how many of each there are."""
     kind, drawn, found = KINDS[name], random.Random(seed), Counter[str]()
-    tree = ast.parse(Path(str(kind.module.__file__)).read_text(encoding="utf-8"))
-    every = len([*sites(tree, kind.functions)])
+    every = len(placed(kind))
     for at in drawn.sample(range(every), every):
-        if found.total() < count and (result := named(kind, at, drawn.choice(kind.runs))):
+        run = drawn.choice(kind.runs)
+        if found.total() < count and (result := named(kind, at, run)):
             found[result[1]] += 1
-            print(f"{result[1]}: {result[0]}", flush=True)
+            print(f"{result[1]}: {run}, {result[0]}", flush=True)
     print(dict(found), f"of {found.total()} mutants, seed {seed}, {every} places")
 
 

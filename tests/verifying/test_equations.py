@@ -6,11 +6,16 @@ import pytest
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.verifying import of_equations
+from blueprint.verifying import Kept, VerifyOptions, choose, of_equations, read_dumps
 from blueprint.workbooks.dpo.schema import dpo_presets
 from blueprint.workbooks.dpo.verifying.recompute import EQUATIONS as DPO
+from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
+from blueprint.workbooks.grpo.verifying.feeding import EQUATIONS as GROUPS
+from blueprint.workbooks.grpo.verifying.verify import MADE, trial_of
 from blueprint.workbooks.reward_model.schema import rm_presets
 from blueprint.workbooks.reward_model.verifying.recompute import EQUATIONS as REWARD_MODEL
+from tests.hooks.test_planted import REAL
+from tests.verifying.mutants import KINDS, named, placed
 
 SUMS = ("policy.sum", "reference.sum")
 
@@ -43,6 +48,8 @@ def test_every_change_says_another_thing() -> None:
     for equations, presets, row, known in (
         (DPO, dpo_presets(), "total_loss", SUMS),
         (REWARD_MODEL, rm_presets(), "total_loss", ("score",)),
+        (GROUPS, grpo_presets(), MADE["total_loss"], ("advantages", "loss.left", "group.left", "kl_new.counts")),
+        (GROUPS, grpo_presets(), MADE["advantages"], ()),
     ):
         labels = [each.label for each in of_equations(equations, dict(presets.preset("default").values), row, known)]
         assert len(labels) == len({*labels}) > 100
@@ -50,3 +57,41 @@ def test_every_change_says_another_thing() -> None:
 
 def test_a_row_that_there_is_not_has_no_changes() -> None:
     assert not [*of_equations(DPO, dict(dpo_presets().preset("default").values), "entropy", SUMS)]
+
+
+def test_settings_that_a_quantity_reads_are_those_of_the_words_in_force() -> None:
+    settings = dict(grpo_presets().preset("default").values)
+    read = GROUPS.read(settings, ("advantages",))
+    assert {"group.baseline", "group.std", "group.eps", "group.ddof"} <= read < {*GRPO}
+    assert not [key for key in read if key.startswith(("loss.", "ratio.", "rollout."))]
+    assert "group.ddof" not in GROUPS.read({**settings, "group.std": "none"}, ("advantages",))
+    assert "kl.coef" in GROUPS.read(settings, ("total_loss",), ("advantages",))
+
+
+def test_what_is_kept_changes_no_number() -> None:
+    """Of each change only what follows from it is made again: it comes to what everything made again comes to."""
+    path = sorted((REAL / "trl_grpo" / "grpo").iterdir())[-1]
+    (batch,) = read_dumps([path])[0]
+    trial = trial_of(batch, choose(batch, VerifyOptions()).values, VerifyOptions(), None)  # type: ignore[arg-type]
+    tried = [each for stage in trial.tries("total_loss") for each in stage if "equations" in each.ways]
+    moved = 0
+    for each in tried[::60]:
+        kept, fresh = trial.compared(each), trial._replace(kept=Kept()).compared(each)
+        assert {name: (one.largest, one.deviating) for name, one in kept.items()} == {
+            name: (one.largest, one.deviating) for name, one in fresh.items()
+        }
+        moved += any(not one.agrees for one in kept.values())
+    assert moved > len(tried) // 120
+
+
+@pytest.mark.parametrize(
+    ("kind", "run", "mistake"),
+    [
+        ("grpo", "trl_grpo/grpo", "capped * advantages -> advantages"),
+        ("rloo", "trl_rloo/kl", "grouped - grouped.mean(1, keepdims=True) -> grouped + grouped.mean(1, keepdims=True)"),
+    ],
+)
+def test_a_mistake_that_nobody_listed_is_named(kind: str, run: str, mistake: str) -> None:
+    """It explains another batch, too, which verify has not seen."""
+    (at,) = [at for at, said in enumerate(placed(KINDS[kind])) if said.endswith(mistake)]
+    assert (named(KINDS[kind], at, run) or ("", ""))[1] == "first"

@@ -19,7 +19,6 @@ import numpy as np
 from blueprint.dumps import SIDES, Array
 from blueprint.language import Axis
 from blueprint.verifying import (
-    NO_CHANGES,
     NO_RESULTS,
     PLAIN,
     Again,
@@ -28,6 +27,7 @@ from blueprint.verifying import (
     Selection,
     Settings,
     Ways,
+    changed,
     coarsest,
     factor_of,
     parts_of,
@@ -218,8 +218,7 @@ def losses(of: Fed, terms: Terms, ways: Ways, device: str) -> dict[str, Array]:
         "preference_loss": added("preference_loss", np.mean),
         "nll": np.asarray(np.mean([part["nll"] for part in each[0]])),
     }
-    changes = ways.get("equations", NO_CHANGES)
-    total = EQUATIONS.values(first, *laid_out(of | found), ("total_loss",), changes, device)
+    total = EQUATIONS.values(first, *laid_out(of | found), ("total_loss",), **changed(ways), device=device)
     return {**found, **total, "loss.pair": added("loss.pair", np.concatenate)}
 
 
@@ -232,7 +231,7 @@ def _of_pairs(
         rows = EQUATIONS.values(use, sizes, known, ORDERED[form], device=device)
         sorted_rows = zip(("first", "second"), rows.values(), strict=True)
         known = {**known, **{f"{form}.{which}.sorted": np.sort(row) for which, row in sorted_rows}}
-    return EQUATIONS.values(use, sizes, known, OF_PAIRS, ways.get("equations", NO_CHANGES), device)
+    return EQUATIONS.values(use, sizes, known, OF_PAIRS, **changed(ways), device=device)
 
 
 UNIT = {"float64": 1e-11, "float32": 1e-6, "float16": 2.0**-8, "bfloat16": 2.0**-6}
@@ -346,8 +345,7 @@ def _sequences(found: Again, of: Fed, ways: Ways, device: str) -> None:
     names = {"": "sum"} | ({".mean": "mean"} if found.settings["logp.of"] != "sum" else {})
     there = [model for model, name in MODELS.items() if f"chosen.{name}" in found.batch.tensors]
     wanted = [f"{model}.{row}" for model in there for row in names.values()]
-    changes = ways.get("equations", NO_CHANGES)
-    rows = EQUATIONS.values(found.settings, *laid_out(of), wanted, changes, device) if wanted else {}
+    rows = EQUATIONS.values(found.settings, *laid_out(of), wanted, **changed(ways), device=device) if wanted else {}
     for model in there:
         for more, row in names.items():
             for side, each in zip(SIDES, np.split(rows[f"{model}.{row}"], 2), strict=True):
@@ -380,28 +378,30 @@ WATCHED = ("rewards.chosen", "rewards.rejected", "rewards.margins", "rewards.acc
 
 def _watched(found: Again, of: Fed, ways: Ways, given: Given, device: str) -> None:
     """Takes rewards, margins and the means that are logged of them; two rewards that are equal are no success."""
-    use, logged, changes = found.settings, [f"{side}.logged" for side in SIDES], ways.get("equations", NO_CHANGES)
-    rows = EQUATIONS.values(use, *laid_out(of), logged, changes, device)
+    use, logged = found.settings, [f"{side}.logged" for side in SIDES]
+    rows = EQUATIONS.values(use, *laid_out(of), logged, **changed(ways), device=device)
     for side, name in zip(SIDES, logged, strict=True):
         found.rows[f"{side}.reward"] = rows[name] * factor_of(ways, f"{side}.reward")
         rows[name] = np.asarray(given.get(f"{side}.reward", found.rows[f"{side}.reward"]))
-    margin = EQUATIONS.values(use, *laid_out(of | rows), ("watch.margin",), changes, device)["watch.margin"]
+    margin = EQUATIONS.values(use, *laid_out(of | rows), ("watch.margin",), **changed(ways), device=device)[
+        "watch.margin"
+    ]
     found.rows["margin"] = margin * factor_of(ways, "margin")
     rows["watch.margin"] = np.asarray(given.get("margin", found.rows["margin"]))
     parts = [laid_out(of | rows, some) for some in parts_of(found.batch.pairs, ways)]
-    found.numbers |= EQUATIONS.means(use, parts, WATCHED, changes, device)
+    found.numbers |= EQUATIONS.means(use, parts, WATCHED, **changed(ways), device=device)
     found.sizes |= dict(zip(WATCHED, map(_mean_size, rows.values()), strict=False))
 
 
 def _logps(found: Again, of: Fed, ways: Ways, device: str) -> None:
     """Takes the mean log-probs of either side: of sums, and, where the loss takes means of tokens, of these."""
-    names, means, changes = [f"logps.{side}" for side in SIDES], {"": "sum"}, ways.get("equations", NO_CHANGES)
+    names, means = [f"logps.{side}" for side in SIDES], {"": "sum"}
     parts = [laid_out(of, some) for some in parts_of(found.batch.pairs, ways)]
     if "chosen.logprobs" in found.batch.tensors and found.settings["logp.of"] != "sum":
         means[".mean"] = "same"
     for more, word in means.items():
         use = {**found.settings, "watch.rewards": word}
-        for name, number in EQUATIONS.means(use, parts, names, changes, device).items():
+        for name, number in EQUATIONS.means(use, parts, names, **changed(ways), device=device).items():
             found.numbers[name + more], found.sizes[name + more] = number, abs(number)
 
 

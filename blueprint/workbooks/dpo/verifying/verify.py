@@ -203,8 +203,10 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
 
     given: results of the file before it, for numbers that the file itself gives away. whole: all files of the step.
     """
-    yield [*_slips(batch, settings, name, whole), *_conventions(settings, name)]
-    if not batch.terms and name != "rewards.accuracies":  # a share of some pairs has too few bits to tell changes apart
+    share = name == "rewards.accuracies"  # of some pairs it has few bits: only how a success is told is changed
+    told = of_equations(EQUATIONS, settings, "watch.right", ("chosen.logged", "rejected.logged")) if share else ()
+    yield [*_slips(batch, settings, name, whole), *_conventions(settings, name), *told]
+    if not batch.terms and not share:
         stands = {row for each, row in STANDS.items() if each in given} | (
             set() if "logp" in name else {*SUMS.values()}
         )

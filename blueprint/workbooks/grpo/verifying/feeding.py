@@ -28,7 +28,7 @@ not its share of those over a larger batch. padded: losses are means over all sl
 swap: by tensor, which one stands in its place. moved: tensors whose columns stand one later (1) or earlier (−1).
 groups: "interleaved" where row i answers prompt i modulo the number of prompts; "rows" where groups are rows side by side.
 mask: "all" where pads count, too; "no_last" without the last token of each response; "one_more" with the one behind.
-inverted: the ratio is old over new.
+inverted: the ratio is old over new. equations: by row of the definitions, how its equation is changed; kept: rows without that.
 """
 PLAIN: Ways = MappingProxyType({})
 

@@ -129,7 +129,10 @@ class Judge:
         if row == "advantages" and self._in_one_go():
             base = min(base, self.factor * OF_ADVANTAGES)
         room = self.straight.room.get(row, np.zeros((len(mask), 1)))
-        scale = room * (1 + np.abs(usual)) if row != "advantages" else 1 + np.abs(usual)
+        larger = np.maximum(
+            np.abs(usual), np.fmin(np.abs(theirs), np.abs(ours))
+        )  # what is tried may be larger, as theirs is
+        scale = room * (1 + larger) if row != "advantages" else 1 + larger
         allowed = base * scale + (self.factor * room if row == "advantages" else 0)
         where = mask & np.broadcast_to(np.isfinite(allowed), mask.shape)
         single = quantity.name in self.batch.of_responses
@@ -152,8 +155,10 @@ class Judge:
         name, tolerance, logged = quantity.name, self.tolerance(quantity), self.batch.logged[quantity.name]
         size = self.straight.sizes.get(row, 1.0)
         extra = last_digit(logged) + (self._near_the_clip(tolerance) if name.startswith("clip.") else 0.0)
-        allowed = tolerance * (size + abs(self.straight.numbers.get(row, 0.0))) + extra
-        both = compare_number(name, row, means, (logged, found.numbers[row]), allowed)
+        ours = found.numbers[row]
+        largest = max(abs(self.straight.numbers.get(row, 0.0)), float(np.fmin(abs(ours), abs(logged))))
+        allowed = tolerance * (size + largest) + extra
+        both = compare_number(name, row, means, (logged, ours), allowed)
         arithmetic = self.factor * SUMS[self._dtype(quantity)] * size
         return replace(both, size=size, extra=extra, dtype=self._dtype(quantity), arithmetic=arithmetic)
 

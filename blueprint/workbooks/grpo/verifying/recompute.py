@@ -10,7 +10,7 @@ import numpy as np
 from blueprint.dumps import Array
 from blueprint.inputs.catalogue import OFF
 from blueprint.language import Axis
-from blueprint.verifying import Selection, Settings, coarsest, held_in
+from blueprint.verifying import Selection, Settings, changed, coarsest, held_in
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.verifying.feeding import (
     EQUATIONS,
@@ -31,6 +31,8 @@ from blueprint.workbooks.grpo.verifying.feeding import (
 
 WHOLE_STEP = ("mean.reward", "mean.spread", "group.share_same")
 """Logged numbers that are of the whole step, whatever part of it a file is."""
+WITHOUT = ("ratio", "rollout_weights", "kl_new", "mean.ratio", "approx_kl", "kl.mean_new", "kl_loss", "entropy")
+"""What no advantage enters."""
 ALONE = {"mean", "others", "length", "second", "greedy", "none"}
 SPREADS = {"none", "group", "moments", "others", "mean", "group_of_advantages"}
 """Baselines and spreads that a group has by itself."""
@@ -95,19 +97,22 @@ def _without(has: object, *names: str) -> list[str]:
     return [name for name in names if name not in has]  # type: ignore[operator]
 
 
-def watched(of: Fed, rows: Fed) -> dict[str, float]:
+FRACTIONS = ("clip.fraction_low", "clip.fraction_high", "clip.fraction")
+
+
+def watched(of: Fed, rows: Fed, use: Settings, ways: Ways, device: str) -> dict[str, float]:
     """Returns what is logged beside the losses: means over tokens, of the ratio, of clipped tokens, of entropy and KL."""
+    sizes, known = _from_advantages(of)
+    known |= {**{name: rows[name] for name in ("ratio", "clip.low", "clip.high")}, "kl_new.counts": rows["kl_new.used"]}
+    names = (*FRACTIONS, "mean.ratio", "kl.mean_new")
+    made = EQUATIONS.values(use, sizes, known, names, **changed(ways), device=device)
+    found = {name: float(each) for name, each in made.items()}
     m, low, high = of["response.tokens"], rows["clip.low"], rows["clip.high"]
-    x = {
-        "clip.fraction_low": low, "clip.fraction_high": high, "clip.fraction": low + high, "mean.ratio": rows["ratio"],
-        "entropy.mean": of["policy.entropy"], "kl.mean_new": rows["kl_new.used"],
-        "approx_kl": of["old.logprobs"] - of["policy.logprobs"],
-    }  # fmt: skip
-    found = {name: float((each * m).sum() / max(1, m.sum())) for name, each in x.items()}
+    x = {"entropy.mean": of["policy.entropy"], "approx_kl": of["old.logprobs"] - of["policy.logprobs"]}
+    found |= {name: float((each * m).sum() / max(1, m.sum())) for name, each in x.items()}
     per = np.maximum(m.sum(axis=1), 1)
-    return found | {
-        f"{name}.rows": float(((each * m).sum(axis=1) / per).mean()) for name, each in x.items() if "fraction" in name
-    }
+    clipped = zip(FRACTIONS, (low, high, low + high), strict=True)
+    return found | {f"{name}.rows": float(((each * m).sum(axis=1) / per).mean()) for name, each in clipped}
 
 
 UNIT = {"float64": 2.0**-50, "float32": 2.0**-21, "float16": 2.0**-9, "bfloat16": 2.0**-6}
@@ -143,7 +148,9 @@ def credited(step: GroupedStep, use: Settings, ways: Ways, device: str, sized: b
     found["spread"] = np.zeros(len(wide))
     for each, members in by_group(of):
         sizes, known = laid_out(each)
-        rows = EQUATIONS.values(use, sizes, known, ("advantages", *OF_GROUPS.values(), "reward"), device=device)
+        rows = EQUATIONS.values(
+            use, sizes, known, ("advantages", *OF_GROUPS.values(), "reward"), **changed(ways), device=device
+        )
         back = np.argsort(np.argsort(each["group"], kind="stable"))
         found["advantages"][members], found["reward"][members] = rows["advantages"], rows["reward"]
         for name, table in OF_GROUPS.items():
@@ -239,6 +246,8 @@ def recompute(
     use, found = settings, Replayed(batch, settings, np.ones(len(batch.mask)))
     step, rows = (whole.step, whole.rows) if whole else (batch, slice(None))
     found.lacks = lacking(batch, step, use)
+    if until in WITHOUT and "advantages" in batch.tensors:
+        given = {**given, "advantages": batch.tensors["advantages"]}
     # where nothing reads how advantages arose, that need not be computed again
     later = "advantages" in given and until not in ("", "advantages", *WHOLE_STEP) and use["group.filter"] == "off"
     made = None if later or "advantages" in found.lacks else credited(step, use, ways, device, sized)
@@ -280,7 +289,7 @@ def _used(found: Replayed, given: Given, ways: Ways) -> Array | None:
 def _losses(found: Replayed, of: Fed, use: Settings, ways: Ways, sized: bool, device: str) -> None:
     """Adds ratio, KL and losses; of what the file lacks something for, nothing is compared. of: with `advantages`, and `left`."""
     sizes, known = _from_advantages(of)
-    rows = EQUATIONS.values(use, sizes, known, OF_LOSSES, device=device)
+    rows = EQUATIONS.values(use, sizes, known, OF_LOSSES, **changed(ways), device=device)
     weighed = rows["policy.token_loss"] * rows["rollout.counts"]
     coef = float(use["kl.coef"]) if use["kl.place"] == "loss" else 0.0
     found.rows |= {
@@ -291,20 +300,18 @@ def _losses(found: Replayed, of: Fed, use: Settings, ways: Ways, sized: bool, de
     steep = 1 + np.abs(of["policy.logprobs"] - of["old.logprobs"])
     found.room |= dict.fromkeys(("ratio", "token_loss", "token_loss.weighed", "token_loss.all", "kl_new"), steep)
     found.room["rollout_weights"] = _room_of_weights(of, rows, use)
-    means = _means(of, rows, use, int(ways.get("parts", 1)), device)
+    means = _means(of, rows, use, ways, device)
     factors: Mapping[str, float] = ways.get("factor", {})
     thinner = float(found.batch.mask.mean()) if ways.get("padded") else 1.0  # of a mean over all slots
     scale = shares(found.batch, use) if ways.get("share", True) else {}
     numbers = {name: number * thinner * scale.get(name, 1.0) for name, number in means.items()}
-    bonus = float(use["loss.ent_coef"])
-    numbers["total_loss"] = (
-        factors.get("policy_loss", 1.0) * numbers["policy_loss"]
-        + factors.get("kl_loss", 1.0) * coef * numbers["kl_loss"]
-        - factors.get("entropy", 1.0) * bonus * _of_unsure(of, means["entropy"], use) * scale.get("bonus", 1.0)
-    )
+    paid = numbers | {"entropy": _of_unsure(of, means["entropy"], use) * scale.get("bonus", 1.0)}
+    added = {name: np.asarray(number * factors.get(name, 1.0)) for name, number in paid.items()}
+    total = EQUATIONS.values(use, sizes, {**known, **added}, ("total_loss",), **changed(ways), device=device)
+    numbers["total_loss"] = float(total["total_loss"])
     numbers = {name: number * factors.get(name, 1.0) for name, number in numbers.items()}
     numbers["adds.kl_loss"] = coef * numbers["kl_loss"]
-    found.numbers |= numbers | watched(of, rows)
+    found.numbers |= numbers | watched(of, rows, use, ways, device)
     if not sized:
         return
     size = _sizes(of, rows, use, coef, device)
@@ -338,9 +345,9 @@ def _from_advantages(of: Fed) -> tuple[dict[Axis, int], dict[str, Array | Select
     return sizes, known | {"loss.left": of["left"], "group.left": in_places(of, of["left"])}
 
 
-def _means(of: Fed, rows: Fed, use: Settings, parts: int, device: str) -> dict[str, float]:
+def _means(of: Fed, rows: Fed, use: Settings, ways: Ways, device: str) -> dict[str, float]:
     """Returns the parts of the loss; as means over parts of the rows, those that stand one below the other in the file."""
-    ready = of | {"kl_new.counts": rows["kl_new.used"]}
+    parts, ready = int(ways.get("parts", 1)), of | {"kl_new.counts": rows["kl_new.used"]}
     if parts == 1:
         ready |= {name: rows[name] for name in ("policy.token_loss", "rollout.counts")}
     else:  # a part has no groups, but responses; and what is of a batch is its own
@@ -348,7 +355,7 @@ def _means(of: Fed, rows: Fed, use: Settings, parts: int, device: str) -> dict[s
     places = np.arange(len(of["group"]))
     size = -(-len(places) // parts)
     some_of = [some(ready, places[start : start + size]) for start in range(0, len(places), size)]
-    return EQUATIONS.means(use, [_from_advantages(each) for each in some_of], AVERAGED, device=device)
+    return EQUATIONS.means(use, [_from_advantages(each) for each in some_of], AVERAGED, **changed(ways), device=device)
 
 
 def _sizes(of: Fed, rows: Fed, use: Settings, coef: float, device: str) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """Which number of a step of GRPO went wrong first, all being computed again; and the causes that are tried."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
@@ -10,8 +10,10 @@ import numpy as np
 from blueprint.dumps import Array
 from blueprint.inputs import dotted
 from blueprint.inputs.catalogue import OFF, Setting
+from blueprint.misconceptions import equation
 from blueprint.verifying import (
     Compared,
+    Kept,
     Quantity,
     Settings,
     StepVerdict,
@@ -22,12 +24,13 @@ from blueprint.verifying import (
     before_first_update,
     beside_the_trainer,
     judged,
+    of_equations,
     shown,
     verify_parts,
 )
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
-from blueprint.workbooks.grpo.verifying.feeding import NOTHING, PLAIN, Given, Replayed, Ways, Whole, whole_of
+from blueprint.workbooks.grpo.verifying.feeding import EQUATIONS, NOTHING, PLAIN, Given, Replayed, Ways, Whole, whole_of
 from blueprint.workbooks.grpo.verifying.judge import ALL, Judge, Straight, given_of, left_open, said_of, with_least
 from blueprint.workbooks.grpo.verifying.recompute import recompute
 
@@ -86,8 +89,15 @@ NUMBERS: Mapping[str, tuple[float, ...]] = {
     "loss.agg_eps": (0.0, 1e-8), "loss.length_eps": (0.0, 1e-8), "loss.rows_eps": (0.0, 1e-8), "advantage.mean_eps": (0.0, 1e-8),
 }  # fmt: skip
 """Numbers that libraries and papers use, by setting."""
-SIGNAL = ("gamma", "reward.", "kl.", "group.", "advantage.")
-"""Settings, or their beginnings, that move advantages."""
+KL_USED, POLICY = "kl_new.used", ("policy_loss", "policy.token_loss", "rollout.counts")
+MADE: Mapping[str, tuple[str, ...]] = {
+    "advantages": ("advantages",), "ratio": ("ratio",), "token_loss": ("policy.token_loss", "rollout.counts", KL_USED),
+    "rollout_weights": ("rollout.counts",), "kl_new": (KL_USED,), "mean.ratio": ("mean.ratio",),
+    **{f"clip.{of}": (f"clip.{of}",) for of in ("fraction_low", "fraction_high", "fraction")},
+    "kl.mean_new": ("kl.mean_new", KL_USED), "policy_loss": POLICY, "kl_loss": ("adds.kl_loss", KL_USED), "entropy": ("entropy",),
+    "total_loss": ("total_loss", *POLICY, KL_USED),
+}  # fmt: skip
+"""By quantity the rows of the definitions that make it: of the KL those in the losses are fed."""
 MOST_PARTS = 8
 
 
@@ -108,13 +118,17 @@ def tries(
 
     given, whole: as `recompute` takes them, for numbers that the file itself gives away.
     """
-    signal = name == "advantages"
+    read = _read(settings, name)
     few, many = _slips(batch, settings, name)
-    yield [*few, *_conventions(batch, settings, signal), *many]
+    yield [*few, *_conventions(batch, settings, read), *many]
+    if name in MADE and not name.startswith("clip."):  # a share of some tokens has too few bits to tell changes apart
+        yield [
+            Try(each.label, settings, each.ways) for each in of_equations(EQUATIONS, settings, MADE[name], _known(name))
+        ]
     own = fitted(batch, settings, name, given, whole)
     yield [Try(f"{dotted(key)} = {shown(value)}", {**settings, key: value}, fitted=True) for key, value in own]
-    yield list(_presets(settings))
-    yield list(_pairs(settings, signal))
+    yield list(_presets(settings, read))
+    yield list(_pairs(settings, name))
 
 
 def _values(batch: GroupedStep, key: str, used: float | str, record: Setting) -> tuple[float | str, ...]:
@@ -127,10 +141,19 @@ def _values(batch: GroupedStep, key: str, used: float | str, record: Setting) ->
     return tuple(dict.fromkeys((*NUMBERS.get(key, ()), *own, *cap)))
 
 
-def _conventions(batch: GroupedStep, settings: Settings, signal: bool) -> Iterator[Try]:
-    """Yields every setting with its other values."""
+def _known(name: str) -> Collection[str]:
+    return () if name == "advantages" else ("advantages", "loss.left", "group.left", "kl_new.counts")
+
+
+def _read(settings: Settings, name: str) -> Collection[str]:
+    """Returns the settings that a quantity reads; of what no definition makes, all."""
+    return EQUATIONS.read(settings, MADE[name], _known(name)) if name in MADE else GRPO
+
+
+def _conventions(batch: GroupedStep, settings: Settings, read: Collection[str]) -> Iterator[Try]:
+    """Yields every setting that is read with its other values."""
     for key, record in GRPO.items():
-        if signal and not key.startswith(SIGNAL):
+        if key not in read:
             continue
         for value in _values(batch, key, settings[key], record):
             if value != settings[key]:
@@ -146,8 +169,7 @@ SLIPS: Mapping[str, tuple[tuple[str, Ways], ...]] = {
          {"swap": {"logprobs_ref": "logprobs_old", "logprobs_old": "logprobs_ref"}}),
     ),
     "kl_new": (
-        ("the KL the other way round, π_ref over π",
-         {"swap": {"logprobs_ref": "logprobs_new", "logprobs_new": "logprobs_ref"}}),
+        ("the KL the other way round, π_ref over π", {"equations": {"kl_new.free": equation(lambda b: -b("kl_new.free"))}}),
         ("the KL of the old log-probs, not of the new ones", {"swap": {"logprobs_new": "logprobs_old"}}),
         ("the old log-probs in the place of the reference's", {"swap": {"logprobs_ref": "logprobs_old"}}),
         ("the reference's log-probs one position late", {"moved": {"logprobs_ref": 1}}),
@@ -204,18 +226,20 @@ def _slips(batch: GroupedStep, settings: Settings, name: str) -> tuple[list[Try]
     return [*own, *few], many
 
 
-def _presets(settings: Settings) -> Iterator[Try]:
-    """Yields what other presets do."""
+def _presets(settings: Settings, read: Collection[str]) -> Iterator[Try]:
+    """Yields what other presets do, where something that is read is another word or number."""
     for preset in grpo_presets().presets:
         values = dict(grpo_presets().preset(preset).values)
-        if any(values[key] != settings[key] for key in values):
+        if any(values[key] != settings[key] for key in values if key in read):
             yield Try(f"the conventions of {preset}", {**settings, **values})
 
 
-def _pairs(settings: Settings, signal: bool) -> Iterator[Try]:
+def _pairs(settings: Settings, name: str) -> Iterator[Try]:
     """Yields two words at a time, of the conventions in which libraries differ most."""
-    keys = ("group.baseline", "group.std", "group.zero_std", "group.ddof", "advantage.whiten") if signal else (
+    of = ("group.baseline", "group.std", "group.zero_std", "group.ddof", "advantage.whiten") if name == "advantages" else (
         "loss.aggregation", "loss.objective", "ratio.level", "kl.place", "kl.estimator", "ratio.old", "loss.mask")  # fmt: skip
+    read = _read(settings, name)
+    keys = [key for key in of if key in read]
     singles = [
         (key, value) for key in keys for value in (GRPO[key].words or NUMBERS.get(key, ())) if value != settings[key]
     ]
@@ -226,7 +250,7 @@ def _pairs(settings: Settings, signal: bool) -> Iterator[Try]:
                 yield Try(label, {**settings, key: value, other: second})
 
 
-TOKENS = 1 << 22
+TOKENS = 1 << 23
 """So many tokens are gone through for causes at most: all of them on a small step, the likeliest on a large one."""
 OVERHEAD, FEWEST = 1 << 12, 32
 
@@ -241,6 +265,7 @@ class StepTrial(NamedTuple):
     whole: Whole | None = None
     device: str = "cpu"
     quantities: Mapping[str, Quantity] = ALL
+    kept: Kept = Kept()
 
     @property
     def most(self) -> int:
@@ -256,6 +281,7 @@ class StepTrial(NamedTuple):
         if each is None and given is None:
             return self._straight()
         settings, ways = (each.settings, each.ways) if each else (self.settings, PLAIN)
+        ways = {**ways, "kept": self.kept} if "equations" in ways else ways
         return self.judge.compared(
             recompute(self.batch, settings, ways, given or {}, until, self.whole, self.device, sized=False), until
         )
@@ -291,7 +317,7 @@ def trial_of(
     batch, settings = with_least(batch, told(batch, settings), steps or [batch])
     found = recompute(batch, settings, whole=whole, device=options.device)
     judge = Judge(batch, found, options.tolerance)
-    return StepTrial(batch, settings, judge, given_of(batch), whole, options.device)
+    return StepTrial(batch, settings, judge, given_of(batch), whole, options.device, kept=Kept())
 
 
 def verdict_of(trial: StepTrial, preset: str, explain: bool) -> Verdict:

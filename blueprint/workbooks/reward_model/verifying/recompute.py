@@ -12,7 +12,6 @@ import numpy as np
 from blueprint.dumps import SIDES, Array
 from blueprint.language import Axis
 from blueprint.verifying import (
-    NO_CHANGES,
     NO_RESULTS,
     PLAIN,
     Again,
@@ -23,6 +22,7 @@ from blueprint.verifying import (
     Selection,
     Settings,
     Ways,
+    changed,
     coarsest,
     factor_of,
     parts_of,
@@ -100,15 +100,14 @@ def recompute(
         found.rows |= {name: row * factor_of(ways, name) for name, row in read.items()}
     scores = np.concatenate([np.asarray(given.get(name, row), np.float64) for name, row in read.items()])
     scores = np.roll(scores, count) if ways.get("sides") else scores
-    changes = ways.get("equations", NO_CHANGES)
     plain, parts = use | AS_THEY_ARE, [_known(batch, scores, rows) for rows in parts_of(count, ways)]
-    logged = EQUATIONS.means(plain, parts, MEANS.values(), changes, device)
+    logged = EQUATIONS.means(plain, parts, tuple(MEANS.values()), **changed(ways), device=device)
     numbers = {name: logged[row] for name, row in MEANS.items()}
-    numbers |= EQUATIONS.means(use, parts, ("preference_loss", "total_loss"), changes, device)
+    numbers |= EQUATIONS.means(use, parts, ("preference_loss", "total_loss"), **changed(ways), device=device)
     found.numbers = {name: number * factor_of(ways, name) for name, number in numbers.items()}
     whole = _known(batch, scores, np.arange(count))
     found.rows |= EQUATIONS.values(plain, *whole, ("difference",), device=device)
-    found.rows |= EQUATIONS.values(use, *whole, ("loss.pair",), changes, device)
+    found.rows |= EQUATIONS.values(use, *whole, ("loss.pair",), **changed(ways), device=device)
     found.rows["loss.pair"] = found.rows["loss.pair"] * factor_of(ways, "loss.pair")
     if sized:
         _add_room(found, scores)

@@ -99,8 +99,10 @@ def tries(
         last = {**settings, "score.read": "last_token"}
         yield [*_read(settings), *(Try(label, last, ways) for label, ways in SLIPS["score"])]
         return
-    yield [*_slips(batch, settings, name, whole), *(_settings(settings) if name in LOSSES else ())]
-    if name != "accuracy":  # a share of some pairs has too few bits to tell changes apart
+    share = name == "accuracy"  # of some pairs it has few bits: only how a success is told is changed, next to what is known
+    told = of_equations(EQUATIONS, settings, "right", ("chosen.score", "rejected.score")) if share else ()
+    yield [*_slips(batch, settings, name, whole), *(_settings(settings) if name in LOSSES else ()), *told]
+    if not share:
         yield list(of_equations(EQUATIONS, settings, MEANS.get(name, name), ("score",)))
     if name in LOSSES:
         yield list(_fitted(batch, settings, name, given))
