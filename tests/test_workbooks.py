@@ -32,14 +32,14 @@ NUMBERS = {
             "sft",
             "reward-model",
             "dpo",
-            "optimum",
-            "frontier",
             "value-iteration",
             "q-learning",
             "q-learning-path",
             "by-hand-q-learning",
             "bandit",
             "advantage",
+            "optimum",
+            "frontier",
         )
     },
 }

@@ -118,7 +118,7 @@ UNGIVEN = {
 
 WITHOUT_PRESETS = (
     "very-very-sleepy", "kl-controller", "optimum", "frontier", "reinforce", "value-iteration", "q-learning", "q-learning-path",
-    "by-hand-q-learning", "bandit", "advantage",
+    "by-hand-q-learning", "bandit", "by-hand-bandit", "advantage",
 )  # fmt: skip
 
 

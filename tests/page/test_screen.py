@@ -140,12 +140,12 @@ FIRST_HIGH = (
     "sft",
     "reward-model",
     "reinforce",
-    "optimum",
-    "frontier",
     "value-iteration",
     "q-learning",
     "bandit",
     "advantage",
+    "optimum",
+    "frontier",
     "kl-controller",
 )
 """Whose map is seen even below an open ribbon."""

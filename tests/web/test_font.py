@@ -15,7 +15,7 @@ from blueprint.workbooks.registry import kinds
 
 NAMES = [name for kind in kinds() for name in kind.built_in()]
 WITHOUT_LOSS = {"very-very-sleepy", "kl-controller", "optimum", "reinforce", "optimum-gold", "frontier"} | {
-    "value-iteration", "q-learning", "q-learning-path", "by-hand-q-learning", "bandit", "advantage",
+    "value-iteration", "q-learning", "q-learning-path", "by-hand-q-learning", "bandit", "by-hand-bandit", "advantage",
 }  # fmt: skip
 NUMBERS = "0123456789.,−-+e()"
 TAG, WORDS = re.compile(r"<[^>]*>"), re.compile(r"<mtext[^>]*>.*?</mtext>")

@@ -21,7 +21,7 @@ from tests.same.cases import presets_of
 
 BUILT_IN = [name for kind in kinds() for name in kind.built_in()]
 WITHOUT_LOSS = {"very-very-sleepy", "kl-controller", "optimum", "frontier", "reinforce"} | {
-    "value-iteration", "q-learning", "q-learning-path", "by-hand-q-learning", "bandit", "advantage",
+    "value-iteration", "q-learning", "q-learning-path", "by-hand-q-learning", "bandit", "by-hand-bandit", "advantage",
 }  # fmt: skip
 """Numbers that end before a loss, or whose workbook has no optimiser's gradient."""
 COMPARED = ("ten-libraries", "by-hand", "grpo-batch", "dpo-batch")

@@ -23,12 +23,12 @@ NUMBERS = {
     "classic": ("classic", ()),
     "kl-controller": ("kl-controller", ()),
     "reinforce": ("reinforce", ()),
-    "optimum": ("optimum", ()),
-    "frontier": ("frontier", ()),
     "value-iteration": ("value-iteration", ()),
     "q-learning": ("q-learning-path", ()),
     "bandit": ("bandit", ()),
     "advantage": ("advantage", ()),
+    "optimum": ("optimum", ()),
+    "frontier": ("frontier", ()),
     "sft": ("sft-batch", ()),
 }
 BOOKS = {name: Book(blueprint_of(load(*numbers))) for name, numbers in NUMBERS.items()}
