@@ -150,25 +150,40 @@ def rounding(dtype: str) -> float:
     return _EPS.get(dtype, _EPS["float32"]) / 2 * LARGEST_LOGIT
 
 
-def check_numbers(batch: Minibatch, empty: bool = False) -> None:
+def check_numbers(batch: Minibatch, empty: bool = False, above_zero: bool = False) -> tuple[str, ...]:
     """Checks every tensor of numbers inside the mask.
 
-    One empty response among others is computed as the library computes it; empty: also where all of them are. Raises
-    MinibatchError for no token at all, NaN or infinity, a log-prob above 0 by more than rounding, or an entropy below it.
+    One empty response among others is computed as the library computes it; empty: also where all of them are. above_zero:
+    whether log-probs above 0 are accepted; then they are returned, in sentences. Raises MinibatchError for no token at all, NaN
+    or infinity, a log-prob above 0 by more than rounding, or an entropy below it.
     """
     require(
         empty or bool(batch.mask.any()),
         f"all {len(batch.mask)} responses are empty: the mask is 0 throughout; find out where it comes from first.",
     )
+    accepted = list[str]()
     for name, array in ((name, each) for name, each in batch.tensors.items() if each.dtype.kind == "f"):
         room = rounding(batch.dtypes[name])
         _refuse(batch, name, ~np.isfinite(array), "NaN or infinity", "find out where it comes from first")
-        if name.startswith("logprobs"):
-            _refuse(
-                batch, name, array > room, "log-probs above 0", "these are no log-probs, or the mask is shifted by one"
-            )
+        if name.startswith("logprobs") and above_zero:
+            accepted += _accepted(batch, name, array > room)
+        elif name.startswith("logprobs"):
+            advice = "these are no log-probs, or the mask is shifted by one; --above-zero accepts made-up ones"
+            _refuse(batch, name, array > room, "log-probs above 0", advice)
         elif name == "entropy":
             _refuse(batch, name, array < -room, "entropies below 0", "an entropy is at least 0")
+    return tuple(accepted)
+
+
+def _accepted(batch: Minibatch, name: str, above: Array) -> list[str]:
+    """Says how many log-probs above 0 were accepted; no probability is above 1, so that they are of no model."""
+    inside = above & batch.mask
+    many = int(inside.sum())
+    largest = float(batch.tensors[name][inside].max(initial=0.0))
+    of = said(name, batch.called.get(name, name))
+    return [f"{of}: {many} log-probs above 0 are accepted as asked (up to {largest:.3g}): no model gave them"] * (
+        many > 0
+    )
 
 
 def _refuse(batch: Minibatch, name: str, bad: Array, what: str, advice: str) -> None:
