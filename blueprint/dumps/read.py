@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from blueprint.dumps.batch import Dump, Minibatch, forward_option, run_fields, share_of
+from blueprint.dumps.checks import check_numbers, without_critic
 from blueprint.dumps.formats import Array, MinibatchError, Raw, open_raw, require
 from blueprint.dumps.mentioned import Mentioned, mentioned, without_effect
 from blueprint.dumps.recognise import (
@@ -27,7 +28,7 @@ from blueprint.dumps.recognise import (
     nearest,
     recognise,
 )
-from blueprint.dumps.shaping import check_numbers, shape, without_critic
+from blueprint.dumps.shaping import shape
 from blueprint.inputs.catalogue import Catalogue
 from blueprint.quoting import unquoted
 from blueprint.workbooks.common.conventions import LIVE, rlhf
