@@ -29,13 +29,14 @@ Exit codes: 0 it can be replayed, 2 wrong use, 3 it cannot be read or not replay
 
 @click.command("inspect", epilog=EXAMPLES)
 @click.argument("file", type=click.Path(path_type=Path))
+@click.option("--above-zero", is_flag=True, help="Accept log-probs above 0, as made-up numbers of an exercise are.")
 @click.option("--json", "as_json", is_flag=True, help="Print the same as JSON.")
-def inspect_dump(file: Path, as_json: bool) -> None:
+def inspect_dump(file: Path, above_zero: bool, as_json: bool) -> None:
     """Say what a dump of a training step holds: recognised, missing, unknown, and what can be recomputed.
 
     Nothing in the file is ever unpickled. docs/minibatch.md tells the names, docs/dump-hooks.md how to write one.
     """
-    found = inspect(file)
+    found = inspect(file, above_zero)
     console.say(json.dumps(_data(found), indent=2) if as_json else "\n".join(_lines(found)))
     if found.refusal:
         raise door.Unreadable(f"{found.path}: {found.refusal}")
@@ -66,6 +67,7 @@ def _lines(found: Inspection) -> Iterator[str]:
         ]
     )
     yield from _pairs("hyperparameters", found.mentioned.settings, found.mentioned.unknown_settings)
+    yield from _listed("  read otherwise, or without effect here", found.dropped)
     yield from _pairs("logged", found.mentioned.logged, found.mentioned.unknown_logged)
     yield from _listed("metadata not recognised", found.unknown_metadata)
     if found.batch and found.batch.notes:
@@ -139,6 +141,7 @@ def _data(found: Inspection) -> dict[str, Any]:
         "hyperparameters": {
             key: "off" if value == float("inf") else value for key, value in found.mentioned.settings.items()
         },
+        "without_effect": list(found.dropped),
         "logged": {name: value if isfinite(value) else str(value) for name, value in found.mentioned.logged.items()},
         "not_understood": [*found.mentioned.unknown_settings, *found.mentioned.unknown_logged, *found.unknown_metadata],
         "notes": list(batch.notes) if batch else [],

@@ -30,6 +30,7 @@ SMALLEST_TOLERANCE = 1e-6
 )
 @click.option("--tolerance", default=1.0, show_default=True, metavar="FACTOR", help="Multiplies every tolerance.")
 @click.option("--device", default="cpu", show_default=True, help="Where to compute, in float64: a name of torch's.")
+@click.option("--above-zero", is_flag=True, help="Accept log-probs above 0, as made-up numbers of an exercise are.")
 @click.option(
     "--json", "as_json", is_flag=True, help="For programs: on stdout, one object, or one for each step of a run."
 )
@@ -58,6 +59,7 @@ def verify(
     overrides: tuple[str, ...],
     tolerance: float,
     device: str,
+    above_zero: bool,
     as_json: bool,
     each: bool,
     **run: Any,
@@ -79,7 +81,7 @@ def verify(
         f"--tolerance: found {tolerance:g}, expected {SMALLEST_TOLERANCE:g} or more: below, what float64 rounds counts "
         "as a difference",
     )
-    options = VerifyOptions(preset, overrides, tolerance, device)
+    options = VerifyOptions(preset, overrides, tolerance, device, above_zero=above_zero)
     if len(files) == 1 and files[0].is_dir() and not is_bundle(files[0]):
         door.require(not each, "--each is for the files of one step: name them instead of a folder, or use --json")
         verify_run(files[0], options, RunOptions(**run), as_json)

@@ -73,7 +73,7 @@ def _step_number(file: Path) -> int | None:
 
 def _step(files: Sequence[Path], options: VerifyOptions) -> Iterator[StepVerdict]:
     """Verifies the files of one step, those of each kind together."""
-    dumps, unread = read_dumps(files)
+    dumps, unread = read_dumps(files, options.above_zero)
     kinds = [[dump for dump in dumps if dump.kind == kind] for kind in dict.fromkeys(dump.kind for dump in dumps)]
     if not kinds:
         yield StepVerdict(None, (), unread)

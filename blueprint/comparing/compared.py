@@ -27,7 +27,7 @@ class Comparison:
     @property
     def inputs_differ(self) -> bool:
         """Whether something differs that is not computed from anything else in the files."""
-        computed = self.conventions.crossed
+        computed = self.conventions.computed
         return any(each.says == DIFFERS and each.name not in computed for each in self.lines)
 
 

@@ -2,7 +2,8 @@
 
 What the second dump logged is compared with what the first one's settings make of the second one's own log-probs and scores. So
 conventions are told from inputs: where the inputs differ, too, both are said. Settings are then put back one by one, until only
-those are left without which the second dump's numbers do not come out.
+those are left without which the second dump's numbers do not come out. Where the first one's settings need what the second dump
+has not, as the log-probs of a reference, it is done the other way round.
 """
 
 from collections.abc import Mapping
@@ -30,14 +31,19 @@ class Setting:
         """Says both values."""
         return f"{self.key} = {self.other} instead of {self.one}"
 
+    def turned(self) -> str:
+        """Says both values the other way round."""
+        return f"{self.key} = {self.one} instead of {self.other}"
+
 
 @dataclass(frozen=True)
 class Conventions:
     """What settings explain.
 
     chosen: by what each dump was computed. own: by dump, what it logged that its own settings do not give, and what explains that;
-    crossed: by name, what is said of the second dump's quantities under the first one's settings. needed: the settings that make
-    the difference; idle: those that differ without making one. missing: why conventions could not be compared, "" if they were.
+    follows: by dump, what is said of its quantities under its own settings. crossed: what is said of the second dump's under the
+    first one's settings; turned: of the first dump's under the second one's. needed: the settings that make the difference;
+    idle: those that differ without making one. missing: why conventions could not be compared, "" if they were.
     """
 
     chosen: tuple[Chosen, ...] = ()
@@ -47,6 +53,12 @@ class Conventions:
     needed: tuple[Setting, ...] = ()
     idle: tuple[Setting, ...] = ()
     missing: str = ""
+    turned: bool = False
+
+    @property
+    def computed(self) -> set[str]:
+        """What is computed again in either dump."""
+        return set(self.crossed).union(*self.follows)
 
 
 def conventions(one: Dump, other: Dump, presets: tuple[str | None, str | None]) -> Conventions:
@@ -55,13 +67,15 @@ def conventions(one: Dump, other: Dump, presets: tuple[str | None, str | None]) 
         chosen = tuple(choose(dump, VerifyOptions(preset)) for dump, preset in zip((one, other), presets, strict=True))
         own = [_computed(dump, each.values, each, causes=True) for dump, each in zip((one, other), chosen, strict=True)]
         crossed = _computed(other, chosen[0].values, chosen[0])
+        turned = not _says(own[1]).keys() <= _says(crossed).keys()
+        crossed = _computed(one, chosen[1].values, chosen[1]) if turned else crossed
     except MinibatchError as error:
         return Conventions(missing=str(error))
     keys = [key for key in chosen[0].values if chosen[0].values[key] != chosen[1].values[key]]
-    settings = {key: _setting(key, chosen) for key in keys}
+    settings, of = {key: _setting(key, chosen) for key in keys}, 0 if turned else 1
     needed = dict[str, str]()
-    if _wrong(crossed) and not _wrong(own[1]) and len(keys) <= MOST_TRIED:
-        needed = _needed(other, chosen, keys)
+    if _wrong(crossed) and not _wrong(own[of]) and len(keys) <= MOST_TRIED:
+        needed = _needed((one, other)[of], (chosen[of], chosen[1 - of]), keys)
     return Conventions(
         chosen,
         tuple({name: _causes(each) for name in _wrong(each)} for each in own),
@@ -69,6 +83,7 @@ def conventions(one: Dump, other: Dump, presets: tuple[str | None, str | None]) 
         _says(crossed),
         tuple(replace(settings[key], moves=name) for key, name in needed.items()),
         tuple(settings[key] for key in keys if key not in needed),
+        turned=turned,
     )
 
 
@@ -98,21 +113,23 @@ def _causes(found: StepVerdict) -> tuple[str, ...]:
     return tuple(each.said for each in found.causes)
 
 
-def _needed(other: Dump, chosen: tuple[Chosen, ...], keys: list[str]) -> dict[str, str]:
-    """Returns the settings without which the second dump's numbers do not come out, and the first quantity that each of them moves.
+def _needed(dump: Dump, chosen: tuple[Chosen, Chosen], keys: list[str]) -> dict[str, str]:
+    """Returns the settings without which a dump's numbers do not come out, and the first quantity that each of them moves.
 
-    One after another is put back to the first dump's value; what makes no difference then stays back.
+    chosen: its own settings, and the other dump's. One after another is put back to the other's value; what makes no difference
+    then stays back.
     """
-    values, needed = dict(chosen[1].values), dict[str, str]()
+    own, others = chosen
+    values, needed = dict(own.values), dict[str, str]()
     for key in keys:
-        tried = {**values, key: chosen[0].values[key]}
+        tried = {**values, key: others.values[key]}
         try:
-            wrong = _wrong(_computed(other, tried, chosen[1]))
+            wrong = _wrong(_computed(dump, tried, own))
         except MinibatchError:
             wrong = ["what cannot be computed without it"]
         if wrong:
             needed[key] = wrong[0]
         else:
             values = tried
-    order = list(_says(_computed(other, chosen[1].values, chosen[1])))
+    order = list(_says(_computed(dump, own.values, own)))
     return dict(sorted(needed.items(), key=lambda each: order.index(each[1]) if each[1] in order else -1))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from blueprint.comparing.aligned import Aligned
-from blueprint.dumps import Array, Minibatch
+from blueprint.dumps import Array, Dump, Minibatch
 from blueprint.verifying import TOLERANCES, coarsest, distance, held_in
 from blueprint.verifying.gap import forward, gap, limits, patterns
 
@@ -114,6 +114,11 @@ def _of_tensor(pair: Aligned, name: str) -> Difference | None:
 
 def _inside(pair: Aligned, name: str, shape: tuple[int, ...]) -> Array:
     """Returns where both dumps have a token; of another tensor everywhere."""
+    side_mask = f"{name.partition('.')[0]}.mask"
+    if {side_mask} <= pair.one.tensors.keys() & pair.other.tensors.keys() and name != side_mask:
+        masks = [np.asarray(dump.tensors[side_mask], np.bool_) for dump in (pair.one, pair.other)]
+        if masks[0].shape == masks[1].shape == shape:  # of a side of pairs
+            return np.asarray(masks[0] & masks[1])
     if not isinstance(pair.one, Minibatch) or not isinstance(pair.other, Minibatch) or shape[1] == 1:
         return np.ones(shape, np.bool_)
     inside = np.zeros((2, *shape), np.bool_)
@@ -204,5 +209,10 @@ def _of_numbers(pair: Aligned) -> Iterator[Difference]:
         apart = float(distance(np.asarray(one), np.asarray(other)))
         allowed = TOLERANCES["float32"] * (1 + abs(one))
         says = SAME if apart == 0 else ROUNDING if apart <= allowed else DIFFERS
-        called = (pair.one.called.get(name, name), pair.other.called.get(name, name))
+        called = (_logged_as(pair.one, name), _logged_as(pair.other, name))
         yield Difference(name, called, 1, int(says == DIFFERS), apart, apart, allowed, says, both=(one, other))
+
+
+def _logged_as(dump: Dump, name: str) -> str:
+    """Returns what a file calls a logged number; a tensor may have the same neutral name."""
+    return name if name in dump.tensors else dump.called.get(name, name)

@@ -65,8 +65,8 @@ def _first(found: Comparison) -> Iterator[str]:
         response = f"row {first.response[0]} of A (by {first.response[1]:.3g})" if first.response else ""
         yield f"  In the mean the response that differs most is {response}{position}."
     yield from (f"  {each}." for each in first.patterns)
-    if first.name not in found.conventions.crossed:
-        yield "  It is an input of what can be computed again: no convention explains it."
+    if first.name not in found.conventions.computed:
+        yield "  It is not computed again from these files, so that no convention explains it."
 
 
 def _at(place: Place) -> str:
@@ -85,17 +85,22 @@ def _conventions(found: Comparison) -> Iterator[str]:
         for name, causes in list(own.items())[:1]:
             yield f"{side} has other {name} than its own settings give{_matches(causes)}."
     crossed = [name for name, says in said.crossed.items() if says == DIFFERS]
+    by, of = ("B", "A") if said.turned else ("A", "B")
+    if said.turned:
+        yield "B lacks what A's settings need, so that it is A that is computed by the other's settings."
     if said.needed:
-        yield f"Computed by A's settings, B's {crossed[0] if crossed else 'numbers'} would be another. B's numbers come out with"
-        yield from (f"  {line}" for line in table([(f"{each.moves}:", str(each)) for each in said.needed]))
-    elif crossed and not said.own[1]:
-        yield f"Computed by A's settings, B's {crossed[0]} would be another, and no setting of theirs tells why."
+        first = crossed[0] if crossed else "numbers"
+        yield f"Computed by {by}'s settings, {of}'s {first} would be another. {of}'s numbers come out with"
+        lines = [(f"{each.moves}:", each.turned() if said.turned else str(each)) for each in said.needed]
+        yield from (f"  {line}" for line in table(lines))
+    elif crossed and not said.own[SIDES.index(of)]:
+        yield f"Computed by {by}'s settings, {of}'s {crossed[0]} would be another, and no setting of theirs tells why."
     elif crossed:
-        yield f"Computed by A's settings, B's {crossed[0]} would be another, too."
+        yield f"Computed by {by}'s settings, {of}'s {crossed[0]} would be another, too."
     elif said.crossed:
-        yield "Computed by A's settings, B's numbers are what B has: no convention makes a difference."
+        yield f"Computed by {by}'s settings, {of}'s numbers are what {of} has: no convention makes a difference."
     else:
-        yield "Nothing in B can be computed again, so that conventions cannot be told apart."
+        yield f"Nothing in {of} can be computed again, so that conventions cannot be told apart."
     if said.idle:
         listed = ", ".join(f"{each.key} ({each.one}, {each.other})" for each in said.idle[:MOST_IDLE])
         more = f" and {len(said.idle) - MOST_IDLE} more" if len(said.idle) > MOST_IDLE else ""
@@ -121,13 +126,13 @@ def data_of(found: Comparison) -> dict[str, Any]:
         "differs": first is not None,
         "quantities": [_quantity(each) for each in found.lines],
         "first": _quantity(first) if first else None,
-        "first_is_input": first is not None and first.name not in said.crossed,
+        "first_is_input": first is not None and first.name not in said.computed,
         "explained_by": [
             {"key": each.key, "a": each.one, "b": each.other, "moves": each.moves} for each in said.needed
         ],
         "no_difference_by": [{"key": each.key, "a": each.one, "b": each.other} for each in said.idle],
         "own": [{name: list(causes) for name, causes in each.items()} for each in said.own],
-        "b_by_settings_of_a": dict(said.crossed),
+        "a_by_settings_of_b" if said.turned else "b_by_settings_of_a": dict(said.crossed),
         "not_compared": said.missing or None,
     }
 

@@ -15,6 +15,7 @@ from blueprint.dumps.batch import (
     run_fields,
     whole_number,
 )
+from blueprint.dumps.checks import rounding
 from blueprint.dumps.formats import (
     SCHEMA,
     Array,
@@ -59,7 +60,7 @@ from blueprint.dumps.recognise import (
     true_or_false,
 )
 from blueprint.dumps.recognise import NAMES as PPO_NAMES
-from blueprint.dumps.shaping import Given, rounding
+from blueprint.dumps.shaping import Given
 from blueprint.dumps.step_files import in_order, joined, key_of, missing_in, rows_twice, together, unsaid, whole_of
 
 __all__ = [

@@ -1,6 +1,6 @@
 """Hyperparameters and logged results that a library wrote into the metadata, under neutral names."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -58,6 +58,36 @@ def mentioned(
             for reason in dict.fromkeys(unexpressed.values())
         ),
     )
+
+
+def without_effect(
+    metadata: Mapping[str, Any],
+    settings: Mapping[str, float | str],
+    library: str | None,
+    names: Names,
+    notes: Collection[str],
+) -> tuple[str, ...]:
+    """Returns the hyperparameters of which no setting came under their own names: they are read otherwise, or do nothing here.
+
+    settings: by key of a numbers file, what came of the hyperparameters. notes: those that are not understood stand there.
+    """
+    made = {key.removeprefix("ppo.") for key in settings}
+    found = list[str]()
+    for name, value in _named(_table(metadata, "hyperparameters")):
+        spelled = [name, *(f"{name}.{at}" for at in range(len(value)))] if isinstance(value, list) else [name]
+        keys = {each.row.name.removeprefix("ppo.") for one in spelled for each in names.matching(one, SETTING, library)}
+        if not (keys | {name.removeprefix("ppo.")}) & made and not any(name in note for note in notes):
+            found.append(f"{name} = {value}")
+    return tuple(found)
+
+
+def _named(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Yields dotted names and their values, lists as they are."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _named(value, f"{before}{key}.")
+        else:
+            yield f"{before}{key}", value
 
 
 def _table(metadata: Mapping[str, Any], key: str) -> dict[str, Any]:

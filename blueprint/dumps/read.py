@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from blueprint.dumps.batch import Dump, Minibatch, forward_option, run_fields, share_of
+from blueprint.dumps.checks import check_numbers, without_critic
 from blueprint.dumps.formats import Array, MinibatchError, Raw, open_raw, require
-from blueprint.dumps.mentioned import Mentioned, mentioned
+from blueprint.dumps.mentioned import Mentioned, mentioned, without_effect
 from blueprint.dumps.recognise import (
     AID,
     LOGGED,
@@ -27,7 +28,7 @@ from blueprint.dumps.recognise import (
     nearest,
     recognise,
 )
-from blueprint.dumps.shaping import check_numbers, shape, without_critic
+from blueprint.dumps.shaping import shape
 from blueprint.inputs.catalogue import Catalogue
 from blueprint.quoting import unquoted
 from blueprint.workbooks.common.conventions import LIVE, rlhf
@@ -140,14 +141,17 @@ def catalogue_of(dump: Dump) -> Catalogue:
     return found.catalogue()
 
 
-def read_dump(path: str | PathLike[str]) -> Dump:
+def read_dump(path: str | PathLike[str], above_zero: bool = False) -> Dump:
     """Reads a dump of whichever kind; its notes also list the names that were not understood.
+
+    above_zero: accept log-probs above 0, as made-up numbers of an exercise are; a note says how many there are.
 
     Raises:
         MinibatchError: the file cannot be read, two readings are possible, something needed is missing, shapes disagree, or
             what stands inside the mask cannot be (NaN, log-probs above 0 …); in one sentence that begins with the path.
     """
     raw = open_raw(Path(path))
+    raw.above_zero = above_zero
     return kind_of_file(raw).read(raw, Path(path))
 
 
@@ -187,7 +191,7 @@ def minibatch_of(
         MinibatchError: as `read_dump`, without the path.
     """
     shaped = shape(raw, found)
-    check_numbers(shaped, empty)
+    accepted = check_numbers(shaped, empty, raw.above_zero)
     return replace(
         shaped,
         path=path,
@@ -197,6 +201,7 @@ def minibatch_of(
             *raw.notes,
             *found.notes,
             *shaped.notes,
+            *accepted,
             *behind_the_end(shaped),
             *(without_critic(shaped.tensors) if critic else ()),
             *named.notes,
@@ -283,6 +288,7 @@ class Inspection:
     """What `inspect` found.
 
     refusal: why the file cannot be replayed, in a sentence; "" if it can.
+    dropped: settings that the file says, and that nothing here is computed by, with their values.
     recomputable: by quantity, the names that are missing for it; empty where it can be recomputed.
     """
 
@@ -300,6 +306,7 @@ class Inspection:
     unknown_metadata: tuple[str, ...]
     batch: Dump | None
     refusal: str
+    dropped: tuple[str, ...] = ()
 
     @property
     def words(self) -> int:
@@ -307,13 +314,14 @@ class Inspection:
         return int(np.count_nonzero(self.batch.mask)) if isinstance(self.batch, Minibatch) else 0
 
 
-def inspect(path: str | PathLike[str]) -> Inspection:
-    """Says what a dump holds.
+def inspect(path: str | PathLike[str], above_zero: bool = False) -> Inspection:
+    """Says what a dump holds; above_zero: as `read_dump`.
 
     Raises:
         MinibatchError: the file cannot be read at all, or its names or metadata contradict themselves.
     """
     raw = open_raw(Path(path))
+    raw.above_zero = above_zero
     kind = kind_of_file(raw)
     if kind.is_one is not None:
         return _of_kind(raw, kind, Path(path))
@@ -344,6 +352,7 @@ def inspect(path: str | PathLike[str]) -> Inspection:
         tuple(key for key in raw.metadata if key not in METADATA),
         batch,
         refusal,
+        without_effect(raw.metadata, named.settings, found.preset or found.library, NAMES, named.unknown_settings),
     )
 
 
@@ -380,6 +389,7 @@ def _of_kind(raw: Raw, kind: DumpKind, path: Path) -> Inspection:
         (),
         dump,
         refusal,
+        without_effect(raw.metadata, said, library and str(library).lower(), names, dump.notes) if dump else (),
     )
 
 

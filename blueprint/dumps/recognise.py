@@ -151,7 +151,7 @@ class Names:
     @cached_property
     def meanings(self) -> Mapping[str, str]:
         """Returns what each neutral name is, in a few words."""
-        return {row.name: row.meaning for row in self.rows}
+        return {row.name: row.meaning for row in self.rows if row.meaning}
 
     @cached_property
     def first_meanings(self) -> Mapping[str, str]:

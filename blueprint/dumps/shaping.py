@@ -1,5 +1,5 @@
-"""The arrays of a file by neutral name, brought to slots of responses, [B, T]: their axes, and what must hold inside the mask, or
-the sentence where it does not; layout found, mask found, prompts cut off, rows left out.
+"""The arrays of a file by neutral name, brought to slots of responses, [B, T]: their axes, or the sentence where they are odd;
+layout found, mask found, prompts cut off, rows left out.
 
 How columns belong to tokens is told by metadata or by the shapes, never guessed. Three layouts:
 "response": column t is slot t of the response (verl, TRL 1.12, the neutral schema).
@@ -7,7 +7,7 @@ How columns belong to tokens is told by metadata or by the shapes, never guessed
 "shifted": one column fewer than tokens; column i belongs to token i + 1, as logits do (OpenRLHF, TRL 0.11.4).
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -134,67 +134,6 @@ class Given:
 def said(name: str, called: str) -> str:
     """Names a tensor, with the file's own name where that is another."""
     return name if name == called else f"{name} ({called})"
-
-
-LARGEST_LOGIT = 32.0
-_EPS = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23}
-
-
-def rounding(dtype: str) -> float:
-    """Returns how far above 0 a log-prob may come to lie by rounding alone.
-
-    log p = z − logsumexp(z) rounds logsumexp, which is as large as the largest logit: by at most half a unit in the last
-    place, eps/2 · 32 for logits up to 32 (bfloat16: 0.125, float32: 1.9e-6). float64 gets float32's room, since programs
-    that compute in float32 save float64, as JSON does. TRL's 1.0 for pads lies outside in every dtype.
-    """
-    return _EPS.get(dtype, _EPS["float32"]) / 2 * LARGEST_LOGIT
-
-
-def check_numbers(batch: Minibatch, empty: bool = False) -> None:
-    """Checks every tensor of numbers inside the mask.
-
-    One empty response among others is computed as the library computes it; empty: also where all of them are. Raises
-    MinibatchError for no token at all, NaN or infinity, a log-prob above 0 by more than rounding, or an entropy below it.
-    """
-    require(
-        empty or bool(batch.mask.any()),
-        f"all {len(batch.mask)} responses are empty: the mask is 0 throughout; find out where it comes from first.",
-    )
-    for name, array in ((name, each) for name, each in batch.tensors.items() if each.dtype.kind == "f"):
-        room = rounding(batch.dtypes[name])
-        _refuse(batch, name, ~np.isfinite(array), "NaN or infinity", "find out where it comes from first")
-        if name.startswith("logprobs"):
-            _refuse(
-                batch, name, array > room, "log-probs above 0", "these are no log-probs, or the mask is shifted by one"
-            )
-        elif name == "entropy":
-            _refuse(batch, name, array < -room, "entropies below 0", "an entropy is at least 0")
-
-
-def _refuse(batch: Minibatch, name: str, bad: Array, what: str, advice: str) -> None:
-    """Refuses where anything is bad inside the mask: how many, and the first of them."""
-    places = np.argwhere(bad & batch.mask if bad.ndim == 2 else bad)
-    if len(places):
-        at = tuple(places[0].tolist())
-        row, first = batch.position(at[0])
-        there = ", ".join([f"row {row}", *(f"column {slot + first}" for slot in at[1:])])
-        raise MinibatchError(
-            f"{said(name, batch.called.get(name, name))}: {what} in {len(places)} of its places inside the mask, "
-            f"the first is {batch.tensors[name][at]:.6g} in {there}; {advice}."
-        )
-
-
-CRITIC = ("values_old", "values_new", "returns")
-
-WITHOUT_CRITIC = (
-    "no critic in it: GRPO, RLOO or REINFORCE? The advantages are taken as they stand; ratio, clip, KL and policy loss are "
-    "computed from them, and how they arose is not"
-)
-
-
-def without_critic(tensors: Collection[str]) -> tuple[str, ...]:
-    """Says that a file has advantages and nothing of a critic, if that is so."""
-    return () if "advantages" not in tensors or set(CRITIC) & set(tensors) else (WITHOUT_CRITIC,)
 
 
 RESPONSE, SEQUENCE, SHIFTED = LAYOUTS = ("response", "sequence", "shifted")

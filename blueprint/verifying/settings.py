@@ -25,6 +25,7 @@ class VerifyOptions:
 
     preset: whose conventions, None: those of the library that the file names. overrides: other values, as `ppo.gamma=0.99`.
     tolerance: multiplies every tolerance. device: where torch computes. causes: whether to look for what explains a deviation.
+    above_zero: accept log-probs above 0, as made-up numbers of an exercise are.
     """
 
     preset: str | None = None
@@ -32,6 +33,7 @@ class VerifyOptions:
     tolerance: float = 1.0
     device: str = "cpu"
     causes: bool = True
+    above_zero: bool = False
 
 
 DEFAULT = VerifyOptions()

@@ -295,12 +295,12 @@ def _from_multiple(line: Line, factor: float) -> float:
 AnyPath = str | PathLike[str]
 
 
-def read_dumps(paths: Sequence[AnyPath]) -> tuple[list[Dump], dict[Path, str]]:
-    """Returns the dumps that could be read, and by path of the others why not."""
+def read_dumps(paths: Sequence[AnyPath], above_zero: bool = False) -> tuple[list[Dump], dict[Path, str]]:
+    """Returns the dumps that could be read, and by path of the others why not; above_zero: as `read_dump`."""
     dumps, unread = list[Dump](), dict[Path, str]()
     for path in dict.fromkeys(map(Path, paths)):
         try:
-            dumps.append(read_dump(path))
+            dumps.append(read_dump(path, above_zero))
         except MinibatchError as error:
             unread[path] = str(error)
     return dumps, unread
@@ -334,7 +334,7 @@ def verify_step(paths: Sequence[AnyPath], options: VerifyOptions = DEFAULT, watc
         MinibatchError: an unknown preset, an override that is none, no preset where a file does not say its library; files of
             several steps, libraries, kinds or settings; or two that both say they are the same part of the step.
     """
-    dumps, unread = read_dumps(paths)
+    dumps, unread = read_dumps(paths, options.above_zero)
     return verify_dumps(dumps, options, watch, unread)
 
 

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blueprint.cli import main
-from blueprint.comparing import Comparison, compare
+from blueprint.comparing import Comparison, compare, text_of
 from blueprint.dumps import Minibatch, MinibatchError, read_dump, save
 from tests.comparing.written import verl
 from tests.dumps.as_frameworks import miles_training, slime_training
@@ -97,6 +97,33 @@ def test_recorded_libraries_part_by_these_settings(one: str, other: str, expecte
     assert {each.key: each.moves for each in found.conventions.needed} == expected
     says = {each.name: each.says for each in found.lines}
     assert says["values_old"] == says["logprobs_ref"] == "same"
+
+
+def test_settings_that_the_second_dump_cannot_have_are_tried_in_the_first() -> None:
+    """TRL's dapo has β = 0, and so no log-probs of a reference, which the KL of its grpo needs."""
+    real = Path(__file__).parents[1] / "data" / "real" / "trl_grpo"
+    name = "grpo_000000_0_0_0_0.safetensors"
+    found = compare(read_dump(real / "grpo" / name), read_dump(real / "dapo" / name))
+    assert found.conventions.turned
+    assert found.first is not None
+    assert found.first.name == "total_loss"
+    needed = {each.key: each.turned() for each in found.conventions.needed}
+    assert needed["kl.coef"] == "kl.coef = 0.04 instead of 0"
+    text = text_of(found)
+    assert "B lacks what A's settings need, so that it is A that is computed by the other's settings." in text
+    assert "Computed by B's settings, A's total_loss would be another. A's numbers come out with" in text
+
+
+def test_pairs_are_compared_inside_their_masks() -> None:
+    real = Path(__file__).parents[1] / "data" / "real" / "trl_dpo"
+    one, other = (read_dump(real / folder / "dpo_000000_0_0.safetensors") for folder in ("sigmoid", "ipo"))
+    found = compare(one, other)
+    assert (
+        next(each.cells for each in found.lines if each.name == "chosen.logprobs") == one.tensors["chosen.mask"].sum()
+    )
+    assert [str(each) for each in found.conventions.needed] == [
+        "loss.form = ipo instead of sigmoid", "logp.of = mean instead of sum"
+    ]  # fmt: skip
 
 
 def test_what_follows_from_an_earlier_difference_is_said_to() -> None:

@@ -63,7 +63,7 @@ CASES: list[tuple[str, Change, str]] = [
         "above 0",
         put("logprobs_ref", 2, 1, 1.0),
         "logprobs_ref: log-probs above 0 in 1 of its places inside the mask, the first is 1 in row 2, "
-        "column 1; these are no log-probs, or the mask is shifted by one.",
+        "column 1; these are no log-probs, or the mask is shifted by one; --above-zero accepts made-up ones.",
     ),
     (
         "entropy",

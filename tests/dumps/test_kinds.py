@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from blueprint.dumps import Array, MinibatchError, read_minibatch
-from blueprint.dumps.shaping import WITHOUT_CRITIC
+from blueprint.dumps.checks import WITHOUT_CRITIC
 from blueprint.verifying import choose, verify
 from tests.dumps.batches import LIBRARY, batch, raw_npz, reread
 

@@ -58,6 +58,11 @@ def says(role: str, text: str) -> dict[str, str]:
     return {"role": role, "content": text}
 
 
+def told(who: str, text: str) -> dict[str, str]:
+    """A message as ShareGPT has it."""
+    return {"from": who, "value": text}
+
+
 ASKED, GOOD, BAD = says("user", "2 + 2?"), says("assistant", "it is 4"), says("assistant", "=1+1")
 LEARNED = [says("user", "the old dog"), says("assistant", "is Very sleepy")]
 SHAPES = {
@@ -84,12 +89,15 @@ SHAPES = {
         "conversations.jsonl": json.dumps({"chosen": [ASKED, GOOD], "rejected": [ASKED, BAD]}),
         "ultrafeedback.jsonl": json.dumps({"prompt": "2 + 2?", "prompt_id": "a1", "chosen": [ASKED, GOOD], "rejected": [ASKED, BAD],
                                            "messages": [ASKED, GOOD]}),
+        "sharegpt.jsonl": json.dumps({"conversations": [told("system", "count"), told("human", "2 + 2?")],
+                                      "chosen": told("gpt", "it is 4"), "rejected": told("gpt", "=1+1")}),
         "messages.csv": 'chosen,rejected\n"[{""role"": ""user"", ""content"": ""2 + 2?""}, {""role"": ""assistant"", ""content"": '
                         '""it is 4""}]","[{""role"": ""user"", ""content"": ""2 + 2?""}, {""content"": ""=1+1""}]"\n',
     },
     "sft": {
         "csv.csv": "prompt,completion\nthe old dog,is very sleepy\n",
         "messages.jsonl": json.dumps({"messages": LEARNED}),
+        "sharegpt.jsonl": json.dumps({"conversations": [told("human", "the old dog"), told("gpt", "is Very sleepy")]}),
         "both.json": json.dumps([{"instruction": LEARNED[:1], "output": LEARNED[1:]}]),
         "tokens.jsonl": json.dumps({"prompt": ["the", "old", "dog"], "response": ["is", "very", "sleepy"]}),
     },

@@ -39,7 +39,7 @@ class Raw:
     texts: by name, columns of text, one per row. metadata: a dictionary as JSON has it.
     format: what the content was: "safetensors", "npz", "jsonl", "parquet" or "torch". size: bytes of the file.
     names: what the head says that it holds, where only that was read; empty where the head does not tell.
-    notes: what a reader assumed, in sentences.
+    notes: what a reader assumed, in sentences. above_zero: whether log-probs above 0 are accepted, as somebody asked for.
     """
 
     tensors: dict[str, Array] = field(default_factory=dict)
@@ -51,6 +51,7 @@ class Raw:
     size: int = 0
     names: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
+    above_zero: bool = False
 
     def add(self, name: str, array: Array, dtype: str | None = None) -> None:
         """Adds numbers, half precision as float32. dtype: what they were in the file, where the array is of another.

@@ -144,7 +144,7 @@ def refused(reason: str) -> dict[str, Any]:
 
 def _verified(folder: Path, step: Step, options: VerifyOptions) -> dict[str, Any]:
     """Returns what the files of a step come to, those of each kind together. Raises MinibatchError as `verify_step`."""
-    dumps, unread = read_dumps([folder / file.name for file in step.files])
+    dumps, unread = read_dumps([folder / file.name for file in step.files], options.above_zero)
     kinds = dict.fromkeys(dump.kind for dump in dumps)
     verdicts = [verify_dumps([dump for dump in dumps if dump.kind == kind], options) for kind in kinds]
     reasons = [*unread.values(), *(reason for each in verdicts for reason in each.unread.values())]

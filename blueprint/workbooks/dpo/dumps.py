@@ -6,7 +6,7 @@ TRL 1.16.0, trl/trainer/dpo_trainer.py, `_compute_loss`; 0.24.0, `dpo_loss`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -96,11 +96,11 @@ BOTH = ("margin", "loss.pair", "row_index")
 
 
 def laid_apart(
-    arrays: Mapping[str, Array], lengths: Mapping[str, Array], called: Mapping[str, str]
+    arrays: Mapping[str, Array], lengths: Mapping[str, Array], called: Mapping[str, str], above_zero: bool = False
 ) -> tuple[dict[str, Array], dict[str, str]]:
     """Returns tensors of each side, [P] and [P, T], and what the file calls them.
 
-    lengths: [P], of arrays that were lists of different lengths.
+    lengths: [P], of arrays that were lists of different lengths. above_zero: whether log-probs above 0 are accepted.
     Raises MinibatchError where sides are uneven or shapes disagree, a mask is missing, or log-probs cannot be.
     """
     found, names = dict[str, Array](), dict[str, str]()
@@ -118,7 +118,7 @@ def laid_apart(
     check_axes(found, names, STACKED)
     _widen(found)
     _masked(found, names)
-    _check(found, names)
+    _check(found, names, above_zero)
     return found, names
 
 
@@ -192,19 +192,30 @@ def _masked(found: dict[str, Array], names: Mapping[str, str]) -> None:
         )
 
 
-def _check(found: Mapping[str, Array], names: Mapping[str, str]) -> None:
-    """Refuses log-probs above 0 by more than rounding, and what is no number, inside the mask."""
+def _check(found: Mapping[str, Array], names: Mapping[str, str], above_zero: bool) -> None:
+    """Refuses log-probs above 0 by more than rounding, unless these are accepted, and what is no number, inside the mask."""
     for name, array in found.items():
         side, _, what = name.partition(".")
         if not what.startswith("logp"):
             continue
         inside = found[f"{side}.mask"] if array.ndim == 2 else np.ones(array.shape, np.bool_)
-        bad = inside & ~(np.nan_to_num(array, nan=1.0, posinf=1.0) <= rounding("float32") * max(1, array.shape[-1]))
+        most = np.finfo(np.float64).max if above_zero else rounding("float32") * max(1, array.shape[-1])
+        bad = inside & ~(np.nan_to_num(array, nan=np.inf, posinf=np.inf) <= most)
         if bad.any():
             at = tuple(np.argwhere(bad)[0].tolist())
             raise MinibatchError(
                 f"{names.get(name, name)}, pair {at[0]}: found {array[at]:.6g}, expected a log-prob, at most 0."
             )
+
+
+def _accepted(found: Mapping[str, Array], called: Mapping[str, str]) -> Iterator[str]:
+    """Says how many log-probs above 0 were accepted; no probability is above 1, so that they are of no model."""
+    for name, array in found.items():
+        side, _, what = name.partition(".")
+        if what.startswith("logp"):
+            above = (array > 0) & (found[f"{side}.mask"] if array.ndim == 2 else True)
+            if above.any():
+                yield f"{called.get(name, name)}: {int(above.sum())} log-probs above 0 are accepted as asked: no model gave them"
 
 
 ALGORITHM = "algorithm"
@@ -396,7 +407,7 @@ def step_of(raw: Raw, path: Path) -> PairStep:
         named = mentioned(metadata, library, NAMES, DPO)
         arrays = {name: raw.tensors[own] for name, own in found.called.items()}
         lengths = {name: raw.lengths[own] for name, own in found.called.items() if own in raw.lengths}
-        tensors, called = laid_apart(arrays, lengths, found.called)
+        tensors, called = laid_apart(arrays, lengths, found.called, raw.above_zero)
         unknown = not_understood(read, list(found.unknown), named, (*METADATA, ALGORITHM), NAMES, DPO)
         made = PairStep(
             str(path),
@@ -405,7 +416,7 @@ def step_of(raw: Raw, path: Path) -> PairStep:
             {**called, **named.called},
             library=found.library,
             preset=_preset(raw.metadata, library),
-            notes=(*found.notes, *named.notes, *unknown),
+            notes=(*found.notes, *(_accepted(tensors, called) if raw.above_zero else ()), *named.notes, *unknown),
             hyperparameters=named.settings,
             logged=named.logged,
             terms=_terms(raw.metadata, library),

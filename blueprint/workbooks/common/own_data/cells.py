@@ -23,14 +23,33 @@ LONGEST_SPELLED = 40
 """Letters of a token that a cell shows."""
 
 
+SHAREGPT = {"human": "user", "gpt": "assistant", "function_call": "assistant", "observation": "tool"}
+"""Who speaks in ShareGPT's messages, {"from": …, "value": …}; as LLaMA-Factory reads them (data/README.md at 015ff25), answers and
+function calls are learned."""
+
+
 def listed(value: Any) -> Any:
-    """Returns a list where a text spells one, as in CSV; anything else as it is."""
+    """Returns a list where a text spells one, as in CSV, and ShareGPT's messages as those of others; anything else as it is."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
-            return json.loads(value)
+            value = json.loads(value)
         except (ValueError, RecursionError):
             return value
-    return value
+    if _is_sharegpt(value):
+        return [_message(value)]
+    return [_message(each) for each in value] if _is_list_of_sharegpt(value) else value
+
+
+def _is_sharegpt(value: Any) -> bool:
+    return isinstance(value, dict) and {"from", "value"} <= value.keys()
+
+
+def _is_list_of_sharegpt(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_sharegpt, value))
+
+
+def _message(found: Mapping[str, Any]) -> dict[str, Any]:
+    return {"role": SHAREGPT.get(str(found["from"]), str(found["from"])), "content": found["value"]}
 
 
 def text_of(value: Any) -> str:
