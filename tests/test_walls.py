@@ -141,7 +141,7 @@ READS_MANY = {
     "language.lost", "language.making", "language.packed", "language.schedule", "language.values", "language.vectorise",
     "misconceptions", "misconceptions.wrong_numbers", "page.blanks", "page.cells", "page.charts", "page.contents",
     "page.formulas", "page.layout", "page.moved_cells", "page.one_page.paint", "page.placing", "page.read", "page.series",
-    "page.sheet_setup", "page.sizes", "page.steps", "page.views", "page.walk", "page.write", "training.run", "verifying",
+    "page.sheet_setup", "page.sizes", "page.steps", "page.views", "page.walk", "page.write", "training.on_ray", "training.run", "verifying",
     "verifying.deviation", "verifying.formulas.ppo", "verifying.in_memory", "verifying.judge", "verifying.parts",
     "verifying.recompute", "verifying.search", "verifying.step", "verifying.trials", "verifying.verdict",
     "verifying.verify", "workbooks.common", "workbooks.common.workbook", "workbooks.dpo.workbook",
