@@ -16,7 +16,7 @@ from torch import Tensor
 
 import blueprint.workbooks.common
 from blueprint.papers.models import distribution, kl
-from blueprint.verifying.formulas.options import NUMBERS, WORDS, Named, Options, Texts
+from blueprint.verifying.formulas.options import DEFAULTS, NUMBERS, WORDS, Named, Options, Texts
 
 RECORDED = Path(__file__).parent / "data" / "golden_runs.json"
 PRESETS = Path(blueprint.workbooks.common.__file__).parent / "presets.csv"
@@ -71,11 +71,12 @@ def results(run: Run) -> dict[str, Any]:
 
 @cache
 def presets() -> dict[str, dict[str, str]]:
-    """Returns the options of every library, by its name and theirs."""
+    """Returns the options of every library, by its name and theirs; one in which none differs has no row in the table."""
     with PRESETS.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     libraries = [name for name in rows[0] if name != "convention"]
-    return {library: {row["convention"]: row[library] for row in rows} for library in libraries}
+    same = {name: str(number) for name, number in DEFAULTS.items()}
+    return {library: {**same, **{row["convention"]: row[library] for row in rows}} for library in libraries}
 
 
 def number_of(name: str, value: str | float) -> float:

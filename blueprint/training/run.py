@@ -167,7 +167,7 @@ def trained(
     which names the iteration, where a number is none any more or a file cannot be read or written.
     """
     _check_device(device)
-    with threads_for(numbers):
+    with threads_for(len(numbers.runs)):
         return _trained(numbers, Folder(folder) if folder else None, device, progress, ray)
 
 

@@ -10,7 +10,6 @@ import torch
 from blueprint.training.before import Models
 from blueprint.training.folder import Arrays, Stretch
 from blueprint.training.iteration import WATCHED, Kept, Outcome, State, Trainer
-from blueprint.training.numbers import RunNumbers
 
 Progress = Callable[[int], None]
 """Is told how many iterations more are finished."""
@@ -32,10 +31,10 @@ def stretch_from(
 
 
 @contextmanager
-def threads_for(numbers: RunNumbers) -> Iterator[None]:
+def threads_for(runs: int) -> Iterator[None]:
     """Lets torch use one thread for few runs: of tensors this small, several threads mostly wait for each other."""
     before = torch.get_num_threads()
-    torch.set_num_threads(1 if len(numbers.runs) < MANY_RUNS else before)
+    torch.set_num_threads(1 if runs < MANY_RUNS else before)
     try:
         yield
     finally:

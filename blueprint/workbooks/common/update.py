@@ -219,17 +219,21 @@ def _key_of(letter: str, weight: str) -> str:
     return f"update.{letter}_{weight.replace('.', '_')}"
 
 
+def _mean_part(letter: str, weight: str) -> Part:
+    axes = numbers_file.SHAPES[weight.rpartition(".")[2]]
+    entry: Any = Number if letter == "m" else Annotated[Number, between(0, 1e12)]
+    example: Any = 0.01 if letter == "m" else 0.0001
+    for _ in axes:
+        example = [example]
+    about = f"{_MEANS[letter][1]} of {weight} before, in its shape; else 0"
+    return Part(_key_of(letter, weight), entry, axes, about, None, example)
+
+
 def kept_parts(weights: Iterable[str]) -> tuple[Part, ...]:
     """Describe what Adam kept from steps before. weights: what it moves, by key: `policy.E`, `critic.w`."""
     steps = Part("update.steps", Annotated[Whole, between(0, MOST_KEPT, "a whole number")], (),
                  "steps that Adam took before; 0: it begins anew", 0, 40)  # fmt: skip
-    entries: dict[str, Any] = {"m": Number, "v": Annotated[Number, between(0, 1e12)]}
-    means = (
-        Part(_key_of(letter, weight), entries[letter], numbers_file.SHAPES[weight.rpartition(".")[2]],
-             f"{about} of {weight} before, in its shape; else 0", None)
-        for weight in weights
-        for letter, (_, about) in _MEANS.items()
-    )  # fmt: skip
+    means = (_mean_part(letter, weight) for weight in weights for letter in _MEANS)
     return (steps, *means)
 
 

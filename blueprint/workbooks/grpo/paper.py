@@ -100,8 +100,9 @@ def _trained(raw: Raw, start: Start, how: Conventions, order: Tensor) -> Named:
         resume(optimiser, weight, int(raw.tensor("optimiser.steps")), mean, square)
     for number in raw.ids("epochs.number").tolist():
         here = moved_to(start, weights)
-        if number > 1:
-            rows |= {f"epoch{number}.{name}": each.detach().clone() for name, each in _step(here, how, order).items()}
+        if number > 1:  # what does not hang on the policy stands once
+            named = {f"epoch{number}.{name}": each for name, each in _step(here, how, order).items()}
+            rows |= {name: each.detach().clone() for name, each in named.items() if name in raw}
         norm = take_step(optimiser, grpo(here.batch, how).total, float(raw.tensor("optimiser.max_norm")))
         rows |= {f"update{number}.norm": norm}
         rows |= {f"update{number}.{name}": weight.detach().clone() for name, weight in weights.items()}

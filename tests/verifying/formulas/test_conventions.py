@@ -104,6 +104,7 @@ UNSEEN = {
     ("loss.ratio_threshold", "off"): "the mean ratio is below 2",
     ("loss.ratio_threshold", "10"): "the mean ratio is below 2",
     ("advantage.gae_holes", "zero"): "the masks of the rollout have no holes",
+    ("reward.free_tokens", "0.37"): "no library has a length penalty, without which it is idle",
     ("loss.seq_eps", "1e-08"): "all runs that read it have it",
 }
 
