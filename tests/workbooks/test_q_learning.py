@@ -11,6 +11,7 @@ import pytest
 from blueprint.inputs import load
 from blueprint.page.engine import with_ironcalc
 from blueprint.reopening import back_from
+from blueprint.workbooks.registry import kind_named
 from tests.audit import spoil
 from tests.page.fits import clipped
 from tests.page.gnumeric import with_gnumeric
@@ -100,6 +101,14 @@ EXTREMES = (
     ("q_learning.exploration=softmax", "q_learning.tau=0.001"),
     ("q_learning.initial=1", "q_learning.epsilon=0"),
 )
+
+
+@pytest.mark.parametrize("overrides", [(), ("q_learning.exploration=softmax",), *EXTREMES], ids=str)
+def test_the_page_of_papers_walks_the_same_way(overrides: tuple[str, ...]) -> None:
+    pytest.importorskip("torch", reason="the page is torch: install the extra [torch]")
+    from tests.papers.held import assert_holds
+
+    assert_holds(made(*overrides, numbers=NAME), kind_named("q_learning").part("paper"))
 
 
 @pytest.mark.parametrize("overrides", EXTREMES, ids=str)
