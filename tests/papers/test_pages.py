@@ -232,7 +232,7 @@ HELD: dict[str, tuple[int, list[tuple[str | None, dict[str, Any]]]]] = {
         (None, {"grid.map": [["G", "S", ".", "."]], "grid.sweeps": 32}), (None, {"grid.map": [["."]]}),
         (None, {"grid.map": [["#", "#"], ["#", "#"]]}), (None, {"grid.map": [["S", "#"], ["#", "G"]], "grid.sweeps": 1}),
     ]),
-    "q-learning-path": (16, [
+    "q-learning-path": (17, [
         (None, {}), (None, {"q_learning.alpha": 1, "q_learning.gae_lambda": 0.9}), (None, {"q_learning.gamma": 0}),
         (None, {"q_learning.initial": 1, "q_learning.step_reward": 0.2}), (None, {"q_learning.goal_reward": -3}),
     ]),

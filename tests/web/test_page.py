@@ -68,8 +68,8 @@ def test_the_opening_view_is_one_page_with_the_numbers_of_the_sheet(opened: Open
         "sft": ("1 of 2",),
         "optimum": ("0.715", "0.5892"),
         "frontier": ("0.381", "0.7511"),
-        "value-iteration": ("0.90", "cells are right"),
-        "q-learning": ("γ·max Q′", "episodes reached the goal"),
+        "value-iteration": ("0.90", "what it is worth to choose"),
+        "q-learning": ("γ·max Q′", "return of the last episode"),
     }.items(),
 )  # fmt: skip
 def test_one_page_of_groups_and_pairs(opened: Opened, numbers: str, shown: tuple[str, ...]) -> None:

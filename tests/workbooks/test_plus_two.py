@@ -301,7 +301,7 @@ SEEN = {
     "frontier": 131,
     "kl-controller": 43,
     "value-iteration": 60,
-    "q-learning-path": 93,
+    "q-learning-path": 94,
     "sft-batch": 94,
     "reward-batch": 152,
     "dpo-batch": 503,

@@ -36,9 +36,7 @@ def test_each_blank_has_its_equation_and_what_it_reads(made: Worksheet) -> None:
 
 KINDS = [
     "default", "classic", "dpo", "grpo", "kl-controller", "optimum", "frontier", "reinforce", "reward-model", "sft",
-    "value-iteration", "q-learning",
-    "q-learning-path", "by-hand-q-learning",
-    "very-very-sleepy", "epochs", "grpo-batch", "sft-batch",
+    "value-iteration", "by-hand-q-learning", "very-very-sleepy", "epochs", "grpo-batch", "sft-batch",
 ]  # fmt: skip
 
 
