@@ -29,8 +29,6 @@ def assignment(
         "advantage",
         "reinforce",
         "sft",
-        "value-iteration",
-        "q-learning-path",
     ],
 )
 def test_a_class_of_each_kind(numbers: str) -> None:
@@ -39,6 +37,13 @@ def test_a_class_of_each_kind(numbers: str) -> None:
     assert len(one.answers) == 12
     assert one.answers != other.answers
     assert one.again + other.again < 60, "of two hundred draws each"
+
+
+@pytest.mark.parametrize("numbers", ["value-iteration", "by-hand-q-learning"])
+def test_a_class_of_a_grid_varies_by_its_settings(numbers: str) -> None:
+    """A map has no number that could vary by itself."""
+    draws = Draws(assignment(numbers, 6, vary=("settings",)))
+    assert draws.drawn("1").answers != draws.drawn("2").answers
 
 
 @pytest.mark.parametrize("numbers", ["reward-model", "reward-batch", "grpo-batch", "classic"])

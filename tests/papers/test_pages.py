@@ -240,6 +240,16 @@ HELD: dict[str, tuple[int, list[tuple[str | None, dict[str, Any]]]]] = {
         (None, {"proxy.each": [0, 0.1, 0, 0], "sweep.draws": [2, 64]}),
         (None, {"reference.weights": [0.01, 1, 1, 100]}), (None, {"proxy.each": [5, -2, 2, 0], "sweep.draws": [2, 64]}),
     ]),
+    "value-iteration": (10, [
+        (None, {}), (None, {"value_iteration.gamma": 0}), (None, {"value_iteration.gamma": 1, "value_iteration.step_reward": 0.1}),
+        (None, {"grid.map": [["S", "#", ".", "G"], [".", "#", ".", "#"], [".", ".", ".", "."]], "grid.sweeps": 9}),
+        (None, {"grid.map": [["G", "S", ".", "."]], "grid.sweeps": 32}), (None, {"grid.map": [["."]]}),
+        (None, {"grid.map": [["#", "#"], ["#", "#"]]}), (None, {"grid.map": [["S", "#"], ["#", "G"]], "grid.sweeps": 1}),
+    ]),
+    "q-learning-path": (17, [
+        (None, {}), (None, {"q_learning.alpha": 1, "q_learning.gae_lambda": 0.9}), (None, {"q_learning.gamma": 0}),
+        (None, {"q_learning.initial": 1, "q_learning.step_reward": 0.2}), (None, {"q_learning.goal_reward": -3}),
+    ]),
     "kl-controller": (7, [
         (None, {}), (None, {"controller.kl_stat": "token_mean", "controller.target": 1.1}),
         (None, {"controller.error_clip": 0.9, "controller.horizon": 300, "controller.n_steps": 64}),

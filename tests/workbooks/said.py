@@ -11,6 +11,7 @@ import numpy as np
 
 from tests.page.workshop import Array
 
+MOVES = ("up", "down", "left", "right")
 Rows = Mapping[str, Array]
 Say = Callable[[Rows], Array]
 
@@ -278,6 +279,30 @@ SAID: dict[str, dict[str, Say]] = {
         "sweep.likeliest_id": lambda b: b["sweep.is_likeliest"].argmax(-1),
         "sweep.best_betas": lambda b: b["sweep.beta"] * (b["sweep.gold"] == b["sweep.gold"].max()),
         "best.best_draws_each": lambda b: b["best.draws"] * (b["best.gold"] == b["best.gold"].max()),
+    },
+    "value-iteration": {
+        "sweep.moves": lambda b: sum(
+            (bit * (b[f"sweep.{move}"] == b["sweep.best"]) for bit, move in zip((1, 2, 4, 8), MOVES, strict=True)),
+            np.zeros(b["sweep.best"].shape),
+        ),
+    },
+    "q-learning-path": {
+        "state.wall": lambda b: np.asarray(b["state.cell"] == "#", float),
+        "grid.rows": lambda b: np.asarray(float(len(b["grid.map"]))),
+        "grid.last_row": lambda b: b["grid.rows"] - 1,
+        "grid.last_column": lambda b: b["grid.columns"] - 1,
+        "soft.exponentials": lambda b: np.exp((b["step.q_here"] - b["step.q_top"][:, None]) / b["tau"]),
+        "soft.total": lambda b: b["soft.exponentials"].sum(-1),
+        "soft.p": lambda b: b["soft.exponentials"] / b["soft.total"][:, None],
+        "step.up_to": lambda b: np.pad(b["step.p"].cumsum(-1), ((0, 0), (1, 0))),
+        "step.begins": lambda b: b["step.up_to"][:, :-1].round(9),
+        "step.drawn": lambda b: (b["step.begins"] <= b["step.uniform"][:, None]).sum(-1) - 1.0,
+        "step.count": lambda b: np.asarray(float(b["step.uniform"].size)),
+        "episode.is_best": lambda b: np.asarray(b["episode.q"] == b["episode.best"][..., None], float),
+        "episode.moves": lambda b: b["episode.is_best"] @ np.array([1.0, 2, 4, 8]),
+        "picture.value": lambda b: b["episode.best"].reshape(b["picture.value"].shape),
+        "picture.moves": lambda b: b["episode.moves"].reshape(b["picture.moves"].shape),
+        "picture.lives": lambda b: np.asarray(~np.isin(b["picture.cell"], ["#", "G"]), float),
     },
     "dpo-batch": PULLED,
     "grpo-batch": {**PULLED, **clip("advantages", "loss.clip_low", "loss.clip_high")},

@@ -35,7 +35,9 @@ from tests.workbooks.apart import NEAR, by_autograd, counted, distance, page_of
 from tests.workbooks.central import reached
 from tests.workbooks.said import SAID, Say
 
-WITHOUT_LOSS = ("reinforce", "optimum", "frontier", "bandit", "advantage", "kl-controller")
+WITHOUT_LOSS = (
+    "reinforce", "optimum", "frontier", "bandit", "advantage", "kl-controller", "value-iteration", "q-learning-path",
+)  # fmt: skip
 NAMES = ("default", "minibatch", "classic", *WITHOUT_LOSS, "sft-batch", "reward-batch", "dpo-batch", "grpo-batch")
 MORE = 2.0
 DPO, GRPO, REWARD_MODEL, SFT = (kind_named(kind).part("settings") for kind in ("dpo", "grpo", "reward_model", "sft"))
@@ -238,9 +240,11 @@ ORDER = (
 CHOICE = (
     "of a choice by bounds that this batch is far from, or that changes the loss by a jump: planted in `test_planted`"
 )
+UNCHOSEN = "of the exploration that is not chosen: chosen in `tests/workbooks/test_q_learning.py`"
 SHOWN = "shown, and read by no result under any of these settings"
 UNSEEN: dict[str, dict[str, str]] = {
     "advantage": {SIZE: "check.size"},
+    "q-learning-path": {UNCHOSEN: "tau"},
     "default": {SIZE: "check.share_size check.shares_size check.parts_size identity.sizes identity.largest"},
     "minibatch": {
         SIZE: "check.parts_size",
@@ -303,6 +307,8 @@ SEEN = {
     "bandit": 101,
     "advantage": 113,
     "kl-controller": 43,
+    "value-iteration": 60,
+    "q-learning-path": 94,
     "sft-batch": 94,
     "reward-batch": 152,
     "dpo-batch": 503,

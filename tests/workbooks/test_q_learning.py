@@ -11,6 +11,7 @@ import pytest
 from blueprint.inputs import load
 from blueprint.page.engine import with_ironcalc
 from blueprint.reopening import back_from
+from blueprint.workbooks.registry import kind_named
 from tests.audit import spoil
 from tests.page.fits import clipped
 from tests.page.gnumeric import with_gnumeric
@@ -102,6 +103,14 @@ EXTREMES = (
 )
 
 
+@pytest.mark.parametrize("overrides", [(), ("q_learning.exploration=softmax",), *EXTREMES], ids=str)
+def test_the_page_of_papers_walks_the_same_way(overrides: tuple[str, ...]) -> None:
+    pytest.importorskip("torch", reason="the page is torch: install the extra [torch]")
+    from tests.papers.held import assert_holds
+
+    assert_holds(made(*overrides, numbers=NAME), kind_named("q_learning").part("paper"))
+
+
 @pytest.mark.parametrize("overrides", EXTREMES, ids=str)
 def test_extremes_are_answered(overrides: tuple[str, ...]) -> None:
     book = made(*overrides, numbers=NAME)
@@ -116,18 +125,18 @@ def test_behind_walls_no_episode_ends_and_every_move_costs() -> None:
 
 
 def test_a_pencil_is_enough() -> None:
-    """Each number of the steps is a fraction of at most seven decimals, computed here exactly."""
-    alpha, gamma, q = Fraction(1, 2), Fraction(1, 2), dict[tuple[int, int], Fraction]()
+    """Each number of the steps is a fraction of at most four decimals, computed here exactly."""
+    alpha, gamma, q = Fraction(1, 5), Fraction(1, 2), dict[tuple[int, int], Fraction]()
     names = ("step.state", "step.action", "step.done", "step.q_new")
     state, action, done, new = (row(name, numbers=PENCIL) for name in names)
     lands = row("step.next", numbers=PENCIL)[1:]
     for s, a, end, value, to in zip(state, action, done[1:], new, lands, strict=True):
         best = 0 if end else max(q.get((int(to), move), Fraction(0)) for move in range(4))
-        reward = Fraction(2) if end else Fraction(-1, 4)
+        reward = Fraction(1) if end else Fraction(-1, 10)
         old = q.get((int(s), int(a)), Fraction(0))
         q[int(s), int(a)] = old + alpha * (reward + gamma * best - old)
         assert float(q[int(s), int(a)]) == pytest.approx(value, abs=EXACT)
-        assert q[int(s), int(a)] * 10**7 % 1 == 0
+        assert q[int(s), int(a)] * 10**4 % 1 == 0
 
 
 def test_saved_workbooks_have_the_same_numbers_in_three_engines(

@@ -36,9 +36,8 @@ def test_each_blank_has_its_equation_and_what_it_reads(made: Worksheet) -> None:
 
 KINDS = [
     "default", "classic", "dpo", "grpo", "kl-controller", "optimum", "frontier", "bandit", "advantage", "reinforce",
-    "reward-model", "sft", "value-iteration", "q-learning",
-    "q-learning-path", "by-hand-q-learning",
-    "very-very-sleepy", "epochs", "grpo-batch", "sft-batch",
+    "reward-model", "sft",
+    "value-iteration", "by-hand-q-learning", "very-very-sleepy", "epochs", "grpo-batch", "sft-batch",
 ]  # fmt: skip
 
 

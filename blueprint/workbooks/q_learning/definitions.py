@@ -208,7 +208,7 @@ def pictures(of: Rows, use: Choices) -> Rows:
     start = use.along("episode.start", (e,), of["episode.best"][e, of["start.state"]])
     last = use.one("episode.last", of["episode.count"] - 1)
     finals = (use.one("final.start", start[last]), use.one("final.steps", of["episode.steps"][last]),
-              use.one("final.ended", Sum(e, of["episode.ended"][e])))  # fmt: skip
+              use.one("final.earned", of["episode.return"][last]), use.one("final.ended", Sum(e, of["episode.ended"][e])))  # fmt: skip
     return named(value, word, code, lives, arrow, start, last, *finals)
 
 

@@ -67,6 +67,7 @@ def _episodes(walk: Walk, learner: Learner, episodes: int, draws: int, begin: in
         "episode.start": best[:, begin],
         "final.start": best[-1, begin],
         "final.steps": steps[-1],
+        "final.earned": torch.tensor(earned[-1], dtype=torch.float64),
         "final.ended": torch.tensor(float(len(ends))),
     }
 
