@@ -16,7 +16,9 @@ DOWNWARDS, RIGHTWARDS = (-1.0, 1.0, 0.0, 0.0), (0.0, 0.0, -1.0, 1.0)
 """The moves, and how many rows and columns further each of them leads."""
 ARROWS = ("·", "↑", "↓", "↑↓", "←", "↑←", "↓←", "↑↓←", "→", "↑→", "↓→", "↑↓→", "←→", "↑←→", "↓←→", "any")
 """Every set of moves, by the sum of 1 for up, 2 for down, 4 for left and 8 for right."""
-Cell: Any = Annotated[Word, must_be("S, G, # or a dot", lambda text: text in CELLS), WithJsonSchema({"enum": list(CELLS)})]
+Cell: Any = Annotated[
+    Word, must_be("S, G, # or a dot", lambda text: text in CELLS), WithJsonSchema({"enum": list(CELLS)})
+]
 
 
 def check_start(rows: Sequence[Sequence[str]]) -> None:

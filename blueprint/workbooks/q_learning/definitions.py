@@ -207,9 +207,12 @@ def pictures(of: Rows, use: Choices) -> Rows:
     arrow = use.along("picture.arrow", (e, i, j), where(equal(lives[i, j], 1), of["arrows"][code[e, i, j]], word[i, j]))
     start = use.along("episode.start", (e,), of["episode.best"][e, of["start.state"]])
     last = use.one("episode.last", of["episode.count"] - 1)
-    finals = (use.one("final.start", start[last]), use.one("final.steps", of["episode.steps"][last]),
-              use.one("final.earned", of["episode.return"][last]), use.one("final.ended", Sum(e, of["episode.ended"][e])))  # fmt: skip
-    return named(value, word, code, lives, arrow, start, last, *finals)
+    finals = [
+        use.one(f"final.{name}", row[last])
+        for name, row in (("start", start), ("steps", of["episode.steps"]), ("earned", of["episode.return"]))
+    ]
+    ended = use.one("final.ended", Sum(e, of["episode.ended"][e]))
+    return named(value, word, code, lives, arrow, start, last, *finals, ended)
 
 
 # fmt: off
