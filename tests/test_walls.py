@@ -82,6 +82,8 @@ KINDS = (
     "dpo",
     "optimum",
     "frontier",
+    "bandit",
+    "advantage",
     "reinforce",
     "reward_model",
     "sft",

@@ -34,6 +34,8 @@ NUMBERS = {
             "dpo",
             "optimum",
             "frontier",
+            "bandit",
+            "advantage",
         )
     },
 }

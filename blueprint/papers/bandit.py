@@ -57,9 +57,9 @@ def play(means: Tensor, uniform: Tensor, normal: Tensor, rules: Rules) -> Pulls:
         arm = (p.cumsum(0)[:-1] <= u).sum()  # the border of two arms belongs to the second
         reward = means[arm] + rules.noise * z
         n = n + torch.nn.functional.one_hot(arm, len(n))
-        step = 1 / n[arm] if rules.alpha is None else torch.as_tensor(rules.alpha)
+        step = 1 / n[arm] if rules.alpha is None else torch.full_like(n[arm], rules.alpha)
         after = q.clone()
-        after[arm] = torch.lerp(q[arm], reward, step.to(q.dtype))
+        after[arm] = torch.lerp(q[arm], reward, step)
         found.append((arm, reward, looks_best(q, rules.tie), p, q, after, n))
         q = after
     return Pulls(*(torch.stack(each) for each in zip(*found, strict=True)))

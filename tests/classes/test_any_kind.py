@@ -17,7 +17,19 @@ def assignment(
 
 
 @pytest.mark.parametrize(
-    "numbers", ["reward-model", "reward-batch", "dpo", "kl-controller", "optimum", "frontier", "reinforce", "sft"]
+    "numbers",
+    [
+        "reward-model",
+        "reward-batch",
+        "dpo",
+        "kl-controller",
+        "optimum",
+        "frontier",
+        "bandit",
+        "advantage",
+        "reinforce",
+        "sft",
+    ],
 )
 def test_a_class_of_each_kind(numbers: str) -> None:
     draws = Draws(assignment(numbers))

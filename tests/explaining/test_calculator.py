@@ -19,6 +19,8 @@ NUMBERS = (
     "kl-controller",
     "optimum",
     "frontier",
+    "bandit",
+    "advantage",
     "reinforce",
     "reward-model",
     "sft",

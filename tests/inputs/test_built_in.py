@@ -122,6 +122,8 @@ def test_very_very_sleepy() -> None:
 def test_names_come_with_a_sentence_the_default_first() -> None:
     assert [name for name, _ in names()] == [
         "default",
+        "advantage",
+        "bandit",
         "by-hand",
         "by-hand-dpo",
         "by-hand-grpo",

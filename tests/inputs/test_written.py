@@ -34,6 +34,8 @@ OTHERS = {
     "kl-controller": [["controller.horizon=50", "controller.kl_stat=token_mean"]],
     "reinforce": [["reinforce.baseline=typed", "reward.scores=[1e-7, 0, 2, -1]"]],
     "optimum": [["optimum.beta=5", "reward.scores=[[1e-7, 0, 2], [1, 2, 3], [0, 0, -1]]"]],
+    "bandit": [["bandit.strategy=softmax", "arms.means=[1, 2, 3, 4.5]", "sweep.temperatures=[0.5, 2]"]],
+    "advantage": [["advantage.gamma=0.9", "sweep.lambdas=[0, 0.1, 0.2, 1]"]],
     "frontier": [["frontier.beta=5", "proxy.each=[1e-7, 0, 2, 0]", "sweep.draws=[1, 2, 3]"]],
     "ten-libraries": [["text.episodes=[3,1]"], ["preset=trl_1.12", "metrics.kl=k2"], ["text.end_word=happy"]],
     "very-very-sleepy": [["ppo.gamma=0.25"], ['per_token.words=[["two words", "b", "c"]]']],
@@ -116,7 +118,7 @@ UNGIVEN = {
 @pytest.mark.parametrize("preset", [(), ("preset=default",)])
 def test_every_key_of_the_level_stands_there_once(name: str, preset: tuple[str, ...]) -> None:
     numbers = load(
-        name, preset if name not in ("very-very-sleepy", "kl-controller", "optimum", "frontier", "reinforce") else ()
+        name, preset if name not in ("very-very-sleepy", "kl-controller", "optimum", "frontier", "bandit", "advantage", "reinforce") else ()
     )
     text = toml_of(numbers)
     level = tomllib.loads(text)["level"]

@@ -24,6 +24,8 @@ def own(name: str = "mine", *levels: str) -> Kind:
 def test_every_part_of_every_record_is_where_it_says() -> None:
     assert [kind.name for kind in kinds()] == [
         "rlhf_ppo",
+        "advantage",
+        "bandit",
         "classic_ppo",
         "dpo",
         "frontier",
@@ -50,7 +52,7 @@ def test_what_a_kind_has_not_is_said() -> None:
 
 
 def test_a_kind_of_ones_own_is_known_once_it_is_added_and_replaced_when_it_is_added_again() -> None:
-    with pytest.raises(KindError, match="kind mine: there is none of that name; write one of rlhf_ppo, classic_ppo,"):
+    with pytest.raises(KindError, match="kind mine: there is none of that name; write one of rlhf_ppo, advantage, bandit, "):
         kind_named("mine")
     add_kind(own())
     again = replace(own(), title="again")

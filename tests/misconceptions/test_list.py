@@ -119,6 +119,8 @@ BOOKS: dict[str, tuple[str, Callable[[], Book]]] = {
     "reinforce": ("reinforce", lambda: Book(blueprint_of(load("reinforce", {"reinforce.baseline": "leave_one_out"})))),
     "optimum": ("optimum", lambda: Book(blueprint_of(load("optimum")))),
     "frontier": ("frontier", lambda: Book(blueprint_of(load("frontier")))),
+    "bandit": ("bandit", lambda: Book(blueprint_of(load("bandit")))),
+    "advantage": ("advantage", lambda: Book(blueprint_of(load("advantage")))),
     "scores": ("reward_model", partial(_scored, {"pairs.ranking": [1, 1, 1, 2]})),
     "scores of rankings": ("reward_model", partial(_scored, SCORED)),
     "sft": ("sft", lambda: Book(blueprint_of(load("sft-batch", {"sft.microbatches": 2})))),
@@ -135,6 +137,8 @@ FEWEST_ROWS = {
     "reinforce": 13,
     "optimum": 12,
     "frontier": 8,
+    "bandit": 10,
+    "advantage": 14,
     "reward_model": 20,
     "sft": 14,
 }
@@ -207,7 +211,7 @@ def test_no_two_misconceptions_of_a_row_are_one_function() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["whitened", "classic", "controller", "reinforce", "optimum", "frontier", "a minibatch", "grpo by n"]
+    "name", ["whitened", "classic", "controller", "reinforce", "optimum", "frontier", "bandit", "advantage", "a minibatch", "grpo by n"]
 )
 def test_misconceptions_are_known_of_many_rows_of_every_kind(name: str) -> None:
     assert len(wrong(name)) >= FEWEST_ROWS.get(name, FEWEST_ROWS[BOOKS[name][0]])

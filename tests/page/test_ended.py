@@ -325,6 +325,8 @@ KINDS = (
     "reinforce",
     "optimum",
     "frontier",
+    "bandit",
+    "advantage",
     "reward-model",
     "a minibatch",
 )

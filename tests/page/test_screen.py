@@ -142,6 +142,8 @@ FIRST_HIGH = (
     "reinforce",
     "optimum",
     "frontier",
+    "bandit",
+    "advantage",
     "kl-controller",
 )
 """Whose map is seen even below an open ribbon."""

@@ -208,7 +208,7 @@ WALKS = {
     "ten-libraries": [*product((1, 3), (1, 4))],
 }  # fmt: skip
 """By built-in numbers, of every kind that has a walk, the columns that are walked through."""
-NONE = {"classic_ppo", "frontier", "kl_controller", "optimum", "reinforce", "reward_model"}
+NONE = {"advantage", "bandit", "classic_ppo", "frontier", "kl_controller", "optimum", "reinforce", "reward_model"}
 """Kinds without a walk."""
 
 

@@ -220,6 +220,20 @@ HELD: dict[str, tuple[int, list[tuple[str | None, dict[str, Any]]]]] = {
         (None, {"reward.scores": [[700, -700, 0], [0, 0, 0], [0, 0, 0]]}), (None, {"optimum.beta": 0.01}),
         (None, {"reference.first": [-700, 0, 0]}), (None, {"reward.scores": [[1, 1, 1]] * 3}), (None, {"way.steps": [-2, 0, 5]}),
     ]),
+    "bandit": (26, [
+        (None, {}), (None, {"bandit.strategy": "softmax"}), (None, {"bandit.step": "constant", "bandit.alpha": 0.3}),
+        (None, {"bandit.epsilon": 0, "bandit.start": 5}), (None, {"bandit.epsilon": 1}), (None, {"arms.means": [1, 1, 1, 1]}),
+        (None, {"bandit.strategy": "softmax", "bandit.tau": 0.001}), (None, {"bandit.strategy": "softmax", "bandit.tau": 1000}),
+        (None, {"arms.names": ["A"], "arms.means": [2]}), (None, {"bandit.noise": 0, "sweep.temperatures": [0.001, 1000]}),
+        (None, {"arms.means": [-1000, 1000, 0, 0.5], "bandit.strategy": "softmax", "bandit.tau": 0.01}),
+    ]),
+    "advantage": (37, [
+        (None, {}), (None, {"advantage.theta": 2, "advantage.gamma": 0.9}), (None, {"advantage.gae_lambda": 0}),
+        (None, {"advantage.gae_lambda": 1, "advantage.gamma": 1}), (None, {"advantage.gamma": 0}),
+        (None, {"sweep.lambdas": [0.2, 0.2, 1, 0]}), (None, {"advantage.reward_sd": 0, "advantage.theta": -20}),
+        (None, {"traces.actions": [[0], [1]], "traces.rewards": [[0], [0]], "traces.values": [[0], [0]]}),
+        (None, {"long.rewards": [1, 2], "long.values": [100, -100], "long.last_value": 1e6}),
+    ]),
     "frontier": (36, [
         (None, {}), (None, {"frontier.beta": 2, "frontier.repeated": 0.5}), (None, {"frontier.beta": 0.01}),
         (None, {"sweep.betas": [50, 0.01], "sweep.draws": [1, 3, 1000]}),

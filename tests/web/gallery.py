@@ -18,6 +18,8 @@ NAMES = (
     "classic",
     "optimum",
     "frontier",
+    "bandit",
+    "advantage",
     "reinforce",
     "kl-controller",
 )

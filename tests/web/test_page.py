@@ -26,6 +26,8 @@ SIZES = {
     "sft": 650,
     "optimum": 650,
     "frontier": 650,
+    "bandit": 650,
+    "advantage": 650,
 }
 READY, SLIDER = 3000, 300
 """Milliseconds until every number is there, and of a slider, on two cores that also run other tests; idle: 200 to 500, and 20."""
@@ -66,6 +68,8 @@ def test_the_opening_view_is_one_page_with_the_numbers_of_the_sheet(opened: Open
         "sft": ("1 of 2",),
         "optimum": ("0.715", "0.5892"),
         "frontier": ("0.381", "0.7511"),
+        "bandit": ("0.675", "0.45"),
+        "advantage": ("0.0147",),
     }.items(),
 )  # fmt: skip
 def test_one_page_of_groups_and_pairs(opened: Opened, numbers: str, shown: tuple[str, ...]) -> None:
@@ -229,7 +233,7 @@ def test_keys_alone_lead_everywhere(opened: Opened) -> None:
     assert not page.evaluate("document.body.classList.contains('lecture')")
 
 
-@pytest.mark.parametrize("numbers", ["default", "grpo", "classic", "optimum", "frontier", "reward-model"])
+@pytest.mark.parametrize("numbers", ["default", "grpo", "classic", "optimum", "frontier", "bandit", "advantage", "reward-model"])
 def test_every_line_of_the_walk_can_be_shown(opened: Opened, numbers: str) -> None:
     page = opened(page_text(numbers))
     lines = page.evaluate("""() => {

@@ -66,6 +66,8 @@ def test_a_number_of_start_is_the_mean_or_sum_that_it_says(name: str) -> None:
         "kl-controller": 0,
         "optimum": 0,
         "frontier": 0,
+        "bandit": 0,
+        "advantage": 0,
         "reinforce": 0,
         "sft": 3,
         "sft-batch": 3,

@@ -25,6 +25,8 @@ NUMBERS = {
     "reinforce": ("reinforce", ()),
     "optimum": ("optimum", ()),
     "frontier": ("frontier", ()),
+    "bandit": ("bandit", ()),
+    "advantage": ("advantage", ()),
     "sft": ("sft-batch", ()),
 }
 BOOKS = {name: Book(blueprint_of(load(*numbers))) for name, numbers in NUMBERS.items()}

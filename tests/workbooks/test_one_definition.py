@@ -42,6 +42,8 @@ NUMBERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "reinforce": ("reinforce", ()),
     "optimum": ("optimum", ()),
     "frontier": ("frontier", ()),
+    "bandit": ("bandit", ()),
+    "advantage": ("advantage", ()),
     "choices": ("dpo", ()),
     "scores": ("reward-batch", ()),
     "rankings": ("reward-model", ()),

@@ -35,7 +35,7 @@ from tests.workbooks.apart import NEAR, by_autograd, counted, distance, page_of
 from tests.workbooks.central import reached
 from tests.workbooks.said import SAID, Say
 
-WITHOUT_LOSS = ("reinforce", "optimum", "frontier", "kl-controller")
+WITHOUT_LOSS = ("reinforce", "optimum", "frontier", "bandit", "advantage", "kl-controller")
 NAMES = ("default", "minibatch", "classic", *WITHOUT_LOSS, "sft-batch", "reward-batch", "dpo-batch", "grpo-batch")
 MORE = 2.0
 DPO, GRPO, REWARD_MODEL, SFT = (kind_named(kind).part("settings") for kind in ("dpo", "grpo", "reward_model", "sft"))
@@ -297,6 +297,8 @@ SEEN = {
     "reinforce": 131,
     "optimum": 115,
     "frontier": 131,
+    "bandit": 999,
+    "advantage": 999,
     "kl-controller": 43,
     "sft-batch": 94,
     "reward-batch": 152,

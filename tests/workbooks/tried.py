@@ -43,6 +43,8 @@ KINDS = (
     "sft",
     "optimum",
     "frontier",
+    "bandit",
+    "advantage",
     "reinforce",
     "kl_controller",
 )

@@ -48,7 +48,7 @@ def checks_of(of: Rows, chosen: Settings, use: Choices) -> list[Block]:
     return [
         use.along("check.policy", (t,), abs(Sum(a, of["arm.p"][t, a]) - 1)),
         use.along("check.pulled", (t,), abs(Sum(a, of["pull.is"][t, a]) - 1)),
-        use.one("check.counts", abs(Sum(a, of["last.share"][a]) - 1)),
+        use.one("check.all_pulls", abs(Sum(a, of["last.share"][a]) - 1)),
         use.along("check.tau", (s,), abs(Sum(a, of["tau.p"][s, a]) - 1)),
         use.along("check.regret", (t,), maximum(0, -of["regret.pull"][t])),
         use.one("check.decomposed", abs(Sum(a, of["last.share"][a] * of["arm.gap"][a]) - of["regret.mean"])),

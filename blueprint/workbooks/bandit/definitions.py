@@ -54,7 +54,7 @@ def pulls(of: Rows, use: Choices) -> Rows:
     looks = greedy("greedy", before, of, use)
     hot = looks["greedy.is"]
     even = use.along("greedy.p", (t, a), by["epsilon"] / of["arm.count"] + (1 - by["epsilon"]) * hot[t, a])
-    soft = softmax("softmax", use.along("softmax.logits", (t, a), before[t, a] / by["tau"]), use)
+    soft = softmax("boltzmann", use.along("boltzmann.logits", (t, a), before[t, a] / by["tau"]), use)
     p = use.along("arm.p", (t, a), use.switch["strategy"].choose(epsilon_greedy=even[t, a], softmax=soft.p[t, a]))
     upto = use.along("arm.cumulative", (t, a))
     upto[t, a.first - 1] = 0
@@ -96,7 +96,7 @@ def regret(of: Rows, use: Choices) -> Rows:
         use.one("regret.mean", Sum(t, lost[t]) / count),
         use.one("regret.sum", Sum(t, lost[t])),
         use.one("regret.mean_expected", Sum(t, expected[t]) / count),
-        use.one("reward.mean", Sum(t, of["pull.reward"][t]) / count),
+        use.one("pull.mean", Sum(t, of["pull.reward"][t]) / count),
         use.one("share.best", Sum(t, is_best[t]) / count),
         use.one("share.explored", 1 - Sum(t, is_greedy[t]) / count),
     )  # fmt: skip
@@ -142,7 +142,7 @@ MISCONCEPTIONS = (
         ("epsilon-exploits", "ε is how often one explores: the greedy arm has 1 − ε.",
          equation(lambda b: (1 - b("epsilon")) / b("arm.count") + b("epsilon") * b["greedy.is"][t, a])),
         ("epsilon-not-shared", "ε is shared among the arms: each has ε/K of it.", without("arm.count"))),
-    *of("softmax.logits",
+    *of("boltzmann.logits",
         ("tau-multiplies", "τ divides: a high temperature makes the arms more alike.", operation("div", "mul")),
         ("tau-forgotten", "τ is forgotten: it divides the estimates.", without("tau"))),
     *of("pull.reward",

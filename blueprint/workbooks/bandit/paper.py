@@ -39,7 +39,7 @@ def results(raw: Raw) -> Named:
         "regret.mean": lost.mean(),
         "regret.sum": lost.sum(),
         "regret.mean_expected": awaited.mean(),
-        "reward.mean": done.rewards.mean(),
+        "pull.mean": done.rewards.mean(),
         "share.best": (lost == 0).to(means.dtype).mean(),
         "share.explored": (done.arms != done.greedy).to(means.dtype).mean(),
         "last.estimate": last,

@@ -17,6 +17,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from blueprint.inputs import Draft, Level, Numbers, check_vocabulary
 from blueprint.inputs.catalogue import data_in
 from blueprint.language import Axis, Block, link
@@ -75,7 +77,7 @@ class Lesson:
         labels: what its rows say. n: the axis of a row that is given for each one.
         steps: its definitions, first to last: each takes the rows so far and returns its own.
         checks: from all rows, settings and choices, what must be 0.
-        sizes: by axis the typed block, along whose first axis it counts; or its size as a number.
+        sizes: by axis the typed block, along whose first axis it counts, or with which of its axes, from 0; or its size as a number.
         names: by axis the block that names its places.
     """
 
@@ -84,8 +86,8 @@ class Lesson:
     labels: Any
     n: Axis
     steps: Sequence[Callable[[Rows, Choices], Rows]]
-    checks: Callable[[Rows, Settings, Choices], list[Block]]
-    sizes: Mapping[Axis, str | int]
+    checks: Callable[[Rows, Settings, Choices], Sequence[Block | Identity]]
+    sizes: Mapping[Axis, str | tuple[str, int] | int]
     names: Mapping[Axis, str] = field(default_factory=dict)
 
     def blueprint(self, numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
@@ -104,7 +106,7 @@ class Lesson:
             self.checks(rows, chosen, use),
             self._inputs(rows, chosen),
             witnessed,
-            sizes={axis: size if isinstance(size, int) else len(given[size]) for axis, size in self.sizes.items()},
+            sizes={axis: _counted(size, given) for axis, size in self.sizes.items()},
             names={axis: rows[name] for axis, name in self.names.items()},
         ).with_typed(given)
 
@@ -113,6 +115,14 @@ class Lesson:
         lead, asked = data_in(self.folder / "lesson.toml")["inputs"]
         above = [Section(title, tuple(_asked(rows[name]) for name in names)) for title, names in asked.items()]
         return Sheet("Inputs", lead, (*above, *settings_sections(chosen)), widths=(13,) * 8)
+
+
+def _counted(size: str | tuple[str, int] | int, given: Mapping[str, Any]) -> int:
+    """Count the members of an axis: along an axis of what is typed in a block, the first one unless it is said which."""
+    if isinstance(size, int):
+        return size
+    name, which = (size, 0) if isinstance(size, str) else size
+    return int(np.shape(given[name])[which])
 
 
 def _asked(row: Block) -> Item:
