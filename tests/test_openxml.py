@@ -18,7 +18,8 @@ DATA = Path(__file__).parent / "data"
 DUMP = str(min((DATA / "real" / "trl_1_12").rglob("*.safetensors")))
 OF_KINDS = {
     "rlhf_ppo": "default", "classic_ppo": "classic", "dpo": "dpo", "grpo": "grpo", "kl_controller": "kl-controller",
-    "optimum": "optimum", "frontier": "frontier", "bandit": "bandit", "advantage": "advantage", "reinforce": "reinforce", "reward_model": "reward-model", "sft": "sft",
+    "optimum": "optimum", "frontier": "frontier", "bandit": "bandit",
+    "advantage": "advantage", "reinforce": "reinforce", "reward_model": "reward-model", "sft": "sft",
 }  # fmt: skip
 """By kind the built-in numbers that are built; a minibatch is imported."""
 BUILDS = {name: f"blueprint build --no-proof --numbers {name}" for name in OF_KINDS.values()}

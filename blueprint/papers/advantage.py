@@ -1,13 +1,14 @@
 """What is multiplied with ∇log π, on one page of plain torch: five weights, the gradient by each, and bias and variance by λ.
 
-Schulman et al. 2016, arXiv:1506.02438: eq. 1 (the weights), 16 (GAE as a sum) and 18 (λ = 1). N traces of T steps, [N, T]; values have
-one more, of what comes after the last step. Sums over later steps are products with a triangle of powers, not recursions.
+Schulman et al. 2016, arXiv:1506.02438: eq. 1 (the weights), 16 (GAE as a sum) and 18 (λ = 1). N traces of T steps, [N, T]; values
+have one more, of what comes after the last step. Sums over later steps are products with a triangle of powers, not recursions.
 """
 
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.nn.functional import binary_cross_entropy_with_logits
 
 
 @dataclass(frozen=True)
@@ -43,15 +44,13 @@ def gae(rewards: Tensor, values: Tensor, gamma: float, lam: float) -> Tensor:
 def weights(rewards: Tensor, values: Tensor, gamma: float, lam: float) -> Tensor:
     """Returns whole return, return to go, that less the mean of all traces, that less the value, and GAE, [5, N, T]."""
     G = returns(rewards, gamma)
-    return torch.stack(
-        [G[:, :1].expand_as(G), G, G - G.mean(0), G - values[:, :-1], gae(rewards, values, gamma, lam)]
-    )
+    return torch.stack([G[:, :1].expand_as(G), G, G - G.mean(0), G - values[:, :-1], gae(rewards, values, gamma, lam)])
 
 
 def gradients(theta: float, actions: Tensor, by: Tensor) -> Tensor:
     """Returns the gradient of each trace by θ, [..., N], by autograd. by: [..., N, T]. Action 1 has σ(θ)."""
     own = torch.full(by.shape[:-1], theta, dtype=by.dtype, device=by.device, requires_grad=True)  # a θ for each trace
-    logp = torch.distributions.Bernoulli(logits=own[..., None]).log_prob(actions)
+    logp = -binary_cross_entropy_with_logits(own[..., None].expand_as(by), actions.expand_as(by), reduction="none")
     (found,) = torch.autograd.grad((logp * by.detach()).sum(), own)
     return found
 

@@ -45,7 +45,9 @@ def policy(estimates: Tensor, rules: Rules) -> Tensor:
     if rules.tau is not None:
         return (estimates / rules.tau).softmax(-1)
     p = torch.full_like(estimates, rules.epsilon / estimates.shape[-1])
-    return p.scatter_add(-1, looks_best(estimates, rules.tie)[..., None], torch.full_like(p[..., :1], 1 - rules.epsilon))
+    return p.scatter_add(
+        -1, looks_best(estimates, rules.tie)[..., None], torch.full_like(p[..., :1], 1 - rules.epsilon)
+    )
 
 
 def play(means: Tensor, uniform: Tensor, normal: Tensor, rules: Rules) -> Pulls:
@@ -66,5 +68,5 @@ def play(means: Tensor, uniform: Tensor, normal: Tensor, rules: Rules) -> Pulls:
 
 
 def regrets(means: Tensor, policies: Tensor, arms: Tensor) -> tuple[Tensor, Tensor]:
-    """Returns what each pull loses against the best arm by the means: of the arm that was drawn, and on average over the draw, [T]."""
+    """Returns what each pull loses against the best arm by the means: as drawn, and on average, [T]."""
     return means.max() - means[arms], means.max() - policies @ means

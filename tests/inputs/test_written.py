@@ -118,7 +118,10 @@ UNGIVEN = {
 @pytest.mark.parametrize("preset", [(), ("preset=default",)])
 def test_every_key_of_the_level_stands_there_once(name: str, preset: tuple[str, ...]) -> None:
     numbers = load(
-        name, preset if name not in ("very-very-sleepy", "kl-controller", "optimum", "frontier", "bandit", "advantage", "reinforce") else ()
+        name,
+        preset
+        if name not in ("very-very-sleepy", "kl-controller", "optimum", "frontier", "bandit", "advantage", "reinforce")
+        else (),
     )
     text = toml_of(numbers)
     level = tomllib.loads(text)["level"]

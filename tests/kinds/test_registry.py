@@ -52,7 +52,9 @@ def test_what_a_kind_has_not_is_said() -> None:
 
 
 def test_a_kind_of_ones_own_is_known_once_it_is_added_and_replaced_when_it_is_added_again() -> None:
-    with pytest.raises(KindError, match="kind mine: there is none of that name; write one of rlhf_ppo, advantage, bandit, "):
+    with pytest.raises(
+        KindError, match="kind mine: there is none of that name; write one of rlhf_ppo, advantage, bandit, "
+    ):
         kind_named("mine")
     add_kind(own())
     again = replace(own(), title="again")

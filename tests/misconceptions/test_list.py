@@ -211,7 +211,19 @@ def test_no_two_misconceptions_of_a_row_are_one_function() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["whitened", "classic", "controller", "reinforce", "optimum", "frontier", "bandit", "advantage", "a minibatch", "grpo by n"]
+    "name",
+    [
+        "whitened",
+        "classic",
+        "controller",
+        "reinforce",
+        "optimum",
+        "frontier",
+        "bandit",
+        "advantage",
+        "a minibatch",
+        "grpo by n",
+    ],
 )
 def test_misconceptions_are_known_of_many_rows_of_every_kind(name: str) -> None:
     assert len(wrong(name)) >= FEWEST_ROWS.get(name, FEWEST_ROWS[BOOKS[name][0]])

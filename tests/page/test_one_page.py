@@ -168,7 +168,8 @@ def test_every_line_that_says_it_is_equal_is_right_on_a_pocket_calculator(name: 
 
 
 @pytest.mark.parametrize(
-    "name", ["default", "dpo", "classic", "optimum", "frontier", "bandit", "advantage", "sft", "kl-controller", "reinforce"]
+    "name",
+    ["default", "dpo", "classic", "optimum", "frontier", "bandit", "advantage", "sft", "kl-controller", "reinforce"],
 )
 def test_with_the_numbers_of_the_project_every_claim_holds(name: str) -> None:
     assert [sign for line in lines(name) if (sign := sign_of(name, line)) == "…" or "≈" in sign] == []

@@ -95,7 +95,9 @@ def test_presets_and_gradients_too(opened: Opened, numbers: str, preset: str) ->
     assert page.evaluate(COMPARE, cells_of(book.values, book.blueprint.blocks()))["apart"] == []
 
 
-@pytest.mark.parametrize("numbers", ["default", "grpo", "dpo", "classic", "optimum", "frontier", "bandit", "advantage", "reinforce"])
+@pytest.mark.parametrize(
+    "numbers", ["default", "grpo", "dpo", "classic", "optimum", "frontier", "bandit", "advantage", "reinforce"]
+)
 def test_equations_are_spelled_as_in_python(opened: Opened, numbers: str) -> None:
     """In letters the same everywhere, with numbers wherever none of them is what rounding has left of a 0."""
     book, rng, page = bp.build(numbers), random.Random(numbers), opened(page_text(numbers))

@@ -14,7 +14,16 @@ from blueprint.language.spelling.mathml import mathml_equation, mathml_symbol
 from blueprint.workbooks.registry import kinds
 
 NAMES = [name for kind in kinds() for name in kind.built_in()]
-WITHOUT_LOSS = {"very-very-sleepy", "kl-controller", "optimum", "reinforce", "optimum-gold", "frontier", "bandit", "advantage"}
+WITHOUT_LOSS = {
+    "very-very-sleepy",
+    "kl-controller",
+    "optimum",
+    "reinforce",
+    "optimum-gold",
+    "frontier",
+    "bandit",
+    "advantage",
+}
 NUMBERS = "0123456789.,−-+e()"
 TAG, WORDS = re.compile(r"<[^>]*>"), re.compile(r"<mtext[^>]*>.*?</mtext>")
 

@@ -233,7 +233,9 @@ def test_keys_alone_lead_everywhere(opened: Opened) -> None:
     assert not page.evaluate("document.body.classList.contains('lecture')")
 
 
-@pytest.mark.parametrize("numbers", ["default", "grpo", "classic", "optimum", "frontier", "bandit", "advantage", "reward-model"])
+@pytest.mark.parametrize(
+    "numbers", ["default", "grpo", "classic", "optimum", "frontier", "bandit", "advantage", "reward-model"]
+)
 def test_every_line_of_the_walk_can_be_shown(opened: Opened, numbers: str) -> None:
     page = opened(page_text(numbers))
     lines = page.evaluate("""() => {

@@ -259,6 +259,15 @@ SAID: dict[str, dict[str, Say]] = {
         "implicit.left": lambda b: b["reward.scores"] - b["implicit.reward"],
     },
     "minibatch": MINIBATCH,
+    "bandit": {
+        **tops(boltzmann__top="boltzmann.logits", tau__top="tau.logits"),
+        "pull.number": lambda b: np.arange(1, 1 + b["pull.reward"].size),
+    },
+    "advantage": {
+        **{f"long.line.{i + 1}": lambda b, i=i: b["long.gae"][:-1, i] for i in range(4)},  # type: ignore[misc]
+        "long.number": lambda b: np.arange(1, 1 + b["long.delta"].size),
+        "trace.step": lambda b: np.arange(1, 1 + b["trace.mean"].size),
+    },
     "frontier": {
         **tops(optimum__top="optimum.tilted", sweep__top="sweep.logits"),
         "down.count": lambda b: np.asarray(b["reference.chance"].size),

@@ -57,8 +57,9 @@ def play(book: Book, epsilon: float = 0.2, tau: float = 0.0, alpha: float = 0.0,
         paid = MEANS[arm] + z
         n[arm] += 1
         q[arm] += (alpha or 1 / n[arm]) * (paid - q[arm])
-        for found, each in zip(done[:3], (arm, paid, p), strict=True):
-            found.append(each)
+        done.arms.append(arm)
+        done.paid.append(paid)
+        done.policies.append(p)
     return done
 
 
@@ -68,7 +69,10 @@ RULES: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "greedy": (("bandit.epsilon=0",), {"epsilon": 0.0}),
     "all arms alike": (("bandit.epsilon=1",), {"epsilon": 1.0}),
     "constant step": (("bandit.step=constant", "bandit.alpha=0.3"), {"alpha": 0.3}),
-    "optimistic": (("bandit.start=5", "bandit.epsilon=0", "bandit.step=constant"), {"epsilon": 0, "alpha": 0.5, "start": 5}),
+    "optimistic": (
+        ("bandit.start=5", "bandit.epsilon=0", "bandit.step=constant"),
+        {"epsilon": 0, "alpha": 0.5, "start": 5},
+    ),
 }
 
 
@@ -146,7 +150,9 @@ def test_extremes_hold_every_identity(overrides: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("book", [BOOK, SOFT], ids=["ε-greedy", "soft-max"])
-def test_a_saved_workbook_has_the_same_numbers_in_every_engine(book: Book, needs_libreoffice: None, needs_gnumeric: None, tmp_path: Path) -> None:
+def test_a_saved_workbook_has_the_same_numbers_in_every_engine(
+    book: Book, needs_libreoffice: None, needs_gnumeric: None, tmp_path: Path
+) -> None:
     book.save(tmp_path / "whole.xlsx")
     assert list(clipped(tmp_path / "whole.xlsx")) == []
     spoil(tmp_path / "whole.xlsx", tmp_path / "spoiled.xlsx")

@@ -105,9 +105,9 @@ def test_where_libraries_differ_is_the_table_of_presets() -> None:
 def test_the_table_of_presets_stands_in_every_workbook_of_rlhf_once() -> None:
     for name, book in BOOKS.items():
         tables = [title for title in ("Where libraries differ", "Presets") if sheet_of(book, title)]
-        assert len(tables) == (0 if name in ("classic", "kl-controller", "optimum", "frontier", "bandit", "advantage", "reinforce") else 1), (
-            name
-        )
+        assert len(tables) == (
+            0 if name in ("classic", "kl-controller", "optimum", "frontier", "bandit", "advantage", "reinforce") else 1
+        ), name
 
 
 @pytest.mark.parametrize("name", BOOKS)

@@ -168,6 +168,7 @@ OTHERWISE: dict[str, tuple[Asked, ...]] = {
         {"loss.joint": "on"},
     ),
     "classic": ({"whiten_form": "std_max"},),
+    "bandit": ({"strategy": "softmax"}, {"step": "constant"}),
     "reinforce": ({"baseline": "typed"}, {"baseline": "leave_one_out"}),
     "sft-batch": (
         *({"loss.normaliser": word, "microbatches": 2} for word in SFT["loss.normaliser"].words),
@@ -238,6 +239,7 @@ CHOICE = (
 )
 SHOWN = "shown, and read by no result under any of these settings"
 UNSEEN: dict[str, dict[str, str]] = {
+    "advantage": {SIZE: "check.size"},
     "default": {SIZE: "check.share_size check.shares_size check.parts_size identity.sizes identity.largest"},
     "minibatch": {
         SIZE: "check.parts_size",
@@ -297,8 +299,8 @@ SEEN = {
     "reinforce": 131,
     "optimum": 115,
     "frontier": 131,
-    "bandit": 999,
-    "advantage": 999,
+    "bandit": 101,
+    "advantage": 113,
     "kl-controller": 43,
     "sft-batch": 94,
     "reward-batch": 152,

@@ -1,1 +1,1 @@
-"""What is multiplied with ∇log π: a return, with a baseline, with a learned value, or GAE; and what that does to bias and variance."""
+"""What is multiplied with ∇log π: a return, less a baseline, less a value, or GAE; and what that does to bias and variance."""

@@ -1,4 +1,4 @@
-"""The blueprint of the advantage: traces, a row of λ, one long trace; what it says, its sheets and its charts stand in `lesson.toml`."""
+"""The blueprint of the advantage: traces, a row of λ, a long trace; what it says, its sheets and charts stand in `lesson.toml`."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ from blueprint.workbooks.common.lesson import Lesson
 FOLDER = Path(__file__).parent
 ADVANTAGE = settings_in(FOLDER).settings
 Lambda = Annotated[Number, between(0, 1), WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1})]
-NAMES = ("whole return", "return to go", "less the mean", "less the value", "GAE")
+NAMES = ("whole", "to go", "less mean", "less V", "GAE")
 
 
 def _typed(numbers: Numbers) -> dict[str, Any]:
@@ -61,8 +61,12 @@ def checks_of(of: Rows, chosen: Settings, use: Choices) -> list[Block | Identity
     return [
         Identity((size, own), apart),
         use.along("check.action", (n, t), abs(of["trace.action"][n, t] * (1 - of["trace.action"][n, t]))),
-        use.along("check.less_mean", (t,), abs(Sum(n, of["weight.less_mean"][n, t])) / maximum(1, abs(of["trace.mean"][t]))),
-        use.along("check.lambda_range", (b,), maximum(0, -of["sweep.lambda"][b]) + maximum(0, of["sweep.lambda"][b] - 1)),
+        use.along(
+            "check.less_mean", (t,), abs(Sum(n, of["weight.less_mean"][n, t])) / maximum(1, abs(of["trace.mean"][t]))
+        ),
+        use.along(
+            "check.lambda_range", (b,), maximum(0, -of["sweep.lambda"][b]) + maximum(0, of["sweep.lambda"][b] - 1)
+        ),
         use.along("check.spread", (d,), maximum(0, use.used["reward_sd"] - of["long.first_sd"][d])),
         all_in_range(chosen),
     ]

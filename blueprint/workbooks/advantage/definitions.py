@@ -1,5 +1,5 @@
-"""What is multiplied with ∇log π, and what that does: five estimates of one gradient from the same traces, GAE for a row of λ, and one
-long trace, of which bias and variance are known exactly; and misconceptions about it.
+"""What is multiplied with ∇log π, and what that does: five estimates of one gradient from the same traces, GAE for a row of λ, and
+one long trace, of which bias and variance are known exactly; and misconceptions about it.
 
 A row of the traces has a column for each step, (t), and a line for each trace, (n). A trace ends after its last step, so that what
 comes then is worth 0; the long trace, (s), is cut, and goes on with the value of what comes next.
@@ -47,7 +47,9 @@ def traces(of: Rows, use: Choices) -> Rows:
     delta = use.along("trace.delta", (n, t), r[n, t] + use.used["gamma"] * V[n, t + 1] - V[n, t])
     A = _faded("weight.gae", delta, use.used["gae_lambda"], use)
     step = use.along("trace.step", (t,), number(t))
-    return named(step, action, r, value, p, slope, G, first, whole_return, count, mean, less_mean, V, less_value, delta, A)
+    return named(
+        step, action, r, value, p, slope, G, first, whole_return, count, mean, less_mean, V, less_value, delta, A
+    )
 
 
 def _faded(name: str, delta: Block, lam: object, use: Choices) -> Block:
@@ -61,7 +63,10 @@ def _faded(name: str, delta: Block, lam: object, use: Choices) -> Block:
 def gradients(of: Rows, use: Choices) -> Rows:
     """Estimates the gradient from each trace, with each of five weights: their mean over the traces, (c), and their variance."""
     weights = {name: of["trace.return" if name == "to_go" else f"weight.{name}"] for name in WEIGHTS}
-    by = {name: use.along(f"gradient.{name}", (n,), Sum(t, of["trace.slope"][n, t] * w[n, t])) for name, w in weights.items()}
+    by = {
+        name: use.along(f"gradient.{name}", (n,), Sum(t, of["trace.slope"][n, t] * w[n, t]))
+        for name, w in weights.items()
+    }
     names = typed("weight.name", (c,), "weight", "what is multiplied with ∇log π", text=True)
     each = use.along("gradient.each", (c, n), choose(number(c) - 1, **{name: row[n] for name, row in by.items()}))
     made = _spread("gradient", each, of, use)
@@ -92,9 +97,13 @@ def lambdas(of: Rows, use: Choices) -> Rows:
         ids.append(use.one(f"lambda.id.{name}", ids[-1] + 1 if ids else constant(0)))
     at = [use.one(f"lambda.{name}", lam[place]) for name, place in zip(FOUR, ids, strict=True)]
     A = {name: _faded(f"lambda.gae.{name}", delta, value, use) for name, value in zip(FOUR, at, strict=True)}
-    pull = {name: use.along(f"lambda.gradient.{name}", (n,), Sum(t, slope[n, t] * row[n, t])) for name, row in A.items()}
+    pull = {
+        name: use.along(f"lambda.gradient.{name}", (n,), Sum(t, slope[n, t] * row[n, t])) for name, row in A.items()
+    }
     begins = use.along("sweep.first", (b, n), choose(number(b) - 1, **{f"l{i}": row[n, first] for i, row in A.items()}))
-    gradient = use.along("sweep.gradient", (b, n), choose(number(b) - 1, **{f"l{i}": row[n] for i, row in pull.items()}))
+    gradient = use.along(
+        "sweep.gradient", (b, n), choose(number(b) - 1, **{f"l{i}": row[n] for i, row in pull.items()})
+    )
     over, pulls = _spread("sweep.first", begins, of, use), _spread("sweep.gradient", gradient, of, use)
     sd = use.along("sweep.first.sd", (b,), sqrt(over["sweep.first.variance"][b]))
     start = use.along("trace.start", (n,), of["weight.less_value"][n, first])

@@ -61,7 +61,10 @@ def _lambdas(raw: Raw, actions: Tensor, rewards: Tensor, values: Tensor) -> Name
 def _long(raw: Raw) -> Named:
     """Return what each λ makes of the long trace, and exactly of all that it might have been."""
     gamma, m, sd = raw.number("gamma"), raw.number("reward_mean"), raw.number("reward_sd")
-    rewards, values = raw.tensor("long.reward"), torch.cat([raw.tensor("long.value"), raw.tensor("long.last_value").reshape(1)])
+    rewards, values = (
+        raw.tensor("long.reward"),
+        torch.cat([raw.tensor("long.value"), raw.tensor("long.last_value").reshape(1)]),
+    )
     lams = [float(lam) for lam in raw.tensor("sweep.lambda")]
     A = torch.stack([gae(rewards, values, gamma, lam) for lam in lams], -1)  # [S, D]
     means, sds = map(torch.stack, zip(*(first_exactly(values, gamma, lam, m, sd) for lam in lams), strict=True))

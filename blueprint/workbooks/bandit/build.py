@@ -43,6 +43,7 @@ LEVEL = Level(
     limits={"arm": (1, 16), "pull": (2, 200), "temperature": (2, 32)},
 )  # fmt: skip
 
+
 def checks_of(of: Rows, chosen: Settings, use: Choices) -> list[Block]:
     """Measure how far from 0 is what must be 0: probabilities and pulls add up, and the regret counts arms, not rewards."""
     return [

@@ -1,5 +1,5 @@
-"""A bandit: what is thought of each arm, which arm is pulled, what it pays, and what is thought of it then; what the pulls cost, and
-what a temperature makes of the estimates; and misconceptions about it.
+"""A bandit: what is thought of each arm, which arm is pulled, what it pays, and what is thought of it then; what the pulls cost,
+and what a temperature makes of the estimates; and misconceptions about it.
 
 A row has a column for each pull, (t), and where it says something of every arm a line for each, (a): what is thought after one
 pull decides the next. `estimate` and `arm.pulls` have a cell before the first pull, where nothing is known.

@@ -77,7 +77,7 @@ class Lesson:
         labels: what its rows say. n: the axis of a row that is given for each one.
         steps: its definitions, first to last: each takes the rows so far and returns its own.
         checks: from all rows, settings and choices, what must be 0.
-        sizes: by axis the typed block, along whose first axis it counts, or with which of its axes, from 0; or its size as a number.
+        sizes: by axis the typed block, along whose first axis it counts, or it and which of its axes, from 0; or a number.
         names: by axis the block that names its places.
     """
 
