@@ -125,6 +125,7 @@ def test_names_come_with_a_sentence_the_default_first() -> None:
         "advantage",
         "bandit",
         "by-hand",
+        "by-hand-bandit",
         "by-hand-dpo",
         "by-hand-grpo",
         "classic",

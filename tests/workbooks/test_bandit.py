@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from math import exp, log
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +14,8 @@ from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.page.engine import with_ironcalc
 from blueprint.reopening import back_from
+from blueprint.workbooks.registry import blueprint_of
+from blueprint.worksheets import worksheet
 from tests.audit import spoil
 from tests.page.fits import clipped
 from tests.page.gnumeric import with_gnumeric
@@ -147,6 +150,46 @@ def test_extremes_hold_every_identity(overrides: tuple[str, ...]) -> None:
     assert np.isfinite(row(book, "tau.p")).all()
     if "arms.means=[1, 1, 1, 1]" in overrides or 'arms.names=["A"]' in overrides:
         assert float(row(book, "regret.mean")) == 0
+
+
+def short(number: Decimal) -> Decimal:
+    """Returns a result that one writes with a pencil: of three decimals at most."""
+    assert number == round(number, 3), number
+    return number
+
+
+def test_the_pulls_for_a_pencil_need_no_more_than_three_decimals() -> None:
+    """Decimal arithmetic, one line of the worksheet after the other, leads to the workbook's numbers."""
+    book, half, even = made(numbers="by-hand-bandit"), Decimal("0.5"), Decimal("0.05")
+    means = [Decimal(f"{mean:.1f}") for mean in row(book, "arm.mean")]
+    q, lost, paid_in_all, found = [Decimal(0)] * 4, Decimal(0), Decimal(0), []
+    for u, z in zip(row(book, "pull.uniform"), row(book, "pull.noise"), strict=True):
+        p = [even] * 4
+        p[q.index(max(q))] += Decimal("0.8")
+        arm = max(arm for arm in range(4) if sum(p[:arm]) <= Decimal(f"{u:.2f}"))
+        paid = short(means[arm] + Decimal(f"{z:.1f}"))
+        error = short(paid - q[arm])
+        q[arm] = short(q[arm] + half * error)
+        lost = short(lost + max(means) - means[arm])
+        expected = short(sum((each * (max(means) - mean) for each, mean in zip(p, means, strict=True)), Decimal(0)))
+        paid_in_all += paid
+        found.append((paid, error, q[arm], lost, expected))
+    names = ("pull.reward", "pull.error", "pull.new", "regret.total", "regret.expected")
+    for name, theirs in zip(names, zip(*found, strict=True), strict=True):
+        np.testing.assert_allclose(row(book, name), [float(each) for each in theirs], rtol=0, atol=EXACT)
+    assert float(row(book, "regret.mean")) == pytest.approx(float(short(lost / 8)), abs=EXACT)
+    assert float(row(book, "pull.mean")) == pytest.approx(float(short(paid_in_all / 8)), abs=EXACT)
+
+
+def test_a_worksheet_of_it_asks_for_nothing_that_needs_a_table() -> None:
+    asked = worksheet(blueprint_of(load("by-hand-bandit", [])), 12, seed="one")
+    rows = {blank.block.name for blank in asked.blanks}
+    assert len(asked.blanks) == 12
+    assert not [name for name in rows if name.startswith(("boltzmann.", "tau.", "last."))]
+    for blank in asked.blanks:
+        for cell in blank.cells:
+            number = float(asked.full.values.cell(blank.block, *cell))
+            assert number == pytest.approx(round(number, 3), abs=EXACT), blank.title
 
 
 @pytest.mark.parametrize("book", [BOOK, SOFT], ids=["ε-greedy", "soft-max"])

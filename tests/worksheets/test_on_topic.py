@@ -28,6 +28,21 @@ TOPICS: dict[str, tuple[set[str], set[str]]] = {
         },
         {"policy.sum", "chosen.against", "margin", "margin.right", "chosen.reward", "loss.paired"},
     ),
+    "bandit": (
+        {
+            "arm.gap", "greedy.p", "arm.p", "arm.cumulative", "pull.reward", "pull.error", "pull.share", "pull.step", "pull.new",
+            "regret.pull", "regret.total", "regret.expected", "regret.mean", "pull.mean",
+        },
+        {"greedy.p", "pull.reward", "pull.error", "regret.expected", "regret.mean", "pull.mean"},
+    ),
+    "advantage": (
+        {
+            "action.p", "trace.slope", "trace.return", "trace.mean", "weight.less_mean", "weight.less_value", "trace.delta",
+            "weight.gae", "gradient.to_go", "gradient.gae", "gradient.mean", "gradient.variance", "sweep.first.mean",
+            "sweep.first.bias", "long.delta", "long.gae", "long.mean", "long.first_bias", "long.first_sd",
+        },
+        {"trace.mean", "weight.less_mean", "trace.delta", "gradient.gae", "gradient.mean", "long.gae", "long.first_sd"},
+    ),
     "frontier": (
         {
             "token.log_p", "reference.logp", "reference.chance", "repeats", "reward.proxy", "reward.gold", "optimum.logsumexp",
