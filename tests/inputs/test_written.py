@@ -114,14 +114,24 @@ UNGIVEN = {
 """What built-in numbers lack, at levels where something is missing rather than drawn."""
 
 
+NO_PRESETS = {
+    "very-very-sleepy",
+    "kl-controller",
+    "optimum",
+    "frontier",
+    "bandit",
+    "by-hand-bandit",
+    "advantage",
+    "reinforce",
+}
+
+
 @pytest.mark.parametrize("name", BUILT_IN)
 @pytest.mark.parametrize("preset", [(), ("preset=default",)])
 def test_every_key_of_the_level_stands_there_once(name: str, preset: tuple[str, ...]) -> None:
     numbers = load(
         name,
-        preset
-        if name not in ("very-very-sleepy", "kl-controller", "optimum", "frontier", "bandit", "advantage", "reinforce")
-        else (),
+        preset if name not in NO_PRESETS else (),
     )
     text = toml_of(numbers)
     level = tomllib.loads(text)["level"]

@@ -22,6 +22,7 @@ WITHOUT_LOSS = {
     "optimum-gold",
     "frontier",
     "bandit",
+    "by-hand-bandit",
     "advantage",
 }
 NUMBERS = "0123456789.,−-+e()"

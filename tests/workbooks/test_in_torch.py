@@ -20,7 +20,16 @@ from tests.autograd import libraries_way_back, way_back
 from tests.same.cases import presets_of
 
 BUILT_IN = [name for kind in kinds() for name in kind.built_in()]
-WITHOUT_LOSS = {"very-very-sleepy", "kl-controller", "optimum", "frontier", "bandit", "advantage", "reinforce"}
+WITHOUT_LOSS = {
+    "very-very-sleepy",
+    "kl-controller",
+    "optimum",
+    "frontier",
+    "bandit",
+    "by-hand-bandit",
+    "advantage",
+    "reinforce",
+}
 """Numbers that end before a loss, or whose workbook has no optimiser's gradient."""
 COMPARED = ("ten-libraries", "by-hand", "grpo-batch", "dpo-batch")
 """Numbers whose workbooks can set all libraries side by side; of the others each preset is built."""
