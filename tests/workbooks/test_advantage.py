@@ -170,3 +170,18 @@ def test_a_saved_workbook_has_the_same_numbers_in_every_engine(
             place = located(tmp_path / "whole.xlsx")[name]
             assert cells[place.sheet, place.cell(())] == pytest.approx(float(row(BOOK, name)), abs=EXACT)
     assert fields_that_differ(load("advantage", []), back_from(tmp_path / "whole.xlsx").numbers) == []
+
+
+def test_what_start_and_the_notes_say() -> None:
+    """A wrong value, an action that is hardly taken, four other λ, and rewards that never vary, over time."""
+    values = row(BOOK, "trace.value").copy()
+    values[3] += 10
+    worse = made(f"traces.values={values.tolist()}", numbers="advantage")
+    times = row(worse, "gradient.variance") / row(BOOK, "gradient.variance")
+    np.testing.assert_allclose(times, [1, 1, 1, 4, 5], rtol=0, atol=0.5)
+    slopes = np.unique(abs(row(made("advantage.theta=2", numbers="advantage"), "trace.slope")).round(9))
+    assert slopes[1] / slopes[0] == pytest.approx(7.4, abs=0.05)
+    others = made("sweep.lambdas=[0.8, 0.9, 0.97, 0.99]", numbers="advantage")
+    np.testing.assert_allclose(row(others, "long.first_bias")[[0, 3]], [-4.9, -0.6], rtol=0, atol=0.05)
+    np.testing.assert_allclose(row(others, "long.first_sd")[[0, 3]], [0.8, 1.9], rtol=0, atol=0.05)
+    np.testing.assert_allclose(row(BOOK, "long.expected")[:20].var(0)[3], 3.8, rtol=0, atol=0.05)

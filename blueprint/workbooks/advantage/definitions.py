@@ -5,7 +5,21 @@ A row of the traces has a column for each step, (t), and a line for each trace, 
 comes then is worth 0; the long trace, (s), is cut, and goes on with the value of what comes next.
 """
 
-from blueprint.language import Axis, Block, Sum, choose, constant, exp, less, number, size, sqrt, typed, where
+from blueprint.language import (
+    Arithmetic,
+    Axis,
+    Block,
+    Sum,
+    choose,
+    constant,
+    exp,
+    less,
+    number,
+    size,
+    sqrt,
+    typed,
+    where,
+)
 from blueprint.misconceptions import equation, instead, of, operand, operation, turned, without
 from blueprint.workbooks.common import Choices, Rows, labels, named
 
@@ -52,11 +66,11 @@ def traces(of: Rows, use: Choices) -> Rows:
     )
 
 
-def _faded(name: str, delta: Block, lam: object, use: Choices) -> Block:
+def _faded(name: str, delta: Block, lam: Arithmetic, use: Choices) -> Block:
     """Computes GAE: δ and all later δ, each step fainter by γλ. Source: Schulman et al. 2016, eq. 16."""
     A = use.along(name, (n, t))
     A[n, t.last + 1] = 0
-    A[n, t] = delta[n, t] + use.used["gamma"] * lam * A[n, t + 1]  # type: ignore[operator]
+    A[n, t] = delta[n, t] + use.used["gamma"] * lam * A[n, t + 1]
     return A
 
 
