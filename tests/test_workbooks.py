@@ -32,10 +32,10 @@ NUMBERS = {
             "sft",
             "reward-model",
             "dpo",
-            "optimum",
-            "frontier",
             "bandit",
             "advantage",
+            "optimum",
+            "frontier",
         )
     },
 }

@@ -323,10 +323,10 @@ KINDS = (
     "classic",
     "kl-controller",
     "reinforce",
-    "optimum",
-    "frontier",
     "bandit",
     "advantage",
+    "optimum",
+    "frontier",
     "reward-model",
     "a minibatch",
 )

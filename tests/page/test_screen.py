@@ -140,10 +140,10 @@ FIRST_HIGH = (
     "sft",
     "reward-model",
     "reinforce",
-    "optimum",
-    "frontier",
     "bandit",
     "advantage",
+    "optimum",
+    "frontier",
     "kl-controller",
 )
 """Whose map is seen even below an open ribbon."""

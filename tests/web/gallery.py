@@ -16,10 +16,10 @@ NAMES = (
     "dpo",
     "sft",
     "classic",
-    "optimum",
-    "frontier",
     "bandit",
     "advantage",
+    "optimum",
+    "frontier",
     "reinforce",
     "kl-controller",
 )

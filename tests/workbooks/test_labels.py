@@ -23,10 +23,10 @@ NUMBERS = {
     "classic": ("classic", ()),
     "kl-controller": ("kl-controller", ()),
     "reinforce": ("reinforce", ()),
-    "optimum": ("optimum", ()),
-    "frontier": ("frontier", ()),
     "bandit": ("bandit", ()),
     "advantage": ("advantage", ()),
+    "optimum": ("optimum", ()),
+    "frontier": ("frontier", ()),
     "sft": ("sft-batch", ()),
 }
 BOOKS = {name: Book(blueprint_of(load(*numbers))) for name, numbers in NUMBERS.items()}

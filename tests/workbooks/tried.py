@@ -41,10 +41,10 @@ KINDS = (
     "dpo",
     "reward_model",
     "sft",
-    "optimum",
-    "frontier",
     "bandit",
     "advantage",
+    "optimum",
+    "frontier",
     "reinforce",
     "kl_controller",
 )

@@ -77,7 +77,7 @@ class Lesson:
         labels: what its rows say. n: the axis of a row that is given for each one.
         steps: its definitions, first to last: each takes the rows so far and returns its own.
         checks: from all rows, settings and choices, what must be 0.
-        sizes: by axis the typed block, along whose first axis it counts, or it and which of its axes, from 0; or a number.
+        sizes: by axis the typed block along whose first axis it counts, or along which other one; or its size as a number.
         names: by axis the block that names its places.
     """
 
@@ -87,7 +87,7 @@ class Lesson:
     n: Axis
     steps: Sequence[Callable[[Rows, Choices], Rows]]
     checks: Callable[[Rows, Settings, Choices], Sequence[Block | Identity]]
-    sizes: Mapping[Axis, str | tuple[str, int] | int]
+    sizes: Mapping[Axis, str | int | tuple[str, int]]
     names: Mapping[Axis, str] = field(default_factory=dict)
 
     def blueprint(self, numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
@@ -106,7 +106,7 @@ class Lesson:
             self.checks(rows, chosen, use),
             self._inputs(rows, chosen),
             witnessed,
-            sizes={axis: _counted(size, given) for axis, size in self.sizes.items()},
+            sizes={axis: _size_of(size, given) for axis, size in self.sizes.items()},
             names={axis: rows[name] for axis, name in self.names.items()},
         ).with_typed(given)
 
@@ -117,12 +117,12 @@ class Lesson:
         return Sheet("Inputs", lead, (*above, *settings_sections(chosen)), widths=(13,) * 8)
 
 
-def _counted(size: str | tuple[str, int] | int, given: Mapping[str, Any]) -> int:
-    """Count the members of an axis: along an axis of what is typed in a block, the first one unless it is said which."""
+def _size_of(size: str | int | tuple[str, int], given: Mapping[str, Any]) -> int:
+    """Return how many members an axis has, of what is typed."""
     if isinstance(size, int):
         return size
-    name, which = (size, 0) if isinstance(size, str) else size
-    return int(np.shape(given[name])[which])
+    name, slot = (size, 0) if isinstance(size, str) else size
+    return int(np.shape(given[name])[slot])
 
 
 def _asked(row: Block) -> Item:
