@@ -129,7 +129,7 @@ def fitted(
         axis, where, found = part.axes[len(at)], place((part.key, *at), rows=True), len(value)
         (low, high), which = limits.get(axis, (1, LONGEST)), (axis, at if axis in ragged else ())
         if which not in sizes and not low <= found <= high:
-            raise refusal(where, counted(found, axis), f"{low} to {high}")
+            raise refusal(where, counted(found, axis), f"{low}" if low == high else f"{low} to {high}")
         size, source = sizes.setdefault(which, (found, part.key))
         if found != size:
             noun = part.noun if len(at) == len(part.axes) - 1 else "list" if at else "row"
