@@ -1,7 +1,7 @@
 """What is multiplied with ∇log π, on one page of plain torch: five weights, the gradient by each, and bias and variance by λ.
 
-Schulman et al. 2016, arXiv:1506.02438: eq. 1 (the weights), 16 (GAE as a sum) and 18 (λ = 1). N traces of T steps, [N, T]; values
-have one more, of what comes after the last step. Sums over later steps are products with a triangle of powers, not recursions.
+Schulman et al. 2016, arXiv:1506.02438: sec. 2 (the weights), eq. 16 (GAE as a sum), sec. 3 (λ = 1). N traces of T steps, [N, T];
+values have one more, of what comes after the last step. Sums over later steps are products with a triangle of powers.
 """
 
 from dataclasses import dataclass

@@ -40,7 +40,7 @@ def test_the_sum_is_the_recursion_and_its_ends_are_delta_and_return_less_value()
     draw = torch.Generator().manual_seed(0)
     r, V = (torch.randn(7, many, generator=draw, dtype=torch.float64) for many in (12, 13))
     V[:, -1] = 0
-    later, found = torch.zeros(7, dtype=torch.float64), list[torch.Tensor]()
+    later, found = torch.zeros(7, dtype=torch.float64), list[Tensor]()
     for t in reversed(range(12)):
         later = r[:, t] + 0.9 * V[:, t + 1] - V[:, t] + 0.9 * 0.7 * later
         found.insert(0, later)

@@ -15,7 +15,7 @@ from blueprint.workbooks.common.lesson import Lesson
 FOLDER = Path(__file__).parent
 ADVANTAGE = settings_in(FOLDER).settings
 Lambda = Annotated[Number, between(0, 1), WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1})]
-NAMES = ("whole", "to go", "less mean", "less V", "GAE")
+NAMES = ("whole", "to go", "less b", "less V", "GAE")
 
 
 def _typed(numbers: Numbers) -> dict[str, Any]:

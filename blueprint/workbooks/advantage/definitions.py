@@ -31,7 +31,7 @@ d = b.alias("d")
 s = Axis("s", "step of the long trace", start=1)
 LABELS = labels(own=__package__)
 WEIGHTS = ("whole", "to_go", "less_mean", "less_value", "gae")
-"""What stands beside ∇log π, in the order of Schulman et al. 2016, eq. 1."""
+"""What stands beside ∇log π, in the order of Schulman et al. 2016, sec. 2."""
 FOUR = ("1", "2", "3", "4")
 """The λ of the row, by number."""
 
@@ -39,7 +39,7 @@ FOUR = ("1", "2", "3", "4")
 def traces(of: Rows, use: Choices) -> Rows:
     """Types actions, rewards and values, (n, t); computes ∇log π of a policy of two actions, and the returns. of: nothing yet.
 
-    Source: Schulman et al. 2016, eq. 1. The policy takes action 1 with σ(θ), in every step alike: ∇log π by θ is a − σ(θ).
+    Source: Schulman et al. 2016, sec. 2. The policy takes action 1 with σ(θ), in every step alike: ∇log π by θ is a − σ(θ).
     """
     action = typed("trace.action", (n, t), "a", "action that was taken", unit="0 or 1", decimals=0)
     r = typed("trace.reward", (n, t), "r", "reward of the step", decimals=1)

@@ -44,7 +44,7 @@ def greedy(name: str, q: Block, of: Rows, use: Choices) -> Rows:
 def pulls(of: Rows, use: Choices) -> Rows:
     """Pulls an arm, sees what it pays, and thinks of it anew, one pull after the other.
 
-    Sources: Sutton & Barto 1998, sec. 2.2 (ε-greedy), eq. 2.4 and 2.5 (the update); the draw is by inverse transform.
+    Sources: Sutton & Barto 1998, sec. 2.2 (ε-greedy), eq. 2.4 and sec. 2.6 (the update); the draw is by inverse transform.
     """
     by, place = use.used, of["arm.place"]
     after, counts = use.along("estimate", (t, a)), use.along("arm.pulls", (t, a))
