@@ -79,7 +79,7 @@ def test_moves_are_drawn_by_both_explorations() -> None:
         q = row("step.q_here", "q_learning.exploration=softmax", *override)
         expected = np.exp(q / tau) / np.exp(q / tau).sum(-1, keepdims=True)
         np.testing.assert_allclose(soft, expected, rtol=0, atol=EXACT)
-    greedy = row("greedy.p")
+    greedy = row("move.greedy")
     assert (greedy.max(-1).round(9) == 0.925).all()
     assert (greedy.argmax(-1) == here.argmax(-1)).all()  # the first of several
     np.testing.assert_allclose(top, here.max(-1))

@@ -92,13 +92,13 @@ def explored(here: Block, top: Block, use: Choices) -> Rows:
     here: the values of the state's four moves. top: the largest of them. Source: Sutton & Barto 2018, sec. 2.2 and 2.8.
     """
     count = use.one("move.count", size(a))
-    is_top = use.along("greedy.is_top", (t, a), at_most(top[t], here[t, a]))
-    so_far = use.along("greedy.so_far", (t, a))
+    is_top = use.along("move.is_top", (t, a), at_most(top[t], here[t, a]))
+    so_far = use.along("move.so_far", (t, a))
     so_far[t, a.first - 1] = 0
     so_far[t, a] = so_far[t, a - 1] + is_top[t, a]
-    first = use.along("greedy.first", (t, a), is_top[t, a] * equal(so_far[t, a], 1))
+    first = use.along("move.first", (t, a), is_top[t, a] * equal(so_far[t, a], 1))
     epsilon = use.used["epsilon"]
-    greedy = use.along("greedy.p", (t, a), (1 - epsilon) * first[t, a] + epsilon / count)
+    greedy = use.along("move.greedy", (t, a), (1 - epsilon) * first[t, a] + epsilon / count)
     heap = use.along("soft.exponentials", (t, a), exp((here[t, a] - top[t]) / use.used["tau"]))
     parts = use.along("soft.total", (t,), Sum(a, heap[t, a]))
     soft = use.along("soft.p", (t, a), heap[t, a] / parts[t])
