@@ -52,8 +52,7 @@ def arrays(book: Book) -> dict[str, Any]:
     return {block.name: array for block, array in book.values.arrays.items()}
 
 
-@pytest.mark.parametrize("penalty", [0.0, 0.2])
-@pytest.mark.parametrize("adam", ["anew", "kept"])
+@pytest.mark.parametrize(("adam", "penalty"), [("anew", 0.2), ("kept", 0.0)])
 @pytest.mark.parametrize("method", ["ppo", "grpo", "rejection"])
 def test_an_iteration_of_every_method_ends_with_the_runs_next_weights(method: str, adam: str, penalty: float) -> None:
     run = a_run(update__method=method, update__adam=adam, reward__length_penalty=penalty)
