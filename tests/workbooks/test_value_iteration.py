@@ -128,3 +128,11 @@ def test_a_saved_workbook_has_the_same_numbers_in_three_engines(
             found = [cells[place[name].sheet, place[name].cell((k,))] for k in range(7)]
             np.testing.assert_allclose(np.array(found, dtype=float), row(name).astype(float), rtol=0, atol=EXACT)
     assert fields_that_differ(load(NAME, []), back_from(path).numbers) == []
+
+
+def test_where_a_step_pays_one_does_not_arrive() -> None:
+    paid = ("value_iteration.step_reward=0.1", "value_iteration.gamma=1")
+    assert (np.diff(row("progress.start", *paid)) > 0).all()
+    arrows = row("sweep.arrow", *paid)[-1]
+    assert "↓" not in arrows[2, 3]
+    assert "→" not in arrows[3, 2]
