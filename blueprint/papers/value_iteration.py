@@ -1,8 +1,8 @@
 """Value iteration on a grid, on one page of plain torch: moves as matrices, so that a sweep is a product and a maximum.
 
 Sutton & Barto 2018, Reinforcement Learning, sec. 4.1 (evaluation of a policy, by sweeps and as the solution of a
-linear system) and 4.4 (value iteration). S cells, four moves; a move off the map or into a wall leaves one where one is, and nothing
-comes after a goal.
+linear system) and 4.4 (value iteration). S cells, four moves; a move off the map or into a wall leaves one where one is, and
+nothing comes after a goal.
 """
 
 from __future__ import annotations
