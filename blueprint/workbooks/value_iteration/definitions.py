@@ -125,7 +125,7 @@ def progress(of: Rows, use: Choices) -> Rows:
     last = use.one("progress.last", count - 1)
     finals = [
         use.one(f"final.{name}", row[last])
-        for name, row in zip(("start", "right", "change", "random"), down, strict=False)
+        for name, row in zip(("value", "right", "change", "random"), down, strict=False)
     ]
     return named(number, *down, count, last, *finals)
 
