@@ -1,6 +1,6 @@
 """Q-learning on a grid, on one page of plain torch: a loop over episodes and steps, as one would program it.
 
-Watkins & Dayan 1992, Q-learning, eq. 1; Sutton & Barto 2018, Reinforcement Learning, sec. 6.5. The grid is that of
+Watkins & Dayan 1992, Q-learning; Sutton & Barto 2018, Reinforcement Learning, sec. 6.5. The grid is that of
 `papers.value_iteration`. What decides chance, a number from 0 to 1 for each step, is given.
 """
 

@@ -1,8 +1,8 @@
 """Value iteration on a grid, on one page of plain torch: moves as matrices, so that a sweep is a product and a maximum.
 
-Sutton & Barto 2018, Reinforcement Learning, eq. 4.5 (evaluation of a policy), 4.10 (value iteration) and sec. 4.1 (the same values
-as the solution of a linear system). S cells, four moves; a move off the map or into a wall leaves one where one is, and nothing
-comes after a goal.
+Sutton & Barto 2018, Reinforcement Learning, sec. 4.1 (evaluation of a policy, by sweeps and as the solution of a
+linear system) and 4.4 (value iteration). S cells, four moves; a move off the map or into a wall leaves one where one is, and
+nothing comes after a goal.
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ def action_values(grid: Grid, values: Tensor, gamma: float) -> Tensor:
 
 
 def sweep(grid: Grid, values: Tensor, gamma: float) -> Tensor:
-    """Returns the values after one more sweep: the best of four moves (eq. 4.10)."""
+    """Returns the values after one more sweep: the best of four moves (sec. 4.4)."""
     return action_values(grid, values, gamma).amax(0)
 
 
 def swept_at_random(grid: Grid, values: Tensor, gamma: float) -> Tensor:
-    """Returns the values after one more sweep of the policy that takes each move equally often (eq. 4.5)."""
+    """Returns the values after one more sweep of the policy that takes each move equally often (sec. 4.1)."""
     return action_values(grid, values, gamma).mean(0)
 
 

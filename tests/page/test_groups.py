@@ -54,4 +54,4 @@ def test_all_groups_are_coloured_on_one_scale(book: Book, tmp_path: Path) -> Non
     scales = [each for each in page.conditional_formatting for rule in each.rules if rule.type == "colorScale"]
     assert len(scales) == 1
     colours = [colour.rgb[2:] for colour in scales[0].rules[0].colorScale.color]
-    assert colours == [styles.HEAT[f"{end}_color"].lstrip("#") for end in ("min", "mid", "max")]
+    assert colours == [str(styles.HEAT[f"{end}_color"]).lstrip("#") for end in ("min", "mid", "max")]

@@ -152,3 +152,14 @@ def test_saved_workbooks_have_the_same_numbers_in_three_engines(
         found = [cells[place.sheet, place.cell((e, 11, DOWN))] for e in range(5)]
         np.testing.assert_allclose(np.array(found, dtype=float), LAST, rtol=0, atol=EXACT)
     assert fields_that_differ(load(PATH, []), back_from(path).numbers) == []
+
+
+def test_what_start_says_one_will_see() -> None:
+    def ended(*overrides: str) -> int:
+        return int(row("final.ended", *overrides))
+
+    soft = "q_learning.exploration=softmax"
+    assert [ended(soft, f"q_learning.tau={tau}") for tau in (0.05, 1, 0.01)] == [4, 3, 2]
+    assert ended("q_learning.initial=1") == 2
+    best = row("picture.value", "q_learning.alpha=1")[0]
+    assert sorted(best[best > 0].round(2)) == [1.0]  # after the first episode one cell knows of the goal

@@ -36,7 +36,7 @@ def row(name: str, *overrides: str) -> Array:
 def test_the_start_and_the_cells_that_are_right_sweep_by_sweep() -> None:
     np.testing.assert_allclose(row("progress.start"), START, rtol=0, atol=5e-5)
     assert row("progress.right").tolist() == [*RIGHT]
-    assert float(row("final.start")) == pytest.approx(0.99**5 - 0.01 * (1 - 0.99**5) / 0.01, abs=EXACT)
+    assert float(row("final.value")) == pytest.approx(0.99**5 - 0.01 * (1 - 0.99**5) / 0.01, abs=EXACT)
 
 
 def test_the_value_of_a_cell_is_that_of_its_distance() -> None:
@@ -53,7 +53,7 @@ def test_the_value_of_a_cell_is_that_of_its_distance() -> None:
 )
 def test_the_value_of_the_start_by_gamma_and_by_the_price_of_a_step(gamma: float, step: float, value: float) -> None:
     changed = (f"value_iteration.gamma={gamma}", f"value_iteration.step_reward={step}")
-    assert float(row("final.start", *changed)) == pytest.approx(value, abs=5e-4)
+    assert float(row("final.value", *changed)) == pytest.approx(value, abs=5e-4)
     assert (row("sweep.arrow", *changed)[-1] == row("sweep.arrow")[-1]).all()  # γ and price change no path here
 
 
@@ -94,11 +94,11 @@ EXTREMES = (
 def test_extremes_are_answered(overrides: tuple[str, ...]) -> None:
     book = made(*overrides, numbers=NAME)
     assert str(book.values.cell(book.blocks["check.master"])) == "OK"
-    assert np.isfinite(float(row("final.start", *overrides)))
+    assert np.isfinite(float(row("final.value", *overrides)))
 
 
 def test_behind_walls_one_pays_for_ever_and_with_gamma_0_only_neighbours_know_of_the_goal() -> None:
-    assert float(row("final.start", EXTREMES[1][0])) == pytest.approx(-0.01 * (1 - 0.99**7) / 0.01, abs=EXACT)
+    assert float(row("final.value", EXTREMES[1][0])) == pytest.approx(-0.01 * (1 - 0.99**7) / 0.01, abs=EXACT)
     values = row("sweep.value", "value_iteration.gamma=0")[-1]
     assert (values == 1).sum() == 2
     assert (values == -0.01).sum() == 13
@@ -128,3 +128,11 @@ def test_a_saved_workbook_has_the_same_numbers_in_three_engines(
             found = [cells[place[name].sheet, place[name].cell((k,))] for k in range(7)]
             np.testing.assert_allclose(np.array(found, dtype=float), row(name).astype(float), rtol=0, atol=EXACT)
     assert fields_that_differ(load(NAME, []), back_from(path).numbers) == []
+
+
+def test_where_a_step_pays_one_does_not_arrive() -> None:
+    paid = ("value_iteration.step_reward=0.1", "value_iteration.gamma=1")
+    assert (np.diff(row("progress.start", *paid)) > 0).all()
+    arrows = row("sweep.arrow", *paid)[-1]
+    assert "↓" not in arrows[2, 3]
+    assert "→" not in arrows[3, 2]

@@ -116,7 +116,7 @@ def steps(of: Rows, use: Choices) -> Rows:
     """Walk and learn, step by step: Q(s, a) ← Q(s, a) + α·[r + γ·max_a′ Q(s′, a′) − Q(s, a)].
 
     A new episode begins after a step on to the goal; behind the last episode nothing is learned. Source: Sutton & Barto 2018,
-    eq. 6.8; Watkins & Dayan 1992, eq. 1.
+    sec. 6.5; Watkins & Dayan 1992.
     """
     u = typed("step.uniform", (t,), "u", "uniform draw, typed", unit="0.01 … 0.99", decimals=2)
     told = typed("step.typed_move", (t,), "move_typed", "up, down, left, right; blank: as drawn", text=True)

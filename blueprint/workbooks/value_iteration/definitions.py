@@ -63,7 +63,7 @@ def swept(name: str, backed_up: str, of: Rows, use: Choices) -> tuple[Block, lis
 def sweeps(of: Rows, use: Choices) -> Rows:
     """Give every cell the best of its four moves, again and again: V(s) ← max_a [r + γ·V(s′)].
 
-    A move into a wall, or off the map, leaves one where one is. Source: Sutton & Barto 2018, eq. 4.10.
+    A move into a wall, or off the map, leaves one where one is. Source: Sutton & Barto 2018, sec. 4.4.
     """
     V, rows, best = swept("sweep", "best", of, use)
     _, up, down, left, right = (row[k, i, j] for row in rows)
@@ -95,7 +95,7 @@ def policy(of: Rows, use: Choices) -> Rows:
 def random_policy(of: Rows, use: Choices) -> Rows:
     """Evaluate the policy that takes each move equally often: V(s) ← mean of its four moves.
 
-    Source: Sutton & Barto 2018, eq. 4.5.
+    Source: Sutton & Barto 2018, sec. 4.1.
     """
     V, rows, mean = swept("random", "mean", of, use)
     _, up, down, left, right = (row[k, i, j] for row in rows)
@@ -125,7 +125,7 @@ def progress(of: Rows, use: Choices) -> Rows:
     last = use.one("progress.last", count - 1)
     finals = [
         use.one(f"final.{name}", row[last])
-        for name, row in zip(("start", "right", "change", "random"), down, strict=False)
+        for name, row in zip(("value", "right", "change", "random"), down, strict=False)
     ]
     return named(number, *down, count, last, *finals)
 

@@ -30,7 +30,7 @@ def results(raw: Raw) -> Named:
         "progress.random": start_random,
         "progress.right": right,
         "progress.change": torch.cat([change, change.new_zeros(1)]),  # nothing changes behind the last sweep
-        "final.start": start[-1],
+        "final.value": start[-1],
         "final.random": start_random[-1],
         "final.right": right[-1],
         "final.change": change[-1],
