@@ -87,7 +87,7 @@ def test_what_is_kept_changes_no_number() -> None:
 @pytest.mark.parametrize(
     ("kind", "run", "mistake"),
     [
-        ("grpo", "trl_grpo/grpo", "capped * advantages -> advantages"),
+        ("grpo", "trl_grpo/grpo", "to_reference * mask -> mask"),
         (
             "rloo",
             "trl_rloo/kl",
