@@ -87,8 +87,12 @@ def test_what_is_kept_changes_no_number() -> None:
 @pytest.mark.parametrize(
     ("kind", "run", "mistake"),
     [
-        ("grpo", "trl_grpo/grpo", "capped * advantages -> advantages"),
-        ("rloo", "trl_rloo/kl", "grouped - grouped.mean(1, keepdims=True) -> grouped + grouped.mean(1, keepdims=True)"),
+        ("grpo", "trl_grpo/grpo", "to_reference * mask -> mask"),
+        (
+            "rloo",
+            "trl_rloo/kl",
+            "-> centred * grouped.shape[1] - (grouped.shape[1] - 1)",
+        ),  # a straight line of the right ones
     ],
 )
 def test_a_mistake_that_nobody_listed_is_named(kind: str, run: str, mistake: str) -> None:

@@ -23,6 +23,7 @@ Ways = Mapping[str, Any]
 """What is done otherwise than in every library: known mistakes, and conventions that no setting names.
 
 factor: by quantity, what it is multiplied by, −1 for the other sign; in_loss is that of the advantages in the loss alone.
+line: slope and constant of the straight line of the right ones on which advantages lie.
 parts: losses are means over so many parts of the rows, one below the other. share: False where losses are means over the file,
 not its share of those over a larger batch. padded: losses are means over all slots, those behind a response with the loss 0.
 swap: by tensor, which one stands in its place. moved: tensors whose columns stand one later (1) or earlier (−1).

@@ -276,6 +276,8 @@ def _used(found: Replayed, given: Given, ways: Ways) -> Array | None:
     """Returns the advantages that the losses are made of: the file's where they stand in for ours, or are all there is."""
     own, turned = found.rows.get("advantages"), ways.get("factor", {})
     if own is not None:
+        slope, constant = ways.get("line", (1.0, 0.0))
+        own = (own * slope + constant) * found.batch.mask
         found.rows["advantages"] = own = own * float(turned.get("advantages", 1.0))
     if "advantages" in found.started or "advantages" in given:
         own = np.nan_to_num(np.asarray(found.batch.tensors["advantages"], np.float64)) * found.batch.mask

@@ -36,6 +36,8 @@ from blueprint.workbooks.grpo.verifying.recompute import recompute
 
 DIGITS = 3
 """So many digits a number has that somebody typed; of one with more, nothing is said."""
+ON_A_LINE, NO_CONSTANT = 5, 1e-5
+"""Different advantages below which a straight line through them proves nothing; and a constant that is none."""
 
 
 def fitted(
@@ -127,6 +129,8 @@ def tries(
         ]
     own = fitted(batch, settings, name, given, whole)
     yield [Try(f"{dotted(key)} = {shown(value)}", {**settings, key: value}, fitted=True) for key, value in own]
+    if name == "advantages":
+        yield list(_line(batch, settings, whole))
     yield list(_presets(settings, read))
     yield list(_pairs(settings, name))
 
@@ -224,6 +228,27 @@ def _slips(batch: GroupedStep, settings: Settings, name: str) -> tuple[list[Try]
         many.append(Try(f"everything multiplied by {count}", settings, {"factor": {name: float(count)}}))
         many.append(Try(f"everything divided by {count}", settings, {"factor": {name: 1.0 / count}}))
     return [*own, *few], many
+
+
+def _line(batch: GroupedStep, settings: Settings, whole: Whole | None) -> Iterator[Try]:
+    """Yields the straight line of the right advantages on which those of the file lie, by numbers that somebody may have typed."""
+    step = whole.step if whole else batch  # a file of it may have too few responses
+    ours = recompute(step, settings, until="advantages", sized=False).rows.get("advantages")
+    if ours is None or "advantages" not in step.tensors:
+        return
+    theirs = np.asarray(step.tensors["advantages"], np.float64)
+    theirs = np.broadcast_to(theirs[:, None] if theirs.ndim == 1 else theirs, ours.shape)[step.mask]
+    if len(np.unique((x := ours[step.mask]).round(9))) < ON_A_LINE or not np.isfinite(theirs).all():
+        return
+    found = np.linalg.lstsq(np.stack([x, np.ones_like(x)], axis=1), theirs, rcond=None)[0]
+    slope, constant = (float(f"{each:.{DIGITS}g}") if abs(each) > NO_CONSTANT else 0.0 for each in found)
+    if slope and (slope, constant) != (1.0, 0.0):
+        label = (
+            f"{slope:g} times the right advantages, and {constant:g}"
+            if constant
+            else f"{slope:g} times the right advantages"
+        )
+        yield Try(label, settings, {"line": (slope, constant)}, fitted=True)
 
 
 def _presets(settings: Settings, read: Collection[str]) -> Iterator[Try]:
