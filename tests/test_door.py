@@ -46,9 +46,7 @@ def test_a_word_of_the_notation_is_found_from_the_door_too() -> None:
 
 
 def test_the_names_of_the_door_stay_when_rooms_are_opened() -> None:
-    rooms = (
-        "blueprint.comparison, blueprint.worksheets, blueprint.inputs, blueprint.commands.which, blueprint.checking"
-    )
+    rooms = "blueprint.comparison, blueprint.worksheets, blueprint.inputs, blueprint.commands.which, blueprint.checking"
     code = f"import blueprint as bp; import {rooms}; print([n for n in bp.__all__ if not callable(getattr(bp, n))])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "[]\n"

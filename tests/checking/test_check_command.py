@@ -218,7 +218,9 @@ def test_no_command_imports_torch_before_it_is_asked_for_numbers() -> None:
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "came upon" not in told.stderr
     assert told.returncode in (2, 3)
-    names = "import sys; sys.modules['torch'] = None\nimport blueprint.commands.check, blueprint.checking, blueprint.api"
+    names = (
+        "import sys; sys.modules['torch'] = None\nimport blueprint.commands.check, blueprint.checking, blueprint.api"
+    )
     subprocess.run([sys.executable, "-c", names], check=True)
 
 

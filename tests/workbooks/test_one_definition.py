@@ -55,7 +55,6 @@ EXCEPTIONS = {
     "check.length": "two checks: of tokens that may be written, and of a response's tokens in the KL controller",
     "count.pairs": "the pairs that are given, or all pairs of a language that is small enough",
     "curve.ratio": "the corners of the clip's curve: two where the clip is one number, more where its sides differ",
-    "final.start": "the value of the start: after the last sweep, or after the last episode",
     "reference.logp": "of a given response, or of every response of such a language",
     "rollout.written": "what is drawn in a rollout, or the token that stands in a given text",
     "share": "one sum where all parts weigh a token alike, else a row for each weight and their sum",
