@@ -4,7 +4,7 @@
     python -m tests.where_is --seed 7 --answers   # the file, or files, that are right
 
 A third of them ask for equations by their labels, a third for commands by their help, a third for messages by a piece of them.
-Whoever answers names one file for each at the first try. `docs/how-it-is-checked.md` has what came out.
+Whoever answers names one file for each at the first try. CONTRIBUTING has what came out.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def tries(
         last = {**settings, "score.read": "last_token"}
         yield [*_read(settings), *(Try(label, last, ways) for label, ways in SLIPS["score"])]
         return
-    share = name == "accuracy"  # of some pairs it has few bits: only how a success is told is changed, next to what is known
+    share = name == "accuracy"  # it has few bits: only how a success is told is changed, next to what is known
     told = of_equations(EQUATIONS, settings, "right", ("chosen.score", "rejected.score")) if share else ()
     yield [*_slips(batch, settings, name, whole), *(_settings(settings) if name in LOSSES else ()), *told]
     if not share:
