@@ -306,9 +306,13 @@ class Checked(Opened):
     def _lacks_numbers(self) -> bool:
         """Says whether a computed block of numbers holds a blank: its formulas were saved without numbers."""
         return any(
-            not self.places[name].words
-            and len({*_blanks(self.arrays[name])} - odd.keys() - self.blanks.open.get(name, set()))
+            not found.words
+            and any(
+                not _is_corner(found, at)
+                for at in {*_blanks(self.arrays[name])} - odd.keys() - self.blanks.open.get(name, set())
+            )
             for name, odd in self.odd.items()
+            for found in (self.places[name],)
         )
 
     def _lacks_typed(self) -> bool:
@@ -370,6 +374,15 @@ def recalculated(path: Path) -> Cells:
 
 def _blank(value: object) -> bool:
     return value == "" or value != value  # NaN alone is not itself
+
+
+def _is_corner(found: Found, at: At) -> bool:
+    """Says whether a cell is at an edge of two axes at once, where no equation reaches and nothing stands."""
+    edges = (
+        (along.start and index == 0) or (along.end and index == along.cells - 1)
+        for along, index in zip(found.shape, at, strict=True)
+    )
+    return sum(edges) > 1
 
 
 def _blanks(array: Array) -> Iterator[At]:

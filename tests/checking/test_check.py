@@ -30,6 +30,14 @@ def test_every_computed_quantity_of_the_built_in_workbooks_agrees(path: Path, tm
         assert verdict.largest < 1e-14
 
 
+def test_corners_between_two_edges_are_no_formulas_without_numbers(tmp_path: Path) -> None:
+    """Around a grid lies a wall; where two of its sides meet no equation reaches, so that nothing stands there."""
+    verdict = judged(save_made(tmp_path / "grid.xlsx", numbers="value-iteration"))
+    assert verdict.agrees
+    assert not verdict.file.recalculated
+    assert verdict.values.compared > 100
+
+
 def test_a_formula_overwritten_by_a_number(path: Path, places: dict[str, Found], tmp_path: Path) -> None:
     """The number 0.25 in place of δ of episode 1, decision 5, in a file recalculated afterwards."""
     cell = f"U{row_of(places, 'td_errors')}"
