@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pytest
 
 from blueprint.book import Book
@@ -412,3 +413,16 @@ def test_a_single_epoch_has_no_panel_of_steps() -> None:
     assert any("wrote the answer" in text for text in words)
     assert not any("each step" in text for text in words)
     assert any("each step" in str(label.text) for label in made(numbers="epochs").layout.labels)
+
+
+@pytest.mark.parametrize("environments", [1, 2])
+def test_a_rollout_of_one_step_has_its_numbers(environments: int, tmp_path: Path) -> None:
+    """An engine that finds nothing in a range of one cell shows them as well."""
+    parts = load("classic").parts
+    first = {key: np.asarray(each)[:environments] for key, each in parts.items() if key.startswith("rollout.")}
+    typed = {key: (each if key == "rollout.next_values" else each[:, :1]).tolist() for key, each in first.items()}
+    book = Book(blueprint_of(load("classic", typed)))
+    book.save(tmp_path / "short.xlsx")
+    proof = book.prove(tmp_path / "short.xlsx")
+    assert proof.failures == []
+    assert proof.agreeing == proof.total > 800

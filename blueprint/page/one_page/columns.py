@@ -254,7 +254,9 @@ class ColumnMaker:
             self.cell(row + 2, cell, which, float(k))
             own = grid.address(row + 2, cell)
             place = begins + position if position is not None else ""
-            self.cell(row + 3, cell, f'IF({own}>{total},"",INDEX({spots},1,MATCH({own},{counts},0)))', place)
+            # IronCalc's MATCH finds nothing in a range of one cell, and where there is one position nothing has to be found.
+            spot = f"INDEX({spots},1,MATCH({own},{counts},0))" if ":" in spots else spots
+            self.cell(row + 3, cell, f'IF({own}>{total},"",{spot})', place)
             known = None if position is None or finder.time is None else {finder.time: position}
             strip.columns.append(Column(cell, seen(row + 3, cell), known, strip))
         strip.begins = grid.address(row, self.listed, fixed=True)
