@@ -38,8 +38,8 @@ def compare(a: Path, b: Path, presets: tuple[str, ...], as_json: bool) -> None:
     then computed by A's settings, so that conventions are told from inputs. docs/verify.md tells how.
     """
     door.need_torch("compare")
-    from blueprint.comparing import compare as compared
-    from blueprint.comparing import data_of, text_of
+    from blueprint.dump_comparison import compare as compared
+    from blueprint.dump_comparison import data_of, text_of
 
     door.require(len(presets) <= 2, "--preset: found more than two, expected one for both, or A's and then B's")
     one, other = (presets * 2)[:2] if presets else (None, None)

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from blueprint.comparing.compared import Comparison
-from blueprint.comparing.differences import DIFFERS, FORWARDS, Difference, Place
+from blueprint.dump_comparison.compared import Comparison
+from blueprint.dump_comparison.differences import DIFFERS, FORWARDS, Difference, Place
 from blueprint.dumps import Dump
 from blueprint.quoting import printable, table
 

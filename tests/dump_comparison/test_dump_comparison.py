@@ -15,9 +15,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blueprint.cli import main
-from blueprint.comparing import Comparison, compare, text_of
+from blueprint.dump_comparison import Comparison, compare, text_of
 from blueprint.dumps import Minibatch, MinibatchError, read_dump, save
-from tests.comparing.written import verl
+from tests.dump_comparison.written import verl
 from tests.dumps.as_frameworks import miles_training, slime_training
 from tests.verifying.dumps import FIRST, dump, settings
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from blueprint.comparing.aligned import Aligned
+from blueprint.dump_comparison.aligned import Aligned
 from blueprint.dumps import Array, Dump, Minibatch
 from blueprint.verifying import TOLERANCES, coarsest, distance, held_in
 from blueprint.verifying.gap import forward, gap, limits, patterns

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from blueprint.comparing.aligned import Aligned, align
-from blueprint.comparing.conventions import Conventions, conventions
-from blueprint.comparing.differences import DIFFERS, FOLLOWS, OF_FORWARDS, Difference, differences
+from blueprint.dump_comparison.aligned import Aligned, align
+from blueprint.dump_comparison.conventions import Conventions, conventions
+from blueprint.dump_comparison.differences import DIFFERS, FOLLOWS, OF_FORWARDS, Difference, differences
 from blueprint.dumps import Dump
 
 OWN = ("agrees", "too coarse")
