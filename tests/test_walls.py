@@ -76,22 +76,7 @@ MAY_READ = {
     "moved": (),
     "workbooks": ("workbooks.kind", "workbooks.registry"),
 }  # fmt: skip
-KINDS = (
-    "rlhf_ppo",
-    "classic_ppo",
-    "kl_controller",
-    "grpo",
-    "dpo",
-    "q_learning",
-    "value_iteration",
-    "bandit",
-    "advantage",
-    "optimum",
-    "frontier",
-    "reinforce",
-    "reward_model",
-    "sft",
-)
+KINDS = sorted(path.parent.name for path in (SOURCE / "workbooks").glob("*/kind.py"))
 # Kinds meet in common alone; a kind's witness knows nothing of its definitions.
 MAY_READ |= {
     f"workbooks.{kind}": (f"workbooks.{kind}", *MAY_READ["workbooks.common"], "reopening.saved", "workbooks.kind")

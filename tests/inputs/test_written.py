@@ -15,6 +15,7 @@ from blueprint.inputs import Numbers, load, names, toml_of
 from blueprint.inputs.load import level_named
 from blueprint.inputs.write import level_schema
 from blueprint.workbooks.common.conventions import rlhf
+from blueprint.workbooks.registry import level_of
 from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
 from tests.inputs.equal import differing
 
@@ -116,16 +117,10 @@ UNGIVEN = {
 """What built-in numbers lack, at levels where something is missing rather than drawn."""
 
 
-WITHOUT_PRESETS = (
-    "very-very-sleepy", "kl-controller", "optimum", "frontier", "reinforce", "value-iteration", "q-learning", "q-learning-path",
-    "by-hand-q-learning", "bandit", "by-hand-bandit", "advantage",
-)  # fmt: skip
-
-
 @pytest.mark.parametrize("name", BUILT_IN)
 @pytest.mark.parametrize("preset", [(), ("preset=default",)])
 def test_every_key_of_the_level_stands_there_once(name: str, preset: tuple[str, ...]) -> None:
-    numbers = load(name, preset if name not in WITHOUT_PRESETS else ())
+    numbers = load(name, preset if "preset" in level_of(load(name)).keys else ())
     text = toml_of(numbers)
     level = tomllib.loads(text)["level"]
     live = level == "logits" or (level == "weights" and bool(preset))
