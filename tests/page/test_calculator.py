@@ -38,8 +38,9 @@ CLAIM = re.compile(rf"(?P<left>[\d.eE(−][\d.eE()·×+/÷− ]*|(?:ln|exp|EXP|�
 KNOWN = {"ln": log, "exp": exp, "EXP": exp, "sqrt": sqrt, "e": e}
 LINES = {
     "Advantage", "Advantages", "Charts", "Controller", "Conventions", "Critic", "Diagnostics", "Draws", "First hour",
-    "Groups", "Inputs", "Labels", "Libraries", "Log-probs", "Loss", "Notes", "Optimum", "Pairs", "Policy", "Rankings",
-    "Reward & advantage", "Rewards", "Rollout", "Scores", "Slope", "Start", "Update",
+    "Grid", "Groups", "Inputs", "Labels", "Libraries", "Log-probs", "Long trace", "Loss", "Notes", "Optimum", "Pairs",
+    "Pictures", "Policy", "Progress", "Rankings", "Reward & advantage", "Rewards", "Rollout", "Scores", "Slope", "Start",
+    "Temperature", "Traces", "Update", "λ",
 }  # fmt: skip
 """Sheets that have such lines, besides Walk and One page; every other sheet has none."""
 OPEN = {
