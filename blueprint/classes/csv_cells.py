@@ -58,7 +58,7 @@ def harmless(value: object) -> str:
     if isinstance(value, float):
         return repr(value + 0.0)
     text = str(value).replace("\x00", "")
-    if _NUMBER.fullmatch(text) or _TEXT_IN_QUOTES.fullmatch(text):
+    if _NUMBER.fullmatch(text) or _is_text_in_quotes(text):
         return text
     return "".join("'" * _computed(text[start:]) + text[start:end] for start, end in _parts(text))
 
@@ -68,6 +68,11 @@ def bare(text: str) -> str:
     return "".join(
         text[start + (text[start:end][:1] == "'" and _computed(text[start + 1 :])) : end] for start, end in _parts(text)
     )
+
+
+def _is_text_in_quotes(text: str) -> bool:
+    """Says whether a cell is a text and nothing else, also in a program that splits lines at another sign."""
+    return bool(_TEXT_IN_QUOTES.fullmatch(text)) and not any(_computed(part) for part in _SPLITS.split(text)[1:])
 
 
 def _parts(text: str) -> list[tuple[int, int]]:
