@@ -15,7 +15,7 @@ LEVELS = (
     'level: found nothing, expected "weights" or "logits" or "per-token" or "traces" or "pulls" or "classic" or '
     '"choices" or "preferences" or '
     '"pair-logprobs" or "proxy-and-gold" or "prompts" or "responses" or "rollouts" or "controller" or '
-    '"enumerated" or "bandit" or "rankings" or "scores" or "demonstrations" or "labelled".'
+    '"enumerated" or "steps" or "bandit" or "rankings" or "scores" or "demonstrations" or "labelled" or "grid".'
 )
 
 

@@ -112,7 +112,7 @@ def test_its_keys_are_told_with_their_origins_and_described_to_editors() -> None
             "pairs.logprobs=[[[-1, -2], [-1]]]",
             "pairs.logprobs, row 1, item 2: found 1 number, expected 2, one per token, as pairs.logprobs has.",
         ),
-        ("pairs.logprobs=[[[-1]]]", "pairs.logprobs, row 1: found 1 side, expected 2 to 2."),
+        ("pairs.logprobs=[[[-1]]]", "pairs.logprobs, row 1: found 1 side, expected 2."),
         ("preference.answer=max", 'preference.answer: found "max", expected "sum" or "mean".'),
         (
             "preset=verl",
