@@ -7,26 +7,30 @@ from torch.nn.functional import pad
 from blueprint.papers.advantage import first_exactly, gae, gradients, returns, spread, td_errors, weights
 from blueprint.witness.raw import Named, Page, Raw
 
-NAMES = ("whole", "to_go", "less_mean", "less_value", "gae")
-
 
 def results(raw: Raw) -> Named:
     """Return the named results of a file."""
     actions, rewards = raw.tensor("trace.action"), raw.tensor("trace.reward")
     values, gamma, theta = pad(raw.tensor("trace.value"), (0, 1)), raw.number("gamma"), raw.number("theta")
     by = weights(rewards, values, gamma, raw.number("gae_lambda"))
+    whole, to_go, less_mean, less_value, smoothed = by
     g = gradients(theta, actions, by)
+    by_whole, by_to_go, by_mean, by_value, by_gae = g
     over = spread(g)
     share = over.variance / over.variance[0] if over.variance[0] > 0 else torch.ones_like(over.variance)
     return {
-        "trace.return": pad(by[1], (0, 1)),
-        "trace.mean": by[1].mean(0),
-        "weight.whole": by[0],
-        "weight.less_mean": by[2],
-        "weight.less_value": by[3],
+        "trace.return": pad(to_go, (0, 1)),
+        "trace.mean": to_go.mean(0),
+        "weight.whole": whole,
+        "weight.less_mean": less_mean,
+        "weight.less_value": less_value,
         "trace.delta": td_errors(rewards, values, gamma),
-        "weight.gae": pad(by[4], (0, 1)),
-        **{f"gradient.{name}": each for name, each in zip(NAMES, g, strict=True)},
+        "weight.gae": pad(smoothed, (0, 1)),
+        "gradient.whole": by_whole,
+        "gradient.to_go": by_to_go,
+        "gradient.less_mean": by_mean,
+        "gradient.less_value": by_value,
+        "gradient.gae": by_gae,
         "gradient.each": g,
         "gradient.mean": over.mean,
         "gradient.variance": over.variance,
