@@ -242,10 +242,11 @@ def test_there_is_a_bound_on_followers_and_on_connections(server: Server, monkey
 
 
 def test_the_command_serves_until_it_is_interrupted() -> None:
-    """From its first line to Ctrl-C, in a process of its own."""
+    """From its first line to Ctrl-C, in a process of its own, which hears it also where the tests run in the background."""
     run = subprocess.Popen(
-        [sys.executable, "-u", "-m", "blueprint", "serve", "by-hand", "--port", "0"], stdout=subprocess.PIPE, text=True
-    )
+        [sys.executable, "-u", "-m", "blueprint", "serve", "by-hand", "--port", "0"], stdout=subprocess.PIPE, text=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
     assert run.stdout is not None
     first = run.stdout.readline()
     found = re.fullmatch(r"you lead:  http://127\.0\.0\.1:(\d+)/\?lead=([\w-]{20,})\n", first)
