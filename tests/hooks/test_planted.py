@@ -127,6 +127,10 @@ def test_what_a_run_of_trl_did_is_named_where_its_file_does_not_say_it(
     assert any(cause in each.said for each in found.causes), [each.said for each in found.causes]
 
 
+FEW = 300
+"""Causes of a stage that are all computed."""
+
+
 def test_every_cause_is_computed_where_groups_are_split_unevenly() -> None:
     """Microbatches of 3 responses have two to one prompt and one to another; one of 4 has three and one."""
     dumps = [
@@ -136,13 +140,14 @@ def test_every_cause_is_computed_where_groups_are_split_unevenly() -> None:
     ]
     first = [each for each in dumps if each.place and each.place.epoch == 0]
     mixed = replace(together(first).some(np.array([0, 1, 9, 2])), logged=first[0].logged)
-    for at, batch in enumerate([*first, mixed]):  # of each batch others: all would take a minute
+    for at, batch in enumerate([*first, mixed]):
         assert len(set(batch.sizes)) > 1
         trial = trial_of(batch, choose(batch, VerifyOptions()).values, VerifyOptions(), None)
-        tried = [each for name in ("kl.mean_new", "total_loss") for stage in trial.tries(name) for each in stage]
-        assert len(tried) > 1000
-        for each in tried[at :: 12 * len(first)]:
-            assert "entropy" in trial.compared(each)
+        stages = [stage for name in ("kl.mean_new", "total_loss") for stage in trial.tries(name)]
+        assert sum(map(len, stages)) > 1000
+        for stage in stages:  # of the many changes of equations each batch takes others: all would take a minute
+            for each in stage if len(stage) <= FEW else stage[at :: 12 * len(first)]:
+                assert "entropy" in trial.compared(each)
 
 
 def test_advantages_that_are_not_detached_change_no_value() -> None:
