@@ -20,7 +20,7 @@ import numpy as np
 from blueprint.language import Array, Axis, Values
 from blueprint.page import grid
 from blueprint.page.engine import Cells, recalculated_apart, slimmed, without_values
-from blueprint.page.grid import ONE_PAGE, Address, is_of_one_page
+from blueprint.page.grid import FORMULAS, ONE_PAGE, Address, is_of_one_page, with_one_part
 from blueprint.page.moved_cells import Moved
 from blueprint.page.outline import Blueprint
 from blueprint.page.parse_cell import NoNumber, respelled, same_formula, same_in_place
@@ -132,9 +132,12 @@ def _formulas_compared(fresh: Fresh, moved: Moved, file: Written, value: Value) 
         for cell, text in formulas.items()
         if not is_of_one_page(sheet, text)  # its columns and decimals follow from the numbers; its own marks watch it
     ]
+    loose = {row for (row, _), text in fresh.formulas.get(FORMULAS, {}).items() if is_of_one_page(FORMULAS, text)}
     for place, text in meant:
         at = moved.to_file(place)
         written = file.get(at.sheet, {}).get(at[1:]) if at else None
+        if written is not None and place.sheet == FORMULAS and place.row in loose:
+            written, text = with_one_part(written), with_one_part(text)
         agrees = _agrees(written, at, text, place, moved) if at else None
         unsure += agrees is None
         if at and agrees:

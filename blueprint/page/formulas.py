@@ -369,8 +369,16 @@ def fingerprint(layout: Layout) -> str:
 
     Those of One page are left out: how many columns and decimals it has follows from the numbers.
     """
-    fixed = (each for each in formulas_of(layout) if not grid.is_of_one_page(each.sheet, each.formula))
-    spelled = (f"{each.sheet}!{each.row},{each.column}{each.formula}" for each in fixed)
+    every = [*formulas_of(layout)]
+    loose = {
+        each.row for each in every if each.sheet == grid.FORMULAS and grid.is_of_one_page(each.sheet, each.formula)
+    }
+    fixed = (each for each in every if not grid.is_of_one_page(each.sheet, each.formula))
+    spelled = (
+        f"{each.sheet}!{each.row},{each.column}"
+        + (grid.with_one_part(each.formula) if each.sheet == grid.FORMULAS and each.row in loose else each.formula)
+        for each in fixed
+    )
     return sha256("\n".join(spelled).encode("utf-8")).hexdigest()[:16]
 
 

@@ -270,6 +270,11 @@ def is_of_one_page(sheet: str, formula: str) -> bool:
     return sheet == ONE_PAGE or f"'{ONE_PAGE}'!" in formula
 
 
+def with_one_part(formula: str) -> str:
+    """Spells the largest of several cells of a row as that of the first alone: how many parts watch One page hangs on numbers."""
+    return re.sub(r"(MAX\([A-Z]+\d+):[A-Z]+\d+\)$", r"\1)", formula)
+
+
 UNPRINTED = "Printed: the head (see print area)"
 FIRST_PRINTED = "Printed: first group (see print area)"
 
