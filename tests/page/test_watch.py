@@ -13,6 +13,7 @@ import pytest
 from openpyxl import load_workbook
 from openpyxl.utils.cell import get_column_letter
 
+from blueprint.page import grid
 from blueprint.page.cells import runs
 from blueprint.page.engine import slimmed
 from blueprint.page.formulas import NOT_ALL_SEEN, PROBE_ROW, VERDICT, WATCH, watch_of
@@ -285,3 +286,10 @@ def test_where_a_formula_s_text_cannot_be_read_nothing_is_called_overwritten_and
             assert file.on_start() == ("OK", NOT_ALL_SEEN)
         with file.overwritten(spot, "0.5"):
             assert file.on_start() == ("LOOK", place(spot) + REPLACED)
+
+
+def test_in_how_many_parts_one_page_is_watched_is_no_other_formula() -> None:
+    """It hangs on the numbers; what is largest of another range, or of more than one, stays as it is."""
+    assert grid.with_one_part("=MAX(J58:K58)") == grid.with_one_part("=MAX(J58)") == "=MAX(J58)"
+    for other in ("MAX(J58,K58)", "=MAX($J$58:$K$58)", "=MAX(J58:K58)+1", "=SUM(J58:K58)"):
+        assert grid.with_one_part(other) == other
