@@ -287,6 +287,17 @@ SYMBOLS = [
     ("−d", "-d"),
     ("w∣s", r"w\mid s"),
     ("1±ε", r"1\pm \varepsilon"),
+    ("Ā", r"\bar{A}"),
+    ("φ", r"\varphi"),
+    ("∂L/∂π_new", r"\partial L/\partial \pi_{\text{new}}"),
+    ("∞_w", r"\infty _{\text{w}}"),
+    ("a≤b", r"a\le b"),
+    ("n′", "n'"),
+    ("ρ̄_clip", r"\bar{\rho}_{\text{clip}}"),
+    ("r̂_w", r"\hat{r}_{\text{w}}"),
+    ("W_newᵀ", r"W_{\text{new}}^{\top}"),
+    ("g_E⁽¹²⁾", r"g_{\text{E}}^{(12)}"),
+    ("β¹", r"\beta^1"),
 ]
 
 

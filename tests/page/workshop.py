@@ -21,10 +21,23 @@ from blueprint.inputs import load
 from blueprint.page.engine import lean
 from blueprint.page.read import Found, Opened
 from blueprint.workbooks import blueprint_of
+from blueprint.workbooks.kind import Kind
 from blueprint.workbooks.registry import kinds
 
 Array = npt.NDArray[Any]
 BUILT_IN = [name for kind in kinds() for name in kind.built_in()]
+"""Every built-in set of numbers. Tests take their lists of numbers from these, so that a new kind is in each of them by itself."""
+
+
+def _main(kind: Kind) -> str:
+    called = ("default", kind.name.replace("_", "-"))
+    return min(kind.built_in(), key=lambda name: (name not in called, "/" in name, "-" in name, len(name)))
+
+
+MAINS = {kind.name: _main(kind) for kind in kinds() if kind.built_in()}
+"""By kind the numbers that stand for it: the default, those of its own name, or those of the shortest."""
+SLOPED = frozenset(name for kind in kinds() if kind.gradient for name in kind.built_in()) - {"very-very-sleepy"}
+"""Numbers whose workbook has a loss, and so gradients; those of the exception end with the advantages, which a build says."""
 
 
 class Shared(Book):

@@ -39,7 +39,12 @@ LETTERS = {
     "θ": r"\theta", "λ": r"\lambda", "μ": r"\mu", "π": r"\pi", "ρ": r"\rho", "σ": r"\sigma", "Σ": r"\Sigma ",
     "τ": r"\tau", "ψ": r"\psi", "Â": r"\hat{A}", "ẑ": r"\hat{z}", "²": "^2", "·": r"\cdot ", "‖": r"\Vert ", "−": "-",
     "∣": r"\mid ", "±": r"\pm ", "∇": r"\nabla ", "η": r"\eta", "ĝ": r"\hat{g}",
+    "Ā": r"\bar{A}", "φ": r"\varphi", "∂": r"\partial ", "∞": r"\infty ", "≤": r"\le ", "′": "'",
 }  # fmt: skip
+MARKS = {"\u0304": r"\bar", "\u0302": r"\hat"}
+"""Signs that Unicode puts above the letter before them."""
+RAISED = {**dict(zip("⁽⁾⁰¹²³⁴⁵⁶⁷⁸⁹", "()0123456789", strict=True)), "ᵀ": r"\top"}
+"""Several in a row are one exponent, as the number of an update: E⁽²⁾."""
 
 
 ESCAPES = {
@@ -80,7 +85,8 @@ NUMBERS = STYLE._replace(table=LATEX | {"mul": Rule(r"{} \cdot {}", PRODUCT, (PR
 
 def latex(expr: Expr) -> str:
     """Spells an expression in LaTeX."""
-    return styled(expr, STYLE, lambda ref: latex_reference(ref.block, ref.at)).text
+    spelled = styled(expr, STYLE, lambda ref: latex_reference(ref.block, ref.at)).text
+    return spelled.replace("′", "'")  # of the letter of an axis over which a sum within a sum goes
 
 
 def latex_equations(block: Block) -> str:
@@ -101,12 +107,19 @@ def latex_explained(block: Block, places: tuple[int, ...], values: Values) -> st
 
 def latex_symbol(symbol: str) -> str:
     r"""Turns a printed symbol into LaTeX: Greek letters, and what follows a low line upright (`π_old` → `\pi_{\text{old}}`)."""
-    spelled = "".join(LETTERS.get(letter, letter) for letter in symbol)
+    marked = re.sub(f"(.)([{''.join(MARKS)}])", lambda each: f"{MARKS[each[2]]}{{{each[1]}}}", symbol)
+    raised = re.sub(f"[{''.join(RAISED)}]+", lambda each: _exponent(each[0]), marked)
+    spelled = "".join(LETTERS.get(letter, letter) for letter in raised)
     if stray := [letter for letter in spelled if not letter.isascii()]:
         raise NotationError(f"LaTeX has no spelling for {stray[0]!r} in the symbol {symbol!r}: add it to LETTERS")
     lowered = re.sub(r"_(\\\w+)", r"_{\1}", spelled)
     lowered = re.sub(r"_([A-Za-z]\w*)", lambda word: r"_{\text{" + word[1].replace("_", r"\_") + "}}", lowered)
     return re.sub(r"(?<![\\\w{])([A-Za-z]{2,})(?![A-Za-z0-9}])", r"\\mathrm{\1}", lowered)
+
+
+def _exponent(signs: str) -> str:
+    inside = "".join(map(RAISED.__getitem__, signs))
+    return f"^{inside}" if len(inside) == 1 else f"^{{{inside}}}"
 
 
 def latex_reference(block: Block, at: tuple[Index, ...]) -> str:
