@@ -19,10 +19,7 @@ from tests.reopening.kinds import KINDS
 from tests.reopening.typing_in import all_typed_into, typed_into, untouched
 
 WORKBOOKS = Path(__file__).parents[2] / "workbooks"
-COMMITTED = {
-    "rlhf_ppo": "default", "ten-libraries": "ten-libraries", "very-very-sleepy": "very-very-sleepy", "classic": "classic",
-    "kl-controller": "kl-controller",
-}  # fmt: skip
+COMMITTED = {path.stem: {"rlhf_ppo": "default"}.get(path.stem, path.stem) for path in sorted(WORKBOOKS.glob("*.xlsx"))}
 
 
 def saved(numbers: Numbers, path: Path) -> Path:
@@ -31,10 +28,16 @@ def saved(numbers: Numbers, path: Path) -> Path:
     return path
 
 
+ZEROS = {f"parts.{table}.{side}" for table in ("mismatched", "rewards") for side in ("chosen", "rejected")}
+DELTAS = {f"weights.{model}.delta_{of}" for model, weights in (("policy", "EWY"), ("critic", "EWwb")) for of in weights}
+OTHERWISE = {"by-hand-dpo": ZEROS, "epochs": DELTAS}
+"""What no file of pairs need give comes back as the zeros that are typed for it; an optimiser sets out without a typed Δ."""
+
+
 @pytest.mark.parametrize("name", COMMITTED)
 def test_the_numbers_of_the_committed_workbooks_come_back(name: str) -> None:
     back = back_from(WORKBOOKS / f"{name}.xlsx")
-    assert fields_that_differ(load(COMMITTED[name]), back.numbers) == []
+    assert {*fields_that_differ(load(COMMITTED[name]), back.numbers)} == OTHERWISE.get(name, set())
     assert (back.unheld, back.remarks) == ([], [])
 
 

@@ -61,7 +61,7 @@ LEVEL = Level(
 
 
 GRID = Axis("c", "baseline tried", start=1, size=21)
-SHARES = tuple(place / 10 - 1 for place in range(21))
+SHARES = tuple(place / 10 for place in range(-10, 11))
 KNOWN = ("none", "in use")
 
 
