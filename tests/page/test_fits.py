@@ -6,7 +6,7 @@ import pytest
 from openpyxl import Workbook, load_workbook
 
 from tests.page.fits import clipped, shown
-from tests.page.workshop import save_made
+from tests.page.workshop import MAINS, SLOPED, save_made
 from tests.replayed import window_book, with_everything_logged
 
 BUILDS = {
@@ -15,7 +15,8 @@ BUILDS = {
     "larger": (("sizes.vocabulary=20", "sizes.hidden=8", "sizes.episodes=4"), "default"),
     "largest words": (("sizes.vocabulary=64", "sizes.hidden=32", "sizes.embedding=31", "sizes.max_new_tokens=2"), "default"),
     "large numbers": (("ppo.kl_coef=100", "ppo.update_step=-10", "ppo.vf_coef=100", "ppo.whiten_eps=0.000000000001"), "default"),
-    "kl-controller": ((), "kl-controller"),
+    **{name: ((), name) for name in MAINS.values() if name not in SLOPED and name != "q-learning"},
+    "q-learning-path": ((), "q-learning-path"),
 }  # fmt: skip
 
 # Not measured here: pages whose columns are not made for long words of conventions and limits that are off.

@@ -16,7 +16,7 @@ from blueprint.page.formulas import expected
 from blueprint.page.recalculate import compare
 from tests.audit import formulas, spoil
 from tests.page.soffice import with_libreoffice
-from tests.page.workshop import Array, made
+from tests.page.workshop import BUILT_IN, SLOPED, Array, made
 
 ODD_WORDS = '["<eos>", "=1+1", "@x", "+a", "1e5", "TRUE", "{=1}", "http://x"]'
 CHANGES: dict[str, tuple[str, ...]] = {
@@ -46,7 +46,15 @@ CHANGES: dict[str, tuple[str, ...]] = {
         "sizes.vocabulary=4", "sizes.hidden=2", "sizes.episodes=1", "sizes.max_new_tokens=36", "seed=4",
     ),
 }  # fmt: skip
-FILES = [*CHANGES, "very-very-sleepy"]
+LESSONS = [name for name in BUILT_IN if name not in SLOPED or name.startswith("by-hand")]
+"""Kinds without a loss, and what one computes by hand."""
+OTHERS = {
+    "bandit by soft-max": ("bandit", "bandit.strategy=softmax"),
+    "q-learning by soft-max": ("q-learning-path", "q_learning.exploration=softmax"),
+    "controller by token mean": ("kl-controller", "controller.kl_stat=token_mean"),
+    **{f"reinforce, {word}": ("reinforce", f"reinforce.baseline={word}") for word in ("leave_one_out", "optimal")},
+}
+FILES = [*CHANGES, *LESSONS, *OTHERS]
 
 
 class Delivered(NamedTuple):
@@ -64,7 +72,8 @@ def delivered(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Delivered]:
 
 
 def _deliver(name: str, folder: Path) -> Delivered:
-    book = made(*CHANGES[name]) if name in CHANGES else made(numbers=name)
+    numbers, *overrides = ("default", *CHANGES[name]) if name in CHANGES else OTHERS.get(name, (name,))
+    book = made(*overrides, numbers=numbers)
     book.save(folder / "book.xlsx")
     spoil(folder / "book.xlsx", folder / "spoiled.xlsx")
     return Delivered(book, folder / "book.xlsx", folder / "spoiled.xlsx")

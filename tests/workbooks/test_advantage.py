@@ -1,23 +1,14 @@
-"""The advantage: the golden trace of twenty steps, five gradients by plain loops, exact bias and spread, three engines."""
+"""The advantage: the golden trace of twenty steps, five gradients by plain loops, exact bias and spread."""
 
 from __future__ import annotations
 
 from math import exp
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from blueprint.book import Book
-from blueprint.inputs import load
-from blueprint.page.engine import with_ironcalc
-from blueprint.reopening import back_from
-from tests.audit import spoil
-from tests.page.fits import clipped
-from tests.page.gnumeric import with_gnumeric
-from tests.page.soffice import with_libreoffice
-from tests.page.workshop import Array, located, made
-from tests.reopening.alike import fields_that_differ
+from tests.page.workshop import Array, made
 
 EXACT = 1e-12
 BOOK = made(numbers="advantage")
@@ -156,20 +147,6 @@ def test_extremes_hold_every_identity(overrides: tuple[str, ...]) -> None:
     book = made(*overrides, numbers="advantage")
     assert str(book.values.cell(book.blocks["check.master"])) == "OK"
     assert np.isfinite(row(book, "gradient.share")).all()
-
-
-def test_a_saved_workbook_has_the_same_numbers_in_every_engine(
-    needs_libreoffice: None, needs_gnumeric: None, tmp_path: Path
-) -> None:
-    BOOK.save(tmp_path / "whole.xlsx")
-    assert list(clipped(tmp_path / "whole.xlsx")) == []
-    spoil(tmp_path / "whole.xlsx", tmp_path / "spoiled.xlsx")
-    spoiled = tmp_path / "spoiled.xlsx"
-    for cells in (with_ironcalc(spoiled), *with_libreoffice([spoiled]), *with_gnumeric([spoiled])):
-        for name in ("gradient.left", "gradient.most", "trace.fair", "long.fair", "action.p"):
-            place = located(tmp_path / "whole.xlsx")[name]
-            assert cells[place.sheet, place.cell(())] == pytest.approx(float(row(BOOK, name)), abs=EXACT)
-    assert fields_that_differ(load("advantage", []), back_from(tmp_path / "whole.xlsx").numbers) == []
 
 
 def test_what_start_and_the_notes_say() -> None:

@@ -1,10 +1,9 @@
-"""The bandit: twenty pulls by a plain loop, what a temperature does, regret by its definition, extremes, and three engines."""
+"""The bandit: twenty pulls by a plain loop, what a temperature does, regret by its definition, and extremes."""
 
 from __future__ import annotations
 
 from decimal import Decimal
 from math import exp, log
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,16 +11,9 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from blueprint.page.engine import with_ironcalc
-from blueprint.reopening import back_from
 from blueprint.workbooks.registry import blueprint_of
 from blueprint.worksheets import worksheet
-from tests.audit import spoil
-from tests.page.fits import clipped
-from tests.page.gnumeric import with_gnumeric
-from tests.page.soffice import with_libreoffice
-from tests.page.workshop import Array, located, made
-from tests.reopening.alike import fields_that_differ
+from tests.page.workshop import Array, made
 
 EXACT = 1e-12
 BOOK = made(numbers="bandit")
@@ -190,29 +182,3 @@ def test_a_worksheet_of_it_asks_for_nothing_that_needs_a_table() -> None:
         for cell in blank.cells:
             number = float(asked.full.values.cell(blank.block, *cell))
             assert number == pytest.approx(round(number, 3), abs=EXACT), blank.title
-
-
-def test_saved_workbooks_have_the_same_numbers_in_every_engine(
-    needs_libreoffice: None, needs_gnumeric: None, tmp_path: Path
-) -> None:
-    """ε-greedy and the soft-max, both files in one start of each program."""
-    books = {"greedy": BOOK, "soft": SOFT}
-    for name, book in books.items():
-        book.save(tmp_path / f"{name}.xlsx")
-        spoil(tmp_path / f"{name}.xlsx", tmp_path / f"{name} spoiled.xlsx")
-    assert list(clipped(tmp_path / "greedy.xlsx")) == []
-    spoiled = [tmp_path / f"{name} spoiled.xlsx" for name in books]
-    for cells_of_both in (map(with_ironcalc, spoiled), with_libreoffice(spoiled), with_gnumeric(spoiled)):
-        for (name, book), cells in zip(books.items(), cells_of_both, strict=True):
-            places = located(tmp_path / f"{name}.xlsx")
-            for each in (
-                "regret.mean",
-                "regret.sum",
-                "regret.mean_expected",
-                "pull.mean",
-                "share.best",
-                "share.explored",
-            ):
-                found = cells[places[each].sheet, places[each].cell(())]
-                assert found == pytest.approx(float(row(book, each)), abs=EXACT)
-    assert fields_that_differ(load("bandit", []), back_from(tmp_path / "greedy.xlsx").numbers) == []

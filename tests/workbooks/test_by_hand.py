@@ -17,14 +17,7 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from blueprint.page.engine import with_ironcalc
-from blueprint.page.formulas import expected
-from blueprint.page.recalculate import compare
-from blueprint.reopening import numbers_in
-from tests.audit import spoil
-from tests.page.soffice import with_libreoffice
 from tests.page.workshop import Array, made
-from tests.reopening.alike import fields_that_differ
 
 NAMES = ("by-hand", "by-hand-grpo", "by-hand-dpo")
 MOST = 3
@@ -233,38 +226,9 @@ def test_the_table_in_the_file_says_what_exp_and_sigma_are(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_ironcalc_computes_every_formula_cell_from_spoiled_numbers(name: str, tmp_path: Path) -> None:
-    book = made(numbers=name)
-    count = book.save(tmp_path / "book.xlsx")
-    spoil(tmp_path / "book.xlsx", tmp_path / "spoiled.xlsx")
-    proof = compare(expected(book.layout), with_ironcalc(tmp_path / "spoiled.xlsx"))
-    assert (proof.total, proof.failures) == (count, [])
-
-
-@pytest.mark.usefixtures("needs_libreoffice")
-def test_libreoffice_does(tmp_path: Path) -> None:
-    books = {name: made(numbers=name) for name in NAMES}
-    for name, book in books.items():
-        book.save(tmp_path / f"{name}.xlsx")
-        spoil(tmp_path / f"{name}.xlsx", tmp_path / f"{name}-spoiled.xlsx")
-    computed = with_libreoffice([tmp_path / f"{name}-spoiled.xlsx" for name in NAMES])
-    for book, cells in zip(books.values(), computed, strict=True):
-        assert compare(expected(book.layout), cells).failures == []
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_torch_agrees(name: str, tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="the outside witness needs torch")
     import blueprint as bp
 
     made(numbers=name).save(tmp_path / "book.xlsx")
     assert bp.check(tmp_path / "book.xlsx").frame.agrees.all()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_what_is_typed_in_the_workbook_are_the_numbers_of_the_file(name: str, tmp_path: Path) -> None:
-    made(numbers=name).save(tmp_path / "book.xlsx")
-    # What no file of pairs need give comes back as the zeros that the sheet types for it.
-    zeros = {f"parts.{table}.{side}" for table in ("mismatched", "rewards") for side in ("chosen", "rejected")}
-    differ = set(fields_that_differ(load(name), numbers_in(tmp_path / "book.xlsx")))
-    assert differ == (zeros if name == "by-hand-dpo" else set())

@@ -1,4 +1,4 @@
-"""The adaptive KL controller gives the β of OpenAI, TRL, OpenRLHF, verl and trlX after every update, in every engine."""
+"""The adaptive KL controller gives the β of OpenAI, TRL, OpenRLHF, verl and trlX after every update."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from blueprint.page.engine import Cells, with_ironcalc
 from blueprint.workbooks.kl_controller.build import CONTROLLER
-from tests.audit import formulas, spoil, watches
+from tests.audit import formulas, watches
 from tests.page.finished import Engine
-from tests.page.fits import clipped
-from tests.page.soffice import with_libreoffice
 from tests.page.test_formulas import FUNCTIONS, LONGEST, LONGEST_CLAIM, bare, nested
 from tests.page.workshop import made
 from tests.workbooks.test_classic_golden import RUNS
@@ -39,19 +36,6 @@ def row(book: Book, name: str) -> npt.NDArray[np.float64]:
     return np.asarray(book.values[book.blocks[name]], dtype=float)
 
 
-def recalculated(book: Book, cells: Cells, name: str) -> list[object]:
-    """Returns a row over the updates as a spreadsheet program has it."""
-    places = (book.layout.address(book.blocks[name], (update,)).rpartition("!") for update in range(6))
-    return [cells[sheet.strip("'"), cell] for sheet, _, cell in places]
-
-
-def spoiled(name: str, folder: Path) -> Path:
-    """Saves a workbook with wrong numbers in the place of what its formulas came to."""
-    BOOKS[name].save(folder / "whole.xlsx")
-    spoil(folder / "whole.xlsx", folder / f"{name}.xlsx")
-    return folder / f"{name}.xlsx"
-
-
 def test_the_goldens_of_all_libraries_are_the_same() -> None:
     assert set(map(tuple, LIBRARIES.values())) == {tuple(LIBRARIES["openai"])}
     settings = {key: setting.value for key, setting in CONTROLLER.items()}
@@ -66,7 +50,8 @@ def test_beta_after_every_update(name: str) -> None:
     book = BOOKS[name]
     np.testing.assert_array_equal(row(book, "kl.fed"), GOLDEN["kl_sequence"])
     np.testing.assert_array_equal(row(book, f"kl.{name}"), GOLDEN["kl_sequence"])
-    np.testing.assert_allclose(row(book, "kl_coef.after"), LIBRARIES["openai"], rtol=0, atol=EXACT)
+    for library in LIBRARIES.values():
+        np.testing.assert_allclose(row(book, "kl_coef.after"), library, rtol=0, atol=EXACT)
     assert float(book.values.cell(book.blocks["final_kl_coef"])) == row(book, "kl_coef.after")[-1]
     assert str(book.values.cell(book.blocks["check.master"])) == "OK"
 
@@ -78,23 +63,6 @@ def test_rewards_use_the_old_beta(name: str) -> None:
     before, after = row(book, "kl_coef.before"), row(book, "kl_coef.after")
     np.testing.assert_array_equal(before, [0.2, *after[:-1]])
     assert list(np.sign(after - before)) == [1, -1, 0, -1, -1, 1]
-
-
-@pytest.mark.parametrize("name", BUILDS)
-def test_the_workbook_in_ironcalc(name: str, tmp_path: Path) -> None:
-    cells = with_ironcalc(spoiled(name, tmp_path))
-    found = recalculated(BOOKS[name], cells, "kl_coef.after")
-    assert found == pytest.approx(LIBRARIES["verl"], rel=0, abs=EXACT)
-    BOOKS[name].save(tmp_path / "a.xlsx")
-    proof = BOOKS[name].prove(tmp_path / "a.xlsx")
-    assert (proof.failures, proof.agreeing) == ([], proof.total)
-
-
-@pytest.mark.usefixtures("needs_libreoffice")
-def test_the_workbooks_in_libreoffice(tmp_path: Path) -> None:
-    for name, cells in zip(BUILDS, with_libreoffice([spoiled(name, tmp_path) for name in BUILDS]), strict=True):
-        found = recalculated(BOOKS[name], cells, "kl_coef.after")
-        assert found == pytest.approx(LIBRARIES["trl_0.11.4"], rel=0, abs=EXACT)
 
 
 def test_the_wrong_statistic_gives_another_beta() -> None:
@@ -132,7 +100,7 @@ def test_by_hand() -> None:
     np.testing.assert_allclose(row(book, "kl_coef.after"), expected, rtol=0, atol=EXACT)
 
 
-def test_formulas_are_plain_and_nothing_is_clipped(tmp_path: Path) -> None:
+def test_formulas_are_plain(tmp_path: Path) -> None:
     BOOKS["seq_sum"].save(tmp_path / "a.xlsx")
     all_written = formulas(tmp_path / "a.xlsx")
     written = [formula for key, formula in all_written.items() if not watches(*key, formula)]
@@ -143,7 +111,6 @@ def test_formulas_are_plain_and_nothing_is_clipped(tmp_path: Path) -> None:
     assert not any(nested(bare(formula)) for formula in written)
     names = (part.split("(")[0] for formula in written for part in [bare(formula).removeprefix("=")] if "(" in part)
     assert {name for name in names if name.isalpha()} <= FUNCTIONS
-    assert list(clipped(tmp_path / "a.xlsx")) == []
 
 
 def test_every_setting_has_a_name() -> None:

@@ -1,23 +1,15 @@
-"""The exact frontier: the golden table of forty responses, best-of-n by listing every pair of draws, Gao's forms, both engines."""
+"""The exact frontier: the golden table of forty responses, best-of-n by listing every pair of draws, Gao's forms."""
 
 from __future__ import annotations
 
 from itertools import product
 from math import exp, log, sqrt
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from blueprint.book import Book
-from blueprint.inputs import load
-from blueprint.page.engine import with_ironcalc
-from blueprint.reopening import back_from
-from tests.audit import spoil
-from tests.page.fits import clipped
-from tests.page.soffice import with_libreoffice
-from tests.page.workshop import Array, located, made
-from tests.reopening.alike import fields_that_differ
+from tests.page.workshop import Array, made
 
 EXACT = 1e-12
 BOOK = made(numbers="frontier")
@@ -169,21 +161,3 @@ def test_the_typed_coefficients_are_the_least_squares_fit() -> None:
 def test_extremes_hold_every_identity(override: str) -> None:
     book = made(override, numbers="frontier")
     assert str(book.values.cell(book.blocks["check.master"])) == "OK"
-
-
-def test_a_saved_workbook_has_the_same_numbers_in_both_engines(needs_libreoffice: None, tmp_path: Path) -> None:
-    BOOK.save(tmp_path / "whole.xlsx")
-    assert list(clipped(tmp_path / "whole.xlsx")) == []
-    spoil(tmp_path / "whole.xlsx", tmp_path / "spoiled.xlsx")
-    for cells in (with_ironcalc(tmp_path / "spoiled.xlsx"), *with_libreoffice([tmp_path / "spoiled.xlsx"])):
-        for name in (
-            "optimum.gold",
-            "optimum.objective",
-            "sweep.best_beta",
-            "best.gold_best",
-            "best.best_kl",
-            "form.bon_worst",
-        ):
-            place = located(tmp_path / "whole.xlsx")[name]
-            assert cells[place.sheet, place.cell(())] == pytest.approx(float(row(BOOK, name)), abs=EXACT)
-    assert fields_that_differ(load("frontier", []), back_from(tmp_path / "whole.xlsx").numbers) == []

@@ -1,24 +1,16 @@
-"""The optimum: both objectives climbed by an optimiser arrive at π*, the identities by plain loops, both engines, refusals."""
+"""The optimum: both objectives climbed by an optimiser arrive at π*, the identities by plain loops, refusals."""
 
 from __future__ import annotations
 
 from itertools import combinations, product
 from math import exp, log
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from blueprint.book import Book
-from blueprint.inputs import load
-from blueprint.page.engine import with_ironcalc
-from blueprint.reopening import back_from
-from tests.audit import spoil
-from tests.page.fits import clipped
-from tests.page.soffice import with_libreoffice
-from tests.page.workshop import Array, located, made
-from tests.reopening.alike import fields_that_differ
+from tests.page.workshop import Array, made
 
 EXACT = 1e-12
 BOOK = made(numbers="optimum")
@@ -119,14 +111,3 @@ def test_extremes_hold_every_identity_and_torch_agrees(override: str) -> None:
         max(float(np.max(np.abs(row(book, f"check.{name}")))) for name in ("below", "left", "odds", "slope"))
         < 1e-12 * 700
     )
-
-
-def test_a_saved_workbook_has_the_same_numbers_in_both_engines(needs_libreoffice: None, tmp_path: Path) -> None:
-    BOOK.save(tmp_path / "whole.xlsx")
-    assert list(clipped(tmp_path / "whole.xlsx")) == []
-    spoil(tmp_path / "whole.xlsx", tmp_path / "spoiled.xlsx")
-    for cells in (with_ironcalc(tmp_path / "spoiled.xlsx"), *with_libreoffice([tmp_path / "spoiled.xlsx"])):
-        for name in ("objective", "objective.best", "dpo_loss", "dpo_loss.best"):
-            place = located(tmp_path / "whole.xlsx")[name]
-            assert cells[place.sheet, place.cell(())] == pytest.approx(float(row(BOOK, name)), abs=EXACT)
-    assert fields_that_differ(load("optimum", []), back_from(tmp_path / "whole.xlsx").numbers) == []

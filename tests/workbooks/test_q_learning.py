@@ -1,23 +1,14 @@
-"""Q-learning: golden values along one path, explorations, the TD error as PPO's δ, extremes, a pencil, and three engines."""
+"""Q-learning: golden values along one path, explorations, the TD error as PPO's δ, extremes, and a pencil."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from blueprint.inputs import load
-from blueprint.page.engine import with_ironcalc
-from blueprint.reopening import back_from
 from blueprint.workbooks.registry import kind_named
-from tests.audit import spoil
-from tests.page.fits import clipped
-from tests.page.gnumeric import with_gnumeric
-from tests.page.soffice import with_libreoffice
-from tests.page.workshop import Array, located, made
-from tests.reopening.alike import fields_that_differ
+from tests.page.workshop import Array, made
 
 NAME, PATH, PENCIL = "q-learning", "q-learning-path", "by-hand-q-learning"
 EXACT = 1e-12
@@ -137,21 +128,6 @@ def test_a_pencil_is_enough() -> None:
         q[int(s), int(a)] = old + alpha * (reward + gamma * best - old)
         assert float(q[int(s), int(a)]) == pytest.approx(value, abs=EXACT)
         assert q[int(s), int(a)] * 10**4 % 1 == 0
-
-
-def test_saved_workbooks_have_the_same_numbers_in_three_engines(
-    needs_libreoffice: None, needs_gnumeric: None, tmp_path: Path
-) -> None:
-    book, path = made(numbers=PATH), tmp_path / "whole.xlsx"
-    book.save(path)
-    assert list(clipped(path)) == []
-    spoil(path, tmp_path / "spoiled.xlsx")
-    spoiled = tmp_path / "spoiled.xlsx"
-    place = located(path)["episode.q"]
-    for cells in (with_ironcalc(spoiled), *with_libreoffice([spoiled]), *with_gnumeric([spoiled])):
-        found = [cells[place.sheet, place.cell((e, 11, DOWN))] for e in range(5)]
-        np.testing.assert_allclose(np.array(found, dtype=float), LAST, rtol=0, atol=EXACT)
-    assert fields_that_differ(load(PATH, []), back_from(path).numbers) == []
 
 
 def test_what_start_says_one_will_see() -> None:

@@ -1,22 +1,15 @@
-"""REINFORCE: gradients, means and variances against plain loops over all tokens and all batches of draws, in every engine."""
+"""REINFORCE: gradients, means and variances against plain loops over all tokens and all batches of draws."""
 
 from __future__ import annotations
 
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from blueprint.page.engine import with_ironcalc
-from blueprint.reopening import back_from
-from tests.audit import spoil
-from tests.page.fits import clipped
-from tests.page.soffice import with_libreoffice
-from tests.page.workshop import Array, located, made
-from tests.reopening.alike import fields_that_differ
+from tests.page.workshop import Array, made
 
 BASELINES = ("leave_one_out", "batch", "expected", "optimal", "typed")
 THREE = (
@@ -159,18 +152,6 @@ def test_equal_rewards_leave_no_gradient_and_with_a_baseline_no_noise() -> None:
     assert np.abs(row(same, "gradient")).max() < EXACT
     assert float(row(same, "variance.without")) > 1
     assert np.abs(row(same, "with.estimate")).max() < EXACT
-
-
-def test_every_engine_comes_to_the_same_and_nothing_is_clipped(tmp_path: Path) -> None:
-    BOOK.save(tmp_path / "whole.xlsx")
-    proof = BOOK.prove(tmp_path / "whole.xlsx")
-    assert (proof.failures, proof.agreeing) == ([], proof.total)
-    assert list(clipped(tmp_path / "whole.xlsx")) == []
-    spoil(tmp_path / "whole.xlsx", tmp_path / "spoiled.xlsx")
-    place = located(tmp_path / "whole.xlsx")["variance.with"]
-    for cells in (with_ironcalc(tmp_path / "spoiled.xlsx"), *with_libreoffice([tmp_path / "spoiled.xlsx"])):
-        assert cells[place.sheet, place.cell(())] == pytest.approx(float(row(BOOK, "variance.with")), abs=EXACT)
-    assert fields_that_differ(load("reinforce", []), back_from(tmp_path / "whole.xlsx").numbers) == []
 
 
 def test_a_ratio_too_large_for_a_number_is_said() -> None:

@@ -1,22 +1,12 @@
-"""Value iteration: golden values, walls, extremes, the exact values of both policies, and three engines."""
+"""Value iteration: golden values, walls, extremes, and the exact values of both policies."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from blueprint.inputs import load
 from blueprint.language import compute
-from blueprint.page.engine import with_ironcalc
-from blueprint.reopening import back_from
-from tests.audit import spoil
-from tests.page.fits import clipped
-from tests.page.gnumeric import with_gnumeric
-from tests.page.soffice import with_libreoffice
-from tests.page.workshop import Array, located, made
-from tests.reopening.alike import fields_that_differ
+from tests.page.workshop import Array, made
 
 NAME = "value-iteration"
 EXACT = 1e-12
@@ -112,22 +102,6 @@ def test_what_is_typed_over_the_map_is_read_and_something_else_is_noticed() -> N
     typed[block][1, 1] = "x"
     found = compute(book.blueprint.blocks(), book.blueprint.sizes, typed)
     assert float(found.cell(book.blocks["check.map"])) == 1
-
-
-def test_a_saved_workbook_has_the_same_numbers_in_three_engines(
-    needs_libreoffice: None, needs_gnumeric: None, tmp_path: Path
-) -> None:
-    book, path = made(numbers=NAME), tmp_path / "whole.xlsx"
-    book.save(path)
-    assert list(clipped(path)) == []
-    spoil(path, tmp_path / "spoiled.xlsx")
-    spoiled = tmp_path / "spoiled.xlsx"
-    place, names = located(path), ("progress.start", "progress.right", "progress.random")
-    for cells in (with_ironcalc(spoiled), *with_libreoffice([spoiled]), *with_gnumeric([spoiled])):
-        for name in names:
-            found = [cells[place[name].sheet, place[name].cell((k,))] for k in range(7)]
-            np.testing.assert_allclose(np.array(found, dtype=float), row(name).astype(float), rtol=0, atol=EXACT)
-    assert fields_that_differ(load(NAME, []), back_from(path).numbers) == []
 
 
 def test_where_a_step_pays_one_does_not_arrive() -> None:
