@@ -1,27 +1,72 @@
-"""The page Puzzles: its code prints what it says, its commands what stands below them, and the workbook holds it.
+"""The pages of puzzles: their code prints what they say, their commands what stands below them, and the workbook holds it.
 
-When a row has moved or a symbol is new, `python -m tests.test_puzzles` writes the commands' present outputs into the page.
+When a row has moved or a symbol is new, `python -m tests.test_puzzles` writes the commands' present outputs into the pages.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import openpyxl
 import pytest
 from click.testing import CliRunner
 
 from blueprint import Book
 from blueprint.cli import main
-from tests.page.workshop import made
+from tests.page.workshop import made, opened
 from tests.test_docs import DOCS, FENCED, decimals, run
 
-PAGE = DOCS / "puzzles.md"
-PUZZLES = PAGE.read_text(encoding="utf-8")
+
+@dataclass(frozen=True)
+class Page:
+    """A page of puzzles.
+
+    count: how many it has. sessions: lines of code that are run, at least.
+    sentences: pieces of it, and what would be wrong there. code: the number of a puzzle, a piece of its code, and what would be.
+    """
+
+    text: str
+    count: int
+    sessions: int
+    sentences: tuple[tuple[str, str], ...]
+    code: tuple[tuple[int, str, str], ...]
+
+    @property
+    def entries(self) -> list[str]:
+        """The puzzles, each from its question on."""
+        return re.split(r"^## ", self.text, flags=re.MULTILINE)[1:]
+
+
+def page(name: str, *given: Any) -> Page:
+    return Page((DOCS / f"{name}.md").read_text(encoding="utf-8"), *given)
+
+
+PAGES = {
+    "puzzles": page(
+        "puzzles", 8, 40, (("(6/5) = 1.0954", "(6/5) = 1.0955"), ("= −0.0244.", "= 0.0244.")),
+        (
+            (1, "kl.k3 0.0613 0.0156\n", "kl.k3 0.0613 0.0157\n"), (5, "0.3532 0.2908 0.3532\n", "0.3532 0.2909 0.3532\n"),
+            (5, "for choice in (max, min)", "for choice in (min, max)"),
+        ),
+    ),
+    "puzzles-dpo": page(
+        "puzzles-dpo", 10, 40,
+        (
+            ("0.6553 for the", "0.6554 for the"), ("gives 24.85 here", "gives 24.86 here"),
+            ("the mean over the tokens is 2.5286", "the mean over the tokens is 2.5287"),
+        ),
+        ((10, "0.7500 0.8333\n", "0.7500 0.8334\n"),),
+    ),
+    "puzzles-grpo": page(
+        "puzzles-grpo", 10, 35,
+        (("/ 47 = 0.1754", "/ 47 = 0.1755"), ("becomes 0.3093", "becomes 0.3094"), ("−0.4140,", "0.4141,")),
+        ((2, "8.2434 0.1754\n", "8.2434 0.1755\n"),),
+    ),
+}  # fmt: skip
 COMMAND = re.compile(r"(?<=```text\n)\$ (blueprint explain .*)\n((?:(?!```).*\n)*)")
 TARGET = re.compile(r"^Look at `([^`]+)` on \*([^*]+)\*:\n\n```text\n\$ blueprint explain (.*)\n", flags=re.MULTILINE)
 PLACE = re.compile(r" = (\S+)  \((\S+), (?:'([^']+)'|(\w+))!([A-Z]+\d+)\)")
@@ -41,7 +86,9 @@ class Target(NamedTuple):
         return made(*(value for option, value in options if option == "--set"), numbers=(numbers or ["default"])[0])
 
 
-TARGETS = [Target(block, sheet, tuple(shlex.split(line))) for block, sheet, line in TARGET.findall(PUZZLES)]
+TARGETS = [
+    Target(block, sheet, tuple(shlex.split(line))) for block, sheet, line in TARGET.findall(PAGES["puzzles"].text)
+]
 
 
 @cache
@@ -52,14 +99,14 @@ def printed(line: str) -> str:
     return result.stdout
 
 
-def refreshed(page: str) -> str:
+def refreshed(text: str) -> str:
     """Returns the page with the present output below every command."""
-    return COMMAND.sub(lambda found: f"$ {found[1]}\n{printed(found[1])}", page)
+    return COMMAND.sub(lambda found: f"$ {found[1]}\n{printed(found[1])}", text)
 
 
-def unprinted(page: str) -> set[str]:
+def unprinted(text: str) -> set[str]:
     """Returns the numbers with a decimal point that a puzzle's sentences quote, but nothing in it prints or types."""
-    return {number for entry in page.split("\n## ") for number in _unprinted(entry)}
+    return {number for entry in text.split("\n## ") for number in _unprinted(entry)}
 
 
 def _unprinted(entry: str) -> set[str]:
@@ -76,37 +123,34 @@ def numbers(text: str) -> set[str]:
     return {str(float(number)) for number in decimals(text)}
 
 
-def test_the_code_prints_what_the_page_says() -> None:
-    results = run(PUZZLES)
+@pytest.mark.parametrize("of", PAGES.values(), ids=PAGES)
+def test_code_and_commands_print_what_the_page_says_and_its_sentences_quote_it(of: Page) -> None:
+    results = run(of.text)
     assert results.failed == 0
-    assert results.attempted >= 40
+    assert results.attempted >= of.sessions
+    assert len(COMMAND.findall(of.text)) == of.count
+    assert refreshed(of.text) == of.text
+    assert unprinted(of.text) == set()
 
 
-def test_the_commands_print_what_the_page_says() -> None:
-    assert len(COMMAND.findall(PUZZLES)) == 8
-    assert refreshed(PUZZLES) == PUZZLES
-
-
-def test_the_sentences_quote_what_was_printed() -> None:
-    assert unprinted(PUZZLES) == set()
-
-
-@pytest.mark.parametrize("name", ["puzzles", "puzzles-grpo", "puzzles-dpo"])
-def test_the_page_begins_with_the_question(name: str) -> None:
+@pytest.mark.parametrize("of", PAGES.values(), ids=PAGES)
+def test_the_page_begins_with_the_question(of: Page) -> None:
     """The code that all puzzles share is folded away: a reader comes to the first question at once."""
-    head = (DOCS / f"{name}.md").read_text(encoding="utf-8").partition("\n## 1. ")[0]
-    shown, folded, _ = re.split(r"^<details>|</details>$", head, flags=re.MULTILINE)
+    shown, folded, _ = re.split(r"^<details>|</details>$", of.text.partition("\n## 1. ")[0], flags=re.MULTILINE)
     assert len(shown.splitlines()) <= 5
     assert "```" not in shown
     assert "```python\n" in folded
 
 
-def test_every_puzzle_has_a_target_and_threads() -> None:
-    entries = re.split(r"^## ", PUZZLES, flags=re.MULTILINE)[1:]
-    assert [entry[:2] for entry in entries] == [f"{number}." for number in range(1, 9)]
-    for entry in entries:
+@pytest.mark.parametrize("of", PAGES.values(), ids=PAGES)
+def test_every_puzzle_asks_says_where_to_look_and_who_asked(of: Page) -> None:
+    assert [entry.split(".")[0] for entry in of.entries] == [str(number) for number in range(1, of.count + 1)]
+    for entry in of.entries:
         assert entry.splitlines()[0].endswith("?")
-        assert len(TARGET.findall(entry)) == 1
+        ((block, sheet, line),) = TARGET.findall(entry)
+        found = PLACE.search(printed(f"blueprint explain {line}"))
+        assert found is not None
+        assert (found[2], found[3] or found[4]) == (block, sheet)
         assert len(re.findall(r"^\*Threads:\* ", entry, flags=re.MULTILINE)) == 1
         assert re.search(r"\w#\d+", entry.partition("*Threads:*")[2])
 
@@ -115,49 +159,43 @@ def test_every_puzzle_has_a_target_and_threads() -> None:
 def test_the_workbook_holds_the_number_where_the_puzzle_says(target: Target, tmp_path: Path) -> None:
     found = PLACE.search(printed(shlex.join(["blueprint", "explain", *target.arguments])))
     assert found is not None
-    number, block, quoted, plain, cell = found.groups()
-    assert (block, quoted or plain) == (target.block, target.sheet)
+    number, block, _, _, cell = found.groups()
     book, path = target.book(), tmp_path / "built.xlsx"
     book.save(path)
-    sheet = openpyxl.load_workbook(path, data_only=True, read_only=True)[target.sheet]
-    at = int(re.sub(r"\D", "", cell))
-    row = {
-        each.coordinate: each.value for (*cells,) in sheet.iter_rows(at, at) for each in cells if each.value is not None
-    }
-    assert row[cell] == pytest.approx(float(number.replace("−", "-")), abs=0.00005)
-    assert book.blocks[block].about.meaning in row.values()
+    sheet = opened(path)[target.sheet]
+    row = [each.value for each in sheet[sheet[cell].row] if each.value is not None]
+    assert sheet[cell].value == pytest.approx(float(number.replace("−", "-")), abs=0.00005)
+    assert book.blocks[block].about.meaning in row
 
 
-@pytest.mark.parametrize(
-    ("puzzle", "right", "wrong"),
-    [
-        (1, "kl.k3 0.0613 0.0156\n", "kl.k3 0.0613 0.0157\n"),
-        (5, "0.3532 0.2908 0.3532\n", "0.3532 0.2909 0.3532\n"),
-        (5, "for choice in (max, min)", "for choice in (min, max)"),
-    ],
-)
-def test_rot_in_the_code_is_seen(puzzle: int, right: str, wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
-    head, *entries = PUZZLES.split("\n## ")
-    assert right in entries[puzzle - 1]
-    assert run(head + entries[puzzle - 1].replace(right, wrong)).failed > 0
+@pytest.mark.parametrize(("of", "puzzle", "right", "wrong"), [(of, *each) for of in PAGES.values() for each in of.code])
+def test_rot_in_the_code_is_seen(
+    of: Page, puzzle: int, right: str, wrong: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = of.entries[puzzle - 1]
+    assert right in entry
+    assert run(of.text.partition("\n## ")[0] + entry.replace(right, wrong)).failed > 0
 
 
-@pytest.mark.parametrize(("right", "wrong"), [("(6/5) = 1.0954", "(6/5) = 1.0955"), ("= −0.0244.", "= 0.0244.")])
-def test_rot_in_the_sentences_is_seen(right: str, wrong: str) -> None:
-    assert right in PUZZLES
-    assert len(unprinted(PUZZLES.replace(right, wrong))) == 1
+@pytest.mark.parametrize(("of", "right", "wrong"), [(of, *each) for of in PAGES.values() for each in of.sentences])
+def test_rot_in_the_sentences_is_seen(of: Page, right: str, wrong: str) -> None:
+    assert right in of.text
+    assert len(unprinted(of.text.replace(right, wrong))) == 1
 
 
 def test_rot_below_a_command_is_seen() -> None:
-    assert "\n  exp(0) = 1\n" in PUZZLES
-    assert refreshed(PUZZLES.replace("\n  exp(0) = 1\n", "\n  exp(0) = 2\n")) == PUZZLES
+    text = PAGES["puzzles"].text
+    assert "\n  exp(0) = 1\n" in text
+    assert refreshed(text.replace("\n  exp(0) = 1\n", "\n  exp(0) = 2\n")) == text
 
 
-def test_links_lead_somewhere() -> None:
-    links = [link for link in re.findall(r"\]\(([^)]+)\)", PUZZLES) if not link.startswith("https://")]
+@pytest.mark.parametrize("of", PAGES.values(), ids=PAGES)
+def test_links_lead_somewhere(of: Page) -> None:
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", of.text) if not link.startswith("https://")]
     assert links
     assert [link for link in links if not (DOCS / link).exists()] == []
 
 
 if __name__ == "__main__":
-    PAGE.write_text(refreshed(PUZZLES), encoding="utf-8")
+    for each, of_it in PAGES.items():
+        (DOCS / f"{each}.md").write_text(refreshed(of_it.text), encoding="utf-8")
