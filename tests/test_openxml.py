@@ -11,19 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 from blueprint.cli import main
-from blueprint.workbooks.registry import kinds
 from tests.openxml import findings
+from tests.page.workshop import MAINS
 
 DATA = Path(__file__).parent / "data"
 DUMP = str(min((DATA / "real" / "trl_1_12").rglob("*.safetensors")))
-OF_KINDS = {
-    "rlhf_ppo": "default", "classic_ppo": "classic", "dpo": "dpo", "grpo": "grpo", "kl_controller": "kl-controller",
-    "optimum": "optimum", "frontier": "frontier", "bandit": "bandit",
-    "advantage": "advantage", "reinforce": "reinforce", "reward_model": "reward-model", "sft": "sft",
-    "q_learning": "q-learning", "value_iteration": "value-iteration",
-}  # fmt: skip
-"""By kind the built-in numbers that are built; a minibatch is imported."""
-BUILDS = {name: f"blueprint build --no-proof --numbers {name}" for name in OF_KINDS.values()}
+BUILDS = {name: f"blueprint build --no-proof --numbers {name}" for name in MAINS.values()}
 OTHERS = {
     "epochs and minibatches": "blueprint build --no-proof --numbers epochs --epochs 1 --minibatches 2",
     "gradients": "blueprint build --no-proof --numbers sft --gradients",
@@ -33,10 +26,6 @@ OTHERS = {
     "rebuilt": "blueprint rebuild given.xlsx -o b.xlsx --no-proof",
 }
 COMMANDS = BUILDS | OTHERS
-
-
-def test_every_kind_is_among_them() -> None:
-    assert OF_KINDS.keys() == {kind.name for kind in kinds() if kind.built_in()}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -28,8 +28,9 @@ from blueprint.workbooks.common.conventions import rlhf
 from blueprint.workbooks.registry import kind_of
 from tests.autograd import way_back
 from tests.benchmarks.test_causes_speed import logged, with_wrong_number
+from tests.page.workshop import BUILT_IN, SLOPED
 from tests.same.cases import REAL
-from tests.workbooks.test_in_torch import BUILT_IN, CLOSE, ILL, WITHOUT_LOSS
+from tests.workbooks.test_in_torch import CLOSE, ILL
 
 SINGLE = 2e-5
 """How far float32 may be from float64, of max(1, size)."""
@@ -83,13 +84,13 @@ def cells(device: str, names: Sequence[str]) -> dict[str, Any]:
     """Holds every cell of built-in workbooks in torch on a device against numpy, and the way back against its rows."""
     found: dict[str, Any] = {}
     for name in names:
-        book = bp.build(name, gradients=name not in WITHOUT_LOSS)
+        book = bp.build(name, gradients=name in SLOPED)
         outline = book.blueprint
         says: dict[str, Any] = {}
         for dtype in ("float64", "float32"):
             made = evaluate_torch(outline.blocks(), outline.sizes, outline.typed, device=device, dtype=dtype, near=1e-6)
             says[dtype] = [*worst(made, book, dtype), [block.name for block in made.ties]]
-        if name not in WITHOUT_LOSS:
+        if name in SLOPED:
             back = way_back(book, kind_of(load(name)).name, device)
             row = max(back, key=lambda each: back[each])
             says["way back"] = [back[row], row]

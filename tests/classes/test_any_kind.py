@@ -4,6 +4,7 @@ import pytest
 
 from blueprint.classes.assignment import Assignment, Draws, Finding, always
 from blueprint.inputs import given, load, tables_of, toml_of
+from tests.page.workshop import MAINS
 
 SECRET = "ab" * 32
 
@@ -16,20 +17,14 @@ def assignment(
     return made.settled()
 
 
+GRIDS = {"value-iteration": "value-iteration", "q-learning": "by-hand-q-learning"}
+"""A map has no number that could vary by itself; of two kinds of grids the numbers that are short enough."""
+ELSEWHERE = {"default", "classic", "grpo"}
+"""Of these whole classes are made in the files beside this one."""
+
+
 @pytest.mark.parametrize(
-    "numbers",
-    [
-        "reward-model",
-        "reward-batch",
-        "dpo",
-        "kl-controller",
-        "optimum",
-        "frontier",
-        "bandit",
-        "advantage",
-        "reinforce",
-        "sft",
-    ],
+    "numbers", [*(name for name in MAINS.values() if name not in GRIDS.keys() | ELSEWHERE), "reward-batch"]
 )
 def test_a_class_of_each_kind(numbers: str) -> None:
     draws = Draws(assignment(numbers))
@@ -39,9 +34,8 @@ def test_a_class_of_each_kind(numbers: str) -> None:
     assert one.again + other.again < 60, "of two hundred draws each"
 
 
-@pytest.mark.parametrize("numbers", ["value-iteration", "by-hand-q-learning"])
+@pytest.mark.parametrize("numbers", GRIDS.values())
 def test_a_class_of_a_grid_varies_by_its_settings(numbers: str) -> None:
-    """A map has no number that could vary by itself."""
     draws = Draws(assignment(numbers, 6, vary=("settings",)))
     assert draws.drawn("1").answers != draws.drawn("2").answers
 

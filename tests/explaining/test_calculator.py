@@ -6,28 +6,10 @@ from math import isfinite
 import pytest
 
 from blueprint.language import explained, filled_by
-from blueprint.workbooks.registry import kinds
 from tests.page.walker import calculated, displayed
-from tests.page.workshop import made
+from tests.page.workshop import MAINS, made
 
-NUMBERS = (
-    "default",
-    "very-very-sleepy",
-    "classic",
-    "dpo",
-    "grpo",
-    "kl-controller",
-    "bandit",
-    "advantage",
-    "optimum",
-    "frontier",
-    "reinforce",
-    "reward-model",
-    "sft",
-    "value-iteration",
-    "q-learning",
-)
-"""Built-in numbers of every kind."""
+NUMBERS = (*MAINS.values(), "very-very-sleepy")
 NO_SUM = ("“", "…", "place of", "blank", " is given", "[0 is off]")
 """What is no calculation: words, a sum that is too long to be printed, a place in a list, what is typed or not."""
 NAMED: dict[tuple[str, str, tuple[int, ...]], str] = {
@@ -50,10 +32,6 @@ def lines(name: str, most: int) -> list[tuple[str, float, str]]:
             if isinstance(value, float) and isfinite(value) and filled_by(block, at, book.values) is not None:
                 found.append((f"{block.name}{at}", value, explained(block, at, book.values)))
     return found
-
-
-def test_every_kind_is_among_them() -> None:
-    assert all(set(NUMBERS) & set(kind.built_in()) for kind in kinds() if kind.built_in())
 
 
 @pytest.mark.parametrize("name", NUMBERS)

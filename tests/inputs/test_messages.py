@@ -7,16 +7,12 @@ import pytest
 
 from blueprint.inputs import load
 from blueprint.inputs.errors import NumbersError
+from blueprint.workbooks.registry import kinds
 from tests.inputs.test_logits import SMALL
 
 TABLE: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("refused.toml").read_text(encoding="utf-8"))
 UTF8 = "save it again as UTF-8 (PowerShell: write it with -o, not with >)."
-LEVELS = (
-    'level: found nothing, expected "weights" or "logits" or "per-token" or "traces" or "pulls" or "classic" or '
-    '"choices" or "preferences" or '
-    '"pair-logprobs" or "proxy-and-gold" or "prompts" or "responses" or "rollouts" or "controller" or '
-    '"enumerated" or "steps" or "bandit" or "rankings" or "scores" or "demonstrations" or "labelled" or "grid".'
-)
+LEVELS = f"level: found nothing, expected {' or '.join(f'{chr(34)}{word}{chr(34)}' for kind in kinds() for word in kind.levels)}."
 
 
 def refused(source: str | Path, *overrides: str) -> str:

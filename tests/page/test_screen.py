@@ -9,7 +9,7 @@ import pytest
 from tests.page.finished import MAIN, NUMBER_ROW, Finished, finished
 from tests.page.fits import clipped, needed, wrapped
 from tests.page.paper import height, pixels, width
-from tests.page.workshop import BUILT_IN
+from tests.page.workshop import BUILT_IN, MAINS
 from tests.replayed import window_book, with_everything_logged
 
 KINDS = ("default", "very-very-sleepy", "ten-libraries", "classic", "kl-controller")
@@ -131,23 +131,7 @@ def test_an_equation_cut_beside_weights_says_where_the_whole_of_it_stands() -> N
 
 HIGH, WITH_RIBBON = 600, 500
 """Pixels that a screen of 768 leaves for cells, with the ribbon folded away and with it."""
-FIRST_HIGH = (
-    "default",
-    "epochs",
-    "classic",
-    "grpo",
-    "dpo",
-    "sft",
-    "reward-model",
-    "reinforce",
-    "value-iteration",
-    "q-learning",
-    "bandit",
-    "advantage",
-    "optimum",
-    "frontier",
-    "kl-controller",
-)
+FIRST_HIGH = {*MAINS.values(), "epochs"}
 """Whose map is seen even below an open ribbon."""
 VERDICT, LOSS, COMES, MAP = "Does everything add up?", "The loss", "What comes of it", "The map"
 NO_LOSS = {"very-very-sleepy"}

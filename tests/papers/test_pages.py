@@ -15,7 +15,9 @@ pytest.importorskip("torch", reason="the pages of papers are written in torch")
 
 import blueprint as bp
 from blueprint.witness.raw import Page, Raw
-from blueprint.workbooks.registry import kind_named, kind_of_level
+from blueprint.workbooks.kind import Kind
+from blueprint.workbooks.registry import kind_named, kind_of_level, kinds
+from tests.page.workshop import MAINS, SLOPED
 from tests.papers.held import TOLERANCE, held_against
 from tests.papers.pages import CLOSE, apart, built, drawn, file_of, presets, typed_alone, typed_in
 from tests.workbooks.dpo.own_logprobs import by_response, given, golden
@@ -258,16 +260,32 @@ HELD: dict[str, tuple[int, list[tuple[str | None, dict[str, Any]]]]] = {
     ]),
 }  # fmt: skip
 """By built-in numbers how many results there are, of the first two at least, and presets and settings."""
+ELSEWHERE = ("rlhf_ppo", "grpo", *FAMILIES)
+OTHERS = [kind for kind in kinds() if kind.paper and kind.name not in ELSEWHERE and not {*kind.built_in()} & {*HELD}]
+
+
+def every_setting(kind: Kind) -> list[tuple[str | None, dict[str, Any]]]:
+    """Returns the settings of a kind that is not listed above: as they are, and each at every word or end of its range."""
+    level = next(level for word in kind.levels if (level := kind.level(word)).settings)
+    ends = {key: each.words or (each.low, each.high) for key, each in level.settings.items()}
+    return [
+        (None, {}),
+        *((None, {f"{level.of_settings}.{key}": end}) for key, several in ends.items() for end in several),
+    ]
+
+
+HELD |= {MAINS[kind.name]: (1, every_setting(kind)) for kind in OTHERS}
+AT_LEAST = {"classic", "reinforce", *(MAINS[kind.name] for kind in OTHERS)}
 
 
 @pytest.mark.parametrize(
     ("name", "preset", "changed"), [(name, *each) for name, (_, cases) in HELD.items() for each in cases], ids=str
 )
 def test_a_book_is_what_the_page_makes_of_it(name: str, preset: str | None, changed: dict[str, Any]) -> None:
-    book = bp.build(name, preset=preset, set=changed, gradients=name == "classic")
+    book = bp.build(name, preset=preset, set=changed, gradients=name in SLOPED)
     kind = kind_of_level(book.blueprint.facts["level"])
     assert kind is not None
     page = page_of(kind.name)
     found = held_against(book, page.results)
     assert {each: far for each, far in found.items() if not far <= TOLERANCE} == {}
-    assert len(found) == HELD[name][0] or (name in ("classic", "reinforce") and len(found) > HELD[name][0])
+    assert len(found) == HELD[name][0] or (name in AT_LEAST and len(found) > HELD[name][0])

@@ -15,10 +15,9 @@ from blueprint.language import NoNumber, NotationError
 from blueprint.language.cells import Cell, filled_by, reads
 from blueprint.language.spelling.mathml import STYLE, mathml_equation, mathml_explained, mathml_symbol
 from blueprint.web.contents import cells_of
-from blueprint.workbooks.registry import kinds
+from tests.page.workshop import BUILT_IN, MAINS
 from tests.web.conftest import Opened, page_text
 
-BUILT_IN = [name for kind in kinds() for name in kind.built_in()]
 PRESETS = {
     "default": "verl",
     "ten-libraries": "openrlhf",
@@ -95,22 +94,7 @@ def test_presets_and_gradients_too(opened: Opened, numbers: str, preset: str) ->
     assert page.evaluate(COMPARE, cells_of(book.values, book.blueprint.blocks()))["apart"] == []
 
 
-@pytest.mark.parametrize(
-    "numbers",
-    [
-        "default",
-        "grpo",
-        "dpo",
-        "classic",
-        "optimum",
-        "frontier",
-        "bandit",
-        "advantage",
-        "reinforce",
-        "value-iteration",
-        "q-learning",
-    ],
-)
+@pytest.mark.parametrize("numbers", MAINS.values())
 def test_equations_are_spelled_as_in_python(opened: Opened, numbers: str) -> None:
     """In letters the same everywhere, with numbers wherever none of them is what rounding has left of a 0."""
     book, rng, page = bp.build(numbers), random.Random(numbers), opened(page_text(numbers))

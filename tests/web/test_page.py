@@ -13,24 +13,12 @@ import blueprint as bp
 from blueprint.cli import main
 from blueprint.page.outline import Chart
 from blueprint.web.page import PageError
+from tests.page.workshop import MAINS
 from tests.same.cases import presets_of
 from tests.web.conftest import Opened, page_text
 
 KILOBYTE = 1000
-SIZES = {
-    "default": 300,
-    "grpo": 500,
-    "dpo": 650,
-    "epochs": 650,
-    "ten-libraries": 650,
-    "sft": 650,
-    "optimum": 650,
-    "frontier": 650,
-    "value-iteration": 650,
-    "q-learning": 650,
-    "bandit": 650,
-    "advantage": 650,
-}
+SIZES = dict.fromkeys((*MAINS.values(), "epochs", "ten-libraries"), 650) | {"default": 300, "grpo": 500}
 READY, SLIDER = 3000, 300
 """Milliseconds until every number is there, and of a slider, on two cores that also run other tests; idle: 200 to 500, and 20."""
 
@@ -237,9 +225,7 @@ def test_keys_alone_lead_everywhere(opened: Opened) -> None:
     assert not page.evaluate("document.body.classList.contains('lecture')")
 
 
-@pytest.mark.parametrize(
-    "numbers", ["default", "grpo", "classic", "optimum", "frontier", "bandit", "advantage", "reward-model"]
-)
+@pytest.mark.parametrize("numbers", MAINS.values())
 def test_every_line_of_the_walk_can_be_shown(opened: Opened, numbers: str) -> None:
     page = opened(page_text(numbers))
     lines = page.evaluate("""() => {

@@ -15,6 +15,7 @@ from blueprint.page.outline import Box, Entry, Note, Sheet
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions import rlhf
 from blueprint.workbooks.common.guides import POINTS, all_tries, known, terms, tries
+from blueprint.workbooks.registry import kinds
 from tests.workbooks import glossary_page
 from tests.workbooks.test_labels import BOOKS
 from tests.workbooks.tried import FIRST
@@ -102,9 +103,7 @@ def test_where_libraries_differ_is_the_table_of_presets() -> None:
     assert [cells[0] for cells in listed[-len(names) :]] == names
 
 
-WITHOUT_TABLE = {
-    "classic", "kl-controller", "optimum", "frontier", "bandit", "advantage", "reinforce", "value-iteration", "q-learning",
-}  # fmt: skip
+WITHOUT_TABLE = {"classic", *(name for kind in kinds() if not kind.presets for name in kind.built_in())}
 """Of these no library has conventions, or, of the classic loss, they stand on another sheet."""
 
 

@@ -10,20 +10,17 @@ from functools import cache
 import numpy as np
 import pytest
 
+from tests.page.workshop import BUILT_IN, SLOPED
+
 pytest.importorskip("torch", reason="the notation is evaluated by torch here: install the extra [torch]")
 
 import blueprint as bp
 from blueprint.inputs import load
 from blueprint.language.evaluate_torch import Tensors, evaluate_torch
-from blueprint.workbooks.registry import kind_of, kinds
+from blueprint.workbooks.registry import kind_of
 from tests.autograd import libraries_way_back, way_back
 from tests.same.cases import presets_of
 
-BUILT_IN = [name for kind in kinds() for name in kind.built_in()]
-WITHOUT_LOSS = {"very-very-sleepy", "kl-controller", "optimum", "frontier", "reinforce"} | {
-    "value-iteration", "q-learning", "q-learning-path", "by-hand-q-learning", "bandit", "by-hand-bandit", "advantage",
-}  # fmt: skip
-"""Numbers that end before a loss, or whose workbook has no optimiser's gradient."""
 COMPARED = ("ten-libraries", "by-hand", "grpo-batch", "dpo-batch")
 """Numbers whose workbooks can set all libraries side by side; of the others each preset is built."""
 ONE_BY_ONE = [(name, preset) for name in ("classic", "sft-batch", "reward-batch") for preset in presets_of(name)]
@@ -34,7 +31,7 @@ ILL = {"pipeline/reward-model": 1e-8}
 
 @cache
 def built(name: str, preset: str | None = None, compare: str | None = None) -> bp.Book:
-    return bp.build(name, preset=preset, compare=compare, gradients=name not in WITHOUT_LOSS)
+    return bp.build(name, preset=preset, compare=compare, gradients=name in SLOPED)
 
 
 def furthest(found: Tensors, book: bp.Book) -> dict[str, float]:
@@ -61,7 +58,7 @@ def test_every_cell_is_the_same(name: str) -> None:
     assert {block: far for block, far in apart.items() if far > ILL.get(name, CLOSE)} == {}
 
 
-@pytest.mark.parametrize("name", [name for name in BUILT_IN if name not in WITHOUT_LOSS])
+@pytest.mark.parametrize("name", [name for name in BUILT_IN if name in SLOPED])
 def test_every_row_of_the_way_back_is_as_autograd_has_it(name: str) -> None:
     compared = way_back(built(name), kind_of(load(name)).name)
     assert len(compared) > 3

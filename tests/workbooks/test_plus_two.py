@@ -28,17 +28,18 @@ from blueprint.language.values import Values
 from blueprint.witness.raw import Raw
 from blueprint.workbooks.common.conventions import LIVE
 from blueprint.workbooks.registry import blueprint_of, kind_named
-from tests.page.workshop import Array
+from tests.page.workshop import MAINS, SLOPED, Array
 from tests.papers.pages import typed_alone
 from tests.replayed import window_numbers
 from tests.workbooks.apart import NEAR, by_autograd, counted, distance, page_of
 from tests.workbooks.central import reached
 from tests.workbooks.said import SAID, Say
 
-WITHOUT_LOSS = (
-    "reinforce", "optimum", "frontier", "bandit", "advantage", "kl-controller", "value-iteration", "q-learning-path",
-)  # fmt: skip
-NAMES = ("default", "minibatch", "classic", *WITHOUT_LOSS, "sft-batch", "reward-batch", "dpo-batch", "grpo-batch")
+BATCHES = {"sft": "sft-batch", "reward-model": "reward-batch", "dpo": "dpo-batch", "grpo": "grpo-batch"}
+"""What stands for kinds of texts: logits that are typed, and settings that are live."""
+NAMES = [BATCHES.get(name, "q-learning-path" if name == "q-learning" else name) for name in MAINS.values()] + [
+    "minibatch"
+]
 MORE = 2.0
 DPO, GRPO, REWARD_MODEL, SFT = (kind_named(kind).part("settings") for kind in ("dpo", "grpo", "reward_model", "sft"))
 
@@ -103,7 +104,7 @@ def built(name: str) -> bp.Book:
     """Builds a workbook, with gradients where it has a loss; that of a minibatch from a dump."""
     if name == "minibatch":
         return bp.Book(blueprint_of(replace(window_numbers(), gradients=True)))
-    return bp.build(name, gradients=name not in WITHOUT_LOSS)
+    return bp.build(name, gradients=name in SLOPED)
 
 
 def seen(of: Bench, block: Block) -> bool:
@@ -314,7 +315,7 @@ SEEN = {
     "dpo-batch": 503,
     "grpo-batch": 511,
 }
-"""How many computed rows are seen, at least."""
+"""How many computed rows are seen, at least; of a workbook that is not listed 4 in 5."""
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -328,7 +329,7 @@ def test_2_more_in_a_row_are_seen(name: str) -> None:
     listed = [pattern for patterns in UNSEEN.get(name, {}).values() for pattern in patterns.split()]
     assert {row for row in unseen if not any(fnmatchcase(row, pattern) for pattern in listed)} == set()
     assert [pattern for pattern in listed if not any(fnmatchcase(row, pattern) for row in unseen)] == []
-    assert len(of.rows) - len(unseen) >= SEEN[name]
+    assert len(of.rows) - len(unseen) >= SEEN.get(name, 0.8 * len(of.rows))
 
 
 @pytest.mark.parametrize("name", SAID)

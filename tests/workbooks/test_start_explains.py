@@ -9,11 +9,9 @@ from click.testing import CliRunner
 
 from blueprint.cli import main
 from blueprint.page.grid import quoted_title
-from blueprint.workbooks.registry import kind_named
 from tests.page.finished import finished
-from tests.workbooks.tried import KINDS
+from tests.page.workshop import BUILT_IN
 
-BUILT_IN = [name for kind in KINDS for name in kind_named(kind).built_in()]
 LINE = "blueprint explain FILE "
 
 

@@ -17,13 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from blueprint.book import Book
-from blueprint.inputs import load
 from blueprint.page.engine import lean
-from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common import guides
 from blueprint.workbooks.common.guides import Try, tries
-from blueprint.workbooks.registry import kind_named
-from tests.page.workshop import blocks_in, located, made, save_made
+from tests.page.workshop import BUILT_IN, blocks_in, located, made, save_made
 
 Array = npt.NDArray[Any]
 Typed = Mapping[str, float | str]
@@ -34,29 +31,12 @@ NEAR = 1e-9
 ABOUT = 1e-3
 """What they may differ by where a sentence says nearly."""
 TABLE = Path(guides.__file__).with_name("first_hour.csv")
-KINDS = (
-    "rlhf_ppo",
-    "classic_ppo",
-    "grpo",
-    "dpo",
-    "reward_model",
-    "sft",
-    "value_iteration",
-    "q_learning",
-    "bandit",
-    "advantage",
-    "optimum",
-    "frontier",
-    "reinforce",
-    "kl_controller",
-)
 
 
 @cache
 def built_ins() -> tuple[str, ...]:
     """Returns the built-in numbers whose workbooks have a sheet First hour."""
-    names = [name for kind in KINDS for name in kind_named(kind).built_in()]
-    outlines = {name: {block.name: block for block in blueprint_of(load(name)).blocks()} for name in names}
+    outlines = {name: {block.name: block for block in made(numbers=name).blueprint.blocks()} for name in BUILT_IN}
     return tuple(name for name, blocks in outlines.items() if len(tries(blocks)) > 1)
 
 
