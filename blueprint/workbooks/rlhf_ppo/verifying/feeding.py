@@ -117,7 +117,7 @@ class Fed:
         return EQUATIONS.values(self.settings, self.sizes, self.known, wanted, changes, kept=kept)
 
     def having(self, own: Mapping[str, Array]) -> Fed:
-        """Returns the same with rows of the file in the place of computed ones, [B, T]; what was computed stands where they are NaN."""
+        """Returns the same with the file's own rows [B, T] in the place of computed ones, except where they are NaN."""
         rows, found = EQUATIONS.under(self.settings).rows, self.values(own)
         over = {name: _over(each, found[name], bool(rows[name].edges)) for name, each in own.items()}
         return replace(self, known={**self.known, **over})
