@@ -29,6 +29,7 @@ from blueprint.language import (
     equal,
     fill,
     in_order,
+    reading,
     schedule,
     typed,
     walk,
@@ -296,7 +297,10 @@ class Equations:
             row = self.rows[name]
             made = self._changed[name, change] = Block(name, row.axes, row.about)
             names = Names(self.rows, {})
-            made.definitions = [Definition(each.target, change(each.expr, names)) for each in row.definitions]
+            again = {row: made} if row in read_by(row) else {}  # a sum from the end goes on from what is changed
+            made.definitions = [
+                Definition(each.target, reading(change(each.expr, names), again)) for each in row.definitions
+            ]
             made.edges = set(row.edges)
         return self._changed[name, change]
 

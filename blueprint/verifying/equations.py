@@ -10,7 +10,23 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from blueprint.language import Block, Constant, Expr, Op, Reduce, Ref, exp, less, log, rebuilt, sqrt, text, walk
+from blueprint.language import (
+    Block,
+    Constant,
+    Edge,
+    Expr,
+    Op,
+    Position,
+    Reduce,
+    Ref,
+    exp,
+    less,
+    log,
+    rebuilt,
+    sqrt,
+    text,
+    walk,
+)
 from blueprint.misconceptions.mechanical import changed
 from blueprint.misconceptions.rewriting import Change, Names, is_setting
 from blueprint.verifying.definitions import Definitions, Equations
@@ -74,9 +90,10 @@ def _meaning(equations: Equations, name: str) -> str:
 def _changes(equations: Equations, name: str, wanted: tuple[str, ...]) -> tuple[Changed, ...]:
     """Returns every change of one part of a row's equation, each once; both sides of a pair have theirs in the same order."""
     row = equations.rows[name]
-    if len(row.definitions) != 1:
+    within = [each for each in row.definitions if not any(isinstance(at, Edge) for at in each.target)]
+    if len(within) != 1:  # what stands before the first column and behind the last is not changed
         return ()
-    (definition,) = row.definitions
+    (definition,) = within
     own, found = definition.expr, dict[str, tuple[str, Expr]]()
     said = ((each.says, each.expr) for each in changed(own))
     for says, expr in (
@@ -129,14 +146,43 @@ def _others(equations: Equations, name: str, wanted: tuple[str, ...], expr: Expr
     near = set(equations.made_of(wanted))
     near |= {other for each in near if (other := _other_side(each)) in equations.rows}
     for part in [node for node in walk(expr) if isinstance(node, Ref) and not is_setting(node.block)]:
-        alike = [
+        others = [
             other
             for other in near
-            if _of_one_shape(equations.rows[other], part.block) and name not in equations.made_of((other,))
+            if _of_one_shape(equations.rows[other], part.block)
+            and reaches(equations.rows[other], part)
+            and name not in equations.made_of((other,))
         ]
         tail = part.block.name.rpartition(".")[2]
-        for other in sorted(alike, key=lambda each: (each.rpartition(".")[2] != tail, each))[:MOST_OTHERS]:
+        for other in sorted(others, key=lambda each: (each.rpartition(".")[2] != tail, each))[:MOST_OTHERS]:
             yield f"{other} is read, not {part.block.name}", _put(expr, part, Ref(equations.rows[other], part.at))
+
+
+def reaches(row: Block, part: Ref) -> bool:
+    """Tells whether a row has the cells that a part of an equation reads: one behind the last column is not in every row."""
+    moved = [(at.axis, at.by) for at in part.at if isinstance(at, Position) and at.by]
+    return all((axis, 1 if by > 0 else -1) in row.edges for axis, by in moved)
+
+
+def alike(equations: Equations, wanted: str, block: Block) -> list[str]:
+    """Returns rows of the same shape as one, of those that a quantity is made of, and that are not made of it themselves."""
+    tail = block.name.rpartition(".")[2]
+    near = [
+        name
+        for name in equations.made_of((wanted,))
+        if _of_one_shape(equations.rows[name], block) and block.name not in equations.made_of((name,))
+    ]
+    return sorted(near, key=lambda each: (each.rpartition(".")[2] != tail, each))[:MOST_OTHERS]
+
+
+def changes_of(equations: Equations, name: str, wanted: tuple[str, ...]) -> tuple[Changed, ...]:
+    """Returns every change of one part of a row's equation, each once."""
+    return _changes(equations, name, wanted)
+
+
+def meaning_of(equations: Equations, name: str) -> str:
+    """Returns what a row is called, and in words."""
+    return _meaning(equations, name)
 
 
 def _other_side(name: str) -> str:

@@ -2,7 +2,7 @@
 
     python -m tests.verifying.mutants grpo 97 30
 
-Kinds are dpo, rm, grpo and rloo. The formulas are those of `tests/hooks`. Of a mutant that changes a logged number it is asked what
+Kinds are dpo, rm, grpo, rloo and ppo. The formulas are those of `tests/hooks`. Of a mutant that changes a logged number it is asked what
 verify names first. That is right if it explains another batch, which verify has not seen, too.
 """
 
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blueprint.verifying import StepVerdict, verify_step
-from tests.hooks import dpo_formulas, reward_formulas, trl_formulas
+from tests.hooks import dpo_formulas, ppo_formulas, reward_formulas, trl_formulas
 from tests.hooks.test_planted import dumped, second_pass, whole
 from tests.hooks.trl_formulas import Written
 
@@ -55,7 +55,35 @@ GROUPS = Kind(
     frozenset({"rewards", "grouped", "centred", "found", "apart", "ratio", "advantages", "new", "capped", "clipped", "above",
                "sums", "loss", "to_reference", "mask"}), second_pass,
 )  # fmt: skip
+OF_PPO: Mapping[str, Mapping[str, Any]] = {
+    "plain": {}, "k3": {"kl_estimator": "k3", "kl_coef": 0.1}, "whitened": {"whiten_rewards": True},
+}  # fmt: skip
+"""By run of PPO what it has otherwise; in all of them γ is no 1, so that to forget it changes a number."""
+OTHERS_OF_PPO = {
+    "logprobs": "ref_logprobs", "ref_logprobs": "logprobs", "new_logprobs": "ref_logprobs", "values": "returns", "vpred": "values",
+    "returns": "values", "advantages": "returns", "rewards": "values", "mask": "mask_p1", "mask_p1": "mask", "gamma": "lam",
+    "lam": "gamma", "vf_losses1": "vf_losses2", "vf_losses2": "vf_losses1", "pg_losses": "pg_losses2", "pg_losses2": "pg_losses",
+    "new": "old", "old": "new", "mean": "var", "pg_loss": "vf_loss", "vf_loss": "pg_loss", "cliprange": "cliprange_value",
+    "cliprange_value": "cliprange",
+}  # fmt: skip
+
+
+def second_pass_of_ppo(run: str) -> list[Written]:
+    """Reads the second pass over a rollout of TRL's PPO, under settings of a run."""
+    use = {"gamma": 0.97, "vf_coef": 0.3, "cliprange": 0.25, "cliprange_value": 0.3, **OF_PPO[run]}
+    return [each._replace(settings={**each.settings, **use}) for each in second_pass("trl_1_12/float32")]
+
+
+PPO = Kind(
+    ppo_formulas,
+    ("masked_mean", "masked_var", "masked_whiten", "kl", "rewarded", "whitened_rewards", "gae", "targets", "whitened",
+     "value_losses", "value_loss", "ratio", "policy_losses", "policy_loss", "total", "approximate_kl", "rollout", "logged"),
+    tuple(OF_PPO), OTHERS_OF_PPO,
+    frozenset({*OTHERS_OF_PPO, "logr", "kl", "scores", "delta", "nextvalues", "lastgaelam", "ratio", "logprobs_diff", "whitened",
+               "var", "variance", "centered_values", "lengths"}), second_pass_of_ppo,
+)  # fmt: skip
 KINDS = {
+    "ppo": PPO,
     "dpo": Kind(dpo_formulas, ("log_sigmoid", "sums", "rewards", "pair_loss", "likelihood", "averaged", "written"),
                 ("trl_dpo/sigmoid", "trl_dpo/ipo", "trl_dpo/robust", "trl_dpo/norm")),
     "rm": Kind(reward_formulas, ("pair_loss", "centred", "plain_margin", "written"), ("trl_reward/plain", "trl_reward/margin")),
@@ -69,7 +97,18 @@ CALLS = {
     "maximum": "minimum", "minimum": "maximum", "exp": "log1p", "log1p": "exp", "abs": "sign", "sum": "mean", "mean": "sum",
     "min": "max", "max": "min", "prod": "sum",
 }  # fmt: skip
-MOVED = ("per_token_logps", "ref_per_token_logps", "position_scores", "margin", "rewards_per_func")
+MOVED = (
+    "per_token_logps",
+    "ref_per_token_logps",
+    "position_scores",
+    "margin",
+    "rewards_per_func",
+    "scores",
+    "values",
+    "entropy",
+)
+APART = {"logprobs": ("new_logprobs", "ref_logprobs"), "values": ("vpred",)}
+"""By tensor of PPO those that are about as far from it as before, where it is another."""
 
 
 def sites(tree: ast.AST, kind: Kind) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -138,7 +177,21 @@ def another_batch(files: Sequence[Written], seed: int) -> list[Written]:
             for name in ("old_per_token_logps", "ref_per_token_logps"):
                 apart = (file.tensors.get(name, new) - new) * drawn.uniform(0.5, 1.5, new.shape)
                 moved |= {name: np.minimum(moved["per_token_logps"] + apart, 0)} if name in file.tensors else {}
+        moved |= _of_ppo(file, moved, drawn) if "new_logprobs" in file.tensors else {}
         found.append(file._replace(tensors={**file.tensors, **moved}))
+    return found
+
+
+def _of_ppo(file: Written, moved: Mapping[str, Any], drawn: np.random.Generator) -> dict[str, Any]:
+    """Returns tensors of PPO; behind the last tokens log-probs stay what they are."""
+    t, found = file.tensors, dict(moved)
+    found["logprobs"] = t["logprobs"] * drawn.uniform(0.5, 1.5, t["logprobs"].shape)
+    for name, others in APART.items():
+        for other in others:
+            apart = (t[other] - t[name]) * drawn.uniform(0.5, 1.5, t[name].shape)
+            found[other] = found[name] + apart if name == "values" else np.minimum(found[name] + apart, 0)
+    for name in ("logprobs", *APART["logprobs"]):
+        found[name] = np.where(t["padding_mask"] > 0, t[name], found[name])
     return found
 
 

@@ -231,9 +231,9 @@ def _moved(made: Loss, slots: Counting, use: Choices) -> Section:
 def _clipped(made: Loss, words: Counting, values: Counting, use: Choices) -> Section:
     """Counts the words that a clip holds."""
     clip, value = made.clip, made.critic
-    assert clip.floor is not None
     flags = clip_flags(clip, use)
-    floored = below("clip_fraction.floored", clip.pessimistic, clip.floor, use)
+    floor = clip.pessimistic if clip.floor is None else clip.floor  # without a floor none is below it
+    floored = below("clip_fraction.floored", clip.pessimistic, floor, use)
     held = below("value.held_counts", value.square, value.held_square, use)
     share = key(mean("clip_fraction.used", flags[-1], words, use))
     dual = key(mean("clip_fraction.dual", floored, words, use))

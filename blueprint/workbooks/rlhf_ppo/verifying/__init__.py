@@ -15,10 +15,10 @@ from blueprint.verifying import Chosen, Replay, Shown, Verdict, Verifier, ViewOp
 from blueprint.verifying.logged import PARTS
 from blueprint.verifying.parts import Straight
 from blueprint.verifying.settings import Setting, number_of, options_of
-from blueprint.verifying.step import verify_minibatches
 from blueprint.verifying.tiled_passes import TENSORS, per_word, texts_of
 from blueprint.workbooks.common.conventions import Conventions, rlhf
 from blueprint.workbooks.rlhf_ppo.minibatch.given import MinibatchNumbers
+from blueprint.workbooks.rlhf_ppo.verifying.verify import verify_steps
 from blueprint.workbooks.rlhf_ppo.verifying.window import (
     Window,
     agreement,
@@ -290,4 +290,4 @@ def _variance(deviation: float, known: Mapping[str, float | str]) -> float:
     return max(0.0, forms[str(known["advantage.eps_form"])])
 
 
-VERIFIER = Verifier(known_device, verify_minibatches, shown, as_part)
+VERIFIER = Verifier(known_device, verify_steps, shown, as_part)
