@@ -5,7 +5,7 @@ from importlib import import_module as _import_module
 from typing import Any as _Any
 
 from blueprint import interrupted as _first  # noqa: F401  # before the others, which take half a second
-from blueprint.api import build, built_in, check, lab, open, presets, run, verify, which, worksheet
+from blueprint.api import build, built_in, check, compare, lab, open, presets, run, verify, which, worksheet
 from blueprint.book import Book, book  # noqa: F401  # not the module of that name
 from blueprint.moved import Moved as _Moved
 from blueprint.workbooks.registry import add_kind
@@ -16,6 +16,7 @@ __all__ = [
     "build",
     "built_in",
     "check",
+    "compare",
     "lab",
     "open",
     "presets",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from blueprint.checking.checker import Outcome
+    from blueprint.dump_comparison import Comparison
     from blueprint.labs.cart_pole import Run as Lab
     from blueprint.reopening import SavedBook
     from blueprint.training.run import Run
@@ -257,3 +258,28 @@ def verify(
     changes = tuple(f"{key}={value}" for key, value in (set or {}).items())
     options, dumps = VerifyOptions(preset, changes, tolerance, device), [read_dump(path) for path in paths]
     return verify_one(dumps[0], options).verdict if len(dumps) == 1 else verify_dumps(dumps, options)
+
+
+def compare(
+    a: AnyPath | Sequence[AnyPath],
+    b: AnyPath | Sequence[AnyPath],
+    *,
+    preset: str | Sequence[str] | None = None,
+) -> Comparison:
+    """Says where two frameworks' dumps of one step first differ, `.first`, and which settings explain it, `.conventions.needed`.
+
+    a, b: a file each, several files of one step, or a folder with them. preset: whose conventions, if the files do not say it; one
+        for both, or a's and b's. `print` prints what `blueprint compare` does.
+    Raises MinibatchError for files that cannot be read, or are of different batches or kinds, and ImportError without torch.
+
+    >>> import blueprint as bp
+    >>> bp.compare("run.safetensors", "elsewhere.safetensors")
+    Traceback (most recent call last):
+    blueprint.dumps.formats.raw.MinibatchError: run.safetensors: there is no such file.
+    """
+    from blueprint.dump_comparison import compare_sides, read_side
+    from blueprint.dumps import require
+
+    presets = (preset, preset) if preset is None or isinstance(preset, str) else tuple(preset)
+    require(len(presets) == 2, f"preset: found {len(presets)} names, expected one for both, or two, a's and b's.")
+    return compare_sides(read_side(a), read_side(b), (presets[0], presets[1]))

@@ -66,8 +66,8 @@ MAY_READ = {
     "files": (),
     "__main__": ("cli",),
     "api": (
-        "workbooks.kind", "book", "checking", "comparison", "dumps", "inputs", "labs", "reopening", "training", "verifying",
-        "workbooks.registry", "worksheets",
+        "workbooks.kind", "book", "checking", "comparison", "dump_comparison", "dumps", "inputs", "labs", "reopening", "training",
+        "verifying", "workbooks.registry", "worksheets",
     ),
     "notation": ("book", "language"),
     "title_card": ("book", "language"),
@@ -129,7 +129,7 @@ ONE_SCREEN = {"ppo.py": 100}
 MOST_SIBLINGS = 3
 READS_MANY = {
     "", "api", "checking.checker", "checking.verdicts", "classes.grading", "classes.grading_policy", "classes.making",
-    "classes.marking", "classes.results_folder", "classes.worker", "differing", "dumps", "dumps.formats.files", "dumps.read",
+    "classes.marking", "classes.results_folder", "classes.worker", "differing", "dump_comparison.compared", "dumps", "dumps.formats.files", "dumps.read",
     "inputs", "inputs.load", "inputs.write", "labs.cart_pole", "language", "language.cells", "language.evaluate",
     "language.evaluate_torch",
     "language.lost", "language.making", "language.packed", "language.schedule", "language.values", "language.vectorise",

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from blueprint.commands import console, door
-from blueprint.dumps import Dump, MinibatchError, is_bundle
+from blueprint.dumps import MinibatchError
 
 EXAMPLES = """\b
 Examples:
@@ -34,33 +34,17 @@ different batches or kinds, 4 they have nothing in common that could be compared
 def compare(a: Path, b: Path, presets: tuple[str, ...], as_json: bool) -> None:
     """Say where two dumps of one step first differ, and which convention explains it.
 
-    A and B are files, replay bundles of Relax, or folders with the files of one step. Responses are aligned by their tokens. B is
+    A and B are files, replay bundles of Relax, or folders with all files of one step. Responses are aligned by their tokens. B is
     then computed by A's settings, so that conventions are told from inputs. docs/verify.md tells how.
     """
     door.need_torch("compare")
-    from blueprint.dump_comparison import compare as compared
-    from blueprint.dump_comparison import data_of, text_of
+    from blueprint.dump_comparison import compare_sides, data_of, read_side
 
     door.require(len(presets) <= 2, "--preset: found more than two, expected one for both, or A's and then B's")
     one, other = (presets * 2)[:2] if presets else (None, None)
     with door.ending_in(door.Unreadable, MinibatchError):
-        found = compared(_dump(a), _dump(b), (one, other))
-    console.say(json.dumps(data_of(found), ensure_ascii=False, indent=1) if as_json else text_of(found))
+        found = compare_sides(read_side(a), read_side(b), (one, other))
+    console.say(json.dumps(data_of(found), ensure_ascii=False, indent=1) if as_json else str(found))
     if not found.lines:
         sys.exit(door.NOT_COMPARED)
     sys.exit(door.DIFFERENCE if found.first else 0)
-
-
-def _dump(path: Path) -> Dump:
-    """Reads a dump; of a folder the files of its one step, put together. Raises MinibatchError for several steps, or for none."""
-    from blueprint.dumps import read_dump
-    from blueprint.verifying import joined_step
-    from blueprint.verifying.runs.steps import find
-
-    if not path.is_dir() or is_bundle(path):
-        return read_dump(path)
-    steps = find(path).steps
-    if len(steps) != 1:
-        many = "no dump" if not steps else f"{len(steps)} steps ({steps[0].name} … {steps[-1].name})"
-        raise MinibatchError(f"{path} holds {many}: name a folder with the files of one step, or one file.")
-    return joined_step([path / file.name for file in steps[0].files])

@@ -4,10 +4,11 @@ Raises MinibatchError in a sentence that names the response where two dumps are 
 """
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from blueprint.dump_comparison.sides import Side, rows_in
 from blueprint.dumps import Array, Dump, Minibatch, MinibatchError, require
 
 MOST_TOKENS = 6
@@ -19,7 +20,7 @@ class Aligned:
     """Two dumps of the same batch.
 
     one, other: the dumps. rows: [N, 2], rows of both that are the same response. by: how that is known, in words.
-    whole: whether every response of one is in the other, and the other way round.
+    whole: whether every response of one is in the other, and the other way round. sides: the files that each was put together of.
     """
 
     one: Dump
@@ -27,6 +28,30 @@ class Aligned:
     rows: Array
     by: str
     whole: bool
+    sides: tuple[Side, Side] | None = None
+
+    def place(self, side: int, row: int) -> tuple[str, int, int]:
+        """Returns where a row of one of both stands: its file, "" where there is one; its row there, and its first column."""
+        return self.sides[side].place(row) if self.sides else ("", *(self.one, self.other)[side].position(row))
+
+    @property
+    def files(self) -> list[tuple[Dump, Dump]]:
+        """Returns the files of both that hold the same rows, in which alone logged numbers can be compared; else none."""
+        if self.sides is None or not self.whole:
+            return [(self.one, self.other)] if self.whole else []
+        one, other = (side.files for side in self.sides)
+        if len(one) == len(other) and self.one.minibatch_rows is not None:
+            both = list(zip(one, other, strict=True))
+            steps = ((here.minibatch_rows, there.minibatch_rows) for here, there in both)
+            same = all(a is not None and b is not None and np.array_equal(a, b) for a, b in steps)
+            return both if same else []
+        if len(one) == len(other) == 1:
+            return [(self.one, self.other)]
+        of = [np.repeat(np.arange(len(files)), list(map(rows_in, files))) for files in (one, other)]
+        moved = (of[at][self.rows[:, at]].tolist() for at in (0, 1))
+        pairs = sorted(set(zip(*moved, strict=True)))
+        single = len(pairs) == len(one) == len(other)
+        return [(one[here], other[there]) for here, there in pairs] if single else []
 
     @property
     def moved(self) -> bool:
@@ -34,12 +59,16 @@ class Aligned:
         return not np.array_equal(self.rows[:, 0], self.rows[:, 1])
 
 
-def align(one: Dump, other: Dump) -> Aligned:
+def align(ours: Side, theirs: Side) -> Aligned:
     """Finds the responses that both dumps have.
 
     Raises:
         MinibatchError: dumps of different kinds, or of different batches.
     """
+    return replace(_of_two(ours.whole, theirs.whole), sides=(ours, theirs))
+
+
+def _of_two(one: Dump, other: Dump) -> Aligned:
     require(
         one.kind == other.kind,
         f"{one.path} is {_called(one)} and {other.path} {_called(other)}: compare two dumps of the same kind.",
@@ -47,7 +76,7 @@ def align(one: Dump, other: Dump) -> Aligned:
     if isinstance(one, Minibatch) and isinstance(other, Minibatch):
         both = [_written(each) for each in (one, other)]
         return _by_tokens(one, other, *both) if both[0] and both[1] else _as_they_stand(one, other)
-    counts = [len(next(iter(each.tensors.values()))) for each in (one, other)]
+    counts = [rows_in(each) for each in (one, other)]
     require(
         counts[0] == counts[1],
         f"{one.path} has {counts[0]} rows and {other.path} {counts[1]}: they are of different batches, or of parts of one; "

@@ -1,11 +1,13 @@
 """Two dumps of one step compared: the responses aligned, quantities side by side, and the conventions that explain a difference."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from blueprint.dump_comparison.aligned import Aligned, align
 from blueprint.dump_comparison.conventions import Conventions, conventions
 from blueprint.dump_comparison.differences import DIFFERS, FOLLOWS, OF_FORWARDS, Difference, differences
+from blueprint.dump_comparison.report import text_of
+from blueprint.dump_comparison.sides import Side, side_of
 from blueprint.dumps import Dump
 
 OWN = ("agrees", "too coarse")
@@ -19,6 +21,19 @@ class Comparison:
     lines: tuple[Difference, ...]
     conventions: Conventions
 
+    def __repr__(self) -> str:
+        """Says where both first differ, and by which setting: a notebook shows it, and no arrays."""
+        if self.first is None:
+            return f"<Comparison: no difference in {len(self.lines)} quantities>"
+        said = self.conventions
+        causes = ", ".join(each.turned() if said.turned else str(each) for each in said.needed)
+        by = f" {'A' if said.turned else 'B'}'s numbers come out with {causes}." if causes else ""
+        return f"<Comparison: first difference: {self.first}{by}>"
+
+    def __str__(self) -> str:
+        """Says what `blueprint compare` prints: a line for every quantity, the first difference, and what explains it."""
+        return text_of(self)
+
     @property
     def first(self) -> Difference | None:
         """The first difference that neither rounding nor what is before it explains; None where there is none."""
@@ -31,15 +46,22 @@ class Comparison:
         return any(each.says == DIFFERS and each.name not in computed for each in self.lines)
 
 
-def compare(one: Dump, other: Dump, presets: tuple[str | None, str | None] = (None, None)) -> Comparison:
-    """Compares two dumps of one step.
+def compare(
+    one: Dump | Sequence[Dump], other: Dump | Sequence[Dump], presets: tuple[str | None, str | None] = (None, None)
+) -> Comparison:
+    """Compares two dumps of one step, or all files of the step of two frameworks.
 
     Raises:
-        MinibatchError: dumps of different kinds, or of different batches.
+        MinibatchError: dumps of different kinds, or of different batches; files that are not of one step.
     """
+    return compare_sides(side_of(one), side_of(other), presets)
+
+
+def compare_sides(one: Side, other: Side, presets: tuple[str | None, str | None] = (None, None)) -> Comparison:
+    """Compares the files of one step of two frameworks. Raises MinibatchError as `compare`."""
     pair = align(one, other)
     found = differences(pair)
-    explained = conventions(one, other, presets)
+    explained = conventions(one.files, other.files, presets)
     return Comparison(pair, tuple(_followed(found, explained)), explained)
 
 

@@ -6,7 +6,7 @@ those are left without which the second dump's numbers do not come out. Where th
 has not, as the log-probs of a reference, it is done the other way round.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from blueprint.dumps import Dump, MinibatchError
@@ -61,11 +61,18 @@ class Conventions:
         return set(self.crossed).union(*self.follows)
 
 
-def conventions(one: Dump, other: Dump, presets: tuple[str | None, str | None]) -> Conventions:
-    """Compares the settings of two dumps by what they make of the second one's numbers; presets: those that are asked for."""
+Files = Sequence[Dump]
+"""What is computed again together: the files of one step."""
+
+
+def conventions(one: Files, other: Files, presets: tuple[str | None, str | None]) -> Conventions:
+    """Compares the settings of two steps by what they make of the second one's numbers; presets: those that are asked for."""
     try:
-        chosen = tuple(choose(dump, VerifyOptions(preset)) for dump, preset in zip((one, other), presets, strict=True))
-        own = [_computed(dump, each.values, each, causes=True) for dump, each in zip((one, other), chosen, strict=True)]
+        both = list(zip((one, other), presets, strict=True))
+        chosen = tuple(choose(files[0], VerifyOptions(preset)) for files, preset in both)
+        own = [
+            _computed(files, each.values, each, causes=True) for files, each in zip((one, other), chosen, strict=True)
+        ]
         crossed = _computed(other, chosen[0].values, chosen[0])
         turned = not _says(own[1]).keys() <= _says(crossed).keys()
         crossed = _computed(one, chosen[1].values, chosen[1]) if turned else crossed
@@ -91,10 +98,10 @@ def _setting(key: str, chosen: tuple[Chosen, ...]) -> Setting:
     return Setting(dotted(key), shown(chosen[0].values[key]), shown(chosen[1].values[key]))
 
 
-def _computed(dump: Dump, values: Settings, chosen: Chosen, causes: bool = False) -> StepVerdict:
-    """Computes a dump again by settings, whatever its file says of them; causes: whether to look for what explains a deviation."""
-    as_asked = replace(dump, preset=chosen.preset.name, hyperparameters=dict(values))
-    found = verify_dumps([as_asked], VerifyOptions(causes=causes))
+def _computed(files: Files, values: Settings, chosen: Chosen, causes: bool = False) -> StepVerdict:
+    """Computes a step again by settings, whatever its files say of them; causes: whether to look for what explains a deviation."""
+    as_asked = [replace(each, preset=chosen.preset.name, hyperparameters=dict(values)) for each in files]
+    found = verify_dumps(as_asked, VerifyOptions(causes=causes))
     if not found.parts:
         raise MinibatchError(next(iter(found.unread.values())))
     return found
@@ -113,7 +120,7 @@ def _causes(found: StepVerdict) -> tuple[str, ...]:
     return tuple(each.said for each in found.causes)
 
 
-def _needed(dump: Dump, chosen: tuple[Chosen, Chosen], keys: list[str]) -> dict[str, str]:
+def _needed(dump: Files, chosen: tuple[Chosen, Chosen], keys: list[str]) -> dict[str, str]:
     """Returns the settings without which a dump's numbers do not come out, and the first quantity that each of them moves.
 
     chosen: its own settings, and the other dump's. One after another is put back to the other's value; what makes no difference

@@ -4,6 +4,7 @@ where; and whether rounding explains it, or that two forwards of one model are n
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -33,18 +34,30 @@ NOT_COMPARED = ("prompt_ids", "response_ids", "tokens", "group", "row_index", "e
 LOSSES = ("entropy", "policy_loss", "value_loss", "kl_loss", "loss", "total_loss")
 """Logged numbers that come last, in their order."""
 
+SIDES = "A", "B"
 SAME, ROUNDING, FORWARDS, FOLLOWS, DIFFERS = "same", "rounding", "as two forwards", "follows", "DIFFERS"
 
 
 @dataclass(frozen=True)
 class Place:
-    """A number that both dumps have. row, column: in the first one's file; other_row: in the second's. one, other: the numbers."""
+    """A number that both dumps have.
+
+    row, column: in the first one's file; other_row: in the second's. one, other: the numbers. files: those of the rows, "" where a
+    side is a single one.
+    """
 
     row: int
     other_row: int
     column: int | None
     one: float
     other: float
+    files: tuple[str, str] = ("", "")
+
+    def __str__(self) -> str:
+        """Names rows, column and files as a report has them."""
+        column = "" if self.column is None else f", column {self.column}"
+        of = [f"{file} in {side}" if file else side for file, side in zip(self.files, SIDES, strict=True)]
+        return f"row {self.row} of {of[0]} (row {self.other_row} of {of[1]}){column}"
 
 
 @dataclass(frozen=True)
@@ -55,6 +68,8 @@ class Difference:
     `allowed`. largest: the largest difference, and `rms` their root mean square. first, worst: where it first differs, and where
     most; None of a single number. response, position: the row and the column with the largest mean difference, and that mean.
     patterns: what the difference of a forward's numbers is like. says: same, rounding, as two forwards, follows, or DIFFERS.
+    both: of logged numbers, those of the first files that differ, else of the first ones; files: which these are, where a side has
+    several.
     """
 
     name: str
@@ -67,10 +82,22 @@ class Difference:
     says: str
     first: Place | None = None
     worst: Place | None = None
-    response: tuple[int, float] | None = None
+    response: tuple[Place, float] | None = None
     position: tuple[int, float] | None = None
     patterns: tuple[str, ...] = ()
     both: tuple[float, float] | None = None
+    files: tuple[str, str] | None = None
+
+    def __str__(self) -> str:
+        """Says where it first differs, and what stands there in both."""
+        if self.both:
+            where = f", {self.files[0]} in A and {self.files[1]} in B" if self.files else ""
+            return f"{self.name}{where}: {self.both[0]:.9g} in A, {self.both[1]:.9g} in B."
+        return (
+            f"{self.name}, {self.first}: {self.first.one:.9g} in A, {self.first.other:.9g} in B."
+            if self.first
+            else self.name
+        )
 
 
 def differences(pair: Aligned) -> list[Difference]:
@@ -78,15 +105,15 @@ def differences(pair: Aligned) -> list[Difference]:
     common = [name for name in pair.one.tensors if name in pair.other.tensors and name not in NOT_COMPARED]
     order = [name for name in ORDER if name in common] + [name for name in common if name not in ORDER]
     found = [each for name in order if (each := _of_tensor(pair, name)) is not None]
-    return [*found, *(_of_numbers(pair) if pair.whole else ())]
+    return [*found, *_of_numbers(pair)]
 
 
 def _of_tensor(pair: Aligned, name: str) -> Difference | None:
     """Compares a tensor of the responses that both dumps have; None where no number is in both."""
-    one, other = (
-        np.asarray(dump.tensors[name], np.float64)[pair.rows[:, side]]
-        for side, dump in enumerate((pair.one, pair.other))
-    )
+    both = _in_rows(pair, name)
+    if both is None:
+        return None
+    one, other = both
     if one.ndim != other.ndim:  # one number of a response, or its place among the tokens
         one, other = (each.sum(axis=1) if each.ndim > 1 else each for each in (one, other))
     if one.ndim == 1:
@@ -110,6 +137,17 @@ def _of_tensor(pair: Aligned, name: str) -> Difference | None:
     single = pair.one.tensors[name].ndim == 1
     found = _placed(found, pair, apart, (wrong, inside), (one, other), single)
     return _between_forwards(pair, found, one, other) if name in OF_FORWARDS else found
+
+
+def _in_rows(pair: Aligned, name: str) -> tuple[Array, Array] | None:
+    """Returns a tensor of both, row beside row; None where it is of minibatches of a rollout that have other steps."""
+    one, other = (np.asarray(dump.tensors[name], np.float64) for dump in (pair.one, pair.other))
+    known = [dump.minibatch_rows for dump in (pair.one, pair.other)]
+    if known[0] is None or known[1] is None:
+        return one[pair.rows[:, 0]], other[pair.rows[:, 1]]
+    if len(one) == len(other) == len(pair.rows):
+        return one, other
+    return (one, other) if np.array_equal(known[0], known[1]) else None
 
 
 def _inside(pair: Aligned, name: str, shape: tuple[int, ...]) -> Array:
@@ -154,21 +192,23 @@ def _placed(
     rows = finite.sum(axis=1) / np.maximum(inside.sum(axis=1), 1)
     columns = finite.sum(axis=0) / np.maximum(inside.sum(axis=0), 1)
     row, column = int(rows.argmax()), int(columns.argmax())
-    file_row, moved = pair.one.position(int(pair.rows[row, 0]))
+    moved = pair.place(0, int(pair.rows[row, 0]))[2] if row < len(pair.rows) else 0
     return replace(
         found,
         first=_place(pair, int(first[0]), int(first[1]), both, single),
         worst=_place(pair, int(worst[0]), int(worst[1]), both, single),
-        response=(file_row, float(rows[row])),
+        response=(_place(pair, row, column, both, True), float(rows[row])),
         position=None if single else (column + moved, float(columns[column])),
     )
 
 
 def _place(pair: Aligned, at: int, column: int, both: tuple[Array, Array], single: bool) -> Place:
-    row, moved = pair.one.position(int(pair.rows[at, 0]))
-    other_row, _ = pair.other.position(int(pair.rows[at, 1]))
     one, other = (float(each[at, column]) for each in both)
-    return Place(row, other_row, None if single else column + moved, one, other)
+    if at >= len(pair.rows):  # a row of a minibatch of a rollout
+        return Place(at, at, None, one, other)
+    file, row, moved = pair.place(0, int(pair.rows[at, 0]))
+    other_file, other_row, _ = pair.place(1, int(pair.rows[at, 1]))
+    return Place(row, other_row, None if single else column + moved, one, other, (file, other_file))
 
 
 def _between_forwards(pair: Aligned, found: Difference, one: Array, other: Array) -> Difference:
@@ -202,15 +242,25 @@ def _between_forwards(pair: Aligned, found: Difference, one: Array, other: Array
 
 
 def _of_numbers(pair: Aligned) -> Iterator[Difference]:
-    """Compares the numbers that both logged, the parts of the loss behind the others."""
-    common = [name for name in pair.one.logged if name in pair.other.logged]
+    """Compares the numbers that both logged, the parts of the loss behind the others; of several files those of the same rows."""
+    files = pair.files
+    common = [
+        name
+        for name in (files[0][0].logged if files else ())
+        if all(name in each.logged for two in files for each in two)
+    ]
     for name in sorted(common, key=lambda each: LOSSES.index(each) if each in LOSSES else -1):
-        one, other = pair.one.logged[name], pair.other.logged[name]
-        apart = float(distance(np.asarray(one), np.asarray(other)))
-        allowed = TOLERANCES["float32"] * (1 + abs(one))
-        says = SAME if apart == 0 else ROUNDING if apart <= allowed else DIFFERS
-        called = (_logged_as(pair.one, name), _logged_as(pair.other, name))
-        yield Difference(name, called, 1, int(says == DIFFERS), apart, apart, allowed, says, both=(one, other))
+        numbers = [(one.logged[name], other.logged[name]) for one, other in files]
+        apart = [float(distance(np.asarray(one), np.asarray(other))) for one, other in numbers]
+        allowed = [TOLERANCES["float32"] * (1 + abs(one)) for one, _ in numbers]
+        wrong = [at for at, each in enumerate(apart) if not each <= allowed[at]]
+        says, at = DIFFERS if wrong else ROUNDING if any(apart) else SAME, wrong[0] if wrong else 0
+        called = (_logged_as(files[0][0], name), _logged_as(files[0][1], name))
+        named = (Path(files[at][0].path).name, Path(files[at][1].path).name) if len(files) > 1 else None
+        largest, rms = max(apart), _rms(np.asarray(apart))
+        yield Difference(
+            name, called, len(files), len(wrong), largest, rms, allowed[at], says, both=numbers[at], files=named
+        )
 
 
 def _logged_as(dump: Dump, name: str) -> str:

@@ -1,16 +1,19 @@
 """Two dumps side by side, as text for people and as data for programs: a table, the first difference, and what explains it."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from blueprint.dump_comparison.compared import Comparison
-from blueprint.dump_comparison.differences import DIFFERS, FORWARDS, Difference, Place
+from blueprint.dump_comparison.differences import DIFFERS, FORWARDS, SIDES, Difference, Place
 from blueprint.dumps import Dump
 from blueprint.quoting import printable, table
 
+if TYPE_CHECKING:
+    from blueprint.dump_comparison.compared import Comparison
+
 HEADINGS = ("quantity", "in A", "in B", "compared", "largest difference", "allowed", "verdict")
-SIDES = "A", "B"
 MOST_CAUSES, MOST_IDLE = 4, 12
 
 
@@ -23,13 +26,17 @@ def text_of(found: Comparison) -> str:
 
 def _head(found: Comparison) -> Iterator[str]:
     """Says what each dump is, by which conventions it is computed, and which rows are the same."""
-    chosen = found.conventions.chosen
-    for at, (side, dump) in enumerate(zip(SIDES, (found.pair.one, found.pair.other), strict=True)):
+    chosen, pair = found.conventions.chosen, found.pair
+    for at, (letter, dump) in enumerate(zip(SIDES, (pair.one, pair.other), strict=True)):
         by = f"; conventions of {chosen[at].preset.name}, {chosen[at].why}" if chosen else ""
-        yield f"{side}: {printable(dump.path)}: {_what(dump)}{by}"
-    count, order = len(found.pair.rows), ", in another order" if found.pair.moved else ""
-    some = "" if found.pair.whole else "; one of the two has more, so that logged numbers are not compared"
-    yield f"The same {count} rows are told {found.pair.by}{order}{some}."
+        side = pair.sides[at] if pair.sides else None
+        more = f" and {len(side.files) - 1} more" if side and len(side.files) > 1 else ""
+        yield f"{letter}: {printable(dump.path)}{more}: {_what(dump)}{by}"
+        yield from (f"   {printable(note)}" for note in (side.notes if side else ()))
+    count, order = len(pair.rows), ", in another order" if pair.moved else ""
+    some = "" if pair.whole else "; one of the two has more, so that logged numbers are not compared"
+    parts = "; the files of both hold other rows, so that logged numbers are not compared"
+    yield f"The same {count} rows are told {pair.by}{order}{some or (parts if not pair.files else '')}."
 
 
 def _what(dump: Dump) -> str:
@@ -51,27 +58,26 @@ def _first(found: Comparison) -> Iterator[str]:
         why = "two forwards of one model" if forwards else "rounding"
         yield f"\nNo difference: everything that both have is as far apart as {why} may make it, or follows from that."
         return
-    if first.both:
-        yield f"\nFirst difference: {first.name}: {first.both[0]:.9g} in A, {first.both[1]:.9g} in B."
-    elif first.first and first.worst:
-        yield f"\nFirst difference: {first.name}, {_at(first.first)}: {first.first.one:.9g} in A, {first.first.other:.9g} in B."
+    yield f"\nFirst difference: {first}"
+    if first.both and first.files:
+        yield f"  It differs in {first.differing:,} of {first.cells:,} files, by {first.largest:.3g} at most."
+    if first.first and first.worst:
         yield (
             f"  It differs in {first.differing:,} of {first.cells:,} places, by {first.rms:.3g} (root mean square); the largest "
-            f"difference is {first.largest:.3g} ({_at(first.worst)})."
+            f"difference is {first.largest:.3g} ({first.worst})."
         )
         position = (
             f", and the position column {first.position[0]} (by {first.position[1]:.3g})" if first.position else ""
         )
-        response = f"row {first.response[0]} of A (by {first.response[1]:.3g})" if first.response else ""
+        response = f"{_row_of_a(first.response[0])} (by {first.response[1]:.3g})" if first.response else ""
         yield f"  In the mean the response that differs most is {response}{position}."
     yield from (f"  {each}." for each in first.patterns)
     if first.name not in found.conventions.computed:
         yield "  It is not computed again from these files, so that no convention explains it."
 
 
-def _at(place: Place) -> str:
-    column = "" if place.column is None else f", column {place.column}"
-    return f"row {place.row} of A (row {place.other_row} of B){column}"
+def _row_of_a(place: Place) -> str:
+    return f"row {place.row} of {f'{place.files[0]} in A' if place.files[0] else 'A'}"
 
 
 def _conventions(found: Comparison) -> Iterator[str]:
@@ -119,6 +125,7 @@ def data_of(found: Comparison) -> dict[str, Any]:
     return {
         "a": found.pair.one.path,
         "b": found.pair.other.path,
+        "files": [[each.path for each in side.files] for side in found.pair.sides] if found.pair.sides else None,
         "presets": [each.preset.name for each in said.chosen] or None,
         "rows": found.pair.rows.tolist(),
         "rows_told": found.pair.by,
@@ -148,7 +155,7 @@ def _quantity(each: Difference) -> dict[str, Any]:
         "allowed": _finite(each.allowed),
         "first": _spot(each.first),
         "worst": _spot(each.worst),
-        "response": None if each.response is None else {"row": each.response[0], "mean": _finite(each.response[1])},
+        "response": None if each.response is None else {"row": each.response[0].row, "mean": _finite(each.response[1])},
         "position": None if each.position is None else {"column": each.position[0], "mean": _finite(each.position[1])},
         "patterns": list(each.patterns),
         "numbers": None if each.both is None else [_finite(number) for number in each.both],
@@ -163,6 +170,8 @@ def _spot(place: Place | None) -> dict[str, Any] | None:
         "row_of_a": row,
         "row_of_b": other,
         "column": place.column,
+        "file_of_a": place.files[0] or None,
+        "file_of_b": place.files[1] or None,
         "a": _finite(place.one),
         "b": _finite(place.other),
     }

@@ -61,7 +61,19 @@ from blueprint.dumps.recognise import (
 )
 from blueprint.dumps.recognise import NAMES as PPO_NAMES
 from blueprint.dumps.shaping import Given
-from blueprint.dumps.step_files import in_order, joined, key_of, missing_in, rows_twice, together, unsaid, whole_of
+from blueprint.dumps.step_files import (
+    first_pass,
+    in_order,
+    joined,
+    joined_pass,
+    key_of,
+    missing_in,
+    of_one_pass,
+    rows_twice,
+    together,
+    unsaid,
+    whole_of,
+)
 
 __all__ = [
     "COUNTED_IN",
@@ -92,6 +104,7 @@ __all__ = [
     "check_axes",
     "check_even",
     "dump_kinds",
+    "first_pass",
     "forward_option",
     "halves",
     "head_of",
@@ -100,6 +113,7 @@ __all__ = [
     "is_bundle",
     "is_foreign",
     "joined",
+    "joined_pass",
     "key_of",
     "mentioned",
     "metadata_of",
@@ -110,6 +124,7 @@ __all__ = [
     "naming",
     "not_understood",
     "number_said",
+    "of_one_pass",
     "open_raw",
     "pairs_in",
     "read_dump",

@@ -281,6 +281,11 @@ class Dump:
         return row, 0
 
     @property
+    def minibatch_rows(self) -> Array | None:
+        """Returns what tells the rows of its minibatch, where those are others than its own rows; None where they are the same."""
+        return None
+
+    @property
     def head(self) -> str:
         """Says what it is, above a report; "" where that goes without saying."""
         return ""

@@ -184,6 +184,36 @@ def _stacked_alike(name: str, batches: Sequence[Minibatch]) -> Array:
     return np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in arrays])
 
 
+def first_pass(steps: Sequence[AnyDump]) -> list[AnyDump]:
+    """Returns the files of the same pass over the rollout as the first one."""
+    return [each for each in steps if each is steps[0] or of_one_pass(each, steps[0])]
+
+
+def of_one_pass(one: Dump, other: Dump) -> bool:
+    """Whether two files say that they are of the same pass over a rollout, its epoch."""
+    return one.place is not None and other.place is not None and key_of(one)[1] == key_of(other)[1]
+
+
+def _written_together(steps: Sequence[Minibatch], width: int) -> dict[str, Array]:
+    """Returns the tokens of the responses of all files, by which responses are told; shorter rows are padded at the right."""
+    if any("response_ids" not in each.tensors for each in steps):
+        return {}
+    ids = [np.asarray(each.tensors["response_ids"])[:, :width] for each in steps]
+    return {"response_ids": np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in ids])}
+
+
+def joined_pass(steps: Sequence[Minibatch]) -> Minibatch:
+    """Returns the files of the first pass over a rollout as one minibatch, with the tokens of its responses.
+
+    Raises MinibatchError where they cannot be joined.
+    """
+    first = first_pass(steps)
+    if len(first) == 1:
+        return first[0]
+    found = joined(first, first[0].path)
+    return replace(found, tensors={**found.tensors, **_written_together(first, found.mask.shape[1])})
+
+
 def together(steps: Sequence[AnyDump]) -> AnyDump:
     """Returns the rows of several files, with the tensors that all of them have; what was logged of each is left out."""
     if len(steps) == 1:

@@ -41,7 +41,7 @@ from blueprint.verifying.pairs import factor_of, parts_of, places
 from blueprint.verifying.recompute import SUMS, TOLERANCES, Replay, coarsest, held_in, last_digit, replay
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose, known_device, shown
-from blueprint.verifying.step import joined_step, read_dumps, verify_dumps, verify_one, verify_step
+from blueprint.verifying.step import read_dumps, verify_dumps, verify_one, verify_step
 from blueprint.verifying.tiled_passes import Watch, one_thread
 from blueprint.verifying.trials import Judged, Trial, Way, causes_of, judged, verify_parts
 from blueprint.verifying.verdict import (
@@ -122,7 +122,6 @@ __all__ = [
     "following",
     "given_of",
     "held_in",
-    "joined_step",
     "judged",
     "known_device",
     "last_digit",

@@ -306,25 +306,6 @@ def read_dumps(paths: Sequence[AnyPath], above_zero: bool = False) -> tuple[list
     return dumps, unread
 
 
-def joined_step(paths: Sequence[AnyPath]) -> Dump:
-    """Reads the files of one step, and returns them as one dump.
-
-    Raises:
-        MinibatchError: a file that cannot be read, files of two kinds, or of a kind whose files are not put together.
-    """
-    dumps, unread = read_dumps(paths)
-    require(not unread, next(iter(unread.values()), ""))
-    kinds = {each.kind for each in dumps}
-    require(len(kinds) == 1, f"{dumps[0].path} and others are dumps of different kinds, {', '.join(sorted(kinds))}.")
-    parts, _ = in_order(dumps)
-    put = verifier_of(dumps[0]).together
-    require(
-        len(parts) == 1 or put is not None,
-        f"{len(parts)} files of a step of PPO are not put together: name one of them.",
-    )
-    return parts[0] if put is None or len(parts) == 1 else put(parts)
-
-
 def verify_step(paths: Sequence[AnyPath], options: VerifyOptions = DEFAULT, watch: Watch = quiet) -> StepVerdict:
     """Computes the files of one step again and compares them with everything that they logged.
 

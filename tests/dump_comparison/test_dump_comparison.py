@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+import blueprint as bp
 from blueprint.cli import main
-from blueprint.dump_comparison import Comparison, compare, text_of
+from blueprint.dump_comparison import Comparison, compare, side_of
 from blueprint.dumps import Minibatch, MinibatchError, read_dump, save
 from tests.dump_comparison.written import verl
 from tests.dumps.as_frameworks import miles_training, slime_training
@@ -109,7 +110,7 @@ def test_settings_that_the_second_dump_cannot_have_are_tried_in_the_first() -> N
     assert found.first.name == "total_loss"
     needed = {each.key: each.turned() for each in found.conventions.needed}
     assert needed["kl.coef"] == "kl.coef = 0.04 instead of 0"
-    text = text_of(found)
+    text = str(found)
     assert "B lacks what A's settings need, so that it is A that is computed by the other's settings." in text
     assert "Computed by B's settings, A's total_loss would be another. A's numbers come out with" in text
 
@@ -203,3 +204,83 @@ def test_the_page_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.Monk
     assert [line.strip() for line in example.splitlines()] == [
         line.strip() for line in found.output.strip().splitlines()
     ]
+
+
+REAL = Path(__file__).parents[1] / "data" / "real"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "files", "rows", "first", "needed"),
+    [
+        ("trl_1_12/float32", "trl_1_12/bfloat16", 4, 8, None, []),
+        ("cleanrl/free", "cleanrl/clipped", 2, 2, "value_loss", ["ppo.value_clip_range = 0.2 instead of off"]),
+        ("sb3/free", "sb3/free", 3, 3, None, []),
+        ("trl_dpo/sigmoid", "trl_dpo/ipo", 2, 8, "total_loss", [
+            "loss.form = ipo instead of sigmoid", "logp.of = mean instead of sum"]),
+    ],
+)  # fmt: skip
+def test_all_files_of_a_step_are_put_together(
+    one: str, other: str, files: int, rows: int, first: str | None, needed: list[str]
+) -> None:
+    """Recorded steps of two epochs, of which the first is compared, microbatch by microbatch."""
+    found = bp.compare(REAL / one, REAL / other)
+    assert found.pair.sides is not None
+    assert [len(side.files) for side in found.pair.sides] == [files] * 2
+    assert len(found.pair.rows) == rows
+    assert (found.first and found.first.name) == first
+    assert [str(each) for each in found.conventions.needed] == needed
+    logged = [each for each in found.lines if each.name == "total_loss"]
+    assert [each.cells for each in logged] == [files]
+
+
+def test_a_number_of_one_file_is_found_in_its_file() -> None:
+    paths = sorted((REAL / "trl_1_12" / "float32").glob("*_0_0_?_?.safetensors"))
+    dumps = [read_dump(path) for path in paths]
+    logged = {**dumps[2].logged, "policy_loss": 9.0}
+    found = compare(dumps, [*dumps[:2], replace(dumps[2], logged=logged), dumps[3]])
+    assert repr(found).startswith(
+        "<Comparison: first difference: policy_loss, trl_000000_0_0_1_0.safetensors in A and trl_000000_0_0_1_0.safetensors in B: "
+    )
+    assert found.first is not None
+    assert (found.first.differing, found.first.cells) == (1, 4)
+
+
+def test_a_token_of_one_file_is_found_by_its_file_and_row() -> None:
+    paths = sorted((REAL / "trl_1_12" / "float32").glob("*_0_0_?_?.safetensors"))
+    dumps = [read_dump(path) for path in paths]
+    values = dumps[3].tensors["values_old"].copy()
+    values[1, 0] += 5
+    found = compare(dumps, [*dumps[:3], replace(dumps[3], tensors={**dumps[3].tensors, "values_old": values})])
+    assert found.first is not None
+    assert str(found.first).startswith(
+        "values_old, row 1 of trl_000000_0_0_1_1.safetensors in A (row 1 of trl_000000_0_0_1_1.safetensors in B), column 0: "
+    )
+
+
+def test_the_minibatches_of_a_rollout_stand_in_the_order_of_its_steps() -> None:
+    """Two runs that shuffled one rollout otherwise are compared step by step."""
+    dumps = [read_dump(path) for path in sorted((REAL / "cleanrl" / "free").glob("cleanrl_32_0_*.safetensors"))]
+    whole = side_of(dumps).whole
+    assert whole.minibatch_rows is not None
+    assert np.array_equal(whole.minibatch_rows, np.argwhere(np.ones((2, 16))))
+    assert compare(dumps, dumps[::-1]).first is None
+    says = {each.name for each in compare(dumps[0], dumps[1]).lines}
+    assert "advantages" in says
+    assert "logprobs_new" not in says
+
+
+def test_files_of_two_steps_are_no_side() -> None:
+    dumps = [read_dump(path) for path in sorted((REAL / "trl_1_12" / "float32").glob("*_0_0_?_?.safetensors"))]
+    with pytest.raises(MinibatchError, match=r"says step 0 and .* step 1: give the files of one step of one run"):
+        side_of([dumps[0], replace(dumps[1], step=1)])
+
+
+def test_python_compares_by_a_preset_of_each(tmp_path: Path) -> None:
+    files = (
+        slime_training(tmp_path / "7.pt"),
+        verl(tmp_path / "b.npz", "grpo_no_std", library="elsewhere", algorithm=""),
+    )
+    found = bp.compare(*files, preset=("slime", "verl_grpo"))
+    assert [each.preset.name for each in found.conventions.chosen] == ["slime", "verl_grpo"]
+    with pytest.raises(MinibatchError, match="preset: found 3 names, expected one for both, or two, a's and b's"):
+        bp.compare(*files, preset=("slime", "verl_grpo", "trl_dapo"))

@@ -2,8 +2,8 @@
 neutral names.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from blueprint.dumps import (
     Names,
     Needs,
     Raw,
+    first_pass,
     mentioned,
     names_in_metadata,
     naming,
@@ -100,9 +101,27 @@ class Rollout(Dump):
         """Whether the minibatch is the whole rollout, every step once."""
         return len(self.at) == self.tensors["rewards"].size == len(np.unique(self.at, axis=0))
 
+    @property
+    def minibatch_rows(self) -> Array:
+        """Returns environment and step of each row of the minibatch, [M, 2]."""
+        return self.at
+
     def of_minibatch(self, name: str) -> Array:
         """Returns the entries of a tensor of steps that the minibatch has, [M]."""
         return np.asarray(self.tensors[name][self.at[:, 0], self.at[:, 1]])
+
+
+def together(rollouts: Sequence[Rollout]) -> Rollout:
+    """Returns the minibatches of the first pass over a rollout as one, in the order of its steps; what each logged is left out."""
+    first = first_pass(rollouts)
+    at = np.concatenate([each.at for each in first])
+    order = np.lexsort((at[:, 1], at[:, 0]))
+    common = [name for name in OF_MINIBATCH if all(name in each.tensors for each in first)]
+    rows = {name: np.concatenate([each.tensors[name] for each in first])[order] for name in common}
+    tensors = {name: each for name, each in first[0].tensors.items() if name not in OF_MINIBATCH} | rows
+    alone = len(first) == 1
+    logged, place = (first[0].logged, first[0].place) if alone else ({}, None)
+    return replace(first[0], tensors=tensors, at=at[order], logged=logged, place=place)
 
 
 ORDER = {"cleanrl": TIME, "sb3": ENVIRONMENT, "torchrl": ENVIRONMENT}

@@ -29,7 +29,7 @@ from blueprint.verifying import (
     shown,
     step_lines,
 )
-from blueprint.workbooks.classic_ppo.dumps import ENVIRONMENT, TIME, Rollout, transposed
+from blueprint.workbooks.classic_ppo.dumps import ENVIRONMENT, TIME, Rollout, together, transposed
 from blueprint.workbooks.classic_ppo.rollout import CLASSIC, classic_presets
 from blueprint.workbooks.classic_ppo.verifying.recompute import (
     ALL,
@@ -424,4 +424,4 @@ def verify(rollout: Rollout, settings: Settings, preset: str = "", factor: float
     return Verdict(preset, found, tuple(lines), trial.judge.uncompared(), first, causes.matches, notes, causes)
 
 
-VERIFIER = Verifier(check_device, verify_rollouts, shown_window, lambda verdict: verdict.replayed.batch)
+VERIFIER = Verifier(check_device, verify_rollouts, shown_window, lambda verdict: verdict.replayed.batch, together)

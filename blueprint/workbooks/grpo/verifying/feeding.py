@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.dumps import Array, MinibatchError, joined, key_of
+from blueprint.dumps import Array, MinibatchError, first_pass, joined_pass, of_one_pass
 from blueprint.language import Axis
 from blueprint.verifying import Definitions, Known, Selection, Settings
 from blueprint.workbooks.grpo.definitions import derived
@@ -71,7 +71,7 @@ class Replayed:
 def whole_of(batch: GroupedStep, steps: Sequence[GroupedStep]) -> Whole | None:
     """Returns the files of the same pass over the rollout as one step; None where the file is alone, or its own groups are whole
     and nothing is shared with other files."""
-    same = [each for each in steps if each is batch or _of_one_pass(each, batch)]
+    same = [each for each in steps if each is batch or of_one_pass(each, batch)]
     if len(same) < 2:
         return None
     try:
@@ -85,24 +85,9 @@ def whole_of(batch: GroupedStep, steps: Sequence[GroupedStep]) -> Whole | None:
 
 def together(steps: Sequence[GroupedStep]) -> GroupedStep:
     """Returns the files of the first pass over a rollout as one step. Raises MinibatchError where they cannot be joined."""
-    first = [each for each in steps if each is steps[0] or _of_one_pass(each, steps[0])]
-    if len(first) == 1:
-        return first[0]
-    found = joined(first, first[0].path)
+    first, found = first_pass(steps), joined_pass(steps)
     assert isinstance(found, GroupedStep)
-    return replace(found, tensors=dict(found.tensors) | _apart(first) | _written(first, found.mask.shape[1]))
-
-
-def _written(steps: Sequence[GroupedStep], width: int) -> dict[str, np.ndarray]:
-    """Returns the tokens of the responses, which stand in workbooks; shorter rows are padded at the right."""
-    if any("response_ids" not in each.tensors for each in steps):
-        return {}
-    ids = [np.asarray(each.tensors["response_ids"])[:, :width] for each in steps]
-    return {"response_ids": np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in ids])}
-
-
-def _of_one_pass(one: GroupedStep, other: GroupedStep) -> bool:
-    return one.place is not None and other.place is not None and key_of(one)[1] == key_of(other)[1]
+    return found if len(first) == 1 else replace(found, tensors={**found.tensors, **_apart(first)})
 
 
 def _apart(steps: Sequence[GroupedStep]) -> dict[str, np.ndarray]:

@@ -9,7 +9,7 @@ from math import inf
 
 import numpy as np
 
-from blueprint.dumps import Array, Minibatch, Moments, Share, require, rounding
+from blueprint.dumps import Array, Minibatch, Moments, Share, joined_pass, require, rounding
 from blueprint.inputs.catalogue import dotted
 from blueprint.verifying import Chosen, Replay, Shown, Verdict, Verifier, ViewOptions, known_device
 from blueprint.verifying.logged import PARTS
@@ -290,4 +290,4 @@ def _variance(deviation: float, known: Mapping[str, float | str]) -> float:
     return max(0.0, forms[str(known["advantage.eps_form"])])
 
 
-VERIFIER = Verifier(known_device, verify_steps, shown, as_part)
+VERIFIER = Verifier(known_device, verify_steps, shown, as_part, joined_pass)
