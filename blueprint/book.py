@@ -80,6 +80,12 @@ class Book:
         result = self.blueprint.result
         if result is None:
             raise NotationError(f"{self.blueprint.title} leads to no single number: ask for a block, book[name]")
+        if result.axes:
+            axes = " and ".join(axis.meaning for axis in result.axes)
+            raise NotationError(
+                f"{self.blueprint.title} leads to no single number: its result has one for each {axes}; "
+                f"write book[{result.name!r}]"
+            )
         return float(self.values.cell(result))
 
     @cached_property

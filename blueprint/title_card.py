@@ -53,6 +53,9 @@ def _numbers(book: Book) -> list[Line]:
 
 
 def _line(book: Book, block: Block) -> Line:
+    if block.axes:  # a book may lead to a row for each episode, and to no single number
+        sizes = " × ".join(str(book.values.size(axis)) for axis in block.axes)
+        return Line(block.symbol, block.about.meaning, block.name, f"a table, {sizes}")
     value = book.values.cell(block)
     shown = f"{value:.{block.about.decimals}f}".replace("-", "−") if isinstance(value, float) else str(value)
     return Line(block.symbol, block.about.meaning, block.name, shown)

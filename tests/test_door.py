@@ -87,6 +87,19 @@ def test_a_book_without_a_result_says_so() -> None:
         own.walk(t=1)
 
 
+def test_a_book_whose_result_is_a_table_shows_a_card_and_refuses_the_loss() -> None:
+    sleepy = bp.build("very-very-sleepy")
+    assert "A = a table, 1 × 3  advantage" in repr(sleepy)
+    with pytest.raises(NotationError, match=r"one for each episode and position; write book\['advantages'\]"):
+        _ = sleepy.loss
+    assert sleepy["loss"].equals(sleepy["advantages"])
+
+
+@pytest.mark.parametrize("name", bp.built_in().index)
+def test_each_built_in_book_shows_a_card(name: str) -> None:
+    assert repr(bp.build(name)).count("\n") >= 2
+
+
 def test_a_walk_is_a_row_for_each_step(book: bp.Book) -> None:
     walk = book.walk(n=1, t=5)
     assert walk.loc["td_errors", "numbers"] == "1·(0.02669 + 0.9·0.32238 − 0.6931) = −0.3763"

@@ -211,7 +211,7 @@ def set_up_page(
     sizes.set_up_print(page, area)
 
 
-ONE_PAGE_MARGIN = 0.3
+ONE_PAGE_MARGIN, ONE_PAGE_BOTTOM = 0.3, 0.5
 
 
 def set_up_one_page(sheet: Sheet, page: Any, layout: Layout, make: Any) -> None:
@@ -227,7 +227,7 @@ def set_up_one_page(sheet: Sheet, page: Any, layout: Layout, make: Any) -> None:
     page.set_tab_color(look.STRONG["none"])
     page.set_landscape()
     page.set_paper(9)
-    page.set_margins(*[ONE_PAGE_MARGIN] * 4)
+    page.set_margins(*[ONE_PAGE_MARGIN] * 3, ONE_PAGE_BOTTOM)  # the foot of the page needs room above its own margin
     page.center_horizontally()
     page.fit_to_pages(1, 1)
     page.print_area(0, 0, sheet.end - 1, len(sheet.widths) - 1)

@@ -75,6 +75,31 @@ def test_it_is_the_first_tab_and_fits_on_one_screen_and_one_sheet_of_paper(name:
         assert sum(setup.widths) <= FULL_SCREEN[0]
 
 
+FOOT = 8 / 72 * 1.2
+"""Inches that a line of 8 points needs."""
+
+
+def test_the_foot_of_its_sheet_of_paper_has_room() -> None:
+    margins = page_of("default").page_margins
+    assert margins.bottom - margins.footer >= FOOT
+
+
+@pytest.mark.parametrize("name", [*BUILT_IN, *OWN])
+def test_no_line_shows_zeros_alone_where_its_numbers_are_none(name: str) -> None:
+    for line in lines(name):
+        there = [i for i, (*_, number) in enumerate(line.cells) if isinstance(number, float) and number != 0]
+        assert not there or any(number_in(name, line, i) for i in there), line.row.called
+
+
+@pytest.mark.parametrize(("name", "words", "axis"), [("bandit", "first ten", "t"), ("q-learning", "first nine", "t")])
+def test_a_page_that_shows_only_the_first_members_says_how_many(name: str, words: str, axis: str) -> None:
+    size = {"first nine": 9, "first ten": 10}[words]
+    setup = saved(name)[0].blueprint.one_page
+    assert setup is not None
+    assert words in setup.hint
+    assert [each.most for each in setup.columns.values() if each.axis == axis] == [size]
+
+
 @pytest.mark.parametrize("name", [*SMALL, *OWN])
 def test_nothing_that_is_printed_is_cut(name: str) -> None:
     book, path = saved(name)

@@ -258,7 +258,10 @@ class LineWriter(Claims):
     def fitting(
         self, row: PageRow, choices: tuple[int, ...], cells: list[tuple[Column, int, float | str]]
     ) -> tuple[int, ...]:
-        """Returns the decimals with which all numbers have room, as delivered; the fewest where none of them fit."""
+        """Returns the decimals with which all numbers have room, as delivered; the fewest where none of them fit.
+
+        Decimals with which every number of the line would show as 0, though it is not, come last.
+        """
         numbers = [(float(value), self.sheet.widths[cell]) for _, cell, value in cells if not isinstance(value, str)]
 
         def back(wide: int) -> bool:  # a narrow cell has no arrow
@@ -270,7 +273,11 @@ class LineWriter(Claims):
                 self.ruler(f"{'↖' * back(wide)}{number:.{decimals}f}", bold) <= FULL * wide for number, wide in numbers
             )
 
-        return tuple(filter(fits, choices)) or (min(choices),)
+        def vanishes(decimals: int) -> bool:
+            there = [number for number, _ in numbers if number != 0]
+            return bool(there) and all(round(number, decimals) == 0 for number in there)
+
+        return tuple(sorted(filter(fits, choices), key=vanishes)) or (min(choices),)
 
     def write_line(self, line: Drawn) -> None:
         """Writes a line: sign, symbol with a link to its rows, numbers, words."""
