@@ -134,7 +134,7 @@ READS_MANY = {
     "language.evaluate_torch",
     "language.lost", "language.making", "language.packed", "language.schedule", "language.values", "language.vectorise",
     "misconceptions", "misconceptions.wrong_numbers", "page.blanks", "page.cells", "page.charts", "page.contents",
-    "page.formulas", "page.layout", "page.moved_cells", "page.one_page.paint", "page.placing", "page.read", "page.series",
+    "page.formulas", "page.layout", "page.moved_cells", "page.one_page.paint", "page.placing", "page.read",
     "page.sheet_setup", "page.sizes", "page.steps", "page.views", "page.walk", "page.write", "training.on_ray", "training.run",
     "verifying",
     "verifying.deviation", "verifying.formulas.ppo", "verifying.in_memory", "verifying.judge", "verifying.parts",

@@ -10,7 +10,6 @@ from concurrent.futures import Executor, Future
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Self
@@ -170,11 +169,12 @@ def _formula_shown(value: object) -> str:
 
 def _told_off(fresh: Fresh, moved: Moved, file: Written) -> Off:
     """Returns the computed limits that the watches compute a second time, as they do with words."""
-    watches = {
-        sheet: (text for (_, column), text in cells.items() if column == MARGIN) for sheet, cells in file.items()
-    }
-    again = {sheet: {*chain.from_iterable(map(_AGAIN.findall, texts))} for sheet, texts in watches.items()}
-    return frozenset(limit for limit, at in _limits(fresh, moved) if _address(at) in again.get(at.sheet, ()))
+    limits = _limits(fresh, moved)
+    again: dict[str, set[str]] = {at.sheet: set() for _, at in limits}
+    for sheet, found in again.items():
+        watches = (text for (_, column), text in file.get(sheet, {}).items() if column == MARGIN)
+        found.update(*map(_AGAIN.findall, watches))
+    return frozenset(limit for limit, at in limits if _address(at) in again[at.sheet])
 
 
 def _shown_off(fresh: Fresh, moved: Moved, value: Value) -> Off:
@@ -320,13 +320,14 @@ class Checked(Opened):
 
     def _lacks_typed(self) -> bool:
         """Says whether somebody typed a formula, of which the file does not say what it comes to."""
-        unsaid = without_values(self.path)
         typed = (found for found in self.places.values() if found.kind == "typed")
-        return any(
-            _blank(self.arrays[found.name][at]) and found.cell(at) in unsaid and self.formula(found.sheet, row, column)
+        unsaid = [
+            found.cell(at)
             for found in typed
             for at, row, column in found.cells()
-        )
+            if _blank(self.arrays[found.name][at]) and self.formula(found.sheet, row, column)
+        ]
+        return bool(unsaid) and not without_values(self.path).isdisjoint(unsaid)
 
     def _fill(self, found: Found, cells: Cells) -> None:
         """Puts the engine's values where a block has formulas: a typed one where it shows nothing, others everywhere."""

@@ -247,9 +247,9 @@ def values_of(file: Checked) -> Values:
     return Values(tuple(stale), len(held))
 
 
-def _of_quantities(file: Checked) -> set[Address]:
-    """Returns the cells that are compared with torch."""
-    return {Address(found.sheet, row, column) for found in file.places.values() for _, row, column in found.cells()}
+def _of_quantities(file: Checked) -> set[tuple[str, int, int]]:
+    """Returns the cells that are compared with torch, by sheet, row and column."""
+    return {(found.sheet, row, column) for found in file.places.values() for _, row, column in found.cells()}
 
 
 def _largest(array: Array) -> float:

@@ -21,10 +21,10 @@ from blueprint.classes.variants import NoVariant, Variation, resolved, variant_i
 from blueprint.inputs import load, source_of
 from blueprint.language import Block, Cell, Computation, NoNumber, Values
 from blueprint.misconceptions import wrong_values
-from blueprint.page import grid
+from blueprint.page import formulas, grid
 from blueprint.page.blanks import check_of
+from blueprint.page.layout import Layout
 from blueprint.page.outline import Blank, Blueprint
-from blueprint.page.series import Series
 from blueprint.quoting import unquoted
 from blueprint.workbooks.kind import Kind
 from blueprint.workbooks.registry import kind_named, level_of
@@ -124,12 +124,14 @@ class Assignment:
         )
 
     @cached_property
-    def series(self) -> Series:
-        """What writes files, each in a fraction of the time of the first, which is that of nobody."""
+    def first(self) -> Layout:
+        """A file that is nobody's, from which all others take their formulas; they are spelled here."""
         answers = dict(
             zip(self.ids, (self.worksheet.answers[blank.title] for blank in self.worksheet.blanks), strict=True)
         )
-        return Series(Book(self.handed_out("", {}, answers)))
+        found = Book(self.handed_out("", {}, answers)).layout
+        formulas.watch_of(found)
+        return found
 
     def handed_out(self, student: str, typed: Mapping[str, Any], answers: Mapping[str, list[float]]) -> Blueprint:
         """Returns the blueprint of a student's file, which bears the student's token, and check digits of the student's answers."""

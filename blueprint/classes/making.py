@@ -34,6 +34,7 @@ from blueprint.classes.key import Key, KeyBlank, KeyStudent
 from blueprint.classes.roster import Student
 from blueprint.classes.variants import variant_id
 from blueprint.files import SaveError, saved_whole
+from blueprint.page.copies import take_formulas
 from blueprint.quoting import unquoted
 
 KEY, MANIFEST, STRESS, TEACHER, STUDENTS = "key.json", "manifest.csv", "stress.html", "teacher.xlsx", "students"
@@ -263,7 +264,9 @@ def write_file(
     assignment: Assignment, student: str, typed: dict[str, Any], answers: dict[str, list[float]], path: Path
 ) -> str:
     """Writes a student's file, the same bytes whenever it is written; returns the SHA-256 of its bytes."""
-    assignment.series.save(path, Book(assignment.handed_out(student, typed, answers)))
+    book = Book(assignment.handed_out(student, typed, answers))
+    take_formulas(book.layout, assignment.first)
+    book.save(path)
     return digest(path)
 
 
@@ -326,7 +329,7 @@ def _begin(assignment: Assignment, always: set[Finding]) -> None:
     """Begins a process, which works on one assignment. always: what the first process has found."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends it through the one process that hears it
     _draws[:] = [Draws(assignment, always)]
-    _ = assignment.series, _draws[0].screen
+    _ = assignment.first, _draws[0].screen
     gc.freeze()  # what every task needs is walked through by no collection
 
 

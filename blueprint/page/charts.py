@@ -173,12 +173,6 @@ def _sides(chart: outline.Chart, series: outline.Series, layout: Layout) -> list
     return sides([*zip(x, y, words, strict=True)], (chart.across.low, chart.across.high))
 
 
-def sides_on(placed: PlacedChart, layout: Layout) -> list[str]:
-    """Returns the side of every word of a chart as a file has it, in its order; the right one goes without saying."""
-    found = (side for series in placed.chart.series for side in _sides(placed.chart, series, layout))
-    return ["" if side == "right" else f'<c:dLblPos val="{side[0].replace("a", "t")}"/>' for side in found]
-
-
 def _axis(scale: outline.Scale) -> dict[str, Any]:
     # The writer takes None for an end that is free.
     ends = {"min": scale.low, "max": scale.high, "major_unit": scale.unit}
@@ -222,12 +216,6 @@ def cells_of(block: Block, chart: outline.Chart, layout: Layout) -> str:
         for sheet, top, left, bottom, right in _drawn(block, chart, layout)
     ]
     return ranges[0] if len(ranges) == 1 else f"({','.join(ranges)})"
-
-
-def ranges(layout: Layout) -> list[str]:
-    """Returns the cells that all series are drawn from."""
-    each = ((placed.chart, series) for placed in layout.charts for series in placed.chart.series)
-    return [cells_of(block, chart, layout) for chart, series in each for block in (series.over, series.values)]
 
 
 def _kept(chart: outline.Chart, number: int, layout: Layout, pages: Mapping[str, Any]) -> dict[str, Any]:

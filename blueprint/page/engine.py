@@ -244,7 +244,8 @@ def slimmed(path: Path, target: Path) -> Path:
             content = source.read(part)
             if part.filename.startswith("xl/worksheets/"):
                 content = (_RELATION if part.filename.endswith(".rels") else _ELEMENT).sub(b"", content)
-                content = _BLANK.sub(rb"\1\2", content)
+                if b' t="n"' in content:
+                    content = _BLANK.sub(rb"\1\2", content)
             copy.writestr(part.filename, content)
     return target
 

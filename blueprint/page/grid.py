@@ -201,10 +201,10 @@ class Spot:
 
     def address(self, at: tuple[int, ...]) -> tuple[int, int]:
         """Returns row and column (1-based) of a cell by its index, edge cells counted."""
-        steps = list(zip(self.shape, at, strict=True))
-        return self.top + sum(along.down * i for along, i in steps), self.left + sum(
-            along.right * i for along, i in steps
-        )
+        row, column = self.top, self.left
+        for along, i in zip(self.shape, at, strict=True):
+            row, column = row + along.down * i, column + along.right * i
+        return row, column
 
     def cell(self, at: tuple[int, ...]) -> str:
         """Returns the address of a cell, without its sheet, by its index, edge cells counted."""

@@ -194,22 +194,11 @@ def write(layout: Layout, path: Path) -> int:
     """Writes a workbook, whole or not at all, and returns how many formulas it holds. Raises SaveError."""
     created = sheet_setup.created()
     with saved_whole(path) as unfinished:
-        archive, formulas = archive_of(layout, created)
-        unfinished.write_bytes(archive)
+        archive = BytesIO()
+        with xlsxwriter.Workbook(archive, OPTIONS) as book:
+            formulas = BookWriter(layout, book).write(created)
+        unfinished.write_bytes(archive.getbuffer())
     return formulas
-
-
-def archive_of(layout: Layout, created: datetime) -> tuple[memoryview, int]:
-    """Returns a workbook as a file holds it, and how many formulas it has; created: when the file says it was made."""
-    archive = BytesIO()
-    with xlsxwriter.Workbook(archive, OPTIONS) as book:
-        formulas = BookWriter(layout, book).write(created)
-    return archive.getbuffer(), formulas
-
-
-def new_ruler() -> styles.Ruler:
-    """Returns a ruler for texts in the letters of which the format counts the width of columns."""
-    return styles.Ruler(xl_pixel_width)
 
 
 class BookWriter:
@@ -225,7 +214,7 @@ class BookWriter:
     def write(self, created: datetime) -> int:
         """Writes everything and returns the number of formulas; created: when the file says it was made."""
         self.properties(created)
-        measure = new_ruler()
+        measure = styles.Ruler(xl_pixel_width)  # in the letters of which the format counts the width of columns
         if self.layout.one_page is not None:
             self.sheets[grid.ONE_PAGE] = self.book.add_worksheet(grid.ONE_PAGE, PlainSheet)
             sheet_setup.set_up_one_page(self.layout.one_page, self.sheets[grid.ONE_PAGE], self.layout, self.look)

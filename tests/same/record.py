@@ -23,7 +23,7 @@ from blueprint.language.lost import NoNumber
 from blueprint.workbooks.kind import KindError
 from tests.same.cases import ROOT, BookCase, SaidCase
 
-SAVED = re.compile(r"(?<=<v>)-?[0-9.]+(?:[eE][-+]?[0-9]+)?(?=</v>)")
+SAVED = re.compile(r"(?<=<v>)-?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?(?=</v>)")
 """A number that is stored in a cell: it may differ in its last bits where sums are taken in another order."""
 SHARED = re.compile(r'(<c [^>]*t="s"[^>]*>)<v>(\d+)</v>')
 """A text that is stored once for all cells: the cell holds its place among the shared ones."""
