@@ -11,14 +11,13 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from blueprint.language import Array, Axis, Values
 from blueprint.page import grid
-from blueprint.page.engine import Cells, recalculated_apart, slimmed, without_values
+from blueprint.page.engine import Cells, recalculated_apart, without_values
 from blueprint.page.grid import FORMULAS, ONE_PAGE, Address, is_of_one_page, with_one_part
 from blueprint.page.moved_cells import Moved
 from blueprint.page.outline import Blueprint
@@ -158,7 +157,7 @@ def _agrees(written: str | None, at: Address, meant: str, place: Address, moved:
 def _other_formula(at: Address, written: str | None, meant: str, value: Value) -> Other:
     text = "" if written is None else f"={written}".replace("_xlfn.", "")
     stands = unquoted(text, LONGEST_FORMULA) if text else _formula_shown(value(at))
-    return Other(f"{unquoted(at.sheet)}!{_address(at)}", stands, unquoted(f"={meant}", LONGEST_FORMULA))
+    return Other(f"{unquoted(at.sheet)}!{at.cell}", stands, unquoted(f"={meant}", LONGEST_FORMULA))
 
 
 def _formula_shown(value: object) -> str:
@@ -174,7 +173,7 @@ def _told_off(fresh: Fresh, moved: Moved, file: Written) -> Off:
     for sheet, found in again.items():
         watches = (text for (_, column), text in file.get(sheet, {}).items() if column == MARGIN)
         found.update(*map(_AGAIN.findall, watches))
-    return frozenset(limit for limit, at in limits if _address(at) in again[at.sheet])
+    return frozenset(limit for limit, at in limits if at.cell in again[at.sheet])
 
 
 def _shown_off(fresh: Fresh, moved: Moved, value: Value) -> Off:
@@ -186,10 +185,6 @@ def _limits(fresh: Fresh, moved: Moved) -> list[tuple[tuple[str, int], Address]]
     """Lists the computed limits with their cells in the file."""
     there = ((limit, moved.to_file(place)) for limit, place in fresh.limits.items())
     return [(limit, at) for limit, at in there if at]
-
-
-def _address(at: Address) -> str:
-    return f"{grid.column_letters(at.column - 1)}{at.row}"
 
 
 At = tuple[int, ...]
@@ -369,11 +364,10 @@ def _kind_of(file: Opened) -> Kind:
 
 def recalculated(path: Path) -> Cells:
     """Returns every formula's value by the embedded engine. Raises ReadError where it cannot open the file."""
-    with TemporaryDirectory() as folder:
-        try:
-            return recalculated_apart(slimmed(path, Path(folder) / "slim.xlsx"))
-        except RuntimeError as error:
-            raise ReadError(f"{path} has formulas without numbers, and cannot be recalculated: {error}") from error
+    try:
+        return recalculated_apart(path)
+    except RuntimeError as error:
+        raise ReadError(f"{path} has formulas without numbers, and cannot be recalculated: {error}") from error
 
 
 def _blank(value: object) -> bool:

@@ -20,9 +20,7 @@ from blueprint.checking.deviations import TOLERANCES, WHITENED, Deviation, carri
 from blueprint.checking.files import Checked
 from blueprint.language import Array, Block
 from blueprint.language.schedule import read_by
-from blueprint.page import grid
 from blueprint.page.digits import same_print
-from blueprint.page.grid import Address
 from blueprint.page.outline import Blueprint
 from blueprint.page.parse_cell import is_error
 from blueprint.quoting import quoted, unquoted
@@ -235,12 +233,12 @@ def values_of(file: Checked) -> Values:
         return Values(why="the file was saved without them" if file.recalculated else "")
     if file.computed is None:
         return Values(why="no engine here can say what its formulas come to")
-    known = [(at, file.value(*at), file.computed.get((at.sheet, _cell(at)))) for at in cells]
+    known = [(at, file.value(*at), file.computed.get((at.sheet, at.cell))) for at in cells]
     # What waits for a blank of a worksheet was saved without a value.
     held = [(at, shows, is_) for at, shows, is_ in known if shows is not None or not file.blanks.cells]
     lost = float(np.spacing(max((_largest(array) for array in file.arrays.values()), default=1.0)))
     stale = (
-        Stale(f"{unquoted(at.sheet)}!{_cell(at)}", _print(shows), _print(is_))
+        Stale(f"{unquoted(at.sheet)}!{at.cell}", _print(shows), _print(is_))
         for at, shows, is_ in held
         if not _same(shows, is_, lost)
     )
@@ -269,10 +267,6 @@ def _same(shows: object, computed: object, lost: float) -> bool:
     if isinstance(shows, str) and isinstance(computed, str):
         return same_print(shows, computed)
     return (shows or "") == (computed or "")
-
-
-def _cell(at: Address) -> str:
-    return f"{grid.column_letters(at.column - 1)}{at.row}"
 
 
 def _print(value: object) -> str:

@@ -8,7 +8,6 @@ from fractions import Fraction
 from itertools import product
 from math import isfinite
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 from unicodedata import decimal
 
@@ -16,7 +15,7 @@ from blueprint.classes.key import TOKEN, Key, KeyBlank
 from blueprint.classes.saved_workbook import Area, OpenDocument, Package, Shown, opened
 from blueprint.language import Block, Cell, Constant, Count, Values
 from blueprint.page import grid, parse_cell, saved_file
-from blueprint.page.engine import recalculated_apart, slimmed
+from blueprint.page.engine import recalculated_apart
 from blueprint.page.grid import defined_name
 from blueprint.page.layout import Layout
 from blueprint.page.parse_cell import cell_at, is_off
@@ -297,11 +296,10 @@ def _recalculated(
     if isinstance(package, OpenDocument):
         raise ReadError("its formulas were saved without values: open it in LibreOffice, and save it once more")
     saved_file.check_archive(package.path)
-    with TemporaryDirectory() as folder:
-        try:
-            cells = recalculated_apart(slimmed(package.path, Path(folder) / "copy.xlsx"))
-        except RuntimeError as error:
-            raise ReadError(f"its formulas were saved without values, and cannot be computed: {error}") from None
+    try:
+        cells = recalculated_apart(package.path)
+    except RuntimeError as error:
+        raise ReadError(f"its formulas were saved without values, and cannot be computed: {error}") from None
     return {
         blank.id: tuple(
             given_in(Shown(cells.get(at), each.formula)) if each.problem == UNSAVED else each

@@ -174,11 +174,11 @@ class Beyond:
         if block.axes:
             for other in kin.made_of(block, 2):
                 says = f"This is the sum of {told(other)} from here on."
-                yield Upstream(f"rest-of-{other.name}", says, block, 0, _rest_of(block, other), frozenset(), ())
+                yield Upstream(f"rest-of-{other.name}", says, block, 0, _to_go(block, other), frozenset(), ())
             for other, by in discounted(block, kin, FARTHEST):
                 says = f"This is the sum of {told(other)} from here on, discounted by {by.symbol}."
                 name = f"{DISCOUNTED}{other.name}"
-                yield Upstream(name, says, block, 0, _discounted(block, other, by), frozenset(), ())
+                yield Upstream(name, says, block, 0, _to_go(block, other, by), frozenset(), ())
 
     def _of_namesakes(self, block: Block) -> Iterator[Rewritten]:
         """Yields the equation with another model's row read in one of the places where a row is read."""
@@ -280,25 +280,29 @@ def told(block: Block) -> str:
     return f"{block.symbol} ({meaning})" if meaning and not meaning.startswith(("the same", "its ")) else block.symbol
 
 
-def _shows(block: Block, other: Block) -> Made:
+def _filled(block: Block, numbers: Callable[[Values], Array]) -> Made:
+    """Shows other numbers, made of all values, in the cells of a row; its edges stay as they are."""
+
     def made(bench: Bench) -> Arrays | None:
         array = bench.base.arrays[block].copy()
-        cut = _inner(bench.base, block)
-        array[cut] = bench.base[other]
+        with np.errstate(all="ignore"):
+            array[_inner(bench.base, block)] = numbers(bench.base)
         return {block: array}
 
     return made
+
+
+def _shows(block: Block, other: Block) -> Made:
+    return _filled(block, lambda values: values[other])
 
 
 def _changed(block: Block, change: Callable[[Array], Array]) -> Made:
-    def made(bench: Bench) -> Arrays | None:
-        array = bench.base.arrays[block].astype(float)
-        cut = _inner(bench.base, block)
-        with np.errstate(all="ignore"):
-            array[cut] = change(array[cut])
-        return {block: array}
+    return _filled(block, lambda values: change(values[block]))
 
-    return made
+
+def _to_go(block: Block, other: Block, by: Block | None = None) -> Made:
+    """Shows in each cell the sum of another row from there on, each number discounted once a place by a setting, if by one."""
+    return _filled(block, lambda values: to_go(values[other], 1.0 if by is None else float(values.arrays[by])))
 
 
 def _inner(values: Values, block: Block) -> tuple[slice, ...]:
@@ -309,28 +313,6 @@ def _inner(values: Values, block: Block) -> tuple[slice, ...]:
 
 def _one_cell(block: Block, other: Block, place: int) -> Made:
     return lambda bench: {block: np.asarray(bench.base[other].ravel()[place], dtype=float)}
-
-
-def _rest_of(block: Block, other: Block) -> Made:
-    """Shows in each cell the sum of another row from there to the end of its last axis."""
-
-    def made(bench: Bench) -> Arrays | None:
-        array = bench.base.arrays[block].copy()
-        array[_inner(bench.base, block)] = to_go(bench.base[other], 1.0)
-        return {block: array}
-
-    return made
-
-
-def _discounted(block: Block, other: Block, by: Block) -> Made:
-    """Shows in each cell the sum of another row from there on, each number discounted once a place."""
-
-    def made(bench: Bench) -> Arrays | None:
-        array = bench.base.arrays[block].copy()
-        array[_inner(bench.base, block)] = to_go(bench.base[other], float(bench.base.arrays[by]))
-        return {block: array}
-
-    return made
 
 
 def _turned(one: Block, other: Block) -> Made:

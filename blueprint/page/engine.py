@@ -12,8 +12,8 @@ place without a small letter in a formula without a capital one: the watches tel
 ironcalc 0.9 takes a formula apart by recursion, so that some kB of brackets overflow the stack and end the process without
 a word; and a product over whole sheets computes for hours. It looks for a sheet's notes at one place only, and cannot open a
 file in which openpyxl has put them elsewhere; and it takes a blank cell that openpyxl has marked as a number (t="n" without
-a value) for a 0; where lxml is installed openpyxl writes such a cell in two tags. A workbook that we have just written
-needs none of this: for one of somebody else there are a copy with nothing but its cells, and a process apart.
+a value) for a 0; where lxml is installed openpyxl writes such a cell in two tags. So the copy has nothing but the cells; and a
+workbook of somebody else is computed in a process apart.
 """
 
 import json
@@ -45,18 +45,21 @@ _WORD = re.compile(rb"[^\W\d][\w.\\]*", re.ASCII)
 _PLACE = re.compile(rb"(?:[A-Za-z_]\w*|'(?:[^']|'')+')!\$[A-Z]{1,3}\$\d+(?::\$[A-Z]{1,3}\$\d+)?", re.ASCII)
 _APART = re.compile(rb"""("[^"]*"|'[^']*')""")
 _GOING_ON, _GOES_ON = re.compile(rb"[\w.\\!:\]\[\x80-\xff]", re.ASCII), re.compile(rb"[\w.\\!:(\[\x80-\xff]", re.ASCII)
+_RELATION = re.compile(rb'<Relationship [^>]*?Type="[^"]*/(?:comments|vmlDrawing|drawing|threadedComment)"[^>]*?/>')
+_ELEMENT = re.compile(rb"<(?:legacyDrawing|drawing)\b[^>]*?/>")
+_BLANK = re.compile(rb'(<c r="[A-Z]+[0-9]+"(?: s="[0-9]+")?) t="n"( ?/>|></c>)')
 BOOK, SHEETS = "xl/workbook.xml", "xl/worksheets/"
 
 
 def lean(path: Path, target: Path) -> Path:
-    """Writes the copy, and returns its path."""
+    """Writes the copy, with places for names, without notes and charts, in which blank cells are blank; returns its path."""
     with zipfile.ZipFile(path) as source:
         parts = {name: source.read(name) for name in source.namelist()}
     places = _places(parts.get(BOOK, b""))
     words: set[bytes] = set()
     for name, part in parts.items():
         if name.startswith(SHEETS):
-            parts[name] = _placed(part, places, words)
+            parts[name] = _placed(_plain(name, part), places, words)
     # A name may be made of other names.
     words.update(word for match in _NAME.finditer(parts.get(BOOK, b"")) for word in _WORD.findall(match[4]))
     said = {word.lower() for word in words}
@@ -66,6 +69,14 @@ def lean(path: Path, target: Path) -> Path:
         for name, part in parts.items():
             copy.writestr(name, part)
     return target
+
+
+def _plain(name: str, part: bytes) -> bytes:
+    """Returns a sheet, or its list of relations, without notes, drawings and blank cells that say they are numbers."""
+    if name.endswith(".rels"):
+        return _RELATION.sub(b"", part)
+    part = _ELEMENT.sub(b"", part)
+    return _BLANK.sub(rb"\1\2", part) if b' t="n"' in part else part
 
 
 def _places(book: bytes) -> dict[bytes, bytes]:
@@ -183,9 +194,6 @@ _COMMAND = (__file__,)
 _STOPPED = f"the engine was stopped: its formulas are nested too deeply, or take more than {SECONDS} seconds or {MEMORY >> 30} GB"
 
 
-_RELATION = re.compile(rb'<Relationship [^>]*?Type="[^"]*/(?:comments|vmlDrawing|drawing|threadedComment)"[^>]*?/>')
-_ELEMENT = re.compile(rb"<(?:legacyDrawing|drawing)\b[^>]*?/>")
-_BLANK = re.compile(rb'(<c r="[A-Z]+[0-9]+"(?: s="[0-9]+")?) t="n"( ?/>|></c>)')
 _WITHOUT_VALUE = re.compile(
     rb"<(?:\w+:)?c\b[^>]*?\br\s*=\s*[\"'](?P<cell>[A-Z]+[0-9]+)[\"'][^>]*>\s*<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)"
     rb"\s*+(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*+</(?:\w+:)?v>)?\s*+</(?:\w+:)?c>"
@@ -235,19 +243,6 @@ def _reserved() -> int:
         return int(Path("/proc/self/statm").read_text("ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError):  # another system
         return MEMORY
-
-
-def slimmed(path: Path, target: Path) -> Path:
-    """Writes a copy without notes and charts, in which blank cells are blank, and returns its path."""
-    with zipfile.ZipFile(path) as source, zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as copy:
-        for part in source.infolist():
-            content = source.read(part)
-            if part.filename.startswith("xl/worksheets/"):
-                content = (_RELATION if part.filename.endswith(".rels") else _ELEMENT).sub(b"", content)
-                if b' t="n"' in content:
-                    content = _BLANK.sub(rb"\1\2", content)
-            copy.writestr(part.filename, content)
-    return target
 
 
 def without_values(path: Path) -> set[str]:

@@ -186,8 +186,13 @@ class Address(NamedTuple):
     row: int
     column: int
 
+    @property
+    def cell(self) -> str:
+        """The address without the sheet: `K12`."""
+        return f"{column_letters(self.column - 1)}{self.row}"
+
     def __str__(self) -> str:
-        return f"{quoted_title(self.sheet)}!{column_letters(self.column - 1)}{self.row}"
+        return f"{quoted_title(self.sheet)}!{self.cell}"
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What a class costs: a variant for each student, drawn until it is a good exercise, and a file for each.
 
 Timed by `pytest tests/benchmarks/test_class_speed.py --benchmark-only`: 300 students of the default numbers on all cores, of
-which the limit is 60 s on two.
+which the limit is 120 s on two.
 """
 
 from __future__ import annotations

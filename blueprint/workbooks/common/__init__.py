@@ -1,7 +1,7 @@
 """What kinds share: definitions, conventions, labels, settings, the steps to signal, loss and metrics, and the sheets that every
 workbook has. Kinds import it from here; rooms that need no more than the conventions read `conventions`."""
 
-from blueprint.workbooks.common.backward import Backward, of_policy
+from blueprint.workbooks.common.backward import Backward, of_policy, of_written
 from blueprint.workbooks.common.conventions import GROUPS, LIVE, PRESET_DEFAULT, rlhf
 from blueprint.workbooks.common.definitions import checks
 from blueprint.workbooks.common.definitions.checks import (
@@ -174,7 +174,7 @@ __all__ = [
     "entropy", "exact_kl", "explained_variance", "facts_of", "fixed", "folded", "gae", "gamma_0", "head_weights",
     "identities", "in_line", "j", "k", "kept_values", "labels", "lambda_0", "largest", "limited", "lines_of_flow", "logits",
     "loss", "loss_sheet", "lowest_ratio", "mean", "means_of", "memory_weights", "metrics_of", "n", "named", "naming",
-    "not_negative", "of_policy", "offered", "one", "outside", "per_response", "places", "policy_kl", "preferred",
+    "not_negative", "of_policy", "of_written", "offered", "one", "outside", "per_response", "places", "policy_kl", "preferred",
     "preset_table", "presets_sheet", "repeated", "residual", "rlhf", "rnn", "rows", "rows_on", "scalar_head", "score_of",
     "score_stays", "settings", "settings_sections", "several", "sheet_of", "signal", "signal_sheet", "size", "softmax",
     "spread", "start_sheet", "statistics", "surrogate", "t", "tempered", "titled_sections", "turned", "updated", "v",

@@ -44,13 +44,10 @@ def of_policy(rows: Rows) -> list[Declared]:
     """
     if "policy.logits" not in rows:
         return []
-    z = rows.get("policy.tempered", rows["policy.logits"])
-    policy = Distribution(
-        z, *(rows[f"policy.{step}"] for step in ("top", "exponentials", "logsumexp", "log_p", "p", "p_log_p"))
-    )
+    policy = softmax_in(rows)
     m: Row = rows.get("policy.slots", rows.get("policy.mask", EVERYWHERE))
     found = [
-        gradients.of_chosen_logprobs(rows["policy.logprobs"], policy, rows["policy.written"], m),
+        of_written(rows, m),
         gradients.of_entropy(rows["policy.entropy"], policy, m),
     ]
     if "policy_kl.exact" in rows:
@@ -59,6 +56,18 @@ def of_policy(rows: Rows) -> list[Declared]:
         steps = (rows[name] for name in ("reference.log_p", "kl_new.cross", "slots"))
         found.append(gradients.of_exact_kl_of_new(rows["kl_new.exact"], policy, *steps))
     return found
+
+
+def of_written(rows: Rows, m: Row = EVERYWHERE) -> Declared:
+    """Returns the derivative of the log-prob of the token written: 1 − p or −p. m: the positions that count."""
+    return gradients.of_chosen_logprobs(rows["policy.logprobs"], softmax_in(rows), rows["policy.written"], m)
+
+
+def softmax_in(rows: Rows) -> Distribution:
+    """Returns the policy's soft-max, by the names of its rows."""
+    z = rows.get("policy.tempered", rows["policy.logits"])
+    steps = ("top", "exponentials", "logsumexp", "log_p", "p", "p_log_p")
+    return Distribution(z, *(rows[f"policy.{step}"] for step in steps))
 
 
 @dataclass(frozen=True)

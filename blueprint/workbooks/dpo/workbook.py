@@ -7,14 +7,13 @@ from blueprint.language import Block, needs
 from blueprint.language.gradient import Declared
 from blueprint.page.outline import Blueprint
 from blueprint.workbooks.common import (
-    EVERYWHERE,
     Apart,
     Backward,
-    Distribution,
     Identity,
     Rows,
     Witnessed,
     checks,
+    of_written,
     rows_on,
 )
 from blueprint.workbooks.common import libraries as common_libraries
@@ -38,7 +37,6 @@ GIVEN = (
 """What other models say, and what only weighs: no gradient flows there."""
 HELD = ("loss.bco_held", "kto.held", "weight.used")
 """Rows that the steps repeat as numbers (`Ordered.held`)."""
-SOFT_MAX_STEPS = ("top", "exponentials", "logsumexp", "log_p", "p", "p_log_p")
 
 
 LOG_SIGMOIDS = (
@@ -60,12 +58,7 @@ def of_policy(rows: Mapping[str, Block]) -> list[Declared]:
         for name in names
         if name in rows
     ]
-    return [*found, *_of_logits(rows)] if "policy.logits" in rows else found
-
-
-def _of_logits(rows: Mapping[str, Block]) -> list[Declared]:
-    policy = Distribution(rows["policy.logits"], *(rows[f"policy.{step}"] for step in SOFT_MAX_STEPS))
-    return [gradients.of_chosen_logprobs(rows["policy.logprobs"], policy, rows["policy.written"], EVERYWHERE)]
+    return [*found, of_written(rows)] if "policy.logits" in rows else found
 
 
 MOVED = Backward(

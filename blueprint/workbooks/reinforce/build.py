@@ -4,7 +4,7 @@ does to both; what it says, its sheets and its charts stand in `lesson.toml`.
 
 from pathlib import Path
 
-from blueprint.inputs import LONGEST, Draft, Level, Numbers, Part, check_vocabulary, settings_in
+from blueprint.inputs import LONGEST, Level, Numbers, Part, settings_in
 from blueprint.inputs.entries import Draw, Number, Text, Word
 from blueprint.language import Axis, Block, Max, join, maximum, number, typed
 from blueprint.page.outline import Blueprint, Section, Sheet
@@ -19,18 +19,11 @@ from blueprint.workbooks.common import (
     settings_sections,
     several,
 )
-from blueprint.workbooks.common.lesson import lesson
+from blueprint.workbooks.common.lesson import lesson, with_vocabulary
 from blueprint.workbooks.reinforce.definitions import LABELS, drawn, exact, j, moved, n, policy, reused, s, v, variances
 
 FOLDER = Path(__file__).parent
 REINFORCE = settings_in(FOLDER).settings
-
-
-def _numbers(draft: Draft) -> Numbers:
-    """Make the numbers of a checked file. Raises NumbersError if two tokens are one."""
-    parts = draft.fitted()
-    check_vocabulary(parts["text.vocabulary"])
-    return draft.numbers(parts)
 
 
 LEVEL = Level(
@@ -56,7 +49,7 @@ LEVEL = Level(
     settings=REINFORCE,
     of_settings="reinforce",
     limits={"token": (2, 16), "step": (1, 32), "draw": (2, LONGEST)},
-    make=_numbers,
+    make=with_vocabulary,
 )  # fmt: skip
 
 

@@ -10,21 +10,19 @@ from blueprint.language import Axis, Block
 from blueprint.language.gradient import Declared
 from blueprint.page.outline import Blueprint, Section, Sheet
 from blueprint.workbooks.common import (
-    EVERYWHERE,
     PRESET,
     Backward,
-    Distribution,
     InView,
     Rows,
     Witnessed,
     checks,
     j,
     k,
+    of_written,
     one,
     rows_on,
     sheet_of,
 )
-from blueprint.workbooks.common.definitions import gradients
 from blueprint.workbooks.common.epochs import beside_in, repeated, with_epochs
 from blueprint.workbooks.common.sheets.start import opening_in
 from blueprint.workbooks.common.update import UPDATE
@@ -43,13 +41,10 @@ from blueprint.workbooks.sft.sheets import (
     walk_of,
 )
 
-SOFT_MAX_STEPS = ("top", "exponentials", "logsumexp", "log_p", "p", "p_log_p")
-
 
 def of_policy(rows: Mapping[str, Block]) -> list[Declared]:
     """Lists the derivative that a textbook writes in one line: of the log-prob of the label, 1 − p or −p."""
-    policy = Distribution(rows["policy.logits"], *(rows[f"policy.{step}"] for step in SOFT_MAX_STEPS))
-    return [gradients.of_chosen_logprobs(rows["policy.logprobs"], policy, rows["policy.written"], EVERYWHERE)]
+    return [of_written(rows)]
 
 
 MOVED = Backward(policy=(WEIGHTS, ("policy.logits",)), critic=(), constant=("dft.used",), declared=of_policy)
