@@ -29,7 +29,7 @@ OPERATORS: dict[type[ast.AST], type[ast.AST]] = {
     ast.BitOr: ast.BitAnd,
 }  # fmt: skip
 """By operator the one that stands there instead."""
-FILES, SECONDS = 6, 45
+FILES, SECONDS = 12, 60
 """Test files that are run at most for a mutation, and the seconds of a processor that they have together."""
 
 

@@ -34,9 +34,11 @@ class Clipped(NamedTuple):
     has: int
 
 
-def clipped(path: Path) -> Iterator[Clipped]:
-    """Yields every cell of a workbook that has too little room."""
+def clipped(path: Path, *titles: str) -> Iterator[Clipped]:
+    """Yields every cell of a workbook, or of some of its sheets, that has too little room."""
     for page in opened(path).worksheets:
+        if titles and page.title not in titles:
+            continue
         widths = _widths(page)
         merged = {(area.min_row, area.min_col): area.max_col for area in page.merged_cells.ranges}
         for row in page.iter_rows():

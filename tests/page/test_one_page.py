@@ -58,7 +58,7 @@ def lines(name: str) -> list[Drawn]:
     return page.lines
 
 
-@pytest.mark.parametrize("name", [*BUILT_IN, *OWN])
+@pytest.mark.parametrize("name", [*BUILT_IN, *OWN], scope="module")
 def test_it_is_the_first_tab_and_fits_on_one_screen_and_one_sheet_of_paper(name: str) -> None:
     book, path = saved(name)
     file, setup = opened(path, formulas=True), book.layout.one_page
@@ -100,16 +100,16 @@ def test_a_page_that_shows_only_the_first_members_says_how_many(name: str, words
     assert [each.most for each in setup.columns.values() if each.axis == axis] == [size]
 
 
-@pytest.mark.parametrize("name", [*SMALL, *OWN])
+@pytest.mark.parametrize("name", [*SMALL, *OWN], scope="module")
 def test_nothing_that_is_printed_is_cut(name: str) -> None:
     book, path = saved(name)
     assert book.layout.one_page is not None
     end = book.layout.one_page.end
-    cut = [each for each in clipped(path) if each.sheet == ONE_PAGE and int(re.sub(r"\D", "", each.cell)) <= end]
+    cut = [each for each in clipped(path, ONE_PAGE) if int(re.sub(r"\D", "", each.cell)) <= end]
     assert cut == []
 
 
-@pytest.mark.parametrize("name", [*BUILT_IN, *OWN])
+@pytest.mark.parametrize("name", [*BUILT_IN, *OWN], scope="module")
 def test_no_words_beside_a_line_are_more_than_ten(name: str) -> None:
     for line in lines(name):
         assert len(line.row.words.split()) <= MOST_WORDS, line.row.words
@@ -164,7 +164,7 @@ def rounded(value: float, decimals: int) -> float:
     return float(Decimal(f"{value:.15g}").quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP))
 
 
-@pytest.mark.parametrize("name", [*BUILT_IN, *OWN])
+@pytest.mark.parametrize("name", [*BUILT_IN, *OWN], scope="module")
 def test_every_line_that_says_it_is_equal_is_right_on_a_pocket_calculator(name: str) -> None:
     claims = 0
     for line in lines(name):
@@ -181,7 +181,7 @@ def test_every_line_that_says_it_is_equal_is_right_on_a_pocket_calculator(name: 
     assert claims or name == "kl-controller"
 
 
-@pytest.mark.parametrize("name", CLAIMED)
+@pytest.mark.parametrize("name", CLAIMED, scope="module")
 def test_with_the_numbers_of_the_project_every_claim_holds(name: str) -> None:
     assert [sign for line in lines(name) if (sign := sign_of(name, line)) == "…" or "≈" in sign] == []
 
@@ -287,7 +287,7 @@ def test_every_built_in_workbook_of_several_steps_shows_them() -> None:
     assert all(any(line.row.block == "epochs.total_loss" for line in lines(name)) for name in several)
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", BUILT_IN, scope="module")
 def test_centred_texts_have_room_in_their_cells(name: str) -> None:
     """GRPO's first column is that of signs, too narrow for ✂1.204: there the mark stands alone."""
     assert [*centred(saved(name)[1], ONE_PAGE)] == []
@@ -369,7 +369,7 @@ def tiles_of(name: str) -> tuple[str, float, list[tuple[str, float]]]:
     return pairs[0][0] if pairs else "", result, pairs
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", BUILT_IN, scope="module")
 def test_the_tiles_come_to_the_result_as_they_are_displayed(name: str) -> None:
     book = saved(name)[0]
     if book.blueprint.result is None or book.blueprint.result.axes or name == "kl-controller":

@@ -166,7 +166,7 @@ def test_verdict_loss_and_map_are_seen_on_the_first_screen(name: str) -> None:
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_nothing_on_start_is_cut(name: str) -> None:
-    assert [each for each in clipped(finished(name).path) if each.sheet == "Start"] == []
+    assert [*clipped(finished(name).path, "Start")] == []
 
 
 def test_verdict_and_loss_stand_in_view_with_their_numbers() -> None:

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-import blueprint as bp
+from blueprint.book import Book
+from tests.page.workshop import made
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 Opened = Callable[..., Any]
@@ -36,7 +37,13 @@ def chromium() -> Iterator[Any]:
 @cache
 def page_text(numbers: str, preset: str | None = None, gradients: bool = False) -> str:
     """Makes the page of built-in numbers, each once."""
-    return bp.build(numbers, preset=preset, gradients=gradients).page().text
+    return book_of(numbers, preset, gradients).page().text
+
+
+def book_of(numbers: str, preset: str | None = None, gradients: bool = False) -> Book:
+    """Makes the book of built-in numbers, which tests share."""
+    chosen = (f"preset={preset}" if preset else "", "gradients=on" if gradients else "")
+    return made(*filter(None, chosen), numbers=numbers)
 
 
 @pytest.fixture

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-import blueprint as bp
 from blueprint.book import Book
-from blueprint.inputs import NumbersError
+from blueprint.inputs import NumbersError, load
 from blueprint.language import NoNumber, NotationError
 from blueprint.language.cells import Cell, filled_by, reads
 from blueprint.language.spelling.mathml import STYLE, mathml_equation, mathml_explained, mathml_symbol
 from blueprint.web.contents import cells_of
+from blueprint.workbooks import blueprint_of
 from tests.page.workshop import BUILT_IN, MAINS
-from tests.web.conftest import Opened, page_text
+from tests.web.conftest import Opened, book_of, page_text
 
 PRESETS = {
     "default": "verl",
@@ -73,7 +73,7 @@ def changed(book: Book, rng: random.Random) -> tuple[Book, dict[str, list[Any]]]
 
 @pytest.mark.parametrize("numbers", BUILT_IN)
 def test_every_cell_is_as_in_python_also_after_changes(opened: Opened, numbers: str) -> None:
-    book, rng = bp.build(numbers), random.Random(numbers)
+    book, rng = book_of(numbers), random.Random(numbers)
     page = opened(page_text(numbers))
     blocks = book.blueprint.blocks()
     found = page.evaluate(COMPARE, cells_of(book.values, blocks))
@@ -89,7 +89,7 @@ def test_every_cell_is_as_in_python_also_after_changes(opened: Opened, numbers: 
 
 @pytest.mark.parametrize(("numbers", "preset"), PRESETS.items())
 def test_presets_and_gradients_too(opened: Opened, numbers: str, preset: str) -> None:
-    book = bp.build(numbers, preset=preset, gradients=True)
+    book = book_of(numbers, preset, True)
     page = opened(page_text(numbers, preset, True))
     assert page.evaluate(COMPARE, cells_of(book.values, book.blueprint.blocks()))["apart"] == []
 
@@ -97,7 +97,7 @@ def test_presets_and_gradients_too(opened: Opened, numbers: str, preset: str) ->
 @pytest.mark.parametrize("numbers", MAINS.values())
 def test_equations_are_spelled_as_in_python(opened: Opened, numbers: str) -> None:
     """In letters the same everywhere, with numbers wherever none of them is what rounding has left of a 0."""
-    book, rng, page = bp.build(numbers), random.Random(numbers), opened(page_text(numbers))
+    book, rng, page = book_of(numbers), random.Random(numbers), opened(page_text(numbers))
     asked, letters, lines, noisy = [], [], [], []
     for number, block in enumerate(book.blueprint.blocks()):
         array = book.values.arrays[block]
@@ -135,7 +135,7 @@ def is_noise(value: float | str) -> bool:
 
 
 def test_symbols_are_set_alike(opened: Opened) -> None:
-    symbols = sorted({block.symbol for name in BUILT_IN for block in bp.build(name).blocks.values()})
+    symbols = sorted({block.symbol for name in BUILT_IN for block in blueprint_of(load(name)).blocks()})
     assert opened(page_text("classic")).evaluate("(symbols) => symbols.map(symbolSet)", symbols) == [
         mathml_symbol(symbol) for symbol in symbols
     ]

@@ -9,8 +9,9 @@ from io import BytesIO
 
 import pytest
 
-import blueprint as bp
+from blueprint.inputs import load
 from blueprint.language.spelling.mathml import mathml_equation, mathml_symbol
+from blueprint.workbooks import blueprint_of
 from tests.page.workshop import BUILT_IN, SLOPED
 
 NUMBERS = "0123456789.,−-+e()"
@@ -31,9 +32,9 @@ def letters() -> frozenset[int]:
 @pytest.mark.parametrize("gradients", [False, True])
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_every_sign_of_every_equation_is_in_the_font(letters: frozenset[int], name: str, gradients: bool) -> None:
-    book = bp.build(name, gradients=gradients and name in SLOPED)
-    spelled = [mathml_symbol(block.symbol) for block in book.blocks.values()]
-    for block in book.blocks.values():
+    blocks = blueprint_of(load(name, ["gradients=on"] if gradients and name in SLOPED else [])).blocks()
+    spelled = [mathml_symbol(block.symbol) for block in blocks]
+    for block in blocks:
         spelled += [mathml_equation(block, definition) for definition in block.definitions]
     signs = set(unescape(TAG.sub("", WORDS.sub("", "".join(spelled))))) | set(NUMBERS)
     signs -= set("\u2061\u2062\u2063\u2064 \n")  # what is not drawn

@@ -93,7 +93,7 @@ def test_a_reader_finds_every_block_again(saved: tuple[Book, Path]) -> None:
 
 def test_nothing_is_clipped(saved: tuple[Book, Path]) -> None:
     """On the sheets of the outline."""
-    assert [each for each in clipped(saved[1]) if each.sheet in SHEETS] == []
+    assert [*clipped(saved[1], *SHEETS)] == []
 
 
 def test_names_fit_their_column() -> None:
