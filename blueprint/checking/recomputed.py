@@ -138,11 +138,13 @@ def _ties(made: Tensors, files: int) -> list[list[Tie]]:
 class OfPage:
     """How the equations' results compare with the page's.
 
-    lines: by result. why: why none could be compared, "" where they were.
+    lines: by result. why: why none could be compared, "" where they were. ended: results for which the page has no number,
+        since it takes the variance by N − 1 of a single token; the workbook divides by 1 there.
     """
 
     lines: tuple[Deviation, ...] = ()
     why: str = ""
+    ended: tuple[str, ...] = ()
 
     @property
     def differing(self) -> tuple[Deviation, ...]:
@@ -160,9 +162,24 @@ def of_page(file: Checked, found: Recomputed, dtype: str, device: str) -> OfPage
         if name in found.rows:
             counts = _counts(page.masks.get(_LATER_STEP.sub("", name), ""), found, row.shape)
             ours[name], pages[name] = (_compared(each, counts) for each in (found.rows[name], row))
+    ended = tuple(name for name in ours if np.any(_ended(ours[name], pages[name]))) if _of_one_token(found) else ()
+    for name in ended:
+        ours[name] = np.where(_ended(ours[name], pages[name]), np.nan, ours[name])
     wider = widened(found.rows, {name: file.followers(name) for name in WHITENED if name in file.places})
     far = carried(file, found.rows, TOLERANCES[dtype])
-    return OfPage(tuple(compare(ours, pages, TOLERANCES[dtype], wider, carried=far)))
+    return OfPage(tuple(compare(ours, pages, TOLERANCES[dtype], wider, carried=far)), ended=ended)
+
+
+def _of_one_token(found: Recomputed) -> bool:
+    """Tells whether the batch has a single token, whose variance by N − 1 is 0/0."""
+    mask = found.rows.get("mask", found.typed.get("mask"))
+    return mask is not None and np.count_nonzero(mask == 1) == 1
+
+
+def _ended(ours: Array, page: Array) -> Array:
+    """Returns where the page has no number and the workbook has one."""
+    ended: Array = np.isnan(page) & ~np.isnan(ours)
+    return ended
 
 
 _LATER_STEP = re.compile(r"^epoch[\d.]+\.")

@@ -121,7 +121,7 @@ def line_of(verdict: Verdict) -> str:
     formulas = f"{verdict.file.compared.compared:,} of {verdict.file.compared.expected:,} formulas"
     formulas += f", {verdict.values.compared:,} other stored values" if verdict.values.compared else ""
     formulas += (
-        f", {lines - len(verdict.page.differing)} of {lines} results of the paper's page"
+        f", {lines - len(verdict.page.differing) - len(verdict.page.ended)} of {lines} results of the paper's page"
         if (lines := len(verdict.page.lines))
         else ""
     )
@@ -194,6 +194,11 @@ def _page(verdict: Verdict) -> Iterator[str]:
         yield f"{line.name}: the workbook's equations and the paper's page differ by {line.largest:.1e}: a definition is wrong"
     if more := len(verdict.page.differing[MOST_STALE:]):
         yield f"{more:,} more results differ from the paper's page"
+    if ended := verdict.page.ended:
+        yield (
+            f"{len(ended)} results, {ended[0]} first, are not compared with the paper's page: by N − 1 a single token has no "
+            "variance, and the page no number; the workbook divides by 1 there"
+        )
 
 
 def _row(verdict: Verdict, line: Deviation, followers: set[str]) -> tuple[str, ...]:

@@ -63,6 +63,11 @@ def area(top: int, left: int, bottom: int, right: int, fixed: bool = False) -> s
     return first if first == last else f"{first}:{last}"
 
 
+def lookup_area(top: int, left: int, bottom: int, right: int) -> str:
+    """Returns the fixed range of an INDEX or a MATCH: both ends even where they are one cell, as IronCalc needs them there."""
+    return f"{address(top, left, True)}:{address(bottom, right, True)}"
+
+
 def quoted_title(sheet: str) -> str:
     """Returns a sheet's name as formulas write it."""
     return sheet if sheet.isidentifier() and sheet.isascii() else "'" + sheet.replace("'", "''") + "'"

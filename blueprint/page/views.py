@@ -43,7 +43,7 @@ def write_told(row: int, told: outline.Told, writer: steps.Picker) -> None:
         pen.live(row, column, formula, place, "as print")
     chosen, (axis,) = writer.at[writer.choice.across[0]], writer.choice.across
     here = MEMBERS + len(places)
-    among = grid.area(row, MEMBERS, row, here - 1, fixed=True)
+    among = grid.lookup_area(row, MEMBERS, row, here - 1)
     number = f"{grid.defined_name(writer.choice.numbers[0].name)}-{axis.start - 1}"
     pen.live(row, here, f"={picked(among, number)}", places[chosen][1], "as print")
     group = int(places[chosen][1] - 1) // _stride(told, writer)
@@ -72,7 +72,7 @@ def _group_starts(told: outline.Told, writer: steps.Picker) -> Iterator[tuple[st
     members, groups = table.shape
     for member in range(members):
         (top, left), (_, right) = (place.cell(told.group, (member, group)) for group in (0, groups - 1))
-        span = f"{grid.quoted_title(place.sheet)}!{grid.area(top, left, top, right, fixed=True)}"
+        span = f"{grid.quoted_title(place.sheet)}!{grid.lookup_area(top, left, top, right)}"
         yield f"=MATCH(1,{span},0)", float(1 + list(table[member]).index(1) * _stride(told, writer))
 
 
@@ -117,7 +117,7 @@ def _row_range(block: Block, writer: steps.Picker) -> str:
     """Returns the range of a row over all groups, from the first column of the first to the last of the last."""
     place, (groups, members) = writer.layout.places[block], (writer.values.size(axis) for axis in block.axes)
     (top, left), (_, right) = (place.cell(block, at) for at in ((0, 0), (groups - 1, members - 1)))
-    return f"{grid.quoted_title(place.sheet)}!{grid.area(top, left, top, right, fixed=True)}"
+    return f"{grid.quoted_title(place.sheet)}!{grid.lookup_area(top, left, top, right)}"
 
 
 OF, STANDS, PIECE_EQUATION, MEANING = grid.LEFT + 1, grid.LEFT + 3, grid.LEFT + 5, grid.LEFT + 9

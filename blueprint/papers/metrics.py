@@ -59,12 +59,17 @@ def explained_variance(values: Tensor, returns: Tensor, counted: Tensor, ddof: i
     baselines has nan where all returns are equal (common/math_util.py); here it is what dividing by 0 gives.
     """
     residual, of = (returns - values)[counted], returns[counted]
-    return 1 - residual.var(correction=ddof) / (of.var(correction=ddof) + eps)
+    return 1 - variance(residual, ddof) / (variance(of, ddof) + eps)
+
+
+def variance(x: Tensor, ddof: int) -> Tensor:
+    """Returns the variance by n − ddof; of no more numbers than ddof it is nan, as in torch, which warns of it besides."""
+    return x.var(correction=ddof) if x.numel() > ddof else x.new_tensor(torch.nan)
 
 
 def explained_by_squares(values: Tensor, returns: Tensor, counted: Tensor, ddof: int = 0, eps: float = 0.0) -> Tensor:
     """Returns 1 − mean((R − V)²)/var(R), which also blames a critic that is off by a constant: OpenAI; TRL 0.11.4 with ddof 1."""
-    return 1 - mean((returns - values) ** 2, counted) / (returns[counted].var(correction=ddof) + eps)
+    return 1 - mean((returns - values) ** 2, counted) / (variance(returns[counted], ddof) + eps)
 
 
 def of_responses(x: Tensor, counted: Tensor) -> Tensor:

@@ -251,4 +251,4 @@ def _explained(raw: Raw, before: Experience, update: Update) -> Tensor:
 
 def _where_returns_differ(raw: Raw, explained: Tensor, returns: Tensor, ddof: int) -> Tensor:
     """Returns 0 where the returns vary by no more than the file says that rounding does; baselines has nan there."""
-    return explained.where(returns.var(correction=ddof) > raw.tensor("explained_variance.floor"), 0)
+    return explained.where(metrics.variance(returns, ddof) > raw.tensor("explained_variance.floor"), 0)

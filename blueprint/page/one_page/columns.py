@@ -336,7 +336,7 @@ class ColumnMaker:
                 self.cell(row, self.listed + j, address, float(numbers[j]))
             self.pen.label(row, MOST, float(size), MADE)
         row = self.family_row
-        area = grid.area(row, self.listed, row, self.listed + len(listed) - 1, fixed=True)
+        area = grid.lookup_area(row, self.listed, row, self.listed + len(listed) - 1)
         many, mine_at = grid.address(row, MOST, fixed=True), grid.address(row, GROUP, fixed=True)
         if number == 0:
             found = f"MATCH({finder.number(finder.outer)},{area},0)"
@@ -367,7 +367,7 @@ class ColumnMaker:
         for n, key in enumerate(keys):
             cells = (self.finder.layout.address(block, (n,), fixed=True) for block in (pair, is_chosen))
             self.cell(row, self.listed + n, "2*{}+{}".format(*cells), key)
-        area = grid.area(row, self.listed, row, self.listed + len(keys) - 1, fixed=True)
+        area = grid.lookup_area(row, self.listed, row, self.listed + len(keys) - 1)
         picked = next((axis for axis in finder.numbers if axis not in finder.across), None)
         if picked is not None:
             wanted = 2.0 * (finder.chosen()[picked] + picked.start) + columns.member

@@ -45,8 +45,8 @@ def results(raw: Raw) -> Named:
         "policy.logprobs": found.logp,
         "loss.of_token": found.losses,
         "loss.of_text": found.of_texts,
-        # The file has a column for each text: there may be as many microbatches.
-        "microbatch.loss": pad(parts, (0, max(0, len(tokens) - len(parts)))),
+        # The file has a column for each text: there may be as many microbatches, and who types more is told so on Checks.
+        "microbatch.loss": pad(parts, (0, max(0, len(tokens) - len(parts))))[: len(tokens)],
         "total_loss": found.loss,
         "watch.logp": found.logp.sum(1),
         "nll": found.nll,

@@ -58,7 +58,8 @@ def _checked(draft: Draft) -> dict[str, Any]:
     """Return the parts of a file as arrays and tuples.
 
     Raises:
-        NumbersError: if there is no such preset, tables differ in shape, a token is unknown, or a response is outside its text.
+        NumbersError: if there is no such preset, tables differ in shape, a token is unknown, a response is outside its text, or
+            there are more microbatches than texts.
     """
     sft_presets().preset(draft.parts["preset"])
     parts = draft.fitted()
@@ -73,6 +74,8 @@ def _checked(draft: Draft) -> dict[str, Any]:
         raise refusal("text.there", "a token behind a pad", "1 on every token of a text, then 0: pads come last")
     if (response > there).any():
         raise refusal("text.response", "1 on a pad", "1 on tokens of the response alone, which text.there has, too")
+    if (microbatches := int(draft.settings.get("microbatches", 1))) > (texts := len(parts["text.texts"])):
+        raise refusal("sft.microbatches", str(microbatches), f"at most {texts}: each of them has a text")
     return parts
 
 

@@ -100,6 +100,7 @@ def _whole(
             checks.is_0_or_1("mask", rows["mask"], rows["text.mask"], use=LABELS),
             checks.sums_to_one("policy", rows["policy.p"], LABELS),
             checks.not_positive("policy", rows["policy.logprobs"], LABELS),
+            checks.in_one_part("microbatch", rows["microbatch.inside"], LABELS),
         ),
         walk=walk_of(rows, head, made.labels.counts.block, _shown_first(numbers)),
         charts=charts_of(rows, head.on("charts").rows),

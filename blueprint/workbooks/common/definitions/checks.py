@@ -121,6 +121,12 @@ def is_0_or_1(name: str, *typed_: Block, use: Choices = ROWS) -> Block:
     return use.along(f"check.{name}", typed_[0].axes, reduce(add, (abs(x[x.axes] * (1 - x[x.axes])) for x in typed_)))
 
 
+def in_one_part(name: str, inside: Row, use: Choices = ROWS) -> Block:
+    """Measures how far the number of parts in which a member lies is from 1. inside: 1 where it does, (part, member)."""
+    part, member = inside.axes
+    return use.along(f"check.{name}", (member,), abs(Sum(part, inside[part, member]) - 1))
+
+
 def ratio_rests(ratio: Block, update_step: Block, use: Choices = ROWS) -> Block:
     """Measures how far ratios are from 1 when nothing was updated."""
     return use.along("check.ratio", ratio.axes, where(equal(update_step, 0), abs(ratio[ratio.axes] - 1), 0))
