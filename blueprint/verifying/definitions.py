@@ -297,7 +297,7 @@ class Equations:
             row = self.rows[name]
             made = self._changed[name, change] = Block(name, row.axes, row.about)
             names = Names(self.rows, {})
-            again = {row: made} if row in read_by(row) else {}  # a sum from the end goes on from what is changed
+            again = {row: made} if row in {*read_by(row)} else {}  # a sum from the end goes on from what is changed
             made.definitions = [
                 Definition(each.target, reading(change(each.expr, names), again)) for each in row.definitions
             ]

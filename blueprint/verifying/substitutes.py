@@ -7,7 +7,7 @@ hold a number between bounds in the other order, and log one number under the na
 from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
-from blueprint.language import Block, Constant, Expr, Op, Ref, reading, rebuilt, walk
+from blueprint.language import Block, Constant, Expr, Op, Reduce, Ref, reading, rebuilt, walk
 from blueprint.misconceptions.rewriting import Change, Names, is_setting
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import alike, changes_of, meaning_of, reaches
@@ -44,7 +44,15 @@ def tries(of: Definitions, settings: Settings, wanted: str, known: Collection[st
     if wanted not in equations.rows:
         return
     way = Way(equations, wanted, equations.on_the_way(wanted, known)[:MOST_ROWS])
-    for stage in (_taken_otherwise, _other_numbers, _by_one_reader, _sign_turned, _bounds_exchanged):
+    for stage in (
+        _taken_otherwise,
+        _all_means,
+        _halves,
+        _other_numbers,
+        _by_one_reader,
+        _sign_turned,
+        _bounds_exchanged,
+    ):
         yield [Try(label, settings, {"equations": changes}) for label, changes in stage(way)]
 
 
@@ -101,6 +109,62 @@ def _by_one_reader(way: Way) -> Iterator[Labelled]:
 def _reading(block: Block, own: Block) -> Change:
     def change(expr: Expr, names: Names) -> Expr:
         return reading(expr, {block: own})
+
+    return change
+
+
+def _all_means(way: Way) -> Iterator[Labelled]:
+    """Yields every mean as another number, as where the one function is changed by which a library takes all of them."""
+    rows = [
+        name for name in way.rows for of in way.equations.rows[name].definitions if any(map(_is_mean, walk(of.expr)))
+    ]
+    others: dict[str, Callable[[Expr, Expr], Expr]] = {
+        "they are doubled": lambda above, below: Op("mul", (Constant(2), Op("div", (above, below)))),
+        "they are taken with the other sign": lambda above, below: Op("neg", (Op("div", (above, below)),)),
+        "they are sums": lambda above, below: above,
+        "they are the number of what is averaged": lambda above, below: below,
+        "they are upside down": lambda above, below: Op("div", (below, above)),
+        "they are multiplied with the number, not divided by it": lambda above, below: Op("mul", (above, below)),
+    }
+    for says, made in others.items() if len({*rows}) >= SEVERAL else ():
+        yield f"all means otherwise: {says}", dict.fromkeys(rows, _where(_is_mean, made))
+
+
+def _is_mean(expr: Expr) -> bool:
+    return (
+        isinstance(expr, Op) and expr.name == "div" and isinstance(expr.args[0], Reduce) and expr.args[0].name == "sum"
+    )
+
+
+def _halves(way: Way) -> Iterator[Labelled]:
+    """Yields another number or operation where half of something is taken, which a library may write as ½ times it."""
+    half = Op("div", (Constant(1), Constant(2)))
+    others: dict[str, Callable[[Expr, Expr], Expr]] = {
+        "1½ times it": lambda above, below: Op("add", (above, Op("div", (above, below)))),
+        "½ more than it": lambda above, below: Op("add", (half, above)),
+        "½ less it": lambda above, below: Op("sub", (half, above)),
+        "½ divided by it": lambda above, below: Op("div", (half, above)),
+    }
+    for name in way.rows:
+        if any(_is_half(node) for of in way.equations.rows[name].definitions for node in walk(of.expr)):
+            for says, made in others.items():
+                label = f"another equation of {meaning_of(way.equations, name)}: {says} stands where half of it should"
+                yield label, {name: _where(_is_half, made)}
+
+
+def _is_half(expr: Expr) -> bool:
+    match expr:
+        case Op("div", (_, Constant(2))):
+            return True
+    return False
+
+
+def _where(hit: Callable[[Expr], bool], made: Callable[[Expr, Expr], Expr]) -> Change:
+    """Makes a change of an equation: something else stands for each of its fractions that is hit, of what is above and below."""
+
+    def change(expr: Expr, names: Names) -> Expr:
+        found = rebuilt(expr, lambda inner: change(inner, names))
+        return made(*found.args) if hit(expr) and isinstance(found, Op) else found
 
     return change
 

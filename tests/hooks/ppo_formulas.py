@@ -136,8 +136,8 @@ class Trainer:
         found = {
             "loss": total(pg_loss, vf_loss, use), "pg_loss": pg_loss, "vf_loss": vf_loss, "val/ratio": ratios.mean(),
             "approxkl": approximate_kl(logprobs_diff), "policy/entropy_avg": t["entropy"].mean(),
-            "pg_clipfrac": masked_mean(1.0 * (pg_losses[1] > pg_losses[0]), mask),
-            "vf_clipfrac": masked_mean(1.0 * (vf_losses[1] > vf_losses[0]), mask_p1),
+            "pg_clipfrac": masked_mean(1.0 * (pg_losses[1] > pg_losses[0]), mask),  # type: ignore[arg-type]
+            "vf_clipfrac": masked_mean(1.0 * (vf_losses[1] > vf_losses[0]), mask_p1),  # type: ignore[arg-type]
         }  # fmt: skip
         return {name: float(each) for name, each in found.items()}
 

@@ -32,8 +32,8 @@ class Written(NamedTuple):
     def save(self, path: Path) -> None:
         """Writes it as a hook does, in float32."""
         whole = (
-            "row_index", "completion_ids", "completion_mask", "prompt_ids", "input_ids", "attention_mask", "padding_mask", "queries",
-            "responses",
+            "row_index", "completion_ids", "completion_mask", "prompt_ids", "input_ids", "attention_mask", "padding_mask",
+            "queries", "responses",
         )  # fmt: skip
         tensors = {name: each.astype(np.int64 if name in whole else np.float32) for name, each in self.tensors.items()}
         said = {

@@ -2,8 +2,8 @@
 
     python -m tests.verifying.mutants grpo 97 30
 
-Kinds are dpo, rm, grpo, rloo and ppo. The formulas are those of `tests/hooks`. Of a mutant that changes a logged number it is asked what
-verify names first. That is right if it explains another batch, which verify has not seen, too.
+Kinds are dpo, rm, grpo, rloo and ppo. The formulas are those of `tests/hooks`. Of a mutant that changes a logged number it is
+asked what verify names first. That is right if it explains another batch, which verify has not seen, too.
 """
 
 from __future__ import annotations

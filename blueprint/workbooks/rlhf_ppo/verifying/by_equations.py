@@ -12,20 +12,25 @@ import numpy as np
 
 from blueprint.dumps import Array, Minibatch, MinibatchError, joined, key_of
 from blueprint.language import NotationError
-from blueprint.verifying import NEEDS_OTHERS, Compared, Given, Kept, Line, Part, Settings, Try, compare_number
+from blueprint.verifying import NEEDS_OTHERS, Compared, Given, Line, Part, Settings, Try, compare_number
 from blueprint.verifying import of_equations as of_parts
 from blueprint.verifying.compare import Tally
 from blueprint.verifying.deviation import as_given
 from blueprint.verifying.judge import SUPPORT
 from blueprint.verifying.logged import ALL, PARTS, TENSORS, Quantity
 from blueprint.verifying.substitutes import tries as of_what_is_read
-from blueprint.workbooks.rlhf_ppo.verifying.feeding import EQUATIONS, Fed, fed
+from blueprint.verifying.tiled_passes import cut
+from blueprint.verifying.trials import OfFile
+from blueprint.workbooks.rlhf_ppo.verifying.feeding import EQUATIONS, Fed, Memory, fed
 
 ROWS = {each.name: each for each in TENSORS}
 SIGNAL = tuple(row for each in TENSORS for row, _ in each.rows)
 """The rows that are made of a whole rollout, whatever part of it a file is."""
-FEWEST, CELLS, OVERHEAD = 32, 1 << 24, 1 << 12
-"""So many changes are tried at least, and so many tokens gone through for them; a small file takes as long as one of so many."""
+FEWEST, CELLS, OVERHEAD, OF_COLUMN = 16, 1 << 24, 1 << 12, 1 << 6
+"""So many changes are tried at least, and so many tokens gone through for them; a small file takes as long as one of so many, and a
+column, which sums from the end go through one by one, as so many."""
+SMALL, FEW = 1 << 14, 8
+"""Tokens of a file above which a change of a row that needs no other responses is tried on so many responses first."""
 Rows = dict[str, Array]
 
 
@@ -39,22 +44,22 @@ class Rollout:
     batch: Minibatch
     settings: Settings
     called: Mapping[str, str]
-    feeds: dict[tuple[str, ...], tuple[Fed, Kept]] = field(default_factory=dict)
+    feeds: dict[tuple[str, ...], tuple[Fed, Memory]] = field(default_factory=dict)
     made: tuple[object, Rows] = (None, {})
 
     def rows(self, each: Try, own: tuple[str, ...], wanted: Collection[str]) -> Rows:
         """Returns rows [B, T] as a change has them; own: tensors of the dump that stand in the place of computed ones."""
         key = (id(each), own, tuple(sorted(wanted)))
         if self.made[0] != key:
-            made, kept = self.feed(own)
-            self.made = key, made.values(key[-1], each.ways["equations"], kept)
+            made, memory = self.feed(own)
+            self.made = key, made.changed(key[-1], each.ways["equations"], memory)
         return self.made[1]
 
-    def feed(self, own: tuple[str, ...], numbers: Mapping[str, float] | None = None) -> tuple[Fed, Kept]:
+    def feed(self, own: tuple[str, ...], numbers: Mapping[str, float] | None = None) -> tuple[Fed, Memory]:
         """Returns the dump with some of its own results in the place of computed ones."""
         if own not in self.feeds:
             names = as_given({name: self.called[name] for name in own if name in ROWS})
-            self.feeds[own] = fed(self.batch, self.settings, names, numbers or {}), Kept()
+            self.feeds[own] = fed(self.batch, self.settings, names, numbers or {}), Memory()
         return self.feeds[own]
 
 
@@ -86,7 +91,8 @@ class EquationTrial:
     @property
     def most(self) -> int:
         """How many changes there is time for."""
-        return max(FEWEST, CELLS // max(OVERHEAD, self.rollout.batch.size))
+        columns = int(self.rollout.batch.mask.shape[1])
+        return max(FEWEST, CELLS // max(OVERHEAD, self.rollout.batch.size, OF_COLUMN * columns))
 
     @cached_property
     def given(self) -> Given:
@@ -99,10 +105,39 @@ class EquationTrial:
         return self.lines[name].called
 
     def tries(self, name: str) -> Iterator[list[Try]]:
-        """Yields what may be otherwise in the equations that make a quantity of the file's own results before it, in stages."""
+        """Yields what may be otherwise in the equations that make a quantity of the file's own results before it, in stages.
+
+        In a large file, of a row that needs no other responses, only what a few responses allow.
+        """
+        few = self._few(name)
+        left = few.most if few else 0
+        for stage in self._stages(name):
+            here = stage[:left] if few else stage
+            left -= len(here)
+            yield [each for each in here if OfFile(few).explains(each, name)] if few else here
+
+    def _stages(self, name: str) -> Iterator[list[Try]]:
         known = [self._row(each) for each in self.quantities[name].after if each in self.given]
         yield [*of_parts(EQUATIONS, self.settings, self._row(name), known)]
         yield from of_what_is_read(EQUATIONS, self.settings, self._row(name), known)
+
+    def untried(self, name: str) -> tuple[int, int]:
+        """Returns how many changes there are, and for how many there is time."""
+        few = self._few(name)
+        known, most = sum(map(len, self._stages(name))), (few or self).most
+        return known, min(known, most)
+
+    def _few(self, name: str) -> EquationTrial | None:
+        """Returns a few responses of a large file, the first that deviates among them; None where a quantity is of all of them."""
+        spot, use = self.lines[name].compared.spot, self.settings
+        whitened = use["reward.whiten"] == "on" or (
+            self._row(name) == "advantages_used" and use["whiten_advantages"] != "off"
+        )
+        if self.batch.size <= SMALL or name not in ROWS or spot is None or whitened:
+            return None
+        rows = np.unique([spot.episode, *np.linspace(0, len(self.batch.mask) - 1, FEW).astype(int)])
+        some = Rollout(cut(self.batch, rows), use, self.alone.called)
+        return replace(self, alone=some, rollout=some, at=slice(None))
 
     def compared(self, each: Try | None = None, given: Given | None = None, until: str = "") -> Mapping[str, Compared]:
         """Compares what the file logged with what comes out of changed equations; nothing where that cannot be computed."""
@@ -120,18 +155,18 @@ class EquationTrial:
         """Returns rows and numbers of the file: of the rollout what is made of all of it, then the rest of the file alone."""
         wanted = {self._row(name) for name in names}
         if self.rollout is self.alone:
-            made, kept = self._feed(own)
-            return made.values(sorted(wanted), each.ways["equations"], kept)
+            made, memory = self._feed(own)
+            return made.changed(sorted(wanted), each.ways["equations"], memory)
         tensors = {name for name in names if name in ROWS}
         if len(tensors) == len(names):
             rows = self.rollout.rows(each, own, {self._row(name) for name in tensors})
             return {name: self._mine(row) for name, row in rows.items()}
-        made, kept = self._feed(own)
+        made, memory = self._feed(own)
         if not tensors:
-            return made.values(sorted(wanted), each.ways["equations"], kept)
+            return made.changed(sorted(wanted), each.ways["equations"], memory)
         found = {name: self._mine(row) for name, row in self.rollout.rows(each, own, SIGNAL).items()}
         made = made.having(found)
-        return found | made.values(sorted(wanted - {*SIGNAL}), each.ways["equations"])
+        return found | made.changed(sorted(wanted - {*SIGNAL}), each.ways["equations"], Memory())
 
     def _mine(self, row: Array) -> Array:
         """Returns of a row of the rollout that of the file."""
@@ -151,7 +186,7 @@ class EquationTrial:
         """The rows that say where numbers mean something."""
         return self._feed(())[0].values(SUPPORT)
 
-    def _feed(self, own: tuple[str, ...]) -> tuple[Fed, Kept]:
+    def _feed(self, own: tuple[str, ...]) -> tuple[Fed, Memory]:
         return self.alone.feed(own, {self._row(name): self._logged(name) for name in own if name not in ROWS})
 
     def _row(self, name: str) -> str:

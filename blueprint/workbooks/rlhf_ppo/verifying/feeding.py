@@ -5,7 +5,7 @@ larger batch of which it is a part; and every row of PPO, made of them by the de
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -97,7 +97,16 @@ EQUATIONS = Definitions(LIVE, LABELS, TYPED, derived, EDGES)
 
 
 NO_NUMBERS: Mapping[str, float] = MappingProxyType({})
-NOT_CHANGED: Changes = MappingProxyType({})
+REMEMBERED = 1 << 12
+"""So many numbers a changed row may have whose results are kept: many changes make the same row."""
+
+
+@dataclass
+class Memory:
+    """What was computed without a change, and what came of changed rows, by what these came to."""
+
+    kept: Kept = field(default_factory=Kept)
+    found: dict[object, dict[str, Array]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -110,11 +119,26 @@ class Fed:
     sizes: Mapping[Axis, int]
     known: Known
 
-    def values(
-        self, wanted: Collection[str], changes: Changes = NOT_CHANGED, kept: Kept | None = None
-    ) -> dict[str, Array]:
-        """Computes rows [B, T] and numbers by name; of changes those count that they are made of."""
-        return EQUATIONS.values(self.settings, self.sizes, self.known, wanted, changes, kept=kept)
+    def values(self, wanted: Collection[str]) -> dict[str, Array]:
+        """Computes rows [B, T] and numbers by name."""
+        return EQUATIONS.values(self.settings, self.sizes, self.known, wanted)
+
+    def changed(self, wanted: Collection[str], changes: Changes, memory: Memory) -> dict[str, Array]:
+        """Computes rows and numbers where some equations are others; what follows from the same numbers is computed once."""
+        equations, use, names = EQUATIONS.under(self.settings), self.settings, tuple(wanted)
+        of = equations.made_of(names)
+        here = [name for name in changes if name in of and name not in self.known]
+        known = memory.kept.known(equations, use, self.sizes, self.known, names, here)
+        made = dict[str, Array]()
+        for name in sorted(here, key=lambda each: len(equations.made_of((each,)))):
+            made |= equations.values(use, self.sizes, {**known, **made}, (name,), changes[name], "cpu", edges=True)
+        known = {**known, **made}
+        if max((each.size for each in made.values()), default=0) > REMEMBERED:
+            return equations.values(use, self.sizes, known, names, None, "cpu")
+        key = names, tuple((name, each.tobytes()) for name, each in made.items())
+        if key not in memory.found:
+            memory.found[key] = equations.values(use, self.sizes, known, names, None, "cpu")
+        return memory.found[key]
 
     def having(self, own: Mapping[str, Array]) -> Fed:
         """Returns the same with the file's own rows [B, T] in the place of computed ones, except where they are NaN."""
