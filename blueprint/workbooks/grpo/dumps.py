@@ -175,6 +175,7 @@ DROPPED = (*SIZES, *ESTIMATORS, WEIGHTS, LENGTH, UNSURE, AGGREGATION)
 CUT = "mask_truncated_completions"
 SUMMED, NORMALISED = "sum_then_normalize", "normalize_then_sum"
 OF_PPO = ("gae", "ppo")
+OF_OTHERS = (*OF_PPO, "sft", "fine_tuning", "finetuning", "supervised_fine_tuning")
 BY_STD, DIVIDED = "norm_adv_by_std_in_grpo", ("", "grpo", "grpo_vectorized", "grpo_passk")
 """A switch of verl, and the only algorithms that read it."""
 
@@ -218,10 +219,10 @@ def is_normalised(said: Mapping[str, Any]) -> bool:
 
 
 def algorithm_of(metadata: Mapping[str, Any]) -> str:
-    """Returns the algorithm that a file says, "" where it says none or PPO's."""
+    """Returns the algorithm that a file says, "" where it says none, or one of another kind of dumps."""
     word = metadata.get(ALGORITHM) or hyperparameter(metadata, ESTIMATORS) or ""
     plain = str(word).lower().replace("-", "_")
-    return "" if plain in OF_PPO else plain
+    return "" if plain in OF_OTHERS else plain
 
 
 def settings_said(metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -68,7 +68,8 @@ args = Space(
     algo=Space(
         advantage=Space(
             gamma=1.0, lambd=0.95, estimator=estimator, no_std_norm=False,
-            is_correction_level="token" if kind == "engine" else "off", is_correction_mode="clip", is_correction_gating="ratio", is_correction_threshold=[0.0, 1.05],
+            is_correction_level="token" if kind == "engine" else "off",
+            is_correction_mode="clip", is_correction_gating="ratio", is_correction_threshold=[0.0, 1.05],
         ),
         kl=Space(estimator="k3" if in_loss else "k1", use_loss=in_loss, init_coef=KL, unbiased_gradient=False),
     ),
