@@ -87,7 +87,7 @@ MAY_READ["workbooks.rlhf_ppo.paper"] += ("workbooks.rlhf_ppo.minibatch.paper",)
 # A kind reads its own dumps, and has them verified, through the rooms that do so for all kinds.
 MAY_READ |= {
     f"workbooks.{kind}.{part}": (*MAY_READ[f"workbooks.{kind}"], "dumps", *more)
-    for kind in ("rlhf_ppo", "classic_ppo", "grpo", "dpo", "reward_model")
+    for kind in ("rlhf_ppo", "classic_ppo", "grpo", "dpo", "reward_model", "sft")
     for part, more in (
         ("kind", ("verifying.verdict",)),
         ("dumps", ()),
@@ -129,7 +129,8 @@ ONE_SCREEN = {"ppo.py": 100}
 MOST_SIBLINGS = 3
 READS_MANY = {
     "", "api", "checking.checker", "checking.verdicts", "classes.grading", "classes.grading_policy", "classes.making",
-    "classes.marking", "classes.results_folder", "classes.worker", "differing", "dump_comparison.compared", "dumps", "dumps.formats.files", "dumps.read",
+    "classes.marking", "classes.results_folder", "classes.worker", "differing", "dump_comparison.compared", "dumps",
+    "dumps.formats.files", "dumps.read",
     "inputs", "inputs.load", "inputs.write", "labs.cart_pole", "language", "language.cells", "language.evaluate",
     "language.evaluate_torch",
     "language.lost", "language.making", "language.packed", "language.schedule", "language.values", "language.vectorise",

@@ -13,6 +13,7 @@ from blueprint.dumps.batch import (
     forward_option,
     number_said,
     run_fields,
+    share_of,
     whole_number,
 )
 from blueprint.dumps.checks import rounding
@@ -135,6 +136,7 @@ __all__ = [
     "rows_twice",
     "run_fields",
     "save",
+    "share_of",
     "together",
     "true_or_false",
     "unsaid",

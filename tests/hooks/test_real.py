@@ -150,7 +150,7 @@ def first_pass(run: Path) -> list[Written]:
 
 @pytest.mark.parametrize("run", GROUPS, ids=named)
 def test_every_file_says_what_it_is_and_its_place_once(run: Path) -> None:
-    places = [(each.said["algorithm"], each.said["step"], each.said.get("epoch"), each.said.get("minibatch"),
+    places = [(each.said.get("algorithm"), each.said["step"], each.said.get("epoch"), each.said.get("minibatch"),
                each.said.get("microbatch")) for each in read(run)]  # fmt: skip
     assert len(set(places)) == len(places) == (2 if run.name == "first" else 1 if run.parent.name == "verl_grpo" else 8)
 

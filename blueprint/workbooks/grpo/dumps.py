@@ -34,6 +34,7 @@ from blueprint.dumps import (
 )
 from blueprint.inputs.errors import NumbersError
 from blueprint.quoting import unquoted
+from blueprint.workbooks.grpo.openrlhf_settings import advantage_said, in_our_words
 from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
 
 TOLD = "as the file says"
@@ -162,7 +163,7 @@ def _of_prompts(prompts: Array) -> Array:
 
 
 ALGORITHM = "algorithm"
-ESTIMATORS = ("adv_estimator", "advantage_estimator")
+ESTIMATORS = ("adv_estimator", "advantage_estimator", "advantage.estimator")
 SIZES = ("num_generations", "num_generations_per_prompt", "n_samples_per_prompt", "rollout.n", "group_size")
 """What libraries call the number of responses to a prompt."""
 WEIGHTS = "reward_weights"
@@ -174,6 +175,7 @@ DROPPED = (*SIZES, *ESTIMATORS, WEIGHTS, LENGTH, UNSURE, AGGREGATION)
 CUT = "mask_truncated_completions"
 SUMMED, NORMALISED = "sum_then_normalize", "normalize_then_sum"
 OF_PPO = ("gae", "ppo")
+OF_OTHERS = (*OF_PPO, "sft", "fine_tuning", "finetuning", "supervised_fine_tuning")
 BY_STD, DIVIDED = "norm_adv_by_std_in_grpo", ("", "grpo", "grpo_vectorized", "grpo_passk")
 """A switch of verl, and the only algorithms that read it."""
 
@@ -182,6 +184,7 @@ def hyperparameter(metadata: Mapping[str, Any], names: Sequence[str]) -> Any:
     """Returns the first of some hyperparameters that a file says, by its name or the end of a dotted one; None if none."""
     said = metadata.get("hyperparameters")
     flat = {str(key): value for key, value in said.items()} if isinstance(said, dict) else {}
+    flat |= {f"algo.advantage.{key}": value for key, value in advantage_said(said).items()}
     found = (flat[key] for name in names for key in flat if key == name or key.endswith(f".{name}"))
     return next((each for each in found if each is not None), None)
 
@@ -216,10 +219,10 @@ def is_normalised(said: Mapping[str, Any]) -> bool:
 
 
 def algorithm_of(metadata: Mapping[str, Any]) -> str:
-    """Returns the algorithm that a file says, "" where it says none or PPO's."""
+    """Returns the algorithm that a file says, "" where it says none, or one of another kind of dumps."""
     word = metadata.get(ALGORITHM) or hyperparameter(metadata, ESTIMATORS) or ""
     plain = str(word).lower().replace("-", "_")
-    return "" if plain in OF_PPO else plain
+    return "" if plain in OF_OTHERS else plain
 
 
 def settings_said(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -230,7 +233,7 @@ def settings_said(metadata: Mapping[str, Any]) -> dict[str, Any]:
     said = metadata.get("hyperparameters")
     if not isinstance(said, dict):
         return {} if said is None else said
-    found = {key: value for key, value in said.items() if key not in DROPPED}
+    found = {key: value for key, value in in_our_words(said).items() if key not in DROPPED}
     if said.get("loss_type") == "dr_grpo":
         constant = metadata.get(SCALE) or said.get(LENGTH)
         found |= {"loss.constant": number_said(constant, SCALE)} if constant else {}
@@ -280,7 +283,7 @@ def is_grouped(raw: Raw) -> bool:
         algorithm_of(raw.metadata)
         or preset in set(grpo_presets().presets) - {"default", "openrlhf", "nemo_rl"}
         or told & set(GROUP)
-        or hyperparameter(raw.metadata, SIZES) is not None
+        or (hyperparameter(raw.metadata, SIZES) is not None and hyperparameter(raw.metadata, ESTIMATORS) not in OF_PPO)
     )
 
 
@@ -307,7 +310,14 @@ def step_of(raw: Raw, path: Path) -> GroupedStep:
             NAMES,
             GRPO,
         )
-        return _grouped(raw, found, replace(batch, preset=preset, notes=(*batch.notes, *notes)))
+        said = {**_width_said(raw.metadata, batch), **batch.hyperparameters}
+        return _grouped(raw, found, replace(batch, preset=preset, hyperparameters=said, notes=(*batch.notes, *notes)))
+
+
+def _width_said(metadata: Mapping[str, Any], batch: Minibatch) -> dict[str, float]:
+    """Returns by what verl's `-norm` divides the sum of a response where no loss_scale_factor says it: the columns of the batch."""
+    mode = str(hyperparameter(metadata, ("loss_agg_mode",)) or "")
+    return {"loss.constant": float(batch.mask.shape[1])} if mode.endswith("-norm") else {}
 
 
 def _preset(metadata: dict[str, Any]) -> str | None:

@@ -59,6 +59,10 @@ RUNS = {
         ("reward", "loss", "responses"),
         alone=True,
     ),
+    "openrlhf_grpo": Run(
+        "openrlhf", "openrlhf==0.11.2", (*_TORCH, "transformers==5.15.0", "accelerate", "einops", "datasets", "peft"),
+        ("OpenRLHF", "OpenRLHF, groups"), ("group_norm", "rloo", "dr_grpo", "whitened", "gspo", "engine"), alone=True, groups=True,
+    ),
     "sb3": Run(
         "stable_baselines3", "stable-baselines3==2.9.2", (*_TORCH, "gymnasium"), ("SB3, buffer", "SB3, time limits", "SB3"),
         ("free", "clipped"), rollouts=True,

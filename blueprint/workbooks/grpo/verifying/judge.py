@@ -61,7 +61,12 @@ NUMBERS = (
     Quantity("kl.mean_new", ("kl_new",), KL),
     Quantity("policy_loss", LOSS, (*SIGNAL, *LOGPROBS)),
     Quantity("kl_loss", ("kl_new",), KL, (("adds.kl_loss", "times β"),)),
-    Quantity("entropy", (), ("entropy",), (("entropy.mean", "a mean over all tokens"),)),
+    Quantity(
+        "entropy",
+        (),
+        ("entropy",),
+        (("entropy.mean", "a mean over all tokens"), ("entropy.share", "its share of the mean over a larger batch")),
+    ),
     Quantity(
         "total_loss", (*LOSS, "kl_new", "policy_loss", "kl_loss", "entropy"), (*SIGNAL, *KL, "logprobs_old", "entropy")
     ),

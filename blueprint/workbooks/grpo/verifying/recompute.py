@@ -266,8 +266,9 @@ def recompute(
 
 def _take(found: Replayed, made: Credited, rows: slice) -> None:
     """Takes the advantages of the file's rows, and what is said of the whole step."""
-    found.rows["advantages"], found.room["advantages"] = made.advantages[rows], made.room[rows]
-    found.rows["advantages.raw"], found.left = made.raw[rows], made.left[rows]
+    width = found.batch.mask.shape[1]  # other files may have longer responses
+    found.rows["advantages"], found.room["advantages"] = made.advantages[rows][:, :width], made.room[rows][:, :width]
+    found.rows["advantages.raw"], found.left = made.raw[rows][:, :width], made.left[rows]
     found.numbers |= made.numbers
     found.sizes |= {name: 1.0 + abs(number) for name, number in made.numbers.items()}
 
@@ -308,6 +309,8 @@ def _losses(found: Replayed, of: Fed, use: Settings, ways: Ways, sized: bool, de
     scale = shares(found.batch, use) if ways.get("share", True) else {}
     numbers = {name: number * thinner * scale.get(name, 1.0) for name, number in means.items()}
     paid = numbers | {"entropy": _of_unsure(of, means["entropy"], use) * scale.get("bonus", 1.0)}
+    if scale.get("bonus", 1.0) != 1.0:
+        numbers["entropy.share"] = paid["entropy"]
     added = {name: np.asarray(number * factors.get(name, 1.0)) for name, number in paid.items()}
     total = EQUATIONS.values(use, sizes, {**known, **added}, ("total_loss",), **changed(ways), device=device)
     numbers["total_loss"] = float(total["total_loss"])

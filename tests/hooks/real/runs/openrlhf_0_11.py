@@ -1,8 +1,9 @@
 """OpenRLHF 0.11.2, ActorPPOTrainer: a rollout of 8 responses, two updates of two microbatches of two rows, two epochs.
 
-Its one argument is where the KL is paid, "reward" or "loss", or "responses" for losses that are means over responses. What is
-OpenRLHF's own: rewards, advantages and their whitening, the actor's forward pass, the windows of an update with their counts,
-training_step(). Ray, DeepSpeed and vLLM, which only say where things run, are put aside; the optimiser is a plain one.
+Its one argument is where the KL is paid, "reward" or "loss", or "responses" for losses that are means over responses; or one of
+CRITIC_FREE, with four responses to each of two prompts and no critic (openrlhf_grpo.py). What is OpenRLHF's own: rewards,
+advantages and their whitening, the actor's forward pass, the windows of an update with their counts, training_step(). Ray,
+DeepSpeed and vLLM, which only say where things run, are put aside; the optimiser is a plain one.
 """
 
 from __future__ import annotations
@@ -39,8 +40,17 @@ from openrlhf.trainer.ppo_utils.experience_maker import RemoteExperienceMaker  #
 from openrlhf.trainer.ray.ppo_actor import ActorPPOTrainer  # noqa: E402
 from openrlhf.utils.loss_utils import iter_grad_accum_global_norm  # noqa: E402
 
-ROWS, SIZE, GAS, EPOCHS, LONGEST, KL = 8, 2, 2, 2, 8, 0.05
+ROWS, SIZE, GAS, EPOCHS, LONGEST = 8, 2, 2, 2, 8
+CRITIC_FREE = {
+    "group_norm": "group_norm", "rloo": "rloo", "dr_grpo": "dr_grpo", "whitened": "reinforce_baseline", "gspo": "group_norm",
+    "engine": "group_norm",
+}  # fmt: skip
+"""By argument, the estimator: group_norm pays a KL in the loss, gspo has one ratio for a response, and with engine tokens are
+weighted by the gap to an engine, for which noise stands in."""
 kind = sys.argv[1]
+estimator, samples = CRITIC_FREE.get(kind, "gae"), 4 if kind in CRITIC_FREE else 1
+KL = 0.05 if estimator == "gae" or kind == "group_norm" else 0.0
+in_loss = kind in ("loss", "group_norm")
 torch.manual_seed(0)
 os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="29631")
 torch.distributed.init_process_group("gloo", rank=0, world_size=1)
@@ -50,16 +60,21 @@ reference = Actor(tiny.near(LlamaForCausalLM(tiny.config()), policy).eval())
 actor.packing_samples = reference.packing_samples = False  # said only for models that it loads itself
 args = Space(
     actor=Space(
-        eps_clip_low_high=(0.2, 0.28), dual_clip=3.0, entropy_coef=0.01, policy_loss_type="ppo", aux_loss_coef=0.0,
+        eps_clip_low_high=(0.2, 0.28), dual_clip=3.0, entropy_coef=0.01, aux_loss_coef=0.0,
+        policy_loss_type="gspo" if kind == "gspo" else "ppo",
         loss_agg_mode="seq-mean-token-mean" if kind == "responses" else "token-mean",
     ),
     critic=Space(value_clip=0.5), train=Space(dynamic_batch_enable=False, max_epochs=EPOCHS),
     algo=Space(
-        advantage=Space(gamma=1.0, lambd=0.95, estimator="gae", no_std_norm=False, is_correction_level="off"),
-        kl=Space(estimator="k3" if kind == "loss" else "k1", use_loss=kind == "loss", init_coef=KL, unbiased_gradient=False),
+        advantage=Space(
+            gamma=1.0, lambd=0.95, estimator=estimator, no_std_norm=False,
+            is_correction_level="token" if kind == "engine" else "off",
+            is_correction_mode="clip", is_correction_gating="ratio", is_correction_threshold=[0.0, 1.05],
+        ),
+        kl=Space(estimator="k3" if in_loss else "k1", use_loss=in_loss, init_coef=KL, unbiased_gradient=False),
     ),
     reward=Space(clip_range=(-10, 10), overlong_buffer_len=None, stop_properly_penalty_coef=None),
-    rollout=Space(n_samples_per_prompt=1),
+    rollout=Space(n_samples_per_prompt=samples),
 )  # fmt: skip
 
 
@@ -76,10 +91,14 @@ def experienced(words: list[list[int]], index: list[int]) -> Experience:
     mask, attention = (place >= starts) & (place < ends), torch.arange(width) < ends
     with torch.no_grad():
         old, base = (each(sequences, mask, attention_mask=attention) for each in (actor, reference))
-    kl = torch.zeros_like(old) if kind == "loss" else compute_approx_kl(old, base, kl_estimator="k1")
+    kl = torch.zeros_like(old) if in_loss or not KL else compute_approx_kl(old, base, kl_estimator="k1")
+    engine = (
+        {"rollout_log_probs": (old + 0.03 * torch.randn(old.shape)).clamp(max=0) * mask} if kind == "engine" else {}
+    )
+    values = {"values": torch.randn(old.shape) * mask} if estimator == "gae" else {}
     return Experience(
         sequences=sequences, attention_mask=attention.long(), action_mask=mask, action_log_probs=old, kl=kl,
-        base_action_log_probs=base if kind == "loss" else None, values=torch.randn(old.shape) * mask,
+        base_action_log_probs=base if in_loss else None, **values, **engine,
         rewards=torch.randn(len(rows)), truncated=ends[:, 0] - starts[:, 0] == LONGEST, index=index, info={},
     )  # fmt: skip
 
@@ -101,8 +120,8 @@ strategy = Space(
     backward=lambda loss, *_: (loss / GAS).backward(), get_grad_norm=lambda _: 0.0,
 )  # fmt: skip
 maker = RemoteExperienceMaker.__new__(RemoteExperienceMaker)
-maker.strategy, maker.kl_ctl, maker.advantage_estimator = strategy, Space(value=KL), "gae"
-prompts = tiny.prompts(ROWS)
+maker.strategy, maker.kl_ctl, maker.advantage_estimator = strategy, Space(value=KL), estimator
+prompts = [prompt for prompt in tiny.prompts(ROWS // samples) for _ in range(samples)]
 batches = [experienced(prompts[at : at + SIZE], list(range(at, at + SIZE))) for at in range(0, ROWS, SIZE)]
 batches = maker.compute_advantages_and_returns(batches)
 
@@ -110,7 +129,15 @@ trainer = ActorPPOTrainer.__new__(ActorPPOTrainer)
 trainer.strategy, trainer.args, trainer.actor, trainer.actor_optim = strategy, args, actor, optimizer
 trainer.aux_loss, trainer.ema_model, trainer.max_epochs = False, None, EPOCHS
 trainer.actor_scheduler = torch.optim.lr_scheduler.ConstantLR(optimizer, factor=1.0)
-trainer.actor_loss_fn = PolicyLoss(0.2, 0.28, args.actor.dual_clip, token_level_loss=kind != "responses")
+correction = {name: each for name, each in vars(args.algo.advantage).items() if name.startswith("is_correction")}
+trainer.actor_loss_fn = PolicyLoss(
+    0.2,
+    0.28,
+    args.actor.dual_clip,
+    token_level_loss=kind != "responses",
+    policy_loss_type=args.actor.policy_loss_type,
+    **correction,
+)
 trainer.replay_buffer = MagicMock(sample_batch_size=SIZE, __len__=lambda _: ROWS)
 for _ in range(EPOCHS):
     order = [batches[number] for number in torch.randperm(len(batches))]

@@ -1,0 +1,198 @@
+"""Dumps of steps of fine-tuning from log-probs on: their names, which tokens count, and of how many the loss is a mean."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from blueprint.dumps import (
+    METADATA,
+    Array,
+    Dump,
+    DumpKind,
+    MinibatchError,
+    Names,
+    Needs,
+    Raw,
+    Share,
+    forward_option,
+    mentioned,
+    naming,
+    not_understood,
+    recognise,
+    require,
+    run_fields,
+    share_of,
+    true_or_false,
+)
+from blueprint.inputs.errors import NumbersError
+from blueprint.workbooks.sft.schema import SFT, sft_presets
+
+
+@dataclass(frozen=True)
+class FineTuned(Dump):
+    """A dump of a step of fine-tuning, or of a microbatch of one: rows are texts, columns positions that predict a token.
+
+    tensors: `logprobs` ([B, T], nats) of the tokens to be predicted, `mask` (bool, [B, T]), 1 where they count, and as far as the
+        file has them `entropy` ([B, T], nats) and `text_loss` ([B]).
+    share: of how many tokens or texts the loss is a mean where these are more than the file has, as the file says, else None.
+    forward_dtype: in which dtype the model computed, as the file says, else None.
+    """
+
+    share: Share | None = None
+    forward_dtype: str | None = None
+
+    kind: ClassVar[str] = "sft"
+
+    @property
+    def mask(self) -> Array:
+        """1 on the tokens that the policy is to learn, [B, T]."""
+        return np.asarray(self.tensors["mask"])
+
+    @property
+    def head(self) -> str:
+        """Says how many texts there are, and of how many tokens the loss is a mean."""
+        texts = len(self.mask)
+        of = f", a share of the loss of {self.share.tokens:,g}" if self.share and self.share.tokens else ""
+        return f"A step of fine-tuning: {texts} text{'s' * (texts > 1)}, {self.many:,} tokens to be learned{of}."
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """Says the same for programs."""
+        return {"texts": len(self.mask), "tokens_learned": self.many}
+
+
+NAMES = Names(Path(__file__).with_suffix(".csv"), SFT)
+NEEDS: Needs = {
+    "loss, perplexity": (("logprobs", "mask"), ("logprobs", "labels")),
+    "mean entropy": (("entropy", "mask"), ("entropy", "labels")),
+}
+"""What is computed of what."""
+ALGORITHM, ALGORITHMS = "algorithm", ("sft", "fine_tuning", "finetuning", "supervised_fine_tuning")
+ITEMS, COUNTED = "num_items_in_batch", "num_tokens"
+"""What transformers calls the labels of all microbatches of an update; and what TRL logs of all steps so far together."""
+IGNORED = -100
+"""The label of a position that has nothing to learn."""
+LOSSES = ("total_loss", "nll")
+
+
+def is_fine_tuned(raw: Raw) -> bool:
+    """Whether a file is a step of fine-tuning: it says so, or has log-probs, what counts and a loss, and nothing else."""
+    said = str(raw.metadata.get(ALGORITHM) or "").lower().replace("-", "_")
+    if said or not raw.tensors or raw.texts:
+        return said in ALGORITHMS
+    meant = {name: NAMES.meant("tensor", name, None) for name in raw.tensors}
+    if not all(each or name in NAMES.spelled("unused", "aid") for name, each in meant.items()):
+        return False
+    logged = raw.metadata.get("logged")
+    names = logged if isinstance(logged, dict) else {}
+    loss = any(row in LOSSES for name in names for row in NAMES.meant("logged", str(name), None))
+    found = {row for each in meant.values() for row in each}
+    return loss and "logprobs" in found and bool(found & {"mask", "labels"})
+
+
+def step_of(raw: Raw, path: Path) -> FineTuned:
+    """Makes a step of a file as it was read.
+
+    Raises:
+        MinibatchError: as `read_dump`; no log-probs, nothing that says which tokens count, or shapes that disagree.
+    """
+    with naming(path):
+        logged = raw.metadata.get("logged") or {}
+        kept = {key: each for key, each in logged.items() if key != COUNTED} if isinstance(logged, dict) else logged
+        metadata = {**raw.metadata, "logged": kept}
+        metadata.pop("preset", None)
+        if metadata.get(ITEMS) is not None:
+            metadata["batch_num_tokens"] = metadata.pop(ITEMS)
+        read = replace(raw, metadata=metadata)
+        found = recognise(read, NAMES, sft_presets)
+        library = found.library and found.library.lower()
+        named = mentioned(metadata, library, NAMES, SFT)
+        tensors = _checked(
+            {name: raw.tensors[each] for name, each in found.called.items()}, found.called, raw.above_zero
+        )
+        unknown = not_understood(read, list(found.unknown), named, (*METADATA, ALGORITHM), NAMES, SFT)
+        held = {name: each for name, each in found.called.items() if name in tensors}
+        return FineTuned(
+            str(path),
+            tensors,
+            {name: raw.dtypes[each] for name, each in held.items()},
+            {**found.called, **named.called},
+            library=found.library,
+            preset=_preset(raw.metadata, library),
+            notes=(*found.notes, *named.notes, *unknown),
+            hyperparameters=named.settings,
+            logged=named.logged,
+            share=share_of(metadata),
+            forward_dtype=forward_option(raw.metadata, "forward_dtype"),
+            **run_fields(raw.metadata),
+        )
+
+
+def _checked(found: dict[str, Array], called: Mapping[str, str], above_zero: bool) -> dict[str, Array]:
+    """Returns the tensors with the mask of what counts. Raises MinibatchError where something is missing or odd."""
+    require("logprobs" in found, "log-probs of the tokens to be predicted are missing: logprobs, [B, T].")
+    logprobs = np.asarray(found["logprobs"], np.float64)
+    require(logprobs.ndim == 2, f"{called['logprobs']}: found {logprobs.ndim} axes, expected 2: texts, positions.")
+    counts = _counted(found, called, logprobs.shape)
+    tensors = {"logprobs": logprobs, "mask": counts}
+    for name in ("entropy", "text_loss", "row_index"):
+        if name in found:
+            shape = logprobs.shape[: 2 if name == "entropy" else 1]
+            require(
+                found[name].shape == shape,
+                f"{called[name]}: found the shape {list(found[name].shape)}, expected {list(shape)}.",
+            )
+            tensors[name] = found[name]
+    require(bool(counts.any()), "no token counts: the mask is 0 everywhere, or every label is -100.")
+    for name in ("logprobs", "entropy"):
+        odd = np.argwhere(counts & ~np.isfinite(tensors.get(name, np.zeros(counts.shape))))
+        where = f"row {odd[0][0]}, column {odd[0][1]}" if len(odd) else ""
+        require(not len(odd), f"{called.get(name, name)}: found no finite number in {where}, where a token counts.")
+    above = np.argwhere(counts & (logprobs > 0))
+    if len(above) and not above_zero:
+        row, column = above[0].tolist()
+        raise MinibatchError(
+            f"{called['logprobs']}: found {logprobs[row, column]:g} in row {row}, column {column}, a probability above 1; "
+            "log-probs are 0 or below (the logits, or minus the log-probs?). Accept made-up numbers with --above-zero."
+        )
+    return tensors
+
+
+def _counted(found: Mapping[str, Array], called: Mapping[str, str], shape: tuple[int, ...]) -> Array:
+    """Returns which tokens count, [B, T]: by the mask, else by labels, which with a column more are those before the shift."""
+    if "mask" in found:
+        require(
+            found["mask"].shape == shape,
+            f"{called['mask']}: found the shape {list(found['mask'].shape)}, expected {list(shape)} as {called['logprobs']}: "
+            "the mask of the tokens that are predicted, without the first one.",
+        )
+        return true_or_false(found["mask"], called["mask"])
+    require(
+        "labels" in found, "nothing says which tokens count: mask, 1 where they do, or labels, -100 where they do not."
+    )
+    labels = found["labels"]
+    before = labels.shape == (shape[0], shape[1] + 1)
+    require(
+        before or labels.shape == shape,
+        f"{called['labels']}: found the shape {list(labels.shape)}, expected {list(shape)} as {called['logprobs']}, "
+        "or a column more.",
+    )
+    return np.asarray((labels[:, 1:] if before else labels) != IGNORED)
+
+
+def _preset(metadata: Mapping[str, Any], library: str | None) -> str | None:
+    """Returns the preset that the metadata name, else that of the library. Raises MinibatchError for one there is not."""
+    if metadata.get("preset"):
+        try:
+            return sft_presets().preset(str(metadata["preset"])).name
+        except NumbersError as error:
+            raise MinibatchError(f"metadata, {error}") from error
+    plain = (library or "").replace("-", "_")
+    meant = NAMES.meant("preset", "sft", plain) if plain in NAMES.libraries else []
+    return meant[0] if meant else plain if plain in sft_presets().presets else None
+
+
+DUMPS = DumpKind("a step of fine-tuning", sft_presets, step_of, is_fine_tuned, NAMES, NEEDS)
