@@ -13,6 +13,7 @@ from blueprint.verifying.compare import (
     first_line,
     first_of,
     first_spot,
+    folded,
     following,
     lines_of,
     once_each,
@@ -35,6 +36,7 @@ from blueprint.verifying.in_memory import (
     Try,
     Ways,
     given_of,
+    sums_of,
     verdict_of,
 )
 from blueprint.verifying.pairs import factor_of, parts_of, places
@@ -119,6 +121,7 @@ __all__ = [
     "first_line",
     "first_of",
     "first_spot",
+    "folded",
     "following",
     "given_of",
     "held_in",
@@ -137,6 +140,7 @@ __all__ = [
     "settled",
     "shown",
     "step_lines",
+    "sums_of",
     "text_of",
     "text_of_step",
     "verdict_of",

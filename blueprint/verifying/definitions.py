@@ -96,6 +96,7 @@ class Definitions:
     """Where the definitions of a kind begin. settings: its records. derive: makes the rows, by name, from what is typed.
 
     typed: by the name of a block the axes along which a file's numbers stand in it; edges: cells before or behind them.
+    masks: typed blocks that are 1 where something counts. side: the one that is 1 on the chosen response of a pair.
     """
 
     settings: Mapping[str, Setting]
@@ -103,6 +104,8 @@ class Definitions:
     typed: Mapping[str, tuple[Axis, ...]]
     derive: Callable[[Rows, Choices], Rows]
     edges: Mapping[str, tuple[Edge, ...]] = field(default_factory=dict)
+    masks: tuple[str, ...] = ()
+    side: str = ""
 
     def under(self, settings: Settings) -> Equations:
         """Returns the equations under some settings: words are settled, and limits that are off are not there."""

@@ -3,6 +3,7 @@
 A mistake in a trainer's code is mostly one part of one equation: another operation, an operand that is forgotten, doubled or of
 another sign, a row of the same shape in its place. The definitions have these equations, so the changes are made of them; each is
 computed from the file's own rows on. Where both sides of a pair have an equation, it is changed in both, then in either alone.
+What stands in another place counts, too: the row before or behind, a mask that is one longer or shorter.
 """
 
 from collections import Counter
@@ -11,14 +12,18 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from blueprint.language import (
+    Axis,
     Block,
     Constant,
+    Count,
     Edge,
     Expr,
+    Lookup,
     Op,
     Position,
     Reduce,
     Ref,
+    equal,
     exp,
     less,
     log,
@@ -27,6 +32,7 @@ from blueprint.language import (
     text,
     walk,
 )
+from blueprint.language.schedule import read_by
 from blueprint.misconceptions.mechanical import changed
 from blueprint.misconceptions.rewriting import Change, Names, is_setting
 from blueprint.verifying.definitions import Definitions, Equations
@@ -36,6 +42,7 @@ from blueprint.verifying.settings import Settings
 MOST_ROWS, MOST_OTHERS = 80, 8
 """Rows on the way to a quantity that are changed, the nearest first; and rows that may stand in the place of one that is read."""
 SIDES = ("chosen", "rejected")
+MODELS = ("policy", "reference")
 
 
 class Changed(NamedTuple):
@@ -46,27 +53,62 @@ class Changed(NamedTuple):
 
 
 def tries(of: Definitions, settings: Settings, wanted: str | tuple[str, ...], known: Collection[str]) -> Iterator[Try]:
-    """Yields every change of one part of the equations between the rows that are known and those that are wanted."""
+    """Yields every change of one part of the equations between the rows that are known and those that are wanted.
+
+    Where both sides of a pair, or both models, have an equation, it is changed in both, too; and of a row of all responses on one
+    side alone. What is done to one side alone comes last.
+    """
     equations = of.under(settings)
-    alone = list[Try]()
+    last = list[Try]()
     wanted = tuple(each for each in ((wanted,) if isinstance(wanted, str) else wanted) if each in equations.rows)
     on_the_way = list(dict.fromkeys(row for each in wanted for row in equations.on_the_way(each, known)))
     for name in [each for each in on_the_way if not _only_picks(equations.rows[each])][:MOST_ROWS]:
-        side, _, rest = name.partition(".")
-        other = f"{SIDES[1]}.{rest}"
-        paired = side in SIDES and {f"{SIDES[0]}.{rest}", other} <= equations.rows.keys()
-        for at, made in enumerate(_changes(equations, name, wanted)):
+        paired, other = name.partition(".")[0] in SIDES, _other(name, equations)
+        own, theirs = (
+            _changes(equations, name, wanted, of.masks),
+            _changes(equations, other, wanted, of.masks) if other else (),
+        )
+        both, first = len(theirs) == len(own), name.partition(".")[0] in (SIDES[0], MODELS[0])
+        for at, made in enumerate(own):
             label = f"another equation of {_meaning(equations, name)}: {made.says}"
-            if not paired:
-                yield Try(label, settings, {"equations": {name: made.change}})
-                continue
-            alone.append(Try(f"{label}, on the {side} side alone", settings, {"equations": {name: made.change}}))
-            theirs = _changes(equations, other, wanted) if side == SIDES[0] else ()
-            if len(theirs) == len(_changes(equations, name, wanted)):
-                yield Try(
-                    f"{label}, on both sides", settings, {"equations": {name: made.change, other: theirs[at].change}}
-                )
-    yield from alone
+            alone = Try(f"{label}, on the {name.partition('.')[0]} side alone" if paired else label, settings,
+                        {"equations": {name: made.change}})  # fmt: skip
+            if paired and other:
+                last.append(alone)
+            else:
+                yield alone
+            found = [alone]
+            if both and first:
+                found.append(Try(f"{label}, {'on both sides' if paired else f'and in {other}'}", settings,
+                                 {"equations": {name: made.change, other: theirs[at].change}}))  # fmt: skip
+                yield found[-1]
+            if of.side and not paired and equations.rows[name].axes[:1] == equations.rows[of.side].axes:
+                last += [_on_side(each, equations.rows[of.side], which) for each in found for which in SIDES]
+    yield from last
+
+
+def _other(name: str, equations: Equations) -> str:
+    """Returns what the row is called of the other side, or of the other model; "" where there is none."""
+    head, _, rest = name.partition(".")
+    there = [f"{pair[1 - pair.index(head)]}.{rest}" for pair in (SIDES, MODELS) if head in pair]
+    return next((each for each in there if each in equations.rows), "")
+
+
+def _on_side(each: Try, side: Block, which: str) -> Try:
+    """Returns changes of rows of all responses as they are where the response is the chosen or the rejected one of its pair."""
+    here = equal(Ref(side, tuple(Position(axis) for axis in side.axes)), int(which == SIDES[0]))
+
+    def on(change: Change) -> Change:
+        def either(expr: Expr, names: Names) -> Expr:
+            other = change(expr, names)
+            return (
+                expr if other is expr else Op("where", (here, other, expr))
+            )  # under other settings nothing is changed
+
+        return either
+
+    made = {name: on(change) for name, change in each.ways["equations"].items()}
+    return Try(f"{each.label}, on the {which} side alone", each.settings, {"equations": made})
 
 
 def _only_picks(row: Block) -> bool:
@@ -87,7 +129,9 @@ def _meaning(equations: Equations, name: str) -> str:
 
 
 @lru_cache(maxsize=2048)
-def _changes(equations: Equations, name: str, wanted: tuple[str, ...]) -> tuple[Changed, ...]:
+def _changes(
+    equations: Equations, name: str, wanted: tuple[str, ...], masks: tuple[str, ...] = ()
+) -> tuple[Changed, ...]:
     """Returns every change of one part of a row's equation, each once; both sides of a pair have theirs in the same order."""
     row = equations.rows[name]
     within = [each for each in row.definitions if not any(isinstance(at, Edge) for at in each.target)]
@@ -98,10 +142,13 @@ def _changes(equations: Equations, name: str, wanted: tuple[str, ...]) -> tuple[
     said = ((each.says, each.expr) for each in changed(own))
     for says, expr in (
         *said,
-        *_sizes(own),
+        *_sizes(own, scaled=not _scales_one(equations, name, wanted)),
         *_others(equations, name, wanted, own),
         *_operations(own),
         *_constants(own),
+        *_means(own),
+        *_places(own, name, equations, wanted),
+        *_masks(own, masks),
     ):
         found.setdefault(text(expr), (says, expr))
     found.pop(text(own), None)
@@ -127,24 +174,120 @@ def _to(own: Expr, other: Expr) -> Change:
     return change
 
 
-def _sizes(expr: Expr) -> Iterator[tuple[str, Expr]]:
-    """Yields the whole and each part of it doubled, halved, squared, with the other sign; and the largest for a sum."""
+def _sizes(expr: Expr, scaled: bool) -> Iterator[tuple[str, Expr]]:
+    """Yields the whole and each part of it doubled, halved, squared, with the other sign; and the largest for a sum.
+
+    A factor that is doubled doubles the whole: only the whole is. scaled: whether that is, or the one row that reads it.
+    """
     parts = [node for node in walk(expr) if node is not expr and isinstance(node, Ref | Op | Reduce)]
     parts.sort(key=lambda node: not isinstance(node, Ref))
+    factors = {*map(id, _factors(expr))}
     for said, part in [("it", expr), *((text(node), node) for node in parts if not _is_test(expr, node))]:
-        yield f"{said} is doubled", _put(expr, part, Op("mul", (Constant(2), part)))
-        yield f"{said} is halved", _put(expr, part, Op("div", (part, Constant(2))))
+        if scaled if part is expr else id(part) not in factors:
+            yield f"{said} is doubled", _put(expr, part, Op("mul", (Constant(2), part)))
+            yield f"{said} is halved", _put(expr, part, Op("div", (part, Constant(2))))
+            yield f"{said} is taken with the other sign", _put(expr, part, Op("neg", (part,)))
         yield f"{said} is squared", _put(expr, part, Op("mul", (part, part)))
-        yield f"{said} is taken with the other sign", _put(expr, part, Op("neg", (part,)))
+        if isinstance(part, Ref) and not is_setting(part.block):
+            yield f"the size of {said} is taken, without its sign", _put(expr, part, Op("abs", (part,)))
+    if any(isinstance(node, Op) and node.name == "log" for node in walk(expr)):
+        yield "its logarithms are to base 2", Op("div", (expr, log(Constant(2))))
     for node in walk(expr):
         if isinstance(node, Reduce) and node.name == "sum":
             yield "the largest is taken, not the sum", _put(expr, node, Reduce("max", node.axes, node.body))
 
 
+def _factors(expr: Expr) -> Iterator[Expr]:
+    """Yields the whole and everything in it that multiplies or divides the whole."""
+    yield expr
+    match expr:
+        case Op("mul" | "div" | "neg", args):
+            for part in args:
+                yield from _factors(part)
+        case Reduce("sum", _, body):
+            yield from _factors(body)
+
+
+def _scales_one(equations: Equations, name: str, wanted: tuple[str, ...]) -> bool:
+    """Tells whether a row is nothing but a factor of the one row that reads it: then that one is doubled in its place."""
+    if name in wanted:
+        return False
+    row, of = equations.rows[name], equations.made_of(wanted)
+    readers = [each for each in of if any(block is row for block in read_by(equations.rows[each]))]
+    if len(readers) != 1 or len(equations.rows[readers[0]].definitions) != 1:
+        return False
+    (reader,) = equations.rows[readers[0]].definitions
+    read = [node for node in walk(reader.expr) if isinstance(node, Ref) and node.block is row]
+    return len(read) == 1 and any(node is read[0] for node in _factors(reader.expr))
+
+
+def _means(expr: Expr) -> Iterator[tuple[str, Expr]]:
+    """Yields the largest and the smallest in the place of a mean."""
+    for part in walk(expr):
+        match part:
+            case Op("div", (Reduce("sum", axes, body), _)):
+                bodies = [body]
+            case Reduce("sum", axes, Op("mul", args)):
+                bodies = [each for each in args if isinstance(each, Ref) and {*axes} <= {*_running(each)}]
+            case _:
+                continue
+        for body in bodies:
+            yield f"the largest of {text(body)} is taken", _put(expr, part, Reduce("max", axes, body))
+            least = Op("neg", (Reduce("max", axes, Op("neg", (body,))),))
+            yield f"the smallest of {text(body)} is taken", _put(expr, part, least)
+
+
+def _running(ref: Ref) -> Iterator[Axis]:
+    yield from (index.axis for index in ref.at if isinstance(index, Position))
+
+
+def _beside(ref: Ref, axis: Axis, by: int, edge: Expr | None = None) -> Expr:
+    """Returns a reference one place before (−1) or behind (1) along an axis; at its end stands the other end, or an edge."""
+    place: Expr = Op("sub", (Count("number", axis), Constant(axis.start))) if axis.start else Count("number", axis)
+    last = Op("sub", (Count("size", axis), Constant(1)))
+    inside = less(0, place) if by < 0 else less(place, last)
+    moved = Op("sub" if by < 0 else "add", (place, Constant(1)))
+    around = Op("where", (inside, moved, last if by < 0 else Constant(0)))
+    at = tuple(Lookup(axis, around) if isinstance(i, Position) and i.axis is axis else i for i in ref.at)
+    found = Ref(ref.block, at)
+    return found if edge is None else Op("where", (inside, found, edge))
+
+
+def _read(expr: Expr) -> Iterator[Ref]:
+    """Yields the references of an equation to cells of rows, each along some axis."""
+    for part in walk(expr):
+        if not isinstance(part, Ref) or is_setting(part.block) or part.block.text:
+            continue
+        if not any(isinstance(index, Lookup | Edge) or getattr(index, "by", 0) for index in part.at):
+            yield part
+
+
+def _places(expr: Expr, name: str, equations: Equations, wanted: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:
+    """Yields the place before and behind in that of one's own, along every axis; the last one stands before the first."""
+    if not any(isinstance(node, Op) for node in walk(expr)):
+        return
+    for part in _read(expr):
+        for axis in dict.fromkeys(_running(part)):
+            for by, said in ((-1, "before"), (1, "behind")):
+                yield f"{text(part)} of the {axis.meaning} {said} is read", _put(expr, part, _beside(part, axis, by))
+
+
+def _masks(expr: Expr, masks: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:
+    """Yields what counts as another mask has it: everywhere, one shorter at either end, one longer."""
+    for part in [each for each in _read(expr) if each.block.name in masks]:
+        axis = [*_running(part)][-1]
+        before, behind = (_beside(part, axis, by, Constant(0)) for by in (-1, 1))
+        said = text(part)
+        yield f"{said} is 1 everywhere", _put(expr, part, 1 + 0 * part)
+        yield f"{said} leaves the first one out", _put(expr, part, Op("mul", (part, before)))
+        yield f"{said} leaves the last one out", _put(expr, part, Op("mul", (part, behind)))
+        yield f"{said} goes on for one more", _put(expr, part, Op("maximum", (part, before)))
+
+
 def _others(equations: Equations, name: str, wanted: tuple[str, ...], expr: Expr) -> Iterator[tuple[str, Expr]]:
     """Yields rows of the same shape in the place of one that is read, those that are called alike first."""
     near = set(equations.made_of(wanted))
-    near |= {other for each in near if (other := _other_side(each)) in equations.rows}
+    near |= {other for each in near if (other := _other(each, equations))}
     for part in [node for node in walk(expr) if isinstance(node, Ref) and not is_setting(node.block)]:
         others = [
             other
@@ -183,12 +326,6 @@ def changes_of(equations: Equations, name: str, wanted: tuple[str, ...]) -> tupl
 def meaning_of(equations: Equations, name: str) -> str:
     """Returns what a row is called, and in words."""
     return _meaning(equations, name)
-
-
-def _other_side(name: str) -> str:
-    """Returns what a row of one side of a pair is called on the other."""
-    side, dot, rest = name.partition(".")
-    return f"{SIDES[SIDES[0] == side]}{dot}{rest}" if side in SIDES else name
 
 
 def _of_one_shape(one: Block, other: Block) -> bool:

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from blueprint.dumps import Array, Dump
-from blueprint.verifying.compare import Axes, Compared, compare_number, distance, first_spot
+from blueprint.verifying.compare import Axes, Compared, compare_number, distance, first_spot, folded
 from blueprint.verifying.definitions import Kept
+from blueprint.verifying.elsewhere import Stands, made, stands
 from blueprint.verifying.recompute import SUMS, TOLERANCES, coarsest, last_digit
 from blueprint.verifying.settings import Settings
 from blueprint.verifying.trials import judged
@@ -116,6 +117,7 @@ class Judge:
         return Compared(
             quantity.name, row, means, int(apart.size), int(wrong.sum()), float(apart.max(initial=0.0)), allowed, spot,
             size=max(size, 1e-300), dtype=dtype, arithmetic=self.factor * SUMS[dtype] * (1 + size), axes=self._axes,
+            ours=folded(ours),
         )  # fmt: skip
 
     def _number(self, quantity: Quantity, row: str, means: str, found: Again) -> Compared:
@@ -178,6 +180,21 @@ class Try(NamedTuple):
     fitted: bool = False
 
 
+MOST_PARTS = 8
+
+
+def sums_of(pairs: int, settings: Settings, name: str) -> Iterator[Try]:
+    """Yields a number of some pairs as a sum, as a mean in parts, and multiplied or divided by a count of something."""
+    counts = [each for each in range(2, min(pairs, 64) + 1) if pairs % each == 0 or each <= MOST_PARTS]
+    for says, count in (("pairs", pairs), ("responses", 2 * pairs)):
+        yield Try(f"a sum over all {says}, not their mean", settings, {"factor": {name: float(count)}})
+    for count in counts:
+        if count < pairs:
+            yield Try(f"a mean over {count} microbatches, each averaged by itself", settings, {"parts": count})
+            yield Try(f"everything multiplied by {count}", settings, {"factor": {name: float(count)}})
+        yield Try(f"everything divided by {count}", settings, {"factor": {name: 1.0 / count}})
+
+
 class Recompute(Protocol):
     """Computes a dump again. given: results of the file that stand in place of computed ones."""
 
@@ -225,8 +242,10 @@ class SmallTrial:
         if ways.get("whole") and self.whole is not None:
             found = replace(self.recompute(self.whole, settings), rows={})  # its rows are not those of one file
             return self.judge.compared(found, until)
+        if stands := ways.get("stands"):
+            return self.judge.compared(self._with(stands, settings, given or {}), until)
         ways = {**ways, "kept": self.kept} if "equations" in ways else ways
-        found = self.recompute(self.batch, settings, ways, given or {})
+        found = self.recompute(self.batch, settings, {**ways, "until": until}, given or {})
         return self.judge.compared(self._in_loss(found) if each and each.in_loss else found, until)
 
     def tries(self, name: str) -> Iterator[list[Try]]:
@@ -234,12 +253,22 @@ class SmallTrial:
         before = {key: value for key, value in self.given.items() if key in self.quantities[name].after}
         for stage in self.causes(self.batch, self.settings, name, before, self.whole):
             yield [each._replace(in_loss=name in self.losses) for each in stage]
+        if name not in self.losses:
+            rows = {row: each for row, each in self.straight.rows.items() if row not in self.losses}
+            yield [Try(label, self.settings, {"stands": each}) for label, each in stands(rows, name)]
 
     def verdict(self, preset: str, explain: bool) -> Verdict:
         """Compares the dump with itself computed again; explain: whether to look for a cause."""
         lines, first, causes = judged(self, self.tries if explain else lambda name: iter(()), most=self.most)
         uncompared, notes = self.judge.uncompared(), self.batch.notes
         return Verdict(preset, self.straight, tuple(lines), uncompared, first, causes.matches, notes, causes)
+
+    def _with(self, of: Stands, settings: Settings, given: Given) -> Again:
+        """Returns what was computed, with other rows and numbers in the place of some: alone, or in all that is made of them."""
+        rows, numbers = made(of, self.recompute(self.batch, settings, PLAIN, given).rows)
+        on = {name: row for name, row in rows.items() if of[name].on}
+        found = self.recompute(self.batch, settings, PLAIN, {**given, **on})
+        return replace(found, rows={**found.rows, **rows}, numbers={**found.numbers, **numbers})
 
     def _in_loss(self, found: Again) -> Again:
         """Returns what was computed, of which the losses alone were made otherwise."""

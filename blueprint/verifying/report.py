@@ -77,27 +77,57 @@ def others(lines: Sequence[Line], own: str) -> Iterator[str]:
 
 
 def explanations(
-    causes: Sequence[Match], lines: Sequence[Line], unexplained: str = NOTHING.unexplained, files: int = 1
+    causes: Sequence[Match], verdicts: Sequence[Verdict], lines: Sequence[Line], unexplained: str = NOTHING.unexplained
 ) -> Iterator[str]:
-    """Says what explains a deviation, and what then still deviates; lines: all that was logged, in so many files."""
+    """Says what explains a deviation, and what then still deviates; lines: all that was logged, in the files of the verdicts."""
     if not causes:
         yield f"  {unexplained}"
+    files, said = len(verdicts), set[str]()
     for each in causes[:MOST_CAUSES]:
-        yield f"  It matches with {each.said}{_rest(lines, each, files)}"
-    if len(causes) > MOST_CAUSES:
-        yield f"  … and with {len(causes) - MOST_CAUSES} others: this file cannot tell them apart."
+        if each.said in said:  # with those that give the same numbers
+            continue
+        said |= {each.said, *each.same}
+        yield f"  It matches with {each.said}{_rest(lines, each, verdicts)}"
+        where = "every logged value" if files == 1 else f"every logged value of all {files} files"
+        yield from (
+            f"    So it does, with the same numbers in {where}, with {other}." for other in each.same[:MOST_CAUSES]
+        )
+        if (more := len(each.same) - MOST_CAUSES) > 0:
+            yield f"    … and with {more} other{'s' if more > 1 else ''}."
+        if each.same:
+            these = "These two" if len(each.same) == 1 else f"These {len(each.same) + 1}"
+            yield f"    {these} cannot be told apart in {'this file' if files == 1 else 'these files'}."
+    if left := [each for each in causes[MOST_CAUSES:] if each.said not in said]:
+        yield f"  … and, with other numbers within the tolerance, with {len(left)} other{'s' if len(left) > 1 else ''}."
 
 
-def _rest(lines: Sequence[Line], match: Match, files: int) -> str:
+def _rest(lines: Sequence[Line], match: Match, verdicts: Sequence[Verdict]) -> str:
     """Says whether everything else agrees then, in which files that was tested, or what does not agree, and by how much."""
+    files, unknown = len(verdicts), _unknown(verdicts, lines)
+    every = f"all else that was compared agrees, too ({unknown})" if unknown else "everything else agrees, too"
     if match.rest and match.tried_on:
         return f"; it was tried on {match.tried_on} of the files that deviate, and everything else in them agrees then, too."
     if match.rest:
-        return f"; then everything else agrees, too{f', in all {files} files' if files > 1 else ''}."
+        return f"; then {every}{f', in all {files} files' if files > 1 else ''}."
     called = {line.compared.name: line.called for line in lines}
     named = [f"{called.get(name, name)} (by {largest:.2g})" for name, largest in match.still[:MOST_STILL]]
     more = len(match.still) - len(named)
-    return f"; then this still deviates: {', '.join(named)}{f' and {more} more' if more else ''}."
+    still = f"this still deviates: {', '.join(named)}{f' and {more} more' if more else ''}"
+    lost = f"this cannot be computed: {', '.join(called.get(name, name) for name in match.unseen)}"
+    return f"; then {', and '.join([still] * bool(named) + [lost] * bool(match.unseen))}."
+
+
+def _unknown(verdicts: Sequence[Verdict], lines: Sequence[Line]) -> str:
+    """Names what was logged and cannot be said to agree: what is not compared in some file, too coarse, or left open."""
+    names = dict[str, None]()
+    for verdict in verdicts:
+        batch, there = verdict.replayed.batch, {line.compared.name for line in verdict.lines}
+        names |= dict.fromkeys(verdict.uncompared)
+        names |= dict.fromkeys(batch.called.get(each, each) for each in batch.logged if each not in there)
+    coarse = [line.called for line in lines if line.says == TOO_COARSE]
+    open_ = [line.called for line in lines if line.says == NEEDS_OTHERS]
+    told = ("not compared", list(names)), ("too coarse to tell", coarse), ("left open", open_)
+    return "; ".join(f"{what}: {', '.join(each)}" for what, each in told if each)
 
 
 def reasons(lines: Sequence[Line]) -> Iterator[str]:
@@ -135,7 +165,13 @@ def _share(width: float, compared: Compared) -> str:
 
 def cause_data(match: Match) -> dict[str, Any]:
     """Returns a cause, for programs."""
-    return {"matches_with": match.said, "rest_agrees": match.rest, "still_deviates": dict(match.still)}
+    return {
+        "matches_with": match.said,
+        "rest_agrees": match.rest,
+        "still_deviates": dict(match.still),
+        "not_computed": list(match.unseen),
+        "same_numbers_as": list(match.same),
+    }
 
 
 def quantity_data(line: Line) -> dict[str, Any]:
@@ -190,7 +226,7 @@ def _first(verdict: Verdict, first: Line) -> Iterator[str]:
     yield f"\nFirst deviation: {where(first)}"
     search = verdict.search
     if search and first.says == DIFFERS:
-        yield from explanations(verdict.causes, verdict.lines, search.unexplained)
+        yield from explanations(verdict.causes, [verdict], verdict.lines, search.unexplained)
         if not verdict.causes and search.tried < search.known:
             yield f"  {search.tried:,} of {search.known:,} were tried: the others would take too long on a file of this size."
     for line in verdict.lines:
@@ -265,7 +301,8 @@ def _first_of_step(found: StepVerdict, first: StepLine) -> Iterator[str]:
     same = " and ".join(only_in(first.deviating, [each.verdict.replayed.batch for each in found.parts]))
     yield f"  It deviates in {len(first.deviating)} of {first.files} files{f', all of {same}' if same else ''}."
     if first.line.says == DIFFERS and not first.of_forwards:
-        yield from explanations(found.causes, [each.line for each in found.lines], files=len(found.parts))
+        verdicts = [each.verdict for each in found.parts]
+        yield from explanations(found.causes, verdicts, [each.line for each in found.lines])
     yield from others([each.line for each in found.lines if each != first and not each.of_forwards], "the files' own")
 
 

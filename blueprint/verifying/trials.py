@@ -26,7 +26,7 @@ from blueprint.verifying.compare import (
 )
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose
 from blueprint.verifying.tiled_passes import Watch
-from blueprint.verifying.verdict import NOTHING, Causes, Match, Part, StepVerdict, Verdict
+from blueprint.verifying.verdict import NOTHING, Causes, Match, Part, StepVerdict, Verdict, told_apart
 
 Given = Mapping[str, Array]
 
@@ -93,17 +93,49 @@ class OfFile:
 
     def match(self, each: Labelled, name: str) -> Match:
         """Returns a cause with what deviates although everything was done so."""
-        compared = self.under(each)
-        return Match(each.label, compared[name].largest, deviating(compared))
+        whole = self.under(each)
+        found = [_match(each.label, name, [self.straight], [compared]) for compared in (whole, self.alone(whole, name))]
+        return least_left(found, name)
+
+    def alone(self, compared: Mapping[str, Compared], name: str) -> Mapping[str, Compared]:
+        """Returns what the file comes to with a cause of one quantity alone: all others stay as they are."""
+        return {**self.straight, name: compared[name]} if name in compared else self.straight
 
     def under(self, each: Labelled) -> Mapping[str, Compared]:
-        """Compares with everything done so; what cannot be computed then stays as it is, and is not taken to agree."""
-        return {**self.straight, **self.trial.compared(each)}
+        """Compares with everything done so, as far as it can be computed then."""
+        return self.trial.compared(each)
 
 
 def deviating(compared: Mapping[str, Compared]) -> tuple[tuple[str, float], ...]:
     """Returns what does not agree, and by how much."""
     return tuple((each.name, each.largest) for each in compared.values() if not each.agrees)
+
+
+def _match(
+    said: str, name: str, straight: Sequence[Mapping[str, Compared]], made: Sequence[Mapping[str, Compared]]
+) -> Match:
+    """Returns a cause with what it leaves in files; straight: what they come to as they are, made: with the cause."""
+    still, lost = dict[str, float](), dict[str, None]()
+    for before, compared in zip(straight, made, strict=True):
+        for quantity, apart in deviating(compared):
+            still[quantity] = max(still.get(quantity, 0.0), apart)
+        lost |= dict.fromkeys(unseen(before, compared))
+    largest = max(
+        of.get(name, before[name]).largest for before, of in zip(straight, made, strict=True) if name in before
+    )
+    return Match(said, largest, tuple(still.items()), unseen=tuple(lost), made=tuple(made))
+
+
+def least_left(found: Sequence[Match], name: str) -> Match:
+    """Returns a cause as it is, or as one of a quantity alone, the second, where that leaves less: what agreed stays so then."""
+    whole, alone = found
+    alone = replace(alone, said=f"{alone.said}, in {name} alone", rank=max(alone.rank, OF_ONE_QUANTITY))
+    return min(whole, alone, key=_left)
+
+
+def unseen(straight: Mapping[str, Compared], compared: Mapping[str, Compared]) -> tuple[str, ...]:
+    """Returns what was compared as the file is, and cannot be computed with a cause: nothing is known of it."""
+    return tuple(name for name in straight if name not in compared)
 
 
 class Judged(NamedTuple):
@@ -150,14 +182,22 @@ def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str
         here = stage if most is None else stage[: max(0, most - tried)]
         tried, known = tried + len(here), known + len(stage)
         found = [evidence.match(each, name) for each in here if evidence.explains(each, name)]
-        fewest = min((len(each.still) for each in found), default=0)
-        if found and (
-            not best or fewest < len(best[0].still)
-        ):  # what a later stage explains no better is farther fetched
-            best = list({each.said: each for each in found if len(each.still) == fewest}.values())
-        if any(each.rest for each in best):
+        least = min(map(_left, found), default=(0, 0))
+        if found and (not best or least < _left(best[0])):  # what a later stage explains no better is farther fetched
+            best = list({each.said: each for each in found if _left(each) == least}.values())
+        if any(each.rest and not each.rank for each in best):
             break
-    return Causes(tuple(best), tried, known, "None of the known mistakes that were tried explains it.")
+    return Causes(told_apart(best), tried, known, "None of the known mistakes that were tried explains it.")
+
+
+OF_ONE_QUANTITY, OF_SOME_FILES = 1, 2
+"""Ranks of causes: of one quantity alone, where all that is made of it agrees as it is; and of some files alone, where the others
+agree without it: the last to be believed."""
+
+
+def _left(match: Match) -> tuple[int, int]:
+    """Returns how much a cause leaves, what still deviates and what nobody knows; and how far-fetched it is."""
+    return len(match.still) + len(match.unseen), match.rank
 
 
 class FileTrial(Trial, Protocol):
@@ -262,19 +302,32 @@ class OfStep:
     def match(self, each: Any, name: str) -> Match:
         """Returns a cause with what then deviates in any file of the step; a file that agrees better as it is may be one in which
         nothing was done otherwise."""
-        found = [self._files[id(of)].under(self._there(each, of)) for of in (self.here, *self.where)]
-        largest, (others, against) = max(compared[name].largest for compared in found), self._apart(each)
-        still = dict[str, float]()
-        for quantity, apart in (pair for compared in (*found, *others) for pair in deviating(compared)):
-            still[quantity] = max(still.get(quantity, 0.0), apart)
-        return Match(f"{each.label}{self._in_these_alone(against)}", largest, tuple(still.items()))
+        files = [self._files[id(of)] for of in (self.here, *self.where)]
+        whole = [file.under(self._there(each, file.trial)) for file in files]
+        alone = [file.alone(compared, name) for file, compared in zip(files, whole, strict=True)]
+        straight = [self._files[id(of)].straight for of in (self.here, *self.where, *self.others)]
+        found = list[Match]()
+        for made, of_one in ((whole, ""), (alone, name)):
+            others, against = self._apart(each, of_one)
+            match = _match(each.label, name, straight, [*made, *others])
+            found.append(
+                replace(match, rank=OF_SOME_FILES, said=f"{each.label}{self._in_these_alone(against)}")
+                if against
+                else match
+            )
+        return least_left(found, name)
 
-    def _apart(self, each: Any) -> tuple[list[Mapping[str, Compared]], int]:
-        """Returns what the other files come to, with a cause or as they are, whichever is the better; and how many as they are."""
+    def _apart(self, each: Any, alone: str = "") -> tuple[list[Mapping[str, Compared]], int]:
+        """Returns what the other files come to, with a cause or as they are, whichever is the better; and how many as they are.
+
+        alone: the one quantity that the cause is of; "": all that follows from it, too.
+        """
         found, against = list[Mapping[str, Compared]](), 0
         for of in self.others:
-            straight, under = self._files[id(of)].straight, self._files[id(of)].under(self._there(each, of))
-            worse = len(deviating(under)) > len(deviating(straight))
+            file = self._files[id(of)]
+            straight, under = file.straight, file.under(self._there(each, of))
+            under = file.alone(under, alone) if alone else under
+            worse = len(deviating(under)) + len(unseen(straight, under)) > len(deviating(straight))
             found.append(straight if worse else under)
             against += worse
         return found, against

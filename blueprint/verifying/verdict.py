@@ -5,14 +5,14 @@ says how near that is to the dump computed again.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from blueprint.dumps import Array, Dump, require
-from blueprint.verifying.compare import NEEDS_OTHERS, Line, StepLine, summary
+from blueprint.verifying.compare import NEEDS_OTHERS, Compared, Line, StepLine, same_numbers, summary
 from blueprint.verifying.gap import TwoForwards
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions
 from blueprint.verifying.tiled_passes import Watch
@@ -29,7 +29,10 @@ class Match:
     largest: the largest difference that is left of the quantity. still: what else deviates then, and by how much, by name.
     rank: how far-fetched it is, from 0; beyond: whether it is the mean and deviation of another batch; see
         `neighbours.Neighbour`. changes: the settings that it changes. tried_on: so many of the files that deviate it was
-        tried on, where that are not all of them; else 0.
+        tried on, where that are not all of them; else 0. unseen: what was logged and cannot be computed if everything was done so.
+    same: causes that give the same numbers in every logged value of every file (`said` of each): no file here tells them apart.
+    made: of each file, what it comes to with the cause; forgotten once it was asked what is the same.
+    rank is 1 where a cause is one of the quantity alone, 2 where it is one of some files alone, in `trials`.
     """
 
     said: str
@@ -39,11 +42,40 @@ class Match:
     beyond: bool = False
     changes: Settings = field(default_factory=dict)
     tried_on: int = 0
+    unseen: tuple[str, ...] = ()
+    same: tuple[str, ...] = ()
+    made: tuple[Mapping[str, Compared], ...] = field(default=(), repr=False, compare=False)
 
     @property
     def rest(self) -> bool:
-        """Whether everything else that was logged then agrees, too."""
-        return not self.still
+        """Whether everything else that was logged then agrees, too: all of it was computed again with the cause."""
+        return not self.still and not self.unseen
+
+
+def told_apart(found: Sequence[Match]) -> tuple[Match, ...]:
+    """Returns causes in their order, behind each those that give the same numbers everywhere: computed, not assumed.
+
+    A cause that agrees within rounding alone gives others, and stands by itself.
+    """
+    classes = list[list[Match]]()
+    for match in found:
+        home = next((each for each in classes if _same(each[0], match)), None)
+        classes.append([match]) if home is None else home.append(match)
+    return tuple(
+        replace(match, same=tuple(other.said for other in each if other is not match), made=())
+        for each in classes
+        for match in each
+    )
+
+
+def _same(one: Match, other: Match) -> bool:
+    """Tells whether two causes give the same numbers in every logged value of every file; False where that was not computed."""
+    if not one.made or len(one.made) != len(other.made):
+        return False
+    return all(
+        here.keys() == there.keys() and all(same_numbers(here[name], there[name]) for name in here)
+        for here, there in zip(one.made, other.made, strict=True)
+    )
 
 
 @dataclass(frozen=True)

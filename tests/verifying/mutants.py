@@ -3,7 +3,14 @@
     python -m tests.verifying.mutants grpo 97 30
 
 Kinds are dpo, rm, grpo, rloo and ppo. The formulas are those of `tests/hooks`. Of a mutant that changes a logged number it is
-asked what verify names first. That is right if it explains another batch, which verify has not seen, too.
+asked what verify names first. That is right if it explains two other batches, too, with other numbers, lengths and more pairs, on which the
+same mutant ran. Half of the mutants run on a real batch, half on one that is drawn: in the real ones every chosen response has
+two tokens, and what is divided by 2 there is divided by their length, too. What becomes of a mutant:
+
+first: the cause that is named first is right, and no other one gives the same numbers
+together: it is one of two to five that give the same numbers in every logged value of every file, and are said to
+crowd: it is one of more than five; listed: it is named, behind others that give other numbers
+none: nothing is named; wrong first: something is named, and nothing of it is right
 """
 
 from __future__ import annotations
@@ -20,13 +27,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
-from blueprint.verifying import StepVerdict, verify_step
+from blueprint.verifying import StepVerdict, trials, verify_step
 from tests.hooks import dpo_formulas, ppo_formulas, reward_formulas, trl_formulas
 from tests.hooks.test_planted import dumped, second_pass, whole
-from tests.hooks.trl_formulas import Written
+from tests.hooks.trl_formulas import Array, Tensors, Written
 
-PAIRS = (("a", "c"), ("right", "wrong"), ("policy", "reference"), ("chosen", "rejected"), ("good", "bad"))
+PAIRS = (
+    ("a", "c"), ("right", "wrong"), ("policy", "reference"), ("chosen", "rejected"), ("good", "bad"),
+    ("per_token_logps", "ref_per_token_logps"), ("ref_chosen_logps", "ref_rejected_logps"), ("chosen_rewards", "rejected_rewards"),
+)  # fmt: skip
 OF_PAIRS = {one: two for pair in PAIRS for one, two in (pair, pair[::-1])}
 OF_GROUPS = {
     "capped": "clipped", "clipped": "capped", "ratio": "clipped", "r": "of", "epsilon_low": "epsilon_high",
@@ -46,7 +57,9 @@ class Kind(NamedTuple):
     functions: tuple[str, ...]
     runs: tuple[str, ...]
     other: Mapping[str, str] = OF_PAIRS
-    numbers: Collection[str] = frozenset({*OF_PAIRS, "h", "beta", "eps", "margin", "mask", "apart"})
+    numbers: Collection[str] = frozenset(
+        {*OF_PAIRS, "h", "beta", "eps", "margin", "mask", "apart", "logps", "lengths", "each", "scores"}
+    )
     files: Callable[[str], list[Written]] = whole
 
 
@@ -84,59 +97,89 @@ PPO = Kind(
 )  # fmt: skip
 KINDS = {
     "ppo": PPO,
-    "dpo": Kind(dpo_formulas, ("log_sigmoid", "sums", "rewards", "pair_loss", "likelihood", "averaged", "written"),
-                ("trl_dpo/sigmoid", "trl_dpo/ipo", "trl_dpo/robust", "trl_dpo/norm")),
-    "rm": Kind(reward_formulas, ("pair_loss", "centred", "plain_margin", "written"), ("trl_reward/plain", "trl_reward/margin")),
+    "dpo": Kind(dpo_formulas, ("log_sigmoid", "mask_of", "sums", "rewards", "ahead", "pair_loss", "likelihood", "weight",
+                               "averaged", "written"), tuple(f"trl_dpo/{run}" for run in (
+                                   "sigmoid", "ipo", "robust", "norm", "sft", "alike", "shared", "weighted"))),
+    "rm": Kind(reward_formulas, ("last_tokens", "pair_loss", "centred", "plain_margin", "written"),
+               ("trl_reward/plain", "trl_reward/margin")),
     "grpo": GROUPS._replace(runs=("trl_grpo/grpo", "trl_grpo/dr_grpo", "trl_grpo/dapo", "trl_grpo/sequence", "trl_grpo/batch")),
     "rloo": GROUPS._replace(runs=("trl_rloo/kl", "trl_rloo/normalized")),
 }  # fmt: skip
-OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
-    ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add, ast.Mult), ast.Mult: (ast.Div, ast.Add), ast.Div: (ast.Mult, ast.Sub),
+OPERATORS: tuple[type[ast.operator], ...] = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+CALLS: Mapping[str, tuple[str, ...]] = {
+    "maximum": ("minimum",), "minimum": ("maximum",), "exp": ("log1p", "expm1"), "log1p": ("exp",), "abs": ("sign",),
+    "sum": ("mean", "max"), "mean": ("sum", "max", "min"), "min": ("max", "mean"), "max": ("min", "mean"), "prod": ("sum",),
+    "std": ("var",), "argmax": ("argmin",), "nansum": ("nanmean",),
 }  # fmt: skip
-CALLS = {
-    "maximum": "minimum", "minimum": "maximum", "exp": "log1p", "log1p": "exp", "abs": "sign", "sum": "mean", "mean": "sum",
-    "min": "max", "max": "min", "prod": "sum",
+FORGOTTEN = ("exp", "log1p", "abs", "log")
+COMPARED: Mapping[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
+    ast.Gt: (ast.GtE, ast.Lt), ast.Lt: (ast.LtE, ast.Gt), ast.GtE: (ast.Gt, ast.LtE), ast.LtE: (ast.Lt, ast.GtE),
 }  # fmt: skip
-MOVED = (
-    "per_token_logps",
-    "ref_per_token_logps",
-    "position_scores",
-    "margin",
-    "rewards_per_func",
-    "scores",
-    "values",
-    "entropy",
-)
 APART = {"logprobs": ("new_logprobs", "ref_logprobs"), "values": ("vpred",)}
 """By tensor of PPO those that are about as far from it as before, where it is another."""
+MASKS = ("np.ones_like(mask)", "mask * (mask.cumsum(1) > 1)", "mask * (mask[:, ::-1].cumsum(1)[:, ::-1] > 1)",
+         "np.maximum(mask, np.pad(mask, ((0, 0), (1, 0)))[:, :-1])")  # fmt: skip
+"""What stands for a mask: everywhere, without the first and without the last token, one longer."""
 
 
 def sites(tree: ast.AST, kind: Kind) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Yields every part of the functions that is changed, and what stands there then."""
+    """Yields every part of the functions that is changed, and what stands there then, each change once."""
     of = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef) and each.name in kind.functions]
     for node in (inner for each in of for line in each.body for inner in ast.walk(line)):
         if isinstance(node, ast.expr):
-            yield from ((node, other) for other in others(node, kind))
+            yield from {ast.unparse(other): (node, other) for other in others(node, kind)}.values()
 
 
 def others(node: ast.expr, kind: Kind) -> Iterator[ast.expr]:
-    """Yields what may stand for a part of a formula by mistake."""
+    """Yields what may stand for a part of a formula: an operation, operand, function, number, axis, index, tensor, mask."""
     match node:
         case ast.BinOp(left, op, right) if type(op) in OPERATORS:
-            yield from (ast.BinOp(left, other(), right) for other in OPERATORS[type(op)])
+            yield from (ast.BinOp(left, other(), right) for other in OPERATORS if other is not type(op))
             yield from (left, right)
+            yield from [ast.BinOp(right, op, left)] if isinstance(op, ast.Sub | ast.Div) else []
         case ast.UnaryOp(ast.USub(), operand):
             yield operand
-        case ast.Call(ast.Attribute(value, name, ctx), args, keywords) if name in CALLS:
-            yield ast.Call(ast.Attribute(value, CALLS[name], ctx), args, keywords)
+        case ast.Call(ast.Attribute(_, _, _), _, _):
+            yield from _calls(node)
+        case ast.Compare(left, [op], [right]) if type(op) in COMPARED:
+            yield from (ast.Compare(left, [other()], [right]) for other in COMPARED[type(op)])
+        case ast.Subscript(value, ast.Slice(None, ast.expr() as end, None), ctx):
+            yield ast.Subscript(value, ast.Slice(end, None, None), ctx)
         case ast.Constant(int() | float() as value) if not isinstance(value, bool):
-            yield from (ast.Constant(other) for other in (value * 2, value + 1, value / 2) if other != value)
+            numbers = dict.fromkeys((value * 2, value + 1, value / 2 if value != 1 else 0.5, value - 1, 0, -value))
+            yield from (ast.Constant(other) for other in numbers if other != value)
         case ast.Constant(str() as key) if key in kind.other:
             yield ast.Constant(kind.other[key])
         case ast.Name(name, ast.Load()) if name in kind.numbers:
-            yield ast.BinOp(ast.Constant(2.0), ast.Mult(), copy.deepcopy(node))
-            yield ast.UnaryOp(ast.USub(), copy.deepcopy(node))
-            yield from [ast.Name(kind.other[name], ast.Load())] if name in kind.other else []
+            yield from _names(node, kind)
+
+
+def _calls(node: ast.Call) -> Iterator[ast.expr]:
+    """Yields another function, none at all, and other axes."""
+    assert isinstance(node.func, ast.Attribute)
+    value, name = node.func.value, node.func.attr
+    for other in CALLS.get(name, ()):
+        yield ast.Call(ast.Attribute(value, other, ast.Load()), node.args, node.keywords)
+    if name in FORGOTTEN and len(node.args) == 1:
+        yield node.args[0]
+    if name == "clip":
+        yield value
+    if name == "where":
+        yield ast.Call(node.func, [node.args[0], *node.args[:0:-1]], node.keywords)
+    if name in CALLS and [*map(type, node.args)] == [ast.Constant]:  # an axis
+        yield ast.Call(node.func, [ast.Constant(1 - node.args[0].value)], node.keywords)  # type: ignore[attr-defined]
+        yield ast.Call(node.func, [], node.keywords)
+
+
+def _names(node: ast.Name, kind: Kind) -> Iterator[ast.expr]:
+    """Yields a tensor doubled, of the other sign, of the row or the column before, its mask otherwise, and another tensor."""
+    name = node.id
+    yield ast.BinOp(ast.Constant(2.0), ast.Mult(), copy.deepcopy(node))
+    yield ast.UnaryOp(ast.USub(), copy.deepcopy(node))
+    yield from [ast.Name(kind.other[name], ast.Load())] if name in kind.other else []
+    moved = () if name in ("beta", "eps") else (f"np.roll({name}, 1, 0)", f"np.roll({name}, 1, 1)")
+    for said in (*moved, *(MASKS if name == "mask" else ())):
+        yield ast.parse(said, mode="eval").body
 
 
 def parsed(kind: Kind) -> ast.AST:
@@ -165,27 +208,31 @@ def mutant(kind: Kind, at: int) -> tuple[Any, str]:
     return made.TRL, said
 
 
-def another_batch(files: Sequence[Written], seed: int) -> list[Written]:
-    """Returns files of the same shape with other log-probs, scores and margins."""
+def varied(files: Sequence[Written], seed: int) -> list[Written]:
+    """Returns files with other log-probs, scores and margins; of pairs three times as many, with responses of other lengths.
+
+    Of four pairs an accuracy tells very little.
+    """
     drawn, found = np.random.default_rng(seed), []
     for file in files:
-        moved = {
-            name: each * drawn.uniform(0.5, 1.5, each.shape) for name, each in file.tensors.items() if name in MOVED
-        }
-        if "old_per_token_logps" in file.tensors:  # other policies are about as far from this one as before
-            new = file.tensors["per_token_logps"]
-            for name in ("old_per_token_logps", "ref_per_token_logps"):
-                apart = (file.tensors.get(name, new) - new) * drawn.uniform(0.5, 1.5, new.shape)
-                moved |= {name: np.minimum(moved["per_token_logps"] + apart, 0)} if name in file.tensors else {}
-        moved |= _of_ppo(file, moved, drawn) if "new_logprobs" in file.tensors else {}
-        found.append(file._replace(tensors={**file.tensors, **moved}))
+        t = dict(file.tensors)
+        if "new_logprobs" in t:
+            found.append(file._replace(tensors=t | _of_ppo(t, drawn)))
+        elif "old_per_token_logps" in t:
+            found.append(file._replace(tensors=t | _of_groups(t, drawn)))
+        else:
+            t = {name: _more(each, len(t["attention_mask"])) for name, each in t.items()}
+            found.append(file._replace(tensors=t | _of_pairs(t, file.settings, drawn)))
     return found
 
 
-def _of_ppo(file: Written, moved: Mapping[str, Any], drawn: np.random.Generator) -> dict[str, Any]:
-    """Returns tensors of PPO; behind the last tokens log-probs stay what they are."""
-    t, found = file.tensors, dict(moved)
-    found["logprobs"] = t["logprobs"] * drawn.uniform(0.5, 1.5, t["logprobs"].shape)
+def _of_ppo(t: Tensors, drawn: np.random.Generator) -> dict[str, Array]:
+    """Other policies and critics are about as far from the old ones as before; log-probs behind the last tokens stay."""
+    found = {
+        name: t[name] * drawn.uniform(0.5, 1.5, t[name].shape)
+        for name in ("logprobs", "values", "scores", "entropy")
+        if name in t
+    }
     for name, others in APART.items():
         for other in others:
             apart = (t[other] - t[name]) * drawn.uniform(0.5, 1.5, t[name].shape)
@@ -195,28 +242,109 @@ def _of_ppo(file: Written, moved: Mapping[str, Any], drawn: np.random.Generator)
     return found
 
 
+def _of_groups(t: Tensors, drawn: np.random.Generator) -> dict[str, Array]:
+    """Other policies are about as far from this one as before."""
+    names = [name for name in ("per_token_logps", "ref_per_token_logps", "rewards_per_func") if name in t]
+    moved = {name: t[name] * drawn.uniform(0.5, 1.5, t[name].shape) for name in names}
+    new = t["per_token_logps"]
+    for name in ("old_per_token_logps", "ref_per_token_logps"):
+        apart = (t.get(name, new) - new) * drawn.uniform(0.5, 1.5, new.shape)
+        moved |= {name: np.minimum(moved["per_token_logps"] + apart, 0)} if name in t else {}
+    return moved
+
+
+def _more(each: Array, responses: int) -> Array:
+    """Returns a tensor of pairs, or of their responses, chosen ones first, of three times as many."""
+    halves = np.split(each, 2) if len(each) == responses else [each]
+    return np.concatenate([half for half in halves for _ in range(3)])
+
+
+def _of_pairs(t: Tensors, use: Mapping[str, Any], drawn: np.random.Generator) -> dict[str, Array]:
+    """Texts end elsewhere, each by itself; every token has another log-prob or score."""
+    there = t.get("completion_mask", t["attention_mask"])
+    columns, first = np.arange(there.shape[1]), there.argmax(1)[:, None]
+    end = drawn.integers(first + 2, there.shape[1] + 1)
+    made = {"attention_mask": np.where(columns < end, np.maximum(t["attention_mask"], columns >= first), 0.0)}
+    if "completion_mask" in t:
+        made["completion_mask"] = ((columns >= first) & (columns < end)) * 1.0
+        made["per_token_logps"] = -drawn.exponential(2.0, t["per_token_logps"].shape)
+        near = made["per_token_logps"] + drawn.normal(0, 0.5, made["per_token_logps"].shape)
+        made |= {"ref_per_token_logps": np.minimum(near, 0)} if "ref_per_token_logps" in t else {}
+        made |= {"log_sum_sq_probs": -drawn.exponential(1.0, near.shape)} if "log_sum_sq_probs" in t else {}
+        sums = [name for name in ("ref_chosen_logps", "ref_rejected_logps") if "ref_per_token_logps" not in t]
+        made |= {name: t[name] * drawn.uniform(0.5, 1.5, t[name].shape) for name in sums}
+    else:
+        pad, ids = use["pad_token_id"], t["input_ids"]
+        tokens = np.where(ids == pad, drawn.integers(2, 9, ids.shape), ids)
+        made["input_ids"] = np.where(made["attention_mask"] > 0, tokens, pad)
+        made["position_scores"] = drawn.normal(0, 1, t["position_scores"].shape)
+    made |= {"margin": drawn.uniform(0.1, 1.0, t["margin"].shape)} if "margin" in t else {}
+    return {name: np.float32(each).astype(float) for name, each in made.items()}
+
+
 def verified(files: Sequence[Written], trainer: Any) -> StepVerdict:
     with tempfile.TemporaryDirectory() as folder, np.errstate(all="ignore"):
         return verify_step(dumped(files, trainer, Path(folder)))
 
 
-def named(kind: Kind, at: int, run: str) -> tuple[str, str] | None:
+def of_these(asked: Collection[str], files: Sequence[Written], trainer: Any) -> StepVerdict:
+    """Verifies another batch, for which only the causes are tried that were named of the first: all others take long."""
+    search = trials.causes_of
+
+    def some(evidence: Any, tries: Any, name: str, most: int | None = None) -> Any:
+        stages = ([each for each in stage if any(said.startswith(each.label) for said in asked)] for stage in tries)
+        return search(evidence, stages, name)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trials, "causes_of", some)
+        return verified(files, trainer)
+
+
+class Result(NamedTuple):
+    """What becomes of a mutant, in a word; and the cause that is named first."""
+
+    word: str
+    cause: str
+
+
+OTHERS, MOST_DRAWN, EQUALS = 2, 5, 5
+"""Other batches by which a cause is judged, of so many that are drawn; and causes that may be named together."""
+UNSEEN = ("no number is another", "no other batch shows it")
+
+
+def judged(files: Sequence[Written], trainer: Any, seed: int) -> Result:
+    """Verifies files that a trainer wrote which does something otherwise, and judges what is named by other batches."""
+    found = verified(files, trainer)
+    if found.first is None or found.first.line.says != "DIFFERS":
+        return Result(UNSEEN[0], "")
+    if not found.causes:
+        return Result("none", found.first.name)
+    again, asked = list[set[str]](), [each.said for each in found.causes]
+    for number in range(MOST_DRAWN):
+        if len(again) < OTHERS:
+            other = of_these(asked, varied(files, 1000 * (seed + 1) + number), trainer)
+            again += [{each.said for each in other.causes}] if other.first is not None else []
+    if not again:
+        return Result(UNSEEN[1], "")
+    right = {each.said for each in found.causes if all(each.said in those for those in again)}
+    first = found.causes[0]
+    equal = [first.said, *first.same]
+    if right & {*equal}:
+        word = "first" if len(equal) == 1 else "together" if len(equal) <= EQUALS else "crowd"
+    else:
+        word = "listed" if right else "wrong first"
+    return Result(word, f"{first.said}{f' (and {len(equal) - 1} equal)' * (len(equal) > 1)}")
+
+
+def named(kind: Kind, at: int, run: str, vary: bool = False) -> tuple[str, Result] | None:
     """Returns which mutant it is, and whether its cause is named; None where it cannot run, or changes no logged number."""
-    files = kind.files(run)
     try:
         trainer, said = mutant(kind, at)
-        found = verified(files, trainer)
+        files = kind.files(run)
+        found = judged(varied(files, at) if vary else files, trainer, at)
     except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, NameError):
         return None
-    if found.first is None or found.first.line.says != "DIFFERS":
-        return None
-    causes = [each.said for each in found.causes]
-    if not causes:
-        return said, "none"
-    others = (verified(another_batch(files, seed), trainer) for seed in (at, at + 1, at + 2))
-    again = {each.said for each in next((other for other in others if other.first is not None), found).causes}
-    right = [each in again for each in causes[:5]]
-    return said, "first" if right[0] else "among five" if any(right) else "wrong first"
+    return None if found.word in UNSEEN else (said, found)
 
 
 def main(name: str, seed: int, count: int) -> None:
@@ -224,11 +352,11 @@ def main(name: str, seed: int, count: int) -> None:
     kind, drawn, found = KINDS[name], random.Random(seed), Counter[str]()
     every = len(placed(kind))
     for at in drawn.sample(range(every), every):
-        run = drawn.choice(kind.runs)
-        if found.total() < count and (result := named(kind, at, run)):
-            found[result[1]] += 1
-            print(f"{result[1]}: {run}, {result[0]}", flush=True)
-    print(dict(found), f"of {found.total()} mutants, seed {seed}, {every} places")
+        run, vary = drawn.choice(kind.runs), drawn.random() < 0.5
+        if found.total() < count and (result := named(kind, at, run, vary)):
+            found[result[1].word] += 1
+            print(f"{result[1].word}: {run}{' varied' * vary}, {result[0]}: {result[1].cause}", flush=True)
+    print(dict(found), f"of {found.total()} mutants, seed {seed}, {every} places", flush=True)
 
 
 if __name__ == "__main__":

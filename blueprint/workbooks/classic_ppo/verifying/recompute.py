@@ -22,6 +22,7 @@ from blueprint.verifying import (
     compare_number,
     distance,
     first_spot,
+    folded,
     last_digit,
 )
 from blueprint.verifying.formulas import losses, metrics, rewards
@@ -351,7 +352,7 @@ class Judge:
         spot = first_spot(self.rollout, wrong, theirs, ours, range(len(wrong)))
         counts = int(apart.size), int(wrong.sum()), float(apart.max(initial=0.0))
         size, dtype = float(np.abs(ours).mean()), self._dtype(quantity)
-        return Compared(name, name, "", *counts, allowed, spot, size=size, dtype=dtype, axes=axes)
+        return Compared(name, name, "", *counts, allowed, spot, size=size, dtype=dtype, axes=axes, ours=folded(ours))
 
     def _number(self, quantity: Quantity, found: Replayed) -> Compared:
         name, tolerance = quantity.name, self._tolerance(quantity)

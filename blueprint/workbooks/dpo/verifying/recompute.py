@@ -9,9 +9,10 @@ sides: models, "policy" or "reference", whose chosen and rejected responses are 
 "policy" where the policy stands for it; inverted: the log-ratio is reference over policy.
 factor: by quantity, what it is multiplied by. equations: by row of the definitions, how its equation is changed.
 parts: losses are means over so many parts of the pairs, one below the other. shares: the weights of several losses.
+until: the one quantity that is asked for; "": all.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,8 +49,9 @@ TYPED = {
     **dict.fromkeys(("pair.same", "pair.before"), (o, p)),
 }  # fmt: skip
 EQUATIONS = Definitions(
-    DPO, LABELS.labels, TYPED, lambda given, use: derived(given, use).rows, {"text.tokens": (t.first - 1,)}
-)
+    DPO, LABELS.labels, TYPED, lambda given, use: derived(given, use).rows, {"text.tokens": (t.first - 1,)},
+    ("response.tokens", "text.tokens"), "response.chosen",
+)  # fmt: skip
 
 
 def lacking(batch: PairStep, settings: Settings) -> dict[str, str]:
@@ -316,14 +318,19 @@ def recompute(
     terms = terms_of(batch, settings, ways)
     if "chosen.log_squares" not in batch.tensors:  # what is made of weights is lacking, all else is not
         terms = [(share, {**use, "loss.weight": "off"}) for share, use in terms]
-    of = fed(batch, ways)
-    _sequences(found, exchanged(of, _of_logprobs(ways)), ways, device)
+    of, asked = fed(batch, ways), _asked(str(ways.get("until", "")))
+    if "sequences" in asked:
+        _sequences(found, exchanged(of, _of_logprobs(ways)), ways, device)
     known = _with_given(of, settings, given, device)
     of = exchanged(known, ways)
-    _watched(found, of, ways, given, device)
-    _logps(found, exchanged(known, _of_logprobs(ways)), ways, device)
+    if "watched" in asked:
+        _watched(found, of, ways, given, device)
+        found.sizes["rewards.accuracies"] = abs(found.numbers["rewards.accuracies"])
+    if "logps" in asked:
+        _logps(found, exchanged(known, _of_logprobs(ways)), ways, device)
     found.numbers = {name: number * factor_of(ways, name) for name, number in found.numbers.items()}
-    found.sizes["rewards.accuracies"] = abs(found.numbers["rewards.accuracies"])
+    if "losses" not in asked:
+        return found
     made = losses(of, terms, ways, device)
     found.rows["loss.pair"] = made["loss.pair"] * factor_of(ways, "loss.pair")
     for name in LOSSES:
@@ -332,6 +339,17 @@ def recompute(
     if sized:
         add_room(found, of, lambda moved: losses(moved, terms, ways, device))
     return found
+
+
+def _asked(until: str) -> Collection[str]:
+    """Returns which parts of a step are computed where one quantity is asked for: the part that makes it."""
+    if until in (*LOSSES, "loss.pair"):
+        return ("losses",)
+    if until.startswith("logps."):
+        return ("logps",)
+    if "logp" in until:
+        return ("sequences",)
+    return ("watched",) if until else ("sequences", "watched", "logps", "losses")
 
 
 def _of_logprobs(ways: Ways) -> Ways:
@@ -387,7 +405,8 @@ def _watched(found: Again, of: Fed, ways: Ways, given: Given, device: str) -> No
         "watch.margin"
     ]
     found.rows["margin"] = margin * factor_of(ways, "margin")
-    rows["watch.margin"] = np.asarray(given.get("margin", found.rows["margin"]))
+    own = "watch.margin" in ways.get("equations", {})  # then what is logged of margins is not made of those in the file
+    rows["watch.margin"] = found.rows["margin"] if own else np.asarray(given.get("margin", found.rows["margin"]))
     parts = [laid_out(of | rows, some) for some in parts_of(found.batch.pairs, ways)]
     found.numbers |= EQUATIONS.means(use, parts, WATCHED, **changed(ways), device=device)
     found.sizes |= dict(zip(WATCHED, map(_mean_size, rows.values()), strict=False))

@@ -28,6 +28,7 @@ from blueprint.verifying import (
     of_equations,
     one_thread,
     shown,
+    sums_of,
     verdict_of,
     verify_parts,
 )
@@ -141,7 +142,6 @@ TOGETHER: tuple[Mapping[str, float | str], ...] = (
 )  # fmt: skip
 """Settings that mean something together alone."""
 LOSSES = ("loss.pair", "preference_loss", "total_loss")
-MOST_PARTS = 8
 SUMS = {"logp": "policy.sum", "logp_ref": "reference.sum"}
 STANDS = {**{f"{side}.reward": f"{side}.logged" for side in SIDES}, "margin": "watch.margin"}
 ROWS = STANDS | {f"{side}.{name}": row for side in SIDES for name, row in SUMS.items()}
@@ -241,11 +241,7 @@ def _slips(batch: PairStep, settings: Settings, name: str, whole: PairStep | Non
         yield Try("β multiplied twice", settings, {"factor": {name: beta}})
     if "." in name and not name.startswith(("rewards.", "logps.")) and name != "loss.pair":
         return
-    for count in (each for each in range(2, min(batch.pairs, 64) + 1) if batch.pairs % each == 0 or each <= MOST_PARTS):
-        if count < batch.pairs:
-            yield Try(f"a mean over {count} microbatches, each averaged by itself", settings, {"parts": count})
-        yield Try(f"everything multiplied by {count}", settings, {"factor": {name: float(count)}})
-        yield Try(f"everything divided by {count}", settings, {"factor": {name: 1.0 / count}})
+    yield from sums_of(batch.pairs, settings, name)
 
 
 def _shares(batch: PairStep, settings: Settings) -> Iterator[Try]:

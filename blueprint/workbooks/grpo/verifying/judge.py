@@ -22,6 +22,7 @@ from blueprint.verifying import (
     compare_number,
     distance,
     first_spot,
+    folded,
     held_in,
     last_digit,
     once_each,
@@ -89,7 +90,7 @@ class Judge:
         """
         tensors, logged = self.batch.tensors, self.batch.logged
         both = [
-            _nearest([self._row(each, row, means, found) for row, means in each.rows if row in found.rows])
+            _nearest([self._row(each, row, means, found, only) for row, means in each.rows if row in found.rows])
             for each in ROWS
             if each.name in tensors
             and self.batch.mask.any()
@@ -125,7 +126,7 @@ class Judge:
     def _dtype(self, quantity: Quantity) -> str:
         return coarsest(self._dtypes, (quantity.name, *quantity.made_of))
 
-    def _row(self, quantity: Quantity, row: str, means: str, found: Replayed) -> Compared:
+    def _row(self, quantity: Quantity, row: str, means: str, found: Replayed, only: str = "") -> Compared:
         """Compares a tensor of the file with a row; behind the response nothing counts, nor where rounding decides it."""
         mask, usual = self.batch.mask, self.straight.rows.get(row, found.rows[row])
         theirs = np.asarray(self.batch.tensors[quantity.name], np.float64)
@@ -154,6 +155,7 @@ class Judge:
         return Compared(
             quantity.name, row, means, *cells, typical, spot, size=max(size, float(np.abs(ours).max(initial=0.0) > 0) * 1.0),
             extra=more, dtype=dtype, arithmetic=self.factor * SUMS[dtype] * (1 + size), axes=OF_RESPONSES if single else Axes(),
+            ours=None if only else folded(ours[where]),
         )  # fmt: skip
 
     def _number(self, quantity: Quantity, row: str, means: str, found: Replayed) -> Compared:

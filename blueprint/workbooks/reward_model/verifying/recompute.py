@@ -2,9 +2,9 @@
 
 What may be done otherwise, in `ways`: known mistakes, and conventions that no setting names.
 
-moved, first: the score is read so many tokens later (1) or earlier (−1), or at the first token. sides: chosen and rejected are
-exchanged. factor: by quantity, what it is multiplied by. equations: by row of the definitions, how its equation is changed.
-parts: means over so many parts of the pairs.
+moved, first: the score is read so many tokens later (1) or earlier (−1), or at the first token; only: of one side. sides: chosen
+and rejected are exchanged. factor: by quantity, what it is multiplied by. equations: by row of the definitions, how its equation
+is changed. parts: means over so many parts of the pairs.
 """
 
 import numpy as np
@@ -92,9 +92,15 @@ def recompute(
     if settings["loss.form"] == OF_RANKINGS:  # of two responses it is −log σ of their difference
         use |= {"loss.form": "logsigmoid", "loss.margin": "off"}
     known = {} if read_before is None else read_before
-    where = id(batch), use["score.read"], ways.get("moved"), ways.get("first")
+    where = id(batch), use["score.read"], ways.get("moved"), ways.get("first"), ways.get("only")
     if where not in known:
         known[where] = _read(batch, use, ways, device)
+        if "only" in ways:  # of that side alone
+            kept = np.split(_read(batch, settings, PLAIN, device), 2)
+            made = np.split(known[where], 2)
+            known[where] = np.concatenate(
+                [made[at] if SIDES[at] == ways["only"] else kept[at] for at in range(len(SIDES))]
+            )
     read = dict(zip(SCORES, np.split(known[where], 2), strict=True))
     if AT_POSITIONS[0] in batch.tensors:
         found.rows |= {name: row * factor_of(ways, name) for name, row in read.items()}

@@ -23,6 +23,7 @@ from blueprint.verifying import (
     of_equations,
     one_thread,
     shown,
+    sums_of,
     verdict_of,
     verify_parts,
 )
@@ -85,7 +86,7 @@ SLIPS: Mapping[str, tuple[tuple[str, Ways], ...]] = {
     ),
 }  # fmt: skip
 """Mistakes, by what they concern."""
-DIGITS, MOST_PARTS = 3, 8
+DIGITS = 3
 
 
 def tries(
@@ -97,7 +98,14 @@ def tries(
     """
     if name in SCORES:
         last = {**settings, "score.read": "last_token"}
-        yield [*_read(settings), *(Try(label, last, ways) for label, ways in SLIPS["score"])]
+        both = [*_read(settings), *(Try(label, last, ways) for label, ways in SLIPS["score"])]
+        yield both
+        side = name.partition(".")[0]
+        yield [
+            Try(f"{each.label}, on the {side} side alone", settings, {**each.ways, "only": side})
+            for each in both
+            if each.ways
+        ]
         return
     share = name == "accuracy"  # it has few bits: only how a success is told is changed, next to what is known
     told = of_equations(EQUATIONS, settings, "right", ("chosen.score", "rejected.score")) if share else ()
@@ -123,11 +131,7 @@ def _slips(batch: ScoredPairs, settings: Settings, name: str, whole: ScoredPairs
     yield Try(f"the opposite sign of {name}", settings, {"factor": {name: -1.0}})
     if whole is not None:
         yield Try("a number of all files of the step together, not of this one", settings, {"whole": True})
-    for count in (each for each in range(2, min(batch.pairs, 64) + 1) if batch.pairs % each == 0 or each <= MOST_PARTS):
-        if count < batch.pairs:
-            yield Try(f"a mean over {count} microbatches, each averaged by itself", settings, {"parts": count})
-        yield Try(f"everything multiplied by {count}", settings, {"factor": {name: float(count)}})
-        yield Try(f"everything divided by {count}", settings, {"factor": {name: 1.0 / count}})
+    yield from sums_of(batch.pairs, settings, name)
 
 
 def _settings(settings: Settings) -> Iterator[Try]:
