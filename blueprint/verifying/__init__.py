@@ -20,7 +20,7 @@ from blueprint.verifying.compare import (
     settled,
     step_lines,
 )
-from blueprint.verifying.definitions import Changes, Definitions, Kept, Known, Selection, changed
+from blueprint.verifying.definitions import Changes, Definitions, Kept, Known, changed
 from blueprint.verifying.engine import beside_the_trainer
 from blueprint.verifying.equations import tries as of_equations
 from blueprint.verifying.first_update import before_first_update
@@ -40,12 +40,16 @@ from blueprint.verifying.in_memory import (
     verdict_of,
 )
 from blueprint.verifying.pairs import factor_of, parts_of, places
+from blueprint.verifying.places import Place, Seen, amid, laid, places_of
 from blueprint.verifying.recompute import SUMS, TOLERANCES, Replay, coarsest, held_in, last_digit, replay
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose, known_device, shown
+from blueprint.verifying.stages import Selection
 from blueprint.verifying.step import read_dumps, verify_dumps, verify_one, verify_step
 from blueprint.verifying.tiled_passes import Watch, one_thread
 from blueprint.verifying.trials import Judged, Trial, Way, causes_of, judged, verify_parts
+from blueprint.verifying.two_changes import FEWEST as FEWEST_PAIRS
+from blueprint.verifying.two_changes import SHARE, Effects, totals_of, two_at_a_time
 from blueprint.verifying.verdict import (
     NOTHING,
     Agreement,
@@ -65,11 +69,13 @@ from blueprint.verifying.verify import verify
 
 __all__ = [
     "DIFFERS",
+    "FEWEST_PAIRS",
     "NEEDS_OTHERS",
     "NOTHING",
     "NO_RESULTS",
     "OF_RESPONSES",
     "PLAIN",
+    "SHARE",
     "SUMS",
     "TOLERANCES",
     "Again",
@@ -80,6 +86,7 @@ __all__ = [
     "Chosen",
     "Compared",
     "Definitions",
+    "Effects",
     "Given",
     "Judge",
     "Judged",
@@ -88,8 +95,10 @@ __all__ = [
     "Line",
     "Match",
     "Part",
+    "Place",
     "Quantity",
     "Replay",
+    "Seen",
     "Selection",
     "Settings",
     "Shown",
@@ -107,6 +116,7 @@ __all__ = [
     "Way",
     "Ways",
     "agreement_of",
+    "amid",
     "before_first_update",
     "beside_the_trainer",
     "causes_of",
@@ -127,6 +137,7 @@ __all__ = [
     "held_in",
     "judged",
     "known_device",
+    "laid",
     "last_digit",
     "lines_of",
     "of_equations",
@@ -135,6 +146,7 @@ __all__ = [
     "parts_of",
     "picked",
     "places",
+    "places_of",
     "read_dumps",
     "replay",
     "settled",
@@ -143,6 +155,8 @@ __all__ = [
     "sums_of",
     "text_of",
     "text_of_step",
+    "totals_of",
+    "two_at_a_time",
     "verdict_of",
     "verifier_of",
     "verify",

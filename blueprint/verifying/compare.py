@@ -4,6 +4,8 @@ that it agrees, follows from what is before it, or differs.
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -52,6 +54,8 @@ class Spot:
     recomputed: float
 
 
+MOST_BITS = 50.0
+"""So many bits one number has at most, as float64 keeps it."""
 SHARE = 0.005
 """A quantity agrees only if its tolerance is at most this share of its size: a fault of twice as much, 1 %, is then found even
 where rounding works against it."""
@@ -95,6 +99,12 @@ class Compared:
     def agrees(self) -> bool:
         """Whether no number is further off than rounding alone may explain; it may still be too coarse to tell."""
         return not self.deviating
+
+    @property
+    def bits(self) -> float:
+        """How many bits of evidence the numbers are that deviate: each says more, the further it is off beside its rounding."""
+        each = math.log2(max(self.largest, sys.float_info.min) / max(self.allowed, sys.float_info.min))
+        return self.deviating * min(MOST_BITS, max(0.0, each))
 
     @property
     def rounding(self) -> float:

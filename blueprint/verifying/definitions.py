@@ -9,10 +9,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
-import torch
 
 from blueprint.dumps import Array
 from blueprint.inputs.catalogue import OFF, Setting
@@ -22,7 +21,6 @@ from blueprint.language import (
     Edge,
     Expr,
     Op,
-    Reduce,
     Ref,
     Step,
     Values,
@@ -35,41 +33,15 @@ from blueprint.language import (
     walk,
 )
 from blueprint.language.blocks import Definition
-from blueprint.language.evaluate_torch import Tensors
 from blueprint.language.schedule import read_by
 from blueprint.misconceptions.rewriting import Change, Names
 from blueprint.verifying.settings import Settings
+from blueprint.verifying.stages import OnDevice, Pick, Selection, Stage, pick_of, places_in
+from blueprint.verifying.switched import Switched, code_of, said_by
 from blueprint.workbooks.common import Choices, Rows, Used
 from blueprint.workbooks.common.definitions.choices import Fixed
 from blueprint.workbooks.common.labels import Labels
 from blueprint.workbooks.common.settings import Switch
-
-
-class Selection(NamedTuple):
-    """A typed block of 0 and 1 that says where something stands, as in [q, i, n]; nothing is added up where it picks.
-
-    to: by [q, i] the place of n that is read. back: by n the place that is read of [q, i], counted row by row.
-    """
-
-    to: Array
-    back: Array
-
-
-class Pick(NamedTuple):
-    """A row whose equation is a sum over such a block: of which row it takes cells, by which block, and which way."""
-
-    row: Block
-    read: Block
-    by: Block
-    back: bool
-
-
-class Stage(NamedTuple):
-    """What is computed next, and the blocks that nothing reads any more then."""
-
-    step: Step | Pick
-    dead: list[Block]
-
 
 Known = Mapping[str, Array | Selection]
 """By name what is typed, edges included, and rows whose numbers stand in place of computed ones."""
@@ -117,6 +89,30 @@ class Definitions:
             ),
         )
 
+    def among_many(self, settings: Settings) -> Equations:
+        """Returns the same equations where many settings are tried: what a setting does not move is one block under all of them."""
+        if self.switched.full:
+            del self.__dict__["switched"], self.__dict__["_many"]
+        said = tuple(said_by(self.settings, settings).values())
+        if said not in self._many:
+            self._many[said] = Equations(
+                self.switched.rows(settings),
+                self.switched.numbers(),
+                self.settings,
+                _compiled=self.switched.compiled,
+                _reads=self.switched.reads,
+            )
+        return self._many[said]
+
+    @cached_property
+    def switched(self) -> Switched:
+        """The rows under any settings."""
+        return Switched(self.live, self.settings)
+
+    @cached_property
+    def _many(self) -> dict[tuple[str | bool, ...], Equations]:
+        return {}
+
     @cached_property
     def live(self) -> Rows:
         """The rows with every word of every setting, as where they can be chosen."""
@@ -149,12 +145,17 @@ class Definitions:
 
         kept: rows without changes, so that only what follows from one is computed again.
         """
-        equations, wanted = self.under(settings), tuple(wanted)
-        of = equations.made_of(wanted)
+        wanted = tuple(wanted)
+        equations = self.under(settings) if changes or kept is None or device != "cpu" else self.among_many(settings)
+        if any(name not in equations.rows for name in wanted):
+            equations, kept = self.under(settings), None
+        of = equations.reached(wanted, known) if changes else ()
         here = [name for name in changes if name in of and name not in known]
         if kept is not None and device == "cpu":
             known = kept.known(equations, settings, sizes, known, wanted, here)
-        for name in sorted(here, key=lambda each: len(equations.made_of((each,)))):
+        if len(here) > 1:
+            here.sort(key=lambda each: len(equations.made_of((each,))))
+        for name in here:
             made = equations.values(settings, sizes, known, (name,), changes[name], device, edges=True)
             known = {**known, **made}
         return equations.values(settings, sizes, known, wanted, None, device)
@@ -215,11 +216,16 @@ class Equations:
 
     rows: Rows
     numbers: list[Block]
+    records: Mapping[str, Setting] = field(default_factory=dict)
     _changed: dict[tuple[str, Change], Block] = field(default_factory=dict)
     _made_of: dict[tuple[str, ...], set[str]] = field(default_factory=dict)
+    _reached: dict[object, Collection[str]] = field(default_factory=dict)
     _plans: dict[object, list[Stage]] = field(default_factory=dict)
     _compiled: dict[object, tuple[Values, dict[object, Any]]] = field(default_factory=dict)
     _readers: dict[str, list[str]] = field(default_factory=dict)
+    _reads: dict[Block, tuple[Block, ...]] = field(default_factory=dict)
+    _last: list[Any] = field(default_factory=list)
+    _absent: set[Block] = field(default_factory=set)
 
     def values(
         self,
@@ -238,14 +244,18 @@ class Equations:
         blocks = [self.changed(name, change) if change else self.rows[name] for name in wanted]
         chosen = {self.rows[name]: each for name, each in known.items() if isinstance(each, Selection)}
         stood = {self.rows[name]: each for name, each in known.items() if not isinstance(each, Selection)}
-        stood |= {block: np.asarray(float(settings[block.name])) for block in self.numbers}
+        stood |= self.numbers_under(settings)
         plan = self._plan(blocks, stood, chosen)
-        values, compiled = self._compiled.setdefault(tuple(sizes.items()), (Values(sizes, beyond=True), {}))
+        if (size := tuple(sizes.items())) not in self._compiled:
+            self._compiled[size] = Values(sizes, beyond=True), {}
+        values, compiled = self._compiled[size]
+        # what a file has not, and only a change reads, has no number
+        stood |= {block: np.full(values.shape(block), np.nan) for block in self._absent - stood.keys() - chosen.keys()}
         if device == "cpu":
             values.arrays = stood
             for step, dead in plan:
                 if isinstance(step, Pick):
-                    values.arrays[step.row] = np.ravel(values.arrays[step.read])[_places(step, chosen)]
+                    values.arrays[step.row] = np.ravel(values.arrays[step.read])[places_in(step, chosen)]
                 else:
                     fill((step,), values, compiled)
                 for block in dead:
@@ -258,22 +268,47 @@ class Equations:
         values.arrays = {}  # of a large file, rows that are kept for every setting that is tried fill the memory
         return found
 
+    def numbers_under(self, settings: Settings) -> dict[Block, Array]:
+        """Returns the settings as rows read them; those that were asked for last are not made again."""
+        if not self._last or self._last[0] is not settings:
+            found = (
+                code_of(each, settings, self.records) if self.records else settings[each.name] for each in self.numbers
+            )
+            arrays = {block: np.asarray(float(number)) for block, number in zip(self.numbers, found, strict=True)}
+            self._last[:] = [settings, arrays]
+        return cast(dict[Block, Array], self._last[1])
+
+    def reads(self, block: Block) -> tuple[Block, ...]:
+        """Returns the blocks that a block reads, each once."""
+        if block not in self._reads:
+            self._reads[block] = tuple(dict.fromkeys(read_by(block)))
+        return self._reads[block]
+
     def made_of(self, wanted: tuple[str, ...]) -> set[str]:
         """Returns the names of rows, and of all rows that they are made of."""
         if wanted not in self._made_of:
             blocks = dict.fromkeys(self.rows[name] for name in wanted)
             for block in (ahead := [*blocks]):
-                ahead += [each for each in read_by(block) if each not in blocks]
-                blocks |= dict.fromkeys(ahead)
+                new = [each for each in self.reads(block) if each not in blocks]
+                ahead += new
+                blocks |= dict.fromkeys(new)
             self._made_of[wanted] = {name for name, block in self.rows.items() if block in blocks}
         return self._made_of[wanted]
+
+    def reached(self, wanted: tuple[str, ...], known: Collection[str]) -> Collection[str]:
+        """Returns the names of rows that some are made of, as far as others that are known."""
+        key = (wanted, frozenset(known))
+        if key not in self._reached:
+            computed = [name for name in wanted if name not in known]
+            self._reached[key] = dict.fromkeys(row for name in computed for row in self.on_the_way(name, known))
+        return self._reached[key]
 
     def follows(self, names: Collection[str], within: Collection[str]) -> set[str]:
         """Returns the rows, of some, that are made of others, directly or by the way of rows that are among them."""
         if not self._readers:
             called = {block: name for name, block in self.rows.items()} | {block: block.name for block in self.numbers}
             for name, row in self.rows.items():
-                for block in {*read_by(row)}:
+                for block in self.reads(row):
                     if block in called:
                         self._readers.setdefault(called[block], []).append(name)
         found = set[str]()
@@ -286,10 +321,11 @@ class Equations:
 
     def on_the_way(self, wanted: str, known: Collection[str]) -> list[str]:
         """Returns the rows that are computed where some are known, the nearest to the one that is wanted first."""
-        names, stop = {block: name for name, block in self.rows.items()}, {self.rows[name] for name in known}
+        names = {block: name for name, block in self.rows.items()}
+        stop = {self.rows[name] for name in known if name in self.rows}
         blocks = dict.fromkeys([self.rows[wanted]])
         for block in (ahead := [*blocks]):
-            new = [each for each in read_by(block) if each in names and each not in blocks and each not in stop]
+            new = [each for each in self.reads(block) if each in names and each not in blocks and each not in stop]
             ahead += [*dict.fromkeys(each for each in new if each.definitions)]
             blocks |= dict.fromkeys(ahead)
         return [names[block] for block in blocks]
@@ -299,7 +335,7 @@ class Equations:
         if (name, change) not in self._changed:
             row = self.rows[name]
             made = self._changed[name, change] = Block(name, row.axes, row.about)
-            names = Names(self.rows, {})
+            names = Names({**self.rows, **{block.name: block for block in self.numbers}}, {})
             again = {row: made} if row in {*read_by(row)} else {}  # a sum from the end goes on from what is changed
             made.definitions = [
                 Definition(each.target, reading(change(each.expr, names), again)) for each in row.definitions
@@ -318,15 +354,42 @@ class Equations:
             if block in needed or block in stood:
                 continue
             needed[block] = None
-            if (pick := _pick(block, chosen)) is not None:
+            if not block.definitions and block not in chosen:
+                self._absent.add(block)
+            if (pick := pick_of(block, chosen)) is not None:
                 picks[block] = pick
-            ahead += [picks[block].read] if block in picks else read_by(block)
-        steps = [picks.get(cast(Block, step), step) for step in schedule([*needed])]
-        last = {read: at for at, step in enumerate(steps) for read in _read(step)}
+            ahead += [picks[block].read] if block in picks else self.reads(block)
+        steps = [picks.get(cast(Block, step), step) for step in self._ordered([*needed])]
+        last = {read: at for at, step in enumerate(steps) for read in self._read(step)}
         dead: dict[int, list[Block]] = {}
         for block, at in last.items():
             dead.setdefault(at, []).extend([block] if block not in set(wanted) else [])
         return self._plans.setdefault(key, [Stage(step, dead.get(at, [])) for at, step in enumerate(steps)])
+
+    def _ordered(self, blocks: list[Block]) -> Sequence[Step]:
+        """Puts blocks behind those that they read; where each needs at most itself, that is quicker than a schedule."""
+        listed, done, found = {*blocks}, dict[Block, bool](), list[Step]()
+        waiting = [*blocks]
+        while waiting:
+            block = waiting[-1]
+            if block in done:
+                waiting.pop()
+                if not done[block]:
+                    done[block] = True
+                    found += schedule([block]) if block in {*self.reads(block)} else (block,)
+                continue
+            done[block] = False
+            ahead = [each for each in self.reads(block) if each in listed and each is not block and not done.get(each)]
+            if any(each in done for each in ahead):  # they need each other
+                return schedule(blocks)
+            waiting += ahead
+        return found
+
+    def _read(self, step: Step | Pick) -> Iterable[Block]:
+        """Returns the blocks that a step reads."""
+        if isinstance(step, Pick):
+            return (step.read,)
+        return [each for block in in_order((step,)) for each in self.reads(block)]
 
 
 KEPT = 1 << 23
@@ -335,9 +398,10 @@ KEPT = 1 << 23
 
 @dataclass
 class Kept:
-    """Rows as they are without a change, by what is wanted; with what they were made of."""
+    """Rows as they are without a change, by what is wanted; with the equations and what they were made of."""
 
-    made: dict[object, tuple[dict[str, Any], dict[str, Array]]] = field(default_factory=dict)
+    made: dict[object, tuple[Equations, Known, Mapping[Block, Array], dict[str, Array]]] = field(default_factory=dict)
+    _stay: dict[object, list[str]] = field(default_factory=dict)
 
     def known(
         self,
@@ -349,23 +413,27 @@ class Kept:
         changed: Collection[str],
     ) -> Known:
         """Returns what is known, and every row that follows neither from a change nor from anything that is another number now."""
-        of, key = equations.made_of(wanted), (equations, wanted, tuple(sizes.items()))
-        stands: dict[str, Any] = {**known, **{block.name: settings[block.name] for block in equations.numbers}}
+        of, key = equations.made_of(wanted), (bool(equations.records), wanted, tuple(sizes.items()))
+        numbers = equations.numbers_under(settings)
         if key not in self.made:
             names = tuple(name for name in of if equations.rows[name].definitions and name not in known)
             cells = [np.prod([sizes[axis] for axis in equations.rows[name].axes if axis in sizes]) for name in names]
-            if sum(cells) + sum(each.size for _, rows in self.made.values() for each in rows.values()) > KEPT:
+            if sum(cells) + sum(each.size for *_, rows in self.made.values() for each in rows.values()) > KEPT:
                 return known
             rows = equations.values(
                 settings, sizes, known, _needed(equations, wanted, known, names), None, "cpu", edges=True
             )
-            self.made[key] = stands, rows
-        before, rows = self.made[key]
-        other = [
-            name for name in {**before, **stands} if not _alike(before.get(name, rows.get(name)), stands.get(name))
-        ]
-        new = {*changed} | equations.follows([*changed, *other], of)
-        return {**known, **{name: row for name, row in rows.items() if name not in known and name not in new}}
+            self.made[key] = equations, known, numbers, rows
+        made_by, before, numbers_before, rows = self.made[key]
+        other = [name for name in {**before, **known} if not _alike(before.get(name, rows.get(name)), known.get(name))]
+        if numbers is not numbers_before:
+            other += [block.name for block, each in numbers.items() if not _alike(each, numbers_before.get(block))]
+        asked = (key, equations, tuple(changed), tuple(other), tuple(known))
+        if asked not in self._stay:
+            new = {*changed} | equations.follows([*changed, *other], of)
+            new |= {name for name in rows if equations.rows[name] is not made_by.rows[name]}
+            self._stay[asked] = [name for name in rows if name not in known and name not in new]
+        return {**known, **{name: rows[name] for name in self._stay[asked]}}
 
 
 def _needed(equations: Equations, wanted: tuple[str, ...], known: Known, names: Collection[str]) -> tuple[str, ...]:
@@ -375,62 +443,12 @@ def _needed(equations: Equations, wanted: tuple[str, ...], known: Known, names: 
 
 
 def _alike(one: Any, other: Any) -> bool:
+    """Whether numbers are the same to the last bit."""
     if one is other:
         return True
     if one is None or other is None:
         return False
     if isinstance(one, Selection):
         return isinstance(other, Selection) and all(map(np.array_equal, one, other))
-    if isinstance(one, str) or isinstance(other, str):
-        return bool(one == other)
-    return np.array_equal(one, other, equal_nan=True)
-
-
-def _pick(row: Block, chosen: Collection[Block]) -> Pick | None:
-    """Returns how a row takes cells of another one by a block of 0 and 1; None where it does not."""
-    match [each.expr for each in row.definitions]:
-        case [Reduce("sum", axes, Op("mul", (Ref() as one, Ref() as other)))]:
-            for by, read in ((one, other), (other, one)):
-                if by.block in chosen:
-                    return Pick(row, read.block, by.block, [axis.extent for axis in axes] != [by.block.axes[-1].extent])
-    return None
-
-
-def _read(step: Step | Pick) -> Iterator[Block]:
-    """Yields the blocks that a step reads."""
-    if isinstance(step, Pick):
-        yield step.read
-        return
-    for block in in_order((step,)):
-        yield from read_by(block)
-
-
-def _places(pick: Pick, chosen: Mapping[Block, Selection]) -> Array:
-    return chosen[pick.by].back if pick.back else chosen[pick.by].to
-
-
-class OnDevice(Tensors):
-    """The same in torch, where a device is asked for."""
-
-    def __init__(self, sizes: Mapping[Axis, int], device: str):
-        super().__init__([], sizes, [], device, "float64", (), (), beyond=True, near=0.0, single=True)
-
-    def filled(
-        self,
-        plan: list[Stage],
-        stood: Mapping[Block, Array],
-        chosen: Mapping[Block, Selection],
-        wanted: Collection[Block],
-    ) -> dict[Block, Array]:
-        """Returns the numbers of the blocks that are wanted, edges included."""
-        for block, array in stood.items():
-            self.arrays[block] = torch.as_tensor(np.asarray(array, np.float64), **self.of)[None]
-        for step, dead in plan:
-            if isinstance(step, Pick):
-                at = torch.as_tensor(_places(step, chosen), device=self.of["device"])
-                self.arrays[step.row] = self.arrays[step.read].flatten()[at][None]
-            else:
-                self._run((step,), {})
-            for block in dead:
-                self.arrays.pop(block, None)
-        return {block: self.numpy(block) for block in wanted}
+    one, other = np.asarray(one), np.asarray(other)
+    return bool(one.shape == other.shape and one.dtype == other.dtype and one.tobytes() == other.tobytes())

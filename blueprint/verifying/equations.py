@@ -33,6 +33,7 @@ from blueprint.language import (
     walk,
 )
 from blueprint.language.schedule import read_by
+from blueprint.language.trees import lookups_in
 from blueprint.misconceptions.mechanical import changed
 from blueprint.misconceptions.rewriting import Change, Names, is_setting
 from blueprint.verifying.definitions import Definitions, Equations
@@ -166,12 +167,28 @@ def _within(sentence: str) -> str:
 
 
 def _to(own: Expr, other: Expr) -> Change:
-    """Makes a change of one equation into another; under settings that have another equation nothing is changed."""
+    """Makes a change of one equation into another; under settings that have another equation nothing is changed.
+
+    Where other settings leave the equation as it is, what it reads are the rows under these.
+    """
+    said = text(own)
 
     def change(expr: Expr, names: Names) -> Expr:
-        return other if expr is own else expr
+        if expr is own:
+            return other
+        try:
+            return _read_from(other, names) if text(expr) == said else expr
+        except KeyError:  # a row that is not there under other settings
+            return expr
 
     return change
+
+
+def _read_from(expr: Expr, names: Names) -> Expr:
+    """Returns an expression that reads the rows of the same names."""
+    if isinstance(expr, Ref) and not lookups_in(expr):
+        return Ref(names[expr.block.name], expr.at)
+    return rebuilt(expr, lambda inner: _read_from(inner, names))
 
 
 def _sizes(expr: Expr, scaled: bool) -> Iterator[tuple[str, Expr]]:

@@ -13,9 +13,12 @@ from blueprint.dumps import Array, Dump
 from blueprint.verifying.compare import Axes, Compared, compare_number, distance, first_spot, folded
 from blueprint.verifying.definitions import Kept
 from blueprint.verifying.elsewhere import Stands, made, stands
+from blueprint.verifying.places import Seen, amid, laid, places_of
 from blueprint.verifying.recompute import SUMS, TOLERANCES, coarsest, last_digit
 from blueprint.verifying.settings import Settings
 from blueprint.verifying.trials import judged
+from blueprint.verifying.two_changes import FEWEST as FEWEST_PAIRS
+from blueprint.verifying.two_changes import SHARE, Effects, totals_of, two_at_a_time
 from blueprint.verifying.verdict import Verdict
 
 LARGEST = {"float64": np.inf, "float32": 3.4e38, "bfloat16": 3.4e38, "float16": 65504.0}
@@ -170,7 +173,7 @@ class Try(NamedTuple):
     """Something that may have been done otherwise: how a report puts it, and what is computed then; in_loss: in losses alone.
 
     ways: what no setting says, as the kind's `recompute` reads it; "whole" where it is done over all files of the step.
-    fitted: whether it is a number that the file itself gave away.
+    fitted: whether it is a number that the file itself gave away. bits: how much evidence it takes; 0 where any will do.
     """
 
     label: str
@@ -178,6 +181,7 @@ class Try(NamedTuple):
     ways: Ways = PLAIN
     in_loss: bool = False
     fitted: bool = False
+    bits: float = 0.0
 
 
 MOST_PARTS = 8
@@ -224,6 +228,8 @@ class SmallTrial:
     losses: tuple[str, ...]
     quantities: Mapping[str, Quantity] = field(default_factory=dict)
     kept: Kept = field(default_factory=Kept)
+    effects: Effects = field(default_factory=Effects)
+    of_step: dict[str, Array] = field(default_factory=dict)
 
     @property
     def most(self) -> int:
@@ -242,20 +248,72 @@ class SmallTrial:
         if ways.get("whole") and self.whole is not None:
             found = replace(self.recompute(self.whole, settings), rows={})  # its rows are not those of one file
             return self.judge.compared(found, until)
+        if not self.kept.made:
+            self.recompute(self.batch, self.settings, {"kept": self.kept}, given or {})
         if stands := ways.get("stands"):
             return self.judge.compared(self._with(stands, settings, given or {}), until)
-        ways = {**ways, "kept": self.kept} if "equations" in ways else ways
-        found = self.recompute(self.batch, settings, {**ways, "until": until}, given or {})
-        return self.judge.compared(self._in_loss(found) if each and each.in_loss else found, until)
+        if "place" in ways:
+            return self.judge.compared(self._placed(ways["place"], ways["of"], given or {}), until)
+        found = self.recompute(self.batch, settings, {**ways, "until": until, "kept": self.kept}, given or {})
+        found = self._in_loss(found) if each and each.in_loss else found
+        if each and until and not each.bits:
+            self.effects.note(until, each, _sums(found, until))
+        return self.judge.compared(found, until)
 
     def tries(self, name: str) -> Iterator[list[Try]]:
         """Yields what may have been done otherwise where a quantity deviates."""
         before = {key: value for key, value in self.given.items() if key in self.quantities[name].after}
-        for stage in self.causes(self.batch, self.settings, name, before, self.whole):
+        for stage in amid(
+            self.causes(self.batch, self.settings, name, before, self.whole),
+            lambda: self._places(name, before),
+            lambda: self._pairs(name, before),
+        ):
             yield [each._replace(in_loss=name in self.losses) for each in stage]
         if name not in self.losses:
             rows = {row: each for row, each in self.straight.rows.items() if row not in self.losses}
             yield [Try(label, self.settings, {"stands": each}) for label, each in stands(rows, name)]
+
+    def _places(self, name: str, given: Given) -> list[Try]:
+        """Returns where the numbers of a row may have come from, as far as every cell says so."""
+        if name not in self.batch.tensors:
+            return []
+        found = self.recompute(self.batch, self.settings, {"kept": self.kept}, given)
+        allowed = self.judge.compared(found, name)[name].allowed
+        places = places_of(self._seen(name, found), allowed)
+        return [Try(f"{self.called(name)} that are {e.said}", self.settings, {"place": e, "of": name}) for e in places]
+
+    def _placed(self, place: Any, name: str, given: Given) -> Again:
+        """Computes the dump again with a row laid out in another way."""
+        found = self.recompute(self.batch, self.settings, {"kept": self.kept}, given)
+        row = laid(place, self._seen(name, found))
+        found = self.recompute(self.batch, self.settings, {"kept": self.kept}, {**given, name: row})
+        return replace(found, rows={**found.rows, name: row})
+
+    def _seen(self, name: str, found: Again) -> Seen:
+        theirs, ours = np.asarray(self.batch.tensors[name], np.float64), found.rows[name]
+        others = {
+            f"{self.called(each)}": row for each, row in found.rows.items() if each != name and row.shape == ours.shape
+        }
+        if self.whole is not None and name not in self.of_step:
+            self.of_step[name] = self.recompute(self.whole, self.settings).rows.get(name, np.empty(0))
+        logged = None if self.whole is None else self.whole.tensors.get(name)
+        return Seen(name, theirs, ours, np.isfinite(theirs), None, others, self.of_step.get(name), logged)
+
+    def _pairs(self, name: str, given: Given) -> list[Try]:
+        """Returns two changes at a time that may explain a quantity together."""
+        found = self.recompute(self.batch, self.settings, {"kept": self.kept}, given)
+        compared, straight = self.judge.compared(found, name).get(name), _sums(found, name)
+        logged = totals_of(self.batch.logged[name] if name in self.batch.logged else self.batch.tensors[name])
+        if compared is None or straight is None:
+            return []
+        allowed = compared.allowed * compared.cells**0.5
+        both = two_at_a_time(self.effects, name, self.settings, straight, logged, allowed, [*found.numbers.values()])
+        made = list[Try]()
+        for alike in both[: max(FEWEST_PAIRS, self.most // SHARE)]:
+            some = [Try(each.label, each.settings, each.ways, bits=each.bits) for each in alike]
+            here = self.compared(some[0], given, name).get(name)
+            made += some if here is not None and here.agrees else []
+        return made
 
     def verdict(self, preset: str, explain: bool) -> Verdict:
         """Compares the dump with itself computed again; explain: whether to look for a cause."""
@@ -281,6 +339,12 @@ class SmallTrial:
             numbers={**straight.numbers, **numbers},
             lacks={**straight.lacks, **found.lacks},
         )
+
+
+def _sums(found: Again, name: str) -> Array | None:
+    """Returns what a quantity came to, as pairs of changes are looked for."""
+    there = found.numbers.get(name) if name in found.numbers else found.rows.get(name)
+    return None if there is None else totals_of(there)
 
 
 def verdict_of(trial: SmallTrial, preset: str, explain: bool) -> Verdict:

@@ -3,8 +3,8 @@
 import numpy as np
 
 from blueprint.dumps import Array
-from blueprint.verifying.definitions import Selection
 from blueprint.verifying.in_memory import Ways
+from blueprint.verifying.stages import Selection
 
 
 def places(pairs: int) -> dict[str, Selection]:

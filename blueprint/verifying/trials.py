@@ -72,6 +72,9 @@ class Evidence(Protocol):
     def match(self, each: Any, name: str) -> Match:
         """Returns a cause with what deviates although everything was done so."""
 
+    def bits(self, name: str) -> float:
+        """Returns how many bits a quantity has that a cause must explain."""
+
 
 @dataclass(frozen=True)
 class OfFile:
@@ -100,6 +103,10 @@ class OfFile:
     def alone(self, compared: Mapping[str, Compared], name: str) -> Mapping[str, Compared]:
         """Returns what the file comes to with a cause of one quantity alone: all others stay as they are."""
         return {**self.straight, name: compared[name]} if name in compared else self.straight
+
+    def bits(self, name: str) -> float:
+        """Returns how many bits the numbers of a quantity have that deviate."""
+        return self.straight[name].bits
 
     def under(self, each: Labelled) -> Mapping[str, Compared]:
         """Compares with everything done so, as far as it can be computed then."""
@@ -176,12 +183,14 @@ def judged(
 
 def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str, most: int | None = None) -> Causes:
     """Returns what explains a deviation and leaves the least: tried on that quantity alone, from the files' own rows before it,
-    then on the rest."""
+    then on the rest. What takes evidence, `bits` of it, is said only where there is as much, and it explains everything."""
     best, tried, known = list[Match](), 0, 0
     for stage in tries:
         here = stage if most is None else stage[: max(0, most - tried)]
         tried, known = tried + len(here), known + len(stage)
-        found = [evidence.match(each, name) for each in here if evidence.explains(each, name)]
+        plain = [each for each in here if not getattr(each, "bits", 0.0) > evidence.bits(name)]
+        both = [(each, evidence.match(each, name)) for each in plain if evidence.explains(each, name)]
+        found = [match for each, match in both if match.rest or not getattr(each, "bits", 0.0)]
         least = min(map(_left, found), default=(0, 0))
         if found and (not best or least < _left(best[0])):  # what a later stage explains no better is farther fetched
             best = list({each.said: each for each in found if _left(each) == least}.values())
@@ -316,6 +325,10 @@ class OfStep:
                 else match
             )
         return least_left(found, name)
+
+    def bits(self, name: str) -> float:
+        """Returns how many bits the files have in which it differs."""
+        return sum(self._files[id(of)].bits(name) for of in (self.here, *self.where))
 
     def _apart(self, each: Any, alone: str = "") -> tuple[list[Mapping[str, Compared]], int]:
         """Returns what the other files come to, with a cause or as they are, whichever is the better; and how many as they are.

@@ -260,7 +260,7 @@ def recompute(
         of = fed(batch, ways)
         if ways.get("inverted"):
             of |= {"policy.logprobs": of["old.logprobs"], "old.logprobs": of["policy.logprobs"]}
-        _losses(found, of | {"advantages": A, "left": found.left}, use, ways, sized, device)
+        _losses(found, of | {"advantages": A, "left": found.left}, use, ways, until, sized, device)
     return found
 
 
@@ -289,7 +289,7 @@ def _used(found: Replayed, given: Given, ways: Ways) -> Array | None:
     return None if own is None else own * float(turned.get("in_loss", 1.0))
 
 
-def _losses(found: Replayed, of: Fed, use: Settings, ways: Ways, sized: bool, device: str) -> None:
+def _losses(found: Replayed, of: Fed, use: Settings, ways: Ways, until: str, sized: bool, device: str) -> None:
     """Adds ratio, KL and losses; of what the file lacks something for, nothing is compared. of: with `advantages`, and `left`."""
     sizes, known = _from_advantages(of)
     rows = EQUATIONS.values(use, sizes, known, OF_LOSSES, **changed(ways), device=device)
@@ -316,7 +316,7 @@ def _losses(found: Replayed, of: Fed, use: Settings, ways: Ways, sized: bool, de
     numbers["total_loss"] = float(total["total_loss"])
     numbers = {name: number * factors.get(name, 1.0) for name, number in numbers.items()}
     numbers["adds.kl_loss"] = coef * numbers["kl_loss"]
-    found.numbers |= numbers | watched(of, rows, use, ways, device)
+    found.numbers |= numbers | (watched(of, rows, use, ways, device) if until not in PARTS else {})
     if not sized:
         return
     size = _sizes(of, rows, use, coef, device)

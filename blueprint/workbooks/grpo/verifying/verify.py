@@ -1,6 +1,7 @@
 """Which number of a step of GRPO went wrong first, all being computed again; and the causes that are tried."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
@@ -12,20 +13,31 @@ from blueprint.inputs import dotted
 from blueprint.inputs.catalogue import OFF, Setting
 from blueprint.misconceptions import equation
 from blueprint.verifying import (
+    FEWEST_PAIRS,
+    SHARE,
     Compared,
+    Effects,
     Kept,
+    Place,
     Quantity,
+    Seen,
     Settings,
     StepVerdict,
+    Try,
     Verdict,
     VerifyOptions,
     Watch,
     Way,
+    amid,
     before_first_update,
     beside_the_trainer,
     judged,
+    laid,
     of_equations,
+    places_of,
     shown,
+    totals_of,
+    two_at_a_time,
     verify_parts,
 )
 from blueprint.workbooks.grpo.dumps import GroupedStep
@@ -103,16 +115,6 @@ MADE: Mapping[str, tuple[str, ...]] = {
 MOST_PARTS = 8
 
 
-class Try(NamedTuple):
-    """Something that may have been done otherwise: how a report puts it, and what is computed then; fitted: whether it is a
-    number that the file itself gave away."""
-
-    label: str
-    settings: Settings
-    ways: Ways = PLAIN
-    fitted: bool = False
-
-
 def tries(
     batch: GroupedStep, settings: Settings, name: str, given: Given = NOTHING, whole: Whole | None = None
 ) -> Iterator[list[Try]]:
@@ -124,9 +126,7 @@ def tries(
     few, many = _slips(batch, settings, name)
     yield [*few, *_conventions(batch, settings, read), *many]
     if name in MADE and not name.startswith("clip."):  # a share of some tokens has too few bits to tell changes apart
-        yield [
-            Try(each.label, settings, each.ways) for each in of_equations(EQUATIONS, settings, MADE[name], _known(name))
-        ]
+        yield [*of_equations(EQUATIONS, settings, MADE[name], _known(name))]
     own = fitted(batch, settings, name, given, whole)
     yield [Try(f"{dotted(key)} = {shown(value)}", {**settings, key: value}, fitted=True) for key, value in own]
     if name == "advantages":
@@ -291,6 +291,8 @@ class StepTrial(NamedTuple):
     device: str = "cpu"
     quantities: Mapping[str, Quantity] = ALL
     kept: Kept = Kept()
+    effects: Effects = Effects()
+    of_step: dict[str, Array] = {}  # noqa: RUF012
 
     @property
     def most(self) -> int:
@@ -306,15 +308,77 @@ class StepTrial(NamedTuple):
         if each is None and given is None:
             return self._straight()
         settings, ways = (each.settings, each.ways) if each else (self.settings, PLAIN)
-        ways = {**ways, "kept": self.kept} if "equations" in ways else ways
-        return self.judge.compared(
-            recompute(self.batch, settings, ways, given or {}, until, self.whole, self.device, sized=False), until
-        )
+        asked = (given or {}, until, self.whole, self.device)
+        if not self.kept.made:
+            recompute(self.batch, self.settings, {"kept": self.kept}, *asked, sized=False)
+        if "place" in ways:
+            return self.judge.compared(self._placed(ways["place"], ways["of"], given or {}, until), until)
+        found = recompute(self.batch, settings, {**ways, "kept": self.kept}, *asked, sized=False)
+        if each and until and not each.bits:
+            self.effects.note(until, each, self._sums(found, until))
+        return self.judge.compared(found, until)
 
     def tries(self, name: str) -> Iterator[list[Try]]:
         """Yields what may have been done otherwise where a quantity deviates."""
         before = {key: value for key, value in self.given.items() if key in ALL[name].after}
-        return tries(self.batch, self.settings, name, before, self.whole)
+        stages = tries(self.batch, self.settings, name, before, self.whole)
+        return amid(stages, lambda: self._places(name, before), lambda: self._pairs(name, before))
+
+    def _again(self, given: Given, until: str) -> Replayed:
+        ways = {"kept": self.kept}
+        return recompute(self.batch, self.settings, ways, given, until, self.whole, self.device, sized=False)
+
+    def _places(self, name: str, given: Given) -> list[Try]:
+        """Returns where the numbers of a row may have come from, as far as every cell says so."""
+        if name not in self.batch.tensors:
+            return []
+        found = self._again(given, name)
+        places = places_of(self._seen(name, found), self.judge.compared(found, name)[name].allowed)
+        return [Try(f"{self.called(name)} that are {e.said}", self.settings, {"place": e, "of": name}) for e in places]
+
+    def _placed(self, place: Place, name: str, given: Given, until: str) -> Replayed:
+        """Computes the step again with a row laid out in another way; of advantages what follows from these."""
+        row = laid(place, self._seen(name, self._again(given, name)))
+        found = self._again({**given, name: row} if name == "advantages" else given, until)
+        return replace(found, rows={**found.rows, name: row})
+
+    def _seen(self, name: str, found: Replayed) -> Seen:
+        mask, ours = self.batch.mask, found.rows[name]
+        theirs = np.nan_to_num(np.asarray(self.batch.tensors[name], np.float64))
+        theirs = np.broadcast_to(theirs[:, None] if theirs.ndim == 1 else theirs, mask.shape)
+        others = {self.called(each): row for each, row in found.rows.items() if each != name}
+        if self.whole is not None and name not in self.of_step:
+            whole = recompute(self.whole.step, self.settings, until=name, device=self.device, sized=False)
+            self.of_step[name] = whole.rows.get(name, np.empty((0, 0)))
+        logged = None if self.whole is None else self.whole.step.tensors.get(name)
+        return Seen(name, theirs, ours, mask, self.batch.groups, others, self.of_step.get(name), logged)
+
+    def _pairs(self, name: str, given: Given) -> list[Try]:
+        """Returns two changes at a time that may explain a quantity together."""
+        found = self._again(given, name)
+        compared, straight = self.judge.compared(found, name).get(name), self._sums(found, name)
+        if compared is None or straight is None:
+            return []
+        logged = (
+            totals_of(self.batch.logged[name]) if name in self.batch.logged else self._sums_of(self.batch.tensors[name])
+        )
+        allowed = compared.allowed * compared.cells**0.5
+        both = two_at_a_time(self.effects, name, self.settings, straight, logged, allowed, [*found.numbers.values()])
+        made = list[Try]()
+        for alike in both[: max(FEWEST_PAIRS, self.most // SHARE)]:
+            some = [Try(each.label, each.settings, each.ways, bits=each.bits) for each in alike]
+            here = self.compared(some[0], given, name).get(name)
+            made += some if here is not None and here.agrees else []
+        return made
+
+    def _sums(self, found: Replayed, name: str) -> Array | None:
+        if name in found.numbers:
+            return totals_of(found.numbers[name])
+        return self._sums_of(found.rows[name]) if name in found.rows else None
+
+    def _sums_of(self, row: Array) -> Array:
+        mask, row = self.batch.mask, np.asarray(row, np.float64)
+        return totals_of(np.broadcast_to(row[:, None] if row.ndim == 1 else row, mask.shape), mask)
 
     def _straight(self) -> dict[str, Compared]:
         """Compares with what was computed from the inputs alone; where rounding of rewards that are alike makes advantages of it,
@@ -342,7 +406,9 @@ def trial_of(
     batch, settings = with_least(batch, told(batch, settings), steps or [batch])
     found = recompute(batch, settings, whole=whole, device=options.device)
     judge = Judge(batch, found, options.tolerance)
-    return StepTrial(batch, settings, judge, given_of(batch), whole, options.device, kept=Kept())
+    return StepTrial(
+        batch, settings, judge, given_of(batch), whole, options.device, kept=Kept(), effects=Effects(), of_step={}
+    )
 
 
 def verdict_of(trial: StepTrial, preset: str, explain: bool) -> Verdict:
