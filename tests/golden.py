@@ -129,7 +129,6 @@ DEFAULT_SCALARS = {
     "clip_fraction.ratio": (0.833, 3),
     "clip_fraction.value": (0.667, 3),
 }
-DEFAULT_LARGEST_POLICY_STATE = (0.625, 3)
 
 # The default example with other draws or another step: words and total loss to six decimals.
 # With only the policy held still the total is 0.157258. The step moves policy and critic alike, so that `update_step` 0
@@ -152,7 +151,6 @@ S1: dict[str, Any] = {
     "advantages": [0.7884, 0.97, 1.00],
 }
 
-S1_CLIP_RANGE = 0.2
 # advantage, ratio, unclipped, clipped, loss
 S1_CLIP = [
     (2, 1.1, 2.2, 2.2, -2.2),

@@ -10,9 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from blueprint.book import Book
-from blueprint.workbooks import blueprint_of
 from tests.page.workshop import made
-from tests.workbooks.random_numbers import random_numbers
 
 Array = npt.NDArray[Any]
 
@@ -24,12 +22,6 @@ SIZED_BY = {"check.total": "share", "check.total.worst": "share"}
 def built_in(name: str, *overrides: str) -> dict[str, Array]:
     """Returns the blocks of a built-in workbook by name."""
     return arrays(made(*overrides, numbers=name))
-
-
-@cache
-def random_file(seed: int) -> dict[str, Array]:
-    """Returns the blocks of a workbook of random numbers."""
-    return arrays(Book(blueprint_of(random_numbers(seed))))
 
 
 def arrays(book: Book) -> dict[str, Array]:

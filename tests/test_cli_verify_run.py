@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from click.testing import CliRunner, Result
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
 from blueprint.cli import main
+from blueprint.commands import verify_run
 from blueprint.verifying.runs.ledger import NAME
 from tests.runs.made import a_run, a_step
 
@@ -165,3 +167,13 @@ def _wait_until_empty(group: int) -> None:
             return
         time.sleep(0.02)
     pytest.fail("a process is left behind")
+
+
+@pytest.mark.parametrize("somebody", [True, False])
+def test_a_bar_is_drawn_where_somebody_looks(somebody: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = StringIO()
+    monkeypatch.setattr(drawn, "isatty", lambda: somebody)
+    monkeypatch.setattr(sys, "stderr", drawn)
+    with verify_run._bar(4, 1) as move_on:
+        move_on(3)
+    assert ("verifying" in drawn.getvalue(), "4/4" in drawn.getvalue()) == (somebody, somebody)

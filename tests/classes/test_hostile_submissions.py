@@ -65,7 +65,6 @@ def undecodable() -> bytes:
     return zipped({"aé.xlsx": b"x"}).replace("aé".encode(), b"a\xff\xff")
 
 
-NO_ZIP = "'all.zip' is no zip: ask for it again"
 SUBMITTED: dict[str, tuple[Callable[[], bytes], str]] = {
     "all.zip": (bomb, TOO_MUCH),
     "many.zip": (

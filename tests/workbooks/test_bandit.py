@@ -17,7 +17,6 @@ from tests.page.workshop import Array, made
 
 EXACT = 1e-12
 BOOK = made(numbers="bandit")
-SOFT = made("bandit.strategy=softmax", numbers="bandit")
 MEANS = (0.5, 1.0, 2.0, -0.5)
 
 

@@ -34,12 +34,6 @@ def verified(run: Run, folder: Path) -> Verdict:
     return verdict_on(written(folder, *trained(run)))
 
 
-def log_ratios(path: Path) -> list[float]:
-    """Returns how far new log-probs are from the old ones."""
-    rollout = read_rollout(path)
-    return [float(each) for each in rollout.tensors["logprobs_new"] - rollout.of_minibatch("logprobs_old")]
-
-
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_what_the_libraries_computed_agrees_in_float64(library: str, tmp_path: Path) -> None:
     verdict = verdict_on(written(tmp_path, *golden(library)))

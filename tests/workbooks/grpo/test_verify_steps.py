@@ -217,6 +217,19 @@ def test_advantages_whitened_over_more_than_the_file_holds_are_left_open_and_a_t
         assert ("advantages" in verdict.left_open) == (sign > 0)
 
 
+ALONE = {"rank": 0, "world_size": 1, "minibatch": 0, "minibatches": 1, "microbatch": 0, "microbatches": 1}
+
+
+@pytest.mark.parametrize("part", [{}, {"world_size": 2}, {"minibatches": 2}, {"microbatches": 2}], ids=str)
+def test_a_file_that_says_it_is_its_whole_step_leaves_nothing_open(part: dict[str, int]) -> None:
+    tensors = step(GROUPS)
+    raw = tensors["scores"] - np.repeat(tensors["scores"].reshape(3, 4).mean(1), 4)
+    wide = tensors | {"advantages": (raw - 0.07) / 0.9}
+    hyper = {"advantage.whiten": "tokens", "group.std": "none"}
+    verdict = verify_one(dump(wide, 0.0, hyperparameters=hyper, **(ALONE | part))).verdict
+    assert ("advantages" in verdict.left_open) == bool(part)
+
+
 def test_what_is_no_group_or_weight_is_refused() -> None:
     tensors = step(GROUPS)
     with pytest.raises(MinibatchError, match="need the same rows and columns"):
