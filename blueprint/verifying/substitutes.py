@@ -61,10 +61,10 @@ Labelled = tuple[str, dict[str, Change]]
 
 
 def _taken_otherwise(way: Way) -> Iterator[Labelled]:
-    """Yields every row that is read in more than one place as another one in all of them."""
+    """Yields every row that is given, or read in more than one place, as another one wherever it is read."""
     names = {block: name for name, block in way.equations.rows.items()}
     for block, read in way.readers().items():
-        if block in names and len(read) >= SEVERAL:
+        if block in names and (len(read) >= SEVERAL or block.typed):
             name = names[block]
             for says, made in _otherwise(way, block):
                 readers = [each for each in dict.fromkeys(read) if each != name]
