@@ -325,11 +325,12 @@ def reaches(row: Block, part: Ref) -> bool:
 
 
 def alike(equations: Equations, wanted: str, block: Block) -> list[str]:
-    """Returns rows of the same shape as one, of those that a quantity is made of, and that are not made of it themselves."""
+    """Returns rows of the same shape as one, given or on the way to a quantity, that are not made of it themselves."""
     tail = block.name.rpartition(".")[2]
+    typed = {name for name, row in equations.rows.items() if row.typed}
     near = [
         name
-        for name in equations.made_of((wanted,))
+        for name in typed | equations.made_of((wanted,))
         if _of_one_shape(equations.rows[name], block) and block.name not in equations.made_of((name,))
     ]
     return sorted(near, key=lambda each: (each.rpartition(".")[2] != tail, each))[:MOST_OTHERS]

@@ -4,7 +4,7 @@ A library may read in one place what the definitions read in two, compute twice 
 hold a number between bounds in the other order, and log one number under the name of another.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from blueprint.language import Block, Constant, Expr, Op, Reduce, Ref, reading, rebuilt, walk
@@ -12,7 +12,6 @@ from blueprint.misconceptions.rewriting import Change, Names, is_setting
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import alike, changes_of, meaning_of, reaches
 from blueprint.verifying.in_memory import Try
-from blueprint.verifying.settings import Settings
 
 MOST_ROWS = 60
 """Rows on the way to a quantity that are looked at, the nearest first."""
@@ -38,7 +37,9 @@ class Way(NamedTuple):
         return found
 
 
-def tries(of: Definitions, settings: Settings, wanted: str, known: Collection[str]) -> Iterator[list[Try]]:
+def tries(
+    of: Definitions, settings: Mapping[str, float | str], wanted: str, known: Collection[str]
+) -> Iterator[list[Try]]:
     """Yields such causes between the rows that are known and the one that is wanted, in stages."""
     equations = of.under(settings)
     if wanted not in equations.rows:
@@ -60,10 +61,10 @@ Labelled = tuple[str, dict[str, Change]]
 
 
 def _taken_otherwise(way: Way) -> Iterator[Labelled]:
-    """Yields every row that is read in more than one place as another one in all of them."""
+    """Yields every row that is given, or read in more than one place, as another one wherever it is read."""
     names = {block: name for name, block in way.equations.rows.items()}
     for block, read in way.readers().items():
-        if block in names and len(read) >= SEVERAL:
+        if block in names and (len(read) >= SEVERAL or block.typed):
             name = names[block]
             for says, made in _otherwise(way, block):
                 readers = [each for each in dict.fromkeys(read) if each != name]
