@@ -3,6 +3,7 @@ of responses.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite, nan
 from typing import Any, NamedTuple
@@ -93,6 +94,10 @@ def _token(text: str) -> str:
     return seen if len(seen) <= LONGEST_SPELLED else seen[: LONGEST_SPELLED - 1] + "…"
 
 
+_DECIMAL = re.compile(r"[-+]?\d*\.\d+")
+"""A number whose decimals stand behind a point."""
+
+
 def number_of(value: Any, where: str) -> float:
     """Returns a number; a flag is 1 or 0, nothing is NaN. Raises NumbersError for what is none."""
     if value is None:
@@ -105,7 +110,9 @@ def number_of(value: Any, where: str) -> float:
     try:
         found = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise refusal(where, shown(value), "a number") from None
+        pointed = value.strip().replace(",", ".", 1) if isinstance(value, str) else ""
+        written = f", with a point: {pointed}" if _DECIMAL.fullmatch(pointed) else ""
+        raise refusal(where, shown(value), f"a number{written}") from None
     if found in (float("inf"), float("-inf")):
         raise refusal(where, shown(found), "a finite number")
     return found
