@@ -75,6 +75,15 @@ def test_it_is_the_first_tab_and_fits_on_one_screen_and_one_sheet_of_paper(name:
         assert sum(setup.widths) <= FULL_SCREEN[0]
 
 
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_no_words_speak_of_a_framed_probability_where_none_is_shown(name: str) -> None:
+    page = saved(name)[0].blueprint.one_page
+    assert page is not None
+    shown_too = {matrix.block for panel in page.panels for matrix in panel.matrices} & saved(name)[0].blocks.keys()
+    texts = [line.row.words for line in lines(name)]
+    assert shown_too or not [text for text in texts if "framed" in text or "||" in text]
+
+
 FOOT = 8 / 72 * 1.2
 """Inches that a line of 8 points needs."""
 

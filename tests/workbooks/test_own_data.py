@@ -396,7 +396,7 @@ def test_a_formula_stays_a_text_in_the_workbook(tmp_path: Path) -> None:
     [
         (["--kind", "grp"], "--kind grp: no kind of workbook that is made of rows of one's own; did you mean grpo?"),
         (["--prompts", "1"], "rows of your own: add --kind, with one of dpo, grpo, reward_model, sft, or leave them away."),
-        (["--kind", "grpo", "--set", "kl.coef=0.1"], "kl.coef: found 0.1 without reference.logprobs, expected none"),
+        (["--kind", "grpo", "--set", "kl.coef=0.1"], "kl.coef: found 0.1 without reference.logprobs, expected no such key"),
     ],
 )  # fmt: skip
 def test_the_command_refuses_in_a_sentence(tmp_path: Path, arguments: list[str], sentence: str) -> None:

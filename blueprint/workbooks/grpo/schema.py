@@ -356,7 +356,9 @@ def _check_together(draft: Draft, parts: dict[str, Any]) -> None:
         raise refusal(other, "numbers of each token", "those of policy.logprobs, too, with which they are compared")
     for part, keys in ASKS_FOR.items():
         if part not in parts and (asked := next((key for key in keys if key in draft.settings), "")):
-            raise refusal(asked, f"{draft.settings[asked]} without {part}", f"none, or {part}, which it reads")
+            raise refusal(
+                asked, f"{draft.settings[asked]} without {part}", f"no such key, or {part} in the file, which it reads"
+            )
 
 
 def _numbered_rollouts(numbers: Numbers) -> Values:

@@ -95,7 +95,7 @@ def test_a_saved_workbook_is_checked_and_comes_back(models: tuple[str, ...], tmp
 TOGETHER = (
     "old.logprobs: found numbers of each token, expected those of policy.logprobs, too, with which they are compared."
 )
-UNREAD = "kl.coef: found 0.1 without reference.logprobs, expected none, or reference.logprobs, which it reads."
+UNREAD = "kl.coef: found 0.1 without reference.logprobs, expected no such key, or reference.logprobs in the file, which it reads."
 EMPTY = "text.responses: found no token in any response, expected a token in at least one of them."
 SENTENCES = (
     (given("old"), TOGETHER),

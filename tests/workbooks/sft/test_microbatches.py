@@ -31,7 +31,7 @@ def test_more_that_are_typed_into_the_workbook_are_seen_by_its_checks_and_by_che
     """A text that is in no microbatch had the share 1/0, or 1/1e-8: a loss of 2e9 beside a check that said OK."""
     path, book = tmp_path / "sft.xlsx", made(numbers="sft-batch")
     book.save(tmp_path / "before.xlsx")
-    typed = {"microbatches": 6.0, "loss.normaliser": "microbatches", "loss.mean_eps": 1e-8}
+    typed: dict[str, float | str] = {"microbatches": 6.0, "loss.normaliser": "microbatches", "loss.mean_eps": 1e-8}
     spots = {name: book.spots[f"{name}.yours"] for name in typed}
     cells = {address(spot.top - 1, spot.left - 1): (None, typed[name]) for name, spot in spots.items()}
     change(tmp_path / "before.xlsx", path, spots["microbatches"].sheet, cells)

@@ -247,7 +247,8 @@ RESULT = "loss L"
 def with_one_page(made: Blueprint, path: Path | None) -> Blueprint:
     """Adds the page of a kind's file to a blueprint, where there is one, and gives its sheets the colours of their models.
 
-    A row may name several blocks, of which a level has one: the first that is there is shown, and goes by the first name.
+    A row may name several blocks, of which a level has one: the first that is there is shown, and goes by the first name. It may
+    have words for each of them, with || between.
     """
     if path is None:
         return made
@@ -287,8 +288,9 @@ def _of_level(row: PageRow, there: Mapping[str, str]) -> PageRow:
         value = value.replace(f"({first})", f"({found})")
     if not row.block:
         return replace(row, value=value)
-    first = row.block.split()[0]
-    return replace(row, block=there[first], id=row.id or first)
+    names, words = row.block.split(), row.words.split(" || ")
+    shown = names.index(there[names[0]])
+    return replace(row, block=there[names[0]], id=row.id or names[0], words=words[min(shown, len(words) - 1)])
 
 
 def one_page_in(data: dict[str, Any]) -> OnePage:

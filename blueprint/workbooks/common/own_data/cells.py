@@ -1,6 +1,7 @@
 """What stands in a cell of one's own file: a list, a text, a number, a flag, the numbers of tokens."""
 
 import json
+import re
 from collections.abc import Mapping
 from math import isfinite, nan
 from typing import Any
@@ -52,6 +53,10 @@ def text_of(value: Any) -> str:
             return " ".join("".join(" " if category(each)[0] == "C" else each for each in str(value)).split())
 
 
+_DECIMAL = re.compile(r"[-+]?\d*\.\d+")
+"""A number whose decimals stand behind a point."""
+
+
 def number_of(value: Any, where: str) -> float:
     """Returns a number; a flag is 1 or 0, nothing is NaN. Raises NumbersError for what is none."""
     if value is None:
@@ -64,7 +69,9 @@ def number_of(value: Any, where: str) -> float:
     try:
         found = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise refusal(where, shown(value), "a number") from None
+        pointed = value.strip().replace(",", ".", 1) if isinstance(value, str) else ""
+        written = f", with a point: {pointed}" if _DECIMAL.fullmatch(pointed) else ""
+        raise refusal(where, shown(value), f"a number{written}") from None
     if found in (float("inf"), float("-inf")):
         raise refusal(where, shown(found), "a finite number")
     return found
