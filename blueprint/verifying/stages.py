@@ -52,6 +52,7 @@ def pick_of(row: Block, chosen: Collection[Block]) -> Pick | None:
 
 
 def places_in(pick: Pick, chosen: Mapping[Block, Selection]) -> Array:
+    """Returns the places that a row takes its cells from."""
     return chosen[pick.by].back if pick.back else chosen[pick.by].to
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -34,12 +35,25 @@ inverted: the ratio is old over new. equations: by row of the definitions, how i
 PLAIN: Ways = MappingProxyType({})
 
 
+class Made(dict[object, Any]):
+    """What was made of a step last, and the step, `joined`: all its files share both, and nothing else holds them."""
+
+    joined: GroupedStep
+
+
+_STEPS = WeakValueDictionary[tuple[int, ...], Made]()
+
+
 @dataclass(frozen=True)
 class Whole:
-    """The step of which a file is a part: the rows of all its files, one file below the other, and which of them are the file's."""
+    """The step of which a file is a part: the rows of all its files, one file below the other, and which of them are the file's.
+
+    made: what was made of the step last, which is that of every file, by what it was made with.
+    """
 
     step: GroupedStep
     rows: slice
+    made: Made = field(default_factory=lambda: Made())
 
 
 @dataclass
@@ -74,13 +88,17 @@ def whole_of(batch: GroupedStep, steps: Sequence[GroupedStep]) -> Whole | None:
     same = [each for each in steps if each is batch or of_one_pass(each, batch)]
     if len(same) < 2:
         return None
-    try:
-        step = together(same)
-    except MinibatchError:
-        return None
+    key = tuple(map(id, same))
+    if (made := _STEPS.get(key)) is None:
+        made = Made()
+        try:
+            made.joined = together(same)
+        except MinibatchError:
+            return None
+        _STEPS[key] = made
     at = next(place for place, each in enumerate(same) if each is batch)
     before = sum(len(each.mask) for each in same[:at])
-    return Whole(step, slice(before, before + len(batch.mask)))
+    return Whole(made.joined, slice(before, before + len(batch.mask)), made)
 
 
 def together(steps: Sequence[GroupedStep]) -> GroupedStep:

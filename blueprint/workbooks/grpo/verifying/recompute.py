@@ -3,7 +3,7 @@ what becomes of shares and parts, what a file lacks, and how far rounding may mo
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -250,7 +250,7 @@ def recompute(
         given = {**given, "advantages": batch.tensors["advantages"]}
     # where nothing reads how advantages arose, that need not be computed again
     later = "advantages" in given and until not in ("", "advantages", *WHOLE_STEP) and use["group.filter"] == "off"
-    made = None if later or "advantages" in found.lacks else credited(step, use, ways, device, sized)
+    made = None if later or "advantages" in found.lacks else _credited_once(step, whole, use, ways, device, sized)
     if made is not None:
         _take(found, made, rows)
     if "advantages" in found.lacks and "advantages" in batch.tensors:
@@ -262,6 +262,19 @@ def recompute(
             of |= {"policy.logprobs": of["old.logprobs"], "old.logprobs": of["policy.logprobs"]}
         _losses(found, of | {"advantages": A, "left": found.left}, use, ways, until, sized, device)
     return found
+
+
+def _credited_once(
+    step: GroupedStep, whole: Whole | None, use: Settings, ways: Ways, device: str, sized: bool
+) -> Credited:
+    """Computes the advantages of a step; those of its files together are made for the first, and are those of all."""
+    if whole is None or ways.keys() - {"kept"}:
+        return credited(step, use, ways, device, sized)
+    key = (tuple(use.items()), device, sized)
+    if key not in whole.made:
+        whole.made.clear()
+        whole.made[key] = credited(step, use, ways, device, sized)
+    return cast(Credited, whole.made[key])
 
 
 def _take(found: Replayed, made: Credited, rows: slice) -> None:
