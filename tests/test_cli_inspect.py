@@ -13,7 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blueprint.cli import main
-from blueprint.dumps import save
+from blueprint.dumps import inspect, save
+from tests.dumps.as_frameworks import miles_training, relax_bundle, rolled_out, slime_training
 from tests.dumps.batches import batch, raw_npz
 
 METADATA = {
@@ -212,3 +213,41 @@ def test_what_cannot_be_replayed_is_told_with_what_the_file_has(tmp_path: Path) 
     assert "not recognised: entropees (did you mean entropies?)" in found.stdout
     assert found.stderr.startswith(f"Error: {tmp_path / 'a.npz'}: ")
     assert found.stderr.count("a.npz") == 1
+
+
+DROPPED = {
+    "cleanrl": "", "sb3": "", "trl_0_11": "", "trl_1_12": "", "verl_0_9": "loss_mode rollout_is",
+    "openrlhf_0_11": "actor.policy_loss_type algo.advantage.is_correction_level",
+    "openrlhf_grpo": "algo.advantage.estimator algo.advantage.gamma algo.advantage.is_correction_gating "
+    "algo.advantage.is_correction_level algo.advantage.is_correction_mode algo.advantage.is_correction_threshold "
+    "algo.advantage.lambd algo.advantage.no_std_norm critic.value_clip n_samples_per_prompt",
+    "trl_dpo": "f_divergence_type label_smoothing ld_alpha loss_type loss_weights use_weighting",
+    "trl_grpo": "delta max_completion_length multi_objective_aggregation num_generations off_policy_mask_threshold reward_weights "
+    "temperature top_entropy_quantile vllm_importance_sampling_correction",
+    "trl_reward": "center_rewards_coefficient pad_token_id",
+    "trl_rloo": "max_completion_length num_generations reward_clip_range reward_weights temperature",
+    "verl_grpo": "adv_estimator kl_coef kl_penalty lam use_kl_in_reward",
+}  # fmt: skip
+"""By folder of files of a hook, the settings that it writes and no setting has come of in some file: they are read otherwise."""
+
+
+def test_settings_that_a_hook_writes_and_a_reader_drops_are_listed() -> None:
+    found: dict[str, set[str]] = {}
+    for run in RUNS:
+        dropped = inspect(sorted(run.iterdir())[0]).dropped
+        found.setdefault(run.parent.name, set()).update(each.partition(" = ")[0] for each in dropped)
+    assert found == {name: set(said.split()) for name, said in DROPPED.items()}
+
+
+def test_steps_that_frameworks_write_themselves_are_explained(tmp_path: Path) -> None:
+    """slime, miles and Relax, of which the last writes a folder."""
+    (tmp_path / "miles").mkdir()
+    paths = [
+        slime_training(tmp_path / "7.pt"), miles_training(tmp_path / "miles")[0], rolled_out(tmp_path / "8.pt"),
+        relax_bundle(tmp_path / "replay", of_training=False),
+    ]  # fmt: skip
+    for path in paths:
+        found = call(path)
+        assert found.exit_code == 0, found.output
+        assert "a step of GRPO" in found.stdout
+        assert "can be recomputed:" in found.stdout

@@ -144,7 +144,7 @@ def test_inspect_says_what_can_be_recomputed(tmp_path: Path) -> None:
     assert found.dropped == ("max_length = 512",)
     assert dict(found.mentioned.settings) == {"loss.dft": "off"}
     assert found.batch is not None
-    assert found.batch.head == "A step of fine-tuning: 4 texts, 16 tokens to be learned."
+    assert found.batch.head == "A step of fine-tuning: 4 texts, 14 tokens to be learned."
 
 
 def test_import_makes_a_workbook_with_the_loss(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
