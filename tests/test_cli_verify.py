@@ -97,7 +97,8 @@ def test_json_is_for_programs(tmp_path: Path) -> None:
     assert told["preset"] == "openrlhf"
     assert told["first"]["quantity"] == "advantages"
     assert told["first"]["where"] == {"row": 0, "first_column": 0, "last_column": 5, "words": 6}
-    assert {"matches_with": "gamma = 0.99 instead of 1", "rest_agrees": True, "still_deviates": {}} in told["causes"]
+    cause = {"matches_with": "gamma = 0.99 instead of 1", "rest_agrees": True, "still_deviates": {}}
+    assert {**cause, "not_computed": [], "same_numbers_as": []} in told["causes"]
     assert {each["verdict"] for each in told["quantities"]} == {"agrees", "follows", "DIFFERS"}
 
 

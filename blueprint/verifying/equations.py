@@ -295,7 +295,7 @@ def _masks(expr: Expr, masks: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:
         axis = [*_running(part)][-1]
         before, behind = (_beside(part, axis, by, Constant(0)) for by in (-1, 1))
         said = text(part)
-        yield f"{said} is 1 everywhere", _put(expr, part, 1 + 0 * part)
+        yield f"{said} is 1 everywhere", _put(expr, part, Op("add", (Constant(1), Op("mul", (Constant(0), part)))))
         yield f"{said} leaves the first one out", _put(expr, part, Op("mul", (part, before)))
         yield f"{said} leaves the last one out", _put(expr, part, Op("mul", (part, behind)))
         yield f"{said} goes on for one more", _put(expr, part, Op("maximum", (part, before)))

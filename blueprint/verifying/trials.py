@@ -184,7 +184,7 @@ def judged(
 def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str, most: int | None = None) -> Causes:
     """Returns what explains a deviation and leaves the least: tried on that quantity alone, from the files' own rows before it,
     then on the rest. What takes evidence, `bits` of it, is said only where there is as much, and it explains everything."""
-    best, tried, known = list[Match](), 0, 0
+    best, tried, known, waited = list[Match](), 0, 0, False
     for stage in tries:
         here = stage if most is None else stage[: max(0, most - tried)]
         tried, known = tried + len(here), known + len(stage)
@@ -194,8 +194,9 @@ def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str
         least = min(map(_left, found), default=(0, 0))
         if found and (not best or least < _left(best[0])):  # what a later stage explains no better is farther fetched
             best = list({each.said: each for each in found if _left(each) == least}.values())
-        if any(each.rest and not each.rank for each in best):
+        if any(each.rest and (not each.rank or waited) for each in best):
             break
+        waited = any(each.rest for each in best)  # what is far-fetched is held against one stage more
     return Causes(told_apart(best), tried, known, "None of the known mistakes that were tried explains it.")
 
 

@@ -9,15 +9,18 @@ pytest.importorskip("torch", reason="verify needs torch: install the extra [torc
 from blueprint.verifying import Kept, VerifyOptions, choose, of_equations, read_dumps
 from blueprint.workbooks.dpo.schema import dpo_presets
 from blueprint.workbooks.dpo.verifying.recompute import EQUATIONS as DPO
+from blueprint.workbooks.dpo.verifying.verify import trial_of as of_pairs
 from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
 from blueprint.workbooks.grpo.verifying.feeding import EQUATIONS as GROUPS
 from blueprint.workbooks.grpo.verifying.verify import MADE, trial_of
 from blueprint.workbooks.reward_model.schema import rm_presets
 from blueprint.workbooks.reward_model.verifying.recompute import EQUATIONS as REWARD_MODEL
+from blueprint.workbooks.reward_model.verifying.verify import trial_of as of_scores
 from tests.hooks.test_planted import REAL
 from tests.verifying.mutants import KINDS, named, placed
 
 SUMS = ("policy.sum", "reference.sum")
+OF_PAIRS = {"trl_dpo": of_pairs, "trl_reward": of_scores}
 
 
 def test_rows_that_are_known_are_not_changed() -> None:
@@ -53,6 +56,21 @@ def test_every_change_says_another_thing() -> None:
     ):
         labels = [each.label for each in of_equations(equations, dict(presets.preset("default").values), row, known)]
         assert len(labels) == len({*labels}) > 100
+
+
+def test_every_change_can_be_computed() -> None:
+    """Of a real step of DPO and of a reward model: a change that nobody can compute would end the search."""
+    for run, name in (
+        ("trl_dpo/sft", "chosen.logp"),
+        ("trl_dpo/sft", "total_loss"),
+        ("trl_reward/margin", "total_loss"),
+    ):
+        (batch, *_), _ = read_dumps(sorted((REAL / run).iterdir()))
+        trial = OF_PAIRS[run.partition("/")[0]](batch, choose(batch, VerifyOptions()).values, VerifyOptions(), [batch])  # type: ignore[operator]
+        tried = [each for stage in trial.tries(name) for each in stage if "equations" in each.ways]
+        assert len(tried) > 250
+        for each in tried[:: 1 if name == "chosen.logp" else 4]:
+            assert name in trial.compared(each, until=name)
 
 
 def test_a_row_that_there_is_not_has_no_changes() -> None:
