@@ -37,6 +37,7 @@ from blueprint.verifying.in_memory import (
     given_of,
     verdict_of,
 )
+from blueprint.verifying.named import named_first
 from blueprint.verifying.pairs import factor_of, parts_of, places
 from blueprint.verifying.recompute import SUMS, TOLERANCES, Replay, coarsest, held_in, last_digit, replay
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
@@ -127,6 +128,7 @@ __all__ = [
     "known_device",
     "last_digit",
     "lines_of",
+    "named_first",
     "of_equations",
     "once_each",
     "one_thread",

@@ -29,6 +29,7 @@ from blueprint.language import (
     equal,
     fill,
     in_order,
+    rebuilt,
     schedule,
     typed,
     walk,
@@ -296,7 +297,8 @@ class Equations:
             row = self.rows[name]
             made = self._changed[name, change] = Block(name, row.axes, row.about)
             names = Names(self.rows, {})
-            made.definitions = [Definition(each.target, change(each.expr, names)) for each in row.definitions]
+            changed = [(each.target, change(each.expr, names)) for each in row.definitions]
+            made.definitions = [Definition(target, _reading(expr, row, made)) for target, expr in changed]
             made.edges = set(row.edges)
         return self._changed[name, change]
 
@@ -320,6 +322,17 @@ class Equations:
         for block, at in last.items():
             dead.setdefault(at, []).extend([block] if block not in set(wanted) else [])
         return self._plans.setdefault(key, [Stage(step, dead.get(at, [])) for at, step in enumerate(steps)])
+
+
+def _reading(expr: Expr, row: Block, made: Block) -> Expr:
+    """Returns an expression of a recursion, in which a row goes on with itself, as that of the row with another equation."""
+    if isinstance(expr, Ref) and expr.block is row:
+        return Ref(made, expr.at)
+    return rebuilt(expr, lambda inner: _reading(inner, row, made)) if row in _blocks(expr) else expr
+
+
+def _blocks(expr: Expr) -> set[Block]:
+    return {node.block for node in walk(expr) if isinstance(node, Ref)}
 
 
 KEPT = 1 << 23

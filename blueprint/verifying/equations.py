@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from blueprint.language import Block, Constant, Expr, Op, Reduce, Ref, exp, less, log, rebuilt, sqrt, text, walk
+from blueprint.language import Block, Constant, Edge, Expr, Op, Reduce, Ref, exp, less, log, rebuilt, sqrt, text, walk
 from blueprint.misconceptions.mechanical import changed
 from blueprint.misconceptions.rewriting import Change, Names, is_setting
 from blueprint.verifying.definitions import Definitions, Equations
@@ -74,10 +74,10 @@ def _meaning(equations: Equations, name: str) -> str:
 def _changes(equations: Equations, name: str, wanted: tuple[str, ...]) -> tuple[Changed, ...]:
     """Returns every change of one part of a row's equation, each once; both sides of a pair have theirs in the same order."""
     row = equations.rows[name]
-    if len(row.definitions) != 1:
+    inside = [each for each in row.definitions if not any(isinstance(index, Edge) for index in each.target)]
+    if len(inside) != 1:  # beside it an end column may have an equation, which stays
         return ()
-    (definition,) = row.definitions
-    own, found = definition.expr, dict[str, tuple[str, Expr]]()
+    own, found = inside[0].expr, dict[str, tuple[str, Expr]]()
     said = ((each.says, each.expr) for each in changed(own))
     for says, expr in (
         *said,
@@ -86,13 +86,20 @@ def _changes(equations: Equations, name: str, wanted: tuple[str, ...]) -> tuple[
         *_operations(own),
         *_constants(own),
     ):
-        found.setdefault(text(expr), (says, expr))
+        if not _needs_itself(row, expr):
+            found.setdefault(text(expr), (says, expr))
     found.pop(text(own), None)
     twice = Counter(says for says, _ in found.values())
     return tuple(
         Changed(_within(says if twice[says] == 1 else f"{says}: {text(expr)}"), _to(own, expr))
         for says, expr in found.values()
     )
+
+
+def _needs_itself(row: Block, expr: Expr) -> bool:
+    """Whether a cell of a recursion would be made of itself, not of its neighbour."""
+    own = (node for node in walk(expr) if isinstance(node, Ref) and node.block is row)
+    return any(not any(getattr(index, "by", 0) for index in node.at) for node in own)
 
 
 def _within(sentence: str) -> str:
@@ -132,7 +139,9 @@ def _others(equations: Equations, name: str, wanted: tuple[str, ...], expr: Expr
         alike = [
             other
             for other in near
-            if _of_one_shape(equations.rows[other], part.block) and name not in equations.made_of((other,))
+            if _of_one_shape(equations.rows[other], part.block)
+            and _has_cells(equations.rows[other], part)
+            and name not in equations.made_of((other,))
         ]
         tail = part.block.name.rpartition(".")[2]
         for other in sorted(alike, key=lambda each: (each.rpartition(".")[2] != tail, each))[:MOST_OTHERS]:
@@ -147,6 +156,12 @@ def _other_side(name: str) -> str:
 
 def _of_one_shape(one: Block, other: Block) -> bool:
     return one is not other and one.axes == other.axes and not one.text and bool(one.axes) and not is_setting(one)
+
+
+def _has_cells(row: Block, part: Ref) -> bool:
+    """Whether a row has the cell that is read of another one, also where that stands behind its last column."""
+    moved = [(slot, getattr(index, "by", 0)) for slot, index in zip(part.block.axes, part.at, strict=True)]
+    return all(not by or (slot, by) in row.edges for slot, by in moved)
 
 
 def _is_test(expr: Expr, part: Expr) -> bool:
