@@ -78,14 +78,7 @@ def _changes(equations: Equations, name: str, wanted: tuple[str, ...]) -> tuple[
     if len(inside) != 1:  # beside it an end column may have an equation, which stays
         return ()
     own, found = inside[0].expr, dict[str, tuple[str, Expr]]()
-    said = ((each.says, each.expr) for each in changed(own))
-    for says, expr in (
-        *said,
-        *_sizes(own),
-        *_others(equations, name, wanted, own),
-        *_operations(own),
-        *_constants(own),
-    ):
+    for says, expr in every_change(equations, name, wanted, own):
         if not _needs_itself(row, expr):
             found.setdefault(text(expr), (says, expr))
     found.pop(text(own), None)
@@ -94,6 +87,14 @@ def _changes(equations: Equations, name: str, wanted: tuple[str, ...]) -> tuple[
         Changed(_within(says if twice[says] == 1 else f"{says}: {text(expr)}"), _to(own, expr))
         for says, expr in found.values()
     )
+
+
+def every_change(
+    equations: Equations, name: str, wanted: tuple[str, ...], own: Expr
+) -> Iterator[tuple[str, Expr]]:
+    """Yields every change of one part of an equation of a row, as it is said, and the equation with it."""
+    yield from ((each.says, each.expr) for each in changed(own))
+    yield from (*_sizes(own), *_others(equations, name, wanted, own), *_operations(own), *_constants(own))
 
 
 def _needs_itself(row: Block, expr: Expr) -> bool:

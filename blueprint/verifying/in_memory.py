@@ -113,7 +113,7 @@ class Judge:
         theirs, ours = (_with_columns(each) for each in (self.dump.tensors[quantity.name], found.rows[row]))
         allowed = self.factor * self._room(quantity, row)
         apart = _in_range(theirs, ours, dtype)
-        wrong = ~(apart <= allowed) | np.isinf(apart)
+        wrong = ~(apart <= allowed * _grown(theirs, ours, usual)) | np.isinf(apart)
         spot = first_spot(self.dump, wrong, theirs, ours, range(len(wrong)))
         size = _mean_size(usual)
         return Compared(
@@ -136,6 +136,13 @@ def _in_range(theirs: Array, ours: Array, dtype: str) -> Array:
     """Returns how far numbers are apart; where ours is beyond what the dtype holds, infinity or no number of theirs is the same."""
     beyond = ~(np.abs(ours) <= LARGEST[dtype]) & ~np.isfinite(theirs)
     return distance(theirs, np.where(beyond, theirs, ours))
+
+
+def _grown(theirs: Array, ours: Array, usual: Array) -> Array:
+    """Returns how many times larger numbers are than those for which there is room, at least once: where something is done
+    otherwise both may be, and then both are rounded to more."""
+    largest = 1 + float(np.abs(usual[np.isfinite(usual)]).max(initial=0.0))
+    return np.asarray(np.maximum(1.0, np.fmin(np.abs(theirs), np.abs(ours)) / largest))
 
 
 def _with_columns(row: Array) -> Array:

@@ -2,12 +2,14 @@
 of one part of these equations.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from blueprint.language import Edge, Expr, NotationError, text
 from blueprint.misconceptions import Misconception, Names
 from blueprint.misconceptions.rewriting import Change
 from blueprint.verifying.definitions import Definitions, Equations
+from blueprint.verifying.equations import every_change
 from blueprint.verifying.equations import tries as of_equations
 from blueprint.verifying.in_memory import Try
 from blueprint.verifying.settings import Settings
@@ -19,8 +21,12 @@ def named_first(
     wanted: str | tuple[str, ...],
     known: Collection[str],
     misconceptions: Sequence[Misconception],
+    spelled: Mapping[str, Change],
 ) -> Iterator[Try]:
-    """Yields misconceptions of the rows between those that are known and those that are wanted, then every other change of them."""
+    """Yields misconceptions of the rows between those that are known and those that are wanted, then every other change of them.
+
+    spelled: by row the same equation as libraries spell it, of which one part may be changed, too.
+    """
     equations, seen = of.under(settings), set[tuple[str, str]]()
     rows = (wanted,) if isinstance(wanted, str) else wanted
     on_the_way = dict.fromkeys(name for row in rows for name in equations.on_the_way(row, known))
@@ -34,6 +40,15 @@ def named_first(
         changes = other.ways["equations"]
         if not all((name, _text(equations, name, change)) in seen for name, change in changes.items()):
             yield other
+    for name in [each for each in on_the_way if each in spelled]:
+        own, names = _own(equations, name), _names(equations)
+        if own is None:
+            continue
+        for says, made in every_change(equations, name, rows, spelled[name](own, names)):
+            if (name, text(made)) not in seen:
+                seen.add((name, text(made)))
+                label = f"another equation of {name}, as libraries spell it: {says.removesuffix('.')}"
+                yield Try(label, settings, {"equations": {name: _to(equations, name, made)}})
 
 
 def _own(equations: Equations, name: str) -> Expr | None:
@@ -49,7 +64,7 @@ def _changed(equations: Equations, name: str, each: Misconception) -> Expr | Non
     if bound is None or own is None or each.change is None:
         return None
     try:
-        made = each.change(own, Names(equations.rows, bound))
+        made = each.change(own, _names(equations, bound))
     except (KeyError, NotationError):  # a row that it names is not there
         return None
     return None if text(made) == text(own) else made
@@ -59,6 +74,11 @@ def _to(equations: Equations, name: str, made: Expr) -> Change:
     """Makes a change of a row's equation inside into another; at its ends it stays."""
     own = _own(equations, name)
     return lambda expr, names: made if expr is own else expr
+
+
+def _names(equations: Equations, bound: Mapping[str, str | None] = MappingProxyType({})) -> Names:
+    """Returns the rows by name, and the settings that are numbers."""
+    return Names({**{block.name: block for block in equations.numbers}, **equations.rows}, bound)
 
 
 def _text(equations: Equations, name: str, change: Change) -> str:

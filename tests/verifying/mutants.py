@@ -2,7 +2,7 @@
 
     python -m tests.verifying.mutants grpo 97 30
 
-Kinds are dpo, rm, grpo and rloo. The formulas are those of `tests/hooks`. Of a mutant that changes a logged number it is asked what
+Kinds are dpo, rm, grpo, rloo and classic, whose trainers are CleanRL's and Stable-Baselines3's. The formulas are those of `tests/hooks`. Of a mutant that changes a logged number it is asked what
 verify names first. That is right if it explains another batch, which verify has not seen, too.
 """
 
@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blueprint.verifying import StepVerdict, verify_step
-from tests.hooks import dpo_formulas, reward_formulas, trl_formulas
+from tests.hooks import dpo_formulas, reward_formulas, rollout_formulas, trl_formulas
+from tests.hooks.rollout_formulas import drawn
 from tests.hooks.test_planted import dumped, second_pass, whole
 from tests.hooks.trl_formulas import Written
 
@@ -35,11 +36,18 @@ OF_GROUPS = {
 }  # fmt: skip
 
 
+OF_ROLLOUTS = {
+    "gamma": "gae_lambda", "gae_lambda": "gamma", "advantages": "returns", "returns": "advantages", "old": "new", "new": "old",
+    "values": "old_values", "old_values": "values", "first": "second", "second": "first", "free": "near", "near": "free",
+    "held": "values", "ratio": "log_ratio", "log_ratio": "ratio", "vf_coef": "ent_coef", "ent_coef": "vf_coef", "later": "delta",
+}  # fmt: skip
+
+
 class Kind(NamedTuple):
     """A trainer: its module, the functions that are changed, and the runs on whose files it is run.
 
     other: by name or key, which stands in its place by mistake; numbers: names of numbers, which are doubled or of the other sign.
-    files: how those of a run are read.
+    files: how those of a run are read. trainer: what the module calls it. classic: whether it writes rollouts of classic PPO.
     """
 
     module: types.ModuleType
@@ -47,7 +55,9 @@ class Kind(NamedTuple):
     runs: tuple[str, ...]
     other: Mapping[str, str] = OF_PAIRS
     numbers: Collection[str] = frozenset({*OF_PAIRS, "h", "beta", "eps", "margin", "mask", "apart"})
-    files: Callable[[str], list[Written]] = whole
+    files: Callable[[str], Any] = whole
+    trainer: str = "TRL"
+    classic: bool = False
 
 
 GROUPS = Kind(
@@ -61,6 +71,11 @@ KINDS = {
     "rm": Kind(reward_formulas, ("pair_loss", "centred", "plain_margin", "written"), ("trl_reward/plain", "trl_reward/margin")),
     "grpo": GROUPS._replace(runs=("trl_grpo/grpo", "trl_grpo/dr_grpo", "trl_grpo/dapo", "trl_grpo/sequence", "trl_grpo/batch")),
     "rloo": GROUPS._replace(runs=("trl_rloo/kl", "trl_rloo/normalized")),
+    "classic": Kind(rollout_formulas, ("estimated", "normalised", "explained", "cleanrl", "sb3"), ("cleanrl", "sb3"), OF_ROLLOUTS,
+                    frozenset({"advantages", "returns", "later", "delta", "going", "ahead", "gamma", "gae_lambda", "values", "ratio",
+                               "log_ratio", "old", "new", "old_values", "clip", "clip_vf", "first", "second", "free", "near", "held",
+                               "ent_coef", "vf_coef", "policy_loss", "pg_loss", "value_loss", "v_loss", "entropy_loss"}),
+                    lambda run: drawn(run, 0), "TRAINER", True),
 }  # fmt: skip
 OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add, ast.Mult), ast.Mult: (ast.Div, ast.Add), ast.Div: (ast.Mult, ast.Sub),
@@ -123,7 +138,7 @@ def mutant(kind: Kind, at: int) -> tuple[Any, str]:
 
     made = sys.modules["mutant"] = types.ModuleType("mutant")
     exec(compile(ast.fix_missing_locations(Put().visit(tree)), "mutant", "exec"), made.__dict__)
-    return made.TRL, said
+    return getattr(made, kind.trainer), said
 
 
 def another_batch(files: Sequence[Written], seed: int) -> list[Written]:
@@ -147,12 +162,21 @@ def verified(files: Sequence[Written], trainer: Any) -> StepVerdict:
         return verify_step(dumped(files, trainer, Path(folder)))
 
 
+def judged(kind: Kind, files: Any, trainer: Any, seed: int | None = None) -> StepVerdict:
+    """Verifies the files of a run, or with a seed another batch."""
+    if not kind.classic:
+        return verified(files if seed is None else another_batch(files, seed), trainer)
+    of = files if seed is None else drawn(files.library, 1 + seed)
+    with tempfile.TemporaryDirectory() as folder, np.errstate(all="ignore"):
+        return verify_step([trainer.written(of, Path(folder))])
+
+
 def named(kind: Kind, at: int, run: str) -> tuple[str, str] | None:
     """Returns which mutant it is, and whether its cause is named; None where it cannot run, or changes no logged number."""
     files = kind.files(run)
     try:
         trainer, said = mutant(kind, at)
-        found = verified(files, trainer)
+        found = judged(kind, files, trainer)
     except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, NameError):
         return None
     if found.first is None or found.first.line.says != "DIFFERS":
@@ -160,7 +184,7 @@ def named(kind: Kind, at: int, run: str) -> tuple[str, str] | None:
     causes = [each.said for each in found.causes]
     if not causes:
         return said, "none"
-    others = (verified(another_batch(files, seed), trainer) for seed in (at, at + 1, at + 2))
+    others = (judged(kind, files, trainer, seed) for seed in (at, at + 1, at + 2))
     again = {each.said for each in next((other for other in others if other.first is not None), found).causes}
     right = [each in again for each in causes[:5]]
     return said, "first" if right[0] else "among five" if any(right) else "wrong first"

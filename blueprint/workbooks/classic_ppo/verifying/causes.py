@@ -11,8 +11,8 @@ import numpy as np
 
 from blueprint.dumps import Array
 from blueprint.inputs.catalogue import OFF
-from blueprint.language import minimum
-from blueprint.misconceptions import becomes, equation
+from blueprint.language import Expr, Ref, maximum, minimum
+from blueprint.misconceptions import Change, Names, becomes, equation
 from blueprint.verifying import Changes, Given, Settings, Try, named_first, shown
 from blueprint.workbooks.classic_ppo.dumps import ENVIRONMENT, TIME, Rollout, transposed
 from blueprint.workbooks.classic_ppo.rollout import CLASSIC, classic_presets
@@ -50,6 +50,24 @@ SLIPS: Mapping[str, Mapping[str, Changes]] = {
 """Equations that no change of one part makes, by quantity."""
 
 
+def _held(low: Expr, x: Expr, high: Expr) -> Expr:
+    """Holds a number between two as torch.clamp does: the upper end counts where it is below the lower one."""
+    return minimum(maximum(x, low), high)
+
+
+def _value_held(b: Names) -> Expr:
+    by = b("value_clip_range")
+    return b("values.old") + _held(-by, b("values.new") - b("values.old"), by)
+
+
+SPELLED: Mapping[str, Change] = {
+    "ratio.clipped": equation(lambda b: _held(1 - b("clip_range"), b("ratio"), 1 + b("clip_range") + b("clip_more"))),
+    "value.clipped": lambda expr, b: expr if isinstance(expr, Ref) else _value_held(b),
+    "total_loss": equation(lambda b: b("policy_loss") + b("ent_coef") * -b("entropy") + b("vf_coef") * b("value_loss")),
+}
+"""By row its equation as CleanRL and Stable-Baselines3 spell it; a value that is not clipped is the value itself."""
+
+
 def settings_read(settings: Settings, name: str) -> set[str]:
     """Returns the settings that a quantity reads, made from the file's rows before it."""
     found = EQUATIONS.read(settings, (MADE[name].row,), _known(name))
@@ -83,18 +101,27 @@ def of_settings(settings: Settings, name: str) -> Iterator[Try]:
 def of_equations(settings: Settings, name: str) -> Iterator[Try]:
     """Yields every change of one part of the equations that make a quantity, the named ones first."""
     yield from (Try(label, settings, {"equations": change}) for label, change in SLIPS.get(name, {}).items())
-    yield from named_first(EQUATIONS, settings, MADE[name].row, _known(name), MISCONCEPTIONS)
+    yield from named_first(EQUATIONS, settings, MADE[name].row, _known(name), MISCONCEPTIONS, SPELLED)
     if name in ("advantages_used", "policy_loss"):
         rollouts = "the advantages normalised over the whole rollout and not over the minibatch"
         yield Try(rollouts, settings, {"over": "rollout"})
-        for each in named_first(EQUATIONS, settings, "advantage.variance", ("advantages", "advantage.centred"), MISCONCEPTIONS):
+        for each in named_first(EQUATIONS, settings, "advantage.variance", ("advantages", "advantage.centred"), MISCONCEPTIONS, {}):
             yield Try(f"{rollouts}, and {each.label}", settings, {**each.ways, "over": "rollout"})
+
+
+def of_some_steps(settings: Settings) -> Iterator[Try]:
+    """Yields changes of the equations of an advantage at some steps alone: code is often another at the end of a rollout."""
+    for each in of_equations(settings, "advantages"):
+        for where, columns in WHERE.items():
+            if where:
+                yield each._replace(label=f"{each.label}{where}", ways={**each.ways, "where": columns})
 
 
 Move = Callable[[Array], Array]
 MOVES: Mapping[str, Move] = {
     "one step late": lambda x: np.concatenate([np.zeros_like(x[:, :1]), x[:, :-1]], axis=1),
     "one step early": lambda x: np.concatenate([x[:, 1:], np.zeros_like(x[:, :1])], axis=1),
+    "two steps late, the last first": lambda x: np.roll(x, 2, axis=1),
     "one step late, the last first": lambda x: np.roll(x, 1, axis=1),
     "one step early, the first last": lambda x: np.roll(x, -1, axis=1),
     "of the environment before": lambda x: np.roll(x, 1, axis=0),
@@ -351,6 +378,8 @@ def tries(
     yield list(of_equations(settings, name))
     alone = f", and what agrees without it as it should be (in {name})"
     yield [each._replace(label=f"{each.label}{alone}", ways={**each.ways, "alone": True}) for each in explaining]
+    if name == "advantages":
+        yield list(of_some_steps(settings))
     yield list(of_places(rollout, settings, name))
     yield [*of_fits(rollout, settings, name, given), *of_presets(settings, name)]
 

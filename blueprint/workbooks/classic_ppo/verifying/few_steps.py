@@ -41,7 +41,9 @@ class End:
 
     def differs(self, theirs: Array, ours: Array, allowed: float) -> bool:
         """Whether a row of steps of the file is another one there. ours: of the end alone."""
-        return not bool((distance(self.cut(theirs), ours)[:, 1:] <= allowed).all())
+        cut = self.cut(theirs)
+        grown = np.maximum(1.0, np.fmin(np.abs(cut), np.abs(ours)))  # of larger numbers more is rounding
+        return not bool((distance(cut, ours) <= allowed * grown)[:, 1:].all())
 
 
 def end_of(theirs: Array, ours: Array, allowed: float) -> End | None:

@@ -298,27 +298,40 @@ def advantages(settings: Settings, sizes: Mapping[Axis, int], known: Mapping[str
 
     Step by step, as it is defined, the recursion takes long. Its equation is straight in the advantage behind: from what it gives
     for 0 and 1, of all steps at once, follows what it gives for any. Where a change makes it crooked, it is done step by step.
+    ways: `where` are the columns in which an equation is changed, if it is not in all of them.
     """
+    made = _of_steps(settings, sizes, known, ways)
+    if made is None:
+        return EQUATIONS.values(settings, sizes, known, ("advantages",), **changed(ways))["advantages"]
+    if "where" in ways and (straight := _of_steps(settings, sizes, known, {})) is not None:
+        for one, other in zip(straight, made, strict=True):
+            one[:, ways["where"]] = other[:, ways["where"]]
+        made = straight
+    constant, slope = (each.T[::-1].copy() for each in made)
+    found, later = np.empty_like(constant), np.zeros(constant.shape[1])
+    with np.errstate(all="ignore"):
+        for step, (added, by) in enumerate(zip(constant, slope, strict=True)):
+            found[-1 - step] = later = added + by * later
+    return np.asarray(found.T)
+
+
+def _of_steps(
+    settings: Settings, sizes: Mapping[Axis, int], known: Mapping[str, Array], ways: Ways
+) -> tuple[Array, Array] | None:
+    """Returns of each advantage what it is for 0 behind it, and by how much it grows with that, [N, T]; None where it is crooked."""
     how = changed(ways)
     known = {**known, **EQUATIONS.values(settings, sizes, known, ("td_errors",), **how)}
     changes = dict(how["changes"])
     if "advantages" in changes:
         changes[STEP] = _of_step(changes.pop("advantages"))
-    shape = known["rewards"].shape
     at = [
-        EQUATIONS.values(settings, sizes, {**known, BEHIND: np.full(shape, value)}, (STEP,), changes)[STEP]
+        EQUATIONS.values(settings, sizes, {**known, BEHIND: np.full(known["rewards"].shape, value)}, (STEP,), changes)[STEP]
         for value in (0.0, 1.0, 2.0)
     ]
     with np.errstate(all="ignore"):
         slope = at[1] - at[0]
         straight = np.allclose(at[2], at[0] + 2 * slope, rtol=1e-12, atol=1e-12)
-    if not straight:
-        return EQUATIONS.values(settings, sizes, known, ("advantages",), **how)["advantages"]
-    found, later = np.empty(shape[::-1]), np.zeros(shape[0])
-    with np.errstate(all="ignore"):
-        for step, (constant, by) in enumerate(zip(at[0].T[::-1].copy(), slope.T[::-1].copy(), strict=True)):
-            found[-1 - step] = later = constant + by * later
-    return np.asarray(found.T)
+    return (np.array(at[0]), slope) if straight else None
 
 
 def _of_step(change: Change) -> Change:

@@ -36,7 +36,7 @@ UNSAID = (
 )
 CELLS, FEWEST = 1 << 26, 400
 """So many numbers are gone through for causes at most: all causes on a usual rollout, the likeliest on a large one."""
-TELLING = 200
+TELLING = 20
 """So many times what a number may be off it must deviate, so that of as many causes none explains it by chance."""
 PARTS = ("policy_loss", "value_loss", "entropy")
 
