@@ -325,9 +325,10 @@ class Equations:
 
 
 def _reading(expr: Expr, row: Block, made: Block) -> Expr:
-    """Returns an expression of a recursion, in which a row goes on with itself, as that of the row with another equation."""
+    """Returns an expression of a recursion, in which a row goes on with itself, as that of the row with another equation; in its
+    own cell it reads what the row is without it."""
     if isinstance(expr, Ref) and expr.block is row:
-        return Ref(made, expr.at)
+        return Ref(made, expr.at) if any(getattr(index, "by", 0) for index in expr.at) else expr
     return rebuilt(expr, lambda inner: _reading(inner, row, made)) if row in _blocks(expr) else expr
 
 

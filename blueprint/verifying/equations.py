@@ -89,9 +89,7 @@ def _changes(equations: Equations, name: str, wanted: tuple[str, ...]) -> tuple[
     )
 
 
-def every_change(
-    equations: Equations, name: str, wanted: tuple[str, ...], own: Expr
-) -> Iterator[tuple[str, Expr]]:
+def every_change(equations: Equations, name: str, wanted: tuple[str, ...], own: Expr) -> Iterator[tuple[str, Expr]]:
     """Yields every change of one part of an equation of a row, as it is said, and the equation with it."""
     yield from ((each.says, each.expr) for each in changed(own))
     yield from (*_sizes(own), *_others(equations, name, wanted, own), *_operations(own), *_constants(own))

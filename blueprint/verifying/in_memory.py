@@ -118,7 +118,8 @@ class Judge:
         size = _mean_size(usual)
         return Compared(
             quantity.name, row, means, int(apart.size), int(wrong.sum()), float(apart.max(initial=0.0)), allowed, spot,
-            size=max(size, 1e-300), dtype=dtype, arithmetic=self.factor * SUMS[dtype] * (1 + size), axes=quantity.axes or self._axes,
+            size=max(size, 1e-300), dtype=dtype, arithmetic=self.factor * SUMS[dtype] * (1 + size),
+            axes=quantity.axes or self._axes,
         )  # fmt: skip
 
     def _number(self, quantity: Quantity, row: str, means: str, found: Again) -> Compared:

@@ -22,10 +22,12 @@ def named_first(
     known: Collection[str],
     misconceptions: Sequence[Misconception],
     spelled: Mapping[str, Change],
+    telling: bool = True,
 ) -> Iterator[Try]:
     """Yields misconceptions of the rows between those that are known and those that are wanted, then every other change of them.
 
-    spelled: by row the same equation as libraries spell it, of which one part may be changed, too.
+    spelled: by row the same equation as libraries spell it, of which one part may be changed, too. telling: whether there are bits
+    enough to tell every change apart; else misconceptions alone.
     """
     equations, seen = of.under(settings), set[tuple[str, str]]()
     rows = (wanted,) if isinstance(wanted, str) else wanted
@@ -36,6 +38,8 @@ def named_first(
             if made is not None and (name, text(made)) not in seen:
                 seen.add((name, text(made)))
                 yield Try(_said(name, each.says), settings, {"equations": {name: _to(equations, name, made)}})
+    if not telling:
+        return
     for other in of_equations(of, settings, wanted, known):
         changes = other.ways["equations"]
         if not all((name, _text(equations, name, change)) in seen for name, change in changes.items()):

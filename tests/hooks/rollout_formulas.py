@@ -1,5 +1,5 @@
-"""The formulas of CleanRL's ppo.py (020cf0e) and of Stable-Baselines3's buffers.py and ppo.py (2.9.2) in numpy, each on a line of its
-own, so that a program can change one part of them; and rollouts that are drawn.
+"""The formulas of CleanRL's ppo.py (020cf0e) and of Stable-Baselines3's buffers.py and ppo.py (2.9.2) in numpy, each on a line of
+its own, so that a program can change one part of them; and rollouts that are drawn.
 """
 
 from __future__ import annotations

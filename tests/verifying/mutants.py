@@ -2,8 +2,9 @@
 
     python -m tests.verifying.mutants grpo 97 30
 
-Kinds are dpo, rm, grpo, rloo and classic, whose trainers are CleanRL's and Stable-Baselines3's. The formulas are those of `tests/hooks`. Of a mutant that changes a logged number it is asked what
-verify names first. That is right if it explains another batch, which verify has not seen, too.
+Kinds are dpo, rm, grpo, rloo and classic, whose trainers are CleanRL's and Stable-Baselines3's. The formulas are those of
+`tests/hooks`. Of a mutant that changes a logged number it is asked what verify names first. That is right if it explains another
+batch, which verify has not seen, too.
 """
 
 from __future__ import annotations
@@ -72,10 +73,8 @@ KINDS = {
     "grpo": GROUPS._replace(runs=("trl_grpo/grpo", "trl_grpo/dr_grpo", "trl_grpo/dapo", "trl_grpo/sequence", "trl_grpo/batch")),
     "rloo": GROUPS._replace(runs=("trl_rloo/kl", "trl_rloo/normalized")),
     "classic": Kind(rollout_formulas, ("estimated", "normalised", "explained", "cleanrl", "sb3"), ("cleanrl", "sb3"), OF_ROLLOUTS,
-                    frozenset({"advantages", "returns", "later", "delta", "going", "ahead", "gamma", "gae_lambda", "values", "ratio",
-                               "log_ratio", "old", "new", "old_values", "clip", "clip_vf", "first", "second", "free", "near", "held",
-                               "ent_coef", "vf_coef", "policy_loss", "pg_loss", "value_loss", "v_loss", "entropy_loss"}),
-                    lambda run: drawn(run, 0), "TRAINER", True),
+                    frozenset({*OF_ROLLOUTS, "going", "ahead", "clip", "clip_vf", "policy_loss", "pg_loss", "value_loss", "v_loss",
+                               "entropy_loss"}), lambda run: drawn(run, 0), "TRAINER", True),
 }  # fmt: skip
 OPERATORS: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add, ast.Mult), ast.Mult: (ast.Div, ast.Add), ast.Div: (ast.Mult, ast.Sub),

@@ -11,12 +11,12 @@ import numpy as np
 
 from blueprint.dumps import Array
 from blueprint.inputs.catalogue import OFF
-from blueprint.language import Expr, Ref, maximum, minimum
+from blueprint.language import Expr, Op, Ref, maximum, minimum
 from blueprint.misconceptions import Change, Names, becomes, equation
 from blueprint.verifying import Changes, Given, Settings, Try, named_first, shown
 from blueprint.workbooks.classic_ppo.dumps import ENVIRONMENT, TIME, Rollout, transposed
 from blueprint.workbooks.classic_ppo.rollout import CLASSIC, classic_presets
-from blueprint.workbooks.classic_ppo.verifying.recompute import ALL, EQUATIONS, FIRST_CALLED, MADE, recompute
+from blueprint.workbooks.classic_ppo.verifying.recompute import EQUATIONS, FIRST_CALLED, MADE, recompute
 from blueprint.workbooks.common.misconceptions import MISCONCEPTIONS
 
 COMMON: Mapping[str, tuple[float, ...]] = {
@@ -60,9 +60,16 @@ def _value_held(b: Names) -> Expr:
     return b("values.old") + _held(-by, b("values.new") - b("values.old"), by)
 
 
+def _of_mean(expr: Expr, b: Names) -> Expr:
+    """Returns a whitened advantage with its mean in it, of which the deviation is taken apart."""
+    mean = b["advantage.mean"].definitions[0].expr
+    return Op("div", (b("advantages") - mean, expr.args[1])) if isinstance(expr, Op) and expr.name == "div" else expr
+
+
 SPELLED: Mapping[str, Change] = {
     "ratio.clipped": equation(lambda b: _held(1 - b("clip_range"), b("ratio"), 1 + b("clip_range") + b("clip_more"))),
     "value.clipped": lambda expr, b: expr if isinstance(expr, Ref) else _value_held(b),
+    "advantage.whitened": lambda expr, b: _of_mean(expr, b),
     "total_loss": equation(lambda b: b("policy_loss") + b("ent_coef") * -b("entropy") + b("vf_coef") * b("value_loss")),
 }
 """By row its equation as CleanRL and Stable-Baselines3 spell it; a value that is not clipped is the value itself."""
@@ -98,14 +105,16 @@ def of_settings(settings: Settings, name: str) -> Iterator[Try]:
             yield Try(label, {**settings, key: value})
 
 
-def of_equations(settings: Settings, name: str) -> Iterator[Try]:
-    """Yields every change of one part of the equations that make a quantity, the named ones first."""
+def of_equations(settings: Settings, name: str, telling: bool = True) -> Iterator[Try]:
+    """Yields every change of one part of the equations that make a quantity, the named ones first, or alone if it has few bits."""
     yield from (Try(label, settings, {"equations": change}) for label, change in SLIPS.get(name, {}).items())
-    yield from named_first(EQUATIONS, settings, MADE[name].row, _known(name), MISCONCEPTIONS, SPELLED)
+    yield from named_first(EQUATIONS, settings, MADE[name].row, _known(name), MISCONCEPTIONS, SPELLED, telling)
     if name in ("advantages_used", "policy_loss"):
         rollouts = "the advantages normalised over the whole rollout and not over the minibatch"
         yield Try(rollouts, settings, {"over": "rollout"})
-        for each in named_first(EQUATIONS, settings, "advantage.variance", ("advantages", "advantage.centred"), MISCONCEPTIONS, {}):
+        for each in named_first(
+            EQUATIONS, settings, "advantage.variance", ("advantages", "advantage.centred"), MISCONCEPTIONS, {}
+        ):
             yield Try(f"{rollouts}, and {each.label}", settings, {**each.ways, "over": "rollout"})
 
 
@@ -152,7 +161,8 @@ CALLED = {
     "logprobs_new": "the new log-probs", "values_new": "the new values", "entropy": "the entropies",
 }  # fmt: skip
 NAMED = {
-    ("done", "one step late"): "done one step late: dones[t] where dones[t + 1] belongs (the start of an episode taken for its end)",
+    ("done", "one step late"):
+        "done one step late: dones[t] where dones[t + 1] belongs (the start of an episode taken for its end)",
     ("done", "taken for 0"): "ends of episodes not looked at (no 1 − done)",
     ("done", "taken for 0, at the last step alone"): "the end of the last step not looked at (next_done)",
     ("next_values", "taken for 0"): "no value behind the last step (V(next) = 0)",
@@ -248,7 +258,11 @@ def of_readings(rollout: Rollout, settings: Settings, name: str) -> Iterator[Try
         yield Try(label, settings, {"read": partial(_reading, tuple(ROWS_READ), at)})
     for block in blocks:
         for says, at in READINGS.items():
-            yield Try(f"the {ROWS_READ[block]} that the minibatch reads {says}", settings, {"read": partial(_reading, (block,), at)})
+            yield Try(
+                f"the {ROWS_READ[block]} that the minibatch reads {says}",
+                settings,
+                {"read": partial(_reading, (block,), at)},
+            )
         for way, at in _orders(rollout):
             label = f"the {ROWS_READ[block]} flattened the other way than the rest, {way}"
             yield Try(label, settings, {"read": partial(_reading, (block,), at)})
@@ -290,8 +304,8 @@ def _transposed(order: str, rollout: Rollout) -> Array:
 
 
 DIGITS, FEW, ON_A_LINE, NO_CONSTANT = 3, 2, 5, 1e-5
-"""So many digits a number has that somebody typed, and few if a single number shall give it away; different numbers below which a straight line through them proves nothing; and
-a constant that is none."""
+"""So many digits a number has that somebody typed, and few if a single number shall give it away; different numbers below which a
+straight line through them proves nothing; and a constant that is none."""
 
 
 def of_fits(rollout: Rollout, settings: Settings, name: str, given: Given) -> Iterator[Try]:
@@ -372,15 +386,12 @@ def tries(
         yield list(of_places(rollout, settings, name))
         return
     yield list(of_settings(settings, name))
+    yield list(of_equations(settings, name, telling))
     if not telling:
-        yield [Try(label, settings, {"equations": change}) for label, change in SLIPS.get(name, {}).items()]
         return
-    yield list(of_equations(settings, name))
     alone = f", and what agrees without it as it should be (in {name})"
     yield [each._replace(label=f"{each.label}{alone}", ways={**each.ways, "alone": True}) for each in explaining]
+    yield list(of_places(rollout, settings, name))
     if name == "advantages":
         yield list(of_some_steps(settings))
-    yield list(of_places(rollout, settings, name))
     yield [*of_fits(rollout, settings, name, given), *of_presets(settings, name)]
-
-

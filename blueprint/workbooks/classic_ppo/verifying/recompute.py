@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from blueprint.dumps import Array
-from blueprint.misconceptions import Change, Names
 from blueprint.language import Axis, Block, Expr, Op, Ref, block, rebuilt
+from blueprint.misconceptions import Change, Names
 from blueprint.verifying import (
     NO_RESULTS,
     PLAIN,
@@ -31,7 +31,8 @@ from blueprint.verifying import (
 )
 from blueprint.workbooks.classic_ppo.build import derived
 from blueprint.workbooks.classic_ppo.dumps import Rollout
-from blueprint.workbooks.classic_ppo.rollout import CLASSIC, PLAIN as ALONG, choices_of, n, t
+from blueprint.workbooks.classic_ppo.rollout import CLASSIC, choices_of, n, t
+from blueprint.workbooks.classic_ppo.rollout import PLAIN as ALONG
 from blueprint.workbooks.common import Choices, Rows, rows_on
 from blueprint.workbooks.common import Settings as Chosen
 
@@ -288,9 +289,7 @@ class _Again:
         """Returns mean and variance of the advantages of all steps."""
         environments, length = self.inputs.rollout.shape
         of = ("advantage.mean", "advantage.variance")
-        return EQUATIONS.values(
-            self.found.settings, {n: environments, t: length}, self.steps, of, **changed(self.ways)
-        )
+        return EQUATIONS.values(self.found.settings, {n: environments, t: length}, self.steps, of, **changed(self.ways))
 
 
 def advantages(settings: Settings, sizes: Mapping[Axis, int], known: Mapping[str, Array], ways: Ways) -> Array:
@@ -318,14 +317,16 @@ def advantages(settings: Settings, sizes: Mapping[Axis, int], known: Mapping[str
 def _of_steps(
     settings: Settings, sizes: Mapping[Axis, int], known: Mapping[str, Array], ways: Ways
 ) -> tuple[Array, Array] | None:
-    """Returns of each advantage what it is for 0 behind it, and by how much it grows with that, [N, T]; None where it is crooked."""
+    """Returns of each advantage what it is for 0 behind it, and by how much it grows with that, [N, T]; None if it is crooked."""
     how = changed(ways)
     known = {**known, **EQUATIONS.values(settings, sizes, known, ("td_errors",), **how)}
     changes = dict(how["changes"])
     if "advantages" in changes:
         changes[STEP] = _of_step(changes.pop("advantages"))
     at = [
-        EQUATIONS.values(settings, sizes, {**known, BEHIND: np.full(known["rewards"].shape, value)}, (STEP,), changes)[STEP]
+        EQUATIONS.values(settings, sizes, {**known, BEHIND: np.full(known["rewards"].shape, value)}, (STEP,), changes)[
+            STEP
+        ]
         for value in (0.0, 1.0, 2.0)
     ]
     with np.errstate(all="ignore"):
@@ -424,5 +425,7 @@ def with_first(rollout: Rollout) -> Rollout:
         each.name: rollout.tensors[each.made_of[1]] for each in FIRST if rollout.tensors.keys() >= set(each.made_of)
     }
     return replace(
-        rollout, tensors={**rollout.tensors, **first}, called={**rollout.called, **{name: FIRST_CALLED[name] for name in first}}
+        rollout,
+        tensors={**rollout.tensors, **first},
+        called={**rollout.called, **{name: FIRST_CALLED[name] for name in first}},
     )

@@ -124,7 +124,7 @@ def trial_of(
     rollout = with_first(rollout)
     inputs = inputs_of(rollout)
     found = recompute(rollout, settings, sized=True, inputs=inputs)
-    given = dict(given_of(rollout, [each.name for each in ROWS[1:]]))
+    given = dict(given_of(rollout, {each.name: each for each in ROWS[1:]}))
     given |= {name: np.asarray(rollout.logged[name]) for name in PARTS if name in rollout.logged}
     return RolloutTrial(rollout, settings, found, Judge(rollout, found, ALL, options.tolerance), given, inputs)
 

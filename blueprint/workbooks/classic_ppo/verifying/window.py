@@ -51,9 +51,7 @@ def window_on(rollout: Rollout, rows: Sequence[int] | None, width: int, at: tupl
     return Window(tuple(rows or some), max(0, stop - width), stop)
 
 
-def numbers_of(
-    rollout: Rollout, found: Again, settings: Settings, preset: str, window: Window, name: str
-) -> Numbers:
+def numbers_of(rollout: Rollout, found: Again, settings: Settings, preset: str, window: Window, name: str) -> Numbers:
     """Makes the numbers of a workbook.
 
     Behind a window V(next) is V + λ·A of the step that follows, so that advantages and returns are those of the rollout.
