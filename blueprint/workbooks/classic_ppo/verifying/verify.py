@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from blueprint.dumps import require
+from blueprint.language import NotationError
 from blueprint.verifying import (
     Again,
     Compared,
@@ -81,7 +82,12 @@ class RolloutTrial:
         if each is not None and until and self._fails(each, given or {}, until):
             return {}
         ways = {**ways, "kept": self.kept} if "equations" in ways else ways
-        found = recompute(self.batch, settings, ways, given or {}, until, inputs=self.inputs)
+        try:
+            found = recompute(self.batch, settings, ways, given or {}, until, inputs=self.inputs)
+        except (ValueError, IndexError, KeyError, NotationError):
+            if "equations" not in ways:
+                raise
+            return {}  # a change made by a program may be no equation: a sum within a sum over the same letters
         compared = self.judge.compared(found, until)
         if until and each is not None and compared and compared[until].agrees:
             self.explaining.append(each)
