@@ -359,7 +359,10 @@ def _line(rollout: Rollout, settings: Settings, name: str, given: Given) -> Iter
         return
     y = np.asarray(rollout.tensors[name], np.float64).ravel()
     found = np.linalg.lstsq(np.stack([x, np.ones_like(x)], axis=1), y, rcond=None)[0]
-    slope, constant = (float(f"{each:.{DIGITS}g}") if abs(each) > NO_CONSTANT else 0.0 for each in found)
+    digits = (DIGITS, FEW)  # any mean is a constant: of one that somebody typed there are few
+    slope, constant = (
+        float(f"{each:.{few}g}") if abs(each) > NO_CONSTANT else 0.0 for each, few in zip(found, digits, strict=True)
+    )
     if slope and (slope, constant) != (1.0, 0.0):
         what = f"{slope:g} times the right ones{f', and {constant:g}' if constant else ''}"
         yield Try(f"{name} are {what}", settings, {"line": {name: (slope, constant)}}, fitted=True)
