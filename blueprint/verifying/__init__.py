@@ -39,6 +39,7 @@ from blueprint.verifying.in_memory import (
     sums_of,
     verdict_of,
 )
+from blueprint.verifying.named import named_first
 from blueprint.verifying.pairs import factor_of, parts_of, places
 from blueprint.verifying.places import Place, Seen, amid, laid, places_of
 from blueprint.verifying.recompute import SUMS, TOLERANCES, Replay, coarsest, held_in, last_digit, replay
@@ -140,6 +141,7 @@ __all__ = [
     "laid",
     "last_digit",
     "lines_of",
+    "named_first",
     "of_equations",
     "once_each",
     "one_thread",

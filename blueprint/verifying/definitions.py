@@ -27,7 +27,7 @@ from blueprint.language import (
     equal,
     fill,
     in_order,
-    reading,
+    rebuilt,
     schedule,
     typed,
     walk,
@@ -336,10 +336,8 @@ class Equations:
             row = self.rows[name]
             made = self._changed[name, change] = Block(name, row.axes, row.about)
             names = Names({**self.rows, **{block.name: block for block in self.numbers}}, {})
-            again = {row: made} if row in {*read_by(row)} else {}  # a sum from the end goes on from what is changed
-            made.definitions = [
-                Definition(each.target, reading(change(each.expr, names), again)) for each in row.definitions
-            ]
+            changed = [(each.target, change(each.expr, names)) for each in row.definitions]
+            made.definitions = [Definition(target, _reading(expr, row, made)) for target, expr in changed]
             made.edges = set(row.edges)
         return self._changed[name, change]
 
@@ -390,6 +388,18 @@ class Equations:
         if isinstance(step, Pick):
             return (step.read,)
         return [each for block in in_order((step,)) for each in self.reads(block)]
+
+
+def _reading(expr: Expr, row: Block, made: Block) -> Expr:
+    """Returns an expression of a recursion, in which a row goes on with itself, as that of the row with another equation; in its
+    own cell it reads what the row is without it."""
+    if isinstance(expr, Ref) and expr.block is row:
+        return Ref(made, expr.at) if any(getattr(index, "by", 0) for index in expr.at) else expr
+    return rebuilt(expr, lambda inner: _reading(inner, row, made)) if row in _blocks(expr) else expr
+
+
+def _blocks(expr: Expr) -> set[Block]:
+    return {node.block for node in walk(expr) if isinstance(node, Ref)}
 
 
 KEPT = 1 << 23

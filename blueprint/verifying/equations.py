@@ -135,29 +135,36 @@ def _changes(
 ) -> tuple[Changed, ...]:
     """Returns every change of one part of a row's equation, each once; both sides of a pair have theirs in the same order."""
     row = equations.rows[name]
-    within = [each for each in row.definitions if not any(isinstance(at, Edge) for at in each.target)]
-    if len(within) != 1:  # what stands before the first column and behind the last is not changed
+    inside = [each for each in row.definitions if not any(isinstance(index, Edge) for index in each.target)]
+    if len(inside) != 1:  # beside it an end column may have an equation, which stays
         return ()
-    (definition,) = within
-    own, found = definition.expr, dict[str, tuple[str, Expr]]()
-    said = ((each.says, each.expr) for each in changed(own))
-    for says, expr in (
-        *said,
-        *_sizes(own, scaled=not _scales_one(equations, name, wanted)),
-        *_others(equations, name, wanted, own),
-        *_operations(own),
-        *_constants(own),
-        *_means(own),
-        *_places(own, name, equations, wanted),
-        *_masks(own, masks),
-    ):
-        found.setdefault(text(expr), (says, expr))
+    own, found = inside[0].expr, dict[str, tuple[str, Expr]]()
+    for says, expr in every_change(equations, name, wanted, own, masks):
+        if not _needs_itself(row, expr):
+            found.setdefault(text(expr), (says, expr))
     found.pop(text(own), None)
     twice = Counter(says for says, _ in found.values())
     return tuple(
         Changed(_within(says if twice[says] == 1 else f"{says}: {text(expr)}"), _to(own, expr))
         for says, expr in found.values()
     )
+
+
+def every_change(
+    equations: Equations, name: str, wanted: tuple[str, ...], own: Expr, masks: tuple[str, ...] = ()
+) -> Iterator[tuple[str, Expr]]:
+    """Yields every change of one part of an equation of a row, as it is said, and the equation with it."""
+    yield from ((each.says, each.expr) for each in changed(own))
+    yield from _sizes(own, scaled=not _scales_one(equations, name, wanted))
+    yield from _others(equations, name, wanted, own)
+    yield from (*_operations(own), *_constants(own), *_means(own))
+    yield from (*_places(own, name, equations, wanted), *_masks(own, masks))
+
+
+def _needs_itself(row: Block, expr: Expr) -> bool:
+    """Whether a cell of a recursion would be made of itself, not of its neighbour."""
+    own = (node for node in walk(expr) if isinstance(node, Ref) and node.block is row)
+    return any(not any(getattr(index, "by", 0) for index in node.at) for node in own)
 
 
 def _within(sentence: str) -> str:

@@ -28,13 +28,15 @@ LARGEST = {"float64": np.inf, "float32": 3.4e38, "bfloat16": 3.4e38, "float16": 
 class Quantity(NamedTuple):
     """A result. after: results that it is made of; made_of: tensors whose rounding it carries.
 
-    means: the rows or numbers that may stand under the name, the usual one first, and what that means, in words.
+    means: the rows or numbers that may stand under the name, the usual one first, and what that means, in words. axes: what its
+    rows and columns are called, where that is not as of all others.
     """
 
     name: str
     after: tuple[str, ...] = ()
     made_of: tuple[str, ...] = ()
     means: tuple[tuple[str, str], ...] = ()
+    axes: Axes | None = None
 
     @property
     def rows(self) -> tuple[tuple[str, str], ...]:
@@ -44,7 +46,7 @@ class Quantity(NamedTuple):
 
 @dataclass
 class Again:
-    """A dump computed again, and what came of it. All by name; `rows` [N], `numbers` of the whole.
+    """A dump computed again, and what came of it. All by name; `rows` [N] or [N, T], `numbers` of the whole.
 
     sizes: by number, the mean size of what it averages. room: how far rounding alone may move a row or number; extra: of a share,
     how much more, where rounding decides. lacks: by quantity, what the file has not that it takes.
@@ -96,8 +98,9 @@ class Judge:
     def _each(self, quantity: Quantity, found: Again) -> Compared | None:
         if quantity.name in self.straight.lacks or quantity.name in found.lacks:
             return None
-        if quantity.name in self.dump.tensors:
-            return _nearest([self._row(quantity, *row, found) for row in quantity.rows if row[0] in found.rows])
+        rows = [row for row in quantity.rows if row[0] in found.rows]
+        if quantity.name in self.dump.tensors and (rows or quantity.name not in self.dump.logged):
+            return _nearest([self._row(quantity, *row, found) for row in rows])
         if quantity.name in self.dump.logged:
             return _nearest([self._number(quantity, *row, found) for row in quantity.rows if row[0] in found.numbers])
         return None
@@ -111,16 +114,16 @@ class Judge:
 
     def _row(self, quantity: Quantity, row: str, means: str, found: Again) -> Compared:
         dtype, usual = self._dtype(quantity), self.straight.rows.get(row, found.rows[row])
-        theirs, ours = self.dump.tensors[quantity.name].astype(np.float64)[:, None], found.rows[row][:, None]
+        theirs, ours = (_with_columns(each) for each in (self.dump.tensors[quantity.name], found.rows[row]))
         allowed = self.factor * self._room(quantity, row)
         apart = _in_range(theirs, ours, dtype)
-        wrong = ~(apart <= allowed) | np.isinf(apart)
+        wrong = ~(apart <= allowed * _grown(theirs, ours, usual)) | np.isinf(apart)
         spot = first_spot(self.dump, wrong, theirs, ours, range(len(wrong)))
         size = _mean_size(usual)
         return Compared(
             quantity.name, row, means, int(apart.size), int(wrong.sum()), float(apart.max(initial=0.0)), allowed, spot,
-            size=max(size, 1e-300), dtype=dtype, arithmetic=self.factor * SUMS[dtype] * (1 + size), axes=self._axes,
-            ours=folded(ours),
+            size=max(size, 1e-300), dtype=dtype, arithmetic=self.factor * SUMS[dtype] * (1 + size),
+            axes=quantity.axes or self._axes, ours=folded(ours),
         )  # fmt: skip
 
     def _number(self, quantity: Quantity, row: str, means: str, found: Again) -> Compared:
@@ -136,8 +139,19 @@ class Judge:
 
 def _in_range(theirs: Array, ours: Array, dtype: str) -> Array:
     """Returns how far numbers are apart; where ours is beyond what the dtype holds, infinity or no number of theirs is the same."""
-    same = np.array([_like(*pair, LARGEST[dtype]) for pair in zip(theirs.ravel(), ours.ravel(), strict=True)])
-    return distance(theirs, same.reshape(theirs.shape))
+    beyond = ~(np.abs(ours) <= LARGEST[dtype]) & ~np.isfinite(theirs)
+    return distance(theirs, np.where(beyond, theirs, ours))
+
+
+def _grown(theirs: Array, ours: Array, usual: Array) -> Array:
+    """Returns how many times larger numbers are than those for which there is room, at least once: where something is done
+    otherwise both may be, and then both are rounded to more."""
+    largest = 1 + float(np.abs(usual[np.isfinite(usual)]).max(initial=0.0))
+    return np.asarray(np.maximum(1.0, np.fmin(np.abs(theirs), np.abs(ours)) / largest))
+
+
+def _with_columns(row: Array) -> Array:
+    return np.asarray(row, np.float64).reshape(len(row), -1)
 
 
 def _like(theirs: float, ours: float, largest: float) -> float:

@@ -13,7 +13,7 @@ pytest.importorskip("torch", reason="verify needs torch")
 from blueprint.verifying import Verdict, choose
 from blueprint.verifying.compare import AGREES
 from blueprint.workbooks.classic_ppo.dumps import Rollout
-from blueprint.workbooks.classic_ppo.verifying import verify
+from blueprint.workbooks.classic_ppo.verifying.verify import verify
 from tests.verifying.classic.rollouts import read_rollout
 
 REAL = Path(__file__).parents[1] / "data" / "real"

@@ -2,8 +2,8 @@
 
     python -m tests.verifying.mutants grpo 97 30
 
-Kinds are dpo, rm, grpo, rloo and ppo. The formulas are those of `tests/hooks`. Of a mutant that changes a logged number it is
-asked what verify names first. That is right if it explains two other batches, too, with other numbers, lengths and more pairs,
+Kinds are dpo, rm, grpo, rloo, ppo and classic, whose trainers are CleanRL's and Stable-Baselines3's. The formulas are those of
+`tests/hooks`. Of a mutant that changes a logged number it is asked what verify names first. That is right if it explains two other batches, too, with other numbers, lengths and more pairs,
 on which the same mutant ran. Half of the mutants run on a real batch, half on one that is drawn: in the real ones every chosen
 response has two tokens, and what is divided by 2 there is divided by their length, too. What becomes of a mutant:
 
@@ -30,7 +30,8 @@ import numpy as np
 import pytest
 
 from blueprint.verifying import StepVerdict, trials, verify_step
-from tests.hooks import dpo_formulas, ppo_formulas, reward_formulas, trl_formulas
+from tests.hooks import dpo_formulas, ppo_formulas, reward_formulas, rollout_formulas, trl_formulas
+from tests.hooks.rollout_formulas import drawn as rollout_of
 from tests.hooks.test_planted import dumped, second_pass, whole
 from tests.hooks.trl_formulas import Array, Tensors, Written
 
@@ -46,11 +47,18 @@ OF_GROUPS = {
 }  # fmt: skip
 
 
+OF_ROLLOUTS = {
+    "gamma": "gae_lambda", "gae_lambda": "gamma", "advantages": "returns", "returns": "advantages", "old": "new", "new": "old",
+    "values": "old_values", "old_values": "values", "first": "second", "second": "first", "free": "near", "near": "free",
+    "held": "values", "ratio": "log_ratio", "log_ratio": "ratio", "vf_coef": "ent_coef", "ent_coef": "vf_coef", "later": "delta",
+}  # fmt: skip
+
+
 class Kind(NamedTuple):
     """A trainer: its module, the functions that are changed, and the runs on whose files it is run.
 
     other: by name or key, which stands in its place by mistake; numbers: names of numbers, which are doubled or of the other sign.
-    files: how those of a run are read.
+    files: how those of a run are read, or a rollout of classic PPO. trainer: what the module calls it.
     """
 
     module: types.ModuleType
@@ -60,7 +68,8 @@ class Kind(NamedTuple):
     numbers: Collection[str] = frozenset(
         {*OF_PAIRS, "h", "beta", "eps", "margin", "mask", "apart", "logps", "lengths", "each", "scores"}
     )
-    files: Callable[[str], list[Written]] = whole
+    files: Callable[[str], Any] = whole
+    trainer: str = "TRL"
 
 
 GROUPS = Kind(
@@ -104,6 +113,9 @@ KINDS = {
                ("trl_reward/plain", "trl_reward/margin")),
     "grpo": GROUPS._replace(runs=("trl_grpo/grpo", "trl_grpo/dr_grpo", "trl_grpo/dapo", "trl_grpo/sequence", "trl_grpo/batch")),
     "rloo": GROUPS._replace(runs=("trl_rloo/kl", "trl_rloo/normalized")),
+    "classic": Kind(rollout_formulas, ("estimated", "normalised", "explained", "cleanrl", "sb3"), ("cleanrl", "sb3"), OF_ROLLOUTS,
+                    frozenset({*OF_ROLLOUTS, "going", "ahead", "clip", "clip_vf", "policy_loss", "pg_loss", "value_loss", "v_loss",
+                               "entropy_loss"}), lambda run: rollout_of(run, 0), "TRAINER"),
 }  # fmt: skip
 OPERATORS: tuple[type[ast.operator], ...] = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 CALLS: Mapping[str, tuple[str, ...]] = {
@@ -205,14 +217,17 @@ def mutant(kind: Kind, at: int) -> tuple[Any, str]:
 
     made = sys.modules["mutant"] = types.ModuleType("mutant")
     exec(compile(ast.fix_missing_locations(Put().visit(tree)), "mutant", "exec"), made.__dict__)
-    return made.TRL, said
+    return getattr(made, kind.trainer), said
 
 
-def varied(files: Sequence[Written], seed: int) -> list[Written]:
-    """Returns files with other log-probs, scores and margins; of pairs three times as many, with responses of other lengths.
+def varied(files: Any, seed: int) -> Any:
+    """Returns files with other log-probs, scores and margins; of pairs three times as many, with responses of other lengths; for a
+    rollout of classic PPO another one.
 
     Of four pairs an accuracy tells very little.
     """
+    if not isinstance(files, Sequence):
+        return rollout_of(files.library, 1 + seed)
     drawn, found = np.random.default_rng(seed), []
     for file in files:
         t = dict(file.tensors)
@@ -282,12 +297,14 @@ def _of_pairs(t: Tensors, use: Mapping[str, Any], drawn: np.random.Generator) ->
     return {name: np.float32(each).astype(float) for name, each in made.items()}
 
 
-def verified(files: Sequence[Written], trainer: Any) -> StepVerdict:
+def verified(files: Any, trainer: Any) -> StepVerdict:
     with tempfile.TemporaryDirectory() as folder, np.errstate(all="ignore"):
+        if not isinstance(files, Sequence):
+            return verify_step([trainer.written(files, Path(folder))])
         return verify_step(dumped(files, trainer, Path(folder)))
 
 
-def of_these(asked: Collection[str], files: Sequence[Written], trainer: Any) -> StepVerdict:
+def of_these(asked: Collection[str], files: Any, trainer: Any) -> StepVerdict:
     """Verifies another batch, for which only the causes are tried that were named of the first: all others take long."""
     search = trials.causes_of
 
@@ -312,7 +329,7 @@ OTHERS, MOST_DRAWN, EQUALS = 2, 5, 5
 UNSEEN = ("no number is another", "no other batch shows it")
 
 
-def judged(files: Sequence[Written], trainer: Any, seed: int) -> Result:
+def judged(files: Any, trainer: Any, seed: int) -> Result:
     """Verifies files that a trainer wrote which does something otherwise, and judges what is named by other batches."""
     found = verified(files, trainer)
     if found.first is None or found.first.line.says != "DIFFERS":

@@ -100,11 +100,12 @@ class Derived(NamedTuple):
     total: Total
 
 
-def derived(run: Sheet, norm: str, use: Choices) -> Derived:
+def derived(run: Blocks, norm: str, use: Choices) -> Derived:
     """Defines and outlines everything that follows from a rollout; norm: of the value loss."""
-    advantage, found, white = _advantage(rows_on(run), use)
-    loss, total = _loss(rows_on(run, advantage), norm, use)
-    return Derived((advantage, loss, _diagnostics(rows_on(run, advantage, loss), use)), found, white, total)
+    advantage, found, white = _advantage(run, use)
+    loss, total = _loss({**run, **rows_on(advantage)}, norm, use)
+    watched = _diagnostics({**run, **rows_on(advantage, loss)}, use)
+    return Derived((advantage, loss, watched), found, white, total)
 
 
 def _advantage(run: Blocks, use: Choices) -> tuple[Sheet, Gae, Whitened]:
@@ -219,7 +220,7 @@ def classic_ppo(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     norm = str(numbers.ppo.get("value_norm", preset.values["value_norm"]))
     built = typed("value_norm.built", (), "norm_built", "norm of the value loss in this file", text=True)
     run, use = rollout(), choices_of(chosen, norm)
-    made = derived(run, norm, use)
+    made = derived(rows_on(run), norm, use)
     blocks = rows_on(run, *made.sheets)
     opening = _opening()
     parts, pieces = (opening.listed(some, blocks) for some in (opening.parts, opening.pieces))

@@ -180,7 +180,7 @@ def choices_of(chosen: Settings, norm: str) -> Choices:
     """
     made = fixed(chosen, LIVE)
     used = {**made.used, "loss.clip_range_high": chosen.used["clip_range"] + chosen.used["clip_more"]}
-    used |= {name: chosen.used[own] for name, own in SHARED.items()}
+    used |= {name: chosen.used[own] for name, own in SHARED.items() if own in chosen.used}
     switch = {**made.switch, **{name: chosen.switch[own] for name, own in SHARED.items() if own in chosen.switch}}
     return replace(PLAIN, used=used, switch=switch, labels=labels(norm, __package__))
 

@@ -15,8 +15,8 @@ from blueprint.cli import main
 from blueprint.page.read import read
 from blueprint.verifying import choose
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.classic_ppo.verifying import Window, numbers_of
 from blueprint.workbooks.classic_ppo.verifying.recompute import recompute
+from blueprint.workbooks.classic_ppo.verifying.window import Window, numbers_of
 from tests.rows import arrays
 from tests.verifying.classic.rollouts import ROLLOUT, Array, golden, read_rollout, written
 from tests.verifying.classic.trainers import Run, trained

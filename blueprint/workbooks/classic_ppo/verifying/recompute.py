@@ -1,390 +1,431 @@
-"""A rollout computed again in torch, in float64: advantages and returns of all steps, the loss of its minibatch; and everything
-that a file logged compared with it.
+"""A rollout computed again by the definitions: advantages and returns of all its steps, then the loss of its minibatch.
 
-The formulas are those of the witness, `blueprint.witness`; here is what they are fed with.
+The definitions are evaluated twice: along environments and steps, and along the rows of the minibatch, each of them a row of one
+step, behind which stands what follows that step in the rollout. What was done otherwise is in `Ways`.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-import torch
 
 from blueprint.dumps import Array
+from blueprint.language import Axis, Block, Expr, Op, Ref, block, rebuilt
+from blueprint.misconceptions import Change, Names
 from blueprint.verifying import (
+    NO_RESULTS,
+    PLAIN,
     TOLERANCES,
+    Again,
     Axes,
-    Compared,
+    Definitions,
+    Given,
+    Quantity,
     Settings,
+    Ways,
+    changed,
     coarsest,
-    compare_number,
-    distance,
-    first_spot,
-    folded,
-    last_digit,
+    factor_of,
 )
-from blueprint.verifying.formulas import losses, metrics, rewards
-from blueprint.verifying.formulas.rewards import gae
-from blueprint.workbooks.classic_ppo.dumps import Rollout, transposed
+from blueprint.workbooks.classic_ppo.build import derived
+from blueprint.workbooks.classic_ppo.dumps import Rollout
+from blueprint.workbooks.classic_ppo.rollout import CLASSIC, choices_of, n, t
+from blueprint.workbooks.classic_ppo.rollout import PLAIN as ALONG
+from blueprint.workbooks.common import Choices, Rows, rows_on
+from blueprint.workbooks.common import Settings as Chosen
 
-Given = Mapping[str, Array]
-NOTHING: Given = MappingProxyType({})
-Ways = Mapping[str, Any]
-"""What is done otherwise than in every library: known mistakes, and conventions that no setting names.
-
-gamma_of_next, gamma_of_sum, done_of_next, done_of_sum: False where γ or 1 − done is missing, at V(next) or at later advantages.
-own_value_next: V(t) where V(t + 1) should stand. ddof: what the variance of the advantages is divided by, N less this, in place
-of 1. centred: False where the mean is not taken off. over: "rollout" where that is normalised and not the minibatch.
-moved: a row of steps that the minibatch reads so many steps later, around the end. transposed: a row of steps that it reads as
-if the rollout were flattened in that order, "time" or "environment".
-surrogate: the "larger" of both, or the "unclipped" or "clipped" one alone, in place of the "smaller". value_combine: "smaller" for
-the smaller of the two distances. value_target: "advantages" where the value is trained towards these, not the returns.
-returns_of: the normalised "advantages_used" in place of the advantages. bonus: −1 for the entropy with the other sign.
-summed: losses are sums over the minibatch and no means. ratio: "inverted", old over new. kl: "k1" or "k2" where k3 is meant,
-or "k3" where k1 is.
-"""
-PLAIN: Ways = MappingProxyType({})
-
-
-@dataclass
-class Replayed:
-    """A rollout computed again, and what came of it.
-
-    given: results of the file by neutral name, which later steps read in place of what was computed. known: what they read.
-    rows: [N, T] of steps, [M] of the minibatch; numbers: of the minibatch; both as computed. sizes: by number, the mean size of
-    the terms that it sums. lacks: by quantity, what the file has not that it takes. sigma: what normalised advantages were
-    divided by.
-    """
-
-    batch: Rollout
-    settings: Settings
-    ways: Ways
-    given: Given
-    known: dict[str, torch.Tensor]
-    rows: dict[str, Array] = field(default_factory=dict)
-    numbers: dict[str, float] = field(default_factory=dict)
-    sizes: dict[str, float] = field(default_factory=dict)
-    lacks: dict[str, str] = field(default_factory=dict)
-    sigma: float = 1.0
-
-    @property
-    def clip(self) -> tuple[float, float]:
-        """The lowest and the highest ratio that count."""
-        return 1 - self.number("clip_range"), 1 + self.number("clip_range") + self.number("clip_more")
-
-    def number(self, key: str) -> float:
-        """Returns a setting that is a number."""
-        return float(self.settings[key])
-
-    def add_row(self, name: str, computed: torch.Tensor) -> None:
-        """Takes a row; what is given of that name is read by later steps instead."""
-        self.rows[name] = computed.numpy()
-        self.known[name] = torch.from_numpy(np.asarray(self.given[name])) if name in self.given else computed
-
-    def add_mean(self, name: str, terms: torch.Tensor, sign: float = 1.0) -> None:
-        """Takes a number that is the mean of terms, [M], or their sum."""
-        computed = terms.sum() if self.ways.get("summed") else terms.mean()
-        self.add_number(name, sign * float(computed), float(terms.abs().mean()))
-
-    def add_number(self, name: str, computed: float, size: float) -> None:
-        """Takes a number, and the size of what it adds up."""
-        self.numbers[name], self.sizes[name] = computed, size
-        self.known[name] = torch.tensor(float(self.given.get(name, computed)), dtype=torch.float64)
-
-    def of_minibatch(self, name: str) -> torch.Tensor:
-        """Returns the entries of a row of steps that the minibatch has, [M]."""
-        moved, turned = self.ways.get("moved", {}), self.ways.get("transposed", {})
-        at = transposed(self.batch.at, self.batch.shape, turned[name]) if name in turned else self.batch.at
-        row = self.known[name].roll(moved.get(name, 0), dims=1)
-        return row[torch.from_numpy(at[:, 0]), torch.from_numpy(at[:, 1])]
-
-
+OF_STEPS = {
+    "rewards": "rewards", "done": "done", "terminated": "terminated", "old.logprobs": "logprobs_old", "actions": "actions",
+    "rewards.environment": "rewards_env", "terminal.values": "terminal_values",
+}  # fmt: skip
+"""By block the tensor of steps that stands in it; `values.old` has an end column, too."""
+OF_MINIBATCH = {"policy.logprobs": "logprobs_new", "values.new": "values_new", "policy.entropy": "entropy"}
+"""By block the tensor of the minibatch that stands in it."""
+PAID, STEP, BEHIND = "rewards.paid", "advantages.step", "advantages.behind"
+TYPED = {
+    **dict.fromkeys((*OF_STEPS, "policy.logprobs", "values.new", "values.old", "policy.p_log_p", BEHIND), (n, t)),
+    **dict.fromkeys(("count", "rounding"), ()),
+}  # fmt: skip
 FLOOR = 1e-12
 """Variance of the returns up to which the explained variance is 0."""
+
+
+def _derived(given: Rows, use: Choices) -> Rows:
+    """Makes the rows of the workbook, and the reward that is paid at a time limit (Stable-Baselines3, collect_rollouts)."""
+    norm = use.switch["value_norm"].words[0]
+    chosen = choices_of(Chosen(dict(use.used), dict(use.switch)), norm)  # type: ignore[arg-type]  # settled, not typed
+    paid = block(PAID, (n, t), "r", "reward, at a time limit with γ·V(terminal)")
+    paid[n, t] = given["rewards.environment"][n, t] + use.used["gamma"] * given["terminal.values"][n, t]
+    rows = rows_on(*derived(given, norm, chosen).sheets)
+    step = block(STEP, (n, t), "A", "advantage, of that behind it")
+    step[n, t] = _from_behind(rows["advantages"].definitions[-1].expr, rows["advantages"], given[BEHIND])
+    return {**rows, PAID: paid, STEP: step}
+
+
+def _from_behind(expr: Expr, A: Block, behind: Block) -> Expr:
+    """Returns the equation of an advantage of which the next one stands in a row of its own."""
+    if isinstance(expr, Ref) and expr.block is A:
+        return behind[n, t]
+    return rebuilt(expr, lambda inner: _from_behind(inner, A, behind)) if isinstance(expr, Op) else expr
+
+
+EQUATIONS = Definitions(CLASSIC, ALONG.labels, TYPED, _derived, {"values.old": (t.last + 1,)})
 LOGPROBS = ("logprobs_old", "logprobs_new")
+SIGNAL = ("rewards", "values_old")
+STEPS, ROWS_OF_MINIBATCH = Axes("environment", "step", "step"), Axes("row of the minibatch", "", "row")
+FIRST_CALLED = {"first.logprobs": "new log-probs against old", "first.values": "new values against old"}
+"""What must be alike before the first update of a rollout."""
+FIRST = (
+    Quantity("first.logprobs", made_of=LOGPROBS, axes=ROWS_OF_MINIBATCH),
+    Quantity("first.values", made_of=("values_old", "values_new"), axes=ROWS_OF_MINIBATCH),
+)
+ROWS = (
+    Quantity("rewards", made_of=("rewards_env", "terminal_values"), axes=STEPS),
+    Quantity("advantages", ("rewards",), SIGNAL, axes=STEPS),
+    Quantity("returns", ("rewards", "advantages"), SIGNAL, axes=STEPS),
+    Quantity("advantages_used", ("rewards", "advantages"), SIGNAL, axes=ROWS_OF_MINIBATCH),
+)
+OF_POLICY, OF_VALUE = ("rewards", "advantages", "advantages_used"), ("rewards", "advantages", "returns")
+NUMBERS = (
+    Quantity("policy_loss", OF_POLICY, (*SIGNAL, *LOGPROBS)),
+    Quantity("value_loss", OF_VALUE, (*SIGNAL, "values_new")),
+    Quantity("entropy", (), ("entropy",)),
+    Quantity("adds.value_loss", (*OF_VALUE, "value_loss"), (*SIGNAL, "values_new")),
+    Quantity("adds.entropy", ("entropy",), ("entropy",)),
+    Quantity("total_loss", (*OF_VALUE, "advantages_used", "policy_loss", "value_loss", "entropy"),
+             (*SIGNAL, *LOGPROBS, "values_new", "entropy")),
+    Quantity("approx_kl.k1", (), LOGPROBS),
+    Quantity("approx_kl.k3", (), LOGPROBS),
+    Quantity("clip_fraction", (), LOGPROBS),
+    Quantity("explained_variance.old", OF_VALUE, SIGNAL),
+)  # fmt: skip
+ALL = {each.name: each for each in (*FIRST, *ROWS, *NUMBERS)}
+SCALED = ("advantages_used", "policy_loss", "total_loss")
+"""What is divided by the deviation of the advantages."""
+WEIGHTS: Mapping[str, Callable[[Settings], float]] = {
+    "policy_loss": lambda use: 1.0, "value_loss": lambda use: float(use["vf_coef"]), "entropy": lambda use: float(use["ent_coef"]),
+}  # fmt: skip
+
+
+class Made(NamedTuple):
+    """How a quantity is made: of which tensors and quantities, by which row of the definitions, and along what."""
+
+    needs: tuple[str, ...] = ()
+    row: str = ""
+    minibatch: bool = True
+
+
+MADE: Mapping[str, Made] = {
+    "first.logprobs": Made(LOGPROBS, "old.logprobs"),
+    "first.values": Made(("values_old", "values_new"), "values.old"),
+    "rewards": Made(("rewards_env", "terminal_values"), PAID, False),
+    "advantages": Made(("values_old", "next_values"), "advantages", False),
+    "advantages_used": Made(("advantages",), "advantages_used"),
+    "returns": Made(("advantages", "values_old"), "returns", False),
+    "policy_loss": Made(("advantages_used", *LOGPROBS), "policy_loss"),
+    "value_loss": Made(("returns", "values_old", "values_new"), "value_loss"),
+    "entropy": Made(("entropy",), "entropy"),
+    "adds.value_loss": Made(("value_loss",), "adds.value_loss"),
+    "adds.entropy": Made(("entropy",), "adds.entropy"),
+    "total_loss": Made(("policy_loss", "value_loss", "entropy"), "total_loss"),
+    **{name: Made(LOGPROBS, name) for name in ("approx_kl.k3", "approx_kl.k1", "clip_fraction")},
+    "explained_variance.old": Made(("returns", "values_old"), "explained_variance.old", False),
+}
+"""By quantity, in the order in which they are made."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What of a rollout stands in the blocks. read: by block of steps, which step each row of the minibatch reads, [M, 2], where
+    that is not the one that the file says."""
+
+    rollout: Rollout
+    read: Mapping[str, Array]
+
+    @cached_property
+    def has(self) -> set[str]:
+        """The tensors that there are; behind the last step of episodes that are over no value is needed."""
+        over = bool((self.rollout.tensors["done"][:, -1] == 1).all())
+        return {*self.rollout.tensors, *(("next_values",) if over else ())}
+
+    @cached_property
+    def of_steps(self) -> dict[str, Array]:
+        """What stands in the blocks of all steps, [N, T]; of what the file has not no number."""
+        tensors = self.rollout.tensors
+        known = {block: tensors[name] for block, name in OF_STEPS.items() if name in tensors}
+        known.setdefault("terminated", known["done"])
+        behind = tensors.get("next_values", np.zeros(len(known["done"])))
+        old = tensors.get("values_old", np.full(self.rollout.shape, np.nan))
+        known["values.old"] = np.column_stack([old, behind])
+        unknown = dict.fromkeys(TYPED, np.broadcast_to(np.nan, self.rollout.shape))
+        return unknown | known | {"count": np.asarray(float(known["done"].size)), "rounding": np.asarray(FLOOR)}
+
+    @cached_property
+    def of_minibatch(self) -> dict[str, Array]:
+        """What stands in the blocks of the minibatch, each row of it a row of one step, [M, 1]; values with those that follow."""
+        tensors = self.rollout.tensors
+        known = {name: self.taken(name, row) for name, row in self.of_steps.items() if row.ndim == 2}
+        known |= {block: tensors[name][:, None] for block, name in OF_MINIBATCH.items() if name in tensors}
+        return known | {"count": np.asarray(float(len(self.rollout.at))), "rounding": np.asarray(FLOOR)}
+
+    def taken(self, name: str, row: Array) -> Array:
+        """Returns what the minibatch reads of a row of steps, [M, 1]; of one with an end column also what follows, [M, 2]."""
+        at = self.read.get(name, self.rollout.at)
+        columns = at[:, 1:] + np.arange(1 + row.shape[1] - self.rollout.shape[1])
+        return np.asarray(row[at[:, :1], columns])
+
+
+def inputs_of(rollout: Rollout, ways: Ways = PLAIN) -> Inputs:
+    """Returns what stands in the blocks. ways: `places` makes another rollout of one; `read` returns what the minibatch reads."""
+    rollout = ways["places"](rollout) if "places" in ways else rollout
+    return Inputs(rollout, ways["read"](rollout) if "read" in ways else {})
 
 
 def recompute(
-    rollout: Rollout, settings: Settings, ways: Ways = PLAIN, given: Given = NOTHING, until: str = ""
-) -> Replayed:
-    """Computes a rollout again under the values of a preset. until: the last result that is needed; none: all."""
-    known = {name: torch.from_numpy(array) for name, array in rollout.tensors.items()}
-    if bool((known["done"][:, -1] == 1).all()):
-        known.setdefault("next_values", torch.zeros_like(known["done"][:, -1]))
-    found = Replayed(rollout, settings, ways, given, known)
-    with torch.no_grad():
-        for names, needs, step in _steps(ways.get("value_target", "returns")):
-            if lacking := [name for name in needs if name not in known]:
-                found.lacks |= dict.fromkeys(names, " and ".join(lacking))
-            else:
-                step(found)
-            if until in found.rows or until in found.numbers:
-                break
-    return found
+    rollout: Rollout,
+    settings: Settings,
+    ways: Ways = PLAIN,
+    given: Given = NO_RESULTS,
+    until: str = "",
+    sized: bool = False,
+    inputs: Inputs | None = None,
+) -> Again:
+    """Computes a rollout again under the values of a preset.
+
+    given: results of the file that stand in place of computed ones. until: the one result that is needed; "": all. sized: whether
+    it is asked how far rounding may move what comes out. inputs: what stands in the blocks, where that was made before.
+    """
+    if inputs is None or "places" in ways or "read" in ways:
+        inputs = inputs_of(rollout, ways)
+    again = _Again(inputs, settings, ways, given)
+    for name in MADE if not until else _on_the_way(until, given):
+        again.make(name)
+    if sized:
+        _add_room(again.found)
+    return again.found
 
 
-Names = tuple[str, ...]
+def _on_the_way(until: str, given: Given) -> list[str]:
+    """Lists what is made on the way to a quantity, in order; what is given need not be made."""
+    needed, ahead = {until}, [until]
+    while ahead:
+        new = {each for each in MADE[ahead.pop()].needs if each in MADE and each not in given and each not in needed}
+        needed |= new
+        ahead += new
+    return [name for name in MADE if name in needed]
 
 
-def _steps(target: str) -> tuple[tuple[Names, Names, Callable[[Replayed], None]], ...]:
-    """Lists results, what they take, and how they are made. target: what the value is trained towards."""
-    return (
-        (("rewards",), ("rewards_env", "terminal_values"), _rewards),
-        (("advantages",), ("values_old", "next_values"), _advantages),
-        (("advantages_used",), ("advantages",), _normalised),
-        (("returns",), ("advantages", "values_old"), _returns),
-        (("policy_loss",), ("advantages_used", *LOGPROBS), _policy),
-        (("value_loss",), (target, "values_old", "values_new"), _values),
-        (("entropy",), ("entropy",), lambda found: found.add_mean("entropy", found.known["entropy"])),
-        (("total_loss",), (), _total),
-        (("approx_kl.k3", "approx_kl.k1", "clip_fraction"), LOGPROBS, _update),
-        (("explained_variance.old",), ("returns", "values_old"), _explained),
-    )
+class _Again:
+    """Makes the quantities one after the other; what is known of steps and of the minibatch grows by each of them."""
+
+    def __init__(self, inputs: Inputs, settings: Settings, ways: Ways, given: Given) -> None:
+        self.inputs, self.ways, self.given = inputs, ways, given
+        self.found = Again(inputs.rollout, settings)
+        self.steps, self.rows = dict(inputs.of_steps), dict(inputs.of_minibatch)
+        for name in given:
+            self._know(name, np.asarray(given[name], np.float64))
+
+    def make(self, name: str) -> None:
+        """Makes a quantity, or says what it lacks."""
+        made, found = MADE[name], self.found
+        has = self.inputs.has | self.given.keys() | found.rows.keys() | found.numbers.keys()
+        lacking = [each for each in made.needs if each not in has]
+        if name == "total_loss":
+            lacking = self._parts_lacking()
+        if lacking:
+            found.lacks |= {} if name == "rewards" or name in FIRST_CALLED else {name: " and ".join(lacking)}
+            return
+        row = self._computed(made.row, made.minibatch) * factor_of(self.ways, name)
+        slope, constant = self.ways.get("line", {}).get(name, (1.0, 0.0))
+        row = row * slope + constant
+        if row.ndim:
+            found.rows[name] = row[:, 0] if made.minibatch else row
+        else:
+            found.numbers[name] = float(row)
+        if name not in self.given and name not in FIRST_CALLED and name != "rewards":
+            self._know(name, row)
+
+    def _know(self, name: str, row: Array) -> None:
+        """Goes on with a result; behind the last step there is no advantage."""
+        if name in ("advantages", "returns"):
+            wide = np.pad(row, ((0, 0), (0, 1))) if name == "advantages" else row
+            self.steps[name], self.rows[name] = wide, self.inputs.taken(name, wide)
+        elif name == "rewards":
+            self.steps[name], self.rows[name] = row, self.inputs.taken(name, row)
+        else:
+            self.rows[name] = row.reshape(-1, 1) if row.ndim else row
+
+    def _parts_lacking(self) -> list[str]:
+        """Returns the parts of the total that there are not; one whose weight is 0 is not asked for, and 0."""
+        lacking = [name for name in WEIGHTS if name not in self.found.numbers and name not in self.given]
+        self.rows |= {name: np.asarray(0.0) for name in lacking if name not in self.rows}
+        return [name for name in lacking if WEIGHTS[name](self.found.settings)]
+
+    def _computed(self, row: str, minibatch: bool) -> Array:
+        """Computes a row of the definitions from what is known."""
+        settings, known = self.found.settings, self.rows if minibatch else self.steps
+        count = len(self.inputs.rollout.at)
+        if row in TYPED:
+            return np.asarray(known[row][:, :1])
+        known = {name: each for name, each in known.items() if name != row}
+        for name, other in self.ways.get("instead" if minibatch else "instead_of_steps", {}).items():
+            if {name, other} <= known.keys():  # of what follows behind it nothing is known
+                wide = np.full(known[name].shape, np.nan)
+                wide[:, :1] = known[other][:, :1]
+                known[name] = wide
+        if minibatch and count == 1:  # a minibatch of one step is left as it is
+            settings = {**settings, "whiten_advantages": "off"}
+        environments, length = self.inputs.rollout.shape
+        sizes: dict[Axis, int] = {n: count, t: 1} if minibatch else {n: environments, t: length}
+        if self.ways.get("over") == "rollout" and row == "advantages_used":
+            known = known | self._moments()
+        if row == "advantages":
+            return advantages(settings, sizes, known, self.ways)
+        return EQUATIONS.values(settings, sizes, known, (row,), **changed(self.ways))[row]
+
+    def _moments(self) -> dict[str, Array]:
+        """Returns mean and variance of the advantages of all steps."""
+        environments, length = self.inputs.rollout.shape
+        of = ("advantage.mean", "advantage.variance")
+        return EQUATIONS.values(self.found.settings, {n: environments, t: length}, self.steps, of, **changed(self.ways))
 
 
-def _rewards(found: Replayed) -> None:
-    """At a time limit the value of the last state is added to the reward (Stable-Baselines3, collect_rollouts)."""
-    ours = found.known["rewards_env"] + found.number("gamma") * found.known["terminal_values"]
-    found.rows["rewards"] = ours.numpy()
+def advantages(settings: Settings, sizes: Mapping[Axis, int], known: Mapping[str, Array], ways: Ways) -> Array:
+    """Computes advantages from the last step to the first, [N, T].
+
+    Step by step, as it is defined, the recursion takes long. Its equation is straight in the advantage behind: from what it gives
+    for 0 and 1, of all steps at once, follows what it gives for any. Where a change makes it crooked, it is done step by step.
+    ways: `where` are the columns in which an equation is changed, if it is not in all of them.
+    """
+    made = _of_steps(settings, sizes, known, ways)
+    if made is None:
+        return EQUATIONS.values(settings, sizes, known, ("advantages",), **changed(ways))["advantages"]
+    if "where" in ways and (straight := _of_steps(settings, sizes, known, {})) is not None:
+        for one, other in zip(straight, made, strict=True):
+            one[:, ways["where"]] = other[:, ways["where"]]
+        made = straight
+    constant, slope = (each.T[::-1].copy() for each in made)
+    found, later = np.empty_like(constant), np.zeros(constant.shape[1])
+    with np.errstate(all="ignore"):
+        for step, (added, by) in enumerate(zip(constant, slope, strict=True)):
+            found[-1 - step] = later = added + by * later
+    return np.asarray(found.T)
 
 
-def _advantages(found: Replayed) -> None:
-    known, ways, gamma = found.known, found.ways, found.number("gamma")
-    values, rewards, done = known["values_old"], known["rewards"], known["done"]
-    following = torch.cat([values[:, 1:], known["next_values"][:, None]], dim=1)
-    stop = known.get("terminated", done) if found.settings["bootstrap"] == "terminated" else done
-    if ways.get("own_value_next"):
-        rewards = rewards + gamma * (values - following) * (1 - stop)
-    # Without its 1 − done, V(next) and later advantages are those of the next episode.
-    ahead = following * (1 - stop * ways.get("done_of_next", True))
-    decay = (gamma if ways.get("gamma_of_sum", True) else 1.0) * found.number("gae_lambda")
-    discount = gamma if ways.get("gamma_of_next", True) else 1.0
-    made = gae(rewards, values, ahead, 1.0, discount, decay * (1 - done * ways.get("done_of_sum", True)))
-    found.add_row("advantages", made["advantages"][:, :-1])
+def _of_steps(
+    settings: Settings, sizes: Mapping[Axis, int], known: Mapping[str, Array], ways: Ways
+) -> tuple[Array, Array] | None:
+    """Returns of each advantage what it is for 0 behind it, and by how much it grows with that, [N, T]; None if it is crooked."""
+    how = changed(ways)
+    known = {**known, **EQUATIONS.values(settings, sizes, known, ("td_errors",), **how)}
+    changes = dict(how["changes"])
+    if "advantages" in changes:
+        changes[STEP] = _of_step(changes.pop("advantages"))
+    at = [
+        EQUATIONS.values(settings, sizes, {**known, BEHIND: np.full(known["rewards"].shape, value)}, (STEP,), changes)[
+            STEP
+        ]
+        for value in (0.0, 1.0, 2.0)
+    ]
+    with np.errstate(all="ignore"):
+        slope = at[1] - at[0]
+        straight = np.allclose(at[2], at[0] + 2 * slope, rtol=1e-12, atol=1e-12)
+    return (np.array(at[0]), slope) if straight else None
 
 
-def _normalised(found: Replayed) -> None:
-    """Normalises the advantages of the minibatch; a minibatch of one step is left as it is."""
-    ours = found.of_minibatch("advantages")
-    if found.settings["whiten_advantages"] == "on" and len(ours) > 1:
-        base = found.known["advantages"] if found.ways.get("over") == "rollout" else ours
-        spread, eps = float(base.std(correction=found.ways.get("ddof", 1))), found.number("whiten_eps")
-        found.sigma = spread + eps if found.settings["whiten_form"] == "std_plus" else max(spread, eps)
-        ours = (ours - (base.mean() if found.ways.get("centred", True) else 0.0)) / found.sigma
-    found.add_row("advantages_used", ours)
+def _of_step(change: Change) -> Change:
+    """Returns a change of the recursion as one of the equation of a step."""
+
+    def of_step(expr: Expr, names: Names) -> Expr:
+        A = names["advantages"]
+        return _from_behind(change(A.definitions[-1].expr, names), A, names[BEHIND])
+
+    return of_step
 
 
-def _returns(found: Replayed) -> None:
-    advantages = found.known["advantages"]
-    if "returns_of" in found.ways and found.batch.whole and "advantages_used" in found.known:
-        rows, columns = torch.from_numpy(found.batch.at.T)
-        advantages = advantages.index_put((rows, columns), found.known["advantages_used"])
-    found.add_row("returns", advantages + found.known["values_old"])
-
-
-def _log_ratio(found: Replayed) -> torch.Tensor:
-    apart = found.known["logprobs_new"] - found.of_minibatch("logprobs_old")
-    return -apart if "ratio" in found.ways else apart
-
-
-def _policy(found: Replayed) -> None:
-    ratio, ends = _log_ratio(found).exp(), torch.tensor(found.clip, dtype=torch.float64)
-    made = losses.surrogates(ratio, losses.between(ratio, *ends), found.known["advantages_used"])
-    free, held = made["surrogate.unclipped"], made["surrogate.clipped"]
-    chosen = {"smaller": made["surrogate"], "larger": torch.maximum(free, held), "unclipped": free, "clipped": held}
-    found.add_mean("policy_loss", chosen[found.ways.get("surrogate", "smaller")], sign=-1.0)
-
-
-def _values(found: Replayed) -> None:
-    old, target = found.of_minibatch("values_old"), found.of_minibatch(found.ways.get("value_target", "returns"))
-    reach = torch.tensor(found.number("value_clip_range"), dtype=torch.float64)
-    new, norm = found.known["values_new"], str(found.settings["value_norm"])
-    free, held = (losses.distance(each - target, norm) for each in (new, rewards.within(new, reach, old)))
-    forms = {"max": torch.maximum(free, held), "clipped_only": held, "smaller": torch.minimum(free, held)}
-    distance = forms[found.ways.get("value_combine", found.settings["value_combine"])]
-    found.add_mean("value_loss", found.number("value_factor") * distance)
-
-
-def _total(found: Replayed) -> None:
-    """Adds the parts; a part whose weight is 0 is not asked for."""
-    bonus = found.ways.get("bonus", 1.0)
-    weights = {"policy_loss": 1.0, "value_loss": found.number("vf_coef"), "entropy": -bonus * found.number("ent_coef")}
-    parts = {
-        name: (weight * float(found.known[name]), abs(weight) * found.sizes[name])
-        for name, weight in weights.items()
-        if name in found.numbers
-    }
-    for name in [each for each in parts if each != "policy_loss"]:
-        found.add_number(f"adds.{name}", *parts[name])
-    needed = [name for name, weight in weights.items() if weight]
-    if lacking := [name for name in needed if name not in parts]:
-        found.lacks["total_loss"] = " and ".join(lacking)
-    else:
-        found.add_number("total_loss", *(sum(each) for each in zip(*(parts[name] for name in needed), strict=True)))
-
-
-def _update(found: Replayed) -> None:
-    """Says how far the update moved the policy; of estimates, k1 and k2 may stand in for k3, and k3 for k1."""
-    d, (low, high), instead = _log_ratio(found), found.clip, found.ways.get("kl", "")
-    estimates, ratio = rewards.estimates(-d), d.exp()
-    for name, others in (("k1", ("k3",)), ("k3", ("k1", "k2"))):
-        found.add_mean(f"approx_kl.{name}", estimates[instead if instead in others else name])
-    found.sizes["approx_kl.k3"] = float((ratio - 1).abs().mean() + d.abs().mean())
-    found.add_number("clip_fraction", float(((ratio < low) | (ratio > high)).double().mean()), 1.0)
-    found.rows["ratio"] = ratio.numpy()
-
-
-def _explained(found: Replayed) -> None:
-    returns = found.known["returns"]
-    variance, residual = (each.var(unbiased=False) for each in (returns, returns - found.known["values_old"]))
-    share = float(metrics.explained(residual, variance, FLOOR))
-    found.add_number("explained_variance.old", share, 1.0 + abs(share))
-    found.sizes["returns.variance"] = float(variance)
-
-
-STEPS, ROWS_OF_MINIBATCH = Axes("environment", "step", "step"), Axes("row of the minibatch", "", "row")
 OF_DIFFERENCES = 0.05
 """Of the tolerance: what estimates of a KL may be off. They are made of differences of log-probs, with nothing else to round."""
 FIRST_RATIO = {"float64": 1e-9, "float32": 1e-4, "float16": 0.02, "bfloat16": 0.15}
 """By dtype, how far log-probs of the same policy are apart that were computed in batches of another size."""
 
 
-class Quantity(NamedTuple):
-    """A result. after: results that it is made of; made_of: tensors whose rounding it carries; scaled: divided by σ."""
-
-    name: str
-    after: tuple[str, ...] = ()
-    made_of: tuple[str, ...] = ()
-    scaled: bool = False
-
-
-SIGNAL = ("rewards", "values_old")
-FIRST = (
-    Quantity("first.logprobs", made_of=LOGPROBS),
-    Quantity("first.values", made_of=("values_old", "values_new")),
-)
-"""What must be alike before the first update of a rollout: new log-probs and old, new values and old."""
-
-FIRST_CALLED = {"first.logprobs": "new log-probs against old", "first.values": "new values against old"}
-
-ROWS = (
-    Quantity("rewards", made_of=("rewards_env", "terminal_values")),
-    Quantity("advantages", ("rewards",), SIGNAL),
-    Quantity("returns", ("rewards", "advantages"), SIGNAL),
-    Quantity("advantages_used", ("rewards", "advantages"), SIGNAL, scaled=True),
-)
-NUMBERS = (
-    Quantity("policy_loss", ("rewards", "advantages", "advantages_used"), (*SIGNAL, *LOGPROBS), scaled=True),
-    Quantity("value_loss", ("rewards", "advantages", "returns"), (*SIGNAL, "values_new")),
-    Quantity("entropy", (), ("entropy",)),
-    Quantity("adds.value_loss", ("rewards", "advantages", "returns", "value_loss"), (*SIGNAL, "values_new")),
-    Quantity("adds.entropy", ("entropy",), ("entropy",)),
-    Quantity(
-        "total_loss",
-        ("rewards", "advantages", "returns", "advantages_used", "policy_loss", "value_loss", "entropy"),
-        (*SIGNAL, *LOGPROBS, "values_new", "entropy"),
-        scaled=True,
-    ),
-    Quantity("approx_kl.k1", (), LOGPROBS),
-    Quantity("approx_kl.k3", (), LOGPROBS),
-    Quantity("clip_fraction", (), LOGPROBS),
-    Quantity("explained_variance.old", ("rewards", "advantages", "returns"), SIGNAL),
-)
-ALL = {each.name: each for each in (*FIRST, *ROWS, *NUMBERS)}
+def _add_room(found: Again) -> None:
+    """Adds how far rounding may move rows and numbers: a mean of terms, each of which is off as its tensors are."""
+    rollout, rows, settings = found.batch, found.rows, found.settings
+    dtypes = {name: dtype for name, dtype in rollout.dtypes.items() if dtype in TOLERANCES}
+    of = {name: coarsest(dtypes, (name, *each.made_of)) for name, each in ALL.items()}
+    sigma = _sigma(found)
+    for name, row in rows.items():
+        scaled = _largest(rows["advantages"]) / sigma if name in SCALED and "advantages" in rows else 0.0
+        off = FIRST_RATIO[of[name]] if name in FIRST_CALLED else TOLERANCES[of[name]]
+        found.room[name] = off * (1 + max(_largest(row), scaled))
+    found.sizes = _sizes(found)
+    for name, size in found.sizes.items():
+        rounding = size + max(size, 1.0) * (max(1.0, 1 / sigma) if name in SCALED else 1.0)
+        if name.startswith("approx_kl"):
+            rounding = OF_DIFFERENCES * (1 + size)
+        elif name == "explained_variance.old":
+            spread = float(rows["returns"].var())
+            rounding = size * max(1.0, (1 + _largest(rows["returns"])) / spread if spread else 1.0)
+        found.room[name] = TOLERANCES[of[name]] * (1.0 if name == "clip_fraction" else rounding)
+    if "clip_fraction" in found.numbers:
+        low, high = 1 - float(settings["clip_range"]), 1 + float(settings["clip_range"]) + float(settings["clip_more"])
+        ratio = np.exp(_log_ratio(rollout))
+        near = np.minimum(abs(ratio - low), abs(ratio - high)) <= TOLERANCES[of["clip_fraction"]]
+        found.extra["clip_fraction"] = float(near.mean())
 
 
-class Judge:
-    """Compares what a file logged with what was computed again. factor: multiplies every tolerance."""
+def _sizes(found: Again) -> dict[str, float]:
+    """Returns by number the mean size of the terms that it averages, or adds up."""
+    rollout, numbers, use = found.batch, found.numbers, found.settings
+    size = {name: abs(number) for name, number in numbers.items()}
+    if "policy_loss" in numbers:
+        ratio, used = np.exp(_log_ratio(rollout)), found.rows["advantages_used"]
+        ends = 1 - float(use["clip_range"]), 1 + float(use["clip_range"]) + float(use["clip_more"])
+        size["policy_loss"] = float(np.abs(np.minimum(ratio * used, np.clip(ratio, *ends) * used)).mean())
+    if "entropy" in numbers:
+        size["entropy"] = float(np.abs(rollout.tensors["entropy"]).mean())
+    parts = {name: abs(weight(use)) * size[name] for name, weight in WEIGHTS.items() if name in size}
+    size |= {f"adds.{name}": parts[name] for name in ("value_loss", "entropy") if f"adds.{name}" in numbers}
+    if "total_loss" in numbers:
+        size["total_loss"] = sum(parts.values())
+    if "approx_kl.k1" in numbers:
+        apart = _log_ratio(rollout)
+        size["approx_kl.k1"] = float(np.abs(apart).mean())
+        size["approx_kl.k3"] = float(np.abs(np.expm1(apart)).mean() + np.abs(apart).mean())
+    if "explained_variance.old" in numbers:
+        size["explained_variance.old"] += 1.0
+    return size
 
-    def __init__(self, rollout: Rollout, straight: Replayed, factor: float = 1.0) -> None:
-        """Takes sizes from the straight recomputation, so that what is allowed does not depend on what is tried."""
-        self.rollout, self.straight, self.factor = rollout, straight, factor
-        self._dtypes = {name: dtype for name, dtype in rollout.dtypes.items() if dtype in TOLERANCES}
 
-    def compared(self, found: Replayed) -> dict[str, Compared]:
-        """Returns what each logged quantity comes to, in the order of derivation."""
-        tensors, logged, place = self.rollout.tensors, self.rollout.logged, self.rollout.place
-        first = FIRST if place is not None and place.before_first_update is True else ()
-        both = [self.first_with(each, self.rollout) for each in first if tensors.keys() >= set(each.made_of)]
-        both += [self._row(each, found) for each in ROWS if each.name in tensors and each.name in found.rows]
-        both += [self._number(each, found) for each in NUMBERS if each.name in logged and each.name in found.numbers]
-        return {each.name: each for each in both}
+def _sigma(found: Again) -> float:
+    """Returns what normalised advantages were divided by, 1 where they were not."""
+    use, rollout = found.settings, found.batch
+    if use["whiten_advantages"] != "on" or "advantages" not in found.rows or len(rollout.at) < 2:
+        return 1.0
+    spread, eps = float(found.rows["advantages"][tuple(rollout.at.T)].std(ddof=1)), float(use["whiten_eps"])
+    return spread + eps if use["whiten_form"] == "std_plus" else max(spread, eps)
 
-    def called(self, name: str) -> str:
-        """Returns what the file calls a quantity, or what it is called that must hold before the first update."""
-        return FIRST_CALLED.get(name) or self.rollout.called.get(name, name)
 
-    def uncompared(self) -> dict[str, str]:
-        """Returns by what the file calls it what was logged and cannot be computed, and what that takes.
-
-        Rewards are an input of others: a file has them whether or not it says what they are made of.
-        """
-        lacks, logged = self.straight.lacks, self.rollout.tensors.keys() | self.rollout.logged.keys()
-        names = [each.name for each in (*ROWS[1:], *NUMBERS) if each.name in logged and each.name in lacks]
-        return {self.rollout.called.get(name, name): lacks[name] for name in names}
-
-    def _dtype(self, quantity: Quantity) -> str:
-        return coarsest(self._dtypes, (quantity.name, *quantity.made_of))
-
-    def _tolerance(self, quantity: Quantity) -> float:
-        return self.factor * TOLERANCES[self._dtype(quantity)]
-
-    def first_with(self, quantity: Quantity, rollout: Rollout) -> Compared:
-        """Compares what is new with what is old, in a rollout as it is or as it may have been meant."""
-        old, new = rollout.of_minibatch(quantity.made_of[0]), rollout.tensors[quantity.made_of[1]]
-        allowed = self.factor * FIRST_RATIO[self._dtype(quantity)] * (1 + _largest(old))
-        return self._compared(quantity, (new, old), allowed)
-
-    def _row(self, quantity: Quantity, found: Replayed) -> Compared:
-        rows, name = self.straight.rows, quantity.name
-        scaled = _largest(rows.get("advantages", rows[name])) / self.straight.sigma if quantity.scaled else 0.0
-        both = self.rollout.tensors[name], found.rows[name]
-        return self._compared(quantity, both, self._tolerance(quantity) * (1 + max(_largest(rows[name]), scaled)))
-
-    def _compared(self, quantity: Quantity, both: tuple[Array, Array], allowed: float) -> Compared:
-        """Compares a tensor of the file, the first of both, with the row that was computed again."""
-        name, axes = quantity.name, ROWS_OF_MINIBATCH if both[0].ndim == 1 else STEPS
-        theirs, ours = (each[:, None] if each.ndim == 1 else each for each in both)
-        apart = distance(theirs, ours)
-        wrong = ~(apart <= allowed) | np.isinf(apart)
-        spot = first_spot(self.rollout, wrong, theirs, ours, range(len(wrong)))
-        counts = int(apart.size), int(wrong.sum()), float(apart.max(initial=0.0))
-        size, dtype = float(np.abs(ours).mean()), self._dtype(quantity)
-        return Compared(name, name, "", *counts, allowed, spot, size=size, dtype=dtype, axes=axes, ours=folded(ours))
-
-    def _number(self, quantity: Quantity, found: Replayed) -> Compared:
-        name, tolerance = quantity.name, self._tolerance(quantity)
-        logged, size = self.rollout.logged[name], self.straight.sizes[name]
-        extra = last_digit(logged) + (self._near_the_clip(tolerance) if name == "clip_fraction" else 0.0)
-        allowed = tolerance * self._rounding(quantity, size) + extra
-        both = compare_number(name, name, "", (logged, found.numbers[name]), allowed)
-        return replace(both, size=size, extra=extra, dtype=self._dtype(quantity))
-
-    def _rounding(self, quantity: Quantity, size: float) -> float:
-        """Returns how many tolerances rounding could move a number: a mean of terms, each of which is off as its tensors are."""
-        if quantity.name == "clip_fraction":
-            return 1.0
-        if quantity.name.startswith("approx_kl"):
-            return OF_DIFFERENCES * (1 + size)
-        if quantity.name == "explained_variance.old":
-            spread, largest = self.straight.sizes["returns.variance"], _largest(self.straight.rows["returns"])
-            return size * max(1.0, (1 + largest) / spread if spread else 1.0)
-        return size + max(size, 1.0) * (max(1.0, 1 / self.straight.sigma) if quantity.scaled else 1.0)
-
-    def _near_the_clip(self, tolerance: float) -> float:
-        """Returns the share of the minibatch whose clip rounding decides."""
-        ratio, (low, high) = self.straight.rows["ratio"], self.straight.clip
-        return float((np.minimum(abs(ratio - low), abs(ratio - high)) <= tolerance).mean())
+def _log_ratio(rollout: Rollout) -> Array:
+    return np.asarray(rollout.tensors["logprobs_new"] - rollout.of_minibatch("logprobs_old"))
 
 
 def _largest(array: Array) -> float:
     return float(np.abs(array).max(initial=0.0))
 
 
-def given_of(rollout: Rollout) -> Given:
-    """Returns the results that a file has, to go on with in place of what was computed."""
-    rows = {each.name: rollout.tensors[each.name] for each in ROWS[1:] if each.name in rollout.tensors}
-    parts = ("policy_loss", "value_loss", "entropy")
-    return rows | {name: np.asarray(rollout.logged[name]) for name in parts if name in rollout.logged}
+def with_first(rollout: Rollout) -> Rollout:
+    """Returns a rollout that was dumped before its first update with what must then be alike, as tensors of its own."""
+    if rollout.place is None or rollout.place.before_first_update is not True:
+        return rollout
+    first = {
+        each.name: rollout.tensors[each.made_of[1]] for each in FIRST if rollout.tensors.keys() >= set(each.made_of)
+    }
+    return replace(
+        rollout,
+        tensors={**rollout.tensors, **first},
+        called={**rollout.called, **{name: FIRST_CALLED[name] for name in first}},
+    )

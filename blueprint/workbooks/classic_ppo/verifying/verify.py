@@ -1,0 +1,160 @@
+"""Which number of a rollout went wrong first, all being computed again."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from blueprint.dumps import require
+from blueprint.language import NotationError
+from blueprint.verifying import (
+    Again,
+    Compared,
+    Given,
+    Judge,
+    Kept,
+    Quantity,
+    Settings,
+    StepVerdict,
+    Try,
+    Verdict,
+    VerifyOptions,
+    Watch,
+    Way,
+    given_of,
+    judged,
+    verify_parts,
+)
+from blueprint.workbooks.classic_ppo.dumps import Rollout
+from blueprint.workbooks.classic_ppo.verifying.causes import tries
+from blueprint.workbooks.classic_ppo.verifying.few_steps import End, end_of, is_local
+from blueprint.workbooks.classic_ppo.verifying.recompute import ALL, ROWS, Inputs, inputs_of, recompute, with_first
+
+UNSAID = (
+    'the file does not say how many updates came before it: with "optimizer_step": "0" in the metadata of the first '
+    "minibatch it is checked that the new log-probs are the old ones"
+)
+CELLS, FEWEST = 1 << 26, 400
+"""So many numbers are gone through for causes at most: all causes on a usual rollout, the likeliest on a large one."""
+TELLING = 20
+"""So many times what a number may be off it must deviate, so that of as many causes none explains it by chance."""
+PARTS = ("policy_loss", "value_loss", "entropy")
+
+
+def check_device(device: str) -> None:
+    """Raises MinibatchError for another device than the processor."""
+    require(
+        device == "cpu",
+        f"--device {device}: a rollout of classic PPO is computed on the processor, in float64; leave it out",
+    )
+
+
+@dataclass(frozen=True)
+class RolloutTrial:
+    """A rollout, and how it is computed again and compared."""
+
+    batch: Rollout
+    settings: Settings
+    straight: Again
+    judge: Judge
+    given: Given
+    inputs: Inputs
+    quantities: Mapping[str, Quantity] = field(default_factory=lambda: ALL)
+    kept: Kept = field(default_factory=Kept)
+    explaining: list[Try] = field(default_factory=list)
+    ends: dict[str, End | None] = field(default_factory=dict)
+
+    @property
+    def most(self) -> int:
+        """How many causes there is time for."""
+        return max(FEWEST, CELLS // self.batch.tensors["rewards"].size)
+
+    def called(self, name: str) -> str:
+        """Returns what the file calls a quantity."""
+        return self.judge.called(name)
+
+    def compared(self, each: Try | None = None, given: Given | None = None, until: str = "") -> dict[str, Compared]:
+        """Compares what the file logged with what comes out, as the settings say or with something done otherwise."""
+        if each is None and not given:
+            return self.judge.compared(self.straight, until)
+        settings, ways = (each.settings, each.ways) if each else (self.settings, {})
+        if each is not None and until and self._fails(each, given or {}, until):
+            return {}
+        ways = {**ways, "kept": self.kept} if "equations" in ways else ways
+        try:
+            found = recompute(self.batch, settings, ways, given or {}, until, inputs=self.inputs)
+        except (ValueError, IndexError, KeyError, NotationError):
+            if "equations" not in ways:
+                raise
+            return {}  # a change made by a program may be no equation: a sum within a sum over the same letters
+        compared = self.judge.compared(found, until)
+        if until and each is not None and compared and compared[until].agrees:
+            self.explaining.append(each)
+        if ways.get("alone") and not until:  # what agrees as it is was computed as it should be
+            straight = self.judge.compared(self.straight)
+            compared = {name: straight[name] if straight[name].agrees else one for name, one in compared.items()}
+        return compared
+
+    def _fails(self, each: Try, given: Given, name: str) -> bool:
+        """Whether a cause does not even explain the last steps of a row of steps, where the rollout is large."""
+        if name not in self.ends:
+            rows = self.straight.rows
+            steps = name in rows and rows[name].shape == self.batch.shape
+            self.ends[name] = end_of(self.batch.tensors[name], rows[name], self._allowed(name)) if steps else None
+        if (end := self.ends[name]) is None or not is_local(each, self.settings):
+            return False
+        cut = {key: end.cut(row) for key, row in given.items() if row.shape == self.batch.shape}
+        found = recompute(end.of(self.batch), each.settings, each.ways, cut, name).rows
+        return name in found and end.differs(self.batch.tensors[name], found[name], self._allowed(name))
+
+    def _allowed(self, name: str) -> float:
+        return self.judge.factor * self.straight.room[name]
+
+    def tries(self, name: str) -> Iterator[list[Try]]:
+        """Yields what may have been done otherwise where a quantity deviates."""
+        before = {key: value for key, value in self.given.items() if key in ALL[name].after}
+        return tries(self.batch, self.settings, name, before, self.explaining, self._is_telling(name))
+
+    def _is_telling(self, name: str) -> bool:
+        """Whether a deviation is many times what rounding may do; a share counts in steps of one row."""
+        compared = self.judge.compared(self.straight, name)[name]
+        least = 1 / len(self.batch.at) if name == "clip_fraction" else compared.allowed
+        return compared.logged is None or not compared.largest <= TELLING * least
+
+
+def trial_of(
+    rollout: Rollout, settings: Settings, options: VerifyOptions, steps: Sequence[Rollout] = ()
+) -> RolloutTrial:
+    """Computes a rollout again under settings, to be compared with what its file logged; steps: all files of the step."""
+    rollout = with_first(rollout)
+    inputs = inputs_of(rollout)
+    found = recompute(rollout, settings, sized=True, inputs=inputs)
+    given = dict(given_of(rollout, {each.name: each for each in ROWS[1:]}))
+    given |= {name: np.asarray(rollout.logged[name]) for name in PARTS if name in rollout.logged}
+    return RolloutTrial(rollout, settings, found, Judge(rollout, found, ALL, options.tolerance), given, inputs)
+
+
+def verdict_of(trial: RolloutTrial, preset: str, explain: bool) -> Verdict:
+    """Compares a rollout computed again with everything that its file logged; explain: whether to look for a cause."""
+    rollout = trial.batch
+    lines, first, causes = judged(trial, trial.tries if explain else lambda name: iter(()), most=trial.most)
+    known = rollout.place is not None and rollout.place.before_first_update is not None
+    notes = rollout.notes if known else (*rollout.notes, UNSAID)
+    uncompared = trial.judge.uncompared()
+    return Verdict(preset, trial.straight, tuple(lines), uncompared, first, causes.matches, notes, causes)
+
+
+def verify(rollout: Rollout, settings: Settings, preset: str = "", factor: float = 1.0) -> Verdict:
+    """Computes a rollout again under the values of a preset and compares it with everything that the file logged.
+
+    factor: multiplies every tolerance.
+    """
+    return verdict_of(trial_of(rollout, settings, replace(VerifyOptions(), tolerance=factor)), preset, True)
+
+
+def verify_rollouts(
+    rollouts: Sequence[Rollout], options: VerifyOptions, watch: Watch, unread: Mapping[Path, str]
+) -> StepVerdict:
+    """Verifies rollouts, each with its own steps, and looks for a cause that holds in all of them."""
+    return verify_parts(Way(ALL, trial_of, verdict_of), rollouts, options, watch, unread)
