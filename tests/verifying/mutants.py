@@ -3,9 +3,10 @@
     python -m tests.verifying.mutants grpo 97 30
 
 Kinds are dpo, rm, grpo, rloo, ppo and classic, whose trainers are CleanRL's and Stable-Baselines3's. The formulas are those of
-`tests/hooks`. Of a mutant that changes a logged number it is asked what verify names first. That is right if it explains two other batches, too, with other numbers, lengths and more pairs,
-on which the same mutant ran. Half of the mutants run on a real batch, half on one that is drawn: in the real ones every chosen
-response has two tokens, and what is divided by 2 there is divided by their length, too. What becomes of a mutant:
+`tests/hooks`. Of a mutant that changes a logged number it is asked what verify names first. That is right if it explains two
+other batches, too, with other numbers, lengths and more pairs, on which the same mutant ran. Half of the mutants run on a real
+batch, half on one that is drawn: in the real ones every chosen response has two tokens, and what is divided by 2 there is
+divided by their length, too. What becomes of a mutant:
 
 first: the cause that is named first is right, and no other one gives the same numbers
 together: it is one of two to five that give the same numbers in every logged value of every file, and are said to

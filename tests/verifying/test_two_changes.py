@@ -15,8 +15,9 @@ from blueprint.verifying import Definitions, Effects, Try, VerifyOptions, choose
 from blueprint.verifying.two_changes import CERTAIN
 from blueprint.workbooks.dpo.verifying.recompute import EQUATIONS as DPO
 from blueprint.workbooks.grpo.verifying.feeding import EQUATIONS as GROUPS
+from blueprint.workbooks.grpo.verifying.feeding import whole_of
 from blueprint.workbooks.grpo.verifying.recompute import recompute
-from blueprint.workbooks.grpo.verifying.verify import StepTrial, trial_of, whole_of
+from blueprint.workbooks.grpo.verifying.verify import StepTrial, trial_of
 from blueprint.workbooks.reward_model.verifying.recompute import EQUATIONS as REWARD_MODEL
 from tests.hooks.test_planted import REAL, dumped, second_pass
 from tests.hooks.trl_formulas import TRL, read

@@ -1,4 +1,4 @@
-"""Causes of deviations in rollouts of classic PPO that nobody has listed; and how little of a large rollout is computed for them."""
+"""Causes of deviations in rollouts of classic PPO that nobody has listed; and how little of a large rollout they need."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 pytest.importorskip("torch", reason="verify needs torch")
 
 from blueprint.verifying import Try, VerifyOptions, choose
-from blueprint.workbooks.classic_ppo.verifying.recompute import EQUATIONS, advantages, inputs_of, n, t
+from blueprint.workbooks.classic_ppo.rollout import n, t
+from blueprint.workbooks.classic_ppo.verifying.recompute import EQUATIONS, advantages, inputs_of
 from blueprint.workbooks.classic_ppo.verifying.verify import trial_of
 from tests.verifying.classic.rollouts import read_rollout, written
 from tests.verifying.classic.trainers import Run, trained
@@ -31,7 +32,7 @@ def test_a_mistake_that_nobody_listed_is_named(library: str, mistake: str) -> No
     """It explains another batch, too, which verify has not seen."""
     at = [at for at, said in enumerate(placed(KINDS["classic"])) if said.endswith(f": {mistake}")]
     found = [named(KINDS["classic"], each, library) for each in at[:1] + at[-1:]]
-    assert "first" in [each[1] for each in found if each]
+    assert {"first", "together"} & {each[1].word for each in found if each}
 
 
 def test_the_recursion_in_one_go_is_the_definition_step_by_step(tmp_path: Path) -> None:
