@@ -304,7 +304,7 @@ class OfStep:
         """Returns a cause with what then deviates in any file of the step; a file that agrees better as it is may be one in which
         nothing was done otherwise."""
         files = [self._files[id(of)] for of in (self.here, *self.where)]
-        whole = [file.under(self._there(each, file.trial)) for file in files]
+        whole = [self._files[id(of)].under(self._there(each, of)) for of in (self.here, *self.where)]
         alone = [file.alone(compared, name) for file, compared in zip(files, whole, strict=True)]
         straight = [self._files[id(of)].straight for of in (self.here, *self.where, *self.others)]
         found = list[Match]()

@@ -119,7 +119,7 @@ def likelihood_of_rejected(logps: Array, mask: Array, use: Use) -> float:
 
 
 def likelihood_with_beta(logps: Array, mask: Array, use: Use) -> float:
-    return use["beta"] * dpo.likelihood(logps, mask, use)
+    return float(use["beta"] * dpo.likelihood(logps, mask, use))
 
 
 def whole_numbers(logps: Array, mask: Array, use: Use) -> Array:
