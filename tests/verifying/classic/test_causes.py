@@ -1,4 +1,4 @@
-"""Causes of deviations in rollouts of classic PPO that nobody has listed; and how little of a large rollout is computed for them."""
+"""Causes of deviations in rollouts of classic PPO that nobody has listed; and how little of a large rollout it takes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 pytest.importorskip("torch", reason="verify needs torch")
 
 from blueprint.verifying import Try, VerifyOptions, choose
-from blueprint.workbooks.classic_ppo.verifying.recompute import EQUATIONS, advantages, inputs_of, n, t
+from blueprint.workbooks.classic_ppo.rollout import n, t
+from blueprint.workbooks.classic_ppo.verifying.recompute import EQUATIONS, advantages, inputs_of
 from blueprint.workbooks.classic_ppo.verifying.verify import trial_of
 from tests.verifying.classic.rollouts import read_rollout, written
 from tests.verifying.classic.trainers import Run, trained
