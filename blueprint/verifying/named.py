@@ -6,18 +6,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from blueprint.language import Edge, Expr, NotationError, text
-from blueprint.misconceptions import Misconception, Names
-from blueprint.misconceptions.rewriting import Change
+from blueprint.misconceptions.rewriting import Change, Misconception, Names
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import every_change
 from blueprint.verifying.equations import tries as of_equations
 from blueprint.verifying.in_memory import Try
-from blueprint.verifying.settings import Settings
 
 
 def named_first(
     of: Definitions,
-    settings: Settings,
+    settings: Mapping[str, float | str],
     wanted: str | tuple[str, ...],
     known: Collection[str],
     misconceptions: Sequence[Misconception],

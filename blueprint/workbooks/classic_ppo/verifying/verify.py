@@ -14,6 +14,7 @@ from blueprint.verifying import (
     Given,
     Judge,
     Kept,
+    Part,
     Quantity,
     Settings,
     StepVerdict,
@@ -21,10 +22,11 @@ from blueprint.verifying import (
     Verdict,
     VerifyOptions,
     Watch,
-    Way,
+    choose,
+    first_line,
     given_of,
     judged,
-    verify_parts,
+    step_lines,
 )
 from blueprint.workbooks.classic_ppo.dumps import Rollout
 from blueprint.workbooks.classic_ppo.verifying.causes import tries
@@ -48,6 +50,14 @@ def check_device(device: str) -> None:
         device == "cpu",
         f"--device {device}: a rollout of classic PPO is computed on the processor, in float64; leave it out",
     )
+
+
+class RolloutJudge(Judge):
+    """Compares a rollout; where rounding might hide a fault, only what is equal to the last bit agrees."""
+
+    def compared(self, found: Again, only: str = "") -> dict[str, Compared]:
+        """Returns what each logged quantity comes to, as `Judge.compared`, without room for the library's arithmetic."""
+        return {name: replace(each, arithmetic=0.0) for name, each in super().compared(found, only).items()}
 
 
 @dataclass(frozen=True)
@@ -123,16 +133,14 @@ class RolloutTrial:
         return compared.logged is None or not compared.largest <= TELLING * least
 
 
-def trial_of(
-    rollout: Rollout, settings: Settings, options: VerifyOptions, steps: Sequence[Rollout] = ()
-) -> RolloutTrial:
-    """Computes a rollout again under settings, to be compared with what its file logged; steps: all files of the step."""
+def trial_of(rollout: Rollout, settings: Settings, options: VerifyOptions) -> RolloutTrial:
+    """Computes a rollout again under settings, to be compared with what its file logged."""
     rollout = with_first(rollout)
     inputs = inputs_of(rollout)
     found = recompute(rollout, settings, sized=True, inputs=inputs)
     given = dict(given_of(rollout, {each.name: each for each in ROWS[1:]}))
     given |= {name: np.asarray(rollout.logged[name]) for name in PARTS if name in rollout.logged}
-    return RolloutTrial(rollout, settings, found, Judge(rollout, found, ALL, options.tolerance), given, inputs)
+    return RolloutTrial(rollout, settings, found, RolloutJudge(rollout, found, ALL, options.tolerance), given, inputs)
 
 
 def verdict_of(trial: RolloutTrial, preset: str, explain: bool) -> Verdict:
@@ -156,5 +164,14 @@ def verify(rollout: Rollout, settings: Settings, preset: str = "", factor: float
 def verify_rollouts(
     rollouts: Sequence[Rollout], options: VerifyOptions, watch: Watch, unread: Mapping[Path, str]
 ) -> StepVerdict:
-    """Verifies rollouts, each with its own steps, and looks for a cause that holds in all of them."""
-    return verify_parts(Way(ALL, trial_of, verdict_of), rollouts, options, watch, unread)
+    """Verifies rollouts, each by itself: files of other steps may not say of which they are."""
+    asked = ((each, choose(each, options)) for each in rollouts)
+    trials = [(chosen, trial_of(each, chosen.values, options)) for each, chosen in asked]
+    parts = [
+        Part(Path(of.batch.path), chosen, verdict_of(of, chosen.preset.name, options.causes)) for chosen, of in trials
+    ]
+    lines = step_lines([part.verdict for part in parts], ALL)
+    first = first_line(lines)
+    where = first.first[1] if first and first.first else None
+    causes = next((part.verdict.causes for part in parts if part.verdict.replayed.batch is where), ())
+    return StepVerdict(rollouts[0].step, tuple(parts), unread, tuple(lines), first, causes)
