@@ -269,7 +269,7 @@ def _factors(step: Verified, name: str) -> Iterator[Match]:
         ]
         if of_it and all(each.name != name for each in others):
             still = tuple({each.name: each.largest for each in others}.items())
-            yield Match(said, max(_from_multiple(line, factor) for line in of_it), still, rank=2)
+            yield Match(said, max(_from_multiple(line, factor) for line in of_it), still)
             return
 
 

@@ -98,7 +98,7 @@ class OfFile:
         """Returns a cause with what deviates although everything was done so."""
         whole = self.under(each)
         found = [_match(each.label, name, [self.straight], [compared]) for compared in (whole, self.alone(whole, name))]
-        return least_left(found, name)
+        return least_left(found, self.trial.called(name))
 
     def alone(self, compared: Mapping[str, Compared], name: str) -> Mapping[str, Compared]:
         """Returns what the file comes to with a cause of one quantity alone: all others stay as they are."""
@@ -133,10 +133,13 @@ def _match(
     return Match(said, largest, tuple(still.items()), unseen=tuple(lost), made=tuple(made))
 
 
-def least_left(found: Sequence[Match], name: str) -> Match:
-    """Returns a cause as it is, or as one of a quantity alone, the second, where that leaves less: what agreed stays so then."""
+def least_left(found: Sequence[Match], called: str) -> Match:
+    """Returns a cause as it is, or as one of a quantity alone, the second, where that leaves less: what agreed stays so then.
+
+    called: what the file calls the quantity.
+    """
     whole, alone = found
-    alone = replace(alone, said=f"{alone.said}, in {name} alone", rank=max(alone.rank, OF_ONE_QUANTITY))
+    alone = replace(alone, said=f"{alone.said}, in {called} alone", rank=max(alone.rank, OF_ONE_QUANTITY))
     return min(whole, alone, key=_left)
 
 
@@ -325,7 +328,7 @@ class OfStep:
                 if against
                 else match
             )
-        return least_left(found, name)
+        return least_left(found, self.here.called(name))
 
     def bits(self, name: str) -> float:
         """Returns how many bits the files have in which it differs."""

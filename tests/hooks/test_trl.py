@@ -31,7 +31,7 @@ SETTINGS = {
 def test_the_page_has_a_hook_for_each_library() -> None:
     assert list(HOOKS) == [
         "TRL", "TRL GRPO, rewards", "TRL GRPO", "TRL RLOO, rewards", "TRL RLOO", "TRL DPO", "TRL reward", "TRL 0.11",
-            "OpenRLHF",
+            "OpenRLHF", "OpenRLHF, groups",
         "verl", "verl, on a worker", "verl, which minibatch", "verl, which microbatch",
         "SB3, buffer", "SB3, time limits", "SB3", "CleanRL",
     ]  # fmt: skip
@@ -89,6 +89,9 @@ def test_trl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_hook_is_pasted_at_the_depth_of_its_anchor(hook: Hook) -> None:
     """The page says where; tests/hooks/real does the same in the library's own source."""
     under = "            pass\n" if hook.anchor.endswith(":") else ""
+    under += "        )\n" * (
+        hook.anchor.count("(") - hook.anchor.count(")")
+    )  # a call that goes on behind its first line
     source = f"def f():\n    if True:\n        {hook.anchor or 'pass'}\n{under}        pass\n"
     pasted = hook.pasted(source)
     ast.parse(pasted)

@@ -23,7 +23,7 @@ import sys
 import tempfile
 import types
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -227,7 +227,7 @@ def varied(files: Any, seed: int) -> Any:
 
     Of four pairs an accuracy tells very little.
     """
-    if not isinstance(files, Sequence):
+    if not isinstance(files, list):
         return rollout_of(files.library, 1 + seed)
     drawn, found = np.random.default_rng(seed), []
     for file in files:
@@ -300,7 +300,7 @@ def _of_pairs(t: Tensors, use: Mapping[str, Any], drawn: np.random.Generator) ->
 
 def verified(files: Any, trainer: Any) -> StepVerdict:
     with tempfile.TemporaryDirectory() as folder, np.errstate(all="ignore"):
-        if not isinstance(files, Sequence):
+        if not isinstance(files, list):
             return verify_step([trainer.written(files, Path(folder))])
         return verify_step(dumped(files, trainer, Path(folder)))
 

@@ -21,7 +21,7 @@ from blueprint.verifying import VerifyOptions, ViewOptions
 
 REAL = Path(__file__).parents[1] / "data" / "real"
 RUNS = sorted(folder for folder in REAL.glob("*/*") if folder.is_dir())
-WHOLE_STEPS = ("trl_grpo", "trl_rloo")
+WHOLE_STEPS = ("trl_grpo", "trl_rloo", "openrlhf_grpo")
 """Libraries of which a step is shown, and not a file of it."""
 REFUSED = {
     "trl_dpo/mixed": "and a workbook has one loss: verify computes the sum",

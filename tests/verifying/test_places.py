@@ -90,4 +90,4 @@ def test_a_tensor_in_reverse_order_is_said_of_every_file(
     files: list[Written], name: str, trainer: object, tmp_path: Path
 ) -> None:
     found = moved(files, name, tmp_path, trainer)
-    assert found.causes[0].said == f"{name} that are those of the responses in reverse order"
+    assert found.causes[0].said == f"{name} that are those of the responses in reverse order, in {name} alone"

@@ -213,11 +213,12 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
         # the mean of margins may be made of rewards, not of the margins that are logged
         stands -= {ROWS.get(name, name), "watch.margin"}
         yield list(of_equations(EQUATIONS, settings, ROWS.get(name, name), stands))
+    if name in LOSSES:
+        yield list(_presets(settings))
     if "logp" not in name:
         own = fitted(batch, settings, name, given)
         yield [Try(_said(key, value), {**settings, key: value}, fitted=True) for key, value in own]
     if name in LOSSES:
-        yield list(_presets(settings))
         yield list(_pairs(settings))
 
 

@@ -227,6 +227,7 @@ TRL = "trl"
 """Whose entropy bonus is a mean of each microbatch, divided by their number, also where its losses are shares (1.16.0)."""
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a cause that is tried may make infinite numbers; it then explains nothing
 def recompute(
     batch: GroupedStep,
     settings: Settings,

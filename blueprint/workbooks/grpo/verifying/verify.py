@@ -127,11 +127,11 @@ def tries(
     yield [*few, *_conventions(batch, settings, read), *many]
     if name in MADE and not name.startswith("clip."):  # a share of some tokens has too few bits to tell changes apart
         yield [*of_equations(EQUATIONS, settings, MADE[name], _known(name))]
+    yield list(_presets(settings, read))
     own = fitted(batch, settings, name, given, whole)
     yield [Try(f"{dotted(key)} = {shown(value)}", {**settings, key: value}, fitted=True) for key, value in own]
     if name == "advantages":
         yield list(_line(batch, settings, whole))
-    yield list(_presets(settings, read))
     yield list(_pairs(settings, name))
 
 

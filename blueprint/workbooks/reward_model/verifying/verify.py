@@ -113,8 +113,8 @@ def tries(
     if not share:
         yield list(of_equations(EQUATIONS, settings, MEANS.get(name, name), ("score",)))
     if name in LOSSES:
-        yield list(_fitted(batch, settings, name, given))
         yield list(_presets(settings))
+        yield list(_fitted(batch, settings, name, given))
 
 
 def _read(settings: Settings) -> Iterator[Try]:

@@ -14,7 +14,7 @@ from blueprint.dumps import Array, Minibatch, MinibatchError, joined, key_of
 from blueprint.language import NotationError
 from blueprint.verifying import NEEDS_OTHERS, Compared, Given, Line, Part, Settings, Try, compare_number
 from blueprint.verifying import of_equations as of_parts
-from blueprint.verifying.compare import Tally
+from blueprint.verifying.compare import Tally, folded
 from blueprint.verifying.deviation import as_given
 from blueprint.verifying.judge import SUPPORT
 from blueprint.verifying.logged import ALL, PARTS, TENSORS, Quantity
@@ -179,7 +179,7 @@ class EquationTrial:
             return compare_number(name, was.row, was.means, (self._logged(name), float(ours)), was.allowed)
         tally = Tally(self.batch, name, was.row, was.means, was.allowed)
         tally.add(0, {**self._support, was.row: ours})
-        return tally.found
+        return replace(tally.found, ours=folded(ours))
 
     @cached_property
     def _support(self) -> Rows:
