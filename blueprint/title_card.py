@@ -53,7 +53,7 @@ def _numbers(book: Book) -> list[Line]:
 
 
 def _line(book: Book, block: Block) -> Line:
-    if block.axes:  # a book may lead to a row for each episode, and to no single number
+    if block.axes:  # a book may lead to a row of them, and to no single number
         sizes = " × ".join(str(book.values.size(axis)) for axis in block.axes)
         return Line(block.symbol, block.about.meaning, block.name, f"a table, {sizes}")
     value = book.values.cell(block)
