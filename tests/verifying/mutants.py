@@ -10,6 +10,7 @@ divided by their length, too. What becomes of a mutant:
 
 first: the cause that is named first is right, and no other one gives the same numbers
 together: it is one of two to five that give the same numbers in every logged value of every file, and are said to
+said once: so it is, and stands for others that come to the same for any numbers, which verify found by computing them for others
 crowd: it is one of more than five; listed: it is named, behind others that give other numbers
 none: nothing is named; wrong first: something is named, and nothing of it is right
 """
@@ -349,6 +350,7 @@ def judged(files: Any, trainer: Any, seed: int) -> Result:
     equal = [first.said, *first.same]
     if right & {*equal}:
         word = "first" if len(equal) == 1 else "together" if len(equal) <= EQUALS else "crowd"
+        word = "said once" if first.stands_for and word != "crowd" else word
     else:
         word = "listed" if right else "wrong first"
     return Result(word, f"{first.said}{f' (and {len(equal) - 1} equal)' * (len(equal) > 1)}")
