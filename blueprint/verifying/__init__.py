@@ -42,6 +42,7 @@ from blueprint.verifying.in_memory import (
 from blueprint.verifying.named import named_first
 from blueprint.verifying.pairs import factor_of, parts_of, places
 from blueprint.verifying.places import Place, Seen, amid, laid, places_of
+from blueprint.verifying.rearranged import tries as of_order
 from blueprint.verifying.recompute import SUMS, TOLERANCES, Replay, coarsest, held_in, last_digit, replay
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose, known_device, shown
@@ -143,6 +144,7 @@ __all__ = [
     "lines_of",
     "named_first",
     "of_equations",
+    "of_order",
     "once_each",
     "one_thread",
     "parts_of",

@@ -63,7 +63,7 @@ def tries(of: Definitions, settings: Settings, wanted: str | tuple[str, ...], kn
     last = list[Try]()
     wanted = tuple(each for each in ((wanted,) if isinstance(wanted, str) else wanted) if each in equations.rows)
     on_the_way = list(dict.fromkeys(row for each in wanted for row in equations.on_the_way(each, known)))
-    for name in [each for each in on_the_way if not _only_picks(equations.rows[each], of.masks)][:MOST_ROWS]:
+    for name in [each for each in on_the_way if not only_picks(equations.rows[each], of.masks)][:MOST_ROWS]:
         paired, other = name.partition(".")[0] in SIDES, _other(name, equations)
         own, others = _changes(equations, name, wanted, of), tuple(_other(each, equations) or each for each in wanted)
         theirs = _changes(equations, other, others, of) if other else ()
@@ -110,7 +110,7 @@ def _on_side(each: Try, side: Block, which: str) -> Try:
     return Try(f"{each.label}, on the {which} side alone", each.settings, {"equations": made})
 
 
-def _only_picks(row: Block, masks: Collection[str]) -> bool:
+def only_picks(row: Block, masks: Collection[str] = ()) -> bool:
     """Whether a row takes cells of another one by a block of 0 and 1, or repeats one that is no mask: where things stand is no
     mathematics."""
     expr = row.definitions[0].expr if row.definitions else None
@@ -136,7 +136,7 @@ def _changes(
 
     of: whose equations they are, which says what is a mask, and what has two sides.
     """
-    masks, side = (of.masks, equations.rows[of.side].axes[0] if of.side else None) if of else ((), None)
+    masks, side = (of.masks, equations.rows[of.side] if of.side else None) if of else ((), None)
     row = equations.rows[name]
     inside = [each for each in row.definitions if not any(isinstance(index, Edge) for index in each.target)]
     if len(inside) != 1:  # beside it an end column may have an equation, which stays
@@ -159,11 +159,11 @@ def every_change(
     wanted: tuple[str, ...],
     own: Expr,
     masks: tuple[str, ...] = (),
-    side: Axis | None = None,
+    side: Block | None = None,
 ) -> Iterator[tuple[str, Expr]]:
     """Yields every change of one part of an equation of a row, as it is said, and the equation with it.
 
-    side: the axis along which chosen responses come first, then as many rejected ones.
+    side: 1 where a response is the chosen one of its pair; these come first, then as many rejected ones.
     """
     if isinstance(own, Ref):  # a mask as it is
         yield from (*_masks(own, masks), *_other_masks(own, equations, masks), *_moved(own, side))
@@ -173,6 +173,7 @@ def every_change(
     yield from _others(equations, name, wanted, own)
     yield from (*_operations(own), *_constants(own), *_means(own))
     yield from (*_places(own, side), *_masks(own, masks), *_other_masks(own, equations, masks))
+    yield from _other_side(own, side)
 
 
 def _needs_itself(row: Block, expr: Expr) -> bool:
@@ -300,18 +301,18 @@ def _read(expr: Expr) -> Iterator[Ref]:
             yield part
 
 
-def _places(expr: Expr, side: Axis | None) -> Iterator[tuple[str, Expr]]:
+def _places(expr: Expr, side: Block | None) -> Iterator[tuple[str, Expr]]:
     """Yields the place before and behind in that of one's own, along every axis; the last one stands before the first."""
     if any(isinstance(node, Op) for node in walk(expr)):
         yield from _moved(expr, side)
 
 
-def _moved(expr: Expr, side: Axis | None) -> Iterator[tuple[str, Expr]]:
+def _moved(expr: Expr, side: Block | None) -> Iterator[tuple[str, Expr]]:
     for part in _read(expr):
         for axis in dict.fromkeys(_running(part)):
             for by, said in ((-1, "before"), (1, "behind")):
                 yield f"{text(part)} of the {axis.meaning} {said} is read", _put(expr, part, _beside(part, axis, by))
-                if axis is side:
+                if side is not None and axis is side.axes[0]:
                     yield f"{text(part)} of the pair {said} is read", _put(expr, part, _of_next_pair(part, axis, by))
 
 
@@ -356,6 +357,12 @@ def _other_masks(expr: Expr, equations: Equations, masks: tuple[str, ...]) -> It
             yield f"{other} is read, not {part.block.name}", _put(expr, part, row)
             behind = Op("add", (part, Op("sub", (Constant(1), row))))
             yield f"{text(part)} is 1 wherever {text(row)} is 0, too", _put(expr, part, behind)
+
+
+def _other_side(expr: Expr, side: Block | None) -> Iterator[tuple[str, Expr]]:
+    """Yields rejected responses in the place of chosen ones."""
+    for part in [each for each in _read(expr) if each.block is side]:
+        yield "rejected responses count, not chosen ones", _put(expr, part, Op("sub", (Constant(1), part)))
 
 
 def _others(equations: Equations, name: str, wanted: tuple[str, ...], expr: Expr) -> Iterator[tuple[str, Expr]]:

@@ -385,13 +385,15 @@ CONSTANT = 1e-9
 
 
 def moved(dump: Any) -> Any:
-    """Returns a dump of three times as many rows, with other numbers, and texts that are shorter by a token here and there.
+    """Returns a dump of so many rows that a share of them tells something, with other numbers, and texts that are shorter by a token
+    here and there.
 
     Whatever is 0 or 1 throughout, or a whole number, stays.
     """
     drawn, found = np.random.default_rng(0), dict[str, Array]()
+    times = max(1, -(-MOVED // max(map(len, dump.tensors.values()))))
     for name, row in dump.tensors.items():
-        more = np.concatenate([row] * TIMES)
+        more = np.concatenate([row] * times)
         if more.dtype == np.bool_ and more.ndim > 1:  # a mask: the last of some rows is none
             behind = np.flip(np.cumsum(np.flip(more, 1), axis=1), 1)
             more = more & ~((behind == 1) & (more.sum(axis=1) > 1)[:, None] & (drawn.random((len(more), 1)) < HALF))
@@ -401,7 +403,7 @@ def moved(dump: Any) -> Any:
     return replace(dump, tensors=found)
 
 
-TIMES, HALF = 3, 0.5
+MOVED, HALF = 256, 0.5
 
 
 def _sums(found: Again, name: str) -> Array | None:

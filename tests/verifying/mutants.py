@@ -311,7 +311,7 @@ def of_these(asked: Collection[str], files: Any, trainer: Any) -> StepVerdict:
     search = trials.causes_of
 
     def some(evidence: Any, tries: Any, name: str, most: int | None = None) -> Any:
-        stages = ([each for each in stage if any(said.startswith(each.label) for said in asked)] for stage in tries)
+        stages = ([each for each in stage if any(each.label in said for said in asked)] for stage in tries)
         return search(evidence, stages, name)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -26,6 +26,7 @@ from blueprint.verifying import (
     Ways,
     given_of,
     of_equations,
+    of_order,
     one_thread,
     shown,
     sums_of,
@@ -205,16 +206,25 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
     """
     share = name == "rewards.accuracies"  # of some pairs it has few bits: only how a success is told is changed
     told = of_equations(EQUATIONS, settings, "watch.right", ("chosen.logged", "rejected.logged")) if share else ()
-    yield [*_slips(batch, settings, name, whole), *_conventions(settings, name), *told]
+    known = [*_slips(batch, settings, name, whole), *_conventions(settings, name), *told]
     if not batch.terms and not share:
         stands = {row for each, row in STANDS.items() if each in given} | (
             set() if "logp" in name else {*SUMS.values()}
         )
         # the mean of margins may be made of rewards, not of the margins that are logged
         stands -= {ROWS.get(name, name), "watch.margin"}
-        yield list(of_equations(EQUATIONS, settings, ROWS.get(name, name), stands))
+        equations = list(of_equations(EQUATIONS, settings, ROWS.get(name, name), stands))
+        if (
+            "logp" in name
+        ):  # another mask and other places give the same numbers where the file has nothing outside of the responses
+            known += equations
+            equations = []
+        yield from (known, equations)
+    else:
+        yield known
     if name in LOSSES:
         yield list(_presets(settings))
+        yield list(of_order(EQUATIONS, settings, name, SUMS.values())) if not batch.terms else []
     if "logp" not in name:
         own = fitted(batch, settings, name, given)
         yield [Try(_said(key, value), {**settings, key: value}, fitted=True) for key, value in own]

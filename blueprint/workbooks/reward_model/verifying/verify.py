@@ -21,6 +21,7 @@ from blueprint.verifying import (
     Ways,
     given_of,
     of_equations,
+    of_order,
     one_thread,
     shown,
     sums_of,
@@ -114,6 +115,7 @@ def tries(
         yield list(of_equations(EQUATIONS, settings, MEANS.get(name, name), ("score",)))
     if name in LOSSES:
         yield list(_presets(settings))
+        yield list(of_order(EQUATIONS, settings, name, ("score",)))
         yield list(_fitted(batch, settings, name, given))
 
 
