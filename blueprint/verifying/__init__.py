@@ -22,6 +22,7 @@ from blueprint.verifying.compare import (
 )
 from blueprint.verifying.definitions import Changes, Definitions, Kept, Known, changed
 from blueprint.verifying.engine import beside_the_trainer
+from blueprint.verifying.equations import spelled
 from blueprint.verifying.equations import tries as of_equations
 from blueprint.verifying.first_update import before_first_update
 from blueprint.verifying.gap import TwoForwards
@@ -155,6 +156,7 @@ __all__ = [
     "replay",
     "settled",
     "shown",
+    "spelled",
     "step_lines",
     "sums_of",
     "text_of",

@@ -7,7 +7,7 @@ What stands in another place counts, too: the row before or behind, a mask that 
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -84,6 +84,27 @@ def tries(of: Definitions, settings: Settings, wanted: str | tuple[str, ...], kn
             if of.side and not paired and equations.rows[name].axes[:1] == equations.rows[of.side].axes:
                 last += [_on_side(each, equations.rows[of.side], which) for each in found for which in SIDES]
     yield from last
+
+
+def spelled(
+    of: Definitions, settings: Settings, name: str, expr: Expr, beside: Mapping[str, Change], wanted: str
+) -> Iterator[Try]:
+    """Yields every change of one part of an equation as libraries spell it, which the definitions have in several rows.
+
+    name, expr: the row, and what it is then; beside: what its other rows are then. On both sides of a pair, and on either.
+    """
+    equations = of.under(settings)
+    side, own = (equations.rows[of.side] if of.side else None), equations.rows[name].definitions[0].expr
+    for says, made in every_change(equations, name, (wanted,), expr, of.masks, side):
+        whole = Try(f"another equation of {name}, as libraries spell it ({text(expr)}): {_within(says)}", settings,
+                    {"equations": {name: _to(own, made), **beside}})  # fmt: skip
+        yield whole
+        if side is not None:
+            here = equal(Ref(side, tuple(Position(axis) for axis in side.axes)), Constant(1))
+            for which, (one, two) in zip(SIDES, ((made, expr), (expr, made)), strict=True):
+                either = Op("where", (here, one, two))
+                yield Try(f"{whole.label}, on the {which} side alone", settings,
+                          {"equations": {name: _to(own, either), **beside}})  # fmt: skip
 
 
 def _other(name: str, equations: Equations) -> str:

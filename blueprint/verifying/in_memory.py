@@ -385,8 +385,7 @@ CONSTANT = 1e-9
 
 
 def moved(dump: Any) -> Any:
-    """Returns a dump of so many rows that a share of them tells something, with other numbers, and texts that are shorter by a token
-    here and there.
+    """Returns a dump of more rows, with other numbers, and texts that are shorter by a token here and there.
 
     Whatever is 0 or 1 throughout, or a whole number, stays.
     """

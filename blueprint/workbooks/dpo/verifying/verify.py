@@ -29,10 +29,12 @@ from blueprint.verifying import (
     of_order,
     one_thread,
     shown,
+    spelled,
     sums_of,
     verdict_of,
     verify_parts,
 )
+from blueprint.workbooks.dpo.definitions.logprobs import n
 from blueprint.workbooks.dpo.dumps import PairStep
 from blueprint.workbooks.dpo.schema import DPO, dpo_presets
 from blueprint.workbooks.dpo.verifying.recompute import EQUATIONS, OF_LOGITS, TRUE, recompute
@@ -224,12 +226,25 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
         yield known
     if name in LOSSES:
         yield list(_presets(settings))
-        yield list(of_order(EQUATIONS, settings, name, SUMS.values())) if not batch.terms else []
+        if not batch.terms:
+            yield [*_of_ratio(settings, name), *of_order(EQUATIONS, settings, name, SUMS.values())]
     if "logp" not in name:
         own = fitted(batch, settings, name, given)
         yield [Try(_said(key, value), {**settings, key: value}, fitted=True) for key, value in own]
     if name in LOSSES:
         yield list(_pairs(settings))
+
+
+def _of_ratio(settings: Settings, name: str) -> Iterator[Try]:
+    """Yields changes of the mean of a log-ratio, which libraries divide by its length once: the definitions take two means."""
+    if settings["logp.of"] != "mean" or settings["reference.used"] == "off":
+        return
+    rows = EQUATIONS.under(settings).rows
+    policy, reference, over = (rows[row][n] for row in (*SUMS.values(), "policy.over"))
+    ratio = (policy - reference) / over
+    yield from spelled(
+        EQUATIONS, settings, "policy.logp", ratio, {"reference.logp": equation(lambda b: constant(0))}, name
+    )
 
 
 def _said(key: str, value: float | str) -> str:
