@@ -22,7 +22,7 @@ from blueprint.verifying.compare import (
 )
 from blueprint.verifying.definitions import Changes, Definitions, Kept, Known, changed
 from blueprint.verifying.engine import beside_the_trainer
-from blueprint.verifying.equations import spelled
+from blueprint.verifying.equations import extremes, spelled
 from blueprint.verifying.equations import tries as of_equations
 from blueprint.verifying.first_update import before_first_update
 from blueprint.verifying.gap import TwoForwards
@@ -130,6 +130,7 @@ __all__ = [
     "data_of",
     "data_of_step",
     "distance",
+    "extremes",
     "factor_of",
     "first_line",
     "first_of",

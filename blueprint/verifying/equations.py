@@ -86,6 +86,14 @@ def tries(of: Definitions, settings: Settings, wanted: str | tuple[str, ...], kn
     yield from last
 
 
+def extremes(of: Definitions, settings: Settings, name: str) -> Iterator[Try]:
+    """Yields the largest and the smallest in the place of the mean that a row is."""
+    row = of.under(settings).rows[name]
+    for own in (each.expr for each in row.definitions):
+        for says, made in _means(own):
+            yield Try(f"another equation of {name}: {says}", settings, {"equations": {name: _to(own, made)}})
+
+
 def spelled(
     of: Definitions, settings: Settings, name: str, expr: Expr, beside: Mapping[str, Change], wanted: str
 ) -> Iterator[Try]:
@@ -453,6 +461,7 @@ def _operations(expr: Expr) -> Iterator[tuple[str, Expr]]:
         match part:
             case Op(name, (left, right)) if name in OPERATIONS:
                 others += [Op(other, (left, right)) for other in OPERATIONS if other != name]
+                others += [Op(other, (right, left)) for other in ("sub", "div") if name == "mul"]
                 if name == "add" and isinstance(right, Ref) and is_setting(right.block):  # ε in the root, or the least
                     others += [sqrt(Op("mul", (left, left)) + right), Op("maximum", (left, right))]
             case Op("maximum" | "minimum" as name, args):

@@ -281,12 +281,17 @@ class SmallTrial:
         for stage in amid(
             self.causes(self.batch, self.settings, name, before, self.whole),
             lambda: self._places(name, before),
+            lambda: self._stands(name),
             lambda: self._pairs(name, before),
         ):
             yield [each._replace(in_loss=name in self.losses) for each in stage]
-        if name not in self.losses:
-            rows = {row: each for row, each in self.straight.rows.items() if row not in self.losses}
-            yield [Try(label, self.settings, {"stands": each}) for label, each in stands(rows, name)]
+
+    def _stands(self, name: str) -> list[Try]:
+        """Returns other rows and numbers that may stand for one that is no loss."""
+        if name in self.losses:
+            return []
+        rows = {row: each for row, each in self.straight.rows.items() if row not in self.losses}
+        return [Try(label, self.settings, {"stands": each}) for label, each in stands(rows, name)]
 
     def _places(self, name: str, given: Given) -> list[Try]:
         """Returns where the numbers of a row may have come from, as far as every cell says so."""
@@ -397,7 +402,8 @@ def moved(dump: Any) -> Any:
             behind = np.flip(np.cumsum(np.flip(more, 1), axis=1), 1)
             more = more & ~((behind == 1) & (more.sum(axis=1) > 1)[:, None] & (drawn.random((len(more), 1)) < HALF))
         elif more.dtype.kind == "f" and not np.isin(more, (0.0, 1.0)).all():
-            more = more * drawn.uniform(0.5, 1.5, more.shape)
+            apart = drawn.uniform(0.5, 1.5, more.shape)
+            more = np.where(more == 0, -apart, more * apart)  # what was 0 outside of a mask is none there
         found[name] = more
     return replace(dump, tensors=found)
 

@@ -24,6 +24,7 @@ from blueprint.verifying import (
     Watch,
     Way,
     Ways,
+    extremes,
     given_of,
     of_equations,
     of_order,
@@ -207,7 +208,9 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
     given: results of the file before it, for numbers that the file itself gives away. whole: all files of the step.
     """
     share = name == "rewards.accuracies"  # of some pairs it has few bits: only how a success is told is changed
-    told = of_equations(EQUATIONS, settings, "watch.right", ("chosen.logged", "rejected.logged")) if share else ()
+    told = [*of_equations(EQUATIONS, settings, "watch.right", ("chosen.logged", "rejected.logged"))] if share else []
+    if share:
+        told = [*told, *extremes(EQUATIONS, settings, name)]
     known = [*_slips(batch, settings, name, whole), *_conventions(settings, name), *told]
     if not batch.terms and not share:
         stands = {row for each, row in STANDS.items() if each in given} | (

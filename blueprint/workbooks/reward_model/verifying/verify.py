@@ -19,6 +19,7 @@ from blueprint.verifying import (
     Watch,
     Way,
     Ways,
+    extremes,
     given_of,
     of_equations,
     of_order,
@@ -109,7 +110,9 @@ def tries(
         ]
         return
     share = name == "accuracy"  # it has few bits: only how a success is told is changed, next to what is known
-    told = of_equations(EQUATIONS, settings, "right", ("chosen.score", "rejected.score")) if share else ()
+    told = [*of_equations(EQUATIONS, settings, "right", ("chosen.score", "rejected.score"))] if share else []
+    if share:
+        told = [*told, *extremes(EQUATIONS, settings, name)]
     yield [*_slips(batch, settings, name, whole), *(_settings(settings) if name in LOSSES else ()), *told]
     if not share:
         yield list(of_equations(EQUATIONS, settings, MEANS.get(name, name), ("score",)))
