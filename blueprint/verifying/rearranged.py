@@ -53,10 +53,11 @@ def _read_on(equations: Equations, way: list[str]) -> Iterator[Labelled]:
     for name in way:
         if (own := _own(equations, name)) is None:
             continue
-        for part in [node for node in walk(own) if isinstance(node, Ref) and node.block.axes]:
+        read = {text(node): node for node in walk(own) if isinstance(node, Ref) and node.block.axes}
+        for part in read.values():
             for other in _made_of_it(equations, name, part):
                 says = f"another equation of {_meaning(equations.rows[name])}: {other} is read, not {part.block.name}"
-                yield says, {name: _instead(own, _put(own, part, Ref(equations.rows[other], part.at)))}
+                yield says, {name: _instead(own, _put(own, part, Ref(equations.rows[other], part.at), alike=True))}
 
 
 def _made_of_it(equations: Equations, name: str, part: Ref) -> list[str]:
