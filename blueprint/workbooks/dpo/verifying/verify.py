@@ -208,9 +208,10 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
     given: results of the file before it, for numbers that the file itself gives away. whole: all files of the step.
     """
     share = name == "rewards.accuracies"  # of some pairs it has few bits: only how a success is told is changed
-    told = [*of_equations(EQUATIONS, settings, "watch.right", ("chosen.logged", "rejected.logged"))] if share else []
+    told = list[Try]()
     if share:
-        told = [*told, *extremes(EQUATIONS, settings, name)]
+        told += of_equations(EQUATIONS, settings, "watch.right", ("chosen.logged", "rejected.logged"))
+        told += extremes(EQUATIONS, settings, name)
     known = [*_slips(batch, settings, name, whole), *_conventions(settings, name), *told]
     if not batch.terms and not share:
         stands = {row for each, row in STANDS.items() if each in given} | (
@@ -219,12 +220,10 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
         # the mean of margins may be made of rewards, not of the margins that are logged
         stands -= {ROWS.get(name, name), "watch.margin"}
         equations = list(of_equations(EQUATIONS, settings, ROWS.get(name, name), stands))
-        if (
-            "logp" in name
-        ):  # another mask and other places give the same numbers where the file has nothing outside of the responses
-            known += equations
-            equations = []
-        yield from (known, equations)
+        # another mask and other places give the same numbers where the file has nothing outside of the responses
+        alike = known if "logp" in name else [each for each in known if "mask" in each.ways]
+        yield [each for each in known if each not in alike]
+        yield [*alike, *equations]
     else:
         yield known
     if name in LOSSES:
