@@ -281,8 +281,9 @@ class SmallTrial:
         for stage in amid(
             self.causes(self.batch, self.settings, name, before, self.whole),
             lambda: self._places(name, before),
-            lambda: self._stands(name),
+            lambda: [] if name in self.batch.tensors else self._stands(name),
             lambda: self._pairs(name, before),
+            lambda: self._stands(name) if name in self.batch.tensors else [],
         ):
             yield [each._replace(in_loss=name in self.losses) for each in stage]
 
