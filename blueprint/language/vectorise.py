@@ -57,7 +57,7 @@ def compiled(expr: Expr, frame: tuple[Axis, ...], values: Values) -> Getter:
             parts = [_part(arg, name, expr, frame, values) for arg in args]
             done = calculation(expr)
             return lambda at: done(*[part(at) for part in parts])
-        case Reduce(name, axes, Op("mul", (Ref() as left, Ref() as right))) if not lookups_in(left, right):
+        case Reduce("sum", axes, Op("mul", (Ref() as left, Ref() as right))) if not lookups_in(left, right):
             return _dot(left, right, axes, frame, values)
         case Reduce(name, axes, body):
             inner = compiled(body, frame + axes, values)

@@ -22,6 +22,7 @@ from blueprint.verifying.compare import (
 )
 from blueprint.verifying.definitions import Changes, Definitions, Kept, Known, changed
 from blueprint.verifying.engine import beside_the_trainer
+from blueprint.verifying.equations import extremes, spelled
 from blueprint.verifying.equations import tries as of_equations
 from blueprint.verifying.first_update import before_first_update
 from blueprint.verifying.gap import TwoForwards
@@ -42,6 +43,7 @@ from blueprint.verifying.in_memory import (
 from blueprint.verifying.named import named_first
 from blueprint.verifying.pairs import factor_of, parts_of, places
 from blueprint.verifying.places import Place, Seen, amid, laid, places_of
+from blueprint.verifying.rearranged import tries as of_order
 from blueprint.verifying.recompute import SUMS, TOLERANCES, Replay, coarsest, held_in, last_digit, replay
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose, known_device, shown
@@ -128,6 +130,7 @@ __all__ = [
     "data_of",
     "data_of_step",
     "distance",
+    "extremes",
     "factor_of",
     "first_line",
     "first_of",
@@ -143,6 +146,7 @@ __all__ = [
     "lines_of",
     "named_first",
     "of_equations",
+    "of_order",
     "once_each",
     "one_thread",
     "parts_of",
@@ -153,6 +157,7 @@ __all__ = [
     "replay",
     "settled",
     "shown",
+    "spelled",
     "step_lines",
     "sums_of",
     "text_of",

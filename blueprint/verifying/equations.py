@@ -7,7 +7,7 @@ What stands in another place counts, too: the row before or behind, a mask that 
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -63,12 +63,10 @@ def tries(of: Definitions, settings: Settings, wanted: str | tuple[str, ...], kn
     last = list[Try]()
     wanted = tuple(each for each in ((wanted,) if isinstance(wanted, str) else wanted) if each in equations.rows)
     on_the_way = list(dict.fromkeys(row for each in wanted for row in equations.on_the_way(each, known)))
-    for name in [each for each in on_the_way if not _only_picks(equations.rows[each])][:MOST_ROWS]:
+    for name in [each for each in on_the_way if not only_picks(equations.rows[each], of.masks)][:MOST_ROWS]:
         paired, other = name.partition(".")[0] in SIDES, _other(name, equations)
-        own, theirs = (
-            _changes(equations, name, wanted, of.masks),
-            _changes(equations, other, wanted, of.masks) if other else (),
-        )
+        own, others = _changes(equations, name, wanted, of), tuple(_other(each, equations) or each for each in wanted)
+        theirs = _changes(equations, other, others, of) if other else ()
         both, first = len(theirs) == len(own), name.partition(".")[0] in (SIDES[0], MODELS[0])
         for at, made in enumerate(own):
             label = f"another equation of {_meaning(equations, name)}: {made.says}"
@@ -86,6 +84,35 @@ def tries(of: Definitions, settings: Settings, wanted: str | tuple[str, ...], kn
             if of.side and not paired and equations.rows[name].axes[:1] == equations.rows[of.side].axes:
                 last += [_on_side(each, equations.rows[of.side], which) for each in found for which in SIDES]
     yield from last
+
+
+def extremes(of: Definitions, settings: Settings, name: str) -> Iterator[Try]:
+    """Yields the largest and the smallest in the place of the mean that a row is."""
+    row = of.under(settings).rows[name]
+    for own in (each.expr for each in row.definitions):
+        for says, made in _means(own):
+            yield Try(f"another equation of {name}: {says}", settings, {"equations": {name: _to(own, made)}})
+
+
+def spelled(
+    of: Definitions, settings: Settings, name: str, expr: Expr, beside: Mapping[str, Change], wanted: str
+) -> Iterator[Try]:
+    """Yields every change of one part of an equation as libraries spell it, which the definitions have in several rows.
+
+    name, expr: the row, and what it is then; beside: what its other rows are then. On both sides of a pair, and on either.
+    """
+    equations = of.under(settings)
+    side, own = (equations.rows[of.side] if of.side else None), equations.rows[name].definitions[0].expr
+    for says, made in every_change(equations, name, (wanted,), expr, of.masks, side):
+        whole = Try(f"another equation of {name}, as libraries spell it ({text(expr)}): {_within(says)}", settings,
+                    {"equations": {name: _to(own, made), **beside}})  # fmt: skip
+        yield whole
+        if side is not None:
+            here = equal(Ref(side, tuple(Position(axis) for axis in side.axes)), Constant(1))
+            for which, (one, two) in zip(SIDES, ((made, expr), (expr, made)), strict=True):
+                either = Op("where", (here, one, two))
+                yield Try(f"{whole.label}, on the {which} side alone", settings,
+                          {"equations": {name: _to(own, either), **beside}})  # fmt: skip
 
 
 def _other(name: str, equations: Equations) -> str:
@@ -112,15 +139,16 @@ def _on_side(each: Try, side: Block, which: str) -> Try:
     return Try(f"{each.label}, on the {which} side alone", each.settings, {"equations": made})
 
 
-def _only_picks(row: Block) -> bool:
-    """Whether a row takes cells of another one by a block of 0 and 1, or repeats one: where things stand is no mathematics."""
+def only_picks(row: Block, masks: Collection[str] = ()) -> bool:
+    """Whether a row takes cells of another one by a block of 0 and 1, or repeats one that is no mask: where things stand is no
+    mathematics."""
     expr = row.definitions[0].expr if row.definitions else None
     match expr:
         case Reduce("sum", _, Op("mul", (Ref() as one, Ref() as other))):
             return any(
                 by.block.typed and len(by.block.axes) > len(of.block.axes) for by, of in ((one, other), (other, one))
             )
-    return expr is None or isinstance(expr, Ref)
+    return expr is None or (isinstance(expr, Ref) and expr.block.name not in masks)
 
 
 def _meaning(equations: Equations, name: str) -> str:
@@ -131,15 +159,19 @@ def _meaning(equations: Equations, name: str) -> str:
 
 @lru_cache(maxsize=2048)
 def _changes(
-    equations: Equations, name: str, wanted: tuple[str, ...], masks: tuple[str, ...] = ()
+    equations: Equations, name: str, wanted: tuple[str, ...], of: Definitions | None = None
 ) -> tuple[Changed, ...]:
-    """Returns every change of one part of a row's equation, each once; both sides of a pair have theirs in the same order."""
+    """Returns every change of one part of a row's equation, each once; both sides of a pair have theirs in the same order.
+
+    of: whose equations they are, which says what is a mask, and what has two sides.
+    """
+    masks, side = (of.masks, equations.rows[of.side] if of.side else None) if of else ((), None)
     row = equations.rows[name]
     inside = [each for each in row.definitions if not any(isinstance(index, Edge) for index in each.target)]
     if len(inside) != 1:  # beside it an end column may have an equation, which stays
         return ()
     own, found = inside[0].expr, dict[str, tuple[str, Expr]]()
-    for says, expr in every_change(equations, name, wanted, own, masks):
+    for says, expr in every_change(equations, name, wanted, own, masks, side):
         if not _needs_itself(row, expr):
             found.setdefault(text(expr), (says, expr))
     found.pop(text(own), None)
@@ -151,14 +183,26 @@ def _changes(
 
 
 def every_change(
-    equations: Equations, name: str, wanted: tuple[str, ...], own: Expr, masks: tuple[str, ...] = ()
+    equations: Equations,
+    name: str,
+    wanted: tuple[str, ...],
+    own: Expr,
+    masks: tuple[str, ...] = (),
+    side: Block | None = None,
 ) -> Iterator[tuple[str, Expr]]:
-    """Yields every change of one part of an equation of a row, as it is said, and the equation with it."""
+    """Yields every change of one part of an equation of a row, as it is said, and the equation with it.
+
+    side: 1 where a response is the chosen one of its pair; these come first, then as many rejected ones.
+    """
+    if isinstance(own, Ref):  # a mask as it is
+        yield from (*_masks(own, masks), *_other_masks(own, equations, masks), *_moved(own, side))
+        return
     yield from ((each.says, each.expr) for each in changed(own))
     yield from _sizes(own, scaled=not _scales_one(equations, name, wanted))
     yield from _others(equations, name, wanted, own)
     yield from (*_operations(own), *_constants(own), *_means(own))
-    yield from (*_places(own, name, equations, wanted), *_masks(own, masks))
+    yield from (*_places(own, side), *_masks(own, masks), *_other_masks(own, equations, masks))
+    yield from _other_side(own, side)
 
 
 def _needs_itself(row: Block, expr: Expr) -> bool:
@@ -286,26 +330,68 @@ def _read(expr: Expr) -> Iterator[Ref]:
             yield part
 
 
-def _places(expr: Expr, name: str, equations: Equations, wanted: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:
+def _places(expr: Expr, side: Block | None) -> Iterator[tuple[str, Expr]]:
     """Yields the place before and behind in that of one's own, along every axis; the last one stands before the first."""
-    if not any(isinstance(node, Op) for node in walk(expr)):
-        return
+    if any(isinstance(node, Op) for node in walk(expr)):
+        yield from _moved(expr, side)
+
+
+def _moved(expr: Expr, side: Block | None) -> Iterator[tuple[str, Expr]]:
     for part in _read(expr):
         for axis in dict.fromkeys(_running(part)):
             for by, said in ((-1, "before"), (1, "behind")):
                 yield f"{text(part)} of the {axis.meaning} {said} is read", _put(expr, part, _beside(part, axis, by))
+                if side is not None and axis is side.axes[0]:
+                    yield f"{text(part)} of the pair {said} is read", _put(expr, part, _of_next_pair(part, axis, by))
+
+
+def _of_next_pair(ref: Ref, axis: Axis, by: int) -> Expr:
+    """Returns a reference to the same side of the pair before (−1) or behind (1); the last pair stands before the first."""
+    place = Op("sub", (Count("number", axis), Constant(axis.start)))
+    half = Op("div", (Count("size", axis), Constant(2)))
+    first = Op("less", (place, half))  # chosen ones come first
+    own = Op("where", (first, place, Op("sub", (place, half))))
+    last = Op("sub", (half, Constant(1)))
+    if by < 0:
+        moved = Op("where", (Op("less", (Constant(0), own)), Op("sub", (own, Constant(1))), last))
+    else:
+        moved = Op("where", (Op("less", (own, last)), Op("add", (own, Constant(1))), Constant(0)))
+    back = Op("where", (first, moved, Op("add", (moved, half))))
+    return Ref(
+        ref.block, tuple(Lookup(axis, back) if isinstance(i, Position) and i.axis is axis else i for i in ref.at)
+    )
 
 
 def _masks(expr: Expr, masks: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:
-    """Yields what counts as another mask has it: everywhere, one shorter at either end, one longer."""
+    """Yields what counts as another mask has it: everywhere, moved by one, one shorter at either end, one longer."""
     for part in [each for each in _read(expr) if each.block.name in masks]:
         axis = [*_running(part)][-1]
         before, behind = (_beside(part, axis, by, Constant(0)) for by in (-1, 1))
         said = text(part)
         yield f"{said} is 1 everywhere", _put(expr, part, Op("add", (Constant(1), Op("mul", (Constant(0), part)))))
+        yield f"{said} begins and ends one later", _put(expr, part, before)
+        yield f"{said} begins and ends one earlier", _put(expr, part, behind)
         yield f"{said} leaves the first one out", _put(expr, part, Op("mul", (part, before)))
         yield f"{said} leaves the last one out", _put(expr, part, Op("mul", (part, behind)))
         yield f"{said} goes on for one more", _put(expr, part, Op("maximum", (part, before)))
+
+
+def _other_masks(expr: Expr, equations: Equations, masks: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:
+    """Yields another mask in the place of one; and what counts of it everything but what the other has alone, as the prompt."""
+    for part in [each for each in _read(expr) if each.block.name in masks]:
+        for other in (
+            each for each in masks if equations.rows[each].axes == part.block.axes and each != part.block.name
+        ):
+            row = Ref(equations.rows[other], part.at)
+            yield f"{other} is read, not {part.block.name}", _put(expr, part, row)
+            behind = Op("add", (part, Op("sub", (Constant(1), row))))
+            yield f"{text(part)} is 1 wherever {text(row)} is 0, too", _put(expr, part, behind)
+
+
+def _other_side(expr: Expr, side: Block | None) -> Iterator[tuple[str, Expr]]:
+    """Yields rejected responses in the place of chosen ones."""
+    for part in [each for each in _read(expr) if each.block is side]:
+        yield "rejected responses count, not chosen ones", _put(expr, part, Op("sub", (Constant(1), part)))
 
 
 def _others(equations: Equations, name: str, wanted: tuple[str, ...], expr: Expr) -> Iterator[tuple[str, Expr]]:
@@ -375,6 +461,7 @@ def _operations(expr: Expr) -> Iterator[tuple[str, Expr]]:
         match part:
             case Op(name, (left, right)) if name in OPERATIONS:
                 others += [Op(other, (left, right)) for other in OPERATIONS if other != name]
+                others += [Op(other, (right, left)) for other in ("sub", "div") if name == "mul"]
                 if name == "add" and isinstance(right, Ref) and is_setting(right.block):  # ε in the root, or the least
                     others += [sqrt(Op("mul", (left, left)) + right), Op("maximum", (left, right))]
             case Op("maximum" | "minimum" as name, args):

@@ -19,7 +19,7 @@ from blueprint.verifying.settings import Settings
 from blueprint.verifying.trials import judged
 from blueprint.verifying.two_changes import FEWEST as FEWEST_PAIRS
 from blueprint.verifying.two_changes import SHARE, Effects, totals_of, two_at_a_time
-from blueprint.verifying.verdict import Verdict
+from blueprint.verifying.verdict import Otherwise, Verdict
 
 LARGEST = {"float64": np.inf, "float32": 3.4e38, "bfloat16": 3.4e38, "float16": 65504.0}
 """By dtype, beyond what a library that computes in it has no number."""
@@ -244,6 +244,7 @@ class SmallTrial:
     kept: Kept = field(default_factory=Kept)
     effects: Effects = field(default_factory=Effects)
     of_step: dict[str, Array] = field(default_factory=dict)
+    moved: list[tuple[Any, Kept]] = field(default_factory=list)
 
     @property
     def most(self) -> int:
@@ -280,12 +281,18 @@ class SmallTrial:
         for stage in amid(
             self.causes(self.batch, self.settings, name, before, self.whole),
             lambda: self._places(name, before),
+            lambda: [] if name in self.batch.tensors else self._stands(name),
             lambda: self._pairs(name, before),
+            lambda: self._stands(name) if name in self.batch.tensors else [],
         ):
             yield [each._replace(in_loss=name in self.losses) for each in stage]
-        if name not in self.losses:
-            rows = {row: each for row, each in self.straight.rows.items() if row not in self.losses}
-            yield [Try(label, self.settings, {"stands": each}) for label, each in stands(rows, name)]
+
+    def _stands(self, name: str) -> list[Try]:
+        """Returns other rows and numbers that may stand for one that is no loss."""
+        if name in self.losses:
+            return []
+        rows = {row: each for row, each in self.straight.rows.items() if row not in self.losses}
+        return [Try(label, self.settings, {"stands": each}) for label, each in stands(rows, name)]
 
     def _places(self, name: str, given: Given) -> list[Try]:
         """Returns where the numbers of a row may have come from, as far as every cell says so."""
@@ -329,6 +336,29 @@ class SmallTrial:
             made += some if here is not None and here.agrees else []
         return made
 
+    def otherwise(self, each: Try, name: str, alone: bool) -> Otherwise | None:
+        """Returns what a cause comes to where the file's numbers are others; None for one of this file alone.
+
+        alone: whether only of the quantity.
+        """
+        if each.fitted or each.ways.keys() & OF_ONE_FILE:
+            return None
+        if not self.moved:
+            self.moved.append((moved(self.batch), Kept()))
+            self.recompute(self.moved[0][0], self.settings, {"kept": self.moved[0][1]})
+        until = {"until": name} if alone else {}
+        found, here = (
+            self.recompute(batch, each.settings, {**each.ways, **until, "kept": kept})
+            for batch, kept in (*self.moved, (self.batch, self.kept))
+        )
+        asked = [name] if alone else [*self.losses] if each.in_loss else [*self.quantities]
+        of = {key: row for key, row in (found.rows | found.numbers).items() if key in asked}
+        if name not in of:
+            return None
+        numbers = np.concatenate([np.ravel(there.get(name, np.nan)) for there in (of, here.rows | here.numbers)])
+        constant = bool(np.ptp(numbers) <= CONSTANT * (1 + np.abs(numbers[0])))
+        return Otherwise({key: np.asarray(row) for key, row in of.items()}, constant)
+
     def verdict(self, preset: str, explain: bool) -> Verdict:
         """Compares the dump with itself computed again; explain: whether to look for a cause."""
         lines, first, causes = judged(self, self.tries if explain else lambda name: iter(()), most=self.most)
@@ -353,6 +383,33 @@ class SmallTrial:
             numbers={**straight.numbers, **numbers},
             lacks={**straight.lacks, **found.lacks},
         )
+
+
+OF_ONE_FILE = {"whole", "place", "stands", "parts", "factor"}
+"""Ways that say something of one file: what they come to elsewhere says nothing of what they are."""
+CONSTANT = 1e-9
+
+
+def moved(dump: Any) -> Any:
+    """Returns a dump of more rows, with other numbers, and texts that are shorter by a token here and there.
+
+    Whatever is 0 or 1 throughout, or a whole number, stays.
+    """
+    drawn, found = np.random.default_rng(0), dict[str, Array]()
+    times = max(1, -(-MOVED // max(map(len, dump.tensors.values()))))
+    for name, row in dump.tensors.items():
+        more = np.concatenate([row] * times)
+        if more.dtype == np.bool_ and more.ndim > 1:  # a mask: the last of some rows is none
+            behind = np.flip(np.cumsum(np.flip(more, 1), axis=1), 1)
+            more = more & ~((behind == 1) & (more.sum(axis=1) > 1)[:, None] & (drawn.random((len(more), 1)) < HALF))
+        elif more.dtype.kind == "f" and not np.isin(more, (0.0, 1.0)).all():
+            apart = drawn.uniform(0.5, 1.5, more.shape)
+            more = np.where(more == 0, -apart, more * apart)  # what was 0 outside of a mask is none there
+        found[name] = more
+    return replace(dump, tensors=found)
+
+
+MOVED, HALF = 256, 0.5
 
 
 def _sums(found: Again, name: str) -> Array | None:

@@ -88,6 +88,9 @@ def explanations(
             continue
         said |= {each.said, *each.same}
         yield f"  It matches with {each.said}{_rest(lines, each, verdicts)}"
+        if each.stands_for:
+            constant = "That quantity is then the same whatever the numbers are; " if each.constant else ""
+            yield f"    {constant}{each.stands_for} other changes come to the same for any numbers: they are said once."
         where = "every logged value" if files == 1 else f"every logged value of all {files} files"
         yield from (
             f"    So it does, with the same numbers in {where}, with {other}." for other in each.same[:MOST_CAUSES]
@@ -171,6 +174,7 @@ def cause_data(match: Match) -> dict[str, Any]:
         "still_deviates": dict(match.still),
         "not_computed": list(match.unseen),
         "same_numbers_as": list(match.same),
+        **({"stands_for": match.stands_for} if match.stands_for else {}),
     }
 
 

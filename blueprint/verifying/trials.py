@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from blueprint.dumps import Array, Dump, MinibatchError, in_order, key_of, missing_in, rows_twice
 from blueprint.verifying.compare import (
@@ -26,7 +26,7 @@ from blueprint.verifying.compare import (
 )
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose
 from blueprint.verifying.tiled_passes import Watch
-from blueprint.verifying.verdict import NOTHING, Causes, Match, Part, StepVerdict, Verdict, told_apart
+from blueprint.verifying.verdict import NOTHING, Causes, Match, Otherwise, Part, StepVerdict, Verdict, told_apart
 
 Given = Mapping[str, Array]
 
@@ -63,6 +63,14 @@ class Trial(Protocol):
         """
 
 
+@runtime_checkable
+class Movable(Protocol):
+    """A trial that can also be made of numbers that are others than those of its file."""
+
+    def otherwise(self, each: Any, name: str, alone: bool) -> Otherwise | None:
+        """Returns what a cause of a quantity then comes to, `alone` or in all that follows; None where that is not known."""
+
+
 class Evidence(Protocol):
     """What a cause is held against: one file, or all files of a step."""
 
@@ -74,6 +82,9 @@ class Evidence(Protocol):
 
     def bits(self, name: str) -> float:
         """Returns how many bits a quantity has that a cause must explain."""
+
+    def otherwise(self, each: Any, name: str, alone: bool) -> Otherwise | None:
+        """Returns what a cause comes to where the numbers are others; None where that is not known."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +118,10 @@ class OfFile:
     def bits(self, name: str) -> float:
         """Returns how many bits the numbers of a quantity have that deviate."""
         return self.straight[name].bits
+
+    def otherwise(self, each: Any, name: str, alone: bool) -> Otherwise | None:
+        """Returns what a cause comes to where the file's numbers are others."""
+        return self.trial.otherwise(each, name, alone) if isinstance(self.trial, Movable) else None
 
     def under(self, each: Labelled) -> Mapping[str, Compared]:
         """Compares with everything done so, as far as it can be computed then."""
@@ -187,20 +202,34 @@ def judged(
 def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str, most: int | None = None) -> Causes:
     """Returns what explains a deviation and leaves the least: tried on that quantity alone, from the files' own rows before it,
     then on the rest. What takes evidence, `bits` of it, is said only where there is as much, and it explains everything."""
-    best, tried, known, waited = list[Match](), 0, 0, False
+    best, tried, known, waited, by = list[Match](), 0, 0, False, dict[str, Any]()
     for stage in tries:
         here = stage if most is None else stage[: max(0, most - tried)]
         tried, known = tried + len(here), known + len(stage)
         plain = [each for each in here if not getattr(each, "bits", 0.0) > evidence.bits(name)]
         both = [(each, evidence.match(each, name)) for each in plain if evidence.explains(each, name)]
         found = [match for each, match in both if match.rest or not getattr(each, "bits", 0.0)]
+        by |= {match.said: each for each, match in both}
         least = min(map(_left, found), default=(0, 0))
         if found and (not best or least < _left(best[0])):  # what a later stage explains no better is farther fetched
             best = list({each.said: each for each in found if _left(each) == least}.values())
         if any(each.rest and (not each.rank or waited) for each in best):
             break
         waited = any(each.rest for each in best)  # what is far-fetched is held against one stage more
-    return Causes(told_apart(best), tried, known, "None of the known mistakes that were tried explains it.")
+    matches = told_apart(
+        _nearest_first(best),
+        lambda match: evidence.otherwise(by[match.said], name, alone=match.rank == OF_ONE_QUANTITY),
+    )
+    return Causes(matches, tried, known, "None of the known mistakes that were tried explains it.")
+
+
+NEARLY, ROUNDED = 10.0, 1e-7
+
+
+def _nearest_first(found: Sequence[Match]) -> list[Match]:
+    """Puts what agrees within the tolerance alone behind what agrees to rounding; in all else their order stays."""
+    least = min((each.largest for each in found), default=0.0)
+    return sorted(found, key=lambda each: not each.largest <= NEARLY * max(least, ROUNDED))
 
 
 OF_ONE_QUANTITY, OF_SOME_FILES = 1, 2
@@ -333,6 +362,10 @@ class OfStep:
     def bits(self, name: str) -> float:
         """Returns how many bits the files have in which it differs."""
         return sum(self._files[id(of)].bits(name) for of in (self.here, *self.where))
+
+    def otherwise(self, each: Any, name: str, alone: bool) -> Otherwise | None:
+        """Returns what a cause comes to where the numbers of the first file in which a quantity differs are others."""
+        return self._files[id(self.here)].otherwise(each, name, alone)
 
     def _apart(self, each: Any, alone: str = "") -> tuple[list[Mapping[str, Compared]], int]:
         """Returns what the other files come to, with a cause or as they are, whichever is the better; and how many as they are.

@@ -31,6 +31,8 @@ class Match:
         `neighbours.Neighbour`. changes: the settings that it changes. tried_on: so many of the files that deviate it was
         tried on, where that are not all of them; else 0. unseen: what was logged and cannot be computed if everything was done so.
     same: causes that give the same numbers in every logged value of every file (`said` of each): no file here tells them apart.
+    stands_for: so many more changes that come to the same for any numbers, not for those of these files alone: one mistake, spelled
+        otherwise. constant: whether the quantity no longer depends on the file's numbers.
     made: of each file, what it comes to with the cause; forgotten once it was asked what is the same.
     rank is 1 where a cause is one of the quantity alone, 2 where it is one of some files alone, in `trials`.
     """
@@ -44,6 +46,8 @@ class Match:
     tried_on: int = 0
     unseen: tuple[str, ...] = ()
     same: tuple[str, ...] = ()
+    stands_for: int = 0
+    constant: bool = False
     made: tuple[Mapping[str, Compared], ...] = field(default=(), repr=False, compare=False)
 
     @property
@@ -52,19 +56,58 @@ class Match:
         return not self.still and not self.unseen
 
 
-def told_apart(found: Sequence[Match]) -> tuple[Match, ...]:
+class Otherwise(NamedTuple):
+    """What a cause makes of a file with other numbers: by name rows and numbers; constant: whether the quantity is."""
+
+    made: Mapping[str, Array]
+    constant: bool
+
+
+Elsewhere = Callable[[Match], Otherwise | None]
+
+
+def told_apart(found: Sequence[Match], elsewhere: Elsewhere = lambda match: None) -> tuple[Match, ...]:
     """Returns causes in their order, behind each those that give the same numbers everywhere: computed, not assumed.
 
-    A cause that agrees within rounding alone gives others, and stands by itself.
+    A cause that agrees within rounding alone gives others, and stands by itself. elsewhere: what a cause comes to for other numbers
+    than those of the files; of more than a few that are the same there, too, the first stands for all.
     """
     classes = list[list[Match]]()
     for match in found:
         home = next((each for each in classes if _same(each[0], match)), None)
         classes.append([match]) if home is None else home.append(match)
+    classes = [_said_once(each, elsewhere) if len(each) > FEW_EQUAL else each for each in classes]
     return tuple(
         replace(match, same=tuple(other.said for other in each if other is not match), made=())
         for each in classes
         for match in each
+    )
+
+
+FEW_EQUAL = 5
+"""So many causes that give the same numbers are named one by one."""
+
+
+def _said_once(equal: Sequence[Match], elsewhere: Elsewhere) -> list[Match]:
+    """Returns causes of which each gives other numbers than the others, in a file whose numbers are others."""
+    kept = list[tuple[Match, Otherwise | None]]()
+    for match in equal:
+        there = elsewhere(match)
+        home = next((at for at, (_, other) in enumerate(kept) if _alike(there, other)), None)
+        if home is None:
+            kept.append((replace(match, constant=there is not None and there.constant), there))
+        else:
+            first, other = kept[home]
+            kept[home] = replace(first, stands_for=first.stands_for + 1), other
+    return [match for match, _ in kept]
+
+
+def _alike(one: Otherwise | None, other: Otherwise | None) -> bool:
+    """Tells whether two causes come to the same in that file; False where it could not be computed."""
+    if one is None or other is None or one.made.keys() != other.made.keys():
+        return False
+    return all(
+        np.allclose(row, other.made[name], rtol=1e-9, atol=1e-12, equal_nan=True) for name, row in one.made.items()
     )
 
 

@@ -8,6 +8,7 @@ from blueprint.language import (
     Max,
     NoNumber,
     Operand,
+    Reduce,
     Sum,
     at_most,
     block,
@@ -138,6 +139,11 @@ def test_sums() -> None:
 def test_the_largest() -> None:
     assert result((n,), Max(t, x[n, t]), {x: [[1, 3, 2], [-6, -5, -4]]}) == [3, -4]
     assert result((), Max((n, t), x[n, t]), {x: [[1, 3, 2], [-6, -5, -4]]}) == 3
+    given = {x: [[1, 3, 2], [-6, -5, -4]], m: [[1, 1, 2], [0, 1, 0]]}
+    assert result((n,), Reduce("max", (t,), x[n, t] * m[n, t]), given) == [
+        4,
+        0,
+    ]  # as verify changes equations: no sum of products
 
 
 def test_a_sum_over_neighbours_leaves_out_the_first_and_takes_in_the_edge() -> None:

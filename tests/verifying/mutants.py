@@ -10,6 +10,7 @@ divided by their length, too. What becomes of a mutant:
 
 first: the cause that is named first is right, and no other one gives the same numbers
 together: it is one of two to five that give the same numbers in every logged value of every file, and are said to
+said once: so it is, and stands for others that come to the same for any numbers, which verify found by computing them for others
 crowd: it is one of more than five; listed: it is named, behind others that give other numbers
 none: nothing is named; wrong first: something is named, and nothing of it is right
 """
@@ -310,7 +311,7 @@ def of_these(asked: Collection[str], files: Any, trainer: Any) -> StepVerdict:
     search = trials.causes_of
 
     def some(evidence: Any, tries: Any, name: str, most: int | None = None) -> Any:
-        stages = ([each for each in stage if any(said.startswith(each.label) for said in asked)] for stage in tries)
+        stages = ([each for each in stage if any(each.label in said for said in asked)] for stage in tries)
         return search(evidence, stages, name)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -349,6 +350,7 @@ def judged(files: Any, trainer: Any, seed: int) -> Result:
     equal = [first.said, *first.same]
     if right & {*equal}:
         word = "first" if len(equal) == 1 else "together" if len(equal) <= EQUALS else "crowd"
+        word = "said once" if first.stands_for and word != "crowd" else word
     else:
         word = "listed" if right else "wrong first"
     return Result(word, f"{first.said}{f' (and {len(equal) - 1} equal)' * (len(equal) > 1)}")

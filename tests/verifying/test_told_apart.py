@@ -13,7 +13,7 @@ pytest.importorskip("torch", reason="verify needs torch: install the extra [torc
 from blueprint.verifying import Compared, Match, StepVerdict, folded, text_of_step, verify_step
 from blueprint.verifying.compare import BLOCK, EQUAL, same_numbers
 from blueprint.verifying.elsewhere import Stand, made, stands
-from blueprint.verifying.verdict import told_apart
+from blueprint.verifying.verdict import Otherwise, told_apart
 from tests.hooks import dpo_formulas, reward_formulas
 from tests.hooks.test_planted import dumped, whole
 from tests.hooks.trl_formulas import Written
@@ -70,9 +70,37 @@ def test_causes_are_together_only_if_every_value_of_every_file_is_the_same() -> 
 
 
 def test_where_no_tensor_was_kept_nothing_is_said_to_be_equal() -> None:
-    unknown = {"margin": replace(of_row(1.0), ours=None)}
-    assert [each.same for each in told_apart([cause("a", unknown), cause("b", unknown)])] == [(), ()]
+    one, other = ({"margin": replace(of_row(1.0), ours=None)} for _ in range(2))
+    assert [each.same for each in told_apart([cause("a", one), cause("b", other)])] == [(), ()]
     assert [each.same for each in told_apart([Match("a", 0.0), Match("b", 0.0)])] == [(), ()]
+
+
+def test_of_many_causes_those_that_are_the_same_for_any_numbers_are_said_once() -> None:
+    """Six give the same numbers in the file: of these, three come to another number where the file's numbers are others."""
+    here = {"margin": of_row(1.0, 2.0)}
+    there = {"a": 1.0, "b": 1.0, "c": 2.0, "d": 2.0, "e": 2.0}
+
+    def elsewhere(match: Match) -> Otherwise | None:
+        number = there.get(match.said)
+        return None if number is None else Otherwise({"margin": np.array([number])}, constant=number == 1.0)
+
+    six = [cause(said, here) for said in "abcdef"]
+    assert {each.said: (each.same, each.stands_for, each.constant) for each in told_apart(six, elsewhere)} == {
+        "a": (("c", "f"), 1, True), "c": (("a", "f"), 2, False), "f": (("a", "c"), 0, False),
+    }  # fmt: skip
+    assert [each.said for each in told_apart(six[:5], elsewhere)] == ["a", "b", "c", "d", "e"]
+
+
+def test_a_margin_that_is_no_longer_one_is_said_once(tmp_path: Path) -> None:
+    """The rejected score less itself is logged: so is every change after which the margin is 0, whatever the scores are."""
+    trainer = reward_formulas.otherwise(margin=lambda chosen, rejected, margin: rejected - rejected)
+    found = verified(varied(whole("trl_reward/plain"), 163), trainer, tmp_path)
+    (first,) = found.causes
+    assert first.stands_for >= 5
+    assert first.constant
+    said = text_of_step(found)
+    assert "That quantity is then the same whatever the numbers are" in said
+    assert f"{first.stands_for} other changes come to the same for any numbers" in said
 
 
 def test_a_report_says_what_cannot_be_told_apart(tmp_path: Path) -> None:

@@ -177,11 +177,12 @@ def _text(batch: PairStep, mask: Array) -> Array:
 
 
 def _model(batch: PairStep, model: str, mask: Array, ways: Ways) -> Array:
-    """Returns log-probs of tokens under a model, [2P, T], 0 where nothing counts."""
+    """Returns log-probs of tokens under a model, [2P, T]; where nothing counts what the file has there, as far as it is a number:
+    another mask may count it."""
     name, whole = MODELS[model], WHOLE[model]
     if f"chosen.{name}" in batch.tensors:
         made = np.roll(np.nan_to_num(_both(batch, name), neginf=-np.inf), ways.get("moved", {}).get(model, 0), axis=1)
-        made = np.where(mask > 0, made, 0.0)
+        made = np.where((mask > 0) | np.isfinite(made), made, 0.0)
     elif f"chosen.{whole}" in batch.tensors:
         made = np.zeros_like(mask)
         made[np.arange(len(mask)), mask.argmax(axis=1)] = _both(batch, whole)

@@ -24,14 +24,18 @@ from blueprint.verifying import (
     Watch,
     Way,
     Ways,
+    extremes,
     given_of,
     of_equations,
+    of_order,
     one_thread,
     shown,
+    spelled,
     sums_of,
     verdict_of,
     verify_parts,
 )
+from blueprint.workbooks.dpo.definitions.logprobs import n
 from blueprint.workbooks.dpo.dumps import PairStep
 from blueprint.workbooks.dpo.schema import DPO, dpo_presets
 from blueprint.workbooks.dpo.verifying.recompute import EQUATIONS, OF_LOGITS, TRUE, recompute
@@ -204,22 +208,45 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
     given: results of the file before it, for numbers that the file itself gives away. whole: all files of the step.
     """
     share = name == "rewards.accuracies"  # of some pairs it has few bits: only how a success is told is changed
-    told = of_equations(EQUATIONS, settings, "watch.right", ("chosen.logged", "rejected.logged")) if share else ()
-    yield [*_slips(batch, settings, name, whole), *_conventions(settings, name), *told]
+    told = list[Try]()
+    if share:
+        told += of_equations(EQUATIONS, settings, "watch.right", ("chosen.logged", "rejected.logged"))
+        told += extremes(EQUATIONS, settings, name)
+    known = [*_slips(batch, settings, name, whole), *_conventions(settings, name), *told]
     if not batch.terms and not share:
         stands = {row for each, row in STANDS.items() if each in given} | (
             set() if "logp" in name else {*SUMS.values()}
         )
         # the mean of margins may be made of rewards, not of the margins that are logged
         stands -= {ROWS.get(name, name), "watch.margin"}
-        yield list(of_equations(EQUATIONS, settings, ROWS.get(name, name), stands))
+        equations = list(of_equations(EQUATIONS, settings, ROWS.get(name, name), stands))
+        # another mask and other places give the same numbers where the file has nothing outside of the responses
+        alike = known if "logp" in name else [each for each in known if "mask" in each.ways]
+        yield [each for each in known if each not in alike]
+        yield [*alike, *equations]
+    else:
+        yield known
     if name in LOSSES:
         yield list(_presets(settings))
+        if not batch.terms:
+            yield [*_of_ratio(settings, name), *of_order(EQUATIONS, settings, name, SUMS.values())]
     if "logp" not in name:
         own = fitted(batch, settings, name, given)
         yield [Try(_said(key, value), {**settings, key: value}, fitted=True) for key, value in own]
     if name in LOSSES:
         yield list(_pairs(settings))
+
+
+def _of_ratio(settings: Settings, name: str) -> Iterator[Try]:
+    """Yields changes of the mean of a log-ratio, which libraries divide by its length once: the definitions take two means."""
+    if settings["logp.of"] != "mean" or settings["reference.used"] == "off":
+        return
+    rows = EQUATIONS.under(settings).rows
+    policy, reference, over = (rows[row][n] for row in (*SUMS.values(), "policy.over"))
+    ratio = (policy - reference) / over
+    yield from spelled(
+        EQUATIONS, settings, "policy.logp", ratio, {"reference.logp": equation(lambda b: constant(0))}, name
+    )
 
 
 def _said(key: str, value: float | str) -> str:

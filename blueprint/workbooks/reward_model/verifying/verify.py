@@ -19,8 +19,10 @@ from blueprint.verifying import (
     Watch,
     Way,
     Ways,
+    extremes,
     given_of,
     of_equations,
+    of_order,
     one_thread,
     shown,
     sums_of,
@@ -108,12 +110,15 @@ def tries(
         ]
         return
     share = name == "accuracy"  # it has few bits: only how a success is told is changed, next to what is known
-    told = of_equations(EQUATIONS, settings, "right", ("chosen.score", "rejected.score")) if share else ()
+    told = [*of_equations(EQUATIONS, settings, "right", ("chosen.score", "rejected.score"))] if share else []
+    if share:
+        told = [*told, *extremes(EQUATIONS, settings, name)]
     yield [*_slips(batch, settings, name, whole), *(_settings(settings) if name in LOSSES else ()), *told]
     if not share:
         yield list(of_equations(EQUATIONS, settings, MEANS.get(name, name), ("score",)))
     if name in LOSSES:
         yield list(_presets(settings))
+        yield list(of_order(EQUATIONS, settings, name, ("score",)))
         yield list(_fitted(batch, settings, name, given))
 
 
