@@ -282,23 +282,28 @@ def _read(expr: Expr) -> Iterator[Ref]:
     for part in walk(expr):
         if not isinstance(part, Ref) or is_setting(part.block) or part.block.text:
             continue
-        if not any(isinstance(index, Lookup | Edge) or getattr(index, "by", 0) for index in part.at):
+        if not any(isinstance(index, Lookup | Edge) for index in part.at):
             yield part
+
+
+def _is_here(part: Ref, axis: Axis | None = None) -> bool:
+    """Whether a reference is to a cell of one's own place along an axis, or along all."""
+    return not any(getattr(index, "by", 0) for index in part.at if axis is None or getattr(index, "axis", axis) is axis)
 
 
 def _places(expr: Expr, name: str, equations: Equations, wanted: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:
     """Yields the place before and behind in that of one's own, along every axis; the last one stands before the first."""
     if not any(isinstance(node, Op) for node in walk(expr)):
         return
-    for part in _read(expr):
-        for axis in dict.fromkeys(_running(part)):
+    for part in [each for each in _read(expr) if _is_here(each) or each.block.name != name]:
+        for axis in dict.fromkeys(each for each in _running(part) if _is_here(part, each)):
             for by, said in ((-1, "before"), (1, "behind")):
                 yield f"{text(part)} of the {axis.meaning} {said} is read", _put(expr, part, _beside(part, axis, by))
 
 
 def _masks(expr: Expr, masks: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:
     """Yields what counts as another mask has it: everywhere, one shorter at either end, one longer."""
-    for part in [each for each in _read(expr) if each.block.name in masks]:
+    for part in [each for each in _read(expr) if each.block.name in masks and _is_here(each)]:
         axis = [*_running(part)][-1]
         before, behind = (_beside(part, axis, by, Constant(0)) for by in (-1, 1))
         said = text(part)
