@@ -36,6 +36,7 @@ from blueprint.language.schedule import read_by
 from blueprint.language.trees import lookups_in
 from blueprint.misconceptions.mechanical import changed
 from blueprint.misconceptions.rewriting import Change, Names, is_setting
+from blueprint.verifying.constant_rows import constant_rows, source, without_constants
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.in_memory import Try
 from blueprint.verifying.settings import Settings
@@ -63,7 +64,11 @@ def tries(of: Definitions, settings: Settings, wanted: str | tuple[str, ...], kn
     last = list[Try]()
     wanted = tuple(each for each in ((wanted,) if isinstance(wanted, str) else wanted) if each in equations.rows)
     on_the_way = list(dict.fromkeys(row for each in wanted for row in equations.on_the_way(each, known)))
-    for name in [each for each in on_the_way if not _only_picks(equations.rows[each])][:MOST_ROWS]:
+    constant = constant_rows(equations)
+    rows = [
+        each for each in on_the_way if not _only_picks(equations.rows[each]) and equations.rows[each] not in constant
+    ]
+    for name in rows[:MOST_ROWS]:
         paired, other = name.partition(".")[0] in SIDES, _other(name, equations)
         own, theirs = (
             _changes(equations, name, wanted, of.masks),
@@ -139,10 +144,12 @@ def _changes(
     if len(inside) != 1:  # beside it an end column may have an equation, which stays
         return ()
     own, found = inside[0].expr, dict[str, tuple[str, Expr]]()
-    for says, expr in every_change(equations, name, wanted, own, masks):
+    plain = without_constants(own, constant_rows(equations))
+    for says, expr in every_change(equations, name, wanted, plain, masks):
         if not _needs_itself(row, expr):
             found.setdefault(text(expr), (says, expr))
-    found.pop(text(own), None)
+    for same in (own, plain):
+        found.pop(text(same), None)
     twice = Counter(says for says, _ in found.values())
     return tuple(
         Changed(_within(says if twice[says] == 1 else f"{says}: {text(expr)}"), _to(own, expr))
@@ -201,16 +208,18 @@ def _read_from(expr: Expr, names: Names) -> Expr:
 def _sizes(expr: Expr, scaled: bool) -> Iterator[tuple[str, Expr]]:
     """Yields the whole and each part of it doubled, halved, squared, with the other sign; and the largest for a sum.
 
-    A factor that is doubled doubles the whole: only the whole is. scaled: whether that is, or the one row that reads it.
+    A factor that is doubled doubles the product: only that is. scaled: whether the whole is, or the one row that reads it.
     """
     parts = [node for node in walk(expr) if node is not expr and isinstance(node, Ref | Op | Reduce)]
     parts.sort(key=lambda node: not isinstance(node, Ref))
-    factors = {*map(id, _factors(expr))}
+    factors = {id(each) for whole in walk(expr) for each in [*_factors(whole)][whole is not expr :]}
+    turned = {id(each.args[1]) for each in walk(expr) if isinstance(each, Op) and each.name in ("add", "sub")}
     for said, part in [("it", expr), *((text(node), node) for node in parts if not _is_test(expr, node))]:
         if scaled if part is expr else id(part) not in factors:
             yield f"{said} is doubled", _put(expr, part, Op("mul", (Constant(2), part)))
             yield f"{said} is halved", _put(expr, part, Op("div", (part, Constant(2))))
-            yield f"{said} is taken with the other sign", _put(expr, part, Op("neg", (part,)))
+            if id(part) not in turned:
+                yield f"{said} is taken with the other sign", _put(expr, part, Op("neg", (part,)))
         yield f"{said} is squared", _put(expr, part, Op("mul", (part, part)))
         if isinstance(part, Ref) and not is_setting(part.block):
             yield f"the size of {said} is taken, without its sign", _put(expr, part, Op("abs", (part,)))
@@ -299,6 +308,12 @@ def _places(expr: Expr, name: str, equations: Equations, wanted: tuple[str, ...]
         for axis in dict.fromkeys(each for each in _running(part) if _is_here(part, each)):
             for by, said in ((-1, "before"), (1, "behind")):
                 yield f"{text(part)} of the {axis.meaning} {said} is read", _put(expr, part, _beside(part, axis, by))
+        for axis in dict.fromkeys(each for each in _running(part) if not _is_here(part, each)):
+            here = Ref(part.block, tuple(Position(axis) if getattr(i, "axis", None) is axis else i for i in part.at))
+            yield (
+                f"{text(here)} of the {axis.meaning} before is read, not {text(part)}",
+                _put(expr, part, _beside(here, axis, -1)),
+            )
 
 
 def _masks(expr: Expr, masks: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:
@@ -315,7 +330,8 @@ def _masks(expr: Expr, masks: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:
 
 def _others(equations: Equations, name: str, wanted: tuple[str, ...], expr: Expr) -> Iterator[tuple[str, Expr]]:
     """Yields rows of the same shape in the place of one that is read, those that are called alike first."""
-    near = set(equations.made_of(wanted))
+    constant = constant_rows(equations)
+    near = {each for each in equations.made_of(wanted) if equations.rows[each] not in constant}
     near |= {other for each in near if (other := _other(each, equations))}
     for part in [node for node in walk(expr) if isinstance(node, Ref) and not is_setting(node.block)]:
         others = [
@@ -326,8 +342,26 @@ def _others(equations: Equations, name: str, wanted: tuple[str, ...], expr: Expr
             and name not in equations.made_of((other,))
         ]
         tail = part.block.name.rpartition(".")[2]
-        for other in sorted(others, key=lambda each: (each.rpartition(".")[2] != tail, each))[:MOST_OTHERS]:
-            yield f"{other} is read, not {part.block.name}", _put(expr, part, Ref(equations.rows[other], part.at))
+        others.sort(key=lambda each: (each.rpartition(".")[2] != tail, each))
+        once = {source(equations.rows[each]): each for each in others[::-1]}
+        once.pop(source(part.block), None)
+        for other in [each for each in others if each in once.values()][:MOST_OTHERS]:
+            made = Ref(equations.rows[other], part.at)
+            yield f"{other} is read, not {part.block.name}", _put_in_square(expr, part, made)
+
+
+def _is_square(expr: Expr) -> bool:
+    match expr:
+        case Op("mul", (Ref() as left, Ref() as right)):
+            return left.block is right.block and left.at == right.at
+    return False
+
+
+def _put_in_square(expr: Expr, part: Ref, other: Expr) -> Expr:
+    """Replaces a part; of x·x both, since a square is written once."""
+    if _is_square(expr) and isinstance(expr, Op):
+        return Op("mul", (other, other)) if any(each is part for each in expr.args) else expr
+    return other if expr is part else rebuilt(expr, lambda inner: _put_in_square(inner, part, other))
 
 
 def reaches(row: Block, part: Ref) -> bool:
@@ -379,7 +413,9 @@ def _operations(expr: Expr) -> Iterator[tuple[str, Expr]]:
         others = list[Expr]()
         match part:
             case Op(name, (left, right)) if name in OPERATIONS:
-                others += [Op(other, (left, right)) for other in OPERATIONS if other != name]
+                if not _is_square(part):  # less itself, or divided by itself, it is a number
+                    others += [Op(other, (left, right)) for other in OPERATIONS if other != name]
+                    others += [Op("div", (right, left)), Op("sub", (right, left))] if name in ("mul", "add") else []
                 if name == "add" and isinstance(right, Ref) and is_setting(right.block):  # ε in the root, or the least
                     others += [sqrt(Op("mul", (left, left)) + right), Op("maximum", (left, right))]
             case Op("maximum" | "minimum" as name, args):

@@ -200,11 +200,13 @@ def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str
         if any(each.rest and (not each.rank or waited) for each in best):
             break
         waited = any(each.rest for each in best)  # what is far-fetched is held against one stage more
-    return Causes(told_apart(nearest_first(best)), tried, known, "None of the known mistakes that were tried explains it.")
+    return Causes(
+        told_apart(nearest_first(best)), tried, known, "None of the known mistakes that were tried explains it."
+    )
 
 
 MUCH_NEARER, NEAR = 100.0, 1e-7
-"""By how many times a cause must come nearer than another to stand before it; and what is near enough, whatever it is compared with."""
+"""By how many times a cause must come nearer than another to stand before it; and what is always near enough."""
 
 
 def nearest_first(found: Sequence[Match]) -> list[Match]:

@@ -310,12 +310,18 @@ def of_these(asked: Collection[str], files: Any, trainer: Any) -> StepVerdict:
     search = trials.causes_of
 
     def some(evidence: Any, tries: Any, name: str, most: int | None = None) -> Any:
-        stages = ([each for each in stage if any(said.startswith(each.label) for said in asked)] for stage in tries)
+        stages = ([each for each in stage if any(is_of(said, each.label) for said in asked)] for stage in tries)
         return search(evidence, stages, name)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trials, "causes_of", some)
         return verified(files, trainer)
+
+
+def is_of(said: str, label: str) -> bool:
+    """Tells whether a cause is the one of that label, perhaps of one quantity or of some files alone."""
+    rest = said.removeprefix(label)
+    return said.startswith(label) and (not rest or rest.startswith((", in ", " in that file", " in these")))
 
 
 class Result(NamedTuple):

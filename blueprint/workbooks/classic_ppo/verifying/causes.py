@@ -439,7 +439,5 @@ def tries(
     yield [*of_places(rollout, settings, name), *of_results(rollout, name, settings)]
     if name == "advantages":
         yield list(of_some_steps(settings))
-    yield [
-        each for stage in of_what_is_read(EQUATIONS, settings, MADE[name].row, _known(name)) for each in stage
-    ]
+    yield [each for stage in of_what_is_read(EQUATIONS, settings, MADE[name].row, _known(name)) for each in stage]
     yield [*of_fits(rollout, settings, name, given), *of_presets(settings, name)]
