@@ -6,7 +6,7 @@ mistake, and has the same numbers as doubling what it multiplies. So an equation
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 
 from blueprint.language import Block, Constant, Edge, Expr, Op, Ref, rebuilt, walk
@@ -91,3 +91,26 @@ def without_constants(expr: Expr, known: Mapping[Block, float]) -> Expr:
 def _of_rows(expr: Expr, known: Mapping[Block, float]) -> float | None:
     """Returns the number that is made of such rows; a number that is written stays."""
     return None if isinstance(expr, Constant) else _value(expr, known)
+
+
+def without_ones(expr: Expr) -> Expr:
+    """Returns an equation without what does nothing, to tell whether two changes of it are one: x·1, x / 1, x + 0, a − (−b)."""
+    made = rebuilt(expr, without_ones) if isinstance(expr, Op) else expr
+    match made:
+        case Op("mul" | "div", (x, Constant(1))) | Op("mul", (Constant(1), x)):
+            return x
+        case Op("add" | "sub", (x, Constant(0))) | Op("add", (Constant(0), x)) | Op("neg", (Op("neg", (x,)),)):
+            return x
+        case Op("sub", (x, Op("neg", (y,)))):
+            return Op("add", (x, y))
+        case Op("add", (x, Op("neg", (y,)))):
+            return Op("sub", (x, y))
+    return made
+
+
+def nothing_added(expr: Expr, zero: Collection[str]) -> Expr:
+    """Returns an equation without the settings, by name, that are 0 and are added: an ε that there is not."""
+    match expr:
+        case Op("add" | "sub", (x, Ref(block))) if is_setting(block) and block.name in zero:
+            return nothing_added(x, zero)
+    return rebuilt(expr, lambda inner: nothing_added(inner, zero)) if isinstance(expr, Op) else expr

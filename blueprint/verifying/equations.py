@@ -36,7 +36,7 @@ from blueprint.language.schedule import read_by
 from blueprint.language.trees import lookups_in
 from blueprint.misconceptions.mechanical import changed
 from blueprint.misconceptions.rewriting import Change, Names, is_setting
-from blueprint.verifying.constant_rows import constant_rows, source, without_constants
+from blueprint.verifying.constant_rows import constant_rows, nothing_added, source, without_constants, without_ones
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.in_memory import Try
 from blueprint.verifying.settings import Settings
@@ -65,14 +65,15 @@ def tries(of: Definitions, settings: Settings, wanted: str | tuple[str, ...], kn
     wanted = tuple(each for each in ((wanted,) if isinstance(wanted, str) else wanted) if each in equations.rows)
     on_the_way = list(dict.fromkeys(row for each in wanted for row in equations.on_the_way(each, known)))
     constant = constant_rows(equations)
+    zero = frozenset(key for key, value in settings.items() if value == 0)
     rows = [
         each for each in on_the_way if not _only_picks(equations.rows[each]) and equations.rows[each] not in constant
     ]
     for name in rows[:MOST_ROWS]:
         paired, other = name.partition(".")[0] in SIDES, _other(name, equations)
         own, theirs = (
-            _changes(equations, name, wanted, of.masks),
-            _changes(equations, other, wanted, of.masks) if other else (),
+            _changes(equations, name, wanted, of.masks, zero),
+            _changes(equations, other, wanted, of.masks, zero) if other else (),
         )
         both, first = len(theirs) == len(own), name.partition(".")[0] in (SIDES[0], MODELS[0])
         for at, made in enumerate(own):
@@ -136,20 +137,27 @@ def _meaning(equations: Equations, name: str) -> str:
 
 @lru_cache(maxsize=2048)
 def _changes(
-    equations: Equations, name: str, wanted: tuple[str, ...], masks: tuple[str, ...] = ()
+    equations: Equations,
+    name: str,
+    wanted: tuple[str, ...],
+    masks: tuple[str, ...] = (),
+    zero: frozenset[str] = frozenset(),
 ) -> tuple[Changed, ...]:
-    """Returns every change of one part of a row's equation, each once; both sides of a pair have theirs in the same order."""
+    """Returns every change of one part of a row's equation, each once; both sides of a pair have theirs in the same order.
+
+    zero: settings that are 0.
+    """
     row = equations.rows[name]
     inside = [each for each in row.definitions if not any(isinstance(index, Edge) for index in each.target)]
     if len(inside) != 1:  # beside it an end column may have an equation, which stays
         return ()
     own, found = inside[0].expr, dict[str, tuple[str, Expr]]()
-    plain = without_constants(own, constant_rows(equations))
+    plain = nothing_added(without_constants(own, constant_rows(equations)), zero)
     for says, expr in every_change(equations, name, wanted, plain, masks):
         if not _needs_itself(row, expr):
-            found.setdefault(text(expr), (says, expr))
+            found.setdefault(text(without_ones(expr)), (says, expr))
     for same in (own, plain):
-        found.pop(text(same), None)
+        found.pop(text(without_ones(same)), None)
     twice = Counter(says for says, _ in found.values())
     return tuple(
         Changed(_within(says if twice[says] == 1 else f"{says}: {text(expr)}"), _to(own, expr))
@@ -165,6 +173,8 @@ def every_change(
     yield from _sizes(own, scaled=not _scales_one(equations, name, wanted))
     yield from _others(equations, name, wanted, own)
     yield from (*_operations(own), *_constants(own), *_means(own))
+    if name in wanted and not equations.rows[name].axes:
+        yield "1 is divided by it", Op("div", (Constant(1), own))
     yield from (*_places(own, name, equations, wanted), *_masks(own, masks))
 
 

@@ -249,7 +249,7 @@ STAND_INS = (
 
 def of_results(rollout: Rollout, name: str, settings: Settings) -> Iterator[Try]:
     """Yields the result itself at other steps than its own."""
-    if name not in rollout.tensors or name in FIRST_CALLED:
+    if name not in ("advantages", "returns", "advantages_used"):
         return
     row = "row of the minibatch"
     for says, move in RESULTS.items():

@@ -14,6 +14,7 @@ from blueprint.dumps import Array
 from blueprint.language import Constant, Expr, Op, Position, Ref, Sum, exp, reading, text
 from blueprint.misconceptions import Change, Names
 from blueprint.verifying import Settings, Try
+from blueprint.verifying.constant_rows import without_ones
 from blueprint.verifying.equations import every_change
 from blueprint.workbooks.grpo.definitions.group_advantages import i, q
 from blueprint.workbooks.grpo.verifying.feeding import EQUATIONS, PLACE, Fed
@@ -58,10 +59,10 @@ def of_trl(settings: Settings, wanted: tuple[str, ...], known: tuple[str, ...]) 
 
 def _changed(settings: Settings, wanted: tuple[str, ...], name: str, own: Expr) -> Iterator[Try]:
     equations = EQUATIONS.under(settings)
-    seen = {text(own)}
+    seen = {text(without_ones(own))}
     for says, made in every_change(equations, name, wanted, own):
-        if text(made) not in seen:
-            seen.add(text(made))
+        if (said := text(without_ones(made))) not in seen:
+            seen.add(said)
             label = f"another equation of {name}, as libraries spell it: {says.removesuffix('.')}"
             yield Try(label, settings, {"equations": {name: _becomes(made)}})
 
