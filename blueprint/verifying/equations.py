@@ -171,7 +171,7 @@ def every_change(
     """Yields every change of one part of an equation of a row, as it is said, and the equation with it."""
     yield from ((each.says, each.expr) for each in changed(own))
     yield from _sizes(own, scaled=not _scales_one(equations, name, wanted))
-    yield from _others(equations, name, wanted, own)
+    yield from _others(equations, name, wanted, own, masks)
     yield from (*_operations(own), *_constants(own), *_means(own))
     if name in wanted and not equations.rows[name].axes:
         yield "1 is divided by it", Op("div", (Constant(1), own))
@@ -338,8 +338,10 @@ def _masks(expr: Expr, masks: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:
         yield f"{said} goes on for one more", _put(expr, part, Op("maximum", (part, before)))
 
 
-def _others(equations: Equations, name: str, wanted: tuple[str, ...], expr: Expr) -> Iterator[tuple[str, Expr]]:
-    """Yields rows of the same shape in the place of one that is read, those that are called alike first."""
+def _others(
+    equations: Equations, name: str, wanted: tuple[str, ...], expr: Expr, masks: tuple[str, ...] = ()
+) -> Iterator[tuple[str, Expr]]:
+    """Yields rows of the same shape in the place of one that is read, those that are called alike first; of masks other masks."""
     constant = constant_rows(equations)
     near = {each for each in equations.made_of(wanted) if equations.rows[each] not in constant}
     near |= {other for each in near if (other := _other(each, equations))}
@@ -348,6 +350,8 @@ def _others(equations: Equations, name: str, wanted: tuple[str, ...], expr: Expr
             other
             for other in near
             if _of_one_shape(equations.rows[other], part.block)
+            and bool(equations.rows[other].about.decimals)
+            == bool(part.block.about.decimals)  # what counts is no number
             and reaches(equations.rows[other], part)
             and name not in equations.made_of((other,))
         ]

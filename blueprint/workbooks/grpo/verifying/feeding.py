@@ -139,7 +139,12 @@ TYPED = {
     "response.same": (o, n),
 }  # fmt: skip
 EQUATIONS = Definitions(
-    GRPO, LABELS.labels, TYPED, lambda given, use: derived(given, use).rows, {"response.tokens": (t.last + 1,)}
+    GRPO,
+    LABELS.labels,
+    TYPED,
+    lambda given, use: derived(given, use).rows,
+    {"response.tokens": (t.last + 1,)},
+    ("response.tokens", "loss.counted"),
 )
 Fed = dict[str, Array]
 """What is known of each response, [B], and of each token, [B, T], by block; and under `group` whose response it is, from 0."""
