@@ -7,7 +7,7 @@ What stands in another place counts, too: the row before or behind, a mask that 
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -39,7 +39,6 @@ from blueprint.misconceptions.rewriting import Change, Names, is_setting
 from blueprint.verifying.constant_rows import constant_rows, nothing_added, source, without_constants, without_ones
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.in_memory import Try
-from blueprint.verifying.settings import Settings
 
 MOST_ROWS, MOST_OTHERS = 80, 8
 """Rows on the way to a quantity that are changed, the nearest first; and rows that may stand in the place of one that is read."""
@@ -54,7 +53,9 @@ class Changed(NamedTuple):
     change: Change
 
 
-def tries(of: Definitions, settings: Settings, wanted: str | tuple[str, ...], known: Collection[str]) -> Iterator[Try]:
+def tries(
+    of: Definitions, settings: Mapping[str, float | str], wanted: str | tuple[str, ...], known: Collection[str]
+) -> Iterator[Try]:
     """Yields every change of one part of the equations between the rows that are known and those that are wanted.
 
     Where both sides of a pair, or both models, have an equation, it is changed in both, too; and of a row of all responses on one
@@ -350,8 +351,7 @@ def _others(
             other
             for other in near
             if _of_one_shape(equations.rows[other], part.block)
-            and bool(equations.rows[other].about.decimals)
-            == bool(part.block.about.decimals)  # what counts is no number
+            and (other in masks) == (part.block.name in masks)
             and reaches(equations.rows[other], part)
             and name not in equations.made_of((other,))
         ]

@@ -321,7 +321,9 @@ def of_these(asked: Collection[str], files: Any, trainer: Any) -> StepVerdict:
 def is_of(said: str, label: str) -> bool:
     """Tells whether a cause is the one of that label, perhaps of one quantity or of some files alone."""
     rest = said.removeprefix(label)
-    return said.startswith(label) and (not rest or rest.startswith((", in ", " in that file", " in these")))
+    return said.startswith(label) and (
+        not rest or rest.startswith((", in ", ", and what agrees", " in that file", " in these"))
+    )
 
 
 class Result(NamedTuple):
