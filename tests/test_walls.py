@@ -141,7 +141,7 @@ READS_MANY = {
     "verifying.deviation", "verifying.formulas.ppo", "verifying.in_memory", "verifying.judge", "verifying.parts",
     "verifying.recompute", "verifying.search", "verifying.step", "verifying.trials", "verifying.verdict",
     "verifying.verify", "workbooks.common", "workbooks.common.workbook", "workbooks.dpo.workbook",
-    "workbooks.grpo.workbook", "workbooks.rlhf_ppo.build", "worksheets", "worksheets.making",
+    "workbooks.grpo.verifying.verify", "workbooks.grpo.workbook", "workbooks.rlhf_ppo.build", "worksheets", "worksheets.making",
 }  # fmt: skip
 """Modules that read more than so many of their own folder: doors, and what puts the pieces of a room together."""
 
