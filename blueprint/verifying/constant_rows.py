@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 
-from blueprint.language import Block, Constant, Edge, Expr, Op, Ref, rebuilt, walk
+from blueprint.language import Block, Constant, Edge, Expr, Op, Ref, rebuilt, text, walk
 from blueprint.misconceptions.rewriting import is_setting
 from blueprint.verifying.definitions import Equations
 
@@ -94,7 +94,7 @@ def _of_rows(expr: Expr, known: Mapping[Block, float]) -> float | None:
 
 
 def without_ones(expr: Expr) -> Expr:
-    """Returns an equation without what does nothing, to tell whether two changes of it are one: x·1, x / 1, x + 0, a − (−b)."""
+    """Returns an equation without what does nothing, to tell whether two changes of it are one: x·1, x + 0, a − (−b), √x·√x."""
     made = rebuilt(expr, without_ones) if isinstance(expr, Op) else expr
     match made:
         case Op("mul" | "div", (x, Constant(1))) | Op("mul", (Constant(1), x)):
@@ -105,6 +105,10 @@ def without_ones(expr: Expr) -> Expr:
             return Op("add", (x, y))
         case Op("add", (x, Op("neg", (y,)))):
             return Op("sub", (x, y))
+        case Op("mul", (Op("sqrt", (x,)), Op("sqrt", (y,)))) if text(x) == text(y):
+            return x
+        case Op("sqrt", (Op("mul", (x, y)),)) if text(x) == text(y) and not isinstance(x, Ref):  # of a sum of squares
+            return x
     return made
 
 
