@@ -12,13 +12,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from blueprint.language import (
-    Axis,
     Block,
     Constant,
-    Count,
     Edge,
     Expr,
-    Lookup,
     Op,
     Position,
     Reduce,
@@ -36,9 +33,10 @@ from blueprint.language.schedule import read_by
 from blueprint.language.trees import lookups_in
 from blueprint.misconceptions.mechanical import changed
 from blueprint.misconceptions.rewriting import Change, Names, is_setting
+from blueprint.verifying.constant_rows import constant_rows, nothing_added, source, without_constants, without_ones
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.in_memory import Try
-from blueprint.verifying.settings import Settings
+from blueprint.verifying.other_cells import moved, other_masks, other_places_of_masks, other_side, places, put, running
 
 MOST_ROWS, MOST_OTHERS = 80, 8
 """Rows on the way to a quantity that are changed, the nearest first; and rows that may stand in the place of one that is read."""
@@ -53,7 +51,9 @@ class Changed(NamedTuple):
     change: Change
 
 
-def tries(of: Definitions, settings: Settings, wanted: str | tuple[str, ...], known: Collection[str]) -> Iterator[Try]:
+def tries(
+    of: Definitions, settings: Mapping[str, float | str], wanted: str | tuple[str, ...], known: Collection[str]
+) -> Iterator[Try]:
     """Yields every change of one part of the equations between the rows that are known and those that are wanted.
 
     Where both sides of a pair, or both models, have an equation, it is changed in both, too; and of a row of all responses on one
@@ -63,10 +63,20 @@ def tries(of: Definitions, settings: Settings, wanted: str | tuple[str, ...], kn
     last = list[Try]()
     wanted = tuple(each for each in ((wanted,) if isinstance(wanted, str) else wanted) if each in equations.rows)
     on_the_way = list(dict.fromkeys(row for each in wanted for row in equations.on_the_way(each, known)))
-    for name in [each for each in on_the_way if not only_picks(equations.rows[each], of.masks)][:MOST_ROWS]:
+    constant = constant_rows(equations)
+    zero = frozenset(key for key, value in settings.items() if value == 0)
+    rows = [
+        each
+        for each in on_the_way
+        if not only_picks(equations.rows[each], of.masks) and equations.rows[each] not in constant
+    ]
+    for name in rows[:MOST_ROWS]:
         paired, other = name.partition(".")[0] in SIDES, _other(name, equations)
-        own, others = _changes(equations, name, wanted, of), tuple(_other(each, equations) or each for each in wanted)
-        theirs = _changes(equations, other, others, of) if other else ()
+        own, others = (
+            _changes(equations, name, wanted, of, zero),
+            tuple(_other(each, equations) or each for each in wanted),
+        )
+        theirs = _changes(equations, other, others, of, zero) if other else ()
         both, first = len(theirs) == len(own), name.partition(".")[0] in (SIDES[0], MODELS[0])
         for at, made in enumerate(own):
             label = f"another equation of {_meaning(equations, name)}: {made.says}"
@@ -86,7 +96,7 @@ def tries(of: Definitions, settings: Settings, wanted: str | tuple[str, ...], kn
     yield from last
 
 
-def extremes(of: Definitions, settings: Settings, name: str) -> Iterator[Try]:
+def extremes(of: Definitions, settings: Mapping[str, float | str], name: str) -> Iterator[Try]:
     """Yields the largest and the smallest in the place of the mean that a row is."""
     row = of.under(settings).rows[name]
     for own in (each.expr for each in row.definitions):
@@ -95,7 +105,12 @@ def extremes(of: Definitions, settings: Settings, name: str) -> Iterator[Try]:
 
 
 def spelled(
-    of: Definitions, settings: Settings, name: str, expr: Expr, beside: Mapping[str, Change], wanted: str
+    of: Definitions,
+    settings: Mapping[str, float | str],
+    name: str,
+    expr: Expr,
+    beside: Mapping[str, Change],
+    wanted: str,
 ) -> Iterator[Try]:
     """Yields every change of one part of an equation as libraries spell it, which the definitions have in several rows.
 
@@ -159,11 +174,15 @@ def _meaning(equations: Equations, name: str) -> str:
 
 @lru_cache(maxsize=2048)
 def _changes(
-    equations: Equations, name: str, wanted: tuple[str, ...], of: Definitions | None = None
+    equations: Equations,
+    name: str,
+    wanted: tuple[str, ...],
+    of: Definitions | None = None,
+    zero: frozenset[str] = frozenset(),
 ) -> tuple[Changed, ...]:
     """Returns every change of one part of a row's equation, each once; both sides of a pair have theirs in the same order.
 
-    of: whose equations they are, which says what is a mask, and what has two sides.
+    of: whose equations they are, which says what is a mask, and what has two sides. zero: settings that are 0.
     """
     masks, side = (of.masks, equations.rows[of.side] if of.side else None) if of else ((), None)
     row = equations.rows[name]
@@ -171,10 +190,12 @@ def _changes(
     if len(inside) != 1:  # beside it an end column may have an equation, which stays
         return ()
     own, found = inside[0].expr, dict[str, tuple[str, Expr]]()
-    for says, expr in every_change(equations, name, wanted, own, masks, side):
+    plain = nothing_added(without_constants(own, constant_rows(equations)), zero)
+    for says, expr in every_change(equations, name, wanted, plain, masks, side):
         if not _needs_itself(row, expr):
-            found.setdefault(text(expr), (says, expr))
-    found.pop(text(own), None)
+            found.setdefault(text(without_ones(expr)), (says, expr))
+    for same in (own, plain):
+        found.pop(text(without_ones(same)), None)
     twice = Counter(says for says, _ in found.values())
     return tuple(
         Changed(_within(says if twice[says] == 1 else f"{says}: {text(expr)}"), _to(own, expr))
@@ -195,14 +216,16 @@ def every_change(
     side: 1 where a response is the chosen one of its pair; these come first, then as many rejected ones.
     """
     if isinstance(own, Ref):  # a mask as it is
-        yield from (*_masks(own, masks), *_other_masks(own, equations, masks), *_moved(own, side))
+        yield from (*other_places_of_masks(own, masks), *other_masks(own, equations, masks), *moved(own, name, side))
         return
     yield from ((each.says, each.expr) for each in changed(own))
     yield from _sizes(own, scaled=not _scales_one(equations, name, wanted))
-    yield from _others(equations, name, wanted, own)
+    yield from _others(equations, name, wanted, own, masks)
     yield from (*_operations(own), *_constants(own), *_means(own))
-    yield from (*_places(own, side), *_masks(own, masks), *_other_masks(own, equations, masks))
-    yield from _other_side(own, side)
+    if name in wanted and not equations.rows[name].axes:
+        yield "1 is divided by it", Op("div", (Constant(1), own))
+    yield from (*places(own, name, side), *other_places_of_masks(own, masks), *other_masks(own, equations, masks))
+    yield from other_side(own, side)
 
 
 def _needs_itself(row: Block, expr: Expr) -> bool:
@@ -245,24 +268,26 @@ def _read_from(expr: Expr, names: Names) -> Expr:
 def _sizes(expr: Expr, scaled: bool) -> Iterator[tuple[str, Expr]]:
     """Yields the whole and each part of it doubled, halved, squared, with the other sign; and the largest for a sum.
 
-    A factor that is doubled doubles the whole: only the whole is. scaled: whether that is, or the one row that reads it.
+    A factor that is doubled doubles the product: only that is. scaled: whether the whole is, or the one row that reads it.
     """
     parts = [node for node in walk(expr) if node is not expr and isinstance(node, Ref | Op | Reduce)]
     parts.sort(key=lambda node: not isinstance(node, Ref))
-    factors = {*map(id, _factors(expr))}
+    factors = {id(each) for whole in walk(expr) for each in [*_factors(whole)][whole is not expr :]}
+    turned = {id(each.args[1]) for each in walk(expr) if isinstance(each, Op) and each.name in ("add", "sub")}
     for said, part in [("it", expr), *((text(node), node) for node in parts if not _is_test(expr, node))]:
         if scaled if part is expr else id(part) not in factors:
-            yield f"{said} is doubled", _put(expr, part, Op("mul", (Constant(2), part)))
-            yield f"{said} is halved", _put(expr, part, Op("div", (part, Constant(2))))
-            yield f"{said} is taken with the other sign", _put(expr, part, Op("neg", (part,)))
-        yield f"{said} is squared", _put(expr, part, Op("mul", (part, part)))
+            yield f"{said} is doubled", put(expr, part, Op("mul", (Constant(2), part)))
+            yield f"{said} is halved", put(expr, part, Op("div", (part, Constant(2))))
+            if id(part) not in turned:
+                yield f"{said} is taken with the other sign", put(expr, part, Op("neg", (part,)))
+        yield f"{said} is squared", put(expr, part, Op("mul", (part, part)))
         if isinstance(part, Ref) and not is_setting(part.block):
-            yield f"the size of {said} is taken, without its sign", _put(expr, part, Op("abs", (part,)))
+            yield f"the size of {said} is taken, without its sign", put(expr, part, Op("abs", (part,)))
     if any(isinstance(node, Op) and node.name == "log" for node in walk(expr)):
         yield "its logarithms are to base 2", Op("div", (expr, log(Constant(2))))
     for node in walk(expr):
         if isinstance(node, Reduce) and node.name == "sum":
-            yield "the largest is taken, not the sum", _put(expr, node, Reduce("max", node.axes, node.body))
+            yield "the largest is taken, not the sum", put(expr, node, Reduce("max", node.axes, node.body))
 
 
 def _factors(expr: Expr) -> Iterator[Expr]:
@@ -296,119 +321,52 @@ def _means(expr: Expr) -> Iterator[tuple[str, Expr]]:
             case Op("div", (Reduce("sum", axes, body), _)):
                 bodies = [body]
             case Reduce("sum", axes, Op("mul", args)):
-                bodies = [each for each in args if isinstance(each, Ref) and {*axes} <= {*_running(each)}]
+                bodies = [each for each in args if isinstance(each, Ref) and {*axes} <= {*running(each)}]
             case _:
                 continue
         for body in bodies:
-            yield f"the largest of {text(body)} is taken", _put(expr, part, Reduce("max", axes, body))
+            yield f"the largest of {text(body)} is taken", put(expr, part, Reduce("max", axes, body))
             least = Op("neg", (Reduce("max", axes, Op("neg", (body,))),))
-            yield f"the smallest of {text(body)} is taken", _put(expr, part, least)
+            yield f"the smallest of {text(body)} is taken", put(expr, part, least)
 
 
-def _running(ref: Ref) -> Iterator[Axis]:
-    yield from (index.axis for index in ref.at if isinstance(index, Position))
-
-
-def _beside(ref: Ref, axis: Axis, by: int, edge: Expr | None = None) -> Expr:
-    """Returns a reference one place before (−1) or behind (1) along an axis; at its end stands the other end, or an edge."""
-    place: Expr = Op("sub", (Count("number", axis), Constant(axis.start))) if axis.start else Count("number", axis)
-    last = Op("sub", (Count("size", axis), Constant(1)))
-    inside = less(0, place) if by < 0 else less(place, last)
-    moved = Op("sub" if by < 0 else "add", (place, Constant(1)))
-    around = Op("where", (inside, moved, last if by < 0 else Constant(0)))
-    at = tuple(Lookup(axis, around) if isinstance(i, Position) and i.axis is axis else i for i in ref.at)
-    found = Ref(ref.block, at)
-    return found if edge is None else Op("where", (inside, found, edge))
-
-
-def _read(expr: Expr) -> Iterator[Ref]:
-    """Yields the references of an equation to cells of rows, each along some axis."""
-    for part in walk(expr):
-        if not isinstance(part, Ref) or is_setting(part.block) or part.block.text:
-            continue
-        if not any(isinstance(index, Lookup | Edge) or getattr(index, "by", 0) for index in part.at):
-            yield part
-
-
-def _places(expr: Expr, side: Block | None) -> Iterator[tuple[str, Expr]]:
-    """Yields the place before and behind in that of one's own, along every axis; the last one stands before the first."""
-    if any(isinstance(node, Op) for node in walk(expr)):
-        yield from _moved(expr, side)
-
-
-def _moved(expr: Expr, side: Block | None) -> Iterator[tuple[str, Expr]]:
-    for part in _read(expr):
-        for axis in dict.fromkeys(_running(part)):
-            for by, said in ((-1, "before"), (1, "behind")):
-                yield f"{text(part)} of the {axis.meaning} {said} is read", _put(expr, part, _beside(part, axis, by))
-                if side is not None and axis is side.axes[0]:
-                    yield f"{text(part)} of the pair {said} is read", _put(expr, part, _of_next_pair(part, axis, by))
-
-
-def _of_next_pair(ref: Ref, axis: Axis, by: int) -> Expr:
-    """Returns a reference to the same side of the pair before (−1) or behind (1); the last pair stands before the first."""
-    place = Op("sub", (Count("number", axis), Constant(axis.start)))
-    half = Op("div", (Count("size", axis), Constant(2)))
-    first = Op("less", (place, half))  # chosen ones come first
-    own = Op("where", (first, place, Op("sub", (place, half))))
-    last = Op("sub", (half, Constant(1)))
-    if by < 0:
-        moved = Op("where", (Op("less", (Constant(0), own)), Op("sub", (own, Constant(1))), last))
-    else:
-        moved = Op("where", (Op("less", (own, last)), Op("add", (own, Constant(1))), Constant(0)))
-    back = Op("where", (first, moved, Op("add", (moved, half))))
-    return Ref(
-        ref.block, tuple(Lookup(axis, back) if isinstance(i, Position) and i.axis is axis else i for i in ref.at)
-    )
-
-
-def _masks(expr: Expr, masks: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:
-    """Yields what counts as another mask has it: everywhere, moved by one, one shorter at either end, one longer."""
-    for part in [each for each in _read(expr) if each.block.name in masks]:
-        axis = [*_running(part)][-1]
-        before, behind = (_beside(part, axis, by, Constant(0)) for by in (-1, 1))
-        said = text(part)
-        yield f"{said} is 1 everywhere", _put(expr, part, Op("add", (Constant(1), Op("mul", (Constant(0), part)))))
-        yield f"{said} begins and ends one later", _put(expr, part, before)
-        yield f"{said} begins and ends one earlier", _put(expr, part, behind)
-        yield f"{said} leaves the first one out", _put(expr, part, Op("mul", (part, before)))
-        yield f"{said} leaves the last one out", _put(expr, part, Op("mul", (part, behind)))
-        yield f"{said} goes on for one more", _put(expr, part, Op("maximum", (part, before)))
-
-
-def _other_masks(expr: Expr, equations: Equations, masks: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:
-    """Yields another mask in the place of one; and what counts of it everything but what the other has alone, as the prompt."""
-    for part in [each for each in _read(expr) if each.block.name in masks]:
-        for other in (
-            each for each in masks if equations.rows[each].axes == part.block.axes and each != part.block.name
-        ):
-            row = Ref(equations.rows[other], part.at)
-            yield f"{other} is read, not {part.block.name}", _put(expr, part, row)
-            behind = Op("add", (part, Op("sub", (Constant(1), row))))
-            yield f"{text(part)} is 1 wherever {text(row)} is 0, too", _put(expr, part, behind)
-
-
-def _other_side(expr: Expr, side: Block | None) -> Iterator[tuple[str, Expr]]:
-    """Yields rejected responses in the place of chosen ones."""
-    for part in [each for each in _read(expr) if each.block is side]:
-        yield "rejected responses count, not chosen ones", _put(expr, part, Op("sub", (Constant(1), part)))
-
-
-def _others(equations: Equations, name: str, wanted: tuple[str, ...], expr: Expr) -> Iterator[tuple[str, Expr]]:
-    """Yields rows of the same shape in the place of one that is read, those that are called alike first."""
-    near = set(equations.made_of(wanted))
+def _others(
+    equations: Equations, name: str, wanted: tuple[str, ...], expr: Expr, masks: tuple[str, ...] = ()
+) -> Iterator[tuple[str, Expr]]:
+    """Yields rows of the same shape in the place of one that is read, those that are called alike first; of masks other masks."""
+    constant = constant_rows(equations)
+    near = {each for each in equations.made_of(wanted) if equations.rows[each] not in constant}
     near |= {other for each in near if (other := _other(each, equations))}
     for part in [node for node in walk(expr) if isinstance(node, Ref) and not is_setting(node.block)]:
         others = [
             other
             for other in near
             if _of_one_shape(equations.rows[other], part.block)
+            and (other in masks) == (part.block.name in masks)
             and reaches(equations.rows[other], part)
             and name not in equations.made_of((other,))
         ]
         tail = part.block.name.rpartition(".")[2]
-        for other in sorted(others, key=lambda each: (each.rpartition(".")[2] != tail, each))[:MOST_OTHERS]:
-            yield f"{other} is read, not {part.block.name}", _put(expr, part, Ref(equations.rows[other], part.at))
+        others.sort(key=lambda each: (each.rpartition(".")[2] != tail, each))
+        once = {source(equations.rows[each]): each for each in others[::-1]}
+        once.pop(source(part.block), None)
+        for other in [each for each in others if each in once.values()][:MOST_OTHERS]:
+            made = Ref(equations.rows[other], part.at)
+            yield f"{other} is read, not {part.block.name}", _put_in_square(expr, part, made)
+
+
+def _is_square(expr: Expr) -> bool:
+    match expr:
+        case Op("mul", (Ref() as left, Ref() as right)):
+            return left.block is right.block and left.at == right.at
+    return False
+
+
+def _put_in_square(expr: Expr, part: Ref, other: Expr) -> Expr:
+    """Replaces a part; of x·x both, since a square is written once."""
+    if _is_square(expr) and isinstance(expr, Op):
+        return Op("mul", (other, other)) if any(each is part for each in expr.args) else expr
+    return other if expr is part else rebuilt(expr, lambda inner: _put_in_square(inner, part, other))
 
 
 def reaches(row: Block, part: Ref) -> bool:
@@ -460,8 +418,9 @@ def _operations(expr: Expr) -> Iterator[tuple[str, Expr]]:
         others = list[Expr]()
         match part:
             case Op(name, (left, right)) if name in OPERATIONS:
-                others += [Op(other, (left, right)) for other in OPERATIONS if other != name]
-                others += [Op(other, (right, left)) for other in ("sub", "div") if name == "mul"]
+                if not _is_square(part):  # less itself, or divided by itself, it is a number
+                    others += [Op(other, (left, right)) for other in OPERATIONS if other != name]
+                    others += [Op("div", (right, left)), Op("sub", (right, left))] if name in ("mul", "add") else []
                 if name == "add" and isinstance(right, Ref) and is_setting(right.block):  # ε in the root, or the least
                     others += [sqrt(Op("mul", (left, left)) + right), Op("maximum", (left, right))]
             case Op("maximum" | "minimum" as name, args):
@@ -477,7 +436,7 @@ def _operations(expr: Expr) -> Iterator[tuple[str, Expr]]:
             case Reduce("max", axes, Ref() as body):
                 others += [Reduce("sum", axes, body), Op("neg", (Reduce("max", axes, Op("neg", (body,))),))]
         for other in others:
-            yield f"{text(other)} stands where {text(part)} should", _put(expr, part, other)
+            yield f"{text(other)} stands where {text(part)} should", put(expr, part, other)
 
 
 def _constants(expr: Expr) -> Iterator[tuple[str, Expr]]:
@@ -492,9 +451,4 @@ def _constants(expr: Expr) -> Iterator[tuple[str, Expr]]:
                 Constant(part.value + 1),
                 Constant(2 * part.value),
             ):
-                yield f"{text(other)} stands for {text(part)} in {text(expr)}", _put(expr, part, other)
-
-
-def _put(expr: Expr, part: Expr, other: Expr) -> Expr:
-    """Returns an expression with a part of it replaced."""
-    return other if expr is part else rebuilt(expr, lambda inner: _put(inner, part, other))
+                yield f"{text(other)} stands for {text(part)} in {text(expr)}", put(expr, part, other)

@@ -217,7 +217,7 @@ def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str
             break
         waited = any(each.rest for each in best)  # what is far-fetched is held against one stage more
     matches = told_apart(
-        _nearest_first(best),
+        nearest_first(best),
         lambda match: evidence.otherwise(by[match.said], name, alone=match.rank == OF_ONE_QUANTITY),
     )
     return Causes(matches, tried, known, "None of the known mistakes that were tried explains it.")
@@ -226,7 +226,7 @@ def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str
 NEARLY, ROUNDED = 10.0, 1e-7
 
 
-def _nearest_first(found: Sequence[Match]) -> list[Match]:
+def nearest_first(found: Sequence[Match]) -> list[Match]:
     """Puts what agrees within the tolerance alone behind what agrees to rounding; in all else their order stays."""
     least = min((each.largest for each in found), default=0.0)
     return sorted(found, key=lambda each: not each.largest <= NEARLY * max(least, ROUNDED))

@@ -75,7 +75,10 @@ def told_apart(found: Sequence[Match], elsewhere: Elsewhere = lambda match: None
     classes = list[list[Match]]()
     for match in found:
         home = next((each for each in classes if _same(each[0], match)), None)
-        classes.append([match]) if home is None else home.append(match)
+        if home is None:
+            classes.append([match])
+        elif _change(match) not in map(_change, home):  # said of two spellings of an equation it is one change
+            home.append(match)
     classes = [_said_once(each, elsewhere) if len(each) > FEW_EQUAL else each for each in classes]
     return tuple(
         replace(match, same=tuple(other.said for other in each if other is not match), made=())
@@ -109,6 +112,16 @@ def _alike(one: Otherwise | None, other: Otherwise | None) -> bool:
     return all(
         np.allclose(row, other.made[name], rtol=1e-9, atol=1e-12, equal_nan=True) for name, row in one.made.items()
     )
+
+
+def _change(match: Match) -> tuple[str, str]:
+    """Returns of which row a cause is, and what is changed there, however that row is spelled; else all that is said."""
+    head, colon, change = match.said.partition(": ")
+    own = head.partition(SPELLED)[0].partition(" (")[0]
+    return (own, change.lower()) if colon else (match.said, "")
+
+
+SPELLED = ", as libraries spell it"
 
 
 def _same(one: Match, other: Match) -> bool:

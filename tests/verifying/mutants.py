@@ -311,12 +311,21 @@ def of_these(asked: Collection[str], files: Any, trainer: Any) -> StepVerdict:
     search = trials.causes_of
 
     def some(evidence: Any, tries: Any, name: str, most: int | None = None) -> Any:
-        stages = ([each for each in stage if any(each.label in said for said in asked)] for stage in tries)
+        halves = [half for said in asked for half in (said, *said.split(", and "))]
+        stages = ([each for each in stage if any(is_of(half, each.label) for half in halves)] for stage in tries)
         return search(evidence, stages, name)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trials, "causes_of", some)
         return verified(files, trainer)
+
+
+def is_of(said: str, label: str) -> bool:
+    """Tells whether a cause is the one of that label, perhaps of one quantity or of some files alone."""
+    rest = said.removeprefix(label)
+    return said.startswith(label) and (
+        not rest or rest.startswith((", in ", ", and what agrees", " in that file", " in these"))
+    )
 
 
 class Result(NamedTuple):

@@ -23,6 +23,9 @@ from tests.verifying.mutants import KINDS, named, placed
     [
         ("cleanrl", "returns -> 2.0 * returns"),
         ("sb3", "1.0 - of.last_done -> 1.0 + of.last_done"),  # at the last step alone
+        ("sb3", "line 66: later -> np.roll(later, 1, 0)"),  # of another environment
+        ("cleanrl", "gamma * ahead * going -> gamma * ahead + going"),
+        ("cleanrl", "line 73: advantages -> -advantages"),  # in the mean, or beside it
         ("sb3", "gamma -> 2.0 * gamma"),  # numbers grow from step to step, and so does rounding
         ("sb3", "old_values + np.clip(values - old_values, -clip_vf, clip_vf) -> "
                 "old_values - np.clip(values - old_values, -clip_vf, clip_vf)"),  # as the library spells it
@@ -30,7 +33,7 @@ from tests.verifying.mutants import KINDS, named, placed
 )  # fmt: skip
 def test_a_mistake_that_nobody_listed_is_named(library: str, mistake: str) -> None:
     """It explains another batch, too, which verify has not seen."""
-    at = [at for at, said in enumerate(placed(KINDS["classic"])) if said.endswith(f": {mistake}")]
+    at = [at for at, said in enumerate(placed(KINDS["classic"])) if f": {said}".endswith(f": {mistake}")]
     found = [named(KINDS["classic"], each, library) for each in at[:1] + at[-1:]]
     assert {"first", "together"} & {each[1].word for each in found if each}
 

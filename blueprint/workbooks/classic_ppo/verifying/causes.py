@@ -11,9 +11,11 @@ import numpy as np
 
 from blueprint.dumps import Array
 from blueprint.inputs.catalogue import OFF
-from blueprint.language import Expr, Op, Ref, maximum, minimum
+from blueprint.language import Block, Expr, Op, Ref, maximum, minimum, reading, rebuilt
 from blueprint.misconceptions import Change, Names, becomes, equation
 from blueprint.verifying import Changes, Given, Settings, Try, named_first, shown
+from blueprint.verifying.equations import changes_of, meaning_of
+from blueprint.verifying.substitutes import tries as of_what_is_read
 from blueprint.workbooks.classic_ppo.dumps import ENVIRONMENT, TIME, Rollout, transposed
 from blueprint.workbooks.classic_ppo.rollout import CLASSIC, classic_presets
 from blueprint.workbooks.classic_ppo.verifying.recompute import EQUATIONS, FIRST_CALLED, MADE, recompute
@@ -62,14 +64,24 @@ def _value_held(b: Names) -> Expr:
 
 def _of_mean(expr: Expr, b: Names) -> Expr:
     """Returns a whitened advantage with its mean in it, of which the deviation is taken apart."""
-    mean = b["advantage.mean"].definitions[0].expr
-    return Op("div", (b("advantages") - mean, expr.args[1])) if isinstance(expr, Op) and expr.name == "div" else expr
+    if isinstance(expr, Op) and expr.name == "div":
+        return Op("div", (b("advantages") - b("advantage.mean"), expr.args[1]))
+    return expr
+
+
+def _going_last(expr: Expr) -> Expr:
+    """Returns γ·(1 − stop)·V as γ·V·(1 − stop)."""
+    match expr:
+        case Op("mul", (Op("mul", (gamma, going)), ahead)):
+            return Op("mul", (Op("mul", (gamma, ahead)), going))
+    return rebuilt(expr, _going_last) if isinstance(expr, Op) else expr
 
 
 SPELLED: Mapping[str, Change] = {
     "ratio.clipped": equation(lambda b: _held(1 - b("clip_range"), b("ratio"), 1 + b("clip_range") + b("clip_more"))),
     "value.clipped": lambda expr, b: expr if isinstance(expr, Ref) else _value_held(b),
     "advantage.whitened": lambda expr, b: _of_mean(expr, b),
+    "td_errors": lambda expr, b: _going_last(expr),
     "total_loss": equation(lambda b: b("policy_loss") + b("ent_coef") * -b("entropy") + b("vf_coef") * b("value_loss")),
 }
 """By row its equation as CleanRL and Stable-Baselines3 spell it; a value that is not clipped is the value itself."""
@@ -112,10 +124,25 @@ def of_equations(settings: Settings, name: str, telling: bool = True) -> Iterato
     if name in ("advantages_used", "policy_loss"):
         rollouts = "the advantages normalised over the whole rollout and not over the minibatch"
         yield Try(rollouts, settings, {"over": "rollout"})
+        yield from _of_the_mean_alone(settings)
         for each in named_first(
             EQUATIONS, settings, "advantage.variance", ("advantages", "advantage.centred"), MISCONCEPTIONS, {}
         ):
             yield Try(f"{rollouts}, and {each.label}", settings, {**each.ways, "over": "rollout"})
+
+
+def _of_the_mean_alone(settings: Settings) -> Iterator[Try]:
+    """Yields changes of the mean that is taken off the advantages, where the deviation is taken around the right one."""
+    equations = EQUATIONS.under(settings)
+    mean = equations.rows["advantage.mean"]
+    for says, change in changes_of(equations, mean.name, ("advantages_used",)):
+        own = equations.changed(mean.name, change)
+        label = f"another equation of {meaning_of(equations, mean.name)}, for the numerator alone: {says}"
+        yield Try(label, settings, {"equations": {"advantage.whitened": partial(_with_mean, mean, own)}})
+
+
+def _with_mean(mean: Block, own: Block, expr: Expr, b: Names) -> Expr:
+    return reading(_of_mean(expr, b), {mean: own})
 
 
 def of_some_steps(settings: Settings) -> Iterator[Try]:
@@ -146,12 +173,15 @@ MOVES: Mapping[str, Move] = {
     "less ½": lambda x: x - 0.5,
     "and ½": lambda x: x + 0.5,
     "and 1": lambda x: x + 1,
+    "and 2": lambda x: x + 2,
 }
 """What may have become of a row of steps, [N, T], before it was read."""
 WHERE: Mapping[str, slice] = {
     "": slice(None), ", at the last step alone": slice(-1, None), ", at all steps but the last": slice(None, -1),
 }  # fmt: skip
 """Where, along the steps: code is often another at the end of a rollout."""
+RESULTS: Mapping[str, Move] = {says: move for says, move in MOVES.items() if "environment" in says or "the" in says}
+"""What may have become of a result, [N, T], or of that of a minibatch, [M, 1]: it stands elsewhere, and none of it is lost."""
 FAR = ("environment", "the first last")
 """Of which words a move is for which a few steps at the end do not do."""
 CALLED = {
@@ -215,6 +245,18 @@ STAND_INS = (
     ("the old log-probs in the place of the new ones", "logprobs_new", "logprobs_old"),
 )
 """How a report puts it, the tensor that is read, and what stands in its place."""
+
+
+def of_results(rollout: Rollout, name: str, settings: Settings) -> Iterator[Try]:
+    """Yields the result itself at other steps than its own."""
+    if name not in ("advantages", "returns", "advantages_used"):
+        return
+    row = "row of the minibatch"
+    for says, move in RESULTS.items():
+        if not MADE[name].minibatch:
+            yield Try(f"the {name} {says}", settings, {"laid": {name: move}, "far": True})
+        elif "environment" in says:
+            yield Try(f"the {name} {says.replace('environment', row)}", settings, {"laid": {name: move}})
 
 
 def _moved(tensor: str, change: Move, at: slice, rollout: Rollout) -> Rollout:
@@ -394,7 +436,8 @@ def tries(
         return
     alone = f", and what agrees without it as it should be (in {name})"
     yield [each._replace(label=f"{each.label}{alone}", ways={**each.ways, "alone": True}) for each in explaining]
-    yield list(of_places(rollout, settings, name))
+    yield [*of_places(rollout, settings, name), *of_results(rollout, name, settings)]
     if name == "advantages":
         yield list(of_some_steps(settings))
+    yield [each for stage in of_what_is_read(EQUATIONS, settings, MADE[name].row, _known(name)) for each in stage]
     yield [*of_fits(rollout, settings, name, given), *of_presets(settings, name)]

@@ -240,6 +240,7 @@ class _Again:
         row = self._computed(made.row, made.minibatch) * factor_of(self.ways, name)
         slope, constant = self.ways.get("line", {}).get(name, (1.0, 0.0))
         row = row * slope + constant
+        row = self.ways.get("laid", {}).get(name, np.asarray)(row)
         if row.ndim:
             found.rows[name] = row[:, 0] if made.minibatch else row
         else:

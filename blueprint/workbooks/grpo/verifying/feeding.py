@@ -30,6 +30,7 @@ not its share of those over a larger batch. padded: losses are means over all sl
 swap: by tensor, which one stands in its place. moved: tensors whose columns stand one later (1) or earlier (−1).
 groups: "interleaved" where row i answers prompt i modulo the number of prompts; "rows" where groups are rows side by side.
 mask: "all" where pads count, too; "no_last" without the last token of each response; "one_more" with the one behind.
+rows_read, rows_given: by what is known of the responses, whose reward each is compared with, and whose advantage it gets, [B].
 inverted: the ratio is old over new. equations: by row of the definitions, how its equation is changed; kept: rows without that.
 """
 PLAIN: Ways = MappingProxyType({})
@@ -138,7 +139,12 @@ TYPED = {
     "response.same": (o, n),
 }  # fmt: skip
 EQUATIONS = Definitions(
-    GRPO, LABELS.labels, TYPED, lambda given, use: derived(given, use).rows, {"response.tokens": (t.last + 1,)}
+    GRPO,
+    LABELS.labels,
+    TYPED,
+    lambda given, use: derived(given, use).rows,
+    {"response.tokens": (t.last + 1,)},
+    ("response.tokens", "loss.counted"),
 )
 Fed = dict[str, Array]
 """What is known of each response, [B], and of each token, [B, T], by block; and under `group` whose response it is, from 0."""
@@ -151,8 +157,22 @@ def fed(batch: GroupedStep, ways: Ways) -> Fed:
     greedy = np.asarray(batch.tensors.get("greedy", np.zeros(len(mask))), np.float64)
     return found | {
         "response.tokens": mask, "response.length": mask.sum(axis=1), "score": scores(batch), "truncated": _cut_off(batch),
-        "greedy": greedy, "group": _groups(batch, ways),
+        "greedy": greedy, "group": _groups(batch, ways), PLACE: places(batch),
     }  # fmt: skip
+
+
+PLACE = "place"
+"""Under which the place of each response in the rollout stands among what is known of it, [B]."""
+
+
+def places(batch: GroupedStep) -> Array:
+    """Returns the place of each response in the rollout, by which those of a group stand in their order, [B]; else in the file."""
+    return np.asarray(batch.tensors.get("row_index", np.arange(len(batch.mask)))).reshape(-1).astype(np.int64)
+
+
+def order_of(of: Fed) -> Array:
+    """Returns the responses group by group, each group in the order of the rollout, [B]."""
+    return np.lexsort((of.get(PLACE, np.arange(len(of["group"]))), of["group"]))
 
 
 def by_group(of: Fed) -> list[tuple[Fed, Array]]:
@@ -172,7 +192,7 @@ def laid_out(of: Fed) -> tuple[dict[Axis, int], dict[str, Array | Selection]]:
     """Returns the sizes, and what stands in the blocks; groups of different sizes have places that are empty."""
     _, first, groups = np.unique(of["group"], return_index=True, return_inverse=True)
     count, (rows, columns) = np.bincount(groups), of["response.tokens"].shape
-    order = np.argsort(groups, kind="stable")
+    order = order_of({**of, "group": groups})
     places = np.arange(rows) - np.repeat(np.cumsum(count) - count, count)
     sizes = {q: len(count), i: int(count.max(initial=0)), n: rows, t: columns}
     where: Array | Selection = Selection(order.reshape(sizes[q], -1), np.argsort(order)) if count.min() == count.max() else (
@@ -180,7 +200,7 @@ def laid_out(of: Fed) -> tuple[dict[Axis, int], dict[str, Array | Selection]]:
     if not isinstance(where, Selection):
         where[groups[order], places, order] = 1.0
     known: Known = {
-        **{name: each for name, each in of.items() if name != "group"}, "greedy": of["greedy"][first],
+        **{name: each for name, each in of.items() if name not in ("group", PLACE)}, "greedy": of["greedy"][first],
         "response.tokens": np.pad(of["response.tokens"], ((0, 0), (0, 1))), "response.is": where,
         "response.same": Selection(np.arange(rows), np.arange(rows)), "count.prompts": np.asarray(float(len(count))),
         "count.group": np.asarray(float(sizes[i])), "count.responses": np.asarray(float(rows)),
@@ -191,7 +211,7 @@ def laid_out(of: Fed) -> tuple[dict[Axis, int], dict[str, Array | Selection]]:
 def in_places(of: Fed, each: Array) -> Array:
     """Lays a number of each response, [B], out by prompt and response; 0 where nothing stands."""
     _, groups = np.unique(of["group"], return_inverse=True)
-    count, order = np.bincount(groups), np.argsort(groups, kind="stable")
+    count, order = np.bincount(groups), order_of({**of, "group": groups})
     laid = np.zeros((len(count), int(count.max(initial=0))))
     laid[groups[order], np.arange(len(groups)) - np.repeat(np.cumsum(count) - count, count)] = each[order]
     return laid

@@ -15,6 +15,7 @@ from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.verifying.feeding import (
     EQUATIONS,
     NOTHING,
+    PLACE,
     PLAIN,
     Fed,
     Given,
@@ -25,6 +26,7 @@ from blueprint.workbooks.grpo.verifying.feeding import (
     fed,
     in_places,
     laid_out,
+    order_of,
     rounding_of,
     some,
 )
@@ -142,7 +144,7 @@ def credited(step: GroupedStep, use: Settings, ways: Ways, device: str, sized: b
     scored = _scored(step)
     if not scored.all():
         return _apart(credited(step.some(scored), use, ways, device, sized), scored)
-    of = fed(step, ways)
+    of = _rows_of_others(fed(step, ways), ways)
     wide = np.zeros_like(of["response.tokens"])
     found = Fed(advantages=wide, raw=np.zeros(len(wide)), left=np.ones(len(wide)), reward=np.zeros(len(wide)))
     found["spread"] = np.zeros(len(wide))
@@ -151,13 +153,27 @@ def credited(step: GroupedStep, use: Settings, ways: Ways, device: str, sized: b
         rows = EQUATIONS.values(
             use, sizes, known, ("advantages", *OF_GROUPS.values(), "reward"), **changed(ways), device=device
         )
-        back = np.argsort(np.argsort(each["group"], kind="stable"))
+        back = np.argsort(order_of(each))
         found["advantages"][members], found["reward"][members] = rows["advantages"], rows["reward"]
         for name, table in OF_GROUPS.items():
             found[name][members] = rows[table].ravel()[back]
+    if (
+        "rows_read" in ways or "rows_given" in ways
+    ):  # the tokens are those of the response, the number is that of another one
+        raw = found["raw"][ways["rows_given"](of)] if "rows_given" in ways else found["raw"]
+        of["response.tokens"] = fed(step, ways)["response.tokens"]
+        found["raw"], found["advantages"] = raw, raw[:, None] * of["response.tokens"]
     room = _room(step, found, use) if sized else np.zeros(len(wide))
     raw = found["raw"][:, None] * of["response.tokens"]
     return Credited(found["advantages"], raw, room[:, None], found["left"], _numbers(step, of, use))
+
+
+def _rows_of_others(of: Fed, ways: Ways) -> Fed:
+    """Returns the responses; with the rewards, and all that they are made of, of others in the same places of the same groups."""
+    if "rows_read" not in ways:
+        return of
+    order = ways["rows_read"](of)
+    return {name: each if name in ("group", PLACE) else each[order] for name, each in of.items()}
 
 
 OF_GROUPS = {"raw": "group.advantage", "left": "group.left", "spread": "group.spread_used"}
@@ -227,7 +243,9 @@ TRL = "trl"
 """Whose entropy bonus is a mean of each microbatch, divided by their number, also where its losses are shares (1.16.0)."""
 
 
-@np.errstate(over="ignore", invalid="ignore")  # a cause that is tried may make infinite numbers; it then explains nothing
+@np.errstate(
+    over="ignore", invalid="ignore"
+)  # a cause that is tried may make infinite numbers; it then explains nothing
 def recompute(
     batch: GroupedStep,
     settings: Settings,
@@ -300,7 +318,13 @@ def _used(found: Replayed, given: Given, ways: Ways) -> Array | None:
         own = np.broadcast_to(
             own.sum(axis=1, keepdims=True) / np.maximum(1, found.batch.mask.sum(axis=1, keepdims=True)), own.shape
         )
-    return None if own is None else own * float(turned.get("in_loss", 1.0))
+    return None if own is None else _of_responses(own, found.batch.mask) * float(turned.get("in_loss", 1.0))
+
+
+def _of_responses(A: Array, mask: Array) -> Array:
+    """Returns advantages that are one number for each response as that, also behind its end, where another response may go on."""
+    first = A[np.arange(len(A)), mask.argmax(axis=1)][:, None]
+    return np.broadcast_to(first, A.shape) if mask.any(axis=1).all() and np.all(np.where(mask, first == A, True)) else A
 
 
 def _losses(found: Replayed, of: Fed, use: Settings, ways: Ways, until: str, sized: bool, device: str) -> None:

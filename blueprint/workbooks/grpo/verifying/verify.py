@@ -45,6 +45,7 @@ from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
 from blueprint.workbooks.grpo.verifying.feeding import EQUATIONS, NOTHING, PLAIN, Given, Replayed, Ways, Whole, whole_of
 from blueprint.workbooks.grpo.verifying.judge import ALL, Judge, Straight, given_of, left_open, said_of, with_least
 from blueprint.workbooks.grpo.verifying.recompute import recompute
+from blueprint.workbooks.grpo.verifying.spelled import of_other_rows, of_trl
 
 DIGITS = 3
 """So many digits a number has that somebody typed; of one with more, nothing is said."""
@@ -126,7 +127,12 @@ def tries(
     few, many = _slips(batch, settings, name)
     yield [*few, *_conventions(batch, settings, read), *many]
     if name in MADE and not name.startswith("clip."):  # a share of some tokens has too few bits to tell changes apart
-        yield [*of_equations(EQUATIONS, settings, MADE[name], _known(name))]
+        yield [
+            *of_equations(EQUATIONS, settings, MADE[name], _known(name)),
+            *of_trl(settings, MADE[name], _known(name)),
+        ]
+    if name == "advantages":
+        yield list(of_other_rows(settings))
     yield list(_presets(settings, read))
     own = fitted(batch, settings, name, given, whole)
     yield [Try(f"{dotted(key)} = {shown(value)}", {**settings, key: value}, fitted=True) for key, value in own]
@@ -145,7 +151,7 @@ def _values(batch: GroupedStep, key: str, used: float | str, record: Setting) ->
     return tuple(dict.fromkeys((*NUMBERS.get(key, ()), *own, *cap)))
 
 
-def _known(name: str) -> Collection[str]:
+def _known(name: str) -> tuple[str, ...]:
     return () if name == "advantages" else ("advantages", "loss.left", "group.left", "kl_new.counts")
 
 

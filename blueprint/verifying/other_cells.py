@@ -1,0 +1,113 @@
+"""Changes of where an equation reads: the place before or behind, the pair before or behind, another mask, the other side."""
+
+from collections.abc import Iterator
+
+from blueprint.language import Axis, Block, Constant, Count, Expr, Lookup, Op, Position, Ref, rebuilt, text, walk
+from blueprint.misconceptions.rewriting import is_setting
+from blueprint.verifying.definitions import Equations
+
+
+def running(ref: Ref) -> Iterator[Axis]:
+    yield from (index.axis for index in ref.at if isinstance(index, Position))
+
+
+def beside(ref: Ref, axis: Axis, by: int, edge: Expr | None = None) -> Expr:
+    """Returns a reference one place before (−1) or behind (1) along an axis; at its end stands the other end, or an edge."""
+    place: Expr = Op("sub", (Count("number", axis), Constant(axis.start))) if axis.start else Count("number", axis)
+    last = Op("sub", (Count("size", axis), Constant(1)))
+    inside = less(0, place) if by < 0 else less(place, last)
+    moved = Op("sub" if by < 0 else "add", (place, Constant(1)))
+    around = Op("where", (inside, moved, last if by < 0 else Constant(0)))
+    at = tuple(Lookup(axis, around) if isinstance(i, Position) and i.axis is axis else i for i in ref.at)
+    found = Ref(ref.block, at)
+    return found if edge is None else Op("where", (inside, found, edge))
+
+
+def read(expr: Expr) -> Iterator[Ref]:
+    """Yields the references of an equation to cells of rows, each along some axis."""
+    for part in walk(expr):
+        if not isinstance(part, Ref) or is_setting(part.block) or part.block.text:
+            continue
+        if not any(isinstance(index, Lookup | Edge) for index in part.at):
+            yield part
+
+
+def is_here(part: Ref, axis: Axis | None = None) -> bool:
+    """Whether a reference is to a cell of one's own place along an axis, or along all."""
+    return not any(getattr(index, "by", 0) for index in part.at if axis is None or getattr(index, "axis", axis) is axis)
+
+
+def places(expr: Expr, name: str, side: Block | None) -> Iterator[tuple[str, Expr]]:
+    """Yields the place before and behind in that of one's own, along every axis; the last one stands before the first."""
+    if any(isinstance(node, Op) for node in walk(expr)):
+        yield from moved(expr, name, side)
+
+
+def moved(expr: Expr, name: str, side: Block | None) -> Iterator[tuple[str, Expr]]:
+    """Yields the same for an equation that is one row alone, too. name: the row whose equation it is."""
+    for part in [each for each in read(expr) if is_here(each) or each.block.name != name]:
+        for axis in dict.fromkeys(each for each in running(part) if is_here(part, each)):
+            for by, said in ((-1, "before"), (1, "behind")):
+                yield f"{text(part)} of the {axis.meaning} {said} is read", put(expr, part, beside(part, axis, by))
+                if side is not None and axis is side.axes[0]:
+                    yield f"{text(part)} of the pair {said} is read", put(expr, part, _of_next_pair(part, axis, by))
+        for axis in dict.fromkeys(each for each in running(part) if not is_here(part, each)):
+            here = Ref(part.block, tuple(Position(axis) if getattr(i, "axis", None) is axis else i for i in part.at))
+            yield (
+                f"{text(here)} of the {axis.meaning} before is read, not {text(part)}",
+                put(expr, part, beside(here, axis, -1)),
+            )
+
+
+def _of_next_pair(ref: Ref, axis: Axis, by: int) -> Expr:
+    """Returns a reference to the same side of the pair before (−1) or behind (1); the last pair stands before the first."""
+    place = Op("sub", (Count("number", axis), Constant(axis.start)))
+    half = Op("div", (Count("size", axis), Constant(2)))
+    first = Op("less", (place, half))  # chosen ones come first
+    own = Op("where", (first, place, Op("sub", (place, half))))
+    last = Op("sub", (half, Constant(1)))
+    if by < 0:
+        moved = Op("where", (Op("less", (Constant(0), own)), Op("sub", (own, Constant(1))), last))
+    else:
+        moved = Op("where", (Op("less", (own, last)), Op("add", (own, Constant(1))), Constant(0)))
+    back = Op("where", (first, moved, Op("add", (moved, half))))
+    return Ref(
+        ref.block, tuple(Lookup(axis, back) if isinstance(i, Position) and i.axis is axis else i for i in ref.at)
+    )
+
+
+def other_places_of_masks(expr: Expr, masks: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:
+    """Yields what counts as another mask has it: everywhere, moved by one, one shorter at either end, one longer."""
+    for part in [each for each in read(expr) if each.block.name in masks and is_here(each)]:
+        axis = [*running(part)][-1]
+        before, behind = (beside(part, axis, by, Constant(0)) for by in (-1, 1))
+        said = text(part)
+        yield f"{said} is 1 everywhere", put(expr, part, Op("add", (Constant(1), Op("mul", (Constant(0), part)))))
+        yield f"{said} begins and ends one later", put(expr, part, before)
+        yield f"{said} begins and ends one earlier", put(expr, part, behind)
+        yield f"{said} leaves the first one out", put(expr, part, Op("mul", (part, before)))
+        yield f"{said} leaves the last one out", put(expr, part, Op("mul", (part, behind)))
+        yield f"{said} goes on for one more", put(expr, part, Op("maximum", (part, before)))
+
+
+def other_masks(expr: Expr, equations: Equations, masks: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:
+    """Yields another mask in the place of one; and what counts of it everything but what the other has alone, as the prompt."""
+    for part in [each for each in read(expr) if each.block.name in masks]:
+        for other in (
+            each for each in masks if equations.rows[each].axes == part.block.axes and each != part.block.name
+        ):
+            row = Ref(equations.rows[other], part.at)
+            yield f"{other} is read, not {part.block.name}", put(expr, part, row)
+            behind = Op("add", (part, Op("sub", (Constant(1), row))))
+            yield f"{text(part)} is 1 wherever {text(row)} is 0, too", put(expr, part, behind)
+
+
+def other_side(expr: Expr, side: Block | None) -> Iterator[tuple[str, Expr]]:
+    """Yields rejected responses in the place of chosen ones."""
+    for part in [each for each in read(expr) if each.block is side]:
+        yield "rejected responses count, not chosen ones", put(expr, part, Op("sub", (Constant(1), part)))
+
+
+def put(expr: Expr, part: Expr, other: Expr) -> Expr:
+    """Returns an expression with a part of it replaced."""
+    return other if expr is part else rebuilt(expr, lambda inner: put(inner, part, other))
