@@ -2,12 +2,28 @@
 
 from collections.abc import Iterator
 
-from blueprint.language import Axis, Block, Constant, Count, Expr, Lookup, Op, Position, Ref, rebuilt, text, walk
+from blueprint.language import (
+    Axis,
+    Block,
+    Constant,
+    Count,
+    Edge,
+    Expr,
+    Lookup,
+    Op,
+    Position,
+    Ref,
+    less,
+    rebuilt,
+    text,
+    walk,
+)
 from blueprint.misconceptions.rewriting import is_setting
 from blueprint.verifying.definitions import Equations
 
 
 def running(ref: Ref) -> Iterator[Axis]:
+    """Yields the axes along which a reference is to a place."""
     yield from (index.axis for index in ref.at if isinstance(index, Position))
 
 
