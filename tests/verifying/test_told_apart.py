@@ -91,9 +91,18 @@ def test_of_many_causes_those_that_are_the_same_for_any_numbers_are_said_once() 
     assert [each.said for each in told_apart(six[:5], elsewhere)] == ["a", "b", "c", "d", "e"]
 
 
-def test_a_margin_that_is_no_longer_one_is_said_once(tmp_path: Path) -> None:
-    """The rejected score less itself is logged: so is every change after which the margin is 0, whatever the scores are."""
+def test_a_margin_that_is_no_longer_one_is_a_score_less_itself(tmp_path: Path) -> None:
+    """Of either side: these two give the same numbers everywhere, and each is named with the other."""
     trainer = reward_formulas.otherwise(margin=lambda chosen, rejected, margin: rejected - rejected)
+    one, other = verified(varied(whole("trl_reward/plain"), 163), trainer, tmp_path).causes
+    assert one.same == (other.said,)
+    assert other.same == (one.said,)
+    assert all("score is read, not" in each.said for each in (one, other))
+
+
+def test_a_loss_that_is_always_0_is_said_once(tmp_path: Path) -> None:
+    """So is every change after which it is 0, whatever the scores are."""
+    trainer = reward_formulas.otherwise(pair_loss=lambda x, m: 0 * x)
     found = verified(varied(whole("trl_reward/plain"), 163), trainer, tmp_path)
     (first,) = found.causes
     assert first.stands_for >= 5
