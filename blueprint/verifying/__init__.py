@@ -36,6 +36,7 @@ from blueprint.verifying.in_memory import (
     SmallTrial,
     Try,
     Ways,
+    agreeing,
     given_of,
     sums_of,
     verdict_of,
@@ -51,8 +52,7 @@ from blueprint.verifying.stages import Selection
 from blueprint.verifying.step import read_dumps, verify_dumps, verify_one, verify_step
 from blueprint.verifying.tiled_passes import Watch, one_thread
 from blueprint.verifying.trials import Judged, Trial, Way, causes_of, judged, verify_parts
-from blueprint.verifying.two_changes import FEWEST as FEWEST_PAIRS
-from blueprint.verifying.two_changes import SHARE, Effects, totals_of, two_at_a_time
+from blueprint.verifying.two_changes import Effects, totals_of, two_at_a_time
 from blueprint.verifying.verdict import (
     NOTHING,
     Agreement,
@@ -72,13 +72,11 @@ from blueprint.verifying.verify import verify
 
 __all__ = [
     "DIFFERS",
-    "FEWEST_PAIRS",
     "NEEDS_OTHERS",
     "NOTHING",
     "NO_RESULTS",
     "OF_RESPONSES",
     "PLAIN",
-    "SHARE",
     "SUMS",
     "TOLERANCES",
     "Again",
@@ -118,6 +116,7 @@ __all__ = [
     "Watch",
     "Way",
     "Ways",
+    "agreeing",
     "agreement_of",
     "amid",
     "before_first_update",

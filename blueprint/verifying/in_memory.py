@@ -2,7 +2,7 @@
 room that its kind gives it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -18,7 +18,7 @@ from blueprint.verifying.recompute import SUMS, TOLERANCES, coarsest, last_digit
 from blueprint.verifying.settings import Settings
 from blueprint.verifying.trials import judged
 from blueprint.verifying.two_changes import FEWEST as FEWEST_PAIRS
-from blueprint.verifying.two_changes import SHARE, Effects, totals_of, two_at_a_time
+from blueprint.verifying.two_changes import SHARE, Effects, Together, totals_of, two_at_a_time
 from blueprint.verifying.verdict import Otherwise, Verdict
 
 LARGEST = {"float64": np.inf, "float32": 3.4e38, "bfloat16": 3.4e38, "float16": 65504.0}
@@ -198,6 +198,19 @@ class Try(NamedTuple):
     bits: float = 0.0
 
 
+def agreeing(both: Sequence[Sequence[Together]], most: int, compared: Callable[[Try], Compared | None]) -> list[Try]:
+    """Returns the pairs of changes with which a quantity agrees; of those with the same effects one is computed.
+
+    both: pairs, in a list those of the same effects. most: how many causes there is time for. compared: the quantity with a pair.
+    """
+    made = list[Try]()
+    for alike in both[: max(FEWEST_PAIRS, most // SHARE)]:
+        some = [Try(each.label, each.settings, each.ways, bits=each.bits) for each in alike]
+        here = compared(some[0])
+        made += some if here is not None and here.agrees else []
+    return made
+
+
 MOST_PARTS = 8
 
 
@@ -329,12 +342,7 @@ class SmallTrial:
             return []
         allowed = compared.allowed * compared.cells**0.5
         both = two_at_a_time(self.effects, name, self.settings, straight, logged, allowed, [*found.numbers.values()])
-        made = list[Try]()
-        for alike in both[: max(FEWEST_PAIRS, self.most // SHARE)]:
-            some = [Try(each.label, each.settings, each.ways, bits=each.bits) for each in alike]
-            here = self.compared(some[0], given, name).get(name)
-            made += some if here is not None and here.agrees else []
-        return made
+        return agreeing(both, self.most, lambda each: self.compared(each, given, name).get(name))
 
     def otherwise(self, each: Try, name: str, alone: bool) -> Otherwise | None:
         """Returns what a cause comes to where the file's numbers are others; None for one of this file alone.

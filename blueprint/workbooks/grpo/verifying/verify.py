@@ -13,8 +13,6 @@ from blueprint.inputs import dotted
 from blueprint.inputs.catalogue import OFF, Setting
 from blueprint.misconceptions import equation
 from blueprint.verifying import (
-    FEWEST_PAIRS,
-    SHARE,
     Compared,
     Effects,
     Kept,
@@ -28,6 +26,7 @@ from blueprint.verifying import (
     VerifyOptions,
     Watch,
     Way,
+    agreeing,
     amid,
     before_first_update,
     beside_the_trainer,
@@ -370,12 +369,7 @@ class StepTrial(NamedTuple):
         )
         allowed = compared.allowed * compared.cells**0.5
         both = two_at_a_time(self.effects, name, self.settings, straight, logged, allowed, [*found.numbers.values()])
-        made = list[Try]()
-        for alike in both[: max(FEWEST_PAIRS, self.most // SHARE)]:
-            some = [Try(each.label, each.settings, each.ways, bits=each.bits) for each in alike]
-            here = self.compared(some[0], given, name).get(name)
-            made += some if here is not None and here.agrees else []
-        return made
+        return agreeing(both, self.most, lambda each: self.compared(each, given, name).get(name))
 
     def _sums(self, found: Replayed, name: str) -> Array | None:
         if name in found.numbers:
