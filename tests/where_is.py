@@ -46,8 +46,8 @@ def equations() -> Answers:
     def record(self: Block, at: object, value: object) -> None:
         write(self, at, value)  # type: ignore[arg-type]
         frame = sys._getframe(1)
-        while Path(frame.f_code.co_filename) == MAKING and frame.f_back:
-            frame = frame.f_back  # what makes and defines a block in one go is called where its equation stands
+        while ("value" in frame.f_locals or Path(frame.f_code.co_filename) == MAKING) and frame.f_back:
+            frame = frame.f_back  # what is handed an equation as a value is called where that stands
         lines[self] = frame.f_code.co_filename
 
     found: Answers = defaultdict(set)
