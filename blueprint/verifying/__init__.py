@@ -52,7 +52,7 @@ from blueprint.verifying.recompute import SUMS, TOLERANCES, Replay, coarsest, he
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
 from blueprint.verifying.rows_shown import View, check_length, computable, digits, logits_of_two, view_of
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose, known_device, shown
-from blueprint.verifying.small_kind import SmallKind
+from blueprint.verifying.small_kind import UNITS, SmallKind
 from blueprint.verifying.stages import Selection
 from blueprint.verifying.step import read_dumps, verify_dumps, verify_one, verify_step
 from blueprint.verifying.tiled_passes import Watch, one_thread
@@ -84,6 +84,7 @@ __all__ = [
     "PLAIN",
     "SUMS",
     "TOLERANCES",
+    "UNITS",
     "Again",
     "Agreement",
     "Axes",

@@ -42,7 +42,7 @@ class Conventions:
 
     def values(self, settings: Settings, key: str, also: Sequence[Setting] = ()) -> list[Setting]:
         """Returns what a setting may be instead: every other word, or the numbers that people use, and `also`."""
-        every = self.catalogue.settings[key].words or (*self.numbers.get(key, ()), *also)
+        every: tuple[Setting, ...] = self.catalogue.settings[key].words or (*self.numbers.get(key, ()), *also)
         return [each for each in dict.fromkeys(every) if each not in (settings[key], *self.never.get(key, ()))]
 
     def others(self, settings: Settings, keys: Collection[str]) -> Iterator[Try]:

@@ -12,6 +12,9 @@ from blueprint.verifying.tiled_passes import Watch, one_thread
 from blueprint.verifying.trials import Way, verify_parts
 from blueprint.verifying.verdict import Shown, StepVerdict, Verdict, Verifier, ViewOptions
 
+UNITS = {"float64": 1e-12, "float32": 1e-6, "float16": 2.0**-9, "bfloat16": 2.0**-6}
+"""By dtype, what a log-prob or a score may be off, of 1 + its size: 16 units in the last place, for two forwards of one text."""
+
 
 class SmallKind(NamedTuple):
     """What a kind brings.

@@ -20,6 +20,7 @@ from blueprint.language import Axis
 from blueprint.verifying import (
     NO_RESULTS,
     PLAIN,
+    UNITS,
     Again,
     Agreement,
     Axes,
@@ -142,20 +143,16 @@ def _known(batch: FineTuned, settings: Settings, ways: Ways) -> tuple[dict[Axis,
     return {n: texts, o: texts, b: texts, t: positions}, found  # type: ignore[return-value]  # none of them a selection
 
 
-UNIT = {"float64": 1e-12, "float32": 1e-6, "float16": 2.0**-9, "bfloat16": 2.0**-6}
-"""By dtype, what a log-prob may be off, of 1 + its size: as of scores, about 16 units in the last place."""
-
-
 def _add_room(found: Again) -> None:
     """Adds the room of every row and number: a mean is off by no more than the mean of what its tokens are off."""
     batch: FineTuned = found.batch
     held = coarsest(batch.dtypes, MADE_OF)
-    unit = max(UNIT[held], UNIT.get(str(batch.forward_dtype), 0.0))
+    unit = max(UNITS[held], UNITS.get(str(batch.forward_dtype), 0.0))
     nll = found.numbers["nll"]
     found.sizes = {name: abs(number) for name, number in found.numbers.items()}
     off = unit * (1 + abs(nll))
     found.room = {"nll": off, "perplexity": off * found.numbers["perplexity"]}
-    found.room["entropy"] = UNIT[coarsest(batch.dtypes, ("entropy",))] * (1 + abs(found.numbers.get("entropy", 0.0)))
+    found.room["entropy"] = UNITS[coarsest(batch.dtypes, ("entropy",))] * (1 + abs(found.numbers.get("entropy", 0.0)))
     found.room["total_loss"] = off * (abs(found.numbers["total_loss"] / nll) if nll else 1.0)
     most = float(np.max(batch.mask.sum(axis=1), initial=1))
     found.room["text_loss"] = unit * (most + float(np.max(found.rows["text_loss"], initial=0.0)))
@@ -294,6 +291,5 @@ def agreement(arrays: Mapping[str, Array], ours: Again) -> Agreement:
     return agreement_of(arrays, rows | {name: np.asarray(ours.numbers[name]) for name in ("nll", "total_loss")}, NEAR)
 
 
-VERIFIER = SmallKind(ALL, lambda device: partial(recompute, device=device), tries, ("total_loss",), TEXTS).verifier(
-    shown
-)
+KIND = SmallKind(ALL, lambda device: partial(recompute, device=device), tries, ("total_loss",), TEXTS)
+VERIFIER = KIND.verifier(shown)
