@@ -26,7 +26,7 @@ from blueprint.verifying.equations import extremes, spelled
 from blueprint.verifying.equations import tries as of_equations
 from blueprint.verifying.first_update import before_first_update
 from blueprint.verifying.gap import TwoForwards
-from blueprint.verifying.given_away import coefficient, on_the_line, straight_line, typed
+from blueprint.verifying.given_away import DIGITS, coefficient, on_the_line, straight_line, typed
 from blueprint.verifying.in_memory import NOTHING as NO_RESULTS
 from blueprint.verifying.in_memory import (
     PLAIN,
@@ -77,6 +77,7 @@ from blueprint.verifying.verify import verify
 
 __all__ = [
     "DIFFERS",
+    "DIGITS",
     "NEEDS_OTHERS",
     "NOTHING",
     "NO_RESULTS",

@@ -18,7 +18,8 @@ SMALLEST_SHARE = 1e-300
 
 @dataclass(frozen=True)
 class View:
-    """Some rows of a step. step: these alone; rows: which of the file they are; called: what a row is, in the plural.
+    """Some rows of a step. step: these alone; rows: which of the file they are; called: what is shown, in the plural; count: how
+    many of them.
 
     preset: its name; usual: its values, settings: those in force. all: whether all rows are shown.
     """
@@ -30,12 +31,13 @@ class View:
     usual: Settings
     all: bool
     called: str
+    count: str
 
     @property
     def label(self) -> str:
         """Says what is shown."""
         every = "all" if self.all else "some"
-        return f"{every} {self.called} of the step, {len(self.rows)}: rows {', '.join(map(str, self.rows))}"
+        return f"{every} {self.called} of the step, {self.count}: rows {', '.join(map(str, self.rows))}"
 
     @property
     def partly(self) -> list[str]:
@@ -72,7 +74,9 @@ def view_of(found: Again, chosen: Chosen, options: ViewOptions, badness: Array, 
     rows = picked(batch.path, badness, most, options, called)
     tensors = {name: each[rows] for name, each in batch.tensors.items()}
     step, preset = replace(batch, tensors=tensors, logged={}, place=None), chosen.preset
-    return View(step, rows, found.settings, preset.name, preset.values, len(rows) == len(badness), called)
+    return View(
+        step, rows, found.settings, preset.name, preset.values, len(rows) == len(badness), called, str(len(rows))
+    )
 
 
 def check_length(path: str, longest: int, what: str) -> None:
