@@ -1,4 +1,4 @@
-"""What kinds share where they are verified: other values of settings, numbers that a file gives away, masks, rows that are shown."""
+"""What kinds share where they are verified: other values of settings, numbers that a file gives away, masks, rows shown."""
 
 from __future__ import annotations
 
