@@ -50,7 +50,16 @@ from blueprint.verifying.places import Place, Seen, amid, laid, places_of
 from blueprint.verifying.rearranged import tries as of_order
 from blueprint.verifying.recompute import SUMS, TOLERANCES, Replay, coarsest, held_in, last_digit, replay
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
-from blueprint.verifying.rows_shown import View, check_length, computable, digits, logits_of_two, view_of
+from blueprint.verifying.rows_shown import (
+    View,
+    check_length,
+    computable,
+    digits,
+    logits_of_two,
+    ragged,
+    view_of,
+    words_of,
+)
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose, known_device, shown
 from blueprint.verifying.small_kind import UNITS, SmallKind
 from blueprint.verifying.stages import Selection
@@ -173,6 +182,7 @@ __all__ = [
     "picked",
     "places",
     "places_of",
+    "ragged",
     "read_dumps",
     "replay",
     "settled",
@@ -194,4 +204,5 @@ __all__ = [
     "verify_parts",
     "verify_step",
     "view_of",
+    "words_of",
 ]

@@ -98,6 +98,23 @@ def digits(values: Array) -> Array:
     return np.array([float(f"{value:.15g}") for value in made.ravel()]).reshape(made.shape)
 
 
+def ragged(array: Array, mask: Array) -> tuple[tuple[float, ...], ...]:
+    """Returns a number of each token, row by row, as cells hold them; array, mask: [N, T]."""
+    return tuple(tuple(digits(row[there]).tolist()) for row, there in zip(array, mask, strict=True))
+
+
+def words_of(ids: Array | None, mask: Array, unknown: Callable[[int], str]) -> tuple[tuple[str, ...], ...]:
+    """Returns what stands for each token: its id, else what is said of the first, the second … of a row.
+
+    ids: [N, S] of whole texts, of which mask, [N, T], has the last columns; None where they are not known.
+    """
+    rows = [np.flatnonzero(there) for there in mask]
+    if ids is None:
+        return tuple(tuple(unknown(at) for at, _ in enumerate(row)) for row in rows)
+    later = ids.shape[1] - mask.shape[1]
+    return tuple(tuple(f"#{int(ids[at, column + later])}" for column in row) for at, row in enumerate(rows))
+
+
 def logits_of_two(logprobs: Array) -> tuple[Array, Array]:
     """Returns ln p, and ln(1 − p) of all other tokens together: two logits that give the log-prob."""
     return logprobs, np.log(np.maximum(-np.expm1(logprobs), SMALLEST_SHARE))

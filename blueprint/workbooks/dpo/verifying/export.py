@@ -17,10 +17,10 @@ from blueprint.verifying import (
     agreement_of,
     check_length,
     computable,
-    digits,
+    ragged,
     view_of,
+    words_of,
 )
-from blueprint.workbooks.dpo.dumps import PairStep
 from blueprint.workbooks.dpo.schema import MOST_PAIRS, PER, WITHOUT, check_asked, presets_of
 from blueprint.workbooks.dpo.verifying.recompute import recompute
 
@@ -118,15 +118,16 @@ def _parts(view: View) -> dict[str, object]:
     step, per = view.step, per_of(view)
     parts: dict[str, object] = {"preset": view.preset, "per": per, "text.prompts": _prompts(view)}
     for at, side in enumerate(SIDES):
-        mask = step.mask[at * step.pairs :][: step.pairs]
-        parts[f"text.{side}"] = _words(step, side, mask) if per == PER[0] else tuple(
-            (f"{side} response {row}",) for row in view.rows)  # fmt: skip
-        for model, tokens, whole in (("policy", "logprobs", "logp"), ("reference", "logprobs_ref", "logp_ref")):
-            if per == PER[0]:
-                rows = [row[of] for row, of in zip(step.tensors[f"{side}.{tokens}"], mask, strict=True)]
+        mask, ids = step.mask[at * step.pairs :][: step.pairs], step.tensors.get(f"{side}.tokens")
+        of_tokens = per == PER[0]
+        whole = tuple((f"{side} response {row}",) for row in view.rows)
+        parts[f"text.{side}"] = words_of(ids, mask, lambda at: "?") if of_tokens else whole
+        for model, tokens, name in (("policy", "logprobs", "logp"), ("reference", "logprobs_ref", "logp_ref")):
+            if of_tokens:
+                logprobs, there = step.tensors[f"{side}.{tokens}"], mask
             else:
-                rows = [np.array([each]) for each in _whole(view, side, tokens, whole, mask)]
-            parts[f"{model}.{side}"] = tuple(tuple(digits(np.minimum(row, 0.0)).tolist()) for row in rows)
+                logprobs, there = _whole(view, side, tokens, name, mask)[:, None], np.ones((step.pairs, 1), np.bool_)
+            parts[f"{model}.{side}"] = ragged(np.minimum(logprobs, 0.0), there)
     return parts
 
 
@@ -147,17 +148,6 @@ def _prompts(view: View) -> tuple[str, ...]:
         return tuple(f"prompt {row}" for row in view.rows)
     ends = mask.argmax(axis=1) + ids.shape[1] - mask.shape[1]
     return tuple(" ".join(f"#{each}" for each in row[:end][-IDS_SHOWN:]) for row, end in zip(ids, ends, strict=True))
-
-
-def _words(step: PairStep, side: str, mask: Array) -> tuple[tuple[str, ...], ...]:
-    """Returns what stands for each token: its id, or ? where that is not known."""
-    ids = step.tensors.get(f"{side}.tokens")
-    if ids is None:
-        return tuple(tuple("?" for _ in np.flatnonzero(row)) for row in mask)
-    later = ids.shape[1] - mask.shape[1]
-    return tuple(
-        tuple(f"#{int(row[at + later])}" for at in np.flatnonzero(of)) for row, of in zip(ids, mask, strict=True)
-    )
 
 
 def agreement(arrays: Mapping[str, Array], ours: Again, other: Collection[str] = ()) -> Agreement:

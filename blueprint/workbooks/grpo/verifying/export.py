@@ -17,6 +17,8 @@ from blueprint.verifying import (
     agreement_of,
     check_length,
     digits,
+    ragged,
+    words_of,
 )
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.schema import without
@@ -145,11 +147,11 @@ def numbers_of(view: View, name: str) -> Numbers:
         "preset": view.preset,
         "compare": (),
         "text.prompts": tuple(f"prompt {each + 1}" for each in range(int(groups.max()) + 1)),
-        "text.responses": _words(step),
+        "text.responses": words_of(step.tensors.get("response_ids"), step.mask, lambda at: f"token {at + 1}"),
         "text.truncated": cut_off(step),
         "reward.scores": digits(scores(step)),
         "reward.greedy": digits(_first_of(step, groups)),
-        **{key: _ragged(step, tensor) for key, tensor in given.items()},
+        **{key: ragged(_logged(step, tensor), step.mask) for key, tensor in given.items()},
     }
     asked = {key: view.settings[key] for key in without(given) if key in view.asked}
     what = f"{len(step.mask)} responses of a step of {step.library or 'GRPO'}, whole groups"
@@ -166,20 +168,10 @@ def _given(step: GroupedStep) -> dict[str, str]:
     return found
 
 
-def _words(step: GroupedStep) -> tuple[tuple[str, ...], ...]:
-    """Returns what stands for each token: its id, or its number within the response."""
-    ids = step.tensors.get("response_ids")
-    rows = (np.flatnonzero(mask) for mask in step.mask)
-    if ids is None:
-        return tuple(tuple(f"token {at + 1}" for at, _ in enumerate(each)) for each in rows)
-    return tuple(tuple(f"#{int(ids[row, at])}" for at in each) for row, each in enumerate(rows))
-
-
-def _ragged(step: GroupedStep, tensor: str) -> tuple[tuple[float, ...], ...]:
-    """Returns a number of each token, response by response; rounding may have lifted a log-prob above 0, which it is not."""
+def _logged(step: GroupedStep, tensor: str) -> Array:
+    """Returns a tensor of tokens, [B, T]; rounding may have lifted a log-prob above 0, which it is not."""
     array = np.asarray(step.tensors[tensor], np.float64)
-    array = np.minimum(array, 0.0) if tensor.startswith("logprobs") else array
-    return tuple(tuple(digits(row[mask]).tolist()) for row, mask in zip(array, step.mask, strict=True))
+    return np.minimum(array, 0.0) if tensor.startswith("logprobs") else array
 
 
 def _first_of(step: GroupedStep, groups: Array) -> Array:
