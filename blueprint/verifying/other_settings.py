@@ -11,7 +11,7 @@ from itertools import combinations
 
 from blueprint.inputs import Catalogue
 from blueprint.verifying.in_memory import Try, Ways
-from blueprint.verifying.settings import Setting, Settings, shown
+from blueprint.verifying.settings import Setting, Settings, shown, written
 
 Mistakes = Mapping[str, Sequence[tuple[str, Ways]]]
 """By what they concern, mistakes: how a report puts each, and what is done otherwise."""
@@ -35,10 +35,8 @@ class Conventions:
         return self.presets()
 
     def said(self, changes: Settings) -> str:
-        """Says settings as numbers files have them: a key without a dot is of the table of the first group."""
-        table = next(iter(self.catalogue.titles))
-        keys = {key: key if "." in key else f"{table}.{key}" for key in changes}
-        return ", ".join(f"{keys[key]} = {shown(value)}" for key, value in changes.items())
+        """Says settings as numbers files have them."""
+        return ", ".join(f"{written(self.catalogue, key)} = {shown(value)}" for key, value in changes.items())
 
     def values(self, settings: Settings, key: str, also: Sequence[Setting] = ()) -> list[Setting]:
         """Returns what a setting may be instead: every other word, or the numbers that people use, and `also`."""

@@ -36,10 +36,8 @@ class SmallKind(NamedTuple):
         """Computes a dump again under settings, to be compared with what its file logged; steps: all files of the step."""
         again = self.recompute(options.device)
         found = again(batch, settings, sized=True)
-        judge, given = (
-            Judge(batch, found, self.quantities, options.tolerance, self.axes),
-            given_of(batch, self.quantities),
-        )
+        judge = Judge(batch, found, self.quantities, options.tolerance, self.axes)
+        given = given_of(batch, self.quantities)
         if all(each.agrees for name, each in judge.compared(found).items() if name in self.as_good):
             given = {name: each for name, each in given.items() if name not in self.as_good}
         whole, losses = whole_of(batch, steps), tuple(self.losses)
