@@ -26,7 +26,7 @@ from blueprint.verifying.equations import extremes, spelled
 from blueprint.verifying.equations import tries as of_equations
 from blueprint.verifying.first_update import before_first_update
 from blueprint.verifying.gap import TwoForwards
-from blueprint.verifying.given_away import DIGITS, coefficient, on_the_line, straight_line, typed
+from blueprint.verifying.given_away import DIGITS, coefficient, off_by, on_the_line, straight_line, typed
 from blueprint.verifying.in_memory import NOTHING as NO_RESULTS
 from blueprint.verifying.in_memory import (
     PLAIN,
@@ -175,6 +175,7 @@ __all__ = [
     "named_first",
     "of_equations",
     "of_order",
+    "off_by",
     "on_the_line",
     "once_each",
     "one_thread",

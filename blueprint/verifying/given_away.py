@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from blueprint.dumps import Array
+from blueprint.dumps import Array, Dump
+from blueprint.verifying.in_memory import Given, Recompute
+from blueprint.verifying.settings import Settings
 
 DIGITS = 3
 """So many digits a number has that somebody typed; of one with more, nothing is said."""
@@ -17,6 +19,13 @@ def typed(value: float, most: float = np.inf, digits: int = DIGITS) -> Iterator[
     if np.isfinite(value) and value > 0:
         rounded = float(f"{value:.{digits}g}")
         yield from [rounded] if rounded <= most else []
+
+
+def off_by(
+    recompute: Recompute, batch: Dump, settings: Settings, name: str, given: Given
+) -> Callable[[str, float], float]:
+    """Returns how far a logged number is off where a setting has another value. given: results of the file before it."""
+    return lambda key, value: recompute(batch, {**settings, key: value}, given=given).numbers[name] - batch.logged[name]
 
 
 def coefficient(off: Callable[[float], float]) -> float:

@@ -53,6 +53,7 @@ from blueprint.verifying import (
     multiplied,
     of_equations,
     of_order,
+    off_by,
     parts_of,
     places,
     sums_of,
@@ -308,10 +309,7 @@ def _fitted(batch: ScoredPairs, settings: Settings, name: str, given: Given) -> 
     """Yields the weights of what scores cost that make a loss what the file logged."""
     if name not in batch.logged or not isfinite(batch.logged[name]):
         return
-
-    def off(key: str, value: float) -> float:
-        return recompute(batch, {**settings, key: value}, given=given).numbers[name] - batch.logged[name]
-
+    off = off_by(recompute, batch, settings, name, given)
     for key in ("center", "l2"):
         for value in typed(coefficient(partial(off, key)), REWARD_MODEL[key].high):
             yield INSTEAD.changed(settings, {key: value}, fitted=True)

@@ -25,6 +25,7 @@ from blueprint.verifying import (
     multiplied,
     of_equations,
     of_order,
+    off_by,
     spelled,
     sums_of,
     typed,
@@ -78,10 +79,7 @@ def fitted(batch: PairStep, settings: Settings, name: str, given: Given) -> Iter
         return
     if name not in batch.logged or not isfinite(batch.logged[name]):
         return
-
-    def off(key: str, value: float) -> float:
-        return recompute(batch, {**settings, key: value}, given=given).numbers[name] - batch.logged[name]
-
+    off = off_by(recompute, batch, settings, name, given)
     yield from _typed("loss.nll_coef", coefficient(partial(off, "loss.nll_coef")), MOST_NLL)
     for key in REACH:
         yield from _root(key, partial(off, key))
