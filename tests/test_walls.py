@@ -59,8 +59,8 @@ MAY_READ = {
     "cli": ("commands",),
     "commands": (
         "book", "checking", "classes", "commands", "comparison", "cores", "differing", "dump_comparison", "dumps", "explaining",
-        "files", "inputs", "interrupted", "labs", "language", "page", "quoting", "reopening", "scenarios", "training", "verifying", "web",
-        "witness", "workbooks.common", "workbooks.kind", "workbooks.registry", "worksheets",
+        "files", "inputs", "interrupted", "labs", "language", "page", "quoting", "reopening", "scenarios", "training", "verifying",
+        "web", "witness", "workbooks.common", "workbooks.kind", "workbooks.registry", "worksheets",
     ),
     "comparison": ("book", "inputs", "comparison", "workbooks.common.conventions", "workbooks.registry"),
     "web": ("files", "language", "misconceptions", "page.outline", "web", "workbooks.registry"),
