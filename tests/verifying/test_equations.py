@@ -68,7 +68,9 @@ def test_every_change_can_be_computed() -> None:
         ("trl_reward/margin", "total_loss"),
     ):
         (batch, *_), _ = read_dumps(sorted((REAL / run).iterdir()))
-        trial = OF_PAIRS[run.partition("/")[0]].trial(batch, choose(batch, VerifyOptions()).values, VerifyOptions(), [batch])
+        trial = OF_PAIRS[run.partition("/")[0]].trial(
+            batch, choose(batch, VerifyOptions()).values, VerifyOptions(), [batch]
+        )
         tried = [each for stage in trial.tries(name) for each in stage if "equations" in each.ways]
         assert len(tried) > 200
         for each in tried[:: 1 if name == "chosen.logp" else 4]:
