@@ -34,15 +34,16 @@ MAY_READ = {
         "inputs", "quoting", "verifying",
     ),
     "cluster": (),
+    "cores": (),
     "dump_comparison": ("dump_comparison", "dumps", "inputs", "quoting", "verifying"),
-    "verifying.runs": ("cluster", "dumps", "interrupted", "quoting", "verifying"),
+    "verifying.runs": ("cluster", "dumps", "interrupted", "plot_file", "quoting", "verifying"),
     "papers": ("papers",),
     "witness": ("papers", "witness"),
     "checking": (
         "checking", "language", "misconceptions", "page", "quoting", "reopening", "witness", "workbooks.kind", "workbooks.registry",
     ),
-    "training": ("cluster", "files", "inputs", "papers", "quoting", "training", "web"),
-    "labs": ("files", "inputs", "labs", "language", "papers", "quoting"),
+    "training": ("cluster", "files", "inputs", "papers", "plot_file", "quoting", "training", "web"),
+    "labs": ("files", "inputs", "labs", "language", "papers", "plot_file", "quoting"),
     "explaining": ("book", "explaining", "language", "page"),
     "book": ("book", "explaining", "language", "page", "title_card", "web"),
     "reopening": (
@@ -51,19 +52,20 @@ MAY_READ = {
     ),
     "differing": ("book", "differing", "explaining", "inputs", "language", "page", "quoting", "reopening"),
     "classes": (
-        "book", "classes", "inputs", "interrupted", "language", "misconceptions", "page", "files", "quoting",
+        "book", "classes", "cores", "inputs", "interrupted", "language", "misconceptions", "page", "files", "quoting",
         "workbooks.common", "workbooks.kind", "workbooks.registry", "worksheets",
     ),
     "worksheets": ("book", "explaining", "language", "page.blanks", "page.outline", "files", "worksheets"),
     "cli": ("commands",),
     "commands": (
-        "book", "checking", "classes", "commands", "comparison", "differing", "dump_comparison", "dumps", "explaining", "files",
-        "inputs", "interrupted", "labs", "language", "page", "quoting", "reopening", "scenarios", "training", "verifying", "web",
-        "witness", "workbooks.common", "workbooks.kind", "workbooks.registry", "worksheets",
+        "book", "checking", "classes", "commands", "comparison", "cores", "differing", "dump_comparison", "dumps", "explaining",
+        "files", "inputs", "interrupted", "labs", "language", "page", "quoting", "reopening", "scenarios", "training", "verifying",
+        "web", "witness", "workbooks.common", "workbooks.kind", "workbooks.registry", "worksheets",
     ),
     "comparison": ("book", "inputs", "comparison", "workbooks.common.conventions", "workbooks.registry"),
     "web": ("files", "language", "misconceptions", "page.outline", "web", "workbooks.registry"),
     "files": (),
+    "plot_file": ("files",),
     "__main__": ("cli",),
     "api": (
         "workbooks.kind", "book", "checking", "comparison", "dump_comparison", "dumps", "inputs", "labs", "reopening", "training",
@@ -118,7 +120,7 @@ KEEPERS = {
     "ray": ("cluster",),
     "gymnasium": ("labs.rollout",),
     "stable_baselines3": ("labs.stable_baselines",),
-    "matplotlib": ("labs.plot", "training.plot", "verifying.runs.report", "worksheets.handout"),
+    "matplotlib": ("labs.plot", "plot_file", "training.plot", "verifying.runs.report", "worksheets.handout"),
 }
 LONGEST_FILE, LONGEST_FUNCTION = 500, 60
 """Lines that a file, and a function, may have: room for one idea from top to bottom, so that nothing is sliced for it."""
@@ -130,7 +132,7 @@ MOST_SIBLINGS = 3
 READS_MANY = {
     "", "api", "checking.checker", "checking.verdicts", "classes.grading", "classes.grading_policy", "classes.making",
     "classes.marking", "classes.results_folder", "classes.worker", "differing", "dump_comparison.compared", "dumps",
-    "dumps.formats.files", "dumps.read",
+    "dumps.formats.files", "dumps.own_kind", "dumps.read",
     "inputs", "inputs.load", "inputs.write", "labs.cart_pole", "language", "language.cells", "language.evaluate",
     "language.evaluate_torch",
     "language.lost", "language.making", "language.packed", "language.schedule", "language.values", "language.vectorise",
@@ -140,7 +142,7 @@ READS_MANY = {
     "verifying",
     "verifying.deviation", "verifying.equations", "verifying.formulas.ppo", "verifying.in_memory", "verifying.judge",
     "verifying.parts",
-    "verifying.recompute", "verifying.search", "verifying.step", "verifying.trials", "verifying.verdict",
+    "verifying.recompute", "verifying.search", "verifying.small_kind", "verifying.step", "verifying.trials", "verifying.verdict",
     "verifying.verify", "workbooks.common", "workbooks.common.workbook", "workbooks.dpo.workbook",
     "workbooks.grpo.verifying.verify", "workbooks.grpo.workbook", "workbooks.rlhf_ppo.build", "worksheets", "worksheets.making",
 }  # fmt: skip

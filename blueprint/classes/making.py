@@ -26,13 +26,14 @@ import numpy as np
 
 from blueprint import interrupted
 from blueprint.book import Book
-from blueprint.classes import ClassError, cores
+from blueprint.classes import ClassError
 from blueprint.classes.assignment import RULES, Assignment, Drawn, Draws, Finding, Refused
 from blueprint.classes.csv_cells import save_csv
 from blueprint.classes.html_page import html_page
 from blueprint.classes.key import Key, KeyBlank, KeyStudent
 from blueprint.classes.roster import Student
 from blueprint.classes.variants import variant_id
+from blueprint.cores import cores
 from blueprint.files import SaveError, saved_whole
 from blueprint.page.copies import take_formulas
 from blueprint.quoting import unquoted

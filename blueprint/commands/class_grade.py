@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from blueprint.classes import cores, platforms, results, store
+from blueprint.classes import platforms, results, store
 from blueprint.classes.grading import grade as graded
 from blueprint.classes.grading_policy import (
     OVERRIDES,
@@ -26,6 +26,7 @@ from blueprint.classes.results import Results
 from blueprint.classes.results_folder import POLICY, changes, feedback_of, put_aside, write_results
 from blueprint.classes.store import Store, collect
 from blueprint.commands import console, door
+from blueprint.cores import cores
 from blueprint.files import refuse_existing
 from blueprint.quoting import encodable, printable, table, unquoted
 

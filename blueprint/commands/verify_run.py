@@ -12,6 +12,7 @@ import click
 
 from blueprint import interrupted
 from blueprint.commands import console, door
+from blueprint.cores import cores
 from blueprint.dumps import MinibatchError, dump_kinds
 from blueprint.quoting import encodable
 from blueprint.verifying import VerifyOptions, known_device
@@ -110,7 +111,7 @@ def _executor(found: steps.Found, settings: VerifyOptions, options: RunOptions) 
     )
     if options.ray:
         return executors.OnRay(work, options.ray, options.workers, 0 if on_cpu else 1)
-    return executors.Processes(work, options.workers or (executors.cores() if on_cpu else 1))
+    return executors.Processes(work, options.workers or (cores() if on_cpu else 1))
 
 
 @contextmanager

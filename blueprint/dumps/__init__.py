@@ -30,6 +30,7 @@ from blueprint.dumps.formats import (
     save,
 )
 from blueprint.dumps.mentioned import mentioned
+from blueprint.dumps.own_kind import Understood, algorithm_said, preset_of_library, preset_said, understood
 from blueprint.dumps.read import (
     DumpKind,
     Inspection,
@@ -101,6 +102,8 @@ __all__ = [
     "Raw",
     "Recognised",
     "Share",
+    "Understood",
+    "algorithm_said",
     "catalogue_of",
     "check_axes",
     "check_even",
@@ -128,6 +131,8 @@ __all__ = [
     "of_one_pass",
     "open_raw",
     "pairs_in",
+    "preset_of_library",
+    "preset_said",
     "read_dump",
     "read_minibatch",
     "recognise",
@@ -139,6 +144,7 @@ __all__ = [
     "share_of",
     "together",
     "true_or_false",
+    "understood",
     "unsaid",
     "whole_number",
     "whole_of",

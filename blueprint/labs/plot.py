@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blueprint.files import saved_whole
 from blueprint.labs.settings import LabError
 from blueprint.labs.study import SOLVED, Study
+from blueprint.plot_file import check_plot_file, save_plot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ENDINGS = (".png", ".svg", ".pdf")
 PANELS = {
     "length": "length: mean of the last 20 episodes",
     "kl": "KL of each update, k3 after its last epoch",
@@ -35,10 +33,7 @@ LOWEST_FORESEEN = -1.0
 
 def check_plot(path: Path) -> None:
     """Raises LabError where a chart could not be drawn into a file of that name."""
-    if path.suffix.lower() not in ENDINGS:
-        raise LabError(f"--plot {path}: found the ending {path.suffix or 'none'}, expected one of {', '.join(ENDINGS)}")
-    if find_spec("matplotlib") is None:
-        raise LabError('--plot needs matplotlib, which is not installed: python -m pip install ".[plot]"')
+    check_plot_file(path, LabError)
 
 
 def figure_of(study: Study, panels: Sequence[str] = tuple(PANELS), title: str = "") -> Figure:
@@ -109,9 +104,4 @@ def _joined(row: Any) -> Any:
 
 def draw(study: Study, path: Path, panels: Sequence[str] = tuple(PANELS), title: str = "") -> None:
     """Draws a study into a file, in the format that its ending names. Raises SaveError."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    figure = figure_of(study, panels, title)
-    FigureCanvasAgg(figure)
-    with saved_whole(path) as unfinished:
-        figure.savefig(unfinished, dpi=80, format=path.suffix[1:].lower())
+    save_plot(figure_of(study, panels, title), path, 80)

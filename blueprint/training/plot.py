@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.files import saved_whole
+from blueprint.plot_file import check_plot_file, save_plot
 from blueprint.training.folder import RunError
 
 if TYPE_CHECKING:
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
     from blueprint.training.run import Run
 
-ENDINGS = (".png", ".svg", ".pdf")
 PANELS = {
     "gold": "gold: what people want",
     "proxy": "reward model's score (proxy)",
@@ -38,10 +36,7 @@ MOST_LINES = 8
 
 def check_plot(path: Path) -> None:
     """Raises RunError where a chart could not be drawn into a file of that name."""
-    if path.suffix.lower() not in ENDINGS:
-        raise RunError(f"--plot {path}: found the ending {path.suffix or 'none'}, expected one of {', '.join(ENDINGS)}")
-    if find_spec("matplotlib") is None:
-        raise RunError('--plot needs matplotlib, which is not installed: python -m pip install ".[plot]"')
+    check_plot_file(path, RunError)
 
 
 def panels_of(run: Run) -> dict[str, str]:
@@ -105,9 +100,4 @@ def _draw_panel(panel: Any, lines: dict[float, NDArray[np.float64]], title: str)
 
 def draw(run: Run, path: Path, seed: int | None = None) -> None:
     """Draws a run into a file, in the format that its ending names. Raises SaveError."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    figure = figure_of(run, seed)
-    FigureCanvasAgg(figure)
-    with saved_whole(path) as unfinished:
-        figure.savefig(unfinished, dpi=110, format=path.suffix[1:].lower())
+    save_plot(figure_of(run, seed), path, 110)

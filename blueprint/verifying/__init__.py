@@ -26,6 +26,7 @@ from blueprint.verifying.equations import extremes, spelled
 from blueprint.verifying.equations import tries as of_equations
 from blueprint.verifying.first_update import before_first_update
 from blueprint.verifying.gap import TwoForwards
+from blueprint.verifying.given_away import DIGITS, coefficient, off_by, on_the_line, straight_line, typed
 from blueprint.verifying.in_memory import NOTHING as NO_RESULTS
 from blueprint.verifying.in_memory import (
     PLAIN,
@@ -41,13 +42,26 @@ from blueprint.verifying.in_memory import (
     sums_of,
     verdict_of,
 )
+from blueprint.verifying.masks import counted, from_here_on
 from blueprint.verifying.named import named_first
+from blueprint.verifying.other_settings import Conventions, Mistakes, mistakes_in, multiplied
 from blueprint.verifying.pairs import factor_of, parts_of, places
 from blueprint.verifying.places import Place, Seen, amid, laid, places_of
 from blueprint.verifying.rearranged import tries as of_order
 from blueprint.verifying.recompute import SUMS, TOLERANCES, Replay, coarsest, held_in, last_digit, replay
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
+from blueprint.verifying.rows_shown import (
+    View,
+    check_length,
+    computable,
+    digits,
+    logits_of_two,
+    ragged,
+    view_of,
+    words_of,
+)
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose, known_device, shown
+from blueprint.verifying.small_kind import UNITS, SmallKind
 from blueprint.verifying.stages import Selection
 from blueprint.verifying.step import read_dumps, verify_dumps, verify_one, verify_step
 from blueprint.verifying.tiled_passes import Watch, one_thread
@@ -72,6 +86,7 @@ from blueprint.verifying.verify import verify
 
 __all__ = [
     "DIFFERS",
+    "DIGITS",
     "NEEDS_OTHERS",
     "NOTHING",
     "NO_RESULTS",
@@ -79,6 +94,7 @@ __all__ = [
     "PLAIN",
     "SUMS",
     "TOLERANCES",
+    "UNITS",
     "Again",
     "Agreement",
     "Axes",
@@ -86,6 +102,7 @@ __all__ = [
     "Changes",
     "Chosen",
     "Compared",
+    "Conventions",
     "Definitions",
     "Effects",
     "Given",
@@ -95,6 +112,7 @@ __all__ = [
     "Known",
     "Line",
     "Match",
+    "Mistakes",
     "Part",
     "Place",
     "Quantity",
@@ -103,6 +121,7 @@ __all__ = [
     "Selection",
     "Settings",
     "Shown",
+    "SmallKind",
     "SmallTrial",
     "StepLine",
     "StepVerdict",
@@ -112,6 +131,7 @@ __all__ = [
     "Verdict",
     "Verifier",
     "VerifyOptions",
+    "View",
     "ViewOptions",
     "Watch",
     "Way",
@@ -123,11 +143,16 @@ __all__ = [
     "beside_the_trainer",
     "causes_of",
     "changed",
+    "check_length",
     "choose",
     "coarsest",
+    "coefficient",
     "compare_number",
+    "computable",
+    "counted",
     "data_of",
     "data_of_step",
+    "digits",
     "distance",
     "extremes",
     "factor_of",
@@ -136,6 +161,7 @@ __all__ = [
     "first_spot",
     "folded",
     "following",
+    "from_here_on",
     "given_of",
     "held_in",
     "judged",
@@ -143,26 +169,34 @@ __all__ = [
     "laid",
     "last_digit",
     "lines_of",
+    "logits_of_two",
+    "mistakes_in",
+    "multiplied",
     "named_first",
     "of_equations",
     "of_order",
+    "off_by",
+    "on_the_line",
     "once_each",
     "one_thread",
     "parts_of",
     "picked",
     "places",
     "places_of",
+    "ragged",
     "read_dumps",
     "replay",
     "settled",
     "shown",
     "spelled",
     "step_lines",
+    "straight_line",
     "sums_of",
     "text_of",
     "text_of_step",
     "totals_of",
     "two_at_a_time",
+    "typed",
     "verdict_of",
     "verifier_of",
     "verify",
@@ -170,4 +204,6 @@ __all__ = [
     "verify_one",
     "verify_parts",
     "verify_step",
+    "view_of",
+    "words_of",
 ]

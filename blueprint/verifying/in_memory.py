@@ -227,9 +227,11 @@ def sums_of(pairs: int, settings: Settings, name: str) -> Iterator[Try]:
 
 
 class Recompute(Protocol):
-    """Computes a dump again. given: results of the file that stand in place of computed ones."""
+    """Computes a dump again. given: results of the file that stand in place of computed ones; sized: with room for rounding."""
 
-    def __call__(self, batch: Any, settings: Settings, ways: Ways = PLAIN, given: Given = NOTHING) -> Again:
+    def __call__(
+        self, batch: Any, settings: Settings, ways: Ways = PLAIN, given: Given = NOTHING, sized: bool = False
+    ) -> Again:
         """Returns what came of it."""
 
 

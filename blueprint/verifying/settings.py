@@ -125,7 +125,7 @@ def choose(dump: Dump, options: VerifyOptions = DEFAULT) -> Chosen:
     values = laid_over(found.values, said, yours)
     why = "as asked" if options.preset else f"because the file says {dump.library or named}"
     differs = [
-        f"{_written(known, key)} = {shown(values[key])} ({'as asked' if key in yours else 'the file says so'}; "
+        f"{written(known, key)} = {shown(values[key])} ({'as asked' if key in yours else 'the file says so'}; "
         f"{found.name}: {shown(found.values[key])})"
         for key in {**said, **yours}
         if _number(values[key]) != _number(found.values[key])
@@ -160,11 +160,11 @@ def _preset(known: Catalogue, name: str) -> Preset:
 
 def _override(known: Catalogue, text: str) -> tuple[str, Setting]:
     key, equals, value = text.partition("=")
-    keys = [_written(known, each) for each in known.settings]
+    keys = [written(known, each) for each in known.settings]
     name = plain(key.strip().removeprefix(f"{_table(known)}."))
     require(equals != "", f"--set {unquoted(text)}: expected a key, an equals sign and a value, as in ppo.gamma=0.99")
     require(name in known.settings, f"--set {unquoted(key)}: unknown, {suggestion(nearest(key, keys), keys)}")
-    return name, _value(_written(known, name), known.settings[name], value.strip())
+    return name, _value(written(known, name), known.settings[name], value.strip())
 
 
 def _table(known: Catalogue) -> str:
@@ -172,7 +172,7 @@ def _table(known: Catalogue) -> str:
     return next(iter(known.titles), "ppo")
 
 
-def _written(known: Catalogue, key: str) -> str:
+def written(known: Catalogue, key: str) -> str:
     """Returns a key of a preset as numbers files of its kind have it."""
     return key if "." in key else f"{_table(known)}.{key}"
 

@@ -11,18 +11,18 @@ from blueprint.verifying import Kept, VerifyOptions, choose, of_equations, read_
 from blueprint.verifying.constant_rows import constant_rows, source, without_constants, without_ones
 from blueprint.workbooks.dpo.schema import dpo_presets
 from blueprint.workbooks.dpo.verifying.recompute import EQUATIONS as DPO
-from blueprint.workbooks.dpo.verifying.verify import trial_of as of_pairs
+from blueprint.workbooks.dpo.verifying.verify import KIND as PAIRS
 from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
 from blueprint.workbooks.grpo.verifying.feeding import EQUATIONS as GROUPS
 from blueprint.workbooks.grpo.verifying.verify import MADE, trial_of
 from blueprint.workbooks.reward_model.schema import rm_presets
-from blueprint.workbooks.reward_model.verifying.recompute import EQUATIONS as REWARD_MODEL
-from blueprint.workbooks.reward_model.verifying.verify import trial_of as of_scores
+from blueprint.workbooks.reward_model.verifying import EQUATIONS as REWARD_MODEL
+from blueprint.workbooks.reward_model.verifying import KIND as SCORES
 from tests.hooks.test_planted import REAL
 from tests.verifying.mutants import KINDS, named, placed
 
 SUMS = ("policy.sum", "reference.sum")
-OF_PAIRS = {"trl_dpo": of_pairs, "trl_reward": of_scores}
+OF_PAIRS = {"trl_dpo": PAIRS, "trl_reward": SCORES}
 
 
 def test_rows_that_are_known_are_not_changed() -> None:
@@ -68,7 +68,9 @@ def test_every_change_can_be_computed() -> None:
         ("trl_reward/margin", "total_loss"),
     ):
         (batch, *_), _ = read_dumps(sorted((REAL / run).iterdir()))
-        trial = OF_PAIRS[run.partition("/")[0]](batch, choose(batch, VerifyOptions()).values, VerifyOptions(), [batch])  # type: ignore[operator]
+        trial = OF_PAIRS[run.partition("/")[0]].trial(
+            batch, choose(batch, VerifyOptions()).values, VerifyOptions(), [batch]
+        )
         tried = [each for stage in trial.tries(name) for each in stage if "equations" in each.ways]
         assert len(tried) > 200
         for each in tried[:: 1 if name == "chosen.logp" else 4]:

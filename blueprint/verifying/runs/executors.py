@@ -11,7 +11,6 @@ begun, and only this process writes into the ledger: nothing is counted twice. E
 folder under the same path.
 """
 
-import os
 import signal
 import time
 from collections import deque
@@ -280,13 +279,6 @@ def _ending(code: int | None) -> str:
         return f"it ended with exit code {code}"
     name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
     return f"it was ended by {name}{', as the system does where memory runs out' if name == 'SIGKILL' else ''}"
-
-
-def cores() -> int:
-    """Returns how many cores this process may use."""
-    with suppress(AttributeError):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 AHEAD = 2

@@ -9,7 +9,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from statistics import fmean
@@ -19,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blueprint.dumps import Dump
+from blueprint.plot_file import check_plot_file, save_plot
 from blueprint.quoting import table, unquoted
 from blueprint.verifying import Part
 from blueprint.verifying.runs.ledger import NOT_VERIFIED, Record
@@ -342,7 +342,6 @@ def _unverified(steps: Sequence[StepSummary]) -> Iterator[str]:
         yield f"  … and {len(steps) - MOST_UNVERIFIED:,} others: see --csv FILE."
 
 
-ENDINGS = (".png", ".svg", ".pdf")
 PANELS = {
     "ratio": "mean ratio",
     "approx_kl": "approximate KL, old to new policy",
@@ -365,12 +364,7 @@ class PlotError(ValueError):
 
 def check_plot(path: Path) -> None:
     """Raises PlotError where a plot could not be drawn into a file of that name."""
-    if path.suffix.lower() not in ENDINGS:
-        raise PlotError(
-            f"--plot {path}: found the ending {path.suffix or 'none'}, expected one of {', '.join(ENDINGS)}"
-        )
-    if find_spec("matplotlib") is None:
-        raise PlotError('--plot needs matplotlib, which is not installed: python -m pip install ".[plot]"')
+    check_plot_file(path, PlotError)
 
 
 def draw(found: Summary, path: Path) -> None:
@@ -378,13 +372,11 @@ def draw(found: Summary, path: Path) -> None:
 
     A step stands at its number, or, if one has none, at its place in the run.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
     shown = [name for name in PANELS if any(name in step.metrics for step in found.steps)]
     figure = Figure(figsize=(10, 2.4 * (1 + len(shown)) + 0.8), layout="constrained")
-    FigureCanvasAgg(figure)
     panels = figure.subplots(1 + len(shown), 1, sharex=True, squeeze=False)[:, 0]
     numbers = [step.number for step in found.steps if step.number is not None]
     places = numbers if len(numbers) == len(found.steps) else list(range(len(found.steps)))
@@ -398,7 +390,7 @@ def draw(found: Summary, path: Path) -> None:
             panel.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
     panels[-1].set_xlabel("step")
     panels[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
-    figure.savefig(path, dpi=110)
+    save_plot(figure, path, 110)
 
 
 def _draw_deviations(panel: Any, found: Summary, places: list[int]) -> None:

@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from blueprint.dumps import (
-    METADATA,
     SIDES,
     Array,
     Dump,
@@ -23,21 +22,21 @@ from blueprint.dumps import (
     Names,
     Needs,
     Raw,
+    algorithm_said,
     check_axes,
     check_even,
     halves,
     mentioned,
     naming,
-    not_understood,
     number_said,
     pairs_in,
-    recognise,
+    preset_of_library,
+    preset_said,
     require,
     rounding,
-    run_fields,
     true_or_false,
+    understood,
 )
-from blueprint.inputs.errors import NumbersError
 from blueprint.quoting import unquoted
 from blueprint.workbooks.dpo.schema import DPO, dpo_presets
 
@@ -219,7 +218,6 @@ def _accepted(found: Mapping[str, Array], called: Mapping[str, str]) -> Iterator
                 yield f"{called.get(name, name)}: {int(above.sum())} log-probs above 0 are accepted as asked: no model gave them"
 
 
-ALGORITHM = "algorithm"
 ALGORITHMS = ("dpo", "ipo", "kto", "orpo", "cpo", "simpo", "slic", "cdpo")
 FORMS: Mapping[str, Mapping[str, str]] = {
     "sigmoid_norm": {"loss.form": "sigmoid", "logp.of": "mean"}, "ipo": {"loss.form": "ipo", "logp.of": "mean"},
@@ -242,7 +240,7 @@ NLL = "sft"
 
 def algorithm_of(metadata: Mapping[str, Any]) -> str:
     """Returns the algorithm of this family that a file says, "" where it says none."""
-    plain = str(metadata.get(ALGORITHM) or "").lower().replace("-", "_")
+    plain = algorithm_said(metadata)
     return plain if plain in ALGORITHMS else ""
 
 
@@ -368,10 +366,6 @@ def _weights(said: Mapping[str, Any], old: bool) -> dict[str, Any]:
 
 
 NAMES = Names(Path(__file__).with_suffix(".csv"), DPO)
-COUNTED = "num_tokens"
-"""What TRL logs of all steps so far together, of which one file says nothing."""
-
-
 POLICY, REFERENCE = "log-probs of responses", "those of the reference"
 NEEDS: Needs = {
     POLICY: (("chosen.logp", "rejected.logp"), ("logprobs", "mask")),
@@ -416,29 +410,14 @@ def step_of(raw: Raw, path: Path) -> PairStep:
             "a step of KTO, whose responses are not in pairs, and whose KL is of responses to other prompts, which verify does not "
             "compute: dump DPO or a relative of it, or build KTO from weights, blueprint build --numbers dpo --set loss.form=kto.",
         )
-        metadata = {**raw.metadata, "hyperparameters": settings_said(raw.metadata), "logged": _logged(raw.metadata)}
-        metadata.pop("preset", None)
-        read = replace(raw, metadata=metadata)
-        found = recognise(read, NAMES, dpo_presets)
-        library = found.library and found.library.lower()
-        named = mentioned(metadata, library, NAMES, DPO)
-        arrays = {name: raw.tensors[own] for name, own in found.called.items()}
-        lengths = {name: raw.lengths[own] for name, own in found.called.items() if own in raw.lengths}
-        tensors, called = laid_apart(arrays, lengths, found.called, raw.above_zero)
-        unknown = not_understood(read, list(found.unknown), named, (*METADATA, ALGORITHM), NAMES, DPO)
-        made = PairStep(
-            str(path),
-            tensors,
-            {name: raw.dtypes[own] for name, own in called.items() if own in raw.dtypes},
-            {**called, **named.called},
-            library=found.library,
-            preset=_preset(raw.metadata, library),
-            notes=(*found.notes, *(_accepted(tensors, called) if raw.above_zero else ()), *named.notes, *unknown),
-            hyperparameters=named.settings,
-            logged=named.logged,
-            terms=_terms(raw.metadata, library),
-            **run_fields(raw.metadata),
-        )
+        read = understood(raw, NAMES, dpo_presets, DPO, settings_said(raw.metadata))
+        names = read.found.called
+        lengths = {name: raw.lengths[own] for name, own in names.items() if own in raw.lengths}
+        tensors, called = laid_apart(read.arrays, lengths, names, raw.above_zero)
+        notes = [*_accepted(tensors, called)] if raw.above_zero else []
+        preset = preset_said(raw.metadata, dpo_presets, _own_preset(raw.metadata, read.library))
+        terms = _terms(raw.metadata, read.library)
+        made = read.made(PairStep, path, tensors, called, notes, preset=preset, terms=terms)
         return replace(made, notes=(*made.notes, f"the loss is a sum: {made.mixture}")) if made.terms else made
 
 
@@ -448,30 +427,12 @@ def _terms(metadata: dict[str, Any], library: str | None) -> tuple[tuple[float, 
     return tuple((share, mentioned({"hyperparameters": own}, library, NAMES, DPO).settings) for share, own in each)
 
 
-def _logged(metadata: dict[str, Any]) -> Any:
-    """Returns what was logged of this step; of validation the same names, with a word in front, are left as they are."""
-    logged = metadata.get("logged") or {}
-    return {key: each for key, each in logged.items() if key != COUNTED} if isinstance(logged, dict) else logged
-
-
-def _preset(metadata: dict[str, Any], library: str | None) -> str | None:
-    """Returns the preset that the metadata name, else that of library, version and algorithm.
-
-    Raises MinibatchError for one there is not.
-    """
-    named = metadata.get("preset")
-    if named:
-        try:
-            return dpo_presets().preset(str(named)).name
-        except NumbersError as error:
-            raise MinibatchError(f"metadata, {error}") from error
+def _own_preset(metadata: Mapping[str, Any], library: str | None) -> str:
+    """Returns the preset of library, version and algorithm."""
     algorithm = algorithm_of(metadata) or "dpo"
     if library == "trl":
-        name = f"trl_{'0.24' if is_old(metadata) else '1.16'}" + (f"_{algorithm}" if algorithm != "dpo" else "")
-    else:
-        meant = NAMES.meant("preset", algorithm, library) if library in NAMES.libraries else []
-        name = meant[0] if meant else str(library)
-    return name if name in dpo_presets().presets else None
+        return f"trl_{'0.24' if is_old(metadata) else '1.16'}" + (f"_{algorithm}" if algorithm != "dpo" else "")
+    return preset_of_library(NAMES, library, algorithm)
 
 
 DUMPS = DumpKind("a step of DPO", dpo_presets, step_of, is_pairs, NAMES, NEEDS)

@@ -13,7 +13,6 @@ import numpy as np
 
 from blueprint.dumps import (
     COUNTED_IN,
-    METADATA,
     Array,
     DumpKind,
     Given,
@@ -22,17 +21,17 @@ from blueprint.dumps import (
     Needs,
     Raw,
     Recognised,
-    mentioned,
+    algorithm_said,
     minibatch_of,
     naming,
-    not_understood,
     number_said,
     pairs_in,
-    recognise,
+    preset_of_library,
+    preset_said,
     require,
+    understood,
     whole_number,
 )
-from blueprint.inputs.errors import NumbersError
 from blueprint.quoting import unquoted
 from blueprint.workbooks.grpo.openrlhf_settings import advantage_said, in_our_words
 from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
@@ -162,7 +161,6 @@ def _of_prompts(prompts: Array) -> Array:
     return np.array([zlib.crc32(np.ascontiguousarray(each, np.int64).tobytes()) for each in prompts], np.int64)
 
 
-ALGORITHM = "algorithm"
 ESTIMATORS = ("adv_estimator", "advantage_estimator", "advantage.estimator")
 SIZES = ("num_generations", "num_generations_per_prompt", "n_samples_per_prompt", "rollout.n", "group_size")
 """What libraries call the number of responses to a prompt."""
@@ -220,8 +218,7 @@ def is_normalised(said: Mapping[str, Any]) -> bool:
 
 def algorithm_of(metadata: Mapping[str, Any]) -> str:
     """Returns the algorithm that a file says, "" where it says none, or one of another kind of dumps."""
-    word = metadata.get(ALGORITHM) or hyperparameter(metadata, ESTIMATORS) or ""
-    plain = str(word).lower().replace("-", "_")
+    plain = algorithm_said(metadata) or str(hyperparameter(metadata, ESTIMATORS) or "").lower().replace("-", "_")
     return "" if plain in OF_OTHERS else plain
 
 
@@ -294,50 +291,24 @@ def step_of(raw: Raw, path: Path) -> GroupedStep:
         MinibatchError: as `read_dump`; an unknown preset, or groups that are not one number for each response.
     """
     with naming(path):
-        preset, metadata = _preset(raw.metadata), {**raw.metadata}
-        metadata["hyperparameters"] = settings_said(raw.metadata)
-        metadata.pop("preset", None)
-        read = replace(raw, metadata=metadata)
-        found = _with_old(recognise(read, NAMES, grpo_presets))
-        preset = preset or _of_library(found.library, algorithm_of(raw.metadata))
-        named = mentioned(metadata, found.library and found.library.lower(), NAMES, GRPO)
-        batch = minibatch_of(read, found, named, str(path), critic=False, empty=may_be_empty(raw.metadata))
-        notes = not_understood(
-            read,
-            [each for each in found.unknown if each not in GROUP],
-            named,
-            (*METADATA, ALGORITHM, RESPONSES),
-            NAMES,
-            GRPO,
+        read = understood(raw, NAMES, grpo_presets, GRPO, settings_said(raw.metadata), (RESPONSES,), GROUP)
+        found = _with_old(read.found)
+        own = preset_of_library(NAMES, found.library, algorithm_of(raw.metadata) or "grpo")
+        empty = may_be_empty(raw.metadata)
+        batch = minibatch_of(raw, found, read.named, str(path), critic=False, empty=empty)
+        batch = replace(
+            batch,
+            preset=preset_said(raw.metadata, grpo_presets, own),
+            hyperparameters={**_width_said(raw.metadata, batch), **batch.hyperparameters},
+            notes=(*batch.notes, *read.unknown),
         )
-        said = {**_width_said(raw.metadata, batch), **batch.hyperparameters}
-        return _grouped(raw, found, replace(batch, preset=preset, hyperparameters=said, notes=(*batch.notes, *notes)))
+        return _grouped(raw, found, batch)
 
 
 def _width_said(metadata: Mapping[str, Any], batch: Minibatch) -> dict[str, float]:
     """Returns by what verl's `-norm` divides the sum of a response where no loss_scale_factor says it: the columns of the batch."""
     mode = str(hyperparameter(metadata, ("loss_agg_mode",)) or "")
     return {"loss.constant": float(batch.mask.shape[1])} if mode.endswith("-norm") else {}
-
-
-def _preset(metadata: dict[str, Any]) -> str | None:
-    """Returns the preset that the metadata name. Raises MinibatchError for one there is not."""
-    named = metadata.get("preset")
-    if named in (None, ""):
-        return None
-    try:
-        return grpo_presets().preset(str(named)).name
-    except NumbersError as error:
-        require(False, f"metadata, {error}")
-        raise
-
-
-def _of_library(library: str | None, algorithm: str) -> str | None:
-    """Returns the preset of a library and an algorithm, or the one that is called as the library is."""
-    plain = (library or "").lower().replace("-", "_").replace(" ", "_")
-    plain = {"nemorl": "nemo_rl"}.get(plain, plain)
-    meant = NAMES.meant("preset", algorithm or "grpo", plain) if plain in NAMES.libraries else []
-    return meant[0] if meant else plain if plain in grpo_presets().presets else None
 
 
 def _with_old(found: Recognised) -> Recognised:

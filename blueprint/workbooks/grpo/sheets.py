@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from blueprint.language import Axis, Block, Max, block, equal, link, match, maximum, size, sqrt, typed, where
-from blueprint.page.outline import Chart, Choice, Item, Line, Row, Scale, Section, Series, Sheet, Table, key, minor
+from blueprint.page.outline import Chart, Item, Line, Row, Scale, Section, Series, Sheet, Table, key, minor
 from blueprint.workbooks.common import (
     ROWS,
     Choices,
@@ -19,7 +19,6 @@ from blueprint.workbooks.common import (
     per_response,
     sheet_of,
     softmax,
-    walk,
 )
 from blueprint.workbooks.common.sheets.charts import Drawn
 from blueprint.workbooks.common.sheets.shown import shown_in
@@ -137,18 +136,6 @@ def step_sheets(
         sheet = Sheet(title, said["lead"], tuple(sections), across, closed=title != "Diagnostics")
         sheets.append(replace(sheet, head=here.rows, grey=here.mask) if here else sheet)
     return sheets
-
-
-def walk_of(
-    rows: Rows, head: InView, counts: Block, first: tuple[int, int]
-) -> tuple[Sheet, Choice, dict[Block, object]]:
-    """Outlines the sheet. counts: says whether a token counts. first: response and position that are shown at first.
-
-    Returns the sheet, the choice, and what is typed into it.
-    """
-    picked, typed = walk.choice(*first, text="response")
-    words = (*head.rows[:-1], counts)
-    return walk.walk_sheet(picked, words, SHOWN.walked(rows), SHOWN.walk_lead, walk.MANY_OPTIONS), picked, typed
 
 
 RATES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98)

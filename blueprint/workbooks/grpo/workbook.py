@@ -5,7 +5,7 @@ from pathlib import Path
 
 from blueprint.language import Axis, Block
 from blueprint.page.outline import Blueprint
-from blueprint.workbooks.common import Backward, Identity, Rows, Witnessed, checks, of_policy, rows_on
+from blueprint.workbooks.common import Backward, Identity, Rows, Witnessed, checks, of_policy, rows_on, walk
 from blueprint.workbooks.common import libraries as common_libraries
 from blueprint.workbooks.common.sheets.start import opening_in
 from blueprint.workbooks.common.workbook import Start, Steps, workbook
@@ -15,7 +15,7 @@ from blueprint.workbooks.grpo.definitions.group_advantages import LABELS, i, n, 
 from blueprint.workbooks.grpo.definitions.losses import seen
 from blueprint.workbooks.grpo.libraries import COMPARED, WHICH_TITLE
 from blueprint.workbooks.grpo.schema import completed
-from blueprint.workbooks.grpo.sheets import MODELS, charts_of, step_sheets, walk_of
+from blueprint.workbooks.grpo.sheets import MODELS, SHOWN, charts_of, step_sheets
 
 GIVEN = ("advantages", "old.logprobs", "reference.logprobs", "engine.logprobs", "old.as_policy", "reference.as_policy",
          "engine.as_old")  # fmt: skip
@@ -66,7 +66,7 @@ def whole(
         total=made.total.total.block,
         parts=tuple(part.block for part in made.total.parts),
         checked=_residuals(rows, made),
-        walk=walk_of(rows, head, rows["seen.counts"], first),
+        walk=SHOWN.walk_of(rows, head, rows["seen.counts"], first, "response", walk.MANY_OPTIONS),
         charts=charts_of(rows, head.on("charts").rows, use),
         heads=_heads(start.sizes),
         unseen=unseen,

@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from blueprint.dumps import (
-    METADATA,
     SIDES,
     Array,
     Dump,
     DumpKind,
-    MinibatchError,
     Names,
     Needs,
     Raw,
+    algorithm_said,
     check_axes,
     check_even,
     forward_option,
     halves,
-    mentioned,
     naming,
-    not_understood,
     number_said,
-    recognise,
+    preset_said,
     require,
-    run_fields,
     true_or_false,
+    understood,
     whole_number,
 )
-from blueprint.inputs.errors import NumbersError
 from blueprint.quoting import unquoted
 from blueprint.workbooks.reward_model.schema import REWARD_MODEL, rm_presets
 
@@ -82,9 +78,7 @@ class ScoredPairs(Dump):
 
 
 NAMES = Names(Path(__file__).with_suffix(".csv"), REWARD_MODEL)
-ALGORITHM, ALGORITHMS = "algorithm", ("reward_model", "reward_modeling", "rm")
-COUNTED = "num_tokens"
-"""What TRL logs of all steps so far together, of which one file says nothing."""
+ALGORITHMS = ("reward_model", "reward_modeling", "rm")
 CENTERED, PAD = "center_rewards_coefficient", "pad_token_id"
 STACKED = ("tokens", "text", "position_scores")
 BEFORE_END = (
@@ -102,7 +96,7 @@ NEEDS: Needs = {
 
 def is_scored(raw: Raw) -> bool:
     """Whether a file is a step of a reward model: it says so, or has scores of both sides, and no log-probs."""
-    said = str(raw.metadata.get(ALGORITHM) or "").lower().replace("-", "_")
+    said = algorithm_said(raw.metadata)
     logprobs = any("logp" in name.replace("_", "") for name in raw.tensors)
     spelled = {name for name in raw.tensors for row in NAMES.meant("tensor", name, None) if row.endswith(".score")}
     return said in ALGORITHMS or (not said and not logprobs and len(spelled) >= len(SIDES))
@@ -115,33 +109,23 @@ def step_of(raw: Raw, path: Path) -> ScoredPairs:
         MinibatchError: as `read_dump`; sides of different shapes, scores that are missing or no numbers.
     """
     with naming(path):
-        said, logged = raw.metadata.get("hyperparameters") or {}, raw.metadata.get("logged") or {}
-        own = (
-            {key: each for key, each in said.items() if key not in (CENTERED, PAD)} if isinstance(said, dict) else said
-        )
-        kept = {key: each for key, each in logged.items() if key != COUNTED} if isinstance(logged, dict) else logged
-        metadata = {**raw.metadata, "hyperparameters": own, "logged": kept}
-        metadata.pop("preset", None)
-        read = replace(raw, metadata=metadata)
-        found = recognise(read, NAMES, rm_presets)
-        library = found.library and found.library.lower()
-        named = mentioned(metadata, library, NAMES, REWARD_MODEL)
-        tensors, called = _laid_apart({name: raw.tensors[each] for name, each in found.called.items()}, found.called)
-        follows, notes = _follows(said if isinstance(said, dict) else {}, tensors, library)
-        unknown = not_understood(read, list(found.unknown), named, (*METADATA, ALGORITHM), NAMES, REWARD_MODEL)
-        return ScoredPairs(
-            str(path),
+        said = raw.metadata.get("hyperparameters") or {}
+        hyperparameters = dict[str, Any](said) if isinstance(said, dict) else {}
+        own = {key: each for key, each in hyperparameters.items() if key not in (CENTERED, PAD)}
+        read = understood(raw, NAMES, rm_presets, REWARD_MODEL, own if isinstance(said, dict) else said)
+        tensors, called = _laid_apart(read.arrays, read.found.called)
+        follows, notes = _follows(hyperparameters, tensors, read.library)
+        preset = {"trl": "trl_1.16_rm"}.get(str(read.library), f"{read.library}_rm")
+        return read.made(
+            ScoredPairs,
+            path,
             tensors,
-            {name: raw.dtypes[each] for name, each in called.items()},
-            {**called, **named.called},
-            library=found.library,
-            preset=_preset(raw.metadata, library),
-            notes=(*found.notes, *named.notes, *unknown, *notes),
-            hyperparameters={**follows, **named.settings},
-            logged=named.logged,
+            called,
+            notes,
+            preset=preset_said(raw.metadata, rm_presets, preset),
+            hyperparameters={**follows, **read.named.settings},
             forward_dtype=forward_option(raw.metadata, "forward_dtype"),
-            end=_end(tensors, _pad(said if isinstance(said, dict) else {})),
-            **run_fields(raw.metadata),
+            end=_end(tensors, _pad(hyperparameters)),
         )
 
 
@@ -212,17 +196,6 @@ def _pads_at_the_end(tokens: Array, text: Array, pad: int) -> Array:
     columns = np.arange(text.shape[1])
     last = np.where(text & (tokens != pad), columns, -1).max(axis=1)
     return np.asarray((text & (columns > last[:, None])).sum(axis=1))
-
-
-def _preset(metadata: Mapping[str, Any], library: str | None) -> str | None:
-    """Returns the preset that the metadata name, else that of the library. Raises MinibatchError for one there is not."""
-    if metadata.get("preset"):
-        try:
-            return rm_presets().preset(str(metadata["preset"])).name
-        except NumbersError as error:
-            raise MinibatchError(f"metadata, {error}") from error
-    name = {"trl": "trl_1.16_rm"}.get(str(library), f"{library}_rm")
-    return name if name in rm_presets().presets else None
 
 
 DUMPS = DumpKind("a step of a reward model", rm_presets, step_of, is_scored, NAMES, NEEDS)

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from blueprint.dumps import (
-    METADATA,
     Array,
     Dump,
     DumpKind,
@@ -17,17 +16,16 @@ from blueprint.dumps import (
     Needs,
     Raw,
     Share,
+    algorithm_said,
     forward_option,
-    mentioned,
     naming,
-    not_understood,
-    recognise,
+    preset_of_library,
+    preset_said,
     require,
-    run_fields,
     share_of,
     true_or_false,
+    understood,
 )
-from blueprint.inputs.errors import NumbersError
 from blueprint.workbooks.sft.schema import SFT, sft_presets
 
 
@@ -70,9 +68,9 @@ NEEDS: Needs = {
     "mean entropy": (("entropy", "mask"), ("entropy", "labels")),
 }
 """What is computed of what."""
-ALGORITHM, ALGORITHMS = "algorithm", ("sft", "fine_tuning", "finetuning", "supervised_fine_tuning")
-ITEMS, COUNTED = "num_items_in_batch", "num_tokens"
-"""What transformers calls the labels of all microbatches of an update; and what TRL logs of all steps so far together."""
+ALGORITHMS = ("sft", "fine_tuning", "finetuning", "supervised_fine_tuning")
+ITEMS = "num_items_in_batch"
+"""What transformers calls the labels of all microbatches of an update."""
 IGNORED = -100
 """The label of a position that has nothing to learn."""
 LOSSES = ("total_loss", "nll")
@@ -80,7 +78,7 @@ LOSSES = ("total_loss", "nll")
 
 def is_fine_tuned(raw: Raw) -> bool:
     """Whether a file is a step of fine-tuning: it says so, or has log-probs, what counts and a loss, and nothing else."""
-    said = str(raw.metadata.get(ALGORITHM) or "").lower().replace("-", "_")
+    said = algorithm_said(raw.metadata)
     if said or not raw.tensors or raw.texts:
         return said in ALGORITHMS
     meant = {name: NAMES.meant("tensor", name, None) for name in raw.tensors}
@@ -100,34 +98,21 @@ def step_of(raw: Raw, path: Path) -> FineTuned:
         MinibatchError: as `read_dump`; no log-probs, nothing that says which tokens count, or shapes that disagree.
     """
     with naming(path):
-        logged = raw.metadata.get("logged") or {}
-        kept = {key: each for key, each in logged.items() if key != COUNTED} if isinstance(logged, dict) else logged
-        metadata = {**raw.metadata, "logged": kept}
-        metadata.pop("preset", None)
+        metadata = {**raw.metadata}
         if metadata.get(ITEMS) is not None:
             metadata["batch_num_tokens"] = metadata.pop(ITEMS)
-        read = replace(raw, metadata=metadata)
-        found = recognise(read, NAMES, sft_presets)
-        library = found.library and found.library.lower()
-        named = mentioned(metadata, library, NAMES, SFT)
-        tensors = _checked(
-            {name: raw.tensors[each] for name, each in found.called.items()}, found.called, raw.above_zero
-        )
-        unknown = not_understood(read, list(found.unknown), named, (*METADATA, ALGORITHM), NAMES, SFT)
-        held = {name: each for name, each in found.called.items() if name in tensors}
-        return FineTuned(
-            str(path),
+        read = understood(replace(raw, metadata=metadata), NAMES, sft_presets, SFT)
+        called = read.found.called
+        tensors = _checked(read.arrays, called, raw.above_zero)
+        own = preset_of_library(NAMES, read.library, "sft")
+        return read.made(
+            FineTuned,
+            path,
             tensors,
-            {name: raw.dtypes[each] for name, each in held.items()},
-            {**found.called, **named.called},
-            library=found.library,
-            preset=_preset(raw.metadata, library),
-            notes=(*found.notes, *named.notes, *unknown),
-            hyperparameters=named.settings,
-            logged=named.logged,
+            called,
+            preset=preset_said(metadata, sft_presets, own),
             share=share_of(metadata),
-            forward_dtype=forward_option(raw.metadata, "forward_dtype"),
-            **run_fields(raw.metadata),
+            forward_dtype=forward_option(metadata, "forward_dtype"),
         )
 
 
@@ -181,18 +166,6 @@ def _counted(found: Mapping[str, Array], called: Mapping[str, str], shape: tuple
         "or a column more.",
     )
     return np.asarray((labels[:, 1:] if before else labels) != IGNORED)
-
-
-def _preset(metadata: Mapping[str, Any], library: str | None) -> str | None:
-    """Returns the preset that the metadata name, else that of the library. Raises MinibatchError for one there is not."""
-    if metadata.get("preset"):
-        try:
-            return sft_presets().preset(str(metadata["preset"])).name
-        except NumbersError as error:
-            raise MinibatchError(f"metadata, {error}") from error
-    plain = (library or "").replace("-", "_")
-    meant = NAMES.meant("preset", "sft", plain) if plain in NAMES.libraries else []
-    return meant[0] if meant else plain if plain in sft_presets().presets else None
 
 
 DUMPS = DumpKind("a step of fine-tuning", sft_presets, step_of, is_fine_tuned, NAMES, NEEDS)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from blueprint.language import Axis, Block, block, equal, link, log, match, size, typed, where
-from blueprint.page.outline import Chart, Choice, Line, Note, Row, Scale, Section, Series, Sheet, Table, key, minor
+from blueprint.page.outline import Chart, Line, Note, Row, Scale, Section, Series, Sheet, Table, key, minor
 from blueprint.workbooks.common import (
     InView,
     Rows,
@@ -18,7 +18,6 @@ from blueprint.workbooks.common import (
     rnn,
     sheet_of,
     softmax,
-    walk,
     word_weights,
 )
 from blueprint.workbooks.common.sheets.charts import Drawn
@@ -109,18 +108,6 @@ def policy_sheet(z: Block, above: tuple[Section, ...], label: Lined, head: InVie
 
 
 SHOWN = shown_in(Path(__file__).parent)
-
-
-def walk_of(
-    rows: Rows, head: InView, counts: Block, first: tuple[int, int]
-) -> tuple[Sheet, Choice, dict[Block, object]]:
-    """Outlines the sheet. counts: says whether a label counts. first: text and position that are shown at first.
-
-    Returns the sheet, the choice, and what is typed into it.
-    """
-    picked, typed = walk.choice(*first, text="text")
-    words = (*head.rows[:-1], counts)
-    return walk.walk_sheet(picked, words, SHOWN.walked(rows), SHOWN.walk_lead), picked, typed
 
 
 LIKELY = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)

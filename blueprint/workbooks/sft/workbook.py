@@ -38,7 +38,6 @@ from blueprint.workbooks.sft.sheets import (
     policy_sheet,
     run_network,
     texts,
-    walk_of,
 )
 
 
@@ -102,7 +101,7 @@ def _whole(
             checks.not_positive("policy", rows["policy.logprobs"], LABELS),
             checks.in_one_part("microbatch", rows["microbatch.inside"], LABELS),
         ),
-        walk=walk_of(rows, head, made.labels.counts.block, _shown_first(numbers)),
+        walk=SHOWN.walk_of(rows, head, made.labels.counts.block, _shown_first(numbers), "text"),
         charts=charts_of(rows, head.on("charts").rows),
         heads={n: [f"text {place}" for place in range(1, 1 + len(numbers["text.texts"]))]},
     )

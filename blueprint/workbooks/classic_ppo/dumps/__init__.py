@@ -25,10 +25,10 @@ from blueprint.dumps import (
     names_in_metadata,
     naming,
     not_understood,
+    preset_said,
     require,
     run_fields,
 )
-from blueprint.inputs.errors import NumbersError
 from blueprint.quoting import unquoted
 from blueprint.workbooks.classic_ppo.rollout import CLASSIC, classic_presets
 
@@ -303,7 +303,7 @@ def rollout_of(raw: Raw, path: Path) -> Rollout:
             {**called, **metadata.called},
             at,
             library=library,
-            preset=_preset(raw.metadata.get("preset"), library),
+            preset=preset_said(raw.metadata, classic_presets, library),
             notes=(*notes, *not_understood(raw, unknown, metadata, METADATA, NAMES, CLASSIC)),
             hyperparameters=metadata.settings,
             logged=metadata.logged,
@@ -330,17 +330,6 @@ def _called(raw: Raw, library: str | None) -> tuple[dict[str, str], list[str]]:
         elif neutral[0] != UNUSED:
             found[neutral[0]] = name
     return found, unknown
-
-
-def _preset(named: Any, library: str | None) -> str | None:
-    """Returns the preset that the metadata name, else that of the library. Raises MinibatchError for one there is not."""
-    name = str(named) if named else library
-    if name is None or (named is None and name not in classic_presets().presets):
-        return None
-    try:
-        return classic_presets().preset(name).name
-    except NumbersError as error:
-        raise MinibatchError(f"metadata, {error}") from error
 
 
 def _check_finite(tensors: dict[str, Array], called: dict[str, str]) -> None:

@@ -13,7 +13,18 @@ from blueprint.dumps import Array
 from blueprint.inputs.catalogue import OFF
 from blueprint.language import Block, Expr, Op, Ref, maximum, minimum, reading, rebuilt
 from blueprint.misconceptions import Change, Names, becomes, equation
-from blueprint.verifying import Changes, Given, Settings, Try, named_first, shown
+from blueprint.verifying import (
+    DIGITS,
+    Changes,
+    Conventions,
+    Given,
+    Settings,
+    Try,
+    named_first,
+    on_the_line,
+    shown,
+    straight_line,
+)
 from blueprint.verifying.equations import changes_of, meaning_of
 from blueprint.verifying.substitutes import tries as of_what_is_read
 from blueprint.workbooks.classic_ppo.dumps import ENVIRONMENT, TIME, Rollout, transposed
@@ -32,6 +43,7 @@ COMMON: Mapping[str, tuple[float, ...]] = {
     "whiten_eps": (1e-8, 1e-6, 1e-5, 1e-4, 1e-3),
 }
 """Numbers that people use, by setting."""
+INSTEAD = Conventions(classic_presets, COMMON)
 
 
 SLIPS: Mapping[str, Mapping[str, Changes]] = {
@@ -106,15 +118,11 @@ def _known(name: str) -> tuple[str, ...]:
 def of_settings(settings: Settings, name: str) -> Iterator[Try]:
     """Yields every other word, and the numbers that people use, of each setting that a quantity reads."""
     read = settings_read(settings, name)
-    for key, record in CLASSIC.items():
-        if key not in read:
-            continue
-        values: tuple[float | str, ...] = tuple(record.words) or COMMON.get(key, ())
+    for key in (each for each in CLASSIC if each in read):
         also = (settings["clip_range"],) if key == "value_clip_range" else ()
-        for value in dict.fromkeys(each for each in (*values, *also) if each != settings[key]):
+        for value in INSTEAD.values(settings, key, also):
             missing = " (λ missing in the sum of the TD errors)" if (key, value) == ("gae_lambda", 1.0) else ""
-            label = f"ppo.{key} = {shown(value)} instead of {shown(settings[key])}{missing}"
-            yield Try(label, {**settings, key: value})
+            yield INSTEAD.changed(settings, {key: value}, f" instead of {shown(settings[key])}{missing}")
 
 
 def of_equations(settings: Settings, name: str, telling: bool = True) -> Iterator[Try]:
@@ -345,18 +353,17 @@ def _transposed(order: str, rollout: Rollout) -> Array:
     return transposed(rollout.at, rollout.shape, order)
 
 
-DIGITS, FEW, ON_A_LINE, NO_CONSTANT = 3, 2, 5, 1e-5
-"""So many digits a number has that somebody typed, and few if a single number shall give it away; different numbers below which a
-straight line through them proves nothing; and a constant that is none."""
+FEW = 2
+"""So many digits a number has that somebody typed, if a single number shall give it away, and not a row of them."""
 
 
 def of_fits(rollout: Rollout, settings: Settings, name: str, given: Given) -> Iterator[Try]:
     """Yields numbers that the file itself gives away, as somebody would type them."""
     for key, value in _fitted(rollout, settings, name, given):
-        record, typed = CLASSIC[key], float(f"{value:.{DIGITS if name in rollout.tensors else FEW}g}")
-        if np.isfinite(value) and record.low <= typed <= record.high and typed != settings[key]:
-            label = f"ppo.{key} = {shown(typed)} instead of {shown(settings[key])}"
-            yield Try(label, {**settings, key: typed}, fitted=True)
+        most = DIGITS if name in rollout.tensors else FEW
+        rounded = float(f"{value:.{most}g}")
+        if np.isfinite(value) and CLASSIC[key].holds(rounded) and rounded != settings[key]:
+            yield INSTEAD.changed(settings, {key: rounded}, f" instead of {shown(settings[key])}", fitted=True)
     if name in rollout.tensors and name not in FIRST_CALLED:
         yield from _line(rollout, settings, name, given)
 
@@ -397,26 +404,11 @@ def _discounts(rollout: Rollout, settings: Settings) -> Iterator[tuple[str, floa
 def _line(rollout: Rollout, settings: Settings, name: str, given: Given) -> Iterator[Try]:
     """Yields the straight line of the right numbers on which those of the file lie."""
     ours = recompute(rollout, settings, given=given, until=name).rows.get(name)
-    if ours is None or len(np.unique((x := ours.ravel()).round(9))) < ON_A_LINE:
-        return
-    y = np.asarray(rollout.tensors[name], np.float64).ravel()
-    found = np.linalg.lstsq(np.stack([x, np.ones_like(x)], axis=1), y, rcond=None)[0]
-    digits = (DIGITS, FEW)  # any mean is a constant: of one that somebody typed there are few
-    slope, constant = (
-        float(f"{each:.{few}g}") if abs(each) > NO_CONSTANT else 0.0 for each, few in zip(found, digits, strict=True)
-    )
-    if slope and (slope, constant) != (1.0, 0.0):
-        what = f"{slope:g} times the right ones{f', and {constant:g}' if constant else ''}"
-        yield Try(f"{name} are {what}", settings, {"line": {name: (slope, constant)}}, fitted=True)
-
-
-def of_presets(settings: Settings, name: str) -> Iterator[Try]:
-    """Yields what other presets do, where something that is read is another word or number."""
-    read = settings_read(settings, name)
-    for preset in classic_presets().presets:
-        values = dict(classic_presets().preset(preset).values)
-        if any(values[key] != settings[key] for key in values if key in read):
-            yield Try(f"the conventions of {preset}", {**settings, **values})
+    theirs = np.asarray(rollout.tensors[name], np.float64).ravel()
+    # any mean is a constant: of one that somebody typed there are few
+    line = None if ours is None else straight_line(ours.ravel(), theirs, (DIGITS, FEW))
+    if line:
+        yield Try(f"{name} are {on_the_line(line, 'ones')}", settings, {"line": {name: line}}, fitted=True)
 
 
 def tries(
@@ -440,4 +432,4 @@ def tries(
     if name == "advantages":
         yield list(of_some_steps(settings))
     yield [each for stage in of_what_is_read(EQUATIONS, settings, MADE[name].row, _known(name)) for each in stage]
-    yield [*of_fits(rollout, settings, name, given), *of_presets(settings, name)]
+    yield [*of_fits(rollout, settings, name, given), *INSTEAD.of_presets(settings, settings_read(settings, name))]

@@ -7,7 +7,7 @@ import numpy as np
 
 from blueprint.dumps import Array, MinibatchError, require
 from blueprint.inputs import Numbers
-from blueprint.verifying import Again, Agreement, Chosen, Settings, Shown, Verdict, ViewOptions
+from blueprint.verifying import Again, Agreement, Chosen, Settings, Shown, Verdict, ViewOptions, logits_of_two
 from blueprint.workbooks.classic_ppo.dumps import Rollout
 from blueprint.workbooks.classic_ppo.rollout import classic_presets
 
@@ -15,7 +15,6 @@ NEAR = 1e-9
 """How far the workbook's advantages may be from the replay's: both are of float64."""
 FEW = 4
 """Environments that are shown where nobody asks for some."""
-SMALLEST_SHARE = 1e-300
 
 
 @dataclass(frozen=True)
@@ -152,7 +151,7 @@ def _scores(rollout: Rollout, new: Array) -> tuple[Array, Array, Array]:
 
 def _two(logprobs: Array) -> Array:
     """Returns ln p and ln(1 − p) on a last axis."""
-    return np.stack([logprobs, np.log(np.maximum(-np.expm1(logprobs), SMALLEST_SHARE))], axis=-1)
+    return np.stack(logits_of_two(logprobs), axis=-1)
 
 
 def _behind(rollout: Rollout, found: Again, settings: Settings, window: Window) -> Array:

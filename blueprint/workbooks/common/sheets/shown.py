@@ -7,8 +7,8 @@ from typing import Any
 
 from blueprint.inputs.catalogue import data_in
 from blueprint.language import Block
-from blueprint.page.outline import Row, Section, key, minor
-from blueprint.workbooks.common.sheets.walk import Rows, titled_sections
+from blueprint.page.outline import Choice, Row, Section, Sheet, key, minor
+from blueprint.workbooks.common.sheets.walk import WIDTHS, InView, Rows, choice, titled_sections, walk_sheet
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,22 @@ class Shown:
         """Outlines the sections of Walk. above: those that come first."""
         there = {title: tuple(rows[name] for name in names if name in rows) for title, names in self.walk.items()}
         return titled_sections(*above, *there.items())
+
+    def walk_of(
+        self,
+        rows: Rows,
+        head: InView,
+        counts: Block,
+        first: tuple[int, int],
+        text: str,
+        widths: tuple[float, ...] = WIDTHS,
+    ) -> tuple[Sheet, Choice, dict[Block, object]]:
+        """Outlines Walk. counts: says whether a token counts. first: text and position that are shown at first; text: its name.
+
+        Returns the sheet, the choice, and what is typed into it.
+        """
+        picked, typed = choice(*first, text=text)
+        return walk_sheet(picked, (*head.rows[:-1], counts), self.walked(rows), self.walk_lead, widths), picked, typed
 
 
 def shown_in(folder: Path) -> Shown:

@@ -1,8 +1,5 @@
-"""Steps of DPO: verified, and shown, some of their pairs, as a workbook."""
+"""Steps of DPO computed again, held against what was logged, and some of their pairs as a workbook."""
 
-from blueprint.dumps import together
-from blueprint.verifying import Verifier, known_device
-from blueprint.workbooks.dpo.verifying.export import shown
-from blueprint.workbooks.dpo.verifying.verify import verify_steps
+from blueprint.workbooks.dpo.verifying.verify import VERIFIER
 
-VERIFIER = Verifier(known_device, verify_steps, shown, lambda verdict: verdict.replayed.batch, together)
+__all__ = ["VERIFIER"]

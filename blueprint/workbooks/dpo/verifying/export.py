@@ -1,14 +1,26 @@
 """From a step of DPO that was computed again to the numbers of a workbook: some of its pairs, as they are."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
 
 import numpy as np
 
 from blueprint.dumps import SIDES, Array, MinibatchError, require
-from blueprint.inputs import LONGEST, Numbers, NumbersError
-from blueprint.verifying import Again, Agreement, Chosen, Settings, Shown, Verdict, ViewOptions, agreement_of, picked
-from blueprint.workbooks.dpo.dumps import PairStep
+from blueprint.inputs import Numbers, NumbersError
+from blueprint.verifying import (
+    Again,
+    Agreement,
+    Chosen,
+    Shown,
+    Verdict,
+    View,
+    ViewOptions,
+    agreement_of,
+    check_length,
+    computable,
+    ragged,
+    view_of,
+    words_of,
+)
 from blueprint.workbooks.dpo.schema import MOST_PAIRS, PER, WITHOUT, check_asked, presets_of
 from blueprint.workbooks.dpo.verifying.recompute import recompute
 
@@ -25,66 +37,43 @@ SUMS = (
 IDS_SHOWN = 30
 
 
-@dataclass(frozen=True)
-class View:
-    """Some pairs of a step. step: these alone; rows: which of the file they are; per: what has a log-prob, a word of `PER`."""
-
-    step: PairStep
-    rows: Array
-    settings: Settings
-    preset: str
-    all: bool
-    per: str
-
-    @property
-    def label(self) -> str:
-        """Says what is shown."""
-        every = "all" if self.all else "some"
-        return f"{every} pairs of the step, {len(self.rows)}: rows {', '.join(map(str, self.rows))}"
-
-
 def shown(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> Shown:
     """Shows pairs of a step. Raises MinibatchError for rows that are not there, more than fit, or conventions that read more."""
-    view = _view(verdict, chosen, options)
-    again = recompute(view.step, view.settings)
-    remarks, other = list[str](), WATCHED if _watches_sums(view) else ()
-    if not view.all:
-        remarks.append("The losses are those of the pairs shown; of the whole step they are what verify says.")
-    if other:
-        remarks.append(SUMS)
-    return Shown(
-        view.label, tuple(remarks), lambda name: numbers_of(view, name), lambda arrays: agreement(arrays, again, other)
+    view = _view(verdict.replayed, chosen, options)
+    again, other = recompute(view.step, view.settings), WATCHED if _watches_sums(view) else ()
+    return view.shown(
+        [*view.partly, *([SUMS] if other else [])],
+        lambda name: numbers_of(view, name),
+        lambda arrays: agreement(arrays, again, other),
     )
+
+
+def per_of(view: View) -> str:
+    """Returns what has a log-prob, a word of `PER`: each token, where those of both models are known, else each response."""
+    known = all(f"chosen.{name}" in view.step.tensors for name in ("logprobs", "logprobs_ref"))
+    return PER[0] if known else PER[1]
 
 
 def _watches_sums(view: View) -> bool:
     """Whether the library watches rewards of sums, and only the means that its loss takes can be given."""
-    return view.per == PER[1] and view.settings["logp.of"] != "sum" and view.settings["watch.rewards"] == "sum"
+    return per_of(view) == PER[1] and view.settings["logp.of"] != "sum" and view.settings["watch.rewards"] == "sum"
 
 
-def _view(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> View:
-    found: Again = verdict.replayed
+def _view(found: Again, chosen: Chosen, options: ViewOptions) -> View:
     batch = found.batch
-    if lacks := found.lacks.get("total_loss"):
-        raise MinibatchError(f"{batch.path} cannot be made into a workbook: {lacks} missing")
+    computable(found, "total_loss", " missing")
     require(
         not batch.terms,
         f"{batch.path} cannot be made into a workbook: its loss is {batch.mixture}, and a workbook has one loss: "
         "verify computes the sum",
     )
-    rows = picked(batch.path, -found.rows["margin"], MOST_PAIRS[1], options, "pairs")
-    names = {name: array[rows] for name, array in batch.tensors.items()}
-    step = replace(batch, tensors=names, logged={}, place=None)
-    per = PER[0] if all(f"chosen.{name}" in names for name in ("logprobs", "logprobs_ref")) else PER[1]
-    longest = int(step.mask.sum(axis=1).max())
-    require(
-        longest <= LONGEST or per == PER[1],
-        f"{batch.path} has a response of {longest} tokens there: a workbook shows {LONGEST}; --rows others",
-    )
+    view = view_of(found, chosen, options, -found.rows["margin"], MOST_PAIRS[1], "pairs")
+    longest = int(view.step.mask.sum(axis=1).max())
+    if per_of(view) == PER[0]:
+        check_length(batch.path, longest, "a response")
     require(
         longest > 0, f"{batch.path} has no token in any of the responses there: a workbook needs one; --rows others"
     )
-    view = View(step, rows, found.settings, chosen.preset.name, len(rows) == batch.pairs, per)
     try:
         check_asked(_parts(view), _asked(view))
     except NumbersError as error:
@@ -94,8 +83,9 @@ def _view(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> View:
 
 def _asked(view: View) -> dict[str, float | str]:
     """Returns the settings that are not as the preset has them, of those that log-probs alone say."""
-    usual, offered = presets_of(view.per).presets.get(view.preset), presets_of(view.per).settings
-    alone = {key: words[0] for key, words in WITHOUT[view.per].items() if len(words) == 1 and key != "logp.of"}
+    per = per_of(view)
+    usual, offered = presets_of(per).presets.get(view.preset), presets_of(per).settings
+    alone = {key: words[0] for key, words in WITHOUT[per].items() if len(words) == 1 and key != "logp.of"}
     odd = [key for key, word in alone.items() if view.settings[key] != word and _read(view, key)]
     instead = "".join(f"{key}={alone[key]}" for key in odd[:1])
     require(
@@ -119,28 +109,25 @@ def _read(view: View, key: str) -> bool:
 
 def numbers_of(view: View, name: str) -> Numbers:
     """Makes the numbers of a workbook that begins at log-probs, 15 digits of each."""
-    step = view.step
-    title = name if step.step is None else f"{name}, step {step.step}"
-    about = f"{len(view.rows)} pairs of a step of {step.library or 'DPO'}, by preset {view.preset}"
-    return Numbers(
-        kind="dpo", level="pair-logprobs", name=name, title=title, about=about, ppo=_asked(view), parts=_parts(view)
-    )
+    what = f"{len(view.rows)} pairs of a step of {view.step.library or 'DPO'}"
+    return view.numbers("pair-logprobs", name, what, _asked(view), _parts(view))
 
 
 def _parts(view: View) -> dict[str, object]:
     """Returns what is typed, by the keys of a numbers file."""
-    step = view.step
-    parts: dict[str, object] = {"preset": view.preset, "per": view.per, "text.prompts": _prompts(view)}
+    step, per = view.step, per_of(view)
+    parts: dict[str, object] = {"preset": view.preset, "per": per, "text.prompts": _prompts(view)}
     for at, side in enumerate(SIDES):
-        mask = step.mask[at * step.pairs :][: step.pairs]
-        parts[f"text.{side}"] = _words(step, side, mask) if view.per == PER[0] else tuple(
-            (f"{side} response {row}",) for row in view.rows)  # fmt: skip
-        for model, tokens, whole in (("policy", "logprobs", "logp"), ("reference", "logprobs_ref", "logp_ref")):
-            if view.per == PER[0]:
-                rows = [row[of] for row, of in zip(step.tensors[f"{side}.{tokens}"], mask, strict=True)]
+        mask, ids = step.mask[at * step.pairs :][: step.pairs], step.tensors.get(f"{side}.tokens")
+        of_tokens = per == PER[0]
+        whole = tuple((f"{side} response {row}",) for row in view.rows)
+        parts[f"text.{side}"] = words_of(ids, mask, lambda at: "?") if of_tokens else whole
+        for model, tokens, name in (("policy", "logprobs", "logp"), ("reference", "logprobs_ref", "logp_ref")):
+            if of_tokens:
+                logprobs, there = step.tensors[f"{side}.{tokens}"], mask
             else:
-                rows = [np.array([each]) for each in _whole(view, side, tokens, whole, mask)]
-            parts[f"{model}.{side}"] = tuple(tuple(_digits(np.minimum(row, 0.0)).tolist()) for row in rows)
+                logprobs, there = _whole(view, side, tokens, name, mask)[:, None], np.ones((step.pairs, 1), np.bool_)
+            parts[f"{model}.{side}"] = ragged(np.minimum(logprobs, 0.0), there)
     return parts
 
 
@@ -161,21 +148,6 @@ def _prompts(view: View) -> tuple[str, ...]:
         return tuple(f"prompt {row}" for row in view.rows)
     ends = mask.argmax(axis=1) + ids.shape[1] - mask.shape[1]
     return tuple(" ".join(f"#{each}" for each in row[:end][-IDS_SHOWN:]) for row, end in zip(ids, ends, strict=True))
-
-
-def _words(step: PairStep, side: str, mask: Array) -> tuple[tuple[str, ...], ...]:
-    """Returns what stands for each token: its id, or ? where that is not known."""
-    ids = step.tensors.get(f"{side}.tokens")
-    if ids is None:
-        return tuple(tuple("?" for _ in np.flatnonzero(row)) for row in mask)
-    later = ids.shape[1] - mask.shape[1]
-    return tuple(
-        tuple(f"#{int(row[at + later])}" for at in np.flatnonzero(of)) for row, of in zip(ids, mask, strict=True)
-    )
-
-
-def _digits(values: Array) -> Array:
-    return np.array([float(f"{value:.15g}") for value in np.asarray(values, np.float64)])
 
 
 def agreement(arrays: Mapping[str, Array], ours: Again, other: Collection[str] = ()) -> Agreement:

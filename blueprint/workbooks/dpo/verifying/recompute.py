@@ -3,8 +3,7 @@ what a file lacks, and how far rounding may move it.
 
 What may be done otherwise, in `ways`: known mistakes, and conventions that no setting names.
 
-mask: of which tokens a response is: "no_last" without the last one, "one_more" with the one behind, "one_less" without the first,
-"text" with the prompt, "all" with prompt and pads. moved: log-probs that stand so many columns later (1) or earlier (−1).
+mask: a word of `masks.py`, or "text": prompt and response. moved: log-probs that stand so many columns later (1) or earlier (−1).
 sides: models, "policy" or "reference", whose chosen and rejected responses are exchanged. reference: "none" where it is left out,
 "policy" where the policy stands for it; inverted: the log-ratio is reference over policy.
 factor: by quantity, what it is multiplied by. equations: by row of the definitions, how its equation is changed.
@@ -30,7 +29,9 @@ from blueprint.verifying import (
     Ways,
     changed,
     coarsest,
+    counted,
     factor_of,
+    from_here_on,
     parts_of,
     places,
 )
@@ -157,23 +158,15 @@ def _both(batch: PairStep, name: str) -> Array:
 
 def _mask(batch: PairStep, ways: Ways) -> Array:
     """Returns which tokens count, [2P, T]."""
-    mask, way = batch.mask.astype(bool), ways.get("mask")
-    behind = np.flip(np.cumsum(np.flip(mask, 1), axis=1), 1)
-    made = {
-        "no_last": mask & (behind > 1),
-        "one_less": mask & (np.cumsum(mask, axis=1) > 1),
-        "one_more": mask | np.pad(mask, ((0, 0), (1, 0)))[:, :-1],
-        "text": _text(batch, mask) > 0,
-        "all": np.ones_like(mask),
-    }
-    return np.asarray(made.get(str(way), mask), np.float64)
+    mask, way = batch.mask.astype(bool), str(ways.get("mask"))
+    return _text(batch, mask) if way == "text" else counted(mask, way).astype(np.float64)
 
 
 def _text(batch: PairStep, mask: Array) -> Array:
     """Returns 1 on prompt and response, [2P, T]; where nothing tells, on all that stands in front of the response, too."""
     if "chosen.text" in batch.tensors:
         return _both(batch, "text")
-    return np.asarray(np.flip(np.cumsum(np.flip(mask, 1), axis=1), 1) > 0, np.float64)
+    return np.asarray(from_here_on(mask) > 0, np.float64)
 
 
 def _model(batch: PairStep, model: str, mask: Array, ways: Ways) -> Array:

@@ -1,43 +1,39 @@
 """Which number of a step of DPO went wrong first, all being computed again; and the causes that are tried."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from math import isfinite
-from pathlib import Path
 
 import numpy as np
 
-from blueprint.dumps import SIDES, whole_of
+from blueprint.dumps import SIDES
 from blueprint.inputs.catalogue import OFF
 from blueprint.language import at_most, constant, exp, less
 from blueprint.misconceptions import becomes, equation
 from blueprint.verifying import (
     Axes,
+    Conventions,
     Given,
-    Judge,
+    Mistakes,
     Quantity,
     Settings,
-    SmallTrial,
-    StepVerdict,
+    SmallKind,
     Try,
-    VerifyOptions,
-    Watch,
-    Way,
-    Ways,
+    coefficient,
     extremes,
-    given_of,
+    mistakes_in,
+    multiplied,
     of_equations,
     of_order,
-    one_thread,
-    shown,
+    off_by,
     spelled,
     sums_of,
-    verdict_of,
-    verify_parts,
+    typed,
 )
 from blueprint.workbooks.dpo.definitions.logprobs import n
 from blueprint.workbooks.dpo.dumps import PairStep
 from blueprint.workbooks.dpo.schema import DPO, dpo_presets
+from blueprint.workbooks.dpo.verifying.export import shown
 from blueprint.workbooks.dpo.verifying.recompute import EQUATIONS, OF_LOGITS, TRUE, recompute
 
 PAIRS = Axes("pair", "", "pair")
@@ -70,8 +66,6 @@ QUANTITIES = (
 ALL = {each.name: each for each in QUANTITIES}
 
 
-DIGITS = 3
-"""So many digits somebody may have typed."""
 REACH = {"beta": (1e-4, 1e3), "loss.gamma": (1e-4, 1e3), "loss.label_smoothing": (1e-4, 0.499)}
 """Where a number is looked for."""
 PLACES, HALVED = 15, 18
@@ -79,19 +73,14 @@ MOST_NLL = 100.0
 
 
 def fitted(batch: PairStep, settings: Settings, name: str, given: Given) -> Iterator[tuple[str, float]]:
-    """Yields settings with the numbers that make a quantity what the file logged, to three digits."""
+    """Yields settings with the numbers that make a quantity what the file logged, as somebody would type them."""
     if "reward" in name or name == "margin":
         yield from _ratio(batch, settings, name, given)
         return
     if name not in batch.logged or not isfinite(batch.logged[name]):
         return
-
-    def off(key: str, value: float) -> float:
-        return recompute(batch, {**settings, key: value}, given=given).numbers[name] - batch.logged[name]
-
-    none, one = off("loss.nll_coef", 0.0), off("loss.nll_coef", 1.0)
-    if none != one and isfinite(none) and isfinite(one):
-        yield from _typed("loss.nll_coef", none / (none - one), MOST_NLL)
+    off = off_by(recompute, batch, settings, name, given)
+    yield from _typed("loss.nll_coef", coefficient(partial(off, "loss.nll_coef")), MOST_NLL)
     for key in REACH:
         yield from _root(key, partial(off, key))
 
@@ -123,9 +112,7 @@ def _root(key: str, off: Callable[[float], float]) -> Iterator[tuple[str, float]
 
 
 def _typed(key: str, value: float, most: float) -> Iterator[tuple[str, float]]:
-    """Yields a number as it would be typed."""
-    if isfinite(value) and 0 < value <= most:
-        yield key, float(f"{value:.{DIGITS}g}")
+    yield from ((key, each) for each in typed(value, most))
 
 
 NUMBERS: Mapping[str, tuple[float, ...]] = {
@@ -137,8 +124,9 @@ NUMBERS: Mapping[str, tuple[float, ...]] = {
 """Numbers that libraries and papers use, by setting."""
 OF_REWARDS = ("beta", "watch.rewards", "logp.of", "logp.ld", "reference.used")
 """Settings that move rewards."""
-UNKNOWN = {"loss.form": ("kto", "apo_zero_unpaired", *TRUE), "loss.weight": ("wpo", "wpo_shifted")}
+NEVER = {"loss.form": ("kto", "apo_zero_unpaired", *TRUE), "loss.weight": ("wpo", "wpo_shifted")}
 """Words that take what few files have: responses to other prompts, true rewards, probabilities of all tokens."""
+INSTEAD = Conventions(dpo_presets, NUMBERS, NEVER)
 TOGETHER: tuple[Mapping[str, float | str], ...] = (
     {"logp.of": "mean", "loss.form": "ipo"}, {"logp.of": "sum", "loss.form": "ipo"}, {"logp.of": "mean", "reference.used": "off"},
     {"logp.ld": "both", "logp.ld_alpha": 0.5}, {"loss.nll_coef": 1.0, "loss.nll_mean": "sequence_mean"},
@@ -152,10 +140,10 @@ ROWS = STANDS | {f"{side}.{name}": row for side in SIDES for name, row in SUMS.i
 """By quantity the row of the definitions that it is, where it is called otherwise."""
 
 
-SLIPS: Mapping[str, tuple[tuple[str, Ways], ...]] = {
+SLIPS: Mistakes = {
     "logp": (
         ("the last token of each response left out, as where the pad is the end of a text and is masked", {"mask": "no_last"}),
-        ("the first token of each response left out", {"mask": "one_less"}),
+        ("the first token of each response left out", {"mask": "no_first"}),
         ("the token behind each response counted, too", {"mask": "one_more"}),
         ("the prompt counted, too", {"mask": "text"}),
         ("prompt and pads counted, too", {"mask": "all"}),
@@ -227,14 +215,14 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
     else:
         yield known
     if name in LOSSES:
-        yield list(_presets(settings))
+        yield list(INSTEAD.of_presets(settings))
         if not batch.terms:
             yield [*_of_ratio(settings, name), *of_order(EQUATIONS, settings, name, SUMS.values())]
     if "logp" not in name:
         own = fitted(batch, settings, name, given)
-        yield [Try(_said(key, value), {**settings, key: value}, fitted=True) for key, value in own]
+        yield [INSTEAD.changed(settings, {key: value}, fitted=True) for key, value in own]
     if name in LOSSES:
-        yield list(_pairs(settings))
+        yield list(INSTEAD.two_at_a_time(settings, ("loss.form", "logp.of", "reference.used")))
 
 
 def _of_ratio(settings: Settings, name: str) -> Iterator[Try]:
@@ -249,24 +237,18 @@ def _of_ratio(settings: Settings, name: str) -> Iterator[Try]:
     )
 
 
-def _said(key: str, value: float | str) -> str:
-    """Says a setting as numbers files have it."""
-    return f"{key if '.' in key else f'dpo.{key}'} = {shown(value)}"
-
-
 def _slips(batch: PairStep, settings: Settings, name: str, whole: PairStep | None) -> Iterator[Try]:
     """Yields mistakes, and numbers that were averaged in parts, multiplied or divided."""
-    for each in OF.get(name, ("reward", "logp", "logp_ref")):
-        yield from (Try(label, settings, ways) for label, ways in SLIPS[each])
+    yield from mistakes_in(SLIPS, OF.get(name, ("reward", "logp", "logp_ref")), settings)
     if name in LOSSES:
         yield from _shares(batch, settings)
-    yield Try(f"the opposite sign of {name}", settings, {"factor": {name: -1.0}})
+    yield multiplied(settings, name, -1.0, f"the opposite sign of {name}")
     if whole is not None:
         yield Try("a number of all files of the step together, not of this one", settings, {"whole": True})
     beta = float(settings["beta"])
     if "reward" in name or name == "margin":
-        yield Try("β missing", settings, {"factor": {name: 1 / beta}})
-        yield Try("β multiplied twice", settings, {"factor": {name: beta}})
+        yield multiplied(settings, name, 1 / beta, "β missing")
+        yield multiplied(settings, name, beta, "β multiplied twice")
     if "." in name and not name.startswith(("rewards.", "logps.")) and name != "loss.pair":
         return
     yield from sums_of(batch.pairs, settings, name)
@@ -288,59 +270,15 @@ def _shares(batch: PairStep, settings: Settings) -> Iterator[Try]:
 
 def _conventions(settings: Settings, name: str) -> Iterator[Try]:
     """Yields every setting with its other values, and some together."""
-    rewards = "reward" in name or name == "margin"
-    for key, record in DPO.items():
-        if (rewards and key not in OF_REWARDS) or ("logp" in name and not key.startswith("logp")):
-            continue
-        values: tuple[float | str, ...] = tuple(record.words) or NUMBERS.get(key, ())
-        for value in values:
-            if value != settings[key] and value not in UNKNOWN.get(key, ()):
-                yield Try(_said(key, value), {**settings, key: value})
-    if not rewards and "logp" not in name:
-        for more in TOGETHER:
-            if any(settings[key] != value for key, value in more.items()):
-                label = ", ".join(_said(key, value) for key, value in more.items() if settings[key] != value)
-                yield Try(label, {**settings, **more})
+    rewards, of_logprobs = "reward" in name or name == "margin", "logp" in name
+    yield from INSTEAD.others(
+        settings,
+        [key for key in DPO if (not rewards or key in OF_REWARDS) and (not of_logprobs or key.startswith("logp"))],
+    )
+    for more in () if rewards or of_logprobs else TOGETHER:
+        changes = {key: value for key, value in more.items() if settings[key] != value}
+        yield from [INSTEAD.changed(settings, changes)] if changes else []
 
 
-def _presets(settings: Settings) -> Iterator[Try]:
-    """Yields what other presets do."""
-    for preset in dpo_presets().presets:
-        values = dict(dpo_presets().preset(preset).values)
-        words = all(values[key] not in unknown for key, unknown in UNKNOWN.items())
-        if words and any(values[key] != settings[key] for key in values):
-            yield Try(f"the conventions of {preset}", {**settings, **values})
-
-
-def _pairs(settings: Settings) -> Iterator[Try]:
-    """Yields two at a time, of the conventions in which libraries differ most."""
-    keys = ("loss.form", "logp.of", "reference.used")
-    singles = [
-        (key, value)
-        for key in keys
-        for value in (DPO[key].words or NUMBERS.get(key, ()))
-        if value != settings[key] and value not in UNKNOWN.get(key, ())
-    ]
-    for at, (key, value) in enumerate(singles):
-        for other, second in singles[at + 1 :]:
-            if other != key:
-                label = f"{_said(key, value)}, and {_said(other, second)}"
-                yield Try(label, {**settings, key: value, other: second})
-
-
-def trial_of(batch: PairStep, settings: Settings, options: VerifyOptions, steps: Sequence[PairStep] = ()) -> SmallTrial:
-    """Computes a step again under settings, to be compared with what its file logged; steps: all files of the step."""
-    again = partial(recompute, device=options.device)
-    found = again(batch, settings, sized=True)
-    judge, given = Judge(batch, found, ALL, options.tolerance, PAIRS), given_of(batch, ALL)
-    if all(each.agrees for name, each in judge.compared(found).items() if name in LOGPS):
-        given = {name: each for name, each in given.items() if name not in LOGPS}  # what was computed is as good
-    return SmallTrial(batch, settings, found, judge, given, whole_of(batch, steps), again, tries, LOSSES, ALL)
-
-
-@one_thread()
-def verify_steps(
-    batches: Sequence[PairStep], options: VerifyOptions, watch: Watch, not_read: Mapping[Path, str]
-) -> StepVerdict:
-    """Verifies the files of one step, each with its own pairs."""
-    return verify_parts(Way(ALL, trial_of, verdict_of), batches, options, watch, not_read)
+KIND = SmallKind(ALL, lambda device: partial(recompute, device=device), tries, LOSSES, PAIRS, as_good=LOGPS)
+VERIFIER = KIND.verifier(shown)

@@ -1,16 +1,29 @@
 """From a step of GRPO that was computed again to the numbers of a workbook: some of its groups, whole, as they are."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from blueprint.dumps import Array, MinibatchError, require
-from blueprint.inputs import LONGEST, ROWS, Numbers
-from blueprint.verifying import Agreement, Chosen, Settings, Shown, Verdict, ViewOptions
+from blueprint.inputs import ROWS, Numbers
+from blueprint.verifying import (
+    Agreement,
+    Chosen,
+    Shown,
+    Verdict,
+    View,
+    ViewOptions,
+    agreement_of,
+    check_length,
+    digits,
+    ragged,
+    words_of,
+)
 from blueprint.workbooks.grpo.dumps import GroupedStep
-from blueprint.workbooks.grpo.schema import grpo_presets, without
-from blueprint.workbooks.grpo.verifying.feeding import Replayed, scores
+from blueprint.workbooks.grpo.schema import without
+from blueprint.workbooks.grpo.verifying.feeding import Replayed, cut_off, scores
+from blueprint.workbooks.grpo.verifying.judge import OVER_BATCH
 from blueprint.workbooks.grpo.verifying.recompute import recompute
 
 MEASURES = {"ratio": ("ratio", 1.0), "advantage": ("advantages", 0.0), "kl": ("kl_new", 0.0)}
@@ -85,36 +98,12 @@ COMPARED = {"advantages": "advantages", "ratio": "ratio", "policy.token_loss": "
 LOSSES = ("policy_loss", "total_loss")
 
 
-@dataclass(frozen=True)
-class View:
-    """Some groups of a step. step: their responses, group by group; settings: the conventions in force."""
-
-    step: GroupedStep
-    settings: Settings
-    preset: str
-    all: bool
-
-    @property
-    def label(self) -> str:
-        """Says what is shown."""
-        groups = self.step.groups
-        count = 0 if groups is None else len(np.unique(groups))
-        rows = ", ".join(map(str, self.step.rows if self.step.rows is not None else range(len(self.step.mask))))
-        every = "all" if self.all else "some"
-        return f"{every} groups of the step, {count} with {len(self.step.mask)} responses: rows {rows}"
-
-
 def shown(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> Shown:
     """Shows whole groups of a step. Raises MinibatchError for rows that are not there, or groups that are not whole."""
-    found: Replayed = verdict.replayed
     view = _view(verdict, chosen, options)
-    again = recompute(replace(view.step, share=None), view.settings, device="cpu")
-    remarks = (
-        () if view.all else ("The losses are those of the groups shown; of the whole step they are what verify says.",)
-    )
-    return Shown(
-        view.label,
-        (*remarks, *_stand_ins(found.batch)),
+    again = recompute(view.step, view.settings, device="cpu")
+    return view.shown(
+        [*view.partly, *_stand_ins(verdict.replayed.batch)],
         lambda name: numbers_of(view, name),
         lambda arrays: agreement(arrays, again, view),
     )
@@ -130,11 +119,7 @@ def _view(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> View:
     )
     rows = picked(verdict, options)
     every = len(rows) == len(batch.mask)
-    over = settings["advantage.whiten"] != "none" or settings["group.std"] in (
-        "batch",
-        "residual",
-        "batch_of_advantages",
-    )
+    over = settings["advantage.whiten"] != "none" or settings["group.std"] in OVER_BATCH
     require(
         every or not (over or settings["group.baseline"] == "batch"),
         f"{batch.path} is whitened, or compared, over all {len(batch.mask)} responses: a workbook shows up to {ROWS[1]}, "
@@ -146,12 +131,11 @@ def _view(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> View:
         "tokens: --set loss.ent_coef=0 shows the step without it",
     )
     step = replace(batch.some(rows), share=None)
-    longest = int(step.mask.sum(axis=1).max())
-    require(
-        longest <= LONGEST,
-        f"{batch.path} has a response of {longest} tokens there: a workbook shows {LONGEST}; --rows others",
-    )
-    return View(step, settings, chosen.preset.name, every)
+    check_length(batch.path, int(step.mask.sum(axis=1).max()), "a response")
+    groups, shown = step.groups, range(len(rows)) if step.rows is None else step.rows
+    count = f"{0 if groups is None else len(np.unique(groups))} with {len(rows)} responses"
+    preset = chosen.preset
+    return View(step, np.asarray(shown), settings, preset.name, preset.values, every, "groups", count)
 
 
 def numbers_of(view: View, name: str) -> Numbers:
@@ -163,17 +147,15 @@ def numbers_of(view: View, name: str) -> Numbers:
         "preset": view.preset,
         "compare": (),
         "text.prompts": tuple(f"prompt {each + 1}" for each in range(int(groups.max()) + 1)),
-        "text.responses": _words(step),
-        "text.truncated": _truncated(step),
-        "reward.scores": _digits(scores(step)),
-        "reward.greedy": _digits(_first_of(step, groups)),
-        **{key: _ragged(step, tensor) for key, tensor in given.items()},
+        "text.responses": words_of(step.tensors.get("response_ids"), step.mask, lambda at: f"token {at + 1}"),
+        "text.truncated": cut_off(step),
+        "reward.scores": digits(scores(step)),
+        "reward.greedy": digits(_first_of(step, groups)),
+        **{key: ragged(_logged(step, tensor), step.mask) for key, tensor in given.items()},
     }
-    usual, asked = grpo_presets().preset(view.preset).values, without(given)
-    ppo = {key: view.settings[key] for key in asked if view.settings[key] != usual[key]}
-    title = name if step.step is None else f"{name}, step {step.step}"
-    about = f"{len(step.mask)} responses of a step of {step.library or 'GRPO'}, whole groups, by preset {view.preset}"
-    return Numbers(kind="grpo", level="rollouts", name=name, title=title, about=about, ppo=ppo, parts=parts)
+    asked = {key: view.settings[key] for key in without(given) if key in view.asked}
+    what = f"{len(step.mask)} responses of a step of {step.library or 'GRPO'}, whole groups"
+    return view.numbers("rollouts", name, what, asked, parts)
 
 
 def _given(step: GroupedStep) -> dict[str, str]:
@@ -186,37 +168,16 @@ def _given(step: GroupedStep) -> dict[str, str]:
     return found
 
 
-def _words(step: GroupedStep) -> tuple[tuple[str, ...], ...]:
-    """Returns what stands for each token: its id, or its number within the response."""
-    ids = step.tensors.get("response_ids")
-    rows = (np.flatnonzero(mask) for mask in step.mask)
-    if ids is None:
-        return tuple(tuple(f"token {at + 1}" for at, _ in enumerate(each)) for each in rows)
-    return tuple(tuple(f"#{int(ids[row, at])}" for at in each) for row, each in enumerate(rows))
-
-
-def _ragged(step: GroupedStep, tensor: str) -> tuple[tuple[float, ...], ...]:
-    """Returns a number of each token, response by response; rounding may have lifted a log-prob above 0, which it is not."""
+def _logged(step: GroupedStep, tensor: str) -> Array:
+    """Returns a tensor of tokens, [B, T]; rounding may have lifted a log-prob above 0, which it is not."""
     array = np.asarray(step.tensors[tensor], np.float64)
-    array = np.minimum(array, 0.0) if tensor.startswith("logprobs") else array
-    return tuple(tuple(_digits(row[mask]).tolist()) for row, mask in zip(array, step.mask, strict=True))
-
-
-def _truncated(step: GroupedStep) -> Array:
-    if "truncated" in step.tensors:
-        return np.asarray(step.tensors["truncated"] == 1, np.float64)
-    return 1.0 - np.asarray(step.tensors.get("ended", np.ones(len(step.mask))), np.float64)
+    return np.minimum(array, 0.0) if tensor.startswith("logprobs") else array
 
 
 def _first_of(step: GroupedStep, groups: Array) -> Array:
     """Returns the score of the greedy response to each prompt, 0 where the file has none."""
     each = np.asarray(step.tensors.get("greedy", np.zeros(len(groups))), np.float64)
     return np.asarray(each[np.unique(groups, return_index=True)[1]])
-
-
-def _digits(values: Array) -> Array:
-    clean = np.nan_to_num(np.asarray(values, np.float64))
-    return np.array([float(f"{value:.15g}") for value in clean.ravel()]).reshape(clean.shape)
 
 
 def _stand_ins(step: GroupedStep) -> tuple[str, ...]:
@@ -232,22 +193,14 @@ STANDS = {
 def agreement(arrays: Mapping[str, Array], ours: Replayed, view: View) -> Agreement:
     """Compares rows and losses of a workbook with the groups computed again."""
     here = np.asarray(arrays["mask"], float) == 1
-    lacks = ours.lacks
-    found = {}
-    for block, row in COMPARED.items():
-        if block in arrays and row in ours.rows and row not in lacks:
-            theirs = np.asarray(arrays[block], float)[:, : here.shape[1]][here]
-            found[block] = _apart(theirs, ours.rows[row][view.step.mask])
-    for name in LOSSES:
-        if name in arrays and name in ours.numbers and name not in lacks:
-            found[name] = _apart(np.asarray(arrays[name], float), np.asarray(ours.numbers[name]))
-    if not found:
+    theirs = {block: np.asarray(arrays[block])[:, : here.shape[1]][here] for block in COMPARED if block in arrays}
+    theirs |= {name: arrays[name] for name in LOSSES if name in arrays}
+    rows = {block: ours.rows[row][view.step.mask] for block, row in COMPARED.items() if row in ours.rows}
+    numbers = {name: np.asarray(ours.numbers[name]) for name in LOSSES if name in ours.numbers}
+    known = {name: row for name, row in (rows | numbers).items() if COMPARED.get(name, name) not in ours.lacks}
+    room = ours.room["advantages"]
+    most = float(np.max(room, initial=0.0, where=np.isfinite(room)))
+    found = agreement_of(theirs, known, NEAR * max(1.0, most / 1e-15))
+    if not found.distances:
         raise MinibatchError(f"{view.step.path} has nothing that a workbook and verify both compute")
-    room = float(
-        np.max(ours.room.get("advantages", np.zeros(1)), initial=0.0, where=np.isfinite(ours.room["advantages"]))
-    )
-    return Agreement(found, NEAR * max(1.0, room / 1e-15) if room else NEAR)
-
-
-def _apart(theirs: Array, ours: Array) -> float:
-    return float(np.abs(theirs - ours).max(initial=0.0) / (1 + np.abs(ours).max(initial=0.0)))
+    return found

@@ -12,7 +12,7 @@ import numpy as np
 
 from blueprint.dumps import Array, MinibatchError, first_pass, joined_pass, of_one_pass
 from blueprint.language import Axis
-from blueprint.verifying import Definitions, Known, Selection, Settings
+from blueprint.verifying import Definitions, Known, Selection, Settings, counted
 from blueprint.workbooks.grpo.definitions import derived
 from blueprint.workbooks.grpo.definitions.group_advantages import LABELS, i, n, o, q, t
 from blueprint.workbooks.grpo.dumps import GroupedStep
@@ -29,7 +29,7 @@ parts: losses are means over so many parts of the rows, one below the other. sha
 not its share of those over a larger batch. padded: losses are means over all slots, those behind a response with the loss 0.
 swap: by tensor, which one stands in its place. moved: tensors whose columns stand one later (1) or earlier (−1).
 groups: "interleaved" where row i answers prompt i modulo the number of prompts; "rows" where groups are rows side by side.
-mask: "all" where pads count, too; "no_last" without the last token of each response; "one_more" with the one behind.
+mask: a word of `masks.py`.
 rows_read, rows_given: by what is known of the responses, whose reward each is compared with, and whose advantage it gets, [B].
 inverted: the ratio is old over new. equations: by row of the definitions, how its equation is changed; kept: rows without that.
 """
@@ -152,11 +152,11 @@ Fed = dict[str, Array]
 
 def fed(batch: GroupedStep, ways: Ways) -> Fed:
     """Returns the responses of a dump; where nothing tells the groups, each is one."""
-    mask = _mask(batch.mask, ways).astype(np.float64)
+    mask = counted(batch.mask, str(ways.get("mask", ""))).astype(np.float64)
     found = {block: _tokens(batch, name, mask, ways) for block, name in OF_TOKENS.items()}
     greedy = np.asarray(batch.tensors.get("greedy", np.zeros(len(mask))), np.float64)
     return found | {
-        "response.tokens": mask, "response.length": mask.sum(axis=1), "score": scores(batch), "truncated": _cut_off(batch),
+        "response.tokens": mask, "response.length": mask.sum(axis=1), "score": scores(batch), "truncated": cut_off(batch),
         "greedy": greedy, "group": _groups(batch, ways), PLACE: places(batch),
     }  # fmt: skip
 
@@ -227,17 +227,6 @@ def _groups(batch: GroupedStep, ways: Ways) -> Array:
     return np.asarray(told.get(str(ways.get("groups", "")), known))
 
 
-def _mask(mask: Array, ways: Ways) -> Array:
-    if ways.get("mask") == "all":
-        return np.ones_like(mask)
-    if ways.get("mask") == "no_last":
-        behind = np.flip(np.cumsum(np.flip(mask, 1), axis=1), 1)
-        return mask & (behind > 1)
-    if ways.get("mask") == "one_more":
-        return np.asarray(mask | np.pad(mask, ((0, 0), (1, 0)))[:, :-1])
-    return mask
-
-
 def _tokens(batch: GroupedStep, name: str, mask: Array, ways: Ways) -> Array:
     """Returns a tensor of tokens, 0 outside the mask; what stands for it where the file has it not, else 0."""
     called: Mapping[str, str] = ways.get("swap", {})
@@ -292,7 +281,7 @@ def _by_group(batch: GroupedStep) -> tuple[Array, Array, Array]:
     return functions, mean, deviation
 
 
-def _cut_off(batch: GroupedStep) -> Array:
+def cut_off(batch: GroupedStep) -> Array:
     """Returns 1 for responses that were cut off, as the file says, [B]."""
     if "truncated" in batch.tensors:
         return np.asarray(batch.tensors["truncated"] == 1, dtype=np.float64)

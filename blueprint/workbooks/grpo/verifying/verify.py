@@ -2,20 +2,20 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from blueprint.dumps import Array
-from blueprint.inputs import dotted
-from blueprint.inputs.catalogue import OFF, Setting
+from blueprint.inputs.catalogue import OFF
 from blueprint.misconceptions import equation
 from blueprint.verifying import (
     Compared,
+    Conventions,
     Effects,
     Kept,
+    Mistakes,
     Place,
     Quantity,
     Seen,
@@ -30,26 +30,26 @@ from blueprint.verifying import (
     amid,
     before_first_update,
     beside_the_trainer,
+    coefficient,
     judged,
     laid,
+    mistakes_in,
+    multiplied,
     of_equations,
+    on_the_line,
     places_of,
-    shown,
+    straight_line,
     totals_of,
     two_at_a_time,
+    typed,
     verify_parts,
 )
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
-from blueprint.workbooks.grpo.verifying.feeding import EQUATIONS, NOTHING, PLAIN, Given, Replayed, Ways, Whole, whole_of
+from blueprint.workbooks.grpo.verifying.feeding import EQUATIONS, NOTHING, PLAIN, Given, Replayed, Whole, whole_of
 from blueprint.workbooks.grpo.verifying.judge import ALL, Judge, Straight, given_of, left_open, said_of, with_least
 from blueprint.workbooks.grpo.verifying.recompute import recompute
 from blueprint.workbooks.grpo.verifying.spelled import of_other_rows, of_trl
-
-DIGITS = 3
-"""So many digits a number has that somebody typed; of one with more, nothing is said."""
-ON_A_LINE, NO_CONSTANT = 5, 1e-5
-"""Different advantages below which a straight line through them proves nothing; and a constant that is none."""
 
 
 def fitted(
@@ -57,15 +57,14 @@ def fitted(
 ) -> Iterator[tuple[str, float]]:
     """Yields settings with the number that a quantity comes to lie nearest to."""
     if name == "advantages" and settings["group.std"] != "none":
-        yield from _round("group.eps", _eps(batch, settings, whole))
+        yield from (("group.eps", eps) for eps in typed(_eps(batch, settings, whole)))
     if name == "total_loss" and settings["kl.place"] == "loss":
-        low, high = (
-            recompute(batch, {**settings, "kl.coef": value}, given=given, until=name, whole=whole).numbers.get(
-                name, np.nan
-            )
-            for value in (0.0, 1.0)
-        )
-        yield from _round("kl.coef", (batch.logged[name] - low) / (high - low) if high != low else np.nan)
+
+        def off(coef: float) -> float:
+            found = recompute(batch, {**settings, "kl.coef": coef}, given=given, until=name, whole=whole)
+            return found.numbers.get(name, np.nan) - batch.logged[name]
+
+        yield from (("kl.coef", coef) for coef in typed(coefficient(off)))
 
 
 def _eps(batch: GroupedStep, settings: Settings, whole: Whole | None) -> float:
@@ -83,12 +82,6 @@ def _reciprocal(batch: GroupedStep, settings: Settings, whole: Whole | None) -> 
         return np.asarray(1 / recompute(batch, settings, until="advantages", whole=whole).rows["advantages"])
 
 
-def _round(key: str, value: float) -> Iterator[tuple[str, float]]:
-    """Yields a number that is not below 0, as it would be typed."""
-    if isfinite(value) and value > 0:
-        yield key, float(f"{value:.{DIGITS}g}")
-
-
 NUMBERS: Mapping[str, tuple[float, ...]] = {
     "group.eps": (0.0, 1e-9, 1e-8, 1e-6, 1e-5, 1e-4), "group.ddof": (0.0, 1.0), 
     "kl.coef": (0.0, 0.001, 0.01, 0.02, 0.04, 0.05, 0.1),
@@ -103,6 +96,12 @@ NUMBERS: Mapping[str, tuple[float, ...]] = {
     "loss.agg_eps": (0.0, 1e-8), "loss.length_eps": (0.0, 1e-8), "loss.rows_eps": (0.0, 1e-8), "advantage.mean_eps": (0.0, 1e-8),
 }  # fmt: skip
 """Numbers that libraries and papers use, by setting."""
+INSTEAD = Conventions(grpo_presets, NUMBERS)
+TOGETHER = {
+    "advantages": ("group.baseline", "group.std", "group.zero_std", "group.ddof", "advantage.whiten"),
+    "loss": ("loss.aggregation", "loss.objective", "ratio.level", "kl.place", "kl.estimator", "ratio.old", "loss.mask"),
+}
+"""Conventions in which libraries differ most, of advantages and of all else: two of them at a time are tried."""
 KL_USED, POLICY = "kl_new.used", ("policy_loss", "policy.token_loss", "rollout.counts")
 MADE: Mapping[str, tuple[str, ...]] = {
     "advantages": ("advantages",), "ratio": ("ratio",), "token_loss": ("policy.token_loss", "rollout.counts", KL_USED),
@@ -132,22 +131,13 @@ def tries(
         ]
     if name == "advantages":
         yield list(of_other_rows(settings))
-    yield list(_presets(settings, read))
+    yield list(INSTEAD.of_presets(settings, read))
     own = fitted(batch, settings, name, given, whole)
-    yield [Try(f"{dotted(key)} = {shown(value)}", {**settings, key: value}, fitted=True) for key, value in own]
+    yield [INSTEAD.changed(settings, {key: value}, fitted=True) for key, value in own]
     if name == "advantages":
         yield list(_line(batch, settings, whole))
-    yield list(_pairs(settings, name))
-
-
-def _values(batch: GroupedStep, key: str, used: float | str, record: Setting) -> tuple[float | str, ...]:
-    """Returns what a setting may be: every word, numbers that people use, and of CISPO's cap also 1 + ε."""
-    if record.words:
-        return tuple(record.words)
-    lengths = (batch.mask.shape[1], int(batch.mask.sum(axis=1).max()), 1)
-    own = tuple(dict.fromkeys(map(float, lengths))) if key == "loss.constant" else ()
-    cap = (float(used) + 1,) if key == "loss.clip_high" and used != OFF else ()
-    return tuple(dict.fromkeys((*NUMBERS.get(key, ()), *own, *cap)))
+    both = TOGETHER["advantages" if name == "advantages" else "loss"]
+    yield list(INSTEAD.two_at_a_time(settings, [key for key in both if key in read]))
 
 
 def _known(name: str) -> tuple[str, ...]:
@@ -160,16 +150,16 @@ def _read(settings: Settings, name: str) -> Collection[str]:
 
 
 def _conventions(batch: GroupedStep, settings: Settings, read: Collection[str]) -> Iterator[Try]:
-    """Yields every setting that is read with its other values."""
-    for key, record in GRPO.items():
-        if key not in read:
-            continue
-        for value in _values(batch, key, settings[key], record):
-            if value != settings[key]:
-                yield Try(f"{dotted(key)} = {shown(value)}", {**settings, key: value})
+    """Yields every setting that is read with its other values: lengths of this file, and of CISPO's cap also 1 + ε."""
+    lengths = (batch.mask.shape[1], int(batch.mask.sum(axis=1).max()), 1)
+    cap = settings["loss.clip_high"]
+    also = {"loss.constant": [*map(float, lengths)], "loss.clip_high": [float(cap) + 1] if cap != OFF else []}
+    for key in (each for each in GRPO if each in read):
+        for value in INSTEAD.values(settings, key, also.get(key, ())):
+            yield INSTEAD.changed(settings, {key: value})
 
 
-SLIPS: Mapping[str, tuple[tuple[str, Ways], ...]] = {
+SLIPS: Mistakes = {
     "advantages": (
         ("the opposite sign", {"factor": {"advantages": -1.0}}),
         ("groups that are interleaved: row i answers prompt i modulo the number of prompts", {"groups": "interleaved"}),
@@ -220,18 +210,18 @@ def _slips(batch: GroupedStep, settings: Settings, name: str) -> tuple[list[Try]
     """Returns mistakes, signs first; and a loss that was averaged in parts, multiplied or divided."""
     alone = ("advantages", "ratio", "kl_new", "rollout_weights")
     of = (name,) if name in alone else ("loss", "ratio", "kl_new")
-    few = [Try(label, settings, ways) for each in of for label, ways in SLIPS[each]]
+    few = mistakes_in(SLIPS, of, settings)
     if name in (*alone, "token_loss"):
         return few, []
-    own = [Try(f"the opposite sign of {name}", settings, {"factor": {name: -1.0}})]
+    own = [multiplied(settings, name, -1.0, f"the opposite sign of {name}")]
     if batch.share is not None:
         own.append(Try("a mean over this file alone, not its share of the larger batch's", settings, {"share": False}))
     rows, many = len(batch.mask), list[Try]()
     for count in (each for each in range(2, min(rows, 64) + 1) if rows % each == 0 or each <= MOST_PARTS):
         if rows % count == 0:
             many.append(Try(f"a mean over {count} microbatches, each averaged by itself", settings, {"parts": count}))
-        many.append(Try(f"everything multiplied by {count}", settings, {"factor": {name: float(count)}}))
-        many.append(Try(f"everything divided by {count}", settings, {"factor": {name: 1.0 / count}}))
+        many.append(multiplied(settings, name, float(count), f"everything multiplied by {count}"))
+        many.append(multiplied(settings, name, 1.0 / count, f"everything divided by {count}"))
     return [*own, *few], many
 
 
@@ -243,41 +233,8 @@ def _line(batch: GroupedStep, settings: Settings, whole: Whole | None) -> Iterat
         return
     theirs = np.asarray(step.tensors["advantages"], np.float64)
     theirs = np.broadcast_to(theirs[:, None] if theirs.ndim == 1 else theirs, ours.shape)[step.mask]
-    if len(np.unique((x := ours[step.mask]).round(9))) < ON_A_LINE or not np.isfinite(theirs).all():
-        return
-    found = np.linalg.lstsq(np.stack([x, np.ones_like(x)], axis=1), theirs, rcond=None)[0]
-    slope, constant = (float(f"{each:.{DIGITS}g}") if abs(each) > NO_CONSTANT else 0.0 for each in found)
-    if slope and (slope, constant) != (1.0, 0.0):
-        label = (
-            f"{slope:g} times the right advantages, and {constant:g}"
-            if constant
-            else f"{slope:g} times the right advantages"
-        )
-        yield Try(label, settings, {"line": (slope, constant)}, fitted=True)
-
-
-def _presets(settings: Settings, read: Collection[str]) -> Iterator[Try]:
-    """Yields what other presets do, where something that is read is another word or number."""
-    for preset in grpo_presets().presets:
-        values = dict(grpo_presets().preset(preset).values)
-        if any(values[key] != settings[key] for key in values if key in read):
-            yield Try(f"the conventions of {preset}", {**settings, **values})
-
-
-def _pairs(settings: Settings, name: str) -> Iterator[Try]:
-    """Yields two words at a time, of the conventions in which libraries differ most."""
-    of = ("group.baseline", "group.std", "group.zero_std", "group.ddof", "advantage.whiten") if name == "advantages" else (
-        "loss.aggregation", "loss.objective", "ratio.level", "kl.place", "kl.estimator", "ratio.old", "loss.mask")  # fmt: skip
-    read = _read(settings, name)
-    keys = [key for key in of if key in read]
-    singles = [
-        (key, value) for key in keys for value in (GRPO[key].words or NUMBERS.get(key, ())) if value != settings[key]
-    ]
-    for at, (key, value) in enumerate(singles):
-        for other, second in singles[at + 1 :]:
-            if other != key:
-                label = f"{dotted(key)} = {shown(value)}, and {dotted(other)} = {shown(second)}"
-                yield Try(label, {**settings, key: value, other: second})
+    if line := straight_line(ours[step.mask], theirs):
+        yield Try(on_the_line(line, "advantages"), settings, {"line": line}, fitted=True)
 
 
 TOKENS = 1 << 23
