@@ -5,7 +5,7 @@ Sources: KTO, 2402.01306, eq. 7 and 8; APO, 2408.06266, eq. 7 (APO-zero); TRL 1.
 
 from blueprint.language import Block, Sum, equal, exp, less, maximum, minimum, size, typed, where
 from blueprint.misconceptions import equation, of, operand, turned, without
-from blueprint.workbooks.common import Choices, Rows, labels, n, named, t
+from blueprint.workbooks.common import Choices, Rows, checks, labels, n, named, t
 
 LABELS = labels(own=__package__)
 GIVEN = {
@@ -95,11 +95,10 @@ def derived(given: Rows, use: Choices) -> Rows:
 
 def in_turn(of: Rows, use: Choices) -> list[Block]:
     """Measures how far from 0 is what must be 0: two ways to σ(−x), and that a mask holds 0 and 1."""
-    m = of["mask"]
     return [
         use.each("check.likely", abs(of["single.likely"][n] + of["single.unlikely"][n] - 1)),
-        use.row("check.mask", m[n, t] * (1 - m[n, t])),
-        use.each("check.good", of["response.good"][n] * (1 - of["response.good"][n])),
+        checks.is_0_or_1("mask", of["mask"], use=use),
+        checks.is_0_or_1("good", of["response.good"], use=use),
     ]
 
 

@@ -52,6 +52,11 @@ class SingleResponses(Dump):
         return len(self.tensors["good"])
 
     @property
+    def many(self) -> int:
+        """How many responses there are: the loss is their mean."""
+        return self.responses
+
+    @property
     def of_all_ranks(self) -> bool:
         """Whether the KL is a mean over more responses than the file has."""
         return self.place is not None and (self.place.world_size or 1) > 1
