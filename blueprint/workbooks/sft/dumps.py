@@ -104,6 +104,11 @@ def step_of(raw: Raw, path: Path) -> FineTuned:
         kept = {key: each for key, each in logged.items() if key != COUNTED} if isinstance(logged, dict) else logged
         metadata = {**raw.metadata, "logged": kept}
         metadata.pop("preset", None)
+        said = metadata.get("hyperparameters")
+        if isinstance(said, dict) and isinstance(
+            said.get("packing"), bool
+        ):  # TRL's: how texts share rows the mask says
+            metadata["hyperparameters"] = {key: each for key, each in said.items() if key != "packing"}
         if metadata.get(ITEMS) is not None:
             metadata["batch_num_tokens"] = metadata.pop(ITEMS)
         read = replace(raw, metadata=metadata)
