@@ -68,7 +68,11 @@ def numbers_of(step: SingleResponses, rows: Array, settings: Settings, preset: s
 
 def _whole(step: SingleResponses, tokens: str, whole: str) -> list[Array]:
     """Returns the log-prob of each response, alone in its row."""
-    summed = (step.tensors[tokens].astype(np.float64) * step.mask).sum(axis=1) if tokens in step.tensors else step.tensors[whole]
+    summed = (
+        (step.tensors[tokens].astype(np.float64) * step.mask).sum(axis=1)
+        if tokens in step.tensors
+        else step.tensors[whole]
+    )
     return [np.array([each]) for each in summed]
 
 
