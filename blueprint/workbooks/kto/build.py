@@ -22,9 +22,9 @@ from blueprint.inputs import (
 )
 from blueprint.inputs.entries import About, Flag, LogProb
 from blueprint.language import Block
-from blueprint.workbooks.common import Choices, Rows, Settings, all_in_range, n, t
+from blueprint.workbooks.common import Choices, Rows, Settings, all_in_range
 from blueprint.workbooks.common.lesson import Lesson
-from blueprint.workbooks.kto.definitions import LABELS, STEPS, in_turn
+from blueprint.workbooks.kto.definitions import LABELS, STEPS, in_turn, n, t
 
 FOLDER = Path(__file__).parent
 RECORDS = settings_in(FOLDER)

@@ -3,10 +3,12 @@
 Sources: KTO, 2402.01306, eq. 7 and 8; APO, 2408.06266, eq. 7 (APO-zero); TRL 1.16.0, trl/trainer/kto_trainer.py, `_compute_loss`.
 """
 
-from blueprint.language import Block, Sum, equal, exp, less, maximum, minimum, size, typed, where
+from blueprint.language import Axis, Block, Sum, equal, exp, less, maximum, minimum, size, typed, where
 from blueprint.misconceptions import equation, of, operand, turned, without
-from blueprint.workbooks.common import Choices, Rows, checks, labels, n, named, t
+from blueprint.workbooks.common import Choices, Rows, checks, labels, named
 
+n = Axis("n", "response", start=1)
+t = Axis("t", "token", start=1)
 LABELS = labels(own=__package__)
 GIVEN = {
     **dict.fromkeys(("mask", "policy.logprobs", "reference.logprobs"), (n, t)),
@@ -32,15 +34,15 @@ def log_ratios(of: Rows, use: Choices) -> Rows:
     """Sums the log-probs of each response, (n), and compares the policy with the reference."""
     m = of["mask"]
     logp, logp_ref = (
-        use.each(f"single.{model}", Sum(t, m[n, t] * of[f"{model}.logprobs"][n, t]))
+        use.along(f"single.{model}", (n,), Sum(t, m[n, t] * of[f"{model}.logprobs"][n, t]))
         for model in ("policy", "reference")
     )
-    return named(logp, logp_ref, use.each("single.ratio", logp[n] - logp_ref[n]))
+    return named(logp, logp_ref, use.along("single.ratio", (n,), logp[n] - logp_ref[n]))
 
 
 def reference_point(of: Rows, use: Choices) -> Rows:
     """Estimates the KL to the reference, z, on prompts with the response to another one; APO-zero compares with 0 instead."""
-    apart = use.each("elsewhere.ratio", of["elsewhere.policy"][n] - of["elsewhere.reference"][n])
+    apart = use.along("elsewhere.ratio", (n,), of["elsewhere.policy"][n] - of["elsewhere.reference"][n])
     count = use.one("single.count", size(n))
     mean = use.one("elsewhere.mean", Sum(n, apart[n]) / count)
     kl = use.one("elsewhere.kl", maximum(0, mean))
@@ -54,24 +56,26 @@ def loss(of: Rows, use: Choices) -> Rows:
     Nothing flows back through z. σ(x) is written so that no e^x overflows.
     """
     by, good = use.used, of["response.good"]
-    side = use.each("single.side", 2 * good[n] - 1)
-    x = use.each("single.argument", by["beta"] * side[n] * (of["single.ratio"][n] - of["single.z"]))
-    near = use.each("single.likely", exp(minimum(x[n], 0)) / (1 + exp(-abs(x[n]))))
-    weight = use.each("single.weight", where(equal(good[n], 1), by["desirable_weight"], by["undesirable_weight"]))
-    each = use.each("single.loss", weight[n] * (1 - near[n]))
+    side = use.along("single.side", (n,), 2 * good[n] - 1)
+    x = use.along("single.argument", (n,), by["beta"] * side[n] * (of["single.ratio"][n] - of["single.z"]))
+    near = use.along("single.likely", (n,), exp(minimum(x[n], 0)) / (1 + exp(-abs(x[n]))))
+    weight = use.along(
+        "single.weight", (n,), where(equal(good[n], 1), by["desirable_weight"], by["undesirable_weight"])
+    )
+    each = use.along("single.loss", (n,), weight[n] * (1 - near[n]))
     total = use.one("total_loss", Sum(n, each[n]) / of["single.count"])
-    away = use.each("single.unlikely", exp(minimum(-x[n], 0)) / (1 + exp(-abs(x[n]))))
+    away = use.along("single.unlikely", (n,), exp(minimum(-x[n], 0)) / (1 + exp(-abs(x[n]))))
     slope = -side[n] * weight[n] * by["beta"] * near[n] * away[n] / of["single.count"]
-    return named(side, x, near, weight, each, total, away, use.each("single.slope", slope))
+    return named(side, x, near, weight, each, total, away, use.along("single.slope", (n,), slope))
 
 
 def logged(of: Rows, use: Choices) -> Rows:
     """Averages rewards and log-probs over either side; a side that has no response stands at 0, and TRL logs nothing of it."""
     good, beta = of["response.good"], use.used["beta"]
-    reward = use.each("single.reward", beta * of["single.ratio"][n])
+    reward = use.along("single.reward", (n,), beta * of["single.ratio"][n])
     chosen = use.one("count.chosen", Sum(n, good[n]))
     rejected = use.one("count.rejected", of["single.count"] - chosen)
-    bad = use.each("single.bad", 1 - good[n])
+    bad = use.along("single.bad", (n,), 1 - good[n])
     found = [reward, chosen, rejected, bad]
     for what, row in (("reward", reward), ("logps", of["single.policy"])):
         up, down = Sum(n, good[n] * row[n]), Sum(n, bad[n] * row[n])
@@ -96,7 +100,7 @@ def derived(given: Rows, use: Choices) -> Rows:
 def in_turn(of: Rows, use: Choices) -> list[Block]:
     """Measures how far from 0 is what must be 0: two ways to σ(−x), and that a mask holds 0 and 1."""
     return [
-        use.each("check.likely", abs(of["single.likely"][n] + of["single.unlikely"][n] - 1)),
+        use.along("check.likely", (n,), abs(of["single.likely"][n] + of["single.unlikely"][n] - 1)),
         checks.is_0_or_1("mask", of["mask"], use=use),
         checks.is_0_or_1("good", of["response.good"], use=use),
     ]

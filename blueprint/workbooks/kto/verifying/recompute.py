@@ -25,9 +25,8 @@ from blueprint.verifying import (
     coarsest,
     factor_of,
 )
-from blueprint.workbooks.common import n, t
 from blueprint.workbooks.kto.build import KTO
-from blueprint.workbooks.kto.definitions import GIVEN, LABELS, derived
+from blueprint.workbooks.kto.definitions import GIVEN, LABELS, derived, n, t
 from blueprint.workbooks.kto.dumps import SingleResponses
 
 RESPONSES = Axes("response", "", "response")
