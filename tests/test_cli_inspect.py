@@ -225,6 +225,7 @@ DROPPED = {
     "trl_grpo": "delta max_completion_length multi_objective_aggregation num_generations off_policy_mask_threshold reward_weights "
     "temperature top_entropy_quantile vllm_importance_sampling_correction",
     "trl_reward": "center_rewards_coefficient pad_token_id",
+    "trl_kto": "", "trl_sft": "completion_only_loss label_smoothing_factor",
     "trl_rloo": "max_completion_length num_generations reward_clip_range reward_weights temperature",
     "verl_grpo": "adv_estimator kl_coef kl_penalty lam use_kl_in_reward",
 }  # fmt: skip

@@ -89,7 +89,7 @@ MAY_READ["workbooks.rlhf_ppo.paper"] += ("workbooks.rlhf_ppo.minibatch.paper",)
 # A kind reads its own dumps, and has them verified, through the rooms that do so for all kinds.
 MAY_READ |= {
     f"workbooks.{kind}.{part}": (*MAY_READ[f"workbooks.{kind}"], "dumps", *more)
-    for kind in ("rlhf_ppo", "classic_ppo", "grpo", "dpo", "reward_model", "sft")
+    for kind in ("rlhf_ppo", "classic_ppo", "grpo", "dpo", "kto", "reward_model", "sft")
     for part, more in (
         ("kind", ("verifying.verdict",)),
         ("dumps", ()),

@@ -59,6 +59,7 @@ from blueprint.dumps.recognise import (
     names_in_metadata,
     pairs_in,
     recognise,
+    single_responses,
     true_or_false,
 )
 from blueprint.dumps.recognise import NAMES as PPO_NAMES
@@ -142,6 +143,7 @@ __all__ = [
     "run_fields",
     "save",
     "share_of",
+    "single_responses",
     "together",
     "true_or_false",
     "understood",

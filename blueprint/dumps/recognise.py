@@ -216,6 +216,17 @@ def pairs_in(names: Iterable[str]) -> list[tuple[str, str]]:
     return [pair for pair in both if pair[1] in known]
 
 
+OF_OTHERS = ("KL_logps", "policy_KL_logps", "elsewhere.logp")
+"""What KTO's trainers call log-probs of responses to other prompts, of which its KL is estimated."""
+LABELS = ("label", "labels", "good", "desirable")
+
+
+def single_responses(raw: Raw) -> bool:
+    """Whether a file is a step of KTO whose responses are not in pairs: it has log-probs of its KL, or says so and has labels."""
+    says = str(raw.metadata.get("algorithm") or "").lower() == "kto" and any(name in raw.tensors for name in LABELS)
+    return (says or any(name in raw.tensors for name in OF_OTHERS)) and not pairs_in(raw.tensors)
+
+
 def halves(name: str, array: Array, called: str) -> dict[str, Array]:
     """Returns the first half of the rows for the chosen ones and the second for the rejected ones, as TRL stacks them.
 

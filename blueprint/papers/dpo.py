@@ -2,8 +2,8 @@
 
 Rafailov et al. 2023, Direct Preference Optimization (DPO), eq. 5 and 7; Mitchell 2023, A note on DPO with noisy
 preferences (cDPO), eq. 3; Azar et al. 2023, A General Theoretical Paradigm (IPO), eq. 17; Meng et al. 2024, SimPO, eq. 3
-and 5; Hong et al. 2024, ORPO, eq. 4, 6 and 7; Ethayarajh et al. 2024, KTO, eq. 7 and 8. Tensors are [2P, T]: the chosen
-responses of P pairs, then the rejected ones, T tokens; `mask` says which tokens are response.
+and 5; Hong et al. 2024, ORPO, eq. 4, 6 and 7. Tensors are [2P, T]: the chosen responses of P pairs, then the rejected ones,
+T tokens; `mask` says which tokens are response.
 
     DPO, cDPO  loss="dpo", smoothing=ε        SimPO  loss="simpo", beta=2, gamma=1
     IPO        loss="ipo", beta=τ             ORPO   loss="orpo", beta=λ
@@ -11,7 +11,6 @@ responses of P pairs, then the rejected ones, T tokens; `mask` says which tokens
 
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 from torch.nn.functional import log_softmax, logsigmoid
 
@@ -62,29 +61,3 @@ def dpo(
         case _:
             raise ValueError(loss)
     return Dpo(of_responses, beta * ratio, h, losses, losses.mean(), (h > 0).to(h.dtype).mean())
-
-
-@dataclass(frozen=True)
-class Kto:
-    """What one batch comes to: by response [N], or one number."""
-
-    rewards: Tensor
-    reference_point: Tensor
-    losses: Tensor
-    loss: Tensor
-
-
-def kto(
-    ratio: Tensor, good: Tensor, elsewhere: Tensor, *, beta: float = 0.1, desirable: float = 1.0,
-    undesirable: float = 1.0,
-) -> Kto:  # fmt: skip
-    """Returns the loss of single responses (KTO, eq. 7 and 8).
-
-    ratio: log π/π_ref of each response, [N]; good: whether it is desirable. elsewhere: the same of responses to other
-    prompts; their mean is the KL to the reference, with which a response is compared, and no gradient flows through it.
-    """
-    z = elsewhere.mean().clamp(min=0).detach()
-    value = torch.sigmoid(beta * torch.where(good, ratio - z, z - ratio))
-    weight = torch.full_like(ratio, undesirable).masked_fill(good, desirable)
-    losses = weight * (1 - value)
-    return Kto(beta * ratio, z, losses, losses.mean())

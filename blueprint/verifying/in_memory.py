@@ -311,7 +311,7 @@ class SmallTrial:
 
     def _places(self, name: str, given: Given) -> list[Try]:
         """Returns where the numbers of a row may have come from, as far as every cell says so."""
-        if name not in self.batch.tensors:
+        if name not in self.batch.tensors or name not in self.straight.rows:
             return []
         found = self.recompute(self.batch, self.settings, {"kept": self.kept}, given)
         allowed = self.judge.compared(found, name)[name].allowed

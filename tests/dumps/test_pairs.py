@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("torch", reason="verify needs torch")
 
-from blueprint.dumps import Array, MinibatchError, read_dump, save
+from blueprint.dumps import Array, MinibatchError, read_dump
 from blueprint.verifying import VerifyOptions, verify_step
 from tests.dumps.batches import raw_npz
 
@@ -97,18 +97,3 @@ def test_what_a_file_lacks_is_named(tmp_path: Path) -> None:
     ):
         (part,) = verify_step([path], VerifyOptions(overrides=(change,))).parts
         assert part.verdict.uncompared == {"loss": lacks}, change
-
-
-def test_a_step_of_kto_whose_responses_are_not_in_pairs_is_refused_in_a_sentence(tmp_path: Path) -> None:
-    """The names of TRL's KTOTrainer."""
-    one = np.full(4, -3.0)
-    tensors = {
-        "completion_logps": one,
-        "reference_logps": one,
-        "KL_logps": one,
-        "reference_KL_logps": one,
-        "label": one < 0,
-    }
-    save(tmp_path / "kto.npz", tensors, {"library": "trl", "version": "1.16.0"})
-    with pytest.raises(MinibatchError, match=r"kto\.npz: a step of KTO, whose responses are not in pairs"):
-        read_dump(tmp_path / "kto.npz")

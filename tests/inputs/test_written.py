@@ -38,6 +38,13 @@ OTHERS = {
     "value-iteration": [["value_iteration.gamma=0.5", 'grid.map=[["S", "#"], [".", "G"]]', "grid.sweeps=2"]],
     "q-learning-path": [["q_learning.exploration=softmax", "q_learning.tau=0.2", "grid.episodes=2"]],
     "bandit": [["bandit.strategy=softmax", "arms.means=[1, 2, 3, 4.5]", "sweep.temperatures=[0.5, 2]"]],
+    "kto": [
+        [
+            "kto.loss_type=apo_zero_unpaired",
+            "policy.logprobs=[[-1e-7], [-1, -2], [], [0], [-700]]",
+            "reference.logprobs=[[-1], [-1, -2], [], [-2], [-1]]",
+        ]
+    ],
     "advantage": [["advantage.gamma=0.9", "sweep.lambdas=[0, 0.1, 0.2, 1]"]],
     "frontier": [["frontier.beta=5", "proxy.each=[1e-7, 0, 2, 0]", "sweep.draws=[1, 2, 3]"]],
     "ten-libraries": [["text.episodes=[3,1]"], ["preset=trl_1.12", "metrics.kl=k2"], ["text.end_word=happy"]],

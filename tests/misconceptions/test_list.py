@@ -127,6 +127,10 @@ BOOKS: dict[str, tuple[str, Callable[[], Book]]] = {
     "grpo by rules": ("grpo", lambda: Book(blueprint_of(load("grpo", RULES)))),
     "a minibatch": ("rlhf_ppo", lambda: window_book(batch=with_everything_logged())),
 }
+BOOKS |= {
+    "single responses": ("kto", lambda: Book(blueprint_of(load("kto", {"kto.desirable_weight": 1.5})))),
+    "single responses, z at 0": ("kto", partial(made, "policy.elsewhere=[-9, -8, -7, -8, -9]", numbers="kto")),
+}
 LISTED = {kind for kind, _ in BOOKS.values()}
 BOOKS |= {name: (kind, partial(made, numbers=name)) for kind, name in MAINS.items() if kind not in LISTED}
 MANY = {kind: name for name, (kind, _) in reversed(BOOKS.items())} | {"minibatch": "a minibatch", "grpo": "grpo by n"}
@@ -145,6 +149,7 @@ FEWEST_ROWS = {
     "bandit": 10,
     "advantage": 14,
     "reward_model": 20,
+    "kto": 6,
     "sft": 14,
 }
 """In how many rows of a kind's workbook, or of one workbook, at least one misconception is known."""

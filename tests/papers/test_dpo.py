@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from blueprint.papers import dpo as plain
+from blueprint.papers.kto import kto
 from blueprint.papers.libraries.dpo import Batch, Options, Preference, dpo, logprobs
 from tests.papers.preference_runs import GRADIENT, LOSS, far, numbers, taken
 from tests.preference_runs import Run, recorded_file, runs
@@ -215,7 +216,7 @@ def test_at_equal_settings_both_pages_are_one_of_single_responses() -> None:
         of = random_batch(seed)
         ratio = (of.logp - of.logp_ref).where(of.mask, 0).sum(1)
         good = torch.arange(len(ratio)) < len(ratio) // 2
-        paper = plain.kto(ratio, good, of.elsewhere, beta=0.3, desirable=1.33)
+        paper = kto(ratio, good, of.elsewhere, beta=0.3, desirable=1.33)
         ours = dpo(of, Options(form="kto", beta=0.3, desirable=1.33))
         for found, meant in (
             (ours.kto_losses, paper.losses),

@@ -229,6 +229,12 @@ HELD: dict[str, tuple[int, list[tuple[str | None, dict[str, Any]]]]] = {
         (None, {"arms.names": ["A"], "arms.means": [2]}), (None, {"bandit.noise": 0, "sweep.temperatures": [0.001, 1000]}),
         (None, {"arms.means": [-1000, 1000, 0, 0.5], "bandit.strategy": "softmax", "bandit.tau": 0.01}),
     ]),
+    "kto": (15, [
+        (None, {}), (None, {"kto.loss_type": "apo_zero_unpaired", "kto.beta": 0.5}), (None, {"kto.beta": 0}),
+        (None, {"kto.desirable_weight": 1.5, "kto.undesirable_weight": 0}), (None, {"responses.good": [1] * 5}),
+        (None, {"policy.elsewhere": [-9, -8, -7, -8, -9], "responses.good": [0] * 5}),
+        (None, {"policy.elsewhere": [0] * 5, "kto.beta": 100}),
+    ]),
     "advantage": (37, [
         (None, {}), (None, {"advantage.theta": 2, "advantage.gamma": 0.9}), (None, {"advantage.gae_lambda": 0}),
         (None, {"advantage.gae_lambda": 1, "advantage.gamma": 1}), (None, {"advantage.gamma": 0}),

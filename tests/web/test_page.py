@@ -61,6 +61,7 @@ def test_the_opening_view_is_one_page_with_the_numbers_of_the_sheet(opened: Open
         "value-iteration": ("0.90", "what it is worth to choose"),
         "q-learning": ("γ·max Q′", "return of the last episode"),
         "bandit": ("0.675", "0.45"),
+        "kto": ("0.5006", "−0.125"),
         "advantage": ("0.0147",),
     }.items(),
 )  # fmt: skip

@@ -114,7 +114,8 @@ class Lesson:
         """Outline the sheet of settings, with what is asked above them."""
         lead, asked = data_in(self.folder / "lesson.toml")["inputs"]
         above = [Section(title, tuple(_asked(rows[name]) for name in names)) for title, names in asked.items()]
-        return Sheet("Inputs", lead, (*above, *settings_sections(chosen)), widths=(13,) * 8)
+        longest = max((len(word) for each in self.level.settings.values() for word in each.words), default=0)
+        return Sheet("Inputs", lead, (*above, *settings_sections(chosen)), widths=(max(13, longest - 2),) * 8)
 
 
 def _size_of(size: str | int | tuple[str, int], given: Mapping[str, Any]) -> int:

@@ -29,11 +29,11 @@ from blueprint.dumps import (
     mentioned,
     naming,
     number_said,
-    pairs_in,
     preset_of_library,
     preset_said,
     require,
     rounding,
+    single_responses,
     true_or_false,
     understood,
 )
@@ -378,20 +378,10 @@ NEEDS: Needs = {
 
 def is_pairs(raw: Raw) -> bool:
     """Whether a file is a step of DPO or a relative: it says so, or has log-probs of chosen and of rejected responses."""
-    return (
+    return not single_responses(raw) and (
         bool(algorithm_of(raw.metadata))
-        or _is_unpaired(raw)
         or all(any(name in NAMES.spelled("tensor") and _is_logp(name, side) for name in raw.tensors) for side in SIDES)
     )
-
-
-OF_OTHERS = ("KL_logps", "reference_KL_logps", "policy_KL_logps")
-"""What KTO's trainers call log-probs of responses to other prompts, of which its KL is estimated."""
-
-
-def _is_unpaired(raw: Raw) -> bool:
-    """Whether a file is a step of KTO whose responses are not in pairs, as TRL's KTOTrainer has it."""
-    return any(name in raw.tensors for name in OF_OTHERS) and not pairs_in(raw.tensors)
 
 
 def _is_logp(name: str, side: str) -> bool:
@@ -405,11 +395,6 @@ def step_of(raw: Raw, path: Path) -> PairStep:
         MinibatchError: as `read_dump`; sides of different shapes, or log-probs of tokens without a mask.
     """
     with naming(path):
-        require(
-            not _is_unpaired(raw),
-            "a step of KTO, whose responses are not in pairs, and whose KL is of responses to other prompts, which verify does not "
-            "compute: dump DPO or a relative of it, or build KTO from weights, blueprint build --numbers dpo --set loss.form=kto.",
-        )
         read = understood(raw, NAMES, dpo_presets, DPO, settings_said(raw.metadata))
         names = read.found.called
         lengths = {name: raw.lengths[own] for name, own in names.items() if own in raw.lengths}

@@ -29,6 +29,7 @@ from blueprint.dumps import (
     preset_of_library,
     preset_said,
     require,
+    single_responses,
     understood,
     whole_number,
 )
@@ -269,9 +270,9 @@ NEEDS: Needs = {
 def is_grouped(raw: Raw) -> bool:
     """Whether a file is a step of GRPO or a relative: it says so, has groups, or says how many responses a prompt has.
 
-    Pairs of a chosen and a rejected response are none.
+    Pairs of a chosen and a rejected response are none, nor are single ones that are good or bad.
     """
-    if pairs_in(raw.tensors):
+    if pairs_in(raw.tensors) or single_responses(raw):
         return False
     names = raw.metadata.get("names")
     told = {*raw.tensors, *raw.texts, *(map(str, names.values()) if isinstance(names, dict) else ())}

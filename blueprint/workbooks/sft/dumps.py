@@ -99,6 +99,11 @@ def step_of(raw: Raw, path: Path) -> FineTuned:
     """
     with naming(path):
         metadata = {**raw.metadata}
+        said = metadata.get("hyperparameters")
+        if isinstance(said, dict) and isinstance(
+            said.get("packing"), bool
+        ):  # TRL's: how texts share rows the mask says
+            metadata["hyperparameters"] = {key: each for key, each in said.items() if key != "packing"}
         if metadata.get(ITEMS) is not None:
             metadata["batch_num_tokens"] = metadata.pop(ITEMS)
         read = understood(replace(raw, metadata=metadata), NAMES, sft_presets, SFT)

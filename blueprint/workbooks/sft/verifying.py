@@ -83,6 +83,8 @@ ALL = {
 }
 OF_TOKENS, OF_TEXTS = ("tokens", "labels", "nonzero"), ("row_means", "row_sums")
 """Words of loss.normaliser whose count may be that of a larger batch."""
+COUNTS = {"tokens": "label.total", "labels": "label.before_shift", "nonzero": "label.nonzero"}
+"""By word the row that counts."""
 
 
 def recompute(
@@ -101,6 +103,10 @@ def recompute(
     made = EQUATIONS.values(
         settings, sizes, known, (*wanted, "watch.logp", "label.length"), **changed(ways), device=device
     )
+    if "entropy" in wanted:  # a metric of the file's own tokens, of however many the loss is a mean
+        own = {name: each for name, each in known.items() if name not in COUNTS.values()}
+        own["count.texts"] = np.asarray(float(len(batch.mask)))
+        made |= EQUATIONS.values(settings, sizes, own, ("entropy",), **changed(ways), device=device)
     numbers = {name: float(made[name]) * (ranks if name == "total_loss" else 1.0) for name in wanted}
     found.numbers = {name: number * factor_of(ways, name) for name, number in numbers.items()}
     factor = factor_of(ways, "text_loss")
@@ -136,8 +142,7 @@ def _known(batch: FineTuned, settings: Settings, ways: Ways) -> tuple[dict[Axis,
     tokens, rows = (over, over) if over is not None else (share.tokens, share.responses) if share else (None, None)
     found = dict(known)
     if tokens and word in OF_TOKENS:
-        rest = {"tokens": "label.total", "labels": "label.before_shift", "nonzero": "label.nonzero"}
-        found[rest[str(word)]] = np.asarray(float(tokens))
+        found[COUNTS[str(word)]] = np.asarray(float(tokens))
     if rows and word in OF_TEXTS:
         found["count.texts"] = np.asarray(float(rows))
     return {n: texts, o: texts, b: texts, t: positions}, found  # type: ignore[return-value]  # none of them a selection

@@ -48,6 +48,13 @@ RUNS = {
         ("sigmoid", "bfloat16", "ipo", "norm", "robust", "sft", "mixed", "shared", "weighted", "precomputed", "alike"), pairs=True,
     ),
     "trl_reward": Run("trl", "trl==1.16.0", _TORCH, ("TRL reward",), ("plain", "margin", "pad_eos", "bfloat16"), pairs=True),
+    "trl_kto": Run(
+        "trl", "trl==1.16.0", _TORCH, ("TRL KTO",), ("kto", "weights", "apo", "bfloat16", "precomputed", "one_sided"), pairs=True,
+    ),
+    "trl_sft": Run(
+        "trl", "trl==1.16.0", _TORCH, ("TRL SFT",), ("completion", "text", "dft", "packed", "padding_free", "smoothed", "bfloat16"),
+        pairs=True,
+    ),
     "trl_0_11": Run(
         "trl", "trl==0.11.4", (*_TORCH, "transformers==4.45.2", "rich"), ("TRL 0.11",), ("float32", "bfloat16")
     ),

@@ -1,0 +1,1 @@
+"""KTO: single responses, each good or bad by itself."""

@@ -1,0 +1,173 @@
+"""Dumps of steps of KTO, whose responses are not in pairs: their names, and what must hold of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from blueprint.dumps import (
+    METADATA,
+    Array,
+    Dump,
+    DumpKind,
+    MinibatchError,
+    Names,
+    Needs,
+    Raw,
+    mentioned,
+    naming,
+    not_understood,
+    recognise,
+    require,
+    rounding,
+    run_fields,
+    single_responses,
+    true_or_false,
+)
+from blueprint.workbooks.kto.build import KTO, kto_presets
+
+
+@dataclass(frozen=True)
+class SingleResponses(Dump):
+    """A dump of a step of KTO, or of a microbatch of one: rows are responses, each good or bad by itself.
+
+    tensors: `good` (bool, [N]); log-probs in nats, of whole responses, `logp` and `logp_ref` ([N]), or of their tokens, `logprobs`
+        and `logprobs_ref` with `mask` (bool, [N, T]); and as far as the file has them `elsewhere.logp` and
+        `elsewhere.logp_ref` ([N]), of each prompt with the response to another one, `reward` and `loss.response` ([N]).
+    """
+
+    kind: ClassVar[str] = "kto"
+    counted: ClassVar[str] = "responses"
+
+    @property
+    def mask(self) -> Array:
+        """1 on the tokens of the responses, [N, T]; one token each where only whole responses are known."""
+        return np.asarray(self.tensors.get("mask", np.ones((self.responses, 1), np.bool_)))
+
+    @property
+    def responses(self) -> int:
+        """How many responses there are."""
+        return len(self.tensors["good"])
+
+    @property
+    def many(self) -> int:
+        """How many responses there are: the loss is their mean."""
+        return self.responses
+
+    @property
+    def of_all_ranks(self) -> bool:
+        """Whether the KL is a mean over more responses than the file has."""
+        return self.place is not None and (self.place.world_size or 1) > 1
+
+    @property
+    def head(self) -> str:
+        """Says how many responses there are, and how many of them are good."""
+        good = int(self.tensors["good"].sum())
+        return f"A step of KTO: {self.responses} single responses, {good} of them good and {self.responses - good} bad."
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """Says the same for programs."""
+        return {"responses": self.responses, "good": int(self.tensors["good"].sum())}
+
+
+NAMES = Names(Path(__file__).with_suffix(".csv"), KTO)
+ALGORITHM, COUNTED = "algorithm", "num_tokens"
+"""TRL logs the tokens of all steps so far together, of which one file says nothing."""
+OF_TOKENS = {"logp": "logprobs", "logp_ref": "logprobs_ref"}
+POLICY, REFERENCE, OTHERS = "log-probs of responses", "those of the reference", "both of responses to other prompts"
+NEEDS: Needs = {
+    POLICY: (("logp", "good"), ("logprobs", "mask", "good")),
+    REFERENCE: (("logp_ref",), ("logprobs_ref", "mask")),
+    OTHERS: (("elsewhere.logp", "elsewhere.logp_ref"),),
+    "rewards, margins": ((POLICY, REFERENCE),),
+    "loss": ((POLICY, REFERENCE, OTHERS),),
+}
+"""What is computed of what; apo_zero_unpaired reads no other responses."""
+
+
+def step_of(raw: Raw, path: Path) -> SingleResponses:
+    """Makes a step of a file as it was read.
+
+    Raises:
+        MinibatchError: as `read_dump`; no labels or log-probs, a mask that is missing, or shapes that disagree.
+    """
+    with naming(path):
+        logged = raw.metadata.get("logged") or {}
+        kept = {key: each for key, each in logged.items() if key != COUNTED} if isinstance(logged, dict) else logged
+        read = replace(raw, metadata={**raw.metadata, "logged": kept})
+        found = recognise(read, NAMES, kto_presets)
+        library = found.library and found.library.lower()
+        named = mentioned(read.metadata, library, NAMES, KTO)
+        arrays = {name: raw.tensors[own] for name, own in found.called.items()}
+        tensors = _checked(arrays, found.called, raw.above_zero)
+        unknown = not_understood(read, list(found.unknown), named, (*METADATA, ALGORITHM), NAMES, KTO)
+        return SingleResponses(
+            str(path),
+            tensors,
+            {name: raw.dtypes[own] for name, own in found.called.items() if own in raw.dtypes},
+            {**found.called, **named.called},
+            library=found.library,
+            preset=str(raw.metadata["preset"]) if raw.metadata.get("preset") else "trl_1.16" if library == "trl" else None,
+            notes=(*found.notes, *named.notes, *unknown),
+            hyperparameters=named.settings,
+            logged=named.logged,
+            **run_fields(raw.metadata),
+        )  # fmt: skip
+
+
+def _checked(found: Mapping[str, Array], called: Mapping[str, str], above_zero: bool) -> dict[str, Array]:
+    """Returns the tensors, masks as true and false. Raises MinibatchError where something is missing or odd."""
+    require("good" in found, "nothing says which responses are good: label, 1 on desirable ones.")
+    for whole, one in OF_TOKENS.items():
+        require(whole in found or one in found, f"log-probs of responses are missing: {whole}, [N], or {one}, [N, T].")
+    both = ("elsewhere.logp", "elsewhere.logp_ref")
+    require(
+        len(found.keys() & set(both)) != 1,
+        "log-probs of responses to other prompts need both: KL_logps and ref_KL_logps.",
+    )
+    count, tensors = len(found["good"]), dict[str, Array]()
+    tokens = [name for name in OF_TOKENS.values() if name in found]
+    require(
+        not tokens or "mask" in found,
+        "log-probs of tokens are there, and no mask: write completion_mask, 1 on responses.",
+    )
+    for name, array in found.items():
+        axes, shape = 2 if name in (*tokens, "mask") else 1, array.shape
+        require(
+            len(shape) == axes,
+            f"{called[name]}: found the shape {list(shape)}, expected {[count, *['T'] * (axes - 1)]}, one row for each label.",
+        )
+        tensors[name] = (
+            true_or_false(array.reshape(count, -1), called[name]).reshape(shape) if name in ("good", "mask") else array
+        )
+    for name in tokens:
+        width = tensors[name].shape[1]
+        if tensors["mask"].shape[1] == width + 1:  # of the text, whose first token nothing predicts
+            tensors["mask"] = tensors["mask"][:, 1:]
+        require(
+            tensors["mask"].shape[1] == width,
+            f"{called['mask']} has {tensors['mask'].shape[1]} columns and {called[name]} {width}: they need the same, or one more.",
+        )
+    for name in ("logp", "logp_ref", *both, *tokens):
+        if name in tensors:
+            _log_probs(name, tensors, called, above_zero)
+    return tensors
+
+
+def _log_probs(name: str, tensors: Mapping[str, Array], called: Mapping[str, str], above_zero: bool) -> None:
+    """Refuses log-probs of responses that are above 0 by more than rounding, or no number."""
+    array = np.asarray(tensors[name], np.float64)
+    most = np.inf if above_zero else rounding("float32") * max(1, tensors.get("mask", array).shape[-1])
+    inside = tensors["mask"] if array.ndim > 1 else np.ones(array.shape, np.bool_)
+    odd = np.argwhere(inside & ~(np.isfinite(array) & (array <= most)))
+    if len(odd):
+        at = tuple(odd[0].tolist())
+        raise MinibatchError(
+            f"{called[name]}, response {at[0]}: found {array[at]:.6g}, expected a log-prob, at most 0."
+        )
+
+
+DUMPS = DumpKind("a step of KTO", kto_presets, step_of, single_responses, NAMES, NEEDS)
