@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import tomllib
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
-from blueprint.cli import main
 from blueprint.inputs import SCHEMA_FILE, load
+from tests.commands import run_command
 from tests.inputs.equal import differing
 from tests.page.workshop import made
 
@@ -26,9 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def call(*arguments: str | Path) -> Result:
-    """Runs the command in this process; what is no refusal but a fault of ours is raised."""
-    return CliRunner().invoke(main, ["numbers", *map(str, arguments)], catch_exceptions=False)
+call = partial(run_command, "numbers")
 
 
 def files() -> list[str]:

@@ -5,9 +5,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from blueprint.cli import main
+from tests.commands import run_command
 from tests.page.workshop import save_made
 
 TABLE: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("refused.toml").read_text(encoding="utf-8"))
@@ -31,7 +30,7 @@ def test_what_a_command_cannot_do_is_refused_word_for_word(
     monkeypatch.chdir(folder)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     for words, sentence in TABLE[command].items():
-        said = CliRunner().invoke(main, shlex.split(f"{command} {BEFORE.get(command, '')} {words}"))
+        said = run_command(*shlex.split(f"{command} {BEFORE.get(command, '')} {words}"))
         assert (said.exit_code, said.stdout, said.stderr) == (2, "", f"Error: {sentence}\n"), words
         assert {path.name: path.read_bytes() for path in folder.iterdir()} == before, words
 

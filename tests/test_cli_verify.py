@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.cli import main
 from blueprint.dumps import Minibatch, save
+from tests.commands import run_command
 from tests.recorded_ppo import RUNS, Run
 from tests.verifying.dumps import FIRST, dump
 from tests.verifying.planting import FAULTS, planted
@@ -32,9 +32,7 @@ def of(run: Run, path: Path, **said: Any) -> Path:
     return saved(path, dump(run), **said)
 
 
-def run(*arguments: str | Path) -> Result:
-    """Runs the command."""
-    return CliRunner().invoke(main, ["verify", *map(str, arguments)])
+run = partial(run_command, "verify")
 
 
 def test_a_run_of_a_library_agrees(tmp_path: Path) -> None:
@@ -209,6 +207,6 @@ def test_a_logged_number_that_is_none_differs(tmp_path: Path, logged: float) -> 
     batch = dump(FIRST["verl"])
     tensors = {name: np.asarray(each) for name, each in batch.tensors.items()}
     save(tmp_path / "run.npz", tensors, {"library": "verl", "logged": {"policy_loss": logged}})
-    result = CliRunner().invoke(main, ["verify", str(tmp_path / "run.npz")])
+    result = run_command("verify", tmp_path / "run.npz")
     assert result.exit_code == 1, result.output
     assert f"First deviation: policy_loss: logged {logged:g}, recomputed" in result.output

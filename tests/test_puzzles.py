@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from click.testing import CliRunner
 
 from blueprint import Book
-from blueprint.cli import main
+from tests.commands import run_command
 from tests.page.workshop import made, opened
 from tests.test_docs import DOCS, FENCED, decimals, run
 
@@ -94,7 +93,7 @@ TARGETS = [
 @cache
 def printed(line: str) -> str:
     """Returns what a command prints; it must succeed."""
-    result = CliRunner().invoke(main, shlex.split(line)[1:], catch_exceptions=False, prog_name="blueprint")
+    result = run_command(*shlex.split(line)[1:])
     assert (result.exit_code, result.stderr) == (0, "")
     return result.stdout
 

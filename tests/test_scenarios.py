@@ -8,13 +8,12 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from blueprint.cli import main
 from blueprint.inputs import NumbersError, load
 from blueprint.page.engine import with_ironcalc
 from blueprint.scenarios import GROUPS, PREFIX, scenarios
 from tests.audit import spoil
+from tests.commands import run_command
 from tests.scenarios import DOCS, columns, filled, listed, page, row_of
 
 PAGES = {name: DOCS / "scenarios" / f"{name}.md" for name in scenarios()}
@@ -76,7 +75,7 @@ def test_a_scenario_is_numbers_like_any_other() -> None:
 
 
 def test_the_command_lists_them() -> None:
-    result = CliRunner().invoke(main, ["list", "--scenarios"], catch_exceptions=False)
+    result = run_command("list", "--scenarios")
     for of in scenarios().values():
         line = next(line for line in result.stdout.splitlines() if line.split()[:1] in ([of.name], [PREFIX + of.name]))
         assert line.endswith(of.asks)

@@ -6,9 +6,8 @@ import re
 from functools import cache
 
 import pytest
-from click.testing import CliRunner
 
-from blueprint.cli import main
+from tests.commands import run_command
 from tests.test_docs import DOCS
 from tests.test_index import BUILT_IN, sheets_of
 from tests.test_scenarios import LINK, leads_nowhere
@@ -44,7 +43,7 @@ def workbooks() -> dict[str, set[str]]:
 @cache
 def help_of(word: str) -> str:
     """Returns what a command says of itself; empty where there is no such command."""
-    asked = CliRunner().invoke(main, [word, "--help"])
+    asked = run_command(word, "--help")
     return asked.output if asked.exit_code == 0 else ""
 
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 from blueprint.book import Book
-from blueprint.cli import main
 from blueprint.comparison import Answer, Batch, answers, measure, page, told_of
 from blueprint.comparison.measure import differences, turn
 from blueprint.comparison.page import Telling, number
 from blueprint.language import NoNumber, NotationError
 from blueprint.workbooks.common.conventions import rlhf
 from blueprint.workbooks.rlhf_ppo.epochs import CRITIC, POLICY
+from tests.commands import run_command
 from tests.page.workshop import made
 
 PAGES = [Path(__file__).parent.parent / "docs" / f"which-{kind}.md" for kind in ("ppo", "grpo", "dpo")]
@@ -30,9 +29,7 @@ BATCHES = ("default", "ten-libraries")
 LOSSES = {"policy loss": "policy_loss", "value loss": "value_loss", "total loss": "total_loss"}
 
 
-def call(*arguments: str) -> Result:
-    """Runs `blueprint which` in this process; what is no refusal but a fault of ours is raised."""
-    return CliRunner().invoke(main, ["which", *arguments], catch_exceptions=False, prog_name="blueprint")
+call = partial(run_command, "which")
 
 
 def printed(*arguments: str) -> str:

@@ -10,13 +10,11 @@ from typing import NamedTuple
 import numpy as np
 import openpyxl
 import pytest
-from click.testing import CliRunner
 
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint import Book
 from blueprint.checking.causes import Cause
-from blueprint.cli import main
 from blueprint.inputs import load
 from blueprint.reopening import back_from
 from blueprint.witness.raw import Raw
@@ -24,6 +22,7 @@ from blueprint.workbooks import blueprint_of
 from tests.checking.cells import change, change_sheets
 from tests.checking.running import judged
 from tests.checking.test_check_live import cell_of
+from tests.commands import run_command
 from tests.page.workshop import located, made, save_made
 from tests.papers.pages import typed_alone
 from tests.reopening.alike import fields_that_differ
@@ -127,9 +126,9 @@ def test_what_was_typed_by_hand_is_stale_and_builds_a_workbook_that_agrees(typed
 
 @pytest.mark.parametrize("kind", TYPED_INTO)
 def test_explain_and_diff_take_a_workbook_of_the_kind(plain: Files, typed_into: Files, kind: str) -> None:
-    explained = CliRunner().invoke(main, ["explain", str(plain(kind)), "total_loss"])
+    explained = run_command("explain", plain(kind), "total_loss")
     assert (explained.exit_code, SAVED[kind].explained in explained.output) == (0, True)
-    told = CliRunner().invoke(main, ["diff", str(plain(kind)), str(typed_into(kind))])
+    told = run_command("diff", plain(kind), typed_into(kind))
     assert (told.exit_code, SAVED[kind].differs in told.output) == (1, True)
 
 
