@@ -17,6 +17,7 @@ from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
 from tests.checking.cells import change
 from tests.commands import run_command
 from tests.test_docs import DOCS, FENCED
+from tests.test_links import LINK
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -30,18 +31,9 @@ PAGES = {
 OWN = FENCED.findall(PAGES["own-blueprint"])
 
 
-def test_the_readme_is_short_and_every_link_of_it_leads_somewhere() -> None:
+def test_the_readme_is_short_and_leads_to_its_pages() -> None:
     assert len(README.splitlines()) <= 160
-    links = [link for link in re.findall(r"\]\(([^)]+)\)", README) if not link.startswith("https://")]
-    assert {f"docs/{name}.md" for name in PAGES} <= set(links)
-    assert [link for link in links if not (ROOT / link).exists()] == []
-
-
-@pytest.mark.parametrize("name", sorted(PAGES))
-def test_links_of_the_pages_lead_somewhere(name: str) -> None:
-    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", PAGES[name])]
-    assert links
-    assert [link for link in links if not link.startswith("https://") and not (DOCS / link).exists()] == []
+    assert {f"docs/{name}.md" for name in PAGES} <= set(LINK.findall(README))
 
 
 def test_own_blueprint_and_its_four_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,6 +40,11 @@ SLOPED = frozenset(name for kind in kinds() if kind.gradient for name in kind.bu
 """Numbers whose workbook has a loss, and so gradients; those of the exception end with the advantages, which a build says."""
 
 
+def row(book: Book, name: str) -> npt.NDArray[np.float64]:
+    """Returns the numbers of a block, without its edge cells."""
+    return np.asarray(book.values[book.blocks[name]], dtype=float)
+
+
 class Shared(Book):
     """A book that tests share: its file is written once, and copied from then on. The time of writing is no part of a file."""
 

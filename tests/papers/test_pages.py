@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 pytest.importorskip("torch", reason="the pages of papers are written in torch")
@@ -17,7 +18,7 @@ import blueprint as bp
 from blueprint.witness.raw import Page, Raw
 from blueprint.workbooks.kind import Kind
 from blueprint.workbooks.registry import kind_named, kind_of_level, kinds
-from tests.page.workshop import MAINS, SLOPED
+from tests.page.workshop import MAINS, SLOPED, row
 from tests.papers.held import TOLERANCE, held_against
 from tests.papers.pages import CLOSE, apart, built, drawn, file_of, presets, typed_alone, typed_in
 from tests.workbooks.dpo.own_logprobs import by_response, given, golden
@@ -130,12 +131,6 @@ def test_every_form(name: str, form: str) -> None:
     assert page_has(name, asked | (odds if form == "orpo" else {"loss.weight": "wpo"})) == []
 
 
-SMALL: dict[str, Any] = {
-    "text.vocabulary": ["<eos>", "a", "b"], "text.texts": [["a", "a", "<eos>"], ["b", "<eos>", "<eos>"]],
-    "text.response": [[1, 1], [1, 0]], "text.there": [[1, 1], [1, 0]],
-    "policy.logits": [[[0, 800, 0], [0, 0, 0]], [[-300, 0, 300], [40, 0, 0]]],
-}  # fmt: skip
-"""Two texts whose prompt is one token; the pad is the end token, and the second response is that token alone."""
 SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("dpo-batch", {"margin.divergence": "forward_kl"}),
     ("dpo-batch", {"margin.divergence": "js"}),
@@ -146,15 +141,8 @@ SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("dpo-batch", {"logp.of": "mean_nonzero", "loss.bco_mix": 2}),
     ("dpo-batch", {"loss.nll_coef": 1, "loss.nll_mean": "cells", "loss.nll_region": "everything", "loss.mean_eps": 0.5}),
     ("dpo-batch", {"loss.form": "bco", "loss.bco_threshold": "batch_mean", "watch.rewards": "no_beta"}),
-    ("sft-batch", {"sft.region": "text", "sft.packing": "wrapped", "loss.normaliser": "labels"}),
-    ("sft-batch", {"sft.end_token": "out", "loss.normaliser": "row_sums"}),
-    ("sft-batch", {"loss.dft": "on", "sft.microbatches": 3, "loss.normaliser": "microbatches"}),
-    ("sft-batch", {"sft.microbatches": 4, "loss.normaliser": "microbatches", "loss.mean_eps": 1e-8}),
-    ("sft-batch", {"loss.normaliser": "row_means"}),
-    ("sft-batch", {"loss.normaliser": "nonzero", "sft.region": "text"}),
-    *(("sft-batch", {**SMALL, "loss.normaliser": word}) for word in ("nonzero", "tokens", "row_sums", "row_means")),
 ]  # fmt: skip
-"""Settings of no preset; labels of probability 1 and of e^−600, and one as likely as all others."""
+"""Settings of no preset; those of demonstrations are in `tests/workbooks/test_torch_agrees.py`."""
 
 
 @pytest.mark.parametrize(("numbers", "asked"), SETTINGS, ids=str)
@@ -182,27 +170,6 @@ def test_log_probs_of_ones_own(name: str, form: str) -> None:
     assert page_has(OWN[name], {"loss.form": form}) == []
 
 
-FAR = {
-    "text.texts": ["one <eos>", "one two <eos>", "one two <eos>", "<eos>", "two"],
-    "scores.head": [[1, 710, 0], [0, 0, 0], [2, -1, 0], [0, 3, 3], [-5, 0.5, 2]],
-    "pairs.chosen": [1, 2, 2, 4, 1], "pairs.rejected": [2, 1, 3, 5, 1], "pairs.margin": [0, 1, 0.5, 700, 0],
-    "pairs.ranking": [1, 2, 1, 3, 4], "pairs.counts": [1, 1, 1, 0, 1], "loss.margin": "typed",
-    "reward.center": 0.01, "reward.l2": 0.001,
-}  # fmt: skip
-"""Differences of ±710 and of 0, the end token alone, equal texts, one against itself, and a pair that does not count."""
-
-
-@pytest.mark.parametrize("form", ["logsigmoid", "log_exp", "per_position", "softmax_best"])
-def test_far_scores_ties_short_texts_and_a_pair_that_does_not_count(form: str) -> None:
-    average = "rankings" if form == "softmax_best" else "pairs"
-    found = page_has("reward-batch", {**FAR, "loss.form": form, "loss.average": average})
-    if form == "log_exp":  # e^710 is infinite in torch, and held in a sheet, whose e^x ends at 709
-        unlike = {"loss.pair", "preference_loss", "total_loss", "head.score.grad"}
-        assert {each.partition(":")[0] for each in found} == unlike
-    else:
-        assert found == []
-
-
 NEVER = [[0] * 8] * 2
 ZERO = [[0, 0, 0]] * 3
 HELD: dict[str, tuple[int, list[tuple[str | None, dict[str, Any]]]]] = {
@@ -215,7 +182,11 @@ HELD: dict[str, tuple[int, list[tuple[str | None, dict[str, Any]]]]] = {
     ]),
     "reinforce": (30, [
         (None, {}), *((None, {"reinforce.baseline": word}) for word in ("leave_one_out", "batch", "optimal")),
-        (None, {"reinforce.baseline": "typed", "reinforce.baseline_value": 2.5}),
+        (None, {"reinforce.baseline": "typed", "reinforce.baseline_value": 2.5}), (None, {"reinforce.baseline": "expected"}),
+        (None, {"reward.scores": [2] * 4}), (None, {"policy.logits": [800, 0, 0, -800]}),
+        (None, {"policy.direction": [100, 0, 0, -100], "policy.steps": [0, -1, 3]}),
+        (None, {"text.vocabulary": ["a", "b"], "policy.logits": [0, 0], "reward.scores": [1, -1], "policy.direction": [1, 0],
+                "policy.steps": [0], "draws.uniform": [0.01, 0.99]}),
     ]),
     "optimum": (26, [
         (None, {}), (None, {"optimum.beta": 2, "optimum.way": 0.3}), (None, {"optimum.way": 1, "policy.beside": ZERO}),
@@ -228,6 +199,8 @@ HELD: dict[str, tuple[int, list[tuple[str | None, dict[str, Any]]]]] = {
         (None, {"bandit.strategy": "softmax", "bandit.tau": 0.001}), (None, {"bandit.strategy": "softmax", "bandit.tau": 1000}),
         (None, {"arms.names": ["A"], "arms.means": [2]}), (None, {"bandit.noise": 0, "sweep.temperatures": [0.001, 1000]}),
         (None, {"arms.means": [-1000, 1000, 0, 0.5], "bandit.strategy": "softmax", "bandit.tau": 0.01}),
+        (None, {"arms.means": [1000, -1000, 0, 5], "bandit.strategy": "softmax", "bandit.tau": 0.001}), (None, {"bandit.tie": 1}),
+        (None, {"arms.means": [1] * 4, "bandit.noise": 0}), (None, {"bandit.step": "constant", "bandit.alpha": 0}),
     ]),
     "advantage": (37, [
         (None, {}), (None, {"advantage.theta": 2, "advantage.gamma": 0.9}), (None, {"advantage.gae_lambda": 0}),
@@ -235,6 +208,9 @@ HELD: dict[str, tuple[int, list[tuple[str | None, dict[str, Any]]]]] = {
         (None, {"sweep.lambdas": [0.2, 0.2, 1, 0]}), (None, {"advantage.reward_sd": 0, "advantage.theta": -20}),
         (None, {"traces.actions": [[0], [1]], "traces.rewards": [[0], [0]], "traces.values": [[0], [0]]}),
         (None, {"long.rewards": [1, 2], "long.values": [100, -100], "long.last_value": 1e6}),
+        (None, {"advantage.theta": -20, "advantage.gamma": 1, "advantage.gae_lambda": 1}),
+        (None, {"advantage.gamma": 0, "advantage.reward_sd": 1000}),
+        (None, {"sweep.lambdas": [1, 1, 0, 0], "long.rewards": [1, 2], "long.values": [1e6, -1e6]}),
     ]),
     "frontier": (36, [
         (None, {}), (None, {"frontier.beta": 2, "frontier.repeated": 0.5}), (None, {"frontier.beta": 0.01}),
@@ -247,10 +223,17 @@ HELD: dict[str, tuple[int, list[tuple[str | None, dict[str, Any]]]]] = {
         (None, {"grid.map": [["S", "#", ".", "G"], [".", "#", ".", "#"], [".", ".", ".", "."]], "grid.sweeps": 9}),
         (None, {"grid.map": [["G", "S", ".", "."]], "grid.sweeps": 32}), (None, {"grid.map": [["."]]}),
         (None, {"grid.map": [["#", "#"], ["#", "#"]]}), (None, {"grid.map": [["S", "#"], ["#", "G"]], "grid.sweeps": 1}),
+        (None, {"grid.sweeps": 1}), (None, {"grid.map": [["S", "#"], ["#", "G"]]}),
     ]),
     "q-learning-path": (17, [
         (None, {}), (None, {"q_learning.alpha": 1, "q_learning.gae_lambda": 0.9}), (None, {"q_learning.gamma": 0}),
         (None, {"q_learning.initial": 1, "q_learning.step_reward": 0.2}), (None, {"q_learning.goal_reward": -3}),
+    ]),
+    "q-learning": (17, [
+        *((None, {"q_learning.exploration": "softmax", "q_learning.tau": tau}) for tau in (0.05, 0.001)),
+        (None, {"steps.uniform": [0.5], "steps.moves": [""]}), (None, {"q_learning.gamma": 0, "q_learning.alpha": 1}),
+        *((None, {"grid.map": of}) for of in ([["S", "#"], ["#", "G"]], [["G", "."], [".", "."]], [["G"]])),
+        (None, {"q_learning.alpha": 0, "q_learning.epsilon": 0}), (None, {"q_learning.initial": 1, "q_learning.epsilon": 0}),
     ]),
     "kl-controller": (7, [
         (None, {}), (None, {"controller.kl_stat": "token_mean", "controller.target": 1.1}),
@@ -260,6 +243,8 @@ HELD: dict[str, tuple[int, list[tuple[str | None, dict[str, Any]]]]] = {
     ]),
 }  # fmt: skip
 """By built-in numbers how many results there are, of the first two at least, and presets and settings."""
+LESSONS = frozenset(HELD) - {"classic"}
+"""Of these every identity holds and every cell is a number, however far from the default."""
 ELSEWHERE = ("rlhf_ppo", "grpo", *FAMILIES)
 OTHERS = [kind for kind in kinds() if kind.paper and kind.name not in ELSEWHERE and not {*kind.built_in()} & {*HELD}]
 
@@ -275,6 +260,11 @@ def every_setting(kind: Kind) -> list[tuple[str | None, dict[str, Any]]]:
 
 
 HELD |= {MAINS[kind.name]: (1, every_setting(kind)) for kind in OTHERS}
+FAR_DRAWS: list[dict[str, Any]] = [
+    {"sweep.draws": [1, 100_000]}, {"reference.weights": [1e-6, 1, 1, 1]}, {"proxy.each": [0, -50, 50, 0]},
+]  # fmt: skip
+HELD["frontier"][1].extend((None, changed) for changed in FAR_DRAWS)
+"""A chance to the power of n multiplies its rounding, to 1.7e-11 as measured; which n is best of two that are alike is not said."""
 AT_LEAST = {"classic", "reinforce", *(MAINS[kind.name] for kind in OTHERS)}
 
 
@@ -286,6 +276,18 @@ def test_a_book_is_what_the_page_makes_of_it(name: str, preset: str | None, chan
     kind = kind_of_level(book.blueprint.facts["level"])
     assert kind is not None
     page = page_of(kind.name)
-    found = held_against(book, page.results)
-    assert {each: far for each, far in found.items() if not far <= TOLERANCE} == {}
+    found = held_against(
+        book, page.results, page.masks if name == "q-learning" else {}
+    )  # steps beyond the last count nowhere
+    near = 2e-11 if changed in FAR_DRAWS else TOLERANCE
+    away = {each: far for each, far in found.items() if not far <= near}
+    # Where no draw varies, the share of what is left of the variance is 0/0 on the page, and 1 in the workbook.
+    still = name == "reinforce" and row(book, "variance.without") == 0 and row(book, "variance.share") == 1
+    assert away.keys() - ({"best.best_draws"} if changed in FAR_DRAWS else set()) == (
+        {"variance.share"} if still else set()
+    )
     assert len(found) == HELD[name][0] or (name in AT_LEAST and len(found) > HELD[name][0])
+    if name in LESSONS:
+        assert str(book.values.cell(book.blocks["check.master"])) == "OK"
+        computed = [block for block in book.blocks.values() if not block.typed and not block.text]
+        assert [block.name for block in computed if not np.isfinite(np.asarray(book.values[block], float)).all()] == []
