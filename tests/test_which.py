@@ -233,25 +233,3 @@ def test_what_moves_is_named_and_what_does_not_is_counted() -> None:
     assert "A dash: the library does not log it." in page
     assert "no single one moves the policy loss" in printed("--set", "ppo.update_step=0", "--compare", "verl")
     assert "A dash" not in printed("--compare", "verl")
-
-
-# (arguments of which, what it says)
-REFUSED = [
-    ("--compare verk", "preset verk: unknown, did you mean verl?"),
-    ("--compare cleanrl", "preset cleanrl: unknown, write one of default, openai, "),
-    ("--numbers ten-librarys", "ten-librarys: neither a built-in set of numbers nor a path ending in .toml, did you"),
-    ("--numbers very-very-sleepy", "very-very-sleepy: libraries can be compared only from weights or logits on, as in"),
-    ("--numbers classic", "classic: libraries can be compared only from weights or logits on, as in ten-libraries"),
-    ("--numbers kl-controller", "kl-controller: libraries can be compared only from weights or logits on, as in"),
-    ("--numbers default --numbers no.toml", "no.toml: there is no such file; write the path of a TOML file."),
-    ("--numbers default --numbers grpo", "--numbers: a page is of one kind of workbook; write a command for each kind"),
-    ("--set ppo.gama=1", "ppo.gama: unknown key, did you mean ppo.gamma?"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "says"), REFUSED)
-def test_what_cannot_be_compared_is_refused_in_a_sentence(arguments: str, says: str) -> None:
-    result = call(*arguments.split())
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith(f"Error: {says}")
-    assert len(result.stderr.splitlines()) == 1
