@@ -17,11 +17,7 @@ SMALL = ["--numbers", "very-very-sleepy", "--no-proof"]
 """The quickest build."""
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Runs every test in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def test_the_installed_command_is_the_same() -> None:

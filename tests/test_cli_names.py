@@ -22,7 +22,9 @@ NAMES = {
     "many letters": ("x" * 180, "x" * 100),
 }
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such names")
+pytestmark = [
+    pytest.mark.usefixtures("folder"), pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such names")
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -32,13 +34,6 @@ def numbers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = toml_of(load("very-very-sleepy")).splitlines(keepends=True)
     path.write_text("".join(line for line in lines if not line.startswith("title")), encoding="utf-8")
     return path
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Runs every test in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.mark.parametrize("kind", NAMES)

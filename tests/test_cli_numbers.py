@@ -19,11 +19,7 @@ from tests.page.workshop import made
 MINE = Path("mine.toml")
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Runs every test in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 call = partial(run_command, "numbers")

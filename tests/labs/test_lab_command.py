@@ -24,11 +24,7 @@ from tests.commands import run_command
 SHORT = ["lab", "cart-pole", "--steps", "512"]
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Runs every test in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def test_runs_are_tables_and_a_chart(folder: Path) -> None:

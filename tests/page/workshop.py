@@ -111,10 +111,11 @@ def differing(book: Book, arrays: Mapping[str, Array], tolerance: float) -> list
     """
     ours = {block.name: array for block, array in book.values.arrays.items()}
     strangers = sorted(ours.keys() ^ arrays.keys())
-    return strangers + [name for name in ours if name in arrays and not _same(ours[name], arrays[name], tolerance)]
+    return strangers + [name for name in ours if name in arrays and not same(ours[name], arrays[name], tolerance)]
 
 
-def _same(ours: Array, theirs: Array, tolerance: float) -> bool:
+def same(ours: Array, theirs: Array, tolerance: float) -> bool:
+    """Tells whether words are the same and numbers agree to the tolerance times max(1, |number|)."""
     if ours.shape != theirs.shape or (ours.dtype == object) != (theirs.dtype == object):
         return False
     if ours.dtype == object:

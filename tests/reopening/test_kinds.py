@@ -15,12 +15,11 @@ from blueprint import Book
 from blueprint.inputs import load
 from blueprint.language.trees import OFF_WORD
 from blueprint.page import grid
-from blueprint.page.read import ReadError
 from blueprint.reopening import back_from, back_of, book_of
 from tests.page.workshop import differing, made, save_made
 from tests.reopening.alike import fields_that_differ
 from tests.reopening.kinds import KINDS, book_of_kind
-from tests.reopening.typing_in import typed_into, untouched
+from tests.reopening.typing_in import refusal, typed_into, untouched
 
 
 def arrays(of: Book) -> dict[str, Any]:
@@ -135,13 +134,6 @@ def test_a_copy_moved_and_without_properties_has_all_but_the_name_and_the_seed(
     assert fields_that_differ(load(name, overrides), back.numbers) == ["name"]
     assert back.numbers.name == "mine"
     assert back.unheld == []
-
-
-def refusal(path: Path) -> str:
-    """Returns the sentence with which a file is refused, without its path."""
-    with pytest.raises(ReadError) as refused:
-        book_of(path)
-    return str(refused.value).removeprefix(str(path)).lstrip(",: ")
 
 
 REFUSED: list[tuple[str, str, tuple[int, ...], object, str]] = [
