@@ -1,4 +1,4 @@
-"""Workbooks of one lesson, of classic PPO and of the KL controller are what their pages make of what is typed, and at the ends of it."""
+"""Workbooks of lessons, classic PPO and the KL controller are what their pages make of what is typed, and at the ends of it."""
 
 from __future__ import annotations
 
