@@ -147,7 +147,7 @@ def nearest(mutation: Mutation) -> list[Path]:
         + 6 * reads(text, module)
         + 2 * any(reads(text, door) for door in doors)
         + 3 * len(words & words_of(path.relative_to(ROOT).with_suffix("").parts))
-        + 20 * (path.relative_to(ROOT / "tests").as_posix() in first)
+        + 20 * (first[::-1].index(name) + 1 if (name := path.relative_to(ROOT / "tests").as_posix()) in first else 0)
         for path, text in tests().items()
         if "benchmarks" not in path.parts
     }

@@ -24,7 +24,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / f"link.{ending}").symlink_to(f"there.{ending}")
     (folder / "nowhere.xlsx").symlink_to("gone.xlsx")
     if find_spec("torch") is not None:
-        from tests.test_cli_verify import FIRST, of
+        from tests.test_cli_verify import of
+        from tests.verifying.dumps import FIRST
 
         of(FIRST["verl"], folder / "run.npz")
     (folder / "corrupt.toml").write_text("level = ", encoding="utf-8")
