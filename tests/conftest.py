@@ -58,5 +58,12 @@ def needs_gnumeric() -> None:
         _missing("GNUMERIC", "Gnumeric is not installed: no `ssconvert` was found")
 
 
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Runs a test in an empty folder, far from the source."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
 def _missing(program: str, sentence: str) -> None:
     (pytest.fail if os.environ.get(f"BLUEPRINT_NEEDS_{program}") else pytest.skip)(sentence)

@@ -129,13 +129,16 @@ def reads(text: str, module: str) -> bool:
 def nearest(mutation: Mutation) -> list[Path]:
     """Returns the test files that say most of the mutated function and its module, of its own room first.
 
-    What stands in a workbook is seen first where all committed workbooks are built again; pages of papers where all are compared.
+    What stands in a workbook is seen first where all committed workbooks are built again; pages of papers, and what they read of
+    a file, where all are compared.
     """
     module = dotted(mutation.path)
     room = module.split(".")[1]
-    first = {"workbooks": "test_workbooks.py", "papers": "papers/test_pages.py"}.get(room)
+    first = {"workbooks": ["test_workbooks.py"], "papers": ["papers/test_pages.py"]}.get(room, [])
+    if module.endswith(".paper"):
+        first = ["papers/test_lessons.py", "papers/test_pages.py"]
     if any(part in module for part in (".verifying", ".dumps", ".own_data", "notation", "misconceptions")):
-        first = None
+        first = []
     doors = [name for name, text in imports().items() if name != module and reads(text, module)]
     words = words_of(module.split(".")[1:]) - words_of(["common", "workbooks", "definitions", "checks"])
     naming = {path for path, text in tests().items() if re.search(rf"\b{mutation.within or '-'}\b", text)}
@@ -144,7 +147,7 @@ def nearest(mutation: Mutation) -> list[Path]:
         + 6 * reads(text, module)
         + 2 * any(reads(text, door) for door in doors)
         + 3 * len(words & words_of(path.relative_to(ROOT).with_suffix("").parts))
-        + 20 * (path.relative_to(ROOT / "tests").as_posix() == first)
+        + 20 * (first[::-1].index(name) + 1 if (name := path.relative_to(ROOT / "tests").as_posix()) in first else 0)
         for path, text in tests().items()
         if "benchmarks" not in path.parts
     }

@@ -7,12 +7,12 @@ import socket
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from blueprint.cli import main
 from blueprint.commands.door import TRACEBACK
 from blueprint.files import content_of
 from blueprint.inputs import NumbersError, load
+from tests.commands import run_command
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes among its files")
 NO_FILE = "it is a pipe or a device, and no file"
@@ -20,7 +20,7 @@ NO_FILE = "it is a pipe or a device, and no file"
 
 def run(*words: str | Path) -> Result:
     """Runs a command; what nobody foresaw is raised."""
-    return CliRunner().invoke(main, [*map(str, words)], catch_exceptions=False, env={TRACEBACK: "1"})
+    return run_command(*words, env={TRACEBACK: "1"})
 
 
 NAMED = {

@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from blueprint import interrupted
 from blueprint.cli import main
 from blueprint.commands.door import TRACEBACK, Door
+from tests.commands import run_command
 
 NO_WINDOWS = pytest.mark.skipif(
     sys.platform == "win32", reason="Windows has other signals and no devices among its files"
@@ -159,7 +160,7 @@ LONG = "x" * 5000
     ids=lambda each: each[0][:12] if isinstance(each, list) else None,
 )
 def test_what_click_quotes_of_a_command_line_is_short(words: list[str], says: str) -> None:
-    found = CliRunner().invoke(main, words)
+    found = run_command(*words)
     assert found.exit_code == 2
     assert says in found.output
     assert len(found.output) < 600

@@ -7,14 +7,14 @@ import os
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from blueprint import Book
-from blueprint.cli import main
 from blueprint.commands.explain import EXAMPLES
+from tests.commands import run_command
 from tests.page.workshop import made
 
 
@@ -38,9 +38,7 @@ def folder(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(saved.parent)
 
 
-def call(*arguments: str) -> Result:
-    """Runs `blueprint explain` in this process; what is no refusal but a fault of ours is raised."""
-    return CliRunner().invoke(main, ["explain", *arguments], catch_exceptions=False, prog_name="blueprint")
+call = partial(run_command, "explain")
 
 
 def printed(*arguments: str) -> str:

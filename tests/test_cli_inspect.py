@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
-from blueprint.cli import main
 from blueprint.dumps import inspect, save
+from tests.commands import run_command
 from tests.dumps.as_frameworks import miles_training, relax_bundle, rolled_out, slime_training
 from tests.dumps.batches import batch, raw_npz
 
@@ -24,9 +24,7 @@ METADATA = {
 }  # fmt: skip
 
 
-def call(*arguments: str | Path) -> Result:
-    """Runs the command in this process."""
-    return CliRunner().invoke(main, ["inspect", *map(str, arguments)])
+call = partial(run_command, "inspect")
 
 
 @pytest.fixture

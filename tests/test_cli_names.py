@@ -8,11 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from blueprint.cli import main
 from blueprint.inputs import load, toml_of
 from blueprint.page.read import Opened
+from tests.commands import run_command
 
 NAMES = {
     "a line break": ("a\nb", "a\\nb"),
@@ -23,7 +22,9 @@ NAMES = {
     "many letters": ("x" * 180, "x" * 100),
 }
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such names")
+pytestmark = [
+    pytest.mark.usefixtures("folder"), pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such names")
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -35,36 +36,24 @@ def numbers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Runs every test in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def run(*arguments: str) -> Result:
-    """Runs a command."""
-    return CliRunner().invoke(main, arguments)
-
-
 @pytest.mark.parametrize("kind", NAMES)
 def test_a_numbers_file_of_any_name_makes_a_workbook_that_is_read_again(numbers: Path, kind: str) -> None:
     name, shown = NAMES[kind]
     shutil.copyfile(numbers, f"{name}.toml")
-    said = run("build", "--no-proof", "--numbers", f"{name}.toml")
+    said = run_command("build", "--no-proof", "--numbers", f"{name}.toml")
     assert said.exit_code == 0, said.output
     assert Opened(Path(f"{shown}.xlsx")).title == shown
-    again = run("numbers", f"{shown}.xlsx")
+    again = run_command("numbers", f"{shown}.xlsx")
     assert again.exit_code == 0, again.output
 
 
 @pytest.mark.parametrize("kind", ["a line break", "no UTF-8", "an escape"])
 def test_a_workbook_of_any_name_is_written_and_read_and_told_on_one_line(kind: str) -> None:
     name, shown = NAMES[kind]
-    said = run("build", "--no-proof", "--numbers", "very-very-sleepy", "-o", f"{name}.xlsx")
+    said = run_command("build", "--no-proof", "--numbers", "very-very-sleepy", "-o", f"{name}.xlsx")
     assert (said.exit_code, said.output.splitlines()[0].partition(":")[0]) == (0, f"{shown}.xlsx")
-    assert run("numbers", f"{name}.xlsx").exit_code == 0
-    refused = run("build", "--no-proof", "--numbers", "very-very-sleepy", "-o", f"{name}.xlsx")
+    assert run_command("numbers", f"{name}.xlsx").exit_code == 0
+    refused = run_command("build", "--no-proof", "--numbers", "very-very-sleepy", "-o", f"{name}.xlsx")
     assert refused.output == f"Error: {shown}.xlsx is there already: name another file, or replace it with --force\n"
 
 
@@ -72,7 +61,7 @@ def test_a_workbook_of_any_name_is_written_and_read_and_told_on_one_line(kind: s
     "command", [["check"], ["diff", "no.xlsx"], ["inspect"], ["numbers"], ["rebuild", "-o", "x.xlsx"]]
 )
 def test_a_refusal_of_a_file_of_any_name_is_one_line(command: list[str]) -> None:
-    said = run(*command, "a\n\x1b[31m\u202eb.xlsx")
+    said = run_command(*command, "a\n\x1b[31m\u202eb.xlsx")
     assert said.exit_code in (2, 3)
     assert said.output.endswith("\n")
     assert said.output[:-1].isprintable(), said.output

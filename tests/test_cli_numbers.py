@@ -5,30 +5,24 @@ from __future__ import annotations
 import json
 import os
 import tomllib
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 
-from blueprint.cli import main
 from blueprint.inputs import SCHEMA_FILE, load
+from tests.commands import run_command
 from tests.inputs.equal import differing
 from tests.page.workshop import made
 
 MINE = Path("mine.toml")
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Runs every test in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
-def call(*arguments: str | Path) -> Result:
-    """Runs the command in this process; what is no refusal but a fault of ours is raised."""
-    return CliRunner().invoke(main, ["numbers", *map(str, arguments)], catch_exceptions=False)
+call = partial(run_command, "numbers")
 
 
 def files() -> list[str]:
@@ -152,22 +146,10 @@ def refused(*arguments: str | Path) -> str:
     return result.stderr.removeprefix("Error: ").rstrip("\n")
 
 
-def test_a_file_that_is_there_is_kept_unless_forced() -> None:
+def test_a_file_that_is_there_is_replaced_where_that_is_asked_for() -> None:
     MINE.write_text("mine", encoding="utf-8")
-    assert refused("-o", MINE) == "mine.toml is there already: name another file, or replace it with --force"
-    assert MINE.read_text(encoding="utf-8") == "mine"
-    assert files() == ["mine.toml"]
     assert call("-o", MINE, "--force").exit_code == 0
     assert differing(load(), load(MINE)) == ["name"]
-
-
-def test_a_link_is_kept_unless_forced() -> None:
-    Path("other.toml").write_text("other", encoding="utf-8")
-    MINE.symlink_to("other.toml")
-    assert refused("-o", MINE) == (
-        "mine.toml is a link to other.toml: name another file, or write through it with --force"
-    )
-    assert Path("other.toml").read_text(encoding="utf-8") == "other"
 
 
 @pytest.mark.parametrize("force", [(), ("--force",)])

@@ -16,11 +16,7 @@ SMALL = ["build", "--numbers", "very-very-sleepy"]
 """The quickest build."""
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Runs every test in an empty folder, far from the source."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def start(*arguments: str, code: str = "", **environment: str) -> subprocess.CompletedProcess[bytes]:

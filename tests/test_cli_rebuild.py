@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 import shutil
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import openpyxl
 import pytest
-from click.testing import CliRunner, Result
 
 from blueprint import Book
-from blueprint.cli import main
 from blueprint.commands.diff import EXAMPLES
 from blueprint.differing import differences
 from blueprint.reopening import back_from, book_of, typed_of
 from tests.checking.cells import change
+from tests.commands import run_command
 from tests.page.workshop import made, save_made
 from tests.reopening.kinds import KINDS, book_of_kind, save_kind
 from tests.reopening.typing_in import all_typed_into, typed_into
@@ -31,14 +31,10 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_made(tmp_path_factory.mktemp("rebuild") / "plain.xlsx")
 
 
-def rebuilt(*arguments: object) -> Result:
-    """Calls `rebuild`."""
-    return CliRunner().invoke(main, ["rebuild", *map(str, arguments)])
+rebuilt = partial(run_command, "rebuild")
 
 
-def compared(*arguments: object) -> Result:
-    """Calls `diff`."""
-    return CliRunner().invoke(main, ["diff", *map(str, arguments)])
+compared = partial(run_command, "diff")
 
 
 def same_typed(one: Book, other: Book) -> bool:

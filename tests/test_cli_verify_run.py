@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.cli import main
 from blueprint.commands import verify_run
 from blueprint.verifying.runs.ledger import NAME
+from tests.commands import run_command
 from tests.runs.made import a_run, a_step
 
 REPOSITORY = Path(__file__).parents[1]
@@ -28,7 +28,7 @@ REPOSITORY = Path(__file__).parents[1]
 
 def run(*arguments: str | Path) -> Result:
     """Runs the command with one worker, which begins faster than two."""
-    return CliRunner().invoke(main, ["verify", *map(str, (*arguments, "--workers", "1"))])
+    return run_command("verify", *arguments, "--workers", "1")
 
 
 def records(found: Result) -> list[dict[str, Any]]:
@@ -111,7 +111,7 @@ def test_before_any_work_it_is_refused_what_could_not_be_done(tmp_path: Path) ->
         ((path, "--fail-fast"), 2, "--fail-fast is for a whole run: name the folder with its steps instead of files"),
     ]
     for arguments, code, says in refusals:
-        found = CliRunner().invoke(main, ["verify", *map(str, arguments)])
+        found = run_command("verify", *arguments)
         assert (found.exit_code, says in found.output) == (code, True), found.output
     assert [each.name for each in folder.iterdir()] == [path.name]
 

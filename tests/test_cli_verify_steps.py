@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.cli import main
+from tests.commands import run_command
 from tests.steps.trl import Args, write
 
 SMALL = {"microbatches": 2, "num_mini_batches": 1}
 
 
-def run(*arguments: str | Path) -> Result:
-    """Runs the command."""
-    return CliRunner().invoke(main, ["verify", *map(str, arguments)])
+run = partial(run_command, "verify")
 
 
 @pytest.fixture(scope="module", name="clean")

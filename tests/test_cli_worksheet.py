@@ -4,24 +4,18 @@ import json
 import re
 from pathlib import Path
 
-from click.testing import CliRunner, Result
 from jsonschema import Draft202012Validator
 from openpyxl import load_workbook
 
-from blueprint.cli import main
+from tests.commands import run_command
 
 SLEEPY = ("worksheet", "--numbers", "very-very-sleepy", "--no-proof")
-
-
-def call(*arguments: object) -> Result:
-    """Runs the command in this process."""
-    return CliRunner().invoke(main, list(map(str, arguments)))
 
 
 def test_a_worksheet_its_answers_and_a_handout(tmp_path: Path) -> None:
     sheet, answers, paper = (tmp_path / name for name in ("s.xlsx", "a.xlsx", "h.pdf"))
     given = ("-o", sheet, "--answers", answers, "--print", paper, "--blanks", 3, "--check", "--seed", 7)
-    result = call("worksheet", "--numbers", "very-very-sleepy", *given)
+    result = run_command("worksheet", "--numbers", "very-very-sleepy", *given)
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
     assert re.fullmatch(r".*s\.xlsx: 3 blanks of level 1 \(single cells\), \d+ sheets, \d+ formulas", lines[0])
@@ -39,7 +33,7 @@ def test_a_worksheet_its_answers_and_a_handout(tmp_path: Path) -> None:
 
 
 def test_programs_are_told_without_answers(tmp_path: Path) -> None:
-    result = call(*SLEEPY, "-o", tmp_path / "s.xlsx", "--blanks", 2, "--json")
+    result = run_command(*SLEEPY, "-o", tmp_path / "s.xlsx", "--blanks", 2, "--json")
     found = json.loads(result.stdout)
     assert (found["level"], found["answers"], len(found["blanks"])) == (1, None, 2)
     assert set(found["blanks"][0]) == {"number", "title", "block", "cells", "weight", "asks", "check"}
@@ -49,13 +43,13 @@ def test_programs_are_told_without_answers(tmp_path: Path) -> None:
 def test_rows_listed_in_a_file(tmp_path: Path) -> None:
     listed = tmp_path / "blanks.toml"
     listed.write_text('[[blanks]]\nwhat = "δ"\nweight = 3\n', encoding="utf-8")
-    result = call(*SLEEPY, "-o", tmp_path / "s.xlsx", "--blanks-file", listed, "--level", 2, "--json")
+    result = run_command(*SLEEPY, "-o", tmp_path / "s.xlsx", "--blanks-file", listed, "--level", 2, "--json")
     (blank,) = json.loads(result.stdout)["blanks"]
     assert (blank["title"], blank["weight"], blank["asks"]) == ("td_errors", 3, "formula")
 
 
 def test_the_schema_describes_files_of_blanks() -> None:
-    found = json.loads(call("worksheet", "--schema").stdout)
+    found = json.loads(run_command("worksheet", "--schema").stdout)
     Draft202012Validator.check_schema(found)
     check = Draft202012Validator(found)
     assert check.is_valid({"blanks": [{"what": "advantages", "weight": 2}]})

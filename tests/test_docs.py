@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_scenarios import leads_nowhere
-
 DOCS = Path(__file__).parent.parent / "docs"
 ERRATA = (DOCS / "errata.md").read_text(encoding="utf-8")
 FENCED = re.compile(r"```python\n(.*?)```", flags=re.DOTALL)
@@ -68,12 +66,6 @@ def test_rot_in_the_code_is_seen(right: str, wrong: str, capsys: pytest.CaptureF
 def test_rot_in_the_sentences_is_seen(right: str, wrong: str) -> None:
     assert right in ERRATA
     assert len(unprinted(ERRATA.replace(right, wrong))) == 1
-
-
-def test_links_lead_somewhere() -> None:
-    links = [link for link in re.findall(r"\]\(([^)]+)\)", ERRATA) if not link.startswith(("https://", "#"))]
-    assert len(links) >= 3
-    assert [link for link in links if leads_nowhere(link, DOCS)] == []
 
 
 def test_every_entry_has_an_anchor_and_a_line_in_the_table() -> None:

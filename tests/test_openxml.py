@@ -8,9 +8,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from blueprint.cli import main
+from tests.commands import run_command
 from tests.openxml import findings
 from tests.page.workshop import MAINS
 
@@ -34,11 +33,9 @@ def test_every_workbook_that_a_command_writes_is_sound(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     if name == "rebuilt":
-        assert (
-            CliRunner().invoke(main, ["build", "--numbers", "classic", "--no-proof", "-o", "given.xlsx"]).exit_code == 0
-        )
+        assert run_command("build", "--numbers", "classic", "--no-proof", "-o", "given.xlsx").exit_code == 0
     _, *arguments = shlex.split(COMMANDS[name])
-    result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    result = run_command(*arguments)
     assert result.exit_code == 0, result.output
     written = [path for path in tmp_path.rglob("*.xlsx") if path.name != "given.xlsx"]
     assert len(written) == 1 + ("--answers" in arguments)
@@ -56,7 +53,7 @@ def test_every_workbook_that_a_command_writes_is_sound(
 def test_a_fault_would_be_found(sound: str, broken: str, says: str, tmp_path: Path) -> None:
     """A validator that finds nothing in anything proves nothing."""
     arguments = ["build", "--numbers", "kl-controller", "--no-proof", "-o", str(tmp_path / "a.xlsx")]
-    assert CliRunner().invoke(main, arguments).exit_code == 0
+    assert run_command(*arguments).exit_code == 0
     with zipfile.ZipFile(tmp_path / "a.xlsx") as source, zipfile.ZipFile(tmp_path / "b.xlsx", "w") as target:
         for part in source.namelist():
             text = source.read(part)

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from blueprint.book import Book
-from blueprint.cli import main
 from blueprint.inputs.load import load
 from blueprint.workbooks import blueprint_of
+from tests.commands import run_command
 from tests.page.workshop import Array
 from tests.pipeline import CHAIN, NAME, STAGES, file_of, handed_over, passed_on, with_weights
 
@@ -133,8 +132,8 @@ def test_all_stages_have_one_vocabulary_and_the_same_prompts() -> None:
 
 def test_a_stage_is_built_under_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    built = CliRunner().invoke(main, ["build", "--numbers", "pipeline/sft", "--set", "update.epochs=1", "--no-proof"])
+    built = run_command("build", "--numbers", "pipeline/sft", "--set", "update.epochs=1", "--no-proof")
     assert built.exit_code == 0, built.output
     assert (tmp_path / "pipeline-sft.xlsx").exists()
-    told = CliRunner().invoke(main, ["numbers", "pipeline-sft.xlsx"])
+    told = run_command("numbers", "pipeline-sft.xlsx")
     assert "decimals = 2" in told.output

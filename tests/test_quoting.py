@@ -6,13 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from blueprint.cli import main
 from blueprint.dumps import MinibatchError
 from blueprint.inputs.errors import NumbersError
 from blueprint.page.saved_file import ReadError
 from blueprint.quoting import KEPT_AT_THE_END, LONGEST, LONGEST_MESSAGE, page, printable, quoted, sentence, unquoted
+from tests.commands import run_command
 
 HOSTILE = "\x1b[2J\u202eevil\u2066\x07\x9b31m\r\n\ud800"
 FLOOD = "a" * 40_000
@@ -67,7 +66,7 @@ def test_a_hostile_file_is_told_of_in_letters_that_can_be_seen(
     tmp_path: Path, name: str, text: str, command: list[str]
 ) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
-    found = CliRunner().invoke(main, [*command, str(tmp_path / name)])
+    found = run_command(*command, tmp_path / name)
     assert found.exit_code in (1, 2, 3)
     assert found.output.replace("\n", "").isprintable()
     assert "evil" in found.output

@@ -9,15 +9,15 @@ from pathlib import Path
 from pkgutil import resolve_name
 
 import pytest
-from click.testing import CliRunner
 
 from blueprint.book import Book
-from blueprint.cli import main
 from blueprint.inputs import load
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
 from tests.checking.cells import change
+from tests.commands import run_command
 from tests.test_docs import DOCS, FENCED
+from tests.test_links import LINK
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -31,18 +31,9 @@ PAGES = {
 OWN = FENCED.findall(PAGES["own-blueprint"])
 
 
-def test_the_readme_is_short_and_every_link_of_it_leads_somewhere() -> None:
+def test_the_readme_is_short_and_leads_to_its_pages() -> None:
     assert len(README.splitlines()) <= 160
-    links = [link for link in re.findall(r"\]\(([^)]+)\)", README) if not link.startswith("https://")]
-    assert {f"docs/{name}.md" for name in PAGES} <= set(links)
-    assert [link for link in links if not (ROOT / link).exists()] == []
-
-
-@pytest.mark.parametrize("name", sorted(PAGES))
-def test_links_of_the_pages_lead_somewhere(name: str) -> None:
-    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)]+)\)", PAGES[name])]
-    assert links
-    assert [link for link in links if not link.startswith("https://") and not (DOCS / link).exists()] == []
+    assert {f"docs/{name}.md" for name in PAGES} <= set(LINK.findall(README))
 
 
 def test_own_blueprint_and_its_four_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +116,7 @@ def test_the_policy_losses_of_the_ten_run_as_the_readme_says() -> None:
 
 def test_what_the_readme_says_a_build_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    printed = CliRunner().invoke(main, ["build"]).output.splitlines()
+    printed = run_command("build").output.splitlines()
     shown = README[README.index("    rlhf_ppo.xlsx: ") :].split("\n\n")[0]
     expected = [line.removeprefix("    ") for line in shown.splitlines()]
     # The largest difference depends on the processor's exp; everything else must be as printed.
@@ -149,21 +140,21 @@ def test_what_the_page_says_explain_prints() -> None:
     page = PAGES["explain"]
     asked, *shown = page[page.index("    $ blueprint explain ") :].split("\n\n`--json`")[0].splitlines()
     arguments = asked.removeprefix("    $ blueprint ").split()
-    printed = CliRunner().invoke(main, arguments).output.splitlines()
+    printed = run_command(*arguments).output.splitlines()
     assert printed == [line.removeprefix("    ") for line in shown]
 
 
 def test_explain_in_python_prints_as_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
     (code,) = FENCED.findall(PAGES["explain"])
     exec(compile(code, "explain.md", "exec"), {})
-    printed = CliRunner().invoke(main, ["explain", "advantages", "--episode", "1", "--token", "5"]).output
+    printed = run_command("explain", "advantages", "--episode", "1", "--token", "5").output
     assert capsys.readouterr().out.splitlines()[0] == printed.splitlines()[0]
 
 
 def test_what_the_page_says_of_the_loss_and_its_gradient() -> None:
     """The KL in the loss: little in the loss, and degrees in the gradient."""
     (asked, shown) = re.findall(r"^    \$ blueprint (.*)\n    (.*)$", PAGES["gradients"], flags=re.MULTILINE)[0]
-    assert shown in CliRunner().invoke(main, asked.split()).output.splitlines()
+    assert shown in run_command(*asked.split()).output.splitlines()
 
 
 def test_what_the_page_says_of_a_broken_formula(tmp_path: Path) -> None:
@@ -172,7 +163,7 @@ def test_what_the_page_says_of_a_broken_formula(tmp_path: Path) -> None:
     shown = page[page.index("    Reward & advantage!U25: ") :].split("\n\n")[0].splitlines()
     Book(blueprint_of(load("default"))).save(tmp_path / "a.xlsx")
     change(tmp_path / "a.xlsx", tmp_path / "b.xlsx", "Reward & advantage", {"U25": (None, 0.25)})
-    printed = CliRunner().invoke(main, ["check", str(tmp_path / "b.xlsx")]).output
+    printed = run_command("check", tmp_path / "b.xlsx").output
     assert "\n".join(line.removeprefix("    ") for line in shown) in printed
 
 

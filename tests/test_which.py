@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 from blueprint.book import Book
-from blueprint.cli import main
 from blueprint.comparison import Answer, Batch, answers, measure, page, told_of
 from blueprint.comparison.measure import differences, turn
 from blueprint.comparison.page import Telling, number
 from blueprint.language import NoNumber, NotationError
 from blueprint.workbooks.common.conventions import rlhf
 from blueprint.workbooks.rlhf_ppo.epochs import CRITIC, POLICY
+from tests.commands import run_command
 from tests.page.workshop import made
 
 PAGES = [Path(__file__).parent.parent / "docs" / f"which-{kind}.md" for kind in ("ppo", "grpo", "dpo")]
@@ -30,9 +29,7 @@ BATCHES = ("default", "ten-libraries")
 LOSSES = {"policy loss": "policy_loss", "value loss": "value_loss", "total loss": "total_loss"}
 
 
-def call(*arguments: str) -> Result:
-    """Runs `blueprint which` in this process; what is no refusal but a fault of ours is raised."""
-    return CliRunner().invoke(main, ["which", *arguments], catch_exceptions=False, prog_name="blueprint")
+call = partial(run_command, "which")
 
 
 def printed(*arguments: str) -> str:
@@ -236,25 +233,3 @@ def test_what_moves_is_named_and_what_does_not_is_counted() -> None:
     assert "A dash: the library does not log it." in page
     assert "no single one moves the policy loss" in printed("--set", "ppo.update_step=0", "--compare", "verl")
     assert "A dash" not in printed("--compare", "verl")
-
-
-# (arguments of which, what it says)
-REFUSED = [
-    ("--compare verk", "preset verk: unknown, did you mean verl?"),
-    ("--compare cleanrl", "preset cleanrl: unknown, write one of default, openai, "),
-    ("--numbers ten-librarys", "ten-librarys: neither a built-in set of numbers nor a path ending in .toml, did you"),
-    ("--numbers very-very-sleepy", "very-very-sleepy: libraries can be compared only from weights or logits on, as in"),
-    ("--numbers classic", "classic: libraries can be compared only from weights or logits on, as in ten-libraries"),
-    ("--numbers kl-controller", "kl-controller: libraries can be compared only from weights or logits on, as in"),
-    ("--numbers default --numbers no.toml", "no.toml: there is no such file; write the path of a TOML file."),
-    ("--numbers default --numbers grpo", "--numbers: a page is of one kind of workbook; write a command for each kind"),
-    ("--set ppo.gama=1", "ppo.gama: unknown key, did you mean ppo.gamma?"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "says"), REFUSED)
-def test_what_cannot_be_compared_is_refused_in_a_sentence(arguments: str, says: str) -> None:
-    result = call(*arguments.split())
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith(f"Error: {says}")
-    assert len(result.stderr.splitlines()) == 1

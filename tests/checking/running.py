@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from click.testing import CliRunner
-
 from blueprint.checking import Checked
 from blueprint.checking.checker import check
 from blueprint.checking.verdicts import Verdict
-from blueprint.cli import main
 from blueprint.page.read import Found
+from tests.commands import run_command
 
 SIGNAL, LOSS = "Reward & advantage", "Loss"
 
@@ -27,5 +25,5 @@ def row_of(places: dict[str, Found], name: str) -> int:
 
 def run(*arguments: str | Path) -> tuple[int, str, str]:
     """Runs the command; returns exit code, stdout and stderr."""
-    result = CliRunner().invoke(main, ["check", *map(str, arguments)])
+    result = run_command("check", *arguments)
     return result.exit_code, result.stdout, result.stderr

@@ -12,16 +12,15 @@ from pathlib import Path
 import ironcalc
 import openpyxl
 import pytest
-from click.testing import CliRunner
 
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.checking import Checked
-from blueprint.cli import main
 from blueprint.page.grid import column_letters
 from blueprint.page.read import Found
 from tests.checking.cells import change
 from tests.checking.running import SIGNAL, row_of, run
+from tests.commands import run_command
 from tests.page.workshop import located, save_made
 
 
@@ -137,7 +136,7 @@ def test_one_unreadable_file_does_not_keep_the_others_from_being_checked(path: P
 @pytest.mark.parametrize("numbers", ["default", "very-very-sleepy"])
 def test_a_build_puts_torch_beside_the_sheet(tmp_path: Path, numbers: str) -> None:
     target = tmp_path / "beside.xlsx"
-    result = CliRunner().invoke(main, ["build", "--witness", "--numbers", numbers, "-o", str(target)])
+    result = run_command("build", "--witness", "--numbers", numbers, "-o", target)
     assert result.exit_code == 0, result.output
     book = openpyxl.load_workbook(target, data_only=True)["Checks"]
     cells = {str(cell.value) for row in book.iter_rows() for cell in row if cell.value is not None}
@@ -150,7 +149,7 @@ def test_a_build_puts_torch_beside_the_sheet(tmp_path: Path, numbers: str) -> No
         assert float(arrays[name]) == pytest.approx(float(arrays[name.removeprefix("witness.")]), abs=1e-12)
         assert float(arrays[name]) != 0 or float(arrays[name.removeprefix("witness.")]) == 0
     assert arrays["check.master"] == "OK"
-    checked = CliRunner().invoke(main, ["check", str(target)])
+    checked = run_command("check", target)
     assert checked.exit_code == 0, checked.output
     assert re.search(r"agrees  (\d+) of \1 quantities, .*, ([1-9][\d,]+) of \2 formulas", checked.output)
 
@@ -158,18 +157,18 @@ def test_a_build_puts_torch_beside_the_sheet(tmp_path: Path, numbers: str) -> No
 def test_a_distance_from_torch_that_somebody_typed_is_named(tmp_path: Path) -> None:
     target = tmp_path / "beside.xlsx"
     options = ["--witness", "--no-proof"]
-    assert CliRunner().invoke(main, ["build", *options, "-o", str(target)]).exit_code == 0
+    assert run_command("build", *options, "-o", target).exit_code == 0
     found = located(target)["distance.total_loss"]
     cell = f"{column_letters(found.left - 1)}{found.top}"
     change(target, tmp_path / "typed.xlsx", found.sheet, {cell: (None, 0.0)})
-    checked = CliRunner().invoke(main, ["check", str(tmp_path / "typed.xlsx")])
+    checked = run_command("check", tmp_path / "typed.xlsx")
     assert checked.exit_code == 1
     assert f"{found.sheet}!{cell}" in checked.output
 
 
 def test_the_master_check_covers_torchs_numbers_until_an_input_is_changed(tmp_path: Path) -> None:
     target = tmp_path / "beside.xlsx"
-    assert CliRunner().invoke(main, ["build", "--witness", "--no-proof", "-o", str(target)]).exit_code == 0
+    assert run_command("build", "--witness", "--no-proof", "-o", target).exit_code == 0
     places, model = located(target), ironcalc.load_from_xlsx(str(target))
     sheets = {sheet["name"]: number for number, sheet in enumerate(model.get_worksheets_properties())}
 
@@ -206,7 +205,7 @@ def test_a_mask_with_a_hole_is_refused(path: Path, tmp_path: Path) -> None:
 def test_without_torch_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: list[str]) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("blueprint.commands.door.find_spec", lambda name: None)
-    result = CliRunner().invoke(main, command)
+    result = run_command(*command)
     assert result.exit_code == 2
     assert f"{' '.join(command).removesuffix(' good.xlsx')} needs torch, which is not installed" in result.stderr
     assert list(tmp_path.iterdir()) == []

@@ -1,6 +1,4 @@
-"""Saved workbooks with live conventions, of a minibatch, of classic PPO and of the KL controller against the outside witness, and
-mistakes planted in them, by the command and from Python.
-"""
+"""Saved workbooks of every kind against the outside witness, and mistakes planted in them, by the command and from Python."""
 
 from __future__ import annotations
 
@@ -25,18 +23,28 @@ from tests.replayed import window_book, with_everything_logged
 from tests.windows import variant
 
 BOOKS: dict[str, Callable[[], Book]] = {
+    "default": made,
+    "very-very-sleepy": partial(made, numbers="very-very-sleepy"),
     "logits": partial(made, "preset=verl", "compare=openai,openrlhf,verl", numbers="ten-libraries"),
     "weights": partial(made, "conventions=live", "compare=verl"),
     "ten": partial(made, "preset=verl", numbers="ten-libraries"),
     "classic": partial(made, numbers="classic"),
     "torchrl": partial(made, "preset=torchrl", numbers="classic"),
     "kl-controller": partial(made, numbers="kl-controller"),
+    "grpo": partial(made, numbers="grpo-batch"),
+    "dpo": partial(made, "gradients=on", numbers="dpo-batch"),
+    "sft": partial(made, numbers="sft"),
     "verl": partial(window_book, "verl"),
     "trl": partial(window_book, "trl_1.12", 24, with_everything_logged("trl_1.12")),
     "rewards": partial(variant, "rewards"),
     "advantages": partial(variant, "advantages, no entropy"),
 }
 """The last four are of a minibatch, one for each place where such a workbook begins."""
+AMONG = {
+    "dpo": {"policy.logits.grad", "policy.logprobs.grad", "margin.grad", "chosen.logp.grad"},
+    "sft": {"policy.E.grad", "update1.direction.policy.W", "epoch2.policy.Y", "epoch2.label.weight"},
+}
+"""Quantities that must be among those that are computed: gradients, and the steps of an optimiser."""
 Saved = Callable[[str], Path]
 
 
@@ -79,6 +87,8 @@ def test_every_quantity_has_a_line_and_agrees(saved: Saved, name: str) -> None:
     assert [line.name for line in verdict.lines if not line.agrees] == []
     assert verdict.agrees
     assert not verdict.file.recalculated
+    assert AMONG.get(name, set()) <= computed(saved(name))
+    assert name not in ("default", "very-very-sleepy") or verdict.largest < 1e-14
 
 
 def test_the_command_prints_a_line_for_each_quantity(saved: Saved) -> None:
@@ -115,6 +125,12 @@ TYPED_OVER: list[tuple[str, str, tuple[int, ...], str]] = [
     ("torchrl", "value.clipped.size", (1, 1), "value.clipped.size of environment 2, step 2"),
     ("kl-controller", "responses.kl_per_word", (5, 3), "responses.kl_per_word of update 6, response 4"),
     ("kl-controller", "kl_coef.after", (0,), "kl_coef.after of the start of updates"),
+    *(("grpo", block, at, "") for block, at in (("group.others", (1, 2)), ("log_ratio", (0, 1)))),
+    *(
+        ("dpo", block, at, "")
+        for block, at in (("chosen.ratio", (1,)), ("policy.weighed", (0, 3)), ("margin.grad", (2,)))
+    ),
+    *(("sft", block, at, "") for block, at in (("loss.of_token", (1, 2)), ("policy.W.grad", (0, 1)))),
 ]
 """Workbook, block, cell, and how the cell is called."""
 

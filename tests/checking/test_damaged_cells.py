@@ -10,7 +10,6 @@ from tempfile import TemporaryDirectory
 
 import openpyxl
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,12 +18,12 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 from blueprint.checking import Checked, data, findings, line_of, quantities
 from blueprint.checking.checker import check
 from blueprint.checking.verdicts import Verdict
-from blueprint.cli import main
 from blueprint.page.contents import COLUMNS
 from blueprint.page.read import ReadError
 from blueprint.witness.settings import WitnessError
 from tests.checking.cells import change
 from tests.checking.running import SIGNAL, run
+from tests.commands import run_command
 from tests.page.workshop import save_made
 from tests.page.zips import rewritten
 
@@ -229,6 +228,6 @@ def test_other_commands_have_a_sentence_for_it_too(
 ) -> None:
     change(whole, tmp_path / "a.xlsx", "Contents", {contents()[column][name]: (None, value)})
     for command in (["explain", str(tmp_path / "a.xlsx"), "returns"], ["numbers", str(tmp_path / "a.xlsx")]):
-        found = CliRunner().invoke(main, command)
+        found = run_command(*command)
         assert found.exit_code in (0, 2, 3)
         assert "came upon something" not in found.output

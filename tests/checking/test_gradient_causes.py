@@ -20,8 +20,7 @@ from blueprint.checking.checker import judge
 from blueprint.checking.recomputed import OfPage, Recomputed, recomputed
 from blueprint.checking.verdicts import Verdict
 from blueprint.inputs import load
-from blueprint.language import Definition, Expr, Operand, Position, sqrt
-from blueprint.language.nodes import wrap
+from blueprint.language import Expr, Operand, sqrt
 from blueprint.misconceptions import Misconception
 from blueprint.page.cells import runs_of
 from blueprint.page.outline import Blueprint
@@ -31,7 +30,7 @@ from blueprint.workbooks.common import j, n, t, v
 from tests.checking.cells import change
 from tests.checking.running import run
 from tests.rows import Array, arrays
-from tests.workbooks.test_backward import MISTAKES, G
+from tests.workbooks.test_backward import MISTAKES, G, with_equation
 
 NUMBERS = {
     "forward": ("default", "ppo.gamma=0.9", "ppo.policy_kl_coef=0.3"),
@@ -90,12 +89,7 @@ class Bench:
 
 def planted(numbers: str, name: str, wrong: Callable[[G], Operand]) -> Book:
     """Returns a fresh book in which one row has another equation."""
-    made = outline(numbers)
-    blocks = {block.name: block for block in made.blocks()}
-    block = blocks[name]
-    body = next(d for d in block.definitions if all(isinstance(index, Position) for index in d.target))
-    block.definitions[block.definitions.index(body)] = Definition(body.target, wrap(wrong(blocks)))
-    return Book(made)
+    return with_equation(outline(numbers), name, wrong)
 
 
 def formulas_of(book: Book, name: str) -> dict[tuple[int, int], str]:

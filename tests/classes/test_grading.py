@@ -3,16 +3,16 @@
 import json
 import zipfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 from openpyxl import load_workbook
 
 from blueprint.classes.key import Key
 from blueprint.classes.results import Results
-from blueprint.cli import main
 from tests.classes.handing_in import Answer, Asked, hand_in, key_of, right
+from tests.commands import run_command
 
 ASKED: list[Asked] = [
     ("td_errors", [(0, 0)], "number"),
@@ -68,8 +68,7 @@ def _without_token(content: bytes, room: Path) -> bytes:
     return (room / "z.xlsx").read_bytes()
 
 
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(main, ["class", *map(str, arguments)], catch_exceptions=False)
+run = partial(run_command, "class")
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-from click.testing import CliRunner
 
 from blueprint.classes import ClassError
 from blueprint.classes.grading import Handed, flags_of, total_of
@@ -17,7 +16,7 @@ from blueprint.classes.results import Mark, Result, Results
 from blueprint.classes.results_folder import changes
 from blueprint.classes.store import Stored
 from blueprint.classes.worker import Worked
-from blueprint.cli import main
+from tests.commands import run_command
 
 
 def _key() -> Key:
@@ -147,7 +146,7 @@ def test_a_wrong_policy_is_refused_in_a_sentence(tmp_path: Path, text: str, says
 
 
 def test_the_schema_knows_every_key() -> None:
-    printed = json.loads(CliRunner().invoke(main, ["class", "grade", "--schema"]).output)
+    printed = json.loads(run_command("class", "grade", "--schema").output)
     assert printed == schema()
     jsonschema.validate({"points": 3, "late": {"due": "2026-03-06T23:59:00"}, "weights": {"b01": 2}}, printed)
     wrongs: list[dict[str, Any]] = [{"weight": 1}, {"carried": {"cap": 2}}, {"attempts": "all"}, {"late": {}}]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from blueprint.classes import ClassError, store
 from blueprint.classes.grading_policy import GradingPolicy
@@ -19,8 +19,8 @@ from blueprint.classes.key import Key
 from blueprint.classes.results import Results
 from blueprint.classes.store import Collected, Store, collect
 from blueprint.classes.worker import Job, OutOfTime, Worker, alarmed
-from blueprint.cli import main
 from tests.classes.handing_in import hand_in, key_of, right
+from tests.commands import run_command
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="Windows has neither pipes in folders, nor such names, nor alarms")
 ADA, EVE = "4711", "0815"
@@ -42,10 +42,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def grade(source: Path, room: Path, folder: Path, *more: str) -> Result:
-    return CliRunner().invoke(
-        main, ["class", "grade", str(source), "--key", str(room / "key.json"), "-o", str(folder), *more],
-        catch_exceptions=False,
-    )  # fmt: skip
+    return run_command("class", "grade", source, "--key", room / "key.json", "-o", folder, *more)  # fmt: skip
 
 
 def zipped(files: dict[str, bytes]) -> bytes:

@@ -5,23 +5,22 @@ import json
 import re
 import stat
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from blueprint.book import Book
 from blueprint.classes import making
 from blueprint.classes.key import TOKEN, Key, base_of, student_of, variant_of
 from blueprint.classes.making import UNFINISHED, digest, file_names
-from blueprint.cli import main
+from tests.commands import run_command
 
 ROSTER = 'id,name,email\n4711,"Müller, Ünal",u@x.org\n../4712,"=cmd|1",\nnul,🎓,\n'
 OPTIONS = ("--numbers", "kl-controller", "--blanks", "3", "--seed", "2026")
 
 
-def called(*given: object) -> Result:
-    return CliRunner().invoke(main, ["class", *map(str, given)])
+called = partial(run_command, "class")
 
 
 @pytest.fixture(scope="module")

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from blueprint.classes.key import Key
-from blueprint.cli import main
+from tests.commands import run_command
 
 ASKED = ("--numbers", "very-very-sleepy", "--blanks", "4", "--seed", "5")
 
 
-def call(*arguments: str) -> Result:
-    """Runs the command."""
-    return CliRunner().invoke(main, ["class", *arguments], catch_exceptions=False)
+call = partial(run_command, "class")
 
 
 def test_the_blanks_are_those_of_the_class_that_is_made(tmp_path: Path) -> None:

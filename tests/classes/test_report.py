@@ -9,12 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from blueprint.classes.report import binned, report_of, report_page, save_report
 from blueprint.classes.results import Flag, Mark, Results
-from blueprint.cli import main
 from tests.classes.made import EXCUSED, RIGHT, WRONG, result, results
+from tests.commands import run_command
 
 EMPTY = Mark(points=0, status="empty")
 CARRIED = Mark(points=0.8, status="carried", came_from=["b01"], given=[0.25])
@@ -116,15 +115,15 @@ def test_small_classes_have_a_page(of: list[object]) -> None:
 
 def test_the_command_writes_the_page_once(tmp_path: Path) -> None:
     CLASS.save(tmp_path)
-    run = CliRunner().invoke(main, ["class", "report", str(tmp_path)])
+    run = run_command("class", "report", tmp_path)
     assert run.exit_code == 0, run.output
     assert "hw<1>: 7 of 8 students handed a file in, 43% of the points on average" in run.output
     page = (tmp_path / "report.html").read_bytes()
-    assert CliRunner().invoke(main, ["class", "report", str(tmp_path)]).exit_code == 0
+    assert run_command("class", "report", tmp_path).exit_code == 0
     (tmp_path / "report.html").write_text("mine")
-    again = CliRunner().invoke(main, ["class", "report", str(tmp_path)])
+    again = run_command("class", "report", tmp_path)
     assert (again.exit_code, (tmp_path / "report.html").read_text()) == (2, "mine")
-    assert CliRunner().invoke(main, ["class", "report", str(tmp_path), "--force"]).exit_code == 0
+    assert run_command("class", "report", tmp_path, "--force").exit_code == 0
     assert (tmp_path / "report.html").read_bytes() == page
     save_report(Results.load(tmp_path), tmp_path)
     assert (tmp_path / "report.html").read_bytes() == page
@@ -132,10 +131,10 @@ def test_the_command_writes_the_page_once(tmp_path: Path) -> None:
 
 def test_the_command_speaks_to_programs_and_refuses_in_a_sentence(tmp_path: Path) -> None:
     CLASS.save(tmp_path)
-    run = CliRunner().invoke(main, ["class", "report", str(tmp_path), "--json"])
+    run = run_command("class", "report", tmp_path, "--json")
     assert json.loads(run.output)["misconceptions"][0]["students"] == 2
     assert not (tmp_path / "report.html").exists()
     (tmp_path / "results.json").write_text("{}")
-    run = CliRunner().invoke(main, ["class", "report", str(tmp_path)])
+    run = run_command("class", "report", tmp_path)
     assert run.exit_code == 2
     assert "holds no results" in run.output

@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from blueprint.classes import grading
 from blueprint.classes.csv_cells import read_csv, records
 from blueprint.classes.key import Key
 from blueprint.classes.results import Results
-from blueprint.cli import main
 from tests.classes.importers import Canvas, Moodle
 from tests.classes.simulated import Verdict, hand_in
 from tests.classes.students import Does, Filled
+from tests.commands import run_command
 from tests.openxml import findings
 from tests.test_docs import DOCS
 
@@ -65,7 +65,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Done]:
             if "regrade" in arguments:
                 first = Results.load(folder / "graded")
             more = next((SMALLER[name] for name in arguments if name in SMALLER), [])
-            ended[command] = CliRunner().invoke(main, [*arguments, *more], catch_exceptions=False)
+            ended[command] = run_command(*arguments, *more)
         yield Done(folder, ended, filled, first, key)
 
 
@@ -157,6 +157,6 @@ def test_feedback_holds_no_answers(done: Done) -> None:
 def test_programs_get_json(done: Done) -> None:
     for command in (["report", "graded"], ["show", "hw1", "--student", "4711"]):
         folder = str(done.folder / command[1])
-        run = CliRunner().invoke(main, ["class", command[0], folder, *command[2:], "--json"])
+        run = run_command("class", command[0], folder, *command[2:], "--json")
         assert run.exit_code == 0, run.output
         assert json.loads(run.stdout)

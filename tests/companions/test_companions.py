@@ -11,7 +11,6 @@ from tests.companions.critics import episodes, gae, ppo_policy_loss, rewards
 from tests.companions.expected import CALLED, expected
 from tests.companions.page import PAGE, Line, built, lines, numbers_of, shown
 from tests.companions.published import accumulated, by_token, clipped, k3, rollouts, standardised
-from tests.test_scenarios import leads_nowhere
 
 LINES = lines()
 
@@ -80,13 +79,3 @@ def test_pads_in_a_whitening() -> None:
     assert said(f"a policy loss of {losses[0]:.4f} in place of {losses[1]:.4f}")
     assert book.show("policy_loss").value == pytest.approx(losses[1].item(), abs=1e-8)  # ε is inside the root there
     assert f"`{settings}`" in PAGE.read_text(encoding="utf-8")
-
-
-def test_links_lead_somewhere() -> None:
-    links = [
-        link
-        for link in re.findall(r"\]\(([^)]+)\)", PAGE.read_text(encoding="utf-8"))
-        if not link.startswith("https://")
-    ]
-    assert len(links) >= 2
-    assert [link for link in links if leads_nowhere(link, PAGE.parent)] == []

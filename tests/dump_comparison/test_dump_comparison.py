@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 import blueprint as bp
-from blueprint.cli import main
 from blueprint.dump_comparison import Comparison, compare, side_of
 from blueprint.dumps import Minibatch, MinibatchError, read_dump, save
+from tests.commands import run_command
 from tests.dump_comparison.written import verl
 from tests.dumps.as_frameworks import miles_training, slime_training
 from tests.verifying.dumps import FIRST, dump, settings
@@ -34,8 +34,7 @@ def of_ppo(library: str) -> Minibatch:
     return replace(dump(run, "float32"), hyperparameters=settings(run), library=library, path=f"{library}.npz")
 
 
-def called(*args: object) -> Result:
-    return CliRunner().invoke(main, ["compare", *map(str, args)])
+called = partial(run_command, "compare")
 
 
 def test_the_same_numbers_in_another_order_are_no_difference(tmp_path: Path) -> None:

@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from click.testing import CliRunner, Result
 
-from blueprint.cli import main
 from blueprint.dumps import MinibatchError, inspect, read_dump
 from blueprint.verifying import VerifyOptions, verify_step
+from tests.commands import run_command
 
 
 def exercise(path: Path) -> Path:
@@ -30,10 +29,6 @@ def exercise(path: Path) -> Path:
     }
     torch.save(tensors | {"metadata": said | {"logged": {"loss": float(-surrogate.mean())}}}, path)
     return path
-
-
-def called(*args: object) -> Result:
-    return CliRunner().invoke(main, [*map(str, args)])
 
 
 def test_they_are_refused_and_the_switch_is_named(tmp_path: Path) -> None:
@@ -57,10 +52,10 @@ def test_with_the_switch_the_loss_is_computed_and_it_is_said(tmp_path: Path) -> 
 
 def test_commands_have_the_switch(tmp_path: Path) -> None:
     path = exercise(tmp_path / "grpo.pt")
-    assert called("verify", path).exit_code == 3
-    found = called("verify", path, "--above-zero")
+    assert run_command("verify", path).exit_code == 3
+    found = run_command("verify", path, "--above-zero")
     assert (found.exit_code, "are accepted as asked" in found.output) == (0, True), found.output
-    assert called("inspect", path, "--above-zero").exit_code == 0
+    assert run_command("inspect", path, "--above-zero").exit_code == 0
 
 
 def test_pairs_have_it_too(tmp_path: Path) -> None:

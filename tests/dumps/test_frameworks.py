@@ -7,12 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from click.testing import CliRunner
 
-from blueprint.cli import main
 from blueprint.dumps import Dump, Minibatch, MinibatchError, inspect, metadata_of, read_dump
 from blueprint.verifying import VerifyOptions, text_of_step, verify_step
 from blueprint.verifying.runs.steps import find
+from tests.commands import run_command
 from tests.dumps.as_frameworks import (
     areal_trajectories,
     miles_training,
@@ -158,7 +157,7 @@ def test_a_bundle_of_a_rollout_has_scores_and_groups(tmp_path: Path) -> None:
 def test_a_folder_of_bundles_is_a_run_and_a_bundle_is_no_folder(tmp_path: Path) -> None:
     relax_bundle(tmp_path / "replay-5-1", of_training=True)
     relax_bundle(tmp_path / "replay-rollout-5", of_training=False)
-    alone = CliRunner().invoke(main, ["verify", str(tmp_path / "replay-5-1")])
+    alone = run_command("verify", tmp_path / "replay-5-1")
     assert (alone.exit_code, "All 4 logged quantities agree." in alone.output) == (0, True)
     (step_5,) = find(tmp_path).steps
     assert (step_5.number, [file.name for file in step_5.files]) == (5, ["replay-5-1", "replay-rollout-5"])

@@ -11,25 +11,10 @@ import pytest
 from blueprint import Book
 from blueprint.language.axes import join
 from blueprint.language.values import Values
-from blueprint.notation import Axis, Sum, block, book, typed
+from blueprint.notation import Axis, block, book, typed
 from tests import golden
+from tests.page.watching import savings
 from tests.page.workshop import made
-
-
-def savings() -> Book:
-    """Makes the example of the README."""
-    t, k = Axis("t", "year", start=1), Axis("k", "plan")
-    rate = typed("rate", (k,), "i", "interest of each plan", decimals=2)
-    plan = typed("plan", (t,), "plan", "plan chosen in the year, counted from 0", decimals=0)
-    paid = typed("paid_in", (t,), "d", "paid in", decimals=0)
-    B = block("balance", (t,), "B", "balance at the end of the year", source="Fibonacci 1202", decimals=2)
-    B[t.first - 1] = 0
-    B[t] = B[t - 1] * (1 + rate[plan[t]]) + paid[t]
-    total = block("total_paid", (), "D", "paid in altogether", decimals=0)
-    total[()] = Sum(t, paid[t])
-    numbers = {rate: [0.01, 0.05], plan: [0, 1, 1], paid: [100, 0, 50]}
-    return book("Savings", [rate, plan, paid, B, total], t, numbers)
-
 
 BALANCE = """\
 year t = 2
@@ -93,27 +78,27 @@ def placed(text: str, of: Book) -> str:
 
 
 def test_the_chain_of_a_recursion_is_printed_to_the_inputs() -> None:
-    of = savings()
+    of = savings(source="Fibonacci 1202")
     assert str(of.explain("balance", t=2, depth="all")) == placed(BALANCE, of)
     assert str(of.explain("balance", t=2)) == placed(BALANCE, of)
 
 
 def test_a_sum_names_its_range_and_opens_no_typed_cell() -> None:
-    of = savings()
+    of = savings(source="Fibonacci 1202")
     assert str(of.explain("total_paid")) == placed(TOTAL, of)
 
 
 def test_a_depth_of_one_says_how_to_see_more() -> None:
-    of = savings()
+    of = savings(source="Fibonacci 1202")
     assert str(of.explain("balance", t=2, depth=1)) == placed(SHORT, of)
 
 
 def test_the_latex_is_an_aligned_environment_from_the_top_down() -> None:
-    assert savings().explain("balance", t=2, depth="all").latex() == LATEX
+    assert savings(source="Fibonacci 1202").explain("balance", t=2, depth="all").latex() == LATEX
 
 
 def test_the_dictionary_has_every_cell_once_by_its_address() -> None:
-    of = savings()
+    of = savings(source="Fibonacci 1202")
     told = of.explain("balance", t=3, depth="all").to_dict()
     cells = told["cells"]
     labels = ["B[3]", "B[2]", "plan[3]", "i[1]", "d[3]", "B[1]", "plan[2]", "d[2]", "B[0]", "plan[1]", "i[0]", "d[1]"]

@@ -11,13 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from blueprint.cli import main
 from blueprint.dumps import read_minibatch
 from blueprint.verifying import verify_one, verify_step
+from tests.commands import run_command
 from tests.hooks import dpo_formulas, reward_formulas
 from tests.hooks.page import HOOKS
 from tests.hooks.real.libraries import RUNS as RUNS_OF
@@ -229,8 +228,8 @@ def test_a_loss_that_is_a_sum_is_said_and_no_workbook_has_it(tmp_path: Path) -> 
     paths = [*map(str, files(REAL / "trl_dpo" / "mixed"))]
     said = "the loss is a sum: 0.8 · sigmoid + 0.2 · bco + 0.3 · ipo of means"
     for some in (paths, paths[:1]):
-        result = CliRunner().invoke(main, ["verify", *some])
+        result = run_command("verify", *some)
         assert (result.exit_code, result.output.count(said)) == (0, 1)
-    result = CliRunner().invoke(main, ["import", paths[0], "-o", str(tmp_path / "a.xlsx")])
+    result = run_command("import", paths[0], "-o", tmp_path / "a.xlsx")
     assert (result.exit_code, "ipo of means, and a workbook has one loss" in result.stderr) == (2, True)
     assert not [*tmp_path.iterdir()]

@@ -8,11 +8,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from blueprint.cli import main
 from blueprint.inputs import SCHEMA_FILE, load, toml_of
 from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
+from tests.commands import run_command
 from tests.page.workshop import made
 
 PAGE = (Path(__file__).parents[2] / "docs" / "numbers-file.md").read_text(encoding="utf-8")
@@ -28,7 +27,7 @@ def test_its_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, comma
     if "mine.toml" in command.partition("-o")[0]:
         Path("mine.toml").write_text(toml_of(load()), encoding="utf-8")
     _, *arguments = shlex.split(command, comments=True)
-    result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    result = run_command(*arguments)
     assert result.exit_code == 0, result.output
 
 
@@ -47,7 +46,7 @@ def test_its_example_of_responses_can_be_loaded(tmp_path: Path) -> None:
 def test_its_lines_are_those_that_are_written() -> None:
     lines = next(each for each in re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL) if "kl_coef" in each).splitlines()
     assert tomllib.loads("\n".join(lines)) == {"ppo": {"kl_coef": 0.2}}
-    written = CliRunner().invoke(main, ["numbers", "--set", "ppo.kl_coef=0.2"]).stdout.splitlines()
+    written = run_command("numbers", "--set", "ppo.kl_coef=0.2").stdout.splitlines()
     assert set(lines) - set(written) == set()
 
 

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from click.testing import CliRunner, Result
 
 import blueprint as bp
-from blueprint.cli import main
 from blueprint.inputs import load
 from blueprint.page.read import Opened, ReadError
 from blueprint.reopening import OwnBook, back_from, book_of
 from blueprint.workbooks import add_kind, registry
+from tests.commands import run_command
 from tests.kinds.toy.kind import KIND
 from tests.reopening.alike import fields_that_differ
 from tests.reopening.typing_in import all_typed_into
@@ -35,15 +34,10 @@ def saved(tmp_path: Path) -> Path:
     return tmp_path / "toy.xlsx"
 
 
-def run(*arguments: object) -> Result:
-    """Calls a command."""
-    return CliRunner().invoke(main, list(map(str, arguments)))
-
-
 def test_a_file_is_explained_as_the_book_that_wrote_it(saved: Path) -> None:
     ours, theirs = (each.explain("preference_loss", depth="all") for each in (bp.build("toy"), book_of(saved)))
     assert str(theirs) == str(ours)
-    told = run("explain", saved, "answer.sum", "--at", "p=2", "--at", "s=chosen")
+    told = run_command("explain", saved, "answer.sum", "--at", "p=2", "--at", "s=chosen")
     assert (told.exit_code, "S_sum[2, “chosen”] = −2.5" in told.output) == (0, True)
 
 
@@ -53,7 +47,7 @@ def test_what_was_typed_comes_back_and_is_computed_with(saved: Path, tmp_path: P
     same = ["preference.beta=2", "preference.answer=mean"]
     assert fields_that_differ(load("toy", same), back.numbers) == []
     assert [line.partition(" (")[2] for line in back.unheld] == ["sign): 0, and 1 in a workbook built from the numbers"]
-    printed = run("numbers", edited)
+    printed = run_command("numbers", edited)
     assert (printed.exit_code, "beta = 2.0" in printed.stdout) == (0, True)
 
 
@@ -68,10 +62,10 @@ def test_a_copy_without_properties_is_known_by_its_sign(saved: Path, tmp_path: P
 
 def test_it_is_rebuilt_and_compared(saved: Path, tmp_path: Path) -> None:
     edited = all_typed_into(saved, tmp_path / "edited.xlsx", {"logprobs": -4, "beta.yours": 2})
-    built = run("rebuild", edited, "-o", tmp_path / "new.xlsx")
+    built = run_command("rebuild", edited, "-o", tmp_path / "new.xlsx")
     assert (built.exit_code, "preference loss" in built.output) == (0, True)
-    assert run("diff", edited, tmp_path / "new.xlsx").exit_code == 0
-    told = json.loads(run("diff", saved, edited, "--json").output)
+    assert run_command("diff", edited, tmp_path / "new.xlsx").exit_code == 0
+    told = json.loads(run_command("diff", saved, edited, "--json").output)
     assert {each["label"] for each in told["inputs"]} == {"β_yours", "log π[1, “chosen”, 1]"}
     assert {"answer.sum", "margin", "preference_loss"} <= {each["block"] for each in told["partings"]}
     assert told["taken"] == []
@@ -80,7 +74,7 @@ def test_it_is_rebuilt_and_compared(saved: Path, tmp_path: Path) -> None:
 def test_check_computes_a_kind_without_a_page_from_its_equations_alone(saved: Path) -> None:
     pytest.importorskip("torch", reason="check looks for it first")
     add_kind(replace(KIND, paper=None))
-    result = run("check", saved)
+    result = run_command("check", saved)
     assert (result.exit_code, "agrees" in result.output, "paper" in result.output) == (0, True, False)
 
 

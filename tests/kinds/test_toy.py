@@ -12,17 +12,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 from openpyxl import load_workbook
 
 import blueprint as bp
 from blueprint.book import Book
-from blueprint.cli import main
 from blueprint.inputs import NumbersError, load
 from blueprint.language import Block, Sum, exp, log
 from blueprint.language.blocks import Definition
 from blueprint.language.nodes import wrap
 from blueprint.workbooks import KindError, kinds, registry
+from tests.commands import run_command
 from tests.kinds.toy.definitions import p, s
 from tests.kinds.toy.kind import KIND
 
@@ -39,11 +38,6 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     registry._installed.cache_clear()
 
 
-def call(*arguments: str) -> Result:
-    """Runs a command in this process."""
-    return CliRunner().invoke(main, list(arguments))
-
-
 def loss(logprobs: np.ndarray, beta: float = 0.5, mean: bool = False) -> float:
     """Computes the loss without the definitions."""
     scores = logprobs.mean(axis=2) if mean else logprobs.sum(axis=2)
@@ -56,7 +50,7 @@ def result(book: Book) -> float:
 
 
 def test_it_is_built_and_every_formula_is_proved(tmp_path: Path) -> None:
-    result = call("build", "--numbers", "toy", "-o", str(tmp_path / "toy.xlsx"))
+    result = run_command("build", "--numbers", "toy", "-o", str(tmp_path / "toy.xlsx"))
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
     assert lines[0].endswith("toy.xlsx: 8 sheets, 168 formulas")
@@ -79,13 +73,15 @@ def test_numbers_are_given_as_tables_and_arrays() -> None:
 
 def test_it_is_listed_behind_our_own() -> None:
     assert [kind.name for kind in kinds()][-1] == "toy"
-    assert re.search(r"^toy +Two prompts with a chosen and a rejected answer each", call("list").stdout, re.MULTILINE)
-    assert "toy" not in call("presets").stdout
+    assert re.search(
+        r"^toy +Two prompts with a chosen and a rejected answer each", run_command("list").stdout, re.MULTILINE
+    )
+    assert "toy" not in run_command("presets").stdout
 
 
 def test_its_numbers_are_written_and_read_again(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    assert call("numbers", "toy", "--set", "preference.beta=2", "-o", str(path)).exit_code == 0
+    assert run_command("numbers", "toy", "--set", "preference.beta=2", "-o", str(path)).exit_code == 0
     text = path.read_text(encoding="utf-8")
     assert "beta = 2.0                      # β: how much a margin counts; 0 to 100\n" in text
     assert '# answer = "sum"                # what an answer\'s tokens come to; sum or mean\n' in text
@@ -96,12 +92,12 @@ def test_its_numbers_are_written_and_read_again(tmp_path: Path) -> None:
 
 
 def test_its_keys_are_told_with_their_origins_and_described_to_editors() -> None:
-    shown = call("numbers", "toy", "--show", "--set", "preference.beta=2").stdout
+    shown = run_command("numbers", "toy", "--show", "--set", "preference.beta=2").stdout
     told = {line.split()[0]: re.split(r"\s{2,}", line)[1:] for line in shown.splitlines()}
     assert told["preference.beta"] == ["2.0", "--set"]
     assert told["preference.answer"] == ['"sum"', "preset default"]
     assert told["pairs.logprobs"] == ["2 by 2 by 3: -0.5, -1.0, -0.2, …", "toy (built in)"]
-    described = json.loads(call("numbers", "--schema").stdout)["$defs"]["pairs"]["properties"]
+    described = json.loads(run_command("numbers", "--schema").stdout)["$defs"]["pairs"]["properties"]
     assert described["preference"]["properties"]["answer"]["enum"] == ["sum", "mean"]
 
 
@@ -129,7 +125,7 @@ def test_what_its_numbers_may_not_be_is_refused(override: str, sentence: str) ->
 
 def test_a_package_that_cannot_be_imported_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "entry_points", lambda group: [EntryPoint("x", "nowhere:KIND", registry.GROUP)])
-    assert call("build", "--numbers", "nothing").stderr == (
+    assert run_command("build", "--numbers", "nothing").stderr == (
         "Error: entry point x = nowhere:KIND, group blueprint.kinds: found No module named 'nowhere', expected a Kind; "
         "mend or uninstall the package.\n"
     )

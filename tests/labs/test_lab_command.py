@@ -6,9 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
-
-from blueprint.cli import main
 
 pytest.importorskip("torch", reason="labs compute with torch: install the extra [torch]")
 pytest.importorskip("gymnasium", reason="cart-pole is an environment of gymnasium: install the extra [lab]")
@@ -22,25 +19,17 @@ from blueprint.labs.export import workbook_numbers
 from blueprint.labs.settings import LabError, settings
 from blueprint.labs.study import read
 from blueprint.page.read import read as read_workbook
+from tests.commands import run_command
 
 SHORT = ["lab", "cart-pole", "--steps", "512"]
 
 
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Runs every test in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def call(*arguments: str) -> Result:
-    """Runs the command in this process; what is no refusal but a fault of ours is raised."""
-    return CliRunner().invoke(main, arguments, catch_exceptions=False, prog_name="blueprint")
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def test_runs_are_tables_and_a_chart(folder: Path) -> None:
     pytest.importorskip("matplotlib", reason="charts need matplotlib: install the extra [plot]")
-    said = call(*SHORT, "--method", "ppo,a2c", "--seeds", "2", "-o", "kept", "--plot", "both.png")
+    said = run_command(*SHORT, "--method", "ppo,a2c", "--seeds", "2", "-o", "kept", "--plot", "both.png")
     assert said.exit_code == 0, said.output
     assert "100 new episodes, actions drawn:" in said.stdout
     study = read(folder / "kept")
@@ -52,13 +41,13 @@ def test_runs_are_tables_and_a_chart(folder: Path) -> None:
         last = study.frame("iterations").set_index(["label", "seed"]).loc[[name], "length"].iloc[-1]
         assert last == pytest.approx(run["length"].tail(20).mean(), rel=1e-5)
     assert (folder / "both.png").read_bytes().startswith(b"\x89PNG")
-    again = call(*SHORT, "-o", "kept")
+    again = run_command(*SHORT, "-o", "kept")
     assert again.exit_code == 2
     assert "is there already" in again.stderr
 
 
 def test_a_sweep_is_a_run_for_each_value(folder: Path) -> None:
-    assert call(*SHORT, "--sweep", "gae_lambda=0,1", "-o", "kept").exit_code == 0
+    assert run_command(*SHORT, "--sweep", "gae_lambda=0,1", "-o", "kept").exit_code == 0
     assert read(folder / "kept").labels == ["gae_lambda 0", "gae_lambda 1"]
 
 
@@ -71,7 +60,7 @@ def test_a_sweep_is_a_run_for_each_value(folder: Path) -> None:
     ],
 )
 def test_any_minibatch_is_a_workbook_that_torch_agrees_with(folder: Path, arguments: list[str], whole: bool) -> None:
-    said = call("lab", "cart-pole", *arguments, "-o", "mini.xlsx")
+    said = run_command("lab", "cart-pole", *arguments, "-o", "mini.xlsx")
     assert said.exit_code == 0, said.output
     assert "proof: ironcalc recalculated" in said.stdout
     assert "Its total loss is the run's" in said.stdout
@@ -107,7 +96,7 @@ def test_a_minibatch_stands_in_two_columns_or_more(changed: dict[str, int], shap
 def test_the_networks_of_a_minibatch_are_a_workbook(folder: Path) -> None:
     """From observations and weights to what the workbook of the loss has typed; the engine has proved the formulas."""
     of = ["lab", "cart-pole", "--recipe", "by-hand", "--iteration", "2", "--minibatch", "4"]
-    said = call(*of, "--networks", "-o", "net.xlsx")
+    said = run_command(*of, "--networks", "-o", "net.xlsx")
     assert said.exit_code == 0, said.output
     assert "proof: ironcalc recalculated 1,869 of 1,869 formulas" in said.stdout
     found = read_workbook(folder / "net.xlsx")
@@ -120,7 +109,7 @@ def test_the_networks_of_a_minibatch_are_a_workbook(folder: Path) -> None:
     log_ratio = step.found.ratio.log().flatten().numpy()
     np.testing.assert_allclose(found["new.logprobs"] - found["old.logprobs"], log_ratio, rtol=0, atol=1e-12)
     assert found["new.entropy"].mean() == pytest.approx(step.found.entropy.item(), abs=1e-12)
-    wide = call("lab", "cart-pole", "--iteration", "0", "--networks")
+    wide = run_command("lab", "cart-pole", "--iteration", "0", "--networks")
     assert wide.exit_code == 2
     assert wide.stderr.startswith(
         "Error: --networks with hidden = [64, 64]: a sheet shows one hidden layer of at most 64 units; write"
@@ -174,7 +163,7 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_a_refusal_is_a_sentence(folder: Path, case: str) -> None:
     arguments, sentence = REFUSED[case]
-    said = call(*SHORT, *arguments)
+    said = run_command(*SHORT, *arguments)
     assert said.exit_code == 2
     assert said.stderr.startswith(f"Error: {sentence}")
     assert list(folder.iterdir()) == []
@@ -182,7 +171,7 @@ def test_a_refusal_is_a_sentence(folder: Path, case: str) -> None:
 
 def test_without_gymnasium_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rollout, "find_spec", lambda name: None)
-    said = call(*SHORT)
+    said = run_command(*SHORT)
     assert said.exit_code == 2
     expected = 'cart-pole is an environment of gymnasium, which is not installed: python -m pip install ".[torch,lab]"'
     assert said.stderr == f"Error: ppo, seed 0: {expected}\n"
@@ -196,7 +185,7 @@ def test_without_stable_baselines_there_is_a_sentence(monkeypatch: pytest.Monkey
         LabError, match=r'^--compare-sb3 needs Stable-Baselines3, .*: python -m pip install "\.\[torch,lab\]"$'
     ):
         stable_baselines.trained(settings("ppo"))
-    said = call(*SHORT, "--compare-sb3")
+    said = run_command(*SHORT, "--compare-sb3")
     assert said.exit_code == 2
     assert said.stdout == ""  # before anything is trained
 
@@ -210,7 +199,7 @@ def test_an_interrupted_run_says_what_is_kept(folder: Path, monkeypatch: pytest.
         return whole(trainer, stop_before)
 
     monkeypatch.setattr(cart_pole.Trainer, "iterate", interrupted)
-    said = call(*SHORT, "--seeds", "2", "-o", "kept")
+    said = run_command(*SHORT, "--seeds", "2", "-o", "kept")
     assert said.exit_code == 130
     assert "Interrupted in ppo, seed 1, which is not kept; the runs finished before it (1) are in kept:" in said.stderr
     assert said.stderr.rstrip().endswith("the same command with --force begins anew.")
@@ -219,7 +208,7 @@ def test_an_interrupted_run_says_what_is_kept(folder: Path, monkeypatch: pytest.
 
 def test_stable_baselines_runs_by_the_same_settings(folder: Path) -> None:
     pytest.importorskip("stable_baselines3", reason="the comparison needs Stable-Baselines3: install the extra [lab]")
-    said = call(*SHORT, "--recipe", "by-hand", "--compare-sb3", "-o", "kept")
+    said = run_command(*SHORT, "--recipe", "by-hand", "--compare-sb3", "-o", "kept")
     assert said.exit_code == 0, said.output
     results = read(folder / "kept").frame().set_index("label")
     assert results.loc["ppo", "steps"] == results.loc["Stable-Baselines3", "steps"] == 512

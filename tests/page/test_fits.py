@@ -25,6 +25,7 @@ OTHERS = {
     "ten-libraries": ((), "ten-libraries"),
     "live default": (("conventions=live",), "default"),
     "classic": ((), "classic"),
+    "smooth": (("preset=torchrl",), "classic"),
     "gradients": (("gradients=on",), "default"),
 }
 

@@ -30,7 +30,9 @@ LARGE = (
     "sizes.vocabulary=64", "sizes.hidden=32", "sizes.embedding=31", "sizes.episodes=2", "sizes.prompt=1",
     "sizes.max_new_tokens=1",
 )  # fmt: skip
-FILES = ["default", "very-very-sleepy", "large", "ten-libraries", "live", "classic", "kl-controller", "a minibatch"]
+FILES = [
+    "default", "very-very-sleepy", "large", "ten-libraries", "live", "classic", "smooth", "kl-controller", "a minibatch",
+]  # fmt: skip
 
 Formulas = dict[tuple[str, str], str]
 Sides = tuple[bool, ...]
@@ -42,6 +44,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("formulas")
     books = {"default": made(), "very-very-sleepy": made(numbers="very-very-sleepy"), "large": made(*LARGE)}
     books |= {name: made(numbers=name) for name in ("ten-libraries", "classic", "kl-controller")}
+    books["smooth"] = made("preset=torchrl", numbers="classic")  # a norm with rows of its own
     books["live"] = made("conventions=live", "compare=trl_1.12,verl")
     books["a minibatch"] = window_book(batch=with_everything_logged())
     for name, book in books.items():

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from blueprint.cli import main
 from blueprint.page.engine import with_ironcalc
 from blueprint.page.read import Found
 from blueprint.page.styles import VERDICTS
+from tests.commands import run_command
 from tests.page.colours import Styles
 from tests.page.finished import finished
 from tests.page.workshop import in_ironcalc, located, made, opened, save_made
@@ -53,7 +52,7 @@ def test_the_stored_verdicts_are_those_of_the_engine_where_all_is_well(numbers: 
 def test_a_setting_that_loses_the_score_is_said_when_the_workbook_is_built(tmp_path: Path) -> None:
     numbers, setting = LOST
     path = tmp_path / "a.xlsx"
-    ran = CliRunner().invoke(main, ["build", "--numbers", numbers, "--set", setting, "-o", str(path)])
+    ran = run_command("build", "--numbers", numbers, "--set", setting, "-o", path)
     said = "a check fails: the score lands where values are kept: 2.24667 off, 1e-09 allowed (Checks!F28), and Start says LOOK"
     assert (ran.exit_code, said in ran.output.splitlines()) == (0, True), ran.output
     stored = opened(path)
@@ -63,7 +62,7 @@ def test_a_setting_that_loses_the_score_is_said_when_the_workbook_is_built(tmp_p
 def test_with_the_positions_behind_the_response_kept_nothing_is_lost_and_nothing_said(tmp_path: Path) -> None:
     numbers, setting = LOST
     options = ["--set", setting, "--set", "advantage.tail_slots=2", "--no-proof", "-o", str(tmp_path / "a.xlsx")]
-    ran = CliRunner().invoke(main, ["build", "--numbers", numbers, *options])
+    ran = run_command("build", "--numbers", numbers, *options)
     assert (ran.exit_code, "a check fails" in ran.output) == (0, False)
 
 

@@ -258,3 +258,8 @@ def test_a_list_comes_to_its_mean_as_well(of: str, per: str, tmp_path: Path) -> 
         for listed, below in lists:
             count = len(listed) if per == "len" else 1
             assert displayed(float(sum(listed)) / count, below) == displayed(below, below, digits=15)
+
+
+def test_what_stands_beside_the_chosen_decision_is_named_by_the_axis_along_which_it_does() -> None:
+    told = {str(label.text) for label in made().layout.labels if label.sheet == "Walk"}
+    assert {"the position before: a", "the next position: m", "the next position: RM"} <= told

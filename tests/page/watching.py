@@ -21,13 +21,13 @@ CHAIN = "Formulas"
 Spot = tuple[str, int, int]
 
 
-def savings(years: int = 3) -> Book:
+def savings(years: int = 3, source: str = "") -> Book:
     """Makes somebody's own blueprint: a recursion, a lookup and a sum, on one sheet."""
     t, k = Axis("t", "year", start=1), Axis("k", "plan")
     rate = typed("rate", (k,), "i", "interest of each plan", decimals=2)
     plan = typed("plan", (t,), "plan", "plan chosen in the year, counted from 0", decimals=0)
     paid = typed("paid_in", (t,), "d", "paid in", decimals=0)
-    balance = block("balance", (t,), "B", "balance at the end of the year", decimals=2)
+    balance = block("balance", (t,), "B", "balance at the end of the year", source=source, decimals=2)
     balance[t.first - 1] = 0
     balance[t] = balance[t - 1] * (1 + rate[plan[t]]) + paid[t]
     total = block("total_paid", (), "D", "paid in altogether", decimals=0)

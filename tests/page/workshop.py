@@ -40,6 +40,11 @@ SLOPED = frozenset(name for kind in kinds() if kind.gradient for name in kind.bu
 """Numbers whose workbook has a loss, and so gradients; those of the exception end with the advantages, which a build says."""
 
 
+def row(book: Book, name: str) -> npt.NDArray[np.float64]:
+    """Returns the numbers of a block, without its edge cells."""
+    return np.asarray(book.values[book.blocks[name]], dtype=float)
+
+
 class Shared(Book):
     """A book that tests share: its file is written once, and copied from then on. The time of writing is no part of a file."""
 
@@ -106,10 +111,11 @@ def differing(book: Book, arrays: Mapping[str, Array], tolerance: float) -> list
     """
     ours = {block.name: array for block, array in book.values.arrays.items()}
     strangers = sorted(ours.keys() ^ arrays.keys())
-    return strangers + [name for name in ours if name in arrays and not _same(ours[name], arrays[name], tolerance)]
+    return strangers + [name for name in ours if name in arrays and not same(ours[name], arrays[name], tolerance)]
 
 
-def _same(ours: Array, theirs: Array, tolerance: float) -> bool:
+def same(ours: Array, theirs: Array, tolerance: float) -> bool:
+    """Tells whether words are the same and numbers agree to the tolerance times max(1, |number|)."""
     if ours.shape != theirs.shape or (ours.dtype == object) != (theirs.dtype == object):
         return False
     if ours.dtype == object:

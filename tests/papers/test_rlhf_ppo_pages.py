@@ -105,12 +105,6 @@ def test_random_conventions_sizes_and_masks_with_holes_are_followed(seed: int) -
     assert {each: far for each, far in found.items() if far > TOLERANCE} == {}
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_random_numbers_are_followed(seed: int) -> None:
-    found = off(Book(blueprint_of(random_numbers(seed))))
-    assert {each: far for each, far in found.items() if not far <= TOLERANCE} == {}
-
-
 def tried() -> Iterator[Numbers]:
     """Yields numbers of which one at least shows a mistake: some change nothing of the default."""
     yield load("default")

@@ -12,15 +12,7 @@ from blueprint.inputs.catalogue import OFF
 from blueprint.page.read import ReadError, read
 from blueprint.reopening import back_from, book_of
 from tests.checking.cells import change_sheets
-from tests.reopening.typing_in import all_typed_into, places, typed_and_saved, typed_into, untouched
-
-
-def refusal(path: Path) -> str:
-    """Returns the sentence with which a file is refused, without its path."""
-    with pytest.raises(ReadError) as refused:
-        book_of(path)
-    return str(refused.value).removeprefix(f"{path}, ")
-
+from tests.reopening.typing_in import all_typed_into, places, refusal, typed_and_saved, typed_into, untouched
 
 TEXTS = {"gamma": "0,5", "gae_lambda": "0.5", "kl_coef": " 0.5 ", "clip_range": "5e-1", "vf_coef": "0,5\u00a0"}
 """By setting a text that is typed for 0.5."""

@@ -15,12 +15,11 @@ from blueprint import Book
 from blueprint.inputs import load
 from blueprint.language.trees import OFF_WORD
 from blueprint.page import grid
-from blueprint.page.read import ReadError
-from blueprint.reopening import back_of, book_of
-from tests.page.workshop import differing, made
+from blueprint.reopening import back_from, back_of, book_of
+from tests.page.workshop import differing, made, save_made
 from tests.reopening.alike import fields_that_differ
 from tests.reopening.kinds import KINDS, book_of_kind
-from tests.reopening.typing_in import typed_into, untouched
+from tests.reopening.typing_in import refusal, typed_into, untouched
 
 
 def arrays(of: Book) -> dict[str, Any]:
@@ -44,6 +43,21 @@ def test_its_numbers_come_back(kinds: Path, kind: str) -> None:
     expected = replace(load(name, overrides), name=name)
     assert fields_that_differ(expected, back.numbers) == []
     assert (back.unheld, back.remarks) == ([], [])
+
+
+OTHERS = (
+    ("grpo-batch", "preset=verl_grpo", "kl.coef=0.07", "loss.clip_high=off"),
+    ("dpo-batch", "preset=openrlhf", "dpo.beta=0.07", "logp.alpha=0.5"),
+    ("dpo", "policy.update_step=0.5", "dpo.beta=0.2"), ("dpo", "update.by=sgd", "update.epochs=1"),
+    ("sft", "update.epochs=1", "sft.microbatches=2"), ("sft-batch", "preset=verl_b178a3c", "sft.packing=wrapped"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("asked", OTHERS, ids=str)
+def test_so_do_those_of_other_kinds(asked: tuple[str, ...], tmp_path: Path) -> None:
+    name, *overrides = asked
+    back = back_from(save_made(tmp_path / "a.xlsx", *overrides, numbers=name))
+    assert (fields_that_differ(load(name, overrides), back.numbers), back.unheld, back.remarks) == ([], [], [])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -120,13 +134,6 @@ def test_a_copy_moved_and_without_properties_has_all_but_the_name_and_the_seed(
     assert fields_that_differ(load(name, overrides), back.numbers) == ["name"]
     assert back.numbers.name == "mine"
     assert back.unheld == []
-
-
-def refusal(path: Path) -> str:
-    """Returns the sentence with which a file is refused, without its path."""
-    with pytest.raises(ReadError) as refused:
-        book_of(path)
-    return str(refused.value).removeprefix(str(path)).lstrip(",: ")
 
 
 REFUSED: list[tuple[str, str, tuple[int, ...], object, str]] = [

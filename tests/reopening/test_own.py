@@ -8,14 +8,13 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from click.testing import CliRunner, Result
 
 import blueprint as bp
 from blueprint import Book
-from blueprint.cli import main
 from blueprint.notation import Axis, NotationError, Sum, block, book, typed
 from blueprint.page.read import ReadError
 from blueprint.reopening import OwnBook, back_from, book_of
+from tests.commands import run_command
 
 
 def savings(rate: float = 0.5) -> Book:
@@ -37,11 +36,6 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("own") / "own.xlsx"
     savings().save(path)
     return path
-
-
-def run(*arguments: object) -> Result:
-    """Calls a command."""
-    return CliRunner().invoke(main, list(map(str, arguments)))
 
 
 def test_it_opens_with_the_numbers_that_it_shows(own: Path) -> None:
@@ -77,31 +71,31 @@ def test_libreoffice_s_copy_is_explained_alike(own: Path, tmp_path: Path) -> Non
 
 
 def test_the_command_explains_a_block_and_an_address(own: Path) -> None:
-    by_name = run("explain", own, "held", "--at", "t=2")
+    by_name = run_command("explain", own, "held", "--at", "t=2")
     assert by_name.exit_code == 0
-    assert run("explain", own, savings().explain("held", t=2).cell).output == by_name.output
-    missing = run("explain", own, "held")
+    assert run_command("explain", own, savings().explain("held", t=2).cell).output == by_name.output
+    missing = run_command("explain", own, "held")
     assert (missing.exit_code, "held has a number for each year: add --at t=0 … 3" in missing.stderr) == (2, True)
 
 
 def test_diff_names_inputs_and_what_parts_each_after_what_it_reads(own: Path, tmp_path: Path) -> None:
     savings(0.25).save(tmp_path / "other.xlsx")
-    result = run("diff", own, tmp_path / "other.xlsx", "--json")
+    result = run_command("diff", own, tmp_path / "other.xlsx", "--json")
     told = json.loads(result.output)
     assert (result.exit_code, told["sizes"], told["taken"]) == (1, [], [str(own), str(tmp_path / "other.xlsx")])
     assert [(each["label"], each["a"], each["b"]) for each in told["inputs"]] == [("r", 0.5, 0.25)]
     assert [each["block"] for each in told["partings"]] == ["held", "total"]
     assert (
         "of no kind that is known here, so that what it computes is taken as it shows it"
-        in run("diff", own, own).output
+        in run_command("diff", own, own).output
     )
-    assert run("diff", own, own).exit_code == 0
+    assert run_command("diff", own, own).exit_code == 0
 
 
 def test_a_copy_of_values_alone_shows_the_same_and_reads_nothing(own: Path, tmp_path: Path) -> None:
     copy = openpyxl.load_workbook(own, data_only=True)
     copy.save(tmp_path / "values.xlsx")
-    told = json.loads(run("diff", tmp_path / "values.xlsx", own, "--json").output)
+    told = json.loads(run_command("diff", tmp_path / "values.xlsx", own, "--json").output)
     assert told["alike"]
     assert book_of(tmp_path / "values.xlsx").explain("total").reads == ()
 
@@ -112,10 +106,10 @@ def test_what_needs_definitions_is_refused_in_a_sentence(own: Path, tmp_path: Pa
         back_from(own)
     with pytest.raises(NotationError, match=said):
         bp.open(own).save(tmp_path / "again.xlsx")
-    rebuilt = run("rebuild", own, "-o", tmp_path / "again.xlsx")
+    rebuilt = run_command("rebuild", own, "-o", tmp_path / "again.xlsx")
     assert (rebuilt.exit_code, rebuilt.stderr.startswith(f"Error: {said}")) == (2, True)
     assert not (tmp_path / "again.xlsx").exists()
-    numbers = run("numbers", own)
+    numbers = run_command("numbers", own)
     assert (numbers.exit_code, numbers.stderr.startswith(f"Error: {said}")) == (3, True)
 
 

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 import blueprint as bp
-from blueprint.cli import main
 from blueprint.notation import Axis, book, typed
 from blueprint.page.read import FilledIn, Opened
 from blueprint.reopening import OwnBook, book_of
 from blueprint.worksheets import Asked, Worksheet, worksheet
+from tests.commands import run_command
 from tests.worksheets.filling import fill, rounded, saved
 
 BLANKS = ["td_errors@t=3,n=1", "advantages@t=3,n=1", "ratio@t=2,n=1", "total_loss"]
@@ -31,11 +30,6 @@ def some(made: tuple[Path, Worksheet], tmp_path_factory: pytest.TempPathFactory)
     """Fills in two of its blanks, one of them wrong."""
     path, sheet = made
     return fill(path, tmp_path_factory.mktemp("some") / "some.xlsx", {1: rounded(sheet)[0], 2: 0.25})
-
-
-def call(*arguments: object) -> Result:
-    """Runs a command."""
-    return CliRunner().invoke(main, [*map(str, arguments)])
 
 
 def digits(sheet: Worksheet, *numbers: int) -> list[str]:
@@ -69,15 +63,17 @@ def test_what_is_filled_in_stands_and_what_follows_goes_on_with_it(made: tuple[P
 def test_an_empty_blank_is_explained_without_its_answer(made: tuple[Path, Worksheet]) -> None:
     path, sheet = made
     asked = ("explain", path, "advantages", "--step", 3, "--environment", 1)
-    told = call(*asked, "--depth", "all").output
+    told = run_command(*asked, "--depth", "all").output
     assert "a blank, not filled in" in told
     assert "td_errors" in told
     assert not [each for each in digits(sheet, 1, 2) if each in told]
     for more in ("--json", "--latex"):
-        assert not [each for each in digits(sheet, 1, 2) if each in call(*asked, more).output]
-    assert digits(sheet, 2)[0] in call(*asked, "--reveal").output
-    assert "waits for a blank" in call("explain", path, "advantages_used", "--step", 3, "--environment", 1).output
-    refused = call("explain", "td_errors", "--reveal", "--episode", 1, "--token", 3)
+        assert not [each for each in digits(sheet, 1, 2) if each in run_command(*asked, more).output]
+    assert digits(sheet, 2)[0] in run_command(*asked, "--reveal").output
+    assert (
+        "waits for a blank" in run_command("explain", path, "advantages_used", "--step", 3, "--environment", 1).output
+    )
+    refused = run_command("explain", "td_errors", "--reveal", "--episode", 1, "--token", 3)
     assert refused.exit_code == 2
     assert "--reveal is for the file of a worksheet" in refused.output
 
@@ -85,16 +81,16 @@ def test_an_empty_blank_is_explained_without_its_answer(made: tuple[Path, Worksh
 def test_a_worksheet_is_rebuilt_with_its_blanks_and_what_was_filled_in(
     made: tuple[Path, Worksheet], some: Path, tmp_path: Path
 ) -> None:
-    result = call("rebuild", some, "-o", tmp_path / "new.xlsx")
+    result = run_command("rebuild", some, "-o", tmp_path / "new.xlsx")
     assert result.exit_code == 0, result.output
     assert not [each for each in digits(made[1], 2, 3, 4) if each in result.output]
     one, other = FilledIn(Opened(some)), FilledIn(Opened(tmp_path / "new.xlsx"))
     assert (one.blanks, one.numbers, one.told) == (other.blanks, other.numbers, other.told)
-    assert call("diff", some, tmp_path / "new.xlsx").exit_code == 0
+    assert run_command("diff", some, tmp_path / "new.xlsx").exit_code == 0
 
 
 def test_numbers_of_a_worksheet_are_those_typed_in_it(made: tuple[Path, Worksheet], tmp_path: Path) -> None:
-    result = call("numbers", made[0], "-o", tmp_path / "a.toml")
+    result = run_command("numbers", made[0], "-o", tmp_path / "a.toml")
     assert result.exit_code == 0
     assert "4 blanks, and what is filled into them: only a worksheet has such" in result.output
     again = bp.build(tmp_path / "a.toml")
@@ -106,10 +102,10 @@ def test_diff_says_what_is_not_compared_because_of_blanks(
 ) -> None:
     path, sheet = made
     sheet.full.save(tmp_path / "answers.xlsx")
-    same = call("diff", path, tmp_path / "answers.xlsx")
+    same = run_command("diff", path, tmp_path / "answers.xlsx")
     assert same.exit_code == 0, same.output
     assert "a is a worksheet: 0 of 4 cells of its blanks are filled in" in same.output
-    other = call("diff", some, tmp_path / "answers.xlsx")
+    other = run_command("diff", some, tmp_path / "answers.xlsx")
     assert other.exit_code == 1
     assert "the derivation first parts at A[1, 3]" in other.output
     assert "(a blank)" in other.output

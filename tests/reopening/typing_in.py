@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import openpyxl
+import pytest
 
-from blueprint.page.read import Found
+from blueprint.page.read import Found, ReadError
 from blueprint.reopening import SavedBook, book_of
 from tests.checking.cells import change_sheets
 from tests.page.workshop import located
@@ -64,3 +65,11 @@ def typed_and_saved(path: Path, target: Path, name: str, at: tuple[int, ...], va
     loaded[places(path)[name].sheet][places(path)[name].cell(at)].value = value
     loaded.save(target)
     return target
+
+
+def refusal(path: Path) -> str:
+    """Returns the sentence with which a file is refused, without its path, with which it begins."""
+    with pytest.raises(ReadError) as refused:
+        book_of(path)
+    assert str(refused.value).startswith(str(path))
+    return str(refused.value).removeprefix(str(path)).lstrip(",: ")

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 from safetensors.numpy import save_file
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
 import torch
 
-from blueprint.cli import main
 from blueprint.dumps import head_of, is_foreign, save
+from tests.commands import run_command
 from tests.runs.made import a_run
 
 WEIGHTS = {
@@ -72,7 +72,7 @@ OTHERS: dict[str, Callable[[Path], object]] = {
 
 
 def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, ["verify", *map(str, (*arguments, "--workers", "1"))])
+    return run_command("verify", *arguments, "--workers", "1")
 
 
 def made(path: Path, write: Callable[[Path], object]) -> Path:

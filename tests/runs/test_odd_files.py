@@ -8,10 +8,10 @@ import socket
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from blueprint.cli import main
 from blueprint.verifying.runs.steps import find
+from tests.commands import run_command
 from tests.runs.made import a_run, a_step
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has neither pipes in folders, nor such names")
@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def verify(folder: Path, *more: str) -> Result:
-    return CliRunner().invoke(main, ["verify", str(folder), "--workers", "1", *more], catch_exceptions=False)
+    return run_command("verify", folder, "--workers", "1", *more)
 
 
 def test_a_run_with_odd_files_is_verified(folder: Path, tmp_path: Path) -> None:

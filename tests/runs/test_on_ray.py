@@ -13,18 +13,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 pytest.importorskip("ray", reason="a cluster needs Ray: install the extra [cluster]")
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.cli import main
 from blueprint.training.numbers import run_numbers
 from blueprint.training.on_ray import shares_of
 from blueprint.training.run import opened, trained
 from blueprint.verifying.runs.executors import OnRay, Run
 from blueprint.verifying.runs.ledger import Ledger
 from blueprint.verifying.settings import VerifyOptions
+from tests.commands import run_command
 from tests.runs.hurt import patient, work
 from tests.runs.made import a_run, a_step
 from tests.runs.test_processes import steps
@@ -96,12 +95,12 @@ def test_runs_are_shared_out_by_seeds_and_then_by_coefficients() -> None:
 
 def test_a_whole_run_of_the_command(cluster: Any, tmp_path: Path) -> None:
     folder = a_run(tmp_path / "run", 4, wrong={2})
-    found = CliRunner().invoke(main, ["verify", str(folder), "--ray", cluster.address])
+    found = run_command("verify", folder, "--ray", cluster.address)
     assert found.exit_code == 1, found.output
     assert "2      1      differs  returns         3.33e+07 tolerances (step 2)" in found.stdout
     assert "Of 4 steps 3 agree, 1 deviates." in found.stdout
     arguments = [str(folder), "--ray", cluster.address, "--fail-fast", "--ledger", str(tmp_path / "other.jsonl")]
-    found = CliRunner().invoke(main, ["verify", *arguments])
+    found = run_command("verify", *arguments)
     assert found.exit_code == 1, found.output
     assert "Of 3 steps 2 agree, 1 deviates." in found.stdout
 
@@ -144,7 +143,7 @@ def test_without_a_cluster_it_is_said_what_to_do(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     a_step(tmp_path / "run", 0)
-    found = CliRunner().invoke(main, ["verify", str(tmp_path / "run"), "--ray", "127.0.0.1:1"])
+    found = run_command("verify", tmp_path / "run", "--ray", "127.0.0.1:1")
     assert found.exit_code == 2
     assert "--ray 127.0.0.1:1: there is no cluster (" in found.output
     assert "begin one with `ray start --head`" in found.output

@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from click.testing import CliRunner
 
 import blueprint as bp
-from blueprint.cli import main
 from blueprint.inputs import NumbersError
 from blueprint.language.lost import NoNumber
 from blueprint.workbooks.kind import KindError
+from tests.commands import run_command
 from tests.same.cases import ROOT, BookCase, SaidCase
 
 SAVED = re.compile(r"(?<=<v>)-?[0-9]+(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?(?=</v>)")
@@ -98,5 +97,5 @@ def of_file(path: Path) -> tuple[Record, np.ndarray]:
 
 def of_command(case: SaidCase) -> tuple[Record, np.ndarray]:
     """Returns the exit code of a command and what it printed."""
-    result = CliRunner().invoke(main, list(case.arguments))
+    result = run_command(*case.arguments)
     return {"code": result.exit_code, "out": result.stdout, "err": result.stderr}, np.zeros(0)

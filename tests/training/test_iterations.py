@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 pytest.importorskip("torch", reason="a run needs torch")
 
 import blueprint as bp
 from blueprint.book import Book
-from blueprint.cli import main
 from blueprint.dumps import save
 from blueprint.page.engine import with_ironcalc
 from blueprint.page.formulas import expected
@@ -25,6 +23,7 @@ from blueprint.training.run import Run, opened, trained
 from blueprint.witness.raw import Named, Raw
 from blueprint.workbooks.grpo.paper import PAGE as GRPO
 from tests.audit import spoil
+from tests.commands import run_command
 from tests.page.gnumeric import with_gnumeric
 from tests.page.soffice import with_libreoffice
 from tests.papers.held import TOLERANCE, held_against
@@ -166,7 +165,7 @@ def test_an_iteration_that_is_too_large_is_written_as_import_does_it(tmp_path: P
 
 
 def called(*words: str | Path) -> str:
-    found = CliRunner().invoke(main, ["run", *map(str, words)])
+    found = run_command("run", *words)
     assert found.exit_code == 0, found.output
     return found.output
 
@@ -181,7 +180,7 @@ def test_groups_that_no_workbook_holds_are_a_sentence(tmp_path: Path) -> None:
     more = {"update.responses": 130, "update.iterations": 1, "update.method": "grpo"}
     trained(run_numbers(changed=LITTLE | more), tmp_path / "run")
     words = ["run", str(tmp_path / "run"), "--iteration", "0", "-o", str(tmp_path / "it0.xlsx")]
-    found = CliRunner().invoke(main, words)
+    found = run_command(*words)
     assert found.exit_code == 2
     assert (
         "found 65 responses to each prompt, a workbook of GRPO shows whole groups, and holds at most 64" in found.output

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import openpyxl
 import pytest
-from click.testing import CliRunner, Result
 
 import blueprint as bp
-from blueprint.cli import main
 from blueprint.training.plot import smoothed
 from blueprint.training.run import Run, opened
 from blueprint.training.workbook import COLUMNS, HEAD, TOGETHER
 from blueprint.web.page import POLICY
+from tests.commands import run_command
 
 SETS = ["--set=update.iterations=45", "--set=sft.steps=30", "--set=reward_model.steps=30", "--set=comparisons.pairs=60"]
 
 
-def called(*words: str | Path) -> Result:
-    return CliRunner().invoke(main, ["run", *map(str, words)])
+called = partial(run_command, "run")
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,11 @@ import time
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 import blueprint as bp
-from blueprint.cli import main
 from blueprint.page.outline import Chart
 from blueprint.web.page import PageError
+from tests.commands import run_command
 from tests.page.workshop import MAINS
 from tests.same.cases import presets_of
 from tests.web.conftest import Opened, page_text
@@ -301,12 +300,12 @@ def test_a_worksheet_has_no_page(tmp_path: Path) -> None:
 
 def test_the_command_writes_it_and_refuses_in_sentences(tmp_path: Path) -> None:
     target = tmp_path / "x.html"
-    said = CliRunner().invoke(main, ["page", "classic", "-o", str(target)])
+    said = run_command("page", "classic", "-o", target)
     assert said.exit_code == 0, said.output
     assert target.read_text(encoding="utf-8") == page_text("classic")
     book = bp.build("classic")
     book.save(tmp_path / "classic.xlsx")
-    again = CliRunner().invoke(main, ["page", str(tmp_path / "classic.xlsx")])
+    again = run_command("page", tmp_path / "classic.xlsx")
     assert again.exit_code == 0, again.output
     assert (tmp_path / "classic.html").exists()
     for arguments, message in {
@@ -315,7 +314,7 @@ def test_the_command_writes_it_and_refuses_in_sentences(tmp_path: Path) -> None:
         ("page", str(tmp_path / "classic.xlsx"), "--preset", "sb3"): "has its own numbers",
         ("page", "nothing"): "nothing",
     }.items():
-        refused = CliRunner().invoke(main, list(arguments))
+        refused = run_command(*arguments)
         assert refused.exit_code == 2, refused.output
         assert message in refused.stderr
 

@@ -18,13 +18,12 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import blueprint as bp
-from blueprint.cli import main
 from blueprint.web import serve
 from blueprint.web.page import page_of
 from blueprint.web.serve import Server
+from tests.commands import run_command
 
 BEHIND = 0.5
 """Seconds that a follower may be behind, on idle cores; here others may be at work on them."""
@@ -263,7 +262,7 @@ def test_the_command_serves_until_it_is_interrupted() -> None:
 
 def test_a_port_that_is_taken_or_none_is_a_sentence(server: Server) -> None:
     for port, said in {server.port: "Address already in use", 70_000: "ports go from 0 to 65535"}.items():
-        refused = CliRunner().invoke(main, ["serve", "by-hand", "--port", str(port)])
+        refused = run_command("serve", "by-hand", "--port", port)
         assert refused.exit_code == 2
         assert f"cannot serve on 127.0.0.1, port {port}: {said}" in refused.stderr
 

@@ -8,6 +8,7 @@ import numpy.typing as npt
 from blueprint.book import Book
 from blueprint.inputs import Numbers
 from blueprint.workbooks import blueprint_of
+from tests.page.workshop import row
 
 Array = npt.NDArray[np.float64]
 Build = Callable[[Numbers], Book]
@@ -16,11 +17,6 @@ Build = Callable[[Numbers], Book]
 def plain(numbers: Numbers) -> Book:
     """Returns the book of some numbers, as a user would make it."""
     return Book(blueprint_of(numbers))
-
-
-def row(book: Book, name: str) -> Array:
-    """Returns the numbers of a block, without its edge cells."""
-    return np.asarray(book.values[book.blocks[name]], dtype=float)
 
 
 def number(book: Book, name: str) -> float:

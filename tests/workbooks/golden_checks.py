@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose
 
 from blueprint.inputs import Numbers, load
 from tests import golden
-from tests.workbooks.building import Build, mask_of, number, row, words_of
+from tests.page.workshop import row
+from tests.workbooks.building import Build, mask_of, number, words_of
 from tests.workbooks.random_numbers import default, with_settings
 
 RENAMED = {"value.loss": "value.word_loss", "score": "score.response"}

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
 from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
-from tests.workbooks.building import Array, Build, mask_of, number, row
+from tests.page.workshop import row
+from tests.workbooks.building import Array, Build, mask_of, number
 from tests.workbooks.random_numbers import with_settings
 
 # A few additions of numbers of size x round by some 1e-16 · x; 1e-12 · (1 + x) leaves room for a batch of sums.

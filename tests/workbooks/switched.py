@@ -15,7 +15,7 @@ from blueprint.language.trees import OFF_WORD
 from blueprint.page.contents import kind_of
 from blueprint.page.read import Found, Opened
 from tests.page.finished import Engine
-from tests.page.workshop import Array, blocks_in, made
+from tests.page.workshop import Array, blocks_in, made, same
 
 Given = Mapping[str, str | float]
 # No library but one stands in the sheets beside: what is switched are the settings in use.
@@ -107,17 +107,11 @@ def _block_of(table: list[list[str]], found: Found) -> Array:
     return array
 
 
+NEAR = 1e-9
+"""Times max(1, |number|), as engines are compared."""
+
+
 def wrong(book: Book, found: Mapping[str, Array]) -> list[str]:
     """Lists the formulas of a book that were recalculated to something else, as engines are compared."""
     ours = {block.name: array for block, array in book.values.arrays.items() if kind_of(block) == "formula"}
-    return [name for name, array in ours.items() if not same(array, found[name])]
-
-
-def same(ours: Array, theirs: Array) -> bool:
-    """Tells whether words are the same and numbers agree to 1e-9 · max(1, |number|)."""
-    if ours.shape != theirs.shape or ours.dtype == object or theirs.dtype == object:
-        return bool(np.array_equal(ours, theirs))
-    blank = np.isnan(ours)
-    with np.errstate(invalid="ignore"):  # a limit that is off is infinite on both sides
-        close = (ours == theirs) | (np.abs(ours - theirs) <= 1e-9 * np.maximum(1, np.abs(ours)))
-    return bool(np.all(np.where(blank, np.isnan(theirs), close)))
+    return [name for name, array in ours.items() if not same(array, found[name], NEAR)]

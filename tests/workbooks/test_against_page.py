@@ -14,9 +14,10 @@ from blueprint.inputs import load
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.rlhf_ppo.paper import PAGE
 from tests import golden
+from tests.page.workshop import row
 from tests.papers.held import assert_holds, deviating, held_against
 from tests.papers.pages import apart, file_of
-from tests.workbooks.building import number, plain, row
+from tests.workbooks.building import number, plain
 from tests.workbooks.random_numbers import CLOSEST_DRAW, default, margin, random_numbers, with_settings
 
 SEEDS = range(200)

@@ -117,8 +117,11 @@ MISTAKES: dict[str, tuple[str, Callable[[G], Operand]]] = {
 
 def planted(mistake: str) -> Book:
     """Returns the default with an equation of the way back that is wrong."""
-    name, wrong = MISTAKES[mistake]
-    made = outline()
+    return with_equation(outline(), *MISTAKES[mistake])
+
+
+def with_equation(made: Blueprint, name: str, wrong: Callable[[G], Operand]) -> Book:
+    """Returns the book of a fresh blueprint in which one row has another equation."""
     blocks = {block.name: block for block in made.blocks()}
     block = blocks[name]
     body = next(d for d in block.definitions if all(isinstance(index, Position) for index in d.target))

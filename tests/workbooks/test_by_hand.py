@@ -17,7 +17,7 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.inputs import load
-from tests.page.workshop import Array, made
+from tests.page.workshop import made, row
 
 NAMES = ("by-hand", "by-hand-grpo", "by-hand-dpo")
 MOST = 3
@@ -129,8 +129,8 @@ def test_ppo_from_log_probs_to_the_loss() -> None:
         for t in range(length):
             held = min(max(v[n][t], v_old[n][t] - Decimal("0.2")), v_old[n][t] + Decimal("0.2"))
             losses.append(short(max(short((v[n][t] - R[t]) ** 2), short((held - R[t]) ** 2)) / 2))
-        for name, row in zip(SIGNAL, (r, delta, A, R), strict=True):
-            made_of[name].append(row)
+        for name, numbers in zip(SIGNAL, (r, delta, A, R), strict=True):
+            made_of[name].append(numbers)
         ratios.append([each.ratio for each in steps])
         kept.append([each.kept for each in steps])
         cases |= {each.case for each in steps}
@@ -188,17 +188,13 @@ def test_dpo_from_log_probs_to_the_loss() -> None:
     assert losses == [Decimal("0.554"), Decimal("0.744")]
     assert [looked_up(1 / (1 + exp(-each))) for each in margins] == [Decimal("0.574"), Decimal("0.475")]
     assert loss == Decimal("0.649")
-    assert _row(book, "watch.margin") == pytest.approx([float(each) for each in margins], abs=ROUNDING)
-    assert _row(book, "loss.pair") == pytest.approx([float(each) for each in losses], abs=TABLE)
+    assert row(book, "watch.margin") == pytest.approx([float(each) for each in margins], abs=ROUNDING)
+    assert row(book, "loss.pair") == pytest.approx([float(each) for each in losses], abs=TABLE)
     assert _cell(book, "total_loss") == pytest.approx(float(loss), abs=TABLE)
 
 
 def _cell(book: Book, name: str) -> float:
     return float(book.values.cell(book.blocks[name]))
-
-
-def _row(book: Book, name: str) -> Array:
-    return np.asarray(book.values[book.blocks[name]], dtype=float)
 
 
 def test_the_pencil_refuses_what_is_long() -> None:

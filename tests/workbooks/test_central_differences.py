@@ -13,6 +13,9 @@ from blueprint.language import Block, compute
 from blueprint.language.gradient import gradient
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions import rlhf
+from blueprint.workbooks.registry import kind_of
+from tests.autograd import backward_of
+from tests.page.workshop import made
 from tests.rows import Array, arrays
 from tests.workbooks.central import NEAR, slopes
 from tests.workbooks.test_backward import MISTAKES, SEEN, outline, planted
@@ -54,6 +57,18 @@ def test_the_gradient_of_every_weight_is_the_slope(case: str) -> None:
     book = Book(blueprint_of(load(name, overrides)))
     found = measured(book)
     assert set(found) == {*POLICY, *CRITIC}
+    assert furthest(arrays(book), found) <= NEAR
+
+
+@pytest.mark.parametrize("numbers", ["grpo", "dpo", "sft", "reward-model"])
+def test_so_it_is_of_the_weights_of_other_kinds(numbers: str) -> None:
+    """All but the bias of a reward model, which no difference of two scores reads."""
+    book = made("gradients=on", numbers=numbers)
+    blocks, of = book.blocks, backward_of(kind_of(load(numbers)).name)
+    names = {name for name in blocks if name.startswith(("policy.", "reward_model.")) and f"{name}.grad" in blocks}
+    leaves = [blocks[name] for name in sorted(names) if name.endswith((".E", ".W", ".Y", ".w"))]
+    found = slopes(book, leaves, blocks["total_loss"], [blocks[name] for name in of.constant if name in blocks])
+    assert len(found) == 3
     assert furthest(arrays(book), found) <= NEAR
 
 

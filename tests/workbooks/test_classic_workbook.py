@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
 from blueprint.book import Book
-from blueprint.language.spelling.latex import latex_equations
-from blueprint.page import grid
 from blueprint.page import read as reading
-from blueprint.workbooks.classic_ppo.kind import KIND
 from blueprint.workbooks.classic_ppo.rollout import CLASSIC, classic_presets
-from blueprint.workbooks.common.guides import notes_in
-from tests.audit import formulas, relative_form, watches
 from tests.page.finished import Engine
-from tests.page.fits import clipped
-from tests.page.test_formulas import FUNCTIONS, LONGEST, LONGEST_CLAIM, bare, nested, row_parts
 from tests.page.workshop import differing, made
 from tests.workbooks.test_classic_golden import RUNS
-from tests.workbooks.test_labels import LONGEST_NAME, WIDER
-from tests.workbooks.test_notes import LIBRARY, VERSIONS
-from tests.workbooks.test_notes import LONGEST as LONGEST_NOTE
 
 BUILDS = {"default": (), "torchrl": ("preset=torchrl",)}
 BOOKS = {name: made(*overrides, numbers="classic") for name, overrides in BUILDS.items()}
@@ -64,53 +53,8 @@ def test_the_sheets_in_reading_order() -> None:
     assert [sheet.title for sheet in BOOKS["default"].blueprint.sheets] == SHEETS
 
 
-def test_formulas_are_plain(saved: tuple[Book, Path]) -> None:
-    written = {key: formula for key, formula in formulas(saved[1]).items() if not watches(*key, formula)}
-    assert len(written) > 1500
-    used = {name for formula in written.values() for name in re.findall(r"([A-Za-z_][\w.]*)\(", bare(formula))}
-    assert used <= FUNCTIONS
-    numbers = re.compile(r"(?<![\w$.])(?:\d+\.?\d*|\.\d+)(?:E[+-]?\d+)?(?![\w(])")
-    assert {number for formula in written.values() for number in numbers.findall(bare(formula))} <= {"0", "1", "2"}
-    assert [key for key, formula in written.items() if nested(bare(formula))] == []
-    assert max(len(formula) for (sheet, _), formula in written.items() if sheet != "One page") <= LONGEST
-    assert max(len(formula) for (sheet, _), formula in written.items() if sheet == "One page") <= LONGEST_CLAIM
-
-
-def test_a_row_has_one_formula(saved: tuple[Book, Path]) -> None:
-    written = formulas(saved[1])
-    seen = 0
-    for found in reading.Opened(saved[1]).places.values():
-        for cells in row_parts(found).values():
-            forms = {relative_form(written[found.sheet, c], c) for c in cells if (found.sheet, c) in written}
-            assert len(forms) <= 1, found.name
-            seen += len(cells) if forms else 0
-    assert seen > 1500
-
-
 def test_a_reader_finds_every_block_again(saved: tuple[Book, Path]) -> None:
     assert differing(saved[0], reading.read(saved[1]), tolerance=1e-15) == []
-
-
-def test_nothing_is_clipped(saved: tuple[Book, Path]) -> None:
-    """On the sheets of the outline."""
-    assert [*clipped(saved[1], *SHEETS)] == []
-
-
-def test_names_fit_their_column() -> None:
-    for book in BOOKS.values():
-        placed = [label for label in book.layout.labels if label.column == grid.NAME and label.sheet not in WIDER]
-        labels = [str(label.text) for label in placed if label.style == "name"]
-        assert len(labels) > 150
-        assert [text for text in labels if len(text) > LONGEST_NAME] == []
-
-
-@pytest.mark.parametrize("name", BOOKS)
-def test_every_equation_has_a_latex(name: str) -> None:
-    for block in BOOKS[name].blueprint.blocks():
-        spelled = latex_equations(block)
-        assert spelled.isascii(), spelled
-        assert spelled.count("{") == spelled.count("}"), spelled
-        assert not re.search(r"\\text\{[^}]*[^\\]_", spelled), spelled
 
 
 def test_the_preset_is_live(tmp_path: Path) -> None:
@@ -183,13 +127,3 @@ def test_every_preset_has_a_value_that_may_stand_there_and_a_name_for_every_sett
             setting = CLASSIC[key]
             assert value in setting.words if setting.words else setting.low <= float(value) <= setting.high, key
     assert catalogue.preset("default").values == catalogue.preset("cleanrl").values
-
-
-def test_notes_belong_to_rows_and_name_libraries_with_versions() -> None:
-    notes = notes_in(KIND.notes, CLASSIC)
-    assert len(notes) > 20
-    assert set(notes) <= set(BOOKS["default"].blocks)
-    for note in notes.values():
-        assert len(note) <= LONGEST_NOTE
-        assert note.endswith(".")
-        assert [each for each in LIBRARY.findall(note) if each[1] not in VERSIONS[each[0]]] == []

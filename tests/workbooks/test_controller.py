@@ -5,16 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
-from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.workbooks.kl_controller.build import CONTROLLER
-from tests.audit import formulas, watches
 from tests.page.finished import Engine
-from tests.page.test_formulas import FUNCTIONS, LONGEST, LONGEST_CLAIM, bare, nested
-from tests.page.workshop import made
+from tests.page.workshop import made, row
 from tests.workbooks.test_classic_golden import RUNS
 
 GOLDEN = RUNS["adaptive_kl_controller"]
@@ -29,11 +25,6 @@ BUILDS: dict[str, tuple[str, ...]] = {
     "token_mean": ("controller.kl_stat=token_mean", f"responses.kl_sums={SUMS}"),
 }
 BOOKS = {name: made(*overrides, numbers="kl-controller") for name, overrides in BUILDS.items()}
-
-
-def row(book: Book, name: str) -> npt.NDArray[np.float64]:
-    """Returns the numbers of a block, without its start cell."""
-    return np.asarray(book.values[book.blocks[name]], dtype=float)
 
 
 def test_the_goldens_of_all_libraries_are_the_same() -> None:
@@ -98,19 +89,6 @@ def test_by_hand() -> None:
         beta *= 1 + min(0.4, max(-0.4, kl / 3 - 1)) * 64 / 500
         expected.append(beta)
     np.testing.assert_allclose(row(book, "kl_coef.after"), expected, rtol=0, atol=EXACT)
-
-
-def test_formulas_are_plain(tmp_path: Path) -> None:
-    BOOKS["seq_sum"].save(tmp_path / "a.xlsx")
-    all_written = formulas(tmp_path / "a.xlsx")
-    written = [formula for key, formula in all_written.items() if not watches(*key, formula)]
-    claims = [formula for (sheet, _), formula in all_written.items() if sheet == "One page" and formula in written]
-    assert len(written) > 90
-    assert max(len(formula) for formula in written if formula not in claims) <= LONGEST
-    assert max(map(len, claims)) <= LONGEST_CLAIM
-    assert not any(nested(bare(formula)) for formula in written)
-    names = (part.split("(")[0] for formula in written for part in [bare(formula).removeprefix("=")] if "(" in part)
-    assert {name for name in names if name.isalpha()} <= FUNCTIONS
 
 
 def test_every_setting_has_a_name() -> None:

@@ -14,7 +14,7 @@ import blueprint as bp
 from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.workbooks import blueprint_of
-from tests.rows import Array, arrays
+from tests.rows import Array, arrays, built_in
 
 
 @cache
@@ -50,12 +50,23 @@ def test_a_step_is_what_the_optimiser_says_by_hand() -> None:
     )
 
 
-def test_a_small_step_of_sgd_lowers_the_loss_by_the_squared_gradient() -> None:
+@pytest.mark.parametrize(("numbers", "more", "near"), [("epochs", ("ppo.ent_coef=0.1",), 1e-5), ("sft", (), 1e-4)])
+def test_a_small_step_of_sgd_lowers_the_loss_by_the_squared_gradient(
+    numbers: str, more: tuple[str, ...], near: float
+) -> None:
+    """The loss is curved: over a step of 1e-6 its slope changes by about 1e-6 of itself, of demonstrations by some 1e-5."""
     rate = 1e-6
-    rows = built("update.by=sgd", "update.max_norm=off", f"update.lr={rate}", "update.epochs=2", "ppo.ent_coef=0.1")
+    rows = built_in(numbers, "update.by=sgd", "update.max_norm=off", f"update.lr={rate}", "update.epochs=2", *more)
     slope = (rows["epochs.total_loss"][0] - rows["epochs.total_loss"][1]) / rate
-    # The loss is curved: over a step of 1e-6 its slope changes by about 1e-6 of itself.
-    assert abs(slope / rows["epochs.norm"][0] ** 2 - 1) < 1e-5
+    assert abs(slope / rows["epochs.norm"][0] ** 2 - 1) < near
+
+
+def test_steps_make_demonstrations_likelier() -> None:
+    rows = built_in("sft", "update.epochs=6")
+    assert np.all(np.diff(rows["epochs.total_loss"]) < 0)
+    assert rows["epochs.total_loss"][-1] < rows["epochs.total_loss"][0] / 4
+    assert rows["epochs.token_accuracy"][-1] == 1
+    assert rows["epochs.perplexity"] == pytest.approx(np.exp(rows["epochs.nll"]), rel=1e-14)
 
 
 def test_a_saved_file_goes_on_where_it_ended(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from numpy.testing import assert_array_equal
 
 from blueprint.book import Book
 from blueprint.page.outline import Note
-from tests.workbooks.building import Array, mask_of, number, plain, row, words_of
+from tests.page.workshop import row
+from tests.workbooks.building import Array, mask_of, number, plain, words_of
 from tests.workbooks.random_numbers import default
 
 EOS, VERY, SLEEPY, HAPPY = 0, 5, 6, 7

@@ -24,11 +24,11 @@ from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.rlhf_ppo.paper import PAGE
 from tests.page.finished import Engine
 from tests.page.soffice import with_libreoffice
-from tests.page.workshop import located
+from tests.page.workshop import located, same
 from tests.reopening.typing_in import all_cells_typed_into
 from tests.rows import differing
 from tests.workbooks.extreme import EXTREMES, Array, Computed, Extreme, computed, finite
-from tests.workbooks.switched import same
+from tests.workbooks.switched import NEAR
 
 TOLERANCE = 1e-12
 IN_LIBREOFFICE = {"a log-ratio of 800.0"}
@@ -160,7 +160,7 @@ def assert_agrees(sheets: Sheets, extreme: Extreme, shown: Mapping[str, Array]) 
     found_here, ended = computed(sheets.book.blueprint, extreme)
     computed_here = {block.name for block in sheets.book.blueprint.blocks() if kind_of(block) == "formula"}
     known = finite(found_here, sheets.book.blueprint) & computed_here
-    assert [name for name in known if not same(found_here[name], shown[name])] == []
+    assert [name for name in known if not same(found_here[name], shown[name], NEAR)] == []
     if ended is None:
         assert known == computed_here
     else:

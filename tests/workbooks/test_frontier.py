@@ -8,8 +8,7 @@ from math import exp, log, sqrt
 import numpy as np
 import pytest
 
-from blueprint.book import Book
-from tests.page.workshop import Array, made
+from tests.page.workshop import made, row
 
 EXACT = 1e-12
 BOOK = made(numbers="frontier")
@@ -25,10 +24,6 @@ GOLDEN = {
 }
 """By β proxy, gold and KL, as they were computed before there was a workbook: three decimals, and two of the KL."""
 CHANCE = {"<eos>": 0.5, "very": 0.05, "happy": 0.1, "sleepy": 0.35}
-
-
-def row(book: Book, name: str) -> Array:
-    return np.asarray(book.values[book.blocks[name]], dtype=float)
 
 
 def texts() -> list[tuple[str, ...]]:
@@ -147,17 +142,3 @@ def test_the_typed_coefficients_are_the_least_squares_fit() -> None:
         expected = start + d * (typed[0] - typed[1] * bends(d))
         np.testing.assert_allclose(row(BOOK, f"form.{name}")[far], expected, rtol=0, atol=EXACT)
     assert sqrt(float(row(BOOK, "best.kl")[5])) == pytest.approx(float(row(BOOK, "best.distance")[5]), abs=EXACT)
-
-
-@pytest.mark.parametrize(
-    "override",
-    [
-        "frontier.beta=0.01",
-        "sweep.draws=[1, 100000]",
-        "reference.weights=[1e-6, 1, 1, 1]",
-        "proxy.each=[0, -50, 50, 0]",
-    ],
-)
-def test_extremes_hold_every_identity(override: str) -> None:
-    book = made(override, numbers="frontier")
-    assert str(book.values.cell(book.blocks["check.master"])) == "OK"

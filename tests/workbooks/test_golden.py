@@ -12,7 +12,8 @@ from blueprint.workbooks.common import n, t
 from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.definitions.rewards_and_gae import Reach, gae
 from tests import golden
-from tests.workbooks.building import Build, plain, row
+from tests.page.workshop import row
+from tests.workbooks.building import Build, plain
 from tests.workbooks.golden_checks import EXACT, GOLDEN, half_unit, sleepy
 
 

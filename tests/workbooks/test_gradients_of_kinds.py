@@ -7,17 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 pytest.importorskip("torch", reason="the outside witness is torch: install the extra [torch]")
 
 import blueprint as bp
 from blueprint.book import Book
-from blueprint.cli import main
 from blueprint.inputs import load
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.classic_ppo.rollout import classic_presets
 from tests.autograd import way_back
+from tests.commands import run_command
 from tests.replayed import minibatch, window_book, window_numbers
 from tests.rows import Array, arrays
 
@@ -103,6 +102,6 @@ def test_both_are_read_back(tmp_path: Path) -> None:
 def test_an_import_asks_for_them(run: str, tmp_path: Path) -> None:
     dump, path = min((REAL / run).rglob("*.safetensors")), tmp_path / "step.xlsx"
     asked = ["import", str(dump), "-o", str(path), "--gradients", "--no-proof", "--tokens", "16"]
-    told = CliRunner().invoke(main, asked)
+    told = run_command(*asked)
     assert told.exit_code == 0, told.output
     assert "policy.logprobs.grad" in bp.open(path).blocks

@@ -6,16 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 pytest.importorskip("torch", reason="import needs torch")
 
 from blueprint.book import Book
-from blueprint.cli import main
 from blueprint.dumps import MinibatchError, read_dump
 from blueprint.page.read import read
 from blueprint.verifying import ViewOptions, verifier_of, verify_dumps
 from blueprint.workbooks.registry import blueprint_of
+from tests.commands import run_command
 from tests.hooks.trl_formulas import Written, of_pass
 from tests.hooks.trl_formulas import read as written
 
@@ -25,7 +24,7 @@ DPO, REWARD = REAL / "trl_dpo", REAL / "trl_reward"
 
 def run(*arguments: str | Path) -> tuple[int, str, str]:
     """Runs `blueprint import`; returns exit code, stdout and stderr."""
-    result = CliRunner().invoke(main, ["import", *map(str, arguments)])
+    result = run_command("import", *arguments)
     return result.exit_code, result.stdout, result.stderr
 
 

@@ -20,6 +20,7 @@ LONGER = {"dpo", "grpo", "reward-model", "sft"}
 BOOKS = {name: made(numbers=name) for name in MAINS.values() if name not in LONGER}
 BOOKS |= {name: made(numbers=name) for name in ("very-very-sleepy", "ten-libraries", "q-learning-path", "sft-batch")}
 BOOKS["live default"] = made("conventions=live")
+BOOKS["smooth"] = made("preset=torchrl", numbers="classic")
 BOOKS["a minibatch"] = window_book(batch=with_everything_logged())
 LIVE = ("ten-libraries", "live default", "a minibatch")
 
@@ -48,9 +49,14 @@ def test_names_fit_their_column(name: str) -> None:
     assert [text for text in labels if len(text) > LONGEST_NAME] == []
 
 
-@pytest.mark.parametrize("name", BUILT_IN)
+@pytest.mark.parametrize("name", [*BUILT_IN, "smooth"])
 def test_every_equation_has_a_latex_that_compiles_as_far_as_one_sees(name: str) -> None:
-    for block in blueprint_of(load(name, ["gradients=on"] if name in SLOPED else [])).blocks():
+    of = (
+        BOOKS[name].blueprint
+        if name == "smooth"
+        else blueprint_of(load(name, ["gradients=on"] if name in SLOPED else []))
+    )
+    for block in of.blocks():
         spelled = latex_equations(block)
         assert spelled.isascii(), spelled
         assert spelled.count("{") == spelled.count("}"), spelled

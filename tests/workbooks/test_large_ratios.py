@@ -23,7 +23,7 @@ from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions import rlhf
 from blueprint.workbooks.rlhf_ppo.paper import PAGE
 from tests.page.finished import Engine
-from tests.page.workshop import Array, blocks_in, located
+from tests.page.workshop import blocks_in, located, row
 
 SHIFTS = (21.0, 40.0, -25.0, 30.0)
 """What is added, episode by episode, to the new policy's logit of the word written, so that log-ratios grow to that."""
@@ -36,22 +36,18 @@ def far(preset: str) -> Book:
     base = load("ten-libraries", [f"preset={preset}", f"compare={preset}"])
     ids = {word: number for number, word in enumerate(base["text.vocabulary"])}
     old, new = np.array(base["old.logits"]), np.array(base["policy.logits"])
-    for n, (row, shift) in enumerate(zip(base["text.responses"], SHIFTS, strict=True)):
-        for t, word in enumerate(row):
+    for n, (response, shift) in enumerate(zip(base["text.responses"], SHIFTS, strict=True)):
+        for t, word in enumerate(response):
             (old if shift > 0 else new)[n, t, ids[word]] -= abs(shift)
     return Book(blueprint_of(replace(base, parts={**base.parts, "old.logits": old, "policy.logits": new})))
-
-
-def cells(book: Book, name: str) -> Array:
-    return np.asarray(book.values[book.blocks[name]], dtype=float)
 
 
 def expected(book: Book, preset: str) -> dict[str, float]:
     """Computes policy loss and approximate KL of a batch from log-probs, advantages and weights, word by word."""
     use = rlhf().presets[preset].values
-    new, old = cells(book, "policy.logprobs"), cells(book, "old.logprobs")
-    counts, A, weight = cells(book, "response"), cells(book, "advantages_used"), cells(book, "policy.weight.row")
-    seen = cells(book, "watch.slots.weight")
+    new, old = row(book, "policy.logprobs"), row(book, "old.logprobs")
+    counts, A, weight = row(book, "response"), row(book, "advantages_used"), row(book, "policy.weight.row")
+    seen = row(book, "watch.slots.weight")
     loss, kl, total = 0.0, 0.0, 0.0
     for at in np.ndindex(*counts.shape):
         m, advantage = float(counts[at]), float(A[at])
@@ -79,20 +75,20 @@ def test_off_is_off_however_large_the_ratios(preset: str) -> None:
     rows = PAGE.results(Raw({block.name: array for block, array in book.values.arrays.items()}))
     assert found.keys() <= rows.keys()
     for name, value in found.items():
-        assert float(cells(book, name)) == pytest.approx(value, rel=1e-9, abs=1e-9), name
+        assert float(row(book, name)) == pytest.approx(value, rel=1e-9, abs=1e-9), name
         assert float(rows[name]) == pytest.approx(value, rel=1e-9, abs=1e-9), name
-        assert cells(book, f"library.{name}").tolist() == [float(cells(book, name))], name
+        assert row(book, f"library.{name}").tolist() == [float(row(book, name))], name
     zero = preset == "trl_0.11.4"
-    assert (found["policy_loss"] == 0, float(cells(book, "value_loss")) == 0) == (zero, zero)
+    assert (found["policy_loss"] == 0, float(row(book, "value_loss")) == 0) == (zero, zero)
 
 
 def test_approximate_kl_of_openrlhf_is_of_the_log_ratio_before_its_clamp() -> None:
     book = far("openrlhf")
-    raw = cells(book, "log_ratio.free")
+    raw = row(book, "log_ratio.free")
     assert np.abs(raw).max() > 35
-    assert np.abs(cells(book, "log_ratio")).max() == 20
-    weight = cells(book, "watch.slots.weight")
-    assert float(cells(book, "approx_kl.used")) == pytest.approx(float(-(weight * raw).sum()), rel=1e-12)
+    assert np.abs(row(book, "log_ratio")).max() == 20
+    weight = row(book, "watch.slots.weight")
+    assert float(row(book, "approx_kl.used")) == pytest.approx(float(-(weight * raw).sum()), rel=1e-12)
 
 
 @pytest.mark.parametrize("preset", ["trl_1.12", "verl"])
@@ -106,7 +102,7 @@ def test_the_recalculated_workbook_says_the_same(preset: str, tmp_path: Path) ->
         engine.type(place.sheet, place.top, place.left, value)
     engine.evaluate()
     found = blocks_in(engine.model, places)
-    raw, A = cells(book, "log_ratio.free"), cells(book, "advantages_used")
+    raw, A = row(book, "log_ratio.free"), row(book, "advantages_used")
     assert np.allclose(found["ratio"], np.exp(raw), rtol=1e-9)
     assert np.allclose(
         found["surrogate"], np.minimum(np.exp(raw), 1.2) * A * (A > 0) + np.exp(raw) * A * (A <= 0), rtol=1e-9

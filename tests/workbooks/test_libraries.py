@@ -6,15 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from blueprint.book import Book
-from blueprint.cli import main
 from blueprint.comparison import answers, changed, told_of
 from blueprint.inputs import load
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions import Comparison
 from blueprint.workbooks.registry import kind_named
+from tests.commands import run_command
 from tests.page.workshop import made
 from tests.preference_runs import ORDER
 from tests.rows import arrays
@@ -177,7 +176,7 @@ def test_a_word_that_no_library_has_stands_as_a_row_of_ones_own() -> None:
 
 def test_where_all_rewards_are_equal_no_gradient_has_an_angle_to_nothing() -> None:
     equal = ["--set", f"reward.scores={[1] * 12}", "--compare", "trl_grpo,trl_0.14,openrlhf"]
-    printed = CliRunner().invoke(main, ["which", "--numbers", "grpo-batch", *equal], catch_exceptions=False).stdout
+    printed = run_command("which", "--numbers", "grpo-batch", *equal).stdout
     assert "The default's gradient is 0, so that no other has an angle to it." in printed
     assert "| no spread | +0.0000 | – | – |" in printed
     assert "nan" not in printed

@@ -19,6 +19,7 @@ from blueprint.cli import main
 from blueprint.inputs import NumbersError, load, tables_of
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.registry import kind_named
+from tests.commands import run_command
 
 DATA = Path(__file__).parents[1] / "data"
 TABLES = {"grpo": "own_rollouts", "dpo": "own_pairs", "sft": "own_demonstrations", "reward_model": "own_comparisons"}
@@ -400,7 +401,7 @@ def test_a_formula_stays_a_text_in_the_workbook(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_the_command_refuses_in_a_sentence(tmp_path: Path, arguments: list[str], sentence: str) -> None:
-    found = CliRunner().invoke(main, ["numbers", str(written(tmp_path, ROLLOUT, ROLLOUT)), *arguments])
+    found = run_command("numbers", written(tmp_path, ROLLOUT, ROLLOUT), *arguments)
     assert (found.exit_code, sentence in found.output) == (2, True)
 
 

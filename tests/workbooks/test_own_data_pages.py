@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from click.testing import CliRunner
 
-from blueprint.cli import main
+from tests.commands import run_command
 from tests.test_docs import DOCS
 
 pytest.importorskip("torch", reason="the pages check a workbook against torch")
@@ -70,7 +69,7 @@ def test_the_commands_print_what_the_page_says(page: Page, tmp_path: Path, monke
     monkeypatch.chdir(tmp_path)
     assert len(commands(page)) == page.commands
     for words, below in commands(page):
-        told = CliRunner().invoke(main, words)
+        told = run_command(*words)
         assert told.exit_code == 0, told.output
         assert below
         assert [line for line in below if line not in told.output] == []

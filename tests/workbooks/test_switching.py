@@ -13,7 +13,8 @@ from blueprint.inputs.catalogue import OFF
 from blueprint.workbooks.common.conventions import FOLLOWS, rlhf
 from tests.audit import spoil
 from tests.page.basic import Change, edit
-from tests.workbooks.switched import Given, blocks_of_tables, built, same, switchboard, types, wrong
+from tests.page.workshop import same
+from tests.workbooks.switched import NEAR, Given, blocks_of_tables, built, switchboard, types, wrong
 
 HOLE = "text.mask=[[1,1,0,0,1,1],[1,1,1,1,0,0],[1,1,0,0,0,0],[1,1,1,1,1,1]]"
 CASES = tuple(
@@ -88,7 +89,7 @@ def test_a_switch_changes_more_than_itself(case: tuple[str, str | float]) -> Non
     before = built("default", with_high(WITH.get(key, {})), HOLE)
     after = built("default", with_high(given(key, value)), HOLE)
     rows = {block.name: array for block, array in before.values.arrays.items()}
-    changed = {b.name for b, array in after.values.arrays.items() if not same(array, rows[b.name])}
+    changed = {b.name for b, array in after.values.arrays.items() if not same(array, rows[b.name], NEAR)}
     assert {each for each in changed if not each.startswith((key, "library.differ", "check.settings"))} != set()
 
 

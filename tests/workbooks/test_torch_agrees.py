@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,6 @@ import pytest
 pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from tests.page.workshop import made
-from tests.papers.test_pages import SMALL as TWO_TEXTS
 from tests.workbooks.apart import apart
 
 OTHERS = (
@@ -40,6 +40,12 @@ def test_every_quantity_of_other_conventions_agrees(overrides: tuple[str, ...]) 
     assert apart(made(*overrides, numbers="grpo-batch")) == {}
 
 
+TWO_TEXTS: dict[str, Any] = {
+    "text.vocabulary": ["<eos>", "a", "b"], "text.texts": [["a", "a", "<eos>"], ["b", "<eos>", "<eos>"]],
+    "text.response": [[1, 1], [1, 0]], "text.there": [[1, 1], [1, 0]],
+    "policy.logits": [[[0, 800, 0], [0, 0, 0]], [[-300, 0, 300], [40, 0, 0]]],
+}  # fmt: skip
+"""Two texts whose prompt is one token; the pad is the end token, and the second response is that token alone."""
 SMALL = (*(f"{key}={json.dumps(each)}" for key, each in TWO_TEXTS.items()), "gradients=on")
 """A label of probability 1, labels as likely as any other, one of probability e^−600, and a likely one: beyond e^−709 no cell holds
 a perplexity."""
@@ -51,6 +57,13 @@ TEXTS = {
         "sft-batch", "gradients=on", "loss.dft=on", "sft.microbatches=3", "loss.normaliser=microbatches"
     ),
     "probability 1, one token, pad = eos": ("sft-batch", *SMALL, "loss.normaliser=nonzero"),
+    "no end token in any text": ("sft-batch", "gradients=on", "sft.end_token=out", "loss.normaliser=row_sums"),
+    "four microbatches": (
+        "sft-batch", "gradients=on", "sft.microbatches=4", "loss.normaliser=microbatches", "loss.mean_eps=1e-8"
+    ),
+    "means of all rows": ("sft-batch", "gradients=on", "loss.normaliser=row_means"),
+    "labels that are not 0": ("sft-batch", "gradients=on", "loss.normaliser=nonzero", "sft.region=text"),
+    **{f"small, by {word}": ("sft-batch", *SMALL, f"loss.normaliser={word}") for word in ("tokens", "row_sums")},
     "no end token": ("sft-batch", *SMALL, "sft.end_token=out", "loss.normaliser=row_sums"),
     "means of rows": ("sft-batch", *SMALL, "loss.normaliser=row_means"),
     "wrapped, and cut where no column is left": ("sft-batch", *SMALL, "sft.packing=wrapped", "sft.region=text"),

@@ -24,7 +24,7 @@ from blueprint.witness.raw import Raw
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.rlhf_ppo.paper import PAGE
 from tests.page.finished import Engine
-from tests.page.workshop import Array, blocks_in, located
+from tests.page.workshop import Array, blocks_in, located, row
 
 SHIFTS = (21.0, 40.0, -25.0, -3.0)
 """What is taken, episode by episode, off the reference's logit of the word written, or, below 0, off both policies'."""
@@ -87,22 +87,18 @@ def far(name: str) -> Book:
     base = load("ten-libraries", ["preset=verl", "compare=verl", *keys])
     ids = {word: number for number, word in enumerate(base["text.vocabulary"])}
     logits = {f"{name}.logits": np.array(base[f"{name}.logits"]) for name in ("old", "reference", "policy")}
-    for n, (row, shift) in enumerate(zip(base["text.responses"], SHIFTS, strict=True)):
-        for t, word in enumerate(row):
+    for n, (response, shift) in enumerate(zip(base["text.responses"], SHIFTS, strict=True)):
+        for t, word in enumerate(response):
             for policy in ("reference",) if shift > 0 else ("old", "policy"):
                 logits[f"{policy}.logits"][n, t, ids[word]] -= abs(shift)
     return Book(blueprint_of(replace(base, parts={**base.parts, **logits})))
 
 
-def cells(book: Book, name: str) -> Array:
-    return np.asarray(book.values[book.blocks[name]], dtype=float)
-
-
 def expected(name: str) -> dict[str, float]:
     """Adds up what the KL takes from the rewards, what it adds to the loss, and the statistic of a controller."""
     book, case = far(name), CASES[name]
-    old, new, ref = (cells(book, f"{policy}.logprobs") for policy in ("old", "policy", "reference"))
-    counts, weight = cells(book, "response"), cells(book, "policy.weight.row")
+    old, new, ref = (row(book, f"{policy}.logprobs") for policy in ("old", "policy", "reference"))
+    counts, weight = row(book, "response"), row(book, "policy.weight.row")
     penalty, loss, means = 0.0, 0.0, []
     for n in range(counts.shape[0]):
         of_response = 0.0
@@ -113,7 +109,7 @@ def expected(name: str) -> dict[str, float]:
         means.append(of_response / (float(counts[n].sum()) + 1e-8))
     return {
         "reward.penalty": penalty, "kl_loss": loss, "adds.kl_loss": 0.002 * loss, "kl.statistic": sum(means) / len(means),
-        "total_loss": float(cells(book, "policy_loss")) + 0.002 * loss,
+        "total_loss": float(row(book, "policy_loss")) + 0.002 * loss,
     }  # fmt: skip
 
 
@@ -125,8 +121,8 @@ def same(found: Mapping[str, Array], name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_each_kl_has_an_estimator_clamps_and_a_price_of_its_own(name: str) -> None:
     book = far(name)
-    assert np.abs(cells(book, "kl.free")).max() > 39
-    assert cells(book, "kl_new.free").min() < -20
+    assert np.abs(row(book, "kl.free")).max() > 39
+    assert row(book, "kl_new.free").min() < -20
     arrays = {block.name: array for block, array in book.values.arrays.items()}
     same(arrays, name)
     rows = PAGE.results(Raw(arrays))

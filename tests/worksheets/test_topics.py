@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from click.testing import CliRunner
 
-from blueprint.cli import main
 from blueprint.language import Block
 from blueprint.language.nodes import Ref
 from blueprint.language.trees import walk
 from blueprint.page.outline import Blueprint
 from blueprint.worksheets import WorksheetError, worksheet
+from tests.commands import run_command
 from tests.page.workshop import made
 
 NUMBERS = ("default", "grpo", "dpo", "sft", "reward-model", "classic")
@@ -55,6 +54,6 @@ def test_a_topic_that_is_not_there_is_refused_with_those_that_are() -> None:
 
 
 def test_a_topic_and_a_file_of_blanks_are_not_both_taken() -> None:
-    found = CliRunner().invoke(main, ["worksheet", "--topic", "gae", "--blanks-file", __file__])
+    found = run_command("worksheet", "--topic", "gae", "--blanks-file", __file__)
     assert found.exit_code == 2
     assert "--topic and --blanks-file both say which blanks: leave one out" in found.output

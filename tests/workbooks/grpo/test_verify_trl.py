@@ -10,20 +10,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 pytest.importorskip("torch", reason="verify needs torch")
 
-from blueprint.cli import main
 from blueprint.dumps import MinibatchError, read_dump
 from blueprint.verifying import StepVerdict, text_of_step, verify_step
+from tests.commands import run_command
 from tests.hooks.trl_formulas import TRL, Written, read, unsure
 
 RUNS = Path(__file__).parents[2] / "data" / "real" / "trl_grpo"
 
 
 def run(*arguments: str | Path) -> tuple[int, str]:
-    result = CliRunner().invoke(main, list(map(str, arguments)))
+    result = run_command(*arguments)
     return result.exit_code, result.output
 
 

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from click.testing import CliRunner
 
 import blueprint as bp
-from blueprint.cli import main
 from blueprint.dumps import MinibatchError, inspect, read_dump, save
 from blueprint.inputs import load
 from blueprint.verifying import VerifyOptions, verify_dumps, verify_one
+from tests.commands import run_command
 from tests.preference_runs import Run, with_loss
 
 Array = npt.NDArray[np.float64]
@@ -151,7 +150,7 @@ def test_import_makes_a_workbook_with_the_loss(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     logp, m, _ = batch()
     written(Path("step.npz"), -(logp * m).sum() / m.sum(), dtype="float64")
-    found = CliRunner().invoke(main, ["import", "step.npz", "-o", "step.xlsx"])
+    found = run_command("import", "step.npz", "-o", "step.xlsx")
     assert found.exit_code == 0, found.output
     assert "The dump has no logits" in found.output
     assert float(bp.open("step.xlsx")["total_loss"].iloc[0, 0]) == pytest.approx(-(logp * m).sum() / m.sum(), rel=1e-12)
