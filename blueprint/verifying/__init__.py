@@ -32,19 +32,21 @@ from blueprint.verifying.in_memory import (
     Again,
     Given,
     Judge,
+    Moved,
     Quantity,
     SmallTrial,
     Try,
     Ways,
     agreeing,
+    computed,
     given_of,
+    otherwise_by,
     sums_of,
     verdict_of,
 )
 from blueprint.verifying.named import named_first
 from blueprint.verifying.pairs import factor_of, parts_of, places
 from blueprint.verifying.places import Place, Seen, amid, laid, places_of
-from blueprint.verifying.rearranged import tries as of_order
 from blueprint.verifying.recompute import SUMS, TOLERANCES, Replay, coarsest, held_in, last_digit, replay
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose, known_device, shown
@@ -52,12 +54,14 @@ from blueprint.verifying.stages import Selection
 from blueprint.verifying.step import read_dumps, verify_dumps, verify_one, verify_step
 from blueprint.verifying.tiled_passes import Watch, one_thread
 from blueprint.verifying.trials import Judged, Trial, Way, causes_of, judged, verify_parts
+from blueprint.verifying.substitutes import tries as of_what_is_read
 from blueprint.verifying.two_changes import Effects, totals_of, two_at_a_time
 from blueprint.verifying.verdict import (
     NOTHING,
     Agreement,
     Causes,
     Match,
+    Otherwise,
     Part,
     Shown,
     StepVerdict,
@@ -95,6 +99,8 @@ __all__ = [
     "Known",
     "Line",
     "Match",
+    "Moved",
+    "Otherwise",
     "Part",
     "Place",
     "Quantity",
@@ -126,6 +132,7 @@ __all__ = [
     "choose",
     "coarsest",
     "compare_number",
+    "computed",
     "data_of",
     "data_of_step",
     "distance",
@@ -145,9 +152,10 @@ __all__ = [
     "lines_of",
     "named_first",
     "of_equations",
-    "of_order",
+    "of_what_is_read",
     "once_each",
     "one_thread",
+    "otherwise_by",
     "parts_of",
     "picked",
     "places",

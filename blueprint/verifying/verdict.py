@@ -109,9 +109,13 @@ def _alike(one: Otherwise | None, other: Otherwise | None) -> bool:
     """Tells whether two causes come to the same in that file; False where it could not be computed."""
     if one is None or other is None or one.made.keys() != other.made.keys():
         return False
-    return all(
-        np.allclose(row, other.made[name], rtol=1e-9, atol=1e-12, equal_nan=True) for name, row in one.made.items()
-    )
+    return all(_as_one(row, other.made[name]) for name, row in one.made.items())
+
+
+def _as_one(row: Array, other: Array) -> bool:
+    """Tells whether numbers are the same; none, and infinite ones, are all alike."""
+    there = np.isfinite(row) & np.isfinite(other)
+    return np.array_equal(np.isfinite(row), np.isfinite(other)) and np.allclose(row[there], other[there], 1e-9, 1e-12)
 
 
 def _change(match: Match) -> tuple[str, str]:

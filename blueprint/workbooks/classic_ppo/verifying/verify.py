@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 
 from blueprint.dumps import require
-from blueprint.language import NotationError
 from blueprint.verifying import (
     Again,
     Compared,
@@ -23,6 +22,7 @@ from blueprint.verifying import (
     VerifyOptions,
     Watch,
     choose,
+    computed,
     first_line,
     given_of,
     judged,
@@ -92,12 +92,9 @@ class RolloutTrial:
         if each is not None and until and self._fails(each, given or {}, until):
             return {}
         ways = {**ways, "kept": self.kept} if "equations" in ways else ways
-        try:
-            found = recompute(self.batch, settings, ways, given or {}, until, inputs=self.inputs)
-        except (ValueError, IndexError, KeyError, NotationError):
-            if "equations" not in ways:
-                raise
-            return {}  # a change made by a program may be no equation: a sum within a sum over the same letters
+        found = computed(ways, lambda: recompute(self.batch, settings, ways, given or {}, until, inputs=self.inputs))
+        if found is None:
+            return {}
         compared = self.judge.compared(found, until)
         if until and each is not None and compared and compared[until].agrees:
             self.explaining.append(each)

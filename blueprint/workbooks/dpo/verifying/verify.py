@@ -27,7 +27,7 @@ from blueprint.verifying import (
     extremes,
     given_of,
     of_equations,
-    of_order,
+    of_what_is_read,
     one_thread,
     shown,
     spelled,
@@ -229,7 +229,8 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
     if name in LOSSES:
         yield list(_presets(settings))
         if not batch.terms:
-            yield [*_of_ratio(settings, name), *of_order(EQUATIONS, settings, name, SUMS.values())]
+            yield list(_of_ratio(settings, name))
+            yield from of_what_is_read(EQUATIONS, settings, name, SUMS.values())
     if "logp" not in name:
         own = fitted(batch, settings, name, given)
         yield [Try(_said(key, value), {**settings, key: value}, fitted=True) for key, value in own]

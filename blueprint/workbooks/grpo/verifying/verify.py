@@ -16,6 +16,8 @@ from blueprint.verifying import (
     Compared,
     Effects,
     Kept,
+    Moved,
+    Otherwise,
     Place,
     Quantity,
     Seen,
@@ -30,9 +32,12 @@ from blueprint.verifying import (
     amid,
     before_first_update,
     beside_the_trainer,
+    computed,
     judged,
     laid,
     of_equations,
+    of_what_is_read,
+    otherwise_by,
     places_of,
     shown,
     totals_of,
@@ -137,6 +142,8 @@ def tries(
     yield [Try(f"{dotted(key)} = {shown(value)}", {**settings, key: value}, fitted=True) for key, value in own]
     if name == "advantages":
         yield list(_line(batch, settings, whole))
+    if name in MADE and not name.startswith("clip."):
+        yield from of_what_is_read(EQUATIONS, settings, MADE[name], _known(name))
     yield list(_pairs(settings, name))
 
 
@@ -298,6 +305,7 @@ class StepTrial(NamedTuple):
     kept: Kept = Kept()
     effects: Effects = Effects()
     of_step: dict[str, Array] = {}  # noqa: RUF012
+    moved: Moved = []  # noqa: RUF012
 
     @property
     def most(self) -> int:
@@ -318,7 +326,10 @@ class StepTrial(NamedTuple):
             recompute(self.batch, self.settings, {"kept": self.kept}, *asked, sized=False)
         if "place" in ways:
             return self.judge.compared(self._placed(ways["place"], ways["of"], given or {}, until), until)
-        found = recompute(self.batch, settings, {**ways, "kept": self.kept}, *asked, sized=False)
+        kept = {**ways, "kept": self.kept}
+        found = computed(ways, lambda: recompute(self.batch, settings, kept, *asked, sized=False))
+        if found is None:
+            return {}
         if each and until and not each.bits:
             self.effects.note(until, each, self._sums(found, until))
         return self.judge.compared(found, until)
@@ -328,6 +339,16 @@ class StepTrial(NamedTuple):
         before = {key: value for key, value in self.given.items() if key in ALL[name].after}
         stages = tries(self.batch, self.settings, name, before, self.whole)
         return amid(stages, lambda: self._places(name, before), lambda: self._pairs(name, before))
+
+    def otherwise(self, each: Try, name: str, alone: bool) -> Otherwise | None:
+        """Returns what a cause comes to where the file's numbers are others, by itself; alone: whether only of the quantity."""
+
+        def made(batch: GroupedStep, kept: Kept, one: Try | None = None) -> Replayed:
+            settings, ways = (self.settings, PLAIN) if one is None else (one.settings, one.ways)
+            until = name if alone and one else ""
+            return recompute(batch, settings, {**ways, "kept": kept}, until=until, device=self.device, sized=False)
+
+        return otherwise_by(made, each, name, [name] if alone else ALL, (self.batch, Kept()), self.moved)
 
     def _again(self, given: Given, until: str) -> Replayed:
         ways = {"kept": self.kept}
@@ -407,7 +428,7 @@ def trial_of(
     found = recompute(batch, settings, whole=whole, device=options.device)
     judge = Judge(batch, found, options.tolerance)
     return StepTrial(
-        batch, settings, judge, given_of(batch), whole, options.device, kept=Kept(), effects=Effects(), of_step={}
+        batch, settings, judge, given_of(batch), whole, options.device, kept=Kept(), effects=Effects(), of_step={}, moved=[]
     )
 
 

@@ -22,7 +22,7 @@ from blueprint.verifying import (
     extremes,
     given_of,
     of_equations,
-    of_order,
+    of_what_is_read,
     one_thread,
     shown,
     sums_of,
@@ -118,7 +118,7 @@ def tries(
         yield list(of_equations(EQUATIONS, settings, MEANS.get(name, name), ("score",)))
     if name in LOSSES:
         yield list(_presets(settings))
-        yield list(of_order(EQUATIONS, settings, name, ("score",)))
+        yield from of_what_is_read(EQUATIONS, settings, name, ("score",))
         yield list(_fitted(batch, settings, name, given))
 
 
