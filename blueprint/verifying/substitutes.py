@@ -8,11 +8,12 @@ put a function around a row.
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from blueprint.language import Block, Constant, Expr, Op, Position, Reduce, Ref, exp, reading, rebuilt, text, walk
+from blueprint.language import Axis, Block, Constant, Expr, Op, Position, Reduce, Ref, exp, reading, rebuilt, text, walk
 from blueprint.misconceptions.rewriting import Change, Names, is_setting
 from blueprint.verifying.definitions import Definitions, Equations
-from blueprint.verifying.equations import alike, changes_of, meaning_of, only_picks, reaches
+from blueprint.verifying.equations import alike, changes_of, changes_of_form, meaning_of, only_picks, reaches, read_from, to
 from blueprint.verifying.in_memory import Try
+from blueprint.verifying.other_axes import along_others
 
 MOST_ROWS = 60
 """Rows on the way to a quantity that are looked at, the nearest first."""
@@ -27,6 +28,7 @@ class Way(NamedTuple):
     equations: Equations
     wanted: str
     rows: list[str]
+    counts: Mapping[str, Axis]
 
     def readers(self) -> dict[Block, list[str]]:
         """Returns by row the rows that read it, each as often as it does."""
@@ -50,7 +52,7 @@ def tries(
     """Yields such causes between the rows that are known and those that are wanted, in stages."""
     equations = of.under(settings)
     asked = (each for each in ((wanted,) if isinstance(wanted, str) else wanted) if each in equations.rows)
-    ways = [Way(equations, each, _changed_on_the_way(equations, each, known)) for each in asked]
+    ways = [Way(equations, each, _changed_on_the_way(equations, each, known), of.counts) for each in asked]
     for stage in STAGES:
         found = dict[str, dict[str, Change]]()
         for label, changes in (one for way in ways for one in stage(way)):
@@ -99,8 +101,8 @@ def _for(block: Block, made: Callable[[Ref], Expr]) -> Change:
     """Makes a change of an equation: something else stands wherever a row is read."""
 
     def change(expr: Expr, names: Names) -> Expr:
-        if isinstance(expr, Ref) and expr.block is block:
-            return made(expr)
+        if isinstance(expr, Ref) and expr.block.name == block.name:
+            return read_from(made(expr), names)
         return rebuilt(expr, lambda inner: change(inner, names))
 
     return change
@@ -147,6 +149,34 @@ def _is_mean(expr: Expr) -> bool:
     return (
         isinstance(expr, Op) and expr.name == "div" and isinstance(expr.args[0], Reduce) and expr.args[0].name == "sum"
     )
+
+
+def _one_function(way: Way) -> Iterator[Labelled]:
+    """Yields every change of an equation in all rows that have one of the same form, as where one function makes them."""
+    forms = dict[str, list[str]]()
+    for name in way.plain:
+        forms.setdefault(_form(_own(way.equations, name)), []).append(name)
+    for form, rows in forms.items():
+        if len(rows) < SEVERAL or len(form) < LONG:
+            continue
+        every = [{_form(made): (says, made) for says, made in changes_of_form(_own(way.equations, row))} for row in rows]
+        for key, (says, _) in every[0].items():
+            if all(key in of for of in every):
+                made = {row: _becomes(_own(way.equations, row), of[key][1]) for row, of in zip(rows, every, strict=True)}
+                yield f"another equation of {', '.join(rows)}, alike in all: {says}", made
+
+
+LONG = 12
+"""An equation whose form is shorter is no function that somebody writes once."""
+
+
+def _form(expr: Expr | None) -> str:
+    """Returns an equation without the names of the rows that it reads, in the order in which it reads them."""
+    if expr is None:
+        return ""
+    names = dict.fromkeys(node.block for node in walk(expr) if isinstance(node, Ref) and not is_setting(node.block))
+    letters = {block: Block(f"x{at}", block.axes, block.about) for at, block in enumerate(names)}
+    return text(reading(expr, letters))
 
 
 def _halves(way: Way) -> Iterator[Labelled]:
@@ -270,14 +300,15 @@ def _own(equations: Equations, name: str) -> Expr | None:
     return definitions[0].expr if len(definitions) == 1 else None
 
 
-def _readers(equations: Equations, way: Collection[str], name: str) -> list[str]:
-    """Returns the rows along the same axes that read a row, cell by cell."""
-    row = equations.rows[name]
+def _readers(equations: Equations, way: Collection[str], name: str, other: Expr) -> list[str]:
+    """Returns the rows that read a row and have the cells of another one that it reads: cell by cell, or by a sum of a number."""
+    row, along = equations.rows[name], {*_axes(other)}
     return [
         each
         for each in way
         if each != name
-        and equations.rows[each].axes == row.axes
+        and (equations.rows[each].axes == row.axes or not along)
+        and along <= {*equations.rows[each].axes}
         and any(read is row for read in equations.reads(equations.rows[each]))
     ]
 
@@ -309,16 +340,20 @@ def _made_of_it(equations: Equations, name: str, part: Ref) -> list[str]:
 
 
 def _taken_later(of: Way) -> Iterator[Labelled]:
-    """Yields what a row adds, takes off, multiplies or divides by as done behind the row that reads it, not before."""
+    """Yields what a row adds, takes off, multiplies or divides by as done behind the row that reads it, not before; there it may be
+    another operation, too."""
     equations, way = of.equations, of.plain
     for name in way:
         own = _own(equations, name)
         for kept, op, other in _parts(own):
-            for reader in _readers(equations, way, name):
+            for reader in _readers(equations, way, name, other):
                 later = _own(equations, reader)
-                if later is not None and {*_axes(other)} <= {*equations.rows[reader].axes}:
-                    said = f"{text(other)} comes in behind {reader}, not before it, in {name}: ({reader}) {SIGNS[op]} {text(other)}"
-                    yield said, {name: _becomes(own, kept), reader: _becomes(later, Op(op, (later, other)))}
+                for then in SIGNS if later is not None else ():
+                    both = [(later, other), (other, later)][: 2 if then in ("sub", "div") else 1]
+                    for one, two in both if then != op else both[:1]:
+                        said = f"{text(other)} comes in behind {reader}, not before it, in {name}"
+                        made = f"({reader}) {SIGNS[then]} {text(other)}" if one is later else f"{text(other)} {SIGNS[then]} ({reader})"
+                        yield f"{said}: {made}", {name: _becomes(own, kept), reader: _becomes(later, Op(then, (one, two)))}
 
 
 SIGNS = {"add": "+", "sub": "−", "mul": "·", "div": "/"}
@@ -361,6 +396,11 @@ def _summed_before(of: Way) -> Iterator[Labelled]:
                     whole = Reduce("sum", total.axes, _put(total.body, part, inner))
                     said = f"{part.block.name} is taken of the sum in {name}, not summed: {text(made)} of the whole"
                     yield said, {name: _becomes(own, _put(own, total, _put(made, inner, whole, alike=True)))}
+
+
+def _along_others(of: Way) -> Iterator[Labelled]:
+    """Yields sums, means and spreads along other axes."""
+    yield from along_others(of.equations, of.rows, of.counts)
 
 
 def _sums(expr: Expr | None) -> list[Reduce]:
@@ -410,8 +450,7 @@ def _axes(expr: Expr) -> Iterator[object]:
 
 def _becomes(own: Expr | None, other: Expr) -> Change:
     """Makes a change of one equation into another; under settings that have another equation nothing is changed."""
-    said = "" if own is None else text(own)
-    return lambda expr, names: other if expr is own or text(expr) == said else expr
+    return (lambda expr, names: expr) if own is None else to(own, other)
 
 
 def _put(expr: Expr, part: Expr, other: Expr, alike: bool = False) -> Expr:
@@ -422,7 +461,7 @@ def _put(expr: Expr, part: Expr, other: Expr, alike: bool = False) -> Expr:
 
 
 STAGES: tuple[Callable[[Way], Iterator[Labelled]], ...] = (
-    _taken_otherwise, _all_means, _halves, _other_numbers, _by_one_reader, _read_on, _taken_later, _squared_before, _summed_before,
-    _put_around, _sign_turned, _bounds_exchanged,
+    _taken_otherwise, _all_means, _one_function, _halves, _other_numbers, _by_one_reader, _read_on, _taken_later, _squared_before, _summed_before,
+    _along_others, _put_around, _sign_turned, _bounds_exchanged,
 )  # fmt: skip
 """The likelier first."""

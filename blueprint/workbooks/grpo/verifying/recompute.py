@@ -30,6 +30,7 @@ from blueprint.workbooks.grpo.verifying.feeding import (
     rounding_of,
     some,
 )
+from blueprint.workbooks.grpo.verifying.joined import joined_total
 
 WHOLE_STEP = ("mean.reward", "mean.spread", "group.share_same")
 """Logged numbers that are of the whole step, whatever part of it a file is."""
@@ -352,6 +353,11 @@ def _losses(found: Replayed, of: Fed, use: Settings, ways: Ways, until: str, siz
     added = {name: np.asarray(number * factors.get(name, 1.0)) for name, number in paid.items()}
     total = EQUATIONS.values(use, sizes, {**known, **added}, ("total_loss",), **changed(ways), device=device)
     numbers["total_loss"] = float(total["total_loss"])
+    if "joined" in ways:
+        each = EQUATIONS.values(use, sizes, known, ("policy.counts", "loss.counted"), device=device)
+        bonus = float(use["loss.ent_coef"]) * paid["entropy"]
+        tokens = each | {"kl_new.counts": rows["kl_new.used"]}
+        numbers["total_loss"] = joined_total(use, tokens, ways["joined"], scale.get("policy_loss", 1.0), bonus)
     numbers = {name: number * factors.get(name, 1.0) for name, number in numbers.items()}
     numbers["adds.kl_loss"] = coef * numbers["kl_loss"]
     found.numbers |= numbers | (watched(of, rows, use, ways, device) if until not in PARTS else {})

@@ -47,6 +47,7 @@ from blueprint.verifying import (
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
 from blueprint.workbooks.grpo.verifying.feeding import EQUATIONS, NOTHING, PLAIN, Given, Replayed, Ways, Whole, whole_of
+from blueprint.workbooks.grpo.verifying.joined import of_joined
 from blueprint.workbooks.grpo.verifying.judge import ALL, Judge, Straight, given_of, left_open, said_of, with_least
 from blueprint.workbooks.grpo.verifying.recompute import recompute
 from blueprint.workbooks.grpo.verifying.spelled import of_other_rows, of_trl
@@ -135,6 +136,8 @@ def tries(
             *of_equations(EQUATIONS, settings, MADE[name], _known(name)),
             *of_trl(settings, MADE[name], _known(name)),
         ]
+    if name == "total_loss":
+        yield list(of_joined(settings))
     if name == "advantages":
         yield list(of_other_rows(settings))
     yield list(_presets(settings, read))
