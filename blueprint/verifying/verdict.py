@@ -119,10 +119,11 @@ def _as_one(row: Array, other: Array) -> bool:
 
 
 def _change(match: Match) -> tuple[str, str]:
-    """Returns of which row a cause is, and what is changed there, however that row is spelled; else all that is said."""
+    """Returns of which row a cause is, and what is changed there, however that row is spelled; else all that is said. Of two rows
+    the one before is the one behind."""
     head, colon, change = match.said.partition(": ")
     own = head.partition(SPELLED)[0].partition(" (")[0]
-    return (own, change.lower()) if colon else (match.said, "")
+    return (own, change.lower().replace(" behind is read", " before is read")) if colon else (match.said, "")
 
 
 SPELLED = ", as libraries spell it"

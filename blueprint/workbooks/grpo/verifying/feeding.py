@@ -240,14 +240,19 @@ def _mask(mask: Array, ways: Ways) -> Array:
 
 
 def _tokens(batch: GroupedStep, name: str, mask: Array, ways: Ways) -> Array:
-    """Returns a tensor of tokens, 0 outside the mask; what stands for it where the file has it not, else 0."""
+    """Returns a tensor of tokens; what stands for it where the file has it not, else 0. Outside the mask it is what the file has
+    there, as far as that may be a number of a token: another mask may count it."""
     called: Mapping[str, str] = ways.get("swap", {})
     own = called.get(name, name)
     there = own if own in batch.tensors else STAND_IN.get(own, "")
     if there not in batch.tensors:
         return np.zeros_like(mask)
-    array = np.nan_to_num(np.asarray(batch.tensors[there], dtype=np.float64))
-    return np.asarray(np.roll(array, ways.get("moved", {}).get(name, 0), axis=1) * (mask > 0))
+    array = np.roll(np.asarray(batch.tensors[there], np.float64), ways.get("moved", {}).get(name, 0), axis=1)
+    return np.where((mask > 0) | (np.abs(array) < LARGEST), np.nan_to_num(array), 0.0)
+
+
+LARGEST = 1e4
+"""What is more is no log-prob and no entropy, but stands where nothing is."""
 
 
 def scores(batch: GroupedStep) -> Array:
