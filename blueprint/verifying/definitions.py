@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from blueprint.workbooks.common.definitions.choices import Fixed
 from blueprint.workbooks.common.labels import Labels
 from blueprint.workbooks.common.settings import Switch
 
+T = TypeVar("T")
 Known = Mapping[str, Array | Selection]
 """By name what is typed, edges included, and rows whose numbers stand in place of computed ones."""
 Changes = Mapping[str, Change]
@@ -410,10 +411,17 @@ KEPT = 1 << 23
 
 @dataclass
 class Kept:
-    """Rows as they are without a change, by what is wanted; with the equations and what they were made of."""
+    """Rows of one file as they are without a change, by what is wanted; with the equations and what they were made of."""
 
     made: dict[object, tuple[Equations, Known, Mapping[Block, Array], dict[str, Array]]] = field(default_factory=dict)
+    _fed: list[Any] = field(default_factory=list)
     _stay: dict[object, list[str]] = field(default_factory=dict)
+
+    def fed(self, made: Callable[[], T]) -> T:
+        """Returns what a file is fed as where nothing moves it, made once."""
+        if not self._fed:
+            self._fed.append(made())
+        return cast(T, self._fed[0])
 
     def known(
         self,

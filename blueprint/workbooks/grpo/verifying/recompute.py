@@ -277,9 +277,10 @@ def recompute(
         found.started = ("advantages",)
     A = _used(found, given, ways)
     if A is not None and until != "advantages":
-        of = fed(batch, ways)
+        plain = "kept" in ways and not ways.keys() & {"mask", "moved", "swap", "groups"}
+        of = ways["kept"].fed(lambda: fed(batch, ways)) if plain else fed(batch, ways)
         if ways.get("inverted"):
-            of |= {"policy.logprobs": of["old.logprobs"], "old.logprobs": of["policy.logprobs"]}
+            of = {**of, "policy.logprobs": of["old.logprobs"], "old.logprobs": of["policy.logprobs"]}
         _losses(found, of | {"advantages": A, "left": found.left}, use, ways, until, sized, device)
     return found
 
