@@ -45,6 +45,7 @@ from blueprint.verifying.in_memory import (
     verdict_of,
 )
 from blueprint.verifying.named import named_first
+from blueprint.verifying.other_axes import tries as of_other_axes
 from blueprint.verifying.pairs import factor_of, parts_of, places
 from blueprint.verifying.places import Place, Seen, amid, laid, places_of
 from blueprint.verifying.recompute import SUMS, TOLERANCES, Replay, coarsest, held_in, last_digit, replay
@@ -52,9 +53,9 @@ from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_s
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose, known_device, shown
 from blueprint.verifying.stages import Selection
 from blueprint.verifying.step import read_dumps, verify_dumps, verify_one, verify_step
+from blueprint.verifying.substitutes import tries as of_what_is_read
 from blueprint.verifying.tiled_passes import Watch, one_thread
 from blueprint.verifying.trials import Judged, Trial, Way, causes_of, judged, verify_parts
-from blueprint.verifying.substitutes import tries as of_what_is_read
 from blueprint.verifying.two_changes import Effects, totals_of, two_at_a_time
 from blueprint.verifying.verdict import (
     NOTHING,
@@ -152,6 +153,7 @@ __all__ = [
     "lines_of",
     "named_first",
     "of_equations",
+    "of_other_axes",
     "of_what_is_read",
     "once_each",
     "one_thread",

@@ -69,8 +69,8 @@ class Definitions:
     """Where the definitions of a kind begin. settings: its records. derive: makes the rows, by name, from what is typed.
 
     typed: by the name of a block the axes along which a file's numbers stand in it; edges: cells before or behind them.
-    masks: typed blocks that are 1 where something counts. side: the one that is 1 on the chosen response of a pair. counts: by typed
-    number the axis of which it is the size.
+    masks: typed blocks that are 1 where something counts. side: the one that is 1 on the chosen response of a pair.
+    counts: by typed number the axis of which it is the size.
     """
 
     settings: Mapping[str, Setting]

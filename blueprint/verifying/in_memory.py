@@ -299,12 +299,11 @@ class SmallTrial:
             return self.judge.compared(self._with(stands, settings, given or {}), until)
         if "place" in ways:
             return self.judge.compared(self._placed(ways["place"], ways["of"], given or {}), until)
-        found = computed(
-            ways, lambda: self.recompute(self.batch, settings, {**ways, "until": until, "kept": self.kept}, given or {})
-        )
-        if found is None:
+        own = {**ways, "until": until, "kept": self.kept}
+        made = computed(ways, lambda: self.recompute(self.batch, settings, own, given or {}))
+        if made is None:
             return {}
-        found = self._in_loss(found) if each and each.in_loss else found
+        found = self._in_loss(made) if each and each.in_loss else made
         if each and until and not each.bits:
             self.effects.note(until, each, _sums(found, until))
         return self.judge.compared(found, until)
@@ -374,7 +373,9 @@ class SmallTrial:
 
         def made(batch: Any, kept: Kept, one: Try | None = None) -> Again:
             until = {"until": name} if alone and one else {}
-            own = (self.settings, {"kept": kept}) if one is None else (one.settings, {**one.ways, **until, "kept": kept})
+            own = (
+                (self.settings, {"kept": kept}) if one is None else (one.settings, {**one.ways, **until, "kept": kept})
+            )
             return self.recompute(batch, *own)
 
         return otherwise_by(made, each, name, asked, (self.batch, self.kept), self.moved)

@@ -5,17 +5,29 @@ Where a row along one axis, [q], sums along another one, [q, i], the same along 
 the row is made of is laid out so, too, where it is itself along the first axis: the mean from which a spread is taken.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from blueprint.language import Axis, Block, Count, Expr, Op, Position, Reduce, Ref, rebuilt, walk
 from blueprint.language.blocks import Definition
-from blueprint.misconceptions.rewriting import Change, Names
-from blueprint.verifying.definitions import Equations
+from blueprint.misconceptions.rewriting import Change, Names, put
+from blueprint.verifying.definitions import Definitions, Equations
+from blueprint.verifying.in_memory import Try
 
 Labelled = tuple[str, dict[str, Change]]
 
 
-def along_others(equations: Equations, way: list[str], counts: Mapping[str, Axis]) -> Iterator[Labelled]:
+def tries(
+    of: Definitions, settings: Mapping[str, float | str], wanted: tuple[str, ...], known: Collection[str]
+) -> Iterator[Try]:
+    """Yields such causes between the rows that are known and those that are wanted."""
+    equations = of.under(settings)
+    asked = [each for each in wanted if each in equations.rows]
+    way = list(dict.fromkeys(row for each in asked for row in equations.on_the_way(each, known)))
+    for label, changes in _along_others(equations, way, of.counts):
+        yield Try(label, settings, {"equations": changes})
+
+
+def _along_others(equations: Equations, way: list[str], counts: Mapping[str, Axis]) -> Iterator[Labelled]:
     """Yields rows of some, in each of which a sum runs along other axes. counts: by row that is a number, of which axis it is the
     size."""
     for name in way:
@@ -43,7 +55,9 @@ def _summed(row: Block, along: Axis) -> list[Axis]:
         for node in (node for of in block.definitions for node in walk(of.expr)):
             if isinstance(node, Reduce) and len(node.axes) == 1:
                 refs = [each for each in walk(node.body) if isinstance(each, Ref)]
-                found |= dict.fromkeys(node.axes) if all({along, *node.axes} == {*each.block.axes} for each in refs) else {}
+                found |= (
+                    dict.fromkeys(node.axes) if all({along, *node.axes} == {*each.block.axes} for each in refs) else {}
+                )
             elif isinstance(node, Ref) and node.block.axes == (along,) and node.block not in rows:
                 rows[node.block] = None
                 ahead.append(node.block)
@@ -55,14 +69,12 @@ def _only_the_sum(row: Block, across: Axis) -> Iterator[Labelled]:
     for node in walk(row.definitions[0].expr):
         if isinstance(node, Reduce) and node.axes == (across,):
             total = _made(row, (), Reduce(node.name, (*row.axes, across), node.body))
-            yield f"the {node.name} in {row.name} goes over all", {row.name: _put(node, Ref(total, ()))}
+            made = put(row.definitions[0].expr, node, Ref(total, ()))
+            yield f"the {node.name} in {row.name} goes over all", {row.name: _becomes(row.definitions[0].expr, made)}
 
 
-def _put(part: Expr, other: Expr) -> Change:
-    def change(expr: Expr, names: Names) -> Expr:
-        return other if expr is part else rebuilt(expr, lambda inner: change(inner, names))
-
-    return change
+def _becomes(own: Expr, other: Expr) -> Change:
+    return lambda expr, names: other if expr is own else expr
 
 
 def _read_instead(row: Block, other: Block) -> Change:
@@ -108,7 +120,11 @@ class _Laid:
                     return sizes[0] if over else Op("mul", tuple(sizes))
                 made = other[block]
                 assert made is not None
-                return expr if made is block else Ref(made, at if made.axes == block.axes else tuple(map(Position, made.axes)))
+                return (
+                    expr
+                    if made is block
+                    else Ref(made, at if made.axes == block.axes else tuple(map(Position, made.axes)))
+                )
             case Reduce(name, (axis,), body) if own and axis is self.across:
                 return Reduce(name, inner, self._expr(body, other, over, own))
         return rebuilt(expr, lambda part: self._expr(part, other, over, own))

@@ -8,12 +8,20 @@ put a function around a row.
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from blueprint.language import Axis, Block, Constant, Expr, Op, Position, Reduce, Ref, exp, reading, rebuilt, text, walk
-from blueprint.misconceptions.rewriting import Change, Names, is_setting
+from blueprint.language import Block, Constant, Expr, Op, Position, Reduce, Ref, exp, reading, rebuilt, text, walk
+from blueprint.misconceptions.rewriting import Change, Names, is_setting, put
 from blueprint.verifying.definitions import Definitions, Equations
-from blueprint.verifying.equations import alike, changes_of, changes_of_form, meaning_of, only_picks, reaches, read_from, to
+from blueprint.verifying.equations import (
+    alike,
+    changes_of,
+    changes_of_form,
+    meaning_of,
+    only_picks,
+    reaches,
+    read_from,
+    to,
+)
 from blueprint.verifying.in_memory import Try
-from blueprint.verifying.other_axes import along_others
 
 MOST_ROWS = 60
 """Rows on the way to a quantity that are looked at, the nearest first."""
@@ -28,7 +36,6 @@ class Way(NamedTuple):
     equations: Equations
     wanted: str
     rows: list[str]
-    counts: Mapping[str, Axis]
 
     def readers(self) -> dict[Block, list[str]]:
         """Returns by row the rows that read it, each as often as it does."""
@@ -52,7 +59,7 @@ def tries(
     """Yields such causes between the rows that are known and those that are wanted, in stages."""
     equations = of.under(settings)
     asked = (each for each in ((wanted,) if isinstance(wanted, str) else wanted) if each in equations.rows)
-    ways = [Way(equations, each, _changed_on_the_way(equations, each, known), of.counts) for each in asked]
+    ways = [Way(equations, each, _changed_on_the_way(equations, each, known)) for each in asked]
     for stage in STAGES:
         found = dict[str, dict[str, Change]]()
         for label, changes in (one for way in ways for one in stage(way)):
@@ -159,10 +166,14 @@ def _one_function(way: Way) -> Iterator[Labelled]:
     for form, rows in forms.items():
         if len(rows) < SEVERAL or len(form) < LONG:
             continue
-        every = [{_form(made): (says, made) for says, made in changes_of_form(_own(way.equations, row))} for row in rows]
+        every = [
+            {_form(made): (says, made) for says, made in changes_of_form(_own(way.equations, row))} for row in rows
+        ]
         for key, (says, _) in every[0].items():
             if all(key in of for of in every):
-                made = {row: _becomes(_own(way.equations, row), of[key][1]) for row, of in zip(rows, every, strict=True)}
+                made = {
+                    row: _becomes(_own(way.equations, row), of[key][1]) for row, of in zip(rows, every, strict=True)
+                }
                 yield f"another equation of {', '.join(rows)}, alike in all: {says}", made
 
 
@@ -323,7 +334,7 @@ def _read_on(of: Way) -> Iterator[Labelled]:
         for part in read.values():
             for other in _made_of_it(equations, name, part):
                 says = f"another equation of {meaning_of(equations, name)}: {other} is read, not {part.block.name}"
-                yield says, {name: _becomes(own, _put(own, part, Ref(equations.rows[other], part.at), alike=True))}
+                yield says, {name: _becomes(own, put(own, part, Ref(equations.rows[other], part.at), alike=True))}
 
 
 def _made_of_it(equations: Equations, name: str, part: Ref) -> list[str]:
@@ -344,16 +355,20 @@ def _taken_later(of: Way) -> Iterator[Labelled]:
     another operation, too."""
     equations, way = of.equations, of.plain
     for name in way:
-        own = _own(equations, name)
-        for kept, op, other in _parts(own):
+        for kept, op, other in _parts(own := _own(equations, name)):
             for reader in _readers(equations, way, name, other):
                 later = _own(equations, reader)
-                for then in SIGNS if later is not None else ():
-                    both = [(later, other), (other, later)][: 2 if then in ("sub", "div") else 1]
-                    for one, two in both if then != op else both[:1]:
-                        said = f"{text(other)} comes in behind {reader}, not before it, in {name}"
-                        made = f"({reader}) {SIGNS[then]} {text(other)}" if one is later else f"{text(other)} {SIGNS[then]} ({reader})"
-                        yield f"{said}: {made}", {name: _becomes(own, kept), reader: _becomes(later, Op(then, (one, two)))}
+                for made, said in [] if later is None else _joined(later, other, op):
+                    label = f"{text(other)} comes in behind {reader}, not before it, in {name}: {said.format(reader)}"
+                    yield label, {name: _becomes(own, kept), reader: _becomes(later, made)}
+
+
+def _joined(later: Expr, other: Expr, op: str) -> Iterator[tuple[Expr, str]]:
+    """Yields what two come to by every operation, and how that is said; with the first last, too, where that is another number."""
+    for then, sign in SIGNS.items():
+        yield Op(then, (later, other)), f"({{}}) {sign} {text(other)}"
+        if then != op and then in ("sub", "div"):
+            yield Op(then, (other, later)), f"{text(other)} {sign} ({{}})"
 
 
 SIGNS = {"add": "+", "sub": "−", "mul": "·", "div": "/"}
@@ -393,14 +408,9 @@ def _summed_before(of: Way) -> Iterator[Labelled]:
                 made = _own(equations, part.block.name)
                 inner = _inside(made)
                 if own is not None and made is not None and inner is not None:
-                    whole = Reduce("sum", total.axes, _put(total.body, part, inner))
+                    whole = Reduce("sum", total.axes, put(total.body, part, inner))
                     said = f"{part.block.name} is taken of the sum in {name}, not summed: {text(made)} of the whole"
-                    yield said, {name: _becomes(own, _put(own, total, _put(made, inner, whole, alike=True)))}
-
-
-def _along_others(of: Way) -> Iterator[Labelled]:
-    """Yields sums, means and spreads along other axes."""
-    yield from along_others(of.equations, of.rows, of.counts)
+                    yield said, {name: _becomes(own, put(own, total, put(made, inner, whole, alike=True)))}
 
 
 def _sums(expr: Expr | None) -> list[Reduce]:
@@ -453,15 +463,8 @@ def _becomes(own: Expr | None, other: Expr) -> Change:
     return (lambda expr, names: expr) if own is None else to(own, other)
 
 
-def _put(expr: Expr, part: Expr, other: Expr, alike: bool = False) -> Expr:
-    """Returns an expression with a part of it replaced; alike: also where the same stands again."""
-    if expr is part or (alike and text(expr) == text(part)):
-        return other
-    return rebuilt(expr, lambda inner: _put(inner, part, other, alike))
-
-
 STAGES: tuple[Callable[[Way], Iterator[Labelled]], ...] = (
-    _taken_otherwise, _all_means, _one_function, _halves, _other_numbers, _by_one_reader, _read_on, _taken_later, _squared_before, _summed_before,
-    _along_others, _put_around, _sign_turned, _bounds_exchanged,
+    _taken_otherwise, _all_means, _one_function, _halves, _other_numbers, _by_one_reader, _read_on, _taken_later, _squared_before,
+    _summed_before, _put_around, _sign_turned, _bounds_exchanged,
 )  # fmt: skip
 """The likelier first."""

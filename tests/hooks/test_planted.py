@@ -132,8 +132,10 @@ FEW = 300
 
 
 def test_every_cause_is_computed_where_groups_are_split_unevenly() -> None:
-    """Microbatches of 3 responses have two to one prompt and one to another; one of 4 has three and one. An equation may be one that
-    cannot be computed."""
+    """Microbatches of 3 responses have two to one prompt and one to another; one of 4 has three and one.
+
+    A changed equation may be none, and is left out then.
+    """
     dumps = [
         each
         for each in read_dumps(sorted((REAL / "trl_grpo" / "uneven").iterdir()))[0]

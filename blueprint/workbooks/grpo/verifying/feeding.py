@@ -31,7 +31,8 @@ swap: by tensor, which one stands in its place. moved: tensors whose columns sta
 groups: "interleaved" where row i answers prompt i modulo the number of prompts; "rows" where groups are rows side by side.
 mask: "all" where pads count, too; "no_last" without the last token of each response; "one_more" with the one behind.
 rows_read, rows_given: by what is known of the responses, whose reward each is compared with, and whose advantage it gets, [B].
-inverted: the ratio is old over new. joined: changes of the total as TRL adds it up. equations: by row of the definitions, how its equation is changed; kept: rows without that.
+inverted: the ratio is old over new. joined: changes of the total as TRL adds it up.
+equations: by row of the definitions, how its equation is changed; kept: rows without that.
 """
 PLAIN: Ways = MappingProxyType({})
 

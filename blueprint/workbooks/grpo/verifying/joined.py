@@ -1,5 +1,6 @@
-"""The loss of GRPO as TRL adds it up: the KL comes to each token's loss, and the sum is averaged once. The definitions average both,
-and add up the means: of what is changed between, the one says nothing of the other.
+"""The loss of GRPO as TRL adds it up: the KL comes to each token's loss, and the sum is averaged once.
+
+The definitions average both, and add up the means: what is changed between is no change of theirs.
 """
 
 from collections.abc import Iterator, Mapping

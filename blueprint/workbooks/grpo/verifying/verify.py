@@ -36,6 +36,7 @@ from blueprint.verifying import (
     judged,
     laid,
     of_equations,
+    of_other_axes,
     of_what_is_read,
     otherwise_by,
     places_of,
@@ -147,6 +148,7 @@ def tries(
         yield list(_line(batch, settings, whole))
     if name in MADE and not name.startswith("clip."):
         yield from of_what_is_read(EQUATIONS, settings, MADE[name], _known(name))
+        yield list(of_other_axes(EQUATIONS, settings, MADE[name], _known(name)))
     yield list(_pairs(settings, name))
 
 
@@ -430,9 +432,8 @@ def trial_of(
     batch, settings = with_least(batch, told(batch, settings), steps or [batch])
     found = recompute(batch, settings, whole=whole, device=options.device)
     judge = Judge(batch, found, options.tolerance)
-    return StepTrial(
-        batch, settings, judge, given_of(batch), whole, options.device, kept=Kept(), effects=Effects(), of_step={}, moved=[]
-    )
+    made = batch, settings, judge, given_of(batch), whole, options.device
+    return StepTrial(*made, kept=Kept(), effects=Effects(), of_step={}, moved=[])
 
 
 def verdict_of(trial: StepTrial, preset: str, explain: bool) -> Verdict:
