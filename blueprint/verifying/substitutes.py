@@ -8,7 +8,21 @@ put a function around a row.
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from blueprint.language import Block, Constant, Expr, Op, Position, Reduce, Ref, exp, reading, rebuilt, text, walk
+from blueprint.language import (
+    Block,
+    Constant,
+    Expr,
+    Op,
+    Position,
+    Reduce,
+    Ref,
+    exp,
+    reading,
+    rebuilt,
+    text,
+    typed,
+    walk,
+)
 from blueprint.misconceptions.rewriting import Change, Names, is_setting, put
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import (
@@ -186,7 +200,7 @@ def _form(expr: Expr | None) -> str:
     if expr is None:
         return ""
     names = dict.fromkeys(node.block for node in walk(expr) if isinstance(node, Ref) and not is_setting(node.block))
-    letters = {block: Block(f"x{at}", block.axes, block.about) for at, block in enumerate(names)}
+    letters = {block: typed(f"x{at}", block.axes) for at, block in enumerate(names)}
     return text(reading(expr, letters))
 
 
