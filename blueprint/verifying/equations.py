@@ -431,7 +431,8 @@ def _operations(expr: Expr) -> Iterator[tuple[str, Expr]]:
                 if not _is_square(part):  # less itself, or divided by itself, it is a number
                     others += [Op(other, (left, right)) for other in OPERATIONS if other != name]
                     others += [Op("div", (right, left)), Op("sub", (right, left))] if name in ("mul", "add") else []
-                    others += [right] if name == "div" else []
+                    alone = name == "div" and not (isinstance(right, Ref) and is_setting(right.block))
+                    others += [right] if alone else []
                 if name == "add" and isinstance(right, Ref) and is_setting(right.block):  # ε in the root, or the least
                     others += [sqrt(Op("mul", (left, left)) + right), Op("maximum", (left, right))]
             case Op("maximum" | "minimum" as name, args):

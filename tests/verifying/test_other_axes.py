@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.language import Axis, Count, Reduce, Ref, Sum, block, text, typed, walk
+from blueprint.language import Axis, Count, Reduce, Ref, Sum, block, text, walk
 from blueprint.verifying import of_other_axes, of_what_is_read
 from blueprint.verifying.definitions import Definitions
 from blueprint.workbooks.common.labels import labels
@@ -48,19 +48,15 @@ def test_a_mean_is_taken_along_the_other_axis_or_both() -> None:
 
 def test_a_row_along_an_axis_of_its_own_is_not_laid_out() -> None:
     """What is typed of each prompt has no number of each response."""
-    alone = typed("b", (q,))
-    of = Definitions(
-        {}, labels(), {"r": (q, i), "many": (), "b": (q,)}, lambda given, use: _with(given), counts={"many": i}
-    )
-    assert alone.axes == (q,)
+
+    def derived(given, use):  # type: ignore[no-untyped-def]
+        mean, left = block("mean", (q,), "μ", "mean"), block("left", (q, i), "A", "what is left")
+        mean[q] = Sum(i, given["r"][q, i]) / given["many"] + given["b"][q]
+        left[q, i] = given["r"][q, i] - mean[q]
+        return {"mean": mean, "left": left}
+
+    of = Definitions({}, labels(), {"r": (q, i), "many": (), "b": (q,)}, derived, counts={"many": i})
     assert [each.label for each in of_other_axes(of, {}, ("left",), ())] == ["the sum in mean goes over all"]
-
-
-def _with(given):  # type: ignore[no-untyped-def]
-    mean, left = block("mean", (q,), "μ", "mean"), block("left", (q, i), "A", "what is left")
-    mean[q] = Sum(i, given["r"][q, i]) / given["many"] + given["b"][q]
-    left[q, i] = given["r"][q, i] - mean[q]
-    return {"mean": mean, "left": left}
 
 
 def test_what_one_function_makes_is_changed_in_all_of_its_rows() -> None:
