@@ -68,15 +68,25 @@ class Way(NamedTuple):
 
 
 def tries(
-    of: Definitions, settings: Mapping[str, float | str], wanted: str | tuple[str, ...], known: Collection[str]
+    of: Definitions,
+    settings: Mapping[str, float | str],
+    wanted: str | tuple[str, ...],
+    known: Collection[str],
+    signs: bool = True,
 ) -> Iterator[list[Try]]:
-    """Yields such causes between the rows that are known and those that are wanted, in stages."""
+    """Yields such causes between the rows that are known and those that are wanted, in stages.
+
+    signs: whether every change is tried with the sign of the whole turned, too; else only of rows that are one number.
+    """
     equations = of.under(settings)
     asked = (each for each in ((wanted,) if isinstance(wanted, str) else wanted) if each in equations.rows)
     ways = [Way(equations, each, _changed_on_the_way(equations, each, known)) for each in asked]
+    numbers = [each._replace(rows=[row for row in each.rows if not equations.rows[row].axes]) for each in ways]
     for stage in STAGES:
         found = dict[str, dict[str, Change]]()
-        for label, changes in (one for way in ways for one in stage(way)):
+        for label, changes in (
+            one for way in (numbers if stage is _sign_turned and not signs else ways) for one in stage(way)
+        ):
             found.setdefault(label, changes)
         yield [Try(label, settings, {"equations": changes}) for label, changes in found.items()]
 

@@ -232,7 +232,7 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
         yield list(_presets(settings))
         yield _of_each_loss(batch, settings, lambda use: _of_ratio(use, name))
     if not share:
-        stages = (of_what_is_read(EQUATIONS, use, row, stands) for use in uses(batch, settings))
+        stages = (of_what_is_read(EQUATIONS, use, row, stands, signs=False) for use in uses(batch, settings))
         for both in zip(*stages, strict=True):
             yield _of_each_loss(batch, settings, lambda use, both=both: chain(*both))  # type: ignore[misc]
     if "logp" not in name:
