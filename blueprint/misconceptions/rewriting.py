@@ -27,6 +27,7 @@ from blueprint.language import (
     log,
     rebuilt,
     size,
+    text,
     walk,
     where,
 )
@@ -355,3 +356,10 @@ def without(*names: str) -> Change:
         return Constant(0) if rest is None else rest
 
     return change
+
+
+def put(expr: Expr, part: Expr, other: Expr, alike: bool = False) -> Expr:
+    """Returns an expression with a part of it replaced; alike: also where the same stands again."""
+    if expr is part or (alike and text(expr) == text(part)):
+        return other
+    return rebuilt(expr, lambda inner: put(inner, part, other, alike))

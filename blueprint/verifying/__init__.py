@@ -33,21 +33,24 @@ from blueprint.verifying.in_memory import (
     Again,
     Given,
     Judge,
+    Moved,
     Quantity,
     SmallTrial,
     Try,
     Ways,
     agreeing,
+    computed,
     given_of,
+    otherwise_by,
     sums_of,
     verdict_of,
 )
 from blueprint.verifying.masks import counted, from_here_on
 from blueprint.verifying.named import named_first
+from blueprint.verifying.other_axes import tries as of_other_axes
 from blueprint.verifying.other_settings import Conventions, Mistakes, mistakes_in, multiplied
 from blueprint.verifying.pairs import factor_of, parts_of, places
 from blueprint.verifying.places import Place, Seen, amid, laid, places_of
-from blueprint.verifying.rearranged import tries as of_order
 from blueprint.verifying.recompute import SUMS, TOLERANCES, Replay, coarsest, held_in, last_digit, replay
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
 from blueprint.verifying.rows_shown import (
@@ -64,6 +67,7 @@ from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose
 from blueprint.verifying.small_kind import UNITS, SmallKind
 from blueprint.verifying.stages import Selection
 from blueprint.verifying.step import read_dumps, verify_dumps, verify_one, verify_step
+from blueprint.verifying.substitutes import tries as of_what_is_read
 from blueprint.verifying.tiled_passes import Watch, one_thread
 from blueprint.verifying.trials import Judged, Trial, Way, causes_of, judged, verify_parts
 from blueprint.verifying.two_changes import Effects, totals_of, two_at_a_time
@@ -72,6 +76,7 @@ from blueprint.verifying.verdict import (
     Agreement,
     Causes,
     Match,
+    Otherwise,
     Part,
     Shown,
     StepVerdict,
@@ -113,6 +118,8 @@ __all__ = [
     "Line",
     "Match",
     "Mistakes",
+    "Moved",
+    "Otherwise",
     "Part",
     "Place",
     "Quantity",
@@ -149,6 +156,7 @@ __all__ = [
     "coefficient",
     "compare_number",
     "computable",
+    "computed",
     "counted",
     "data_of",
     "data_of_step",
@@ -174,11 +182,13 @@ __all__ = [
     "multiplied",
     "named_first",
     "of_equations",
-    "of_order",
+    "of_other_axes",
+    "of_what_is_read",
     "off_by",
     "on_the_line",
     "once_each",
     "one_thread",
+    "otherwise_by",
     "parts_of",
     "picked",
     "places",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from blueprint.workbooks.common.definitions.choices import Fixed
 from blueprint.workbooks.common.labels import Labels
 from blueprint.workbooks.common.settings import Switch
 
+T = TypeVar("T")
 Known = Mapping[str, Array | Selection]
 """By name what is typed, edges included, and rows whose numbers stand in place of computed ones."""
 Changes = Mapping[str, Change]
@@ -69,6 +70,7 @@ class Definitions:
 
     typed: by the name of a block the axes along which a file's numbers stand in it; edges: cells before or behind them.
     masks: typed blocks that are 1 where something counts. side: the one that is 1 on the chosen response of a pair.
+    counts: by typed number the axis of which it is the size.
     """
 
     settings: Mapping[str, Setting]
@@ -78,6 +80,7 @@ class Definitions:
     edges: Mapping[str, tuple[Edge, ...]] = field(default_factory=dict)
     masks: tuple[str, ...] = ()
     side: str = ""
+    counts: Mapping[str, Axis] = field(default_factory=dict)
 
     def under(self, settings: Settings) -> Equations:
         """Returns the equations under some settings: words are settled, and limits that are off are not there."""
@@ -408,10 +411,17 @@ KEPT = 1 << 23
 
 @dataclass
 class Kept:
-    """Rows as they are without a change, by what is wanted; with the equations and what they were made of."""
+    """Rows of one file as they are without a change, by what is wanted; with the equations and what they were made of."""
 
     made: dict[object, tuple[Equations, Known, Mapping[Block, Array], dict[str, Array]]] = field(default_factory=dict)
+    _fed: list[Any] = field(default_factory=list)
     _stay: dict[object, list[str]] = field(default_factory=dict)
+
+    def fed(self, made: Callable[[], T]) -> T:
+        """Returns what a file is fed as where nothing moves it, made once."""
+        if not self._fed:
+            self._fed.append(made())
+        return cast(T, self._fed[0])
 
     def known(
         self,

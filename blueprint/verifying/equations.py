@@ -14,6 +14,7 @@ from typing import NamedTuple
 from blueprint.language import (
     Block,
     Constant,
+    Count,
     Edge,
     Expr,
     Op,
@@ -32,11 +33,11 @@ from blueprint.language import (
 from blueprint.language.schedule import read_by
 from blueprint.language.trees import lookups_in
 from blueprint.misconceptions.mechanical import changed
-from blueprint.misconceptions.rewriting import Change, Names, is_setting
+from blueprint.misconceptions.rewriting import Change, Names, is_setting, put
 from blueprint.verifying.constant_rows import constant_rows, nothing_added, source, without_constants, without_ones
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.in_memory import Try
-from blueprint.verifying.other_cells import moved, other_masks, other_places_of_masks, other_side, places, put, running
+from blueprint.verifying.other_cells import moved, other_masks, other_places_of_masks, other_side, places, running
 
 MOST_ROWS, MOST_OTHERS = 80, 8
 """Rows on the way to a quantity that are changed, the nearest first; and rows that may stand in the place of one that is read."""
@@ -101,7 +102,7 @@ def extremes(of: Definitions, settings: Mapping[str, float | str], name: str) ->
     row = of.under(settings).rows[name]
     for own in (each.expr for each in row.definitions):
         for says, made in _means(own):
-            yield Try(f"another equation of {name}: {says}", settings, {"equations": {name: _to(own, made)}})
+            yield Try(f"another equation of {name}: {says}", settings, {"equations": {name: to(own, made)}})
 
 
 def spelled(
@@ -120,14 +121,14 @@ def spelled(
     side, own = (equations.rows[of.side] if of.side else None), equations.rows[name].definitions[0].expr
     for says, made in every_change(equations, name, (wanted,), expr, of.masks, side):
         whole = Try(f"another equation of {name}, as libraries spell it ({text(expr)}): {_within(says)}", settings,
-                    {"equations": {name: _to(own, made), **beside}})  # fmt: skip
+                    {"equations": {name: to(own, made), **beside}})  # fmt: skip
         yield whole
         if side is not None:
             here = equal(Ref(side, tuple(Position(axis) for axis in side.axes)), Constant(1))
             for which, (one, two) in zip(SIDES, ((made, expr), (expr, made)), strict=True):
                 either = Op("where", (here, one, two))
                 yield Try(f"{whole.label}, on the {which} side alone", settings,
-                          {"equations": {name: _to(own, either), **beside}})  # fmt: skip
+                          {"equations": {name: to(own, either), **beside}})  # fmt: skip
 
 
 def _other(name: str, equations: Equations) -> str:
@@ -198,7 +199,7 @@ def _changes(
         found.pop(text(without_ones(same)), None)
     twice = Counter(says for says, _ in found.values())
     return tuple(
-        Changed(_within(says if twice[says] == 1 else f"{says}: {text(expr)}"), _to(own, expr))
+        Changed(_within(says if twice[says] == 1 else f"{says}: {text(expr)}"), to(own, expr))
         for says, expr in found.values()
     )
 
@@ -240,7 +241,7 @@ def _within(sentence: str) -> str:
     return f"{word.lower() if word.istitle() and word.isalpha() and len(word) > 1 else word}{space}{rest}"
 
 
-def _to(own: Expr, other: Expr) -> Change:
+def to(own: Expr, other: Expr) -> Change:
     """Makes a change of one equation into another; under settings that have another equation nothing is changed.
 
     Where other settings leave the equation as it is, what it reads are the rows under these.
@@ -251,18 +252,18 @@ def _to(own: Expr, other: Expr) -> Change:
         if expr is own:
             return other
         try:
-            return _read_from(other, names) if text(expr) == said else expr
+            return read_from(other, names) if text(expr) == said else expr
         except KeyError:  # a row that is not there under other settings
             return expr
 
     return change
 
 
-def _read_from(expr: Expr, names: Names) -> Expr:
-    """Returns an expression that reads the rows of the same names."""
+def read_from(expr: Expr, names: Names) -> Expr:
+    """Returns an expression that reads the rows of the same names, where there are such of the same shape."""
     if isinstance(expr, Ref) and not lookups_in(expr):
         return Ref(names[expr.block.name], expr.at)
-    return rebuilt(expr, lambda inner: _read_from(inner, names))
+    return rebuilt(expr, lambda inner: read_from(inner, names))
 
 
 def _sizes(expr: Expr, scaled: bool) -> Iterator[tuple[str, Expr]]:
@@ -288,6 +289,8 @@ def _sizes(expr: Expr, scaled: bool) -> Iterator[tuple[str, Expr]]:
     for node in walk(expr):
         if isinstance(node, Reduce) and node.name == "sum":
             yield "the largest is taken, not the sum", put(expr, node, Reduce("max", node.axes, node.body))
+            for axis in node.axes:
+                yield f"it is divided by all {axis.plural}", put(expr, node, Op("div", (node, Count("size", axis))))
 
 
 def _factors(expr: Expr) -> Iterator[Expr]:
@@ -392,6 +395,13 @@ def changes_of(equations: Equations, name: str, wanted: tuple[str, ...]) -> tupl
     return _changes(equations, name, wanted)
 
 
+def changes_of_form(expr: Expr | None) -> Iterator[tuple[str, Expr]]:
+    """Yields the changes of an equation that say nothing of other rows."""
+    if expr is not None:
+        yield from ((each.says, each.expr) for each in changed(expr))
+        yield from (*_sizes(expr, scaled=True), *_operations(expr), *_constants(expr))
+
+
 def meaning_of(equations: Equations, name: str) -> str:
     """Returns what a row is called, and in words."""
     return _meaning(equations, name)
@@ -421,6 +431,8 @@ def _operations(expr: Expr) -> Iterator[tuple[str, Expr]]:
                 if not _is_square(part):  # less itself, or divided by itself, it is a number
                     others += [Op(other, (left, right)) for other in OPERATIONS if other != name]
                     others += [Op("div", (right, left)), Op("sub", (right, left))] if name in ("mul", "add") else []
+                    alone = name == "div" and not (isinstance(right, Ref) and is_setting(right.block))
+                    others += [right] if alone else []
                 if name == "add" and isinstance(right, Ref) and is_setting(right.block):  # ε in the root, or the least
                     others += [sqrt(Op("mul", (left, left)) + right), Op("maximum", (left, right))]
             case Op("maximum" | "minimum" as name, args):

@@ -2,14 +2,15 @@
 room that its kind gives it.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from blueprint.dumps import Array, Dump
+from blueprint.language import NotationError
 from blueprint.verifying.compare import Axes, Compared, compare_number, distance, first_spot, folded
 from blueprint.verifying.definitions import Kept
 from blueprint.verifying.elsewhere import Stands, made, stands
@@ -176,6 +177,8 @@ def given_of(dump: Dump, quantities: Mapping[str, Any]) -> dict[str, Array]:
 
 Given = Mapping[str, Array]
 Ways = Mapping[str, Any]
+Moved = list[tuple[Any, Kept]]
+"""A dump with other numbers, and what is kept of it; empty as long as nobody asked."""
 PLAIN: Ways = MappingProxyType({})
 NOTHING: Given = MappingProxyType({})
 CELLS = 1 << 24
@@ -196,6 +199,20 @@ class Try(NamedTuple):
     in_loss: bool = False
     fitted: bool = False
     bits: float = 0.0
+
+
+T = TypeVar("T")
+
+
+def computed(ways: Ways, made: Callable[[], T]) -> T | None:
+    """Returns what is made; None where a change made by a program is no equation, or reads what there is not: a sum within a sum
+    over the same letters, a column that nothing has."""
+    try:
+        return made()
+    except (ValueError, IndexError, KeyError, NotationError):
+        if "equations" not in ways:
+            raise
+        return None
 
 
 def agreeing(both: Sequence[Sequence[Together]], most: int, compared: Callable[[Try], Compared | None]) -> list[Try]:
@@ -259,7 +276,7 @@ class SmallTrial:
     kept: Kept = field(default_factory=Kept)
     effects: Effects = field(default_factory=Effects)
     of_step: dict[str, Array] = field(default_factory=dict)
-    moved: list[tuple[Any, Kept]] = field(default_factory=list)
+    moved: Moved = field(default_factory=list)
 
     @property
     def most(self) -> int:
@@ -284,8 +301,11 @@ class SmallTrial:
             return self.judge.compared(self._with(stands, settings, given or {}), until)
         if "place" in ways:
             return self.judge.compared(self._placed(ways["place"], ways["of"], given or {}), until)
-        found = self.recompute(self.batch, settings, {**ways, "until": until, "kept": self.kept}, given or {})
-        found = self._in_loss(found) if each and each.in_loss else found
+        own = {**ways, "until": until, "kept": self.kept}
+        made = computed(ways, lambda: self.recompute(self.batch, settings, own, given or {}))
+        if made is None:
+            return {}
+        found = self._in_loss(made) if each and each.in_loss else made
         if each and until and not each.bits:
             self.effects.note(until, each, _sums(found, until))
         return self.judge.compared(found, until)
@@ -351,23 +371,16 @@ class SmallTrial:
 
         alone: whether only of the quantity.
         """
-        if each.fitted or each.ways.keys() & OF_ONE_FILE:
-            return None
-        if not self.moved:
-            self.moved.append((moved(self.batch), Kept()))
-            self.recompute(self.moved[0][0], self.settings, {"kept": self.moved[0][1]})
-        until = {"until": name} if alone else {}
-        found, here = (
-            self.recompute(batch, each.settings, {**each.ways, **until, "kept": kept})
-            for batch, kept in (*self.moved, (self.batch, self.kept))
-        )
         asked = [name] if alone else [*self.losses] if each.in_loss else [*self.quantities]
-        of = {key: row for key, row in (found.rows | found.numbers).items() if key in asked}
-        if name not in of:
-            return None
-        numbers = np.concatenate([np.ravel(there.get(name, np.nan)) for there in (of, here.rows | here.numbers)])
-        constant = bool(np.ptp(numbers) <= CONSTANT * (1 + np.abs(numbers[0])))
-        return Otherwise({key: np.asarray(row) for key, row in of.items()}, constant)
+
+        def made(batch: Any, kept: Kept, one: Try | None = None) -> Again:
+            until = {"until": name} if alone and one else {}
+            own = (
+                (self.settings, {"kept": kept}) if one is None else (one.settings, {**one.ways, **until, "kept": kept})
+            )
+            return self.recompute(batch, *own)
+
+        return otherwise_by(made, each, name, asked, (self.batch, self.kept), self.moved)
 
     def verdict(self, preset: str, explain: bool) -> Verdict:
         """Compares the dump with itself computed again; explain: whether to look for a cause."""
@@ -400,6 +413,28 @@ OF_ONE_FILE = {"whole", "place", "stands", "parts", "factor"}
 CONSTANT = 1e-9
 
 
+def otherwise_by(
+    made: Callable[..., Any], each: Any, name: str, asked: Collection[str], here: tuple[Any, Kept], there: Moved
+) -> Otherwise | None:
+    """Returns what a cause comes to where the numbers of a file are others; None for one of this file alone.
+
+    made: computes a dump again, by what is kept of it, with a cause or as it is. asked: the quantities that count; of a number that
+    is the same whatever the numbers are, it alone. there: the dump with other numbers, once it was made.
+    """
+    if each.fitted or each.ways.keys() & OF_ONE_FILE:
+        return None
+    if not there:
+        there.append((moved(here[0]), Kept()))
+        made(*there[0])
+    of, own = ({**found.rows, **found.numbers} for found in (made(*there[0], each), made(*here, each)))
+    of = {key: np.asarray(row) for key, row in of.items() if key in asked}
+    if name not in of:
+        return None
+    numbers = np.concatenate([np.ravel(row.get(name, np.nan)) for row in (of, own)])
+    constant = not np.isfinite(numbers).any() or bool(np.ptp(numbers) <= CONSTANT * (1 + np.abs(numbers[0])))
+    return Otherwise({name: of[name]} if constant else of, constant)
+
+
 def moved(dump: Any) -> Any:
     """Returns a dump of more rows, with other numbers, and texts that are shorter by a token here and there.
 
@@ -416,7 +451,8 @@ def moved(dump: Any) -> Any:
             apart = drawn.uniform(0.5, 1.5, more.shape)
             more = np.where(more == 0, -apart, more * apart)  # what was 0 outside of a mask is none there
         found[name] = more
-    return replace(dump, tensors=found)
+    beside = {key: np.concatenate([getattr(dump, key)] * times) for key in ("slots", "first") if hasattr(dump, key)}
+    return replace(dump, tensors=found, **beside)
 
 
 MOVED, HALF = 256, 0.5

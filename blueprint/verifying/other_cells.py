@@ -14,11 +14,10 @@ from blueprint.language import (
     Position,
     Ref,
     less,
-    rebuilt,
     text,
     walk,
 )
-from blueprint.misconceptions.rewriting import is_setting
+from blueprint.misconceptions.rewriting import is_setting, put
 from blueprint.verifying.definitions import Equations
 
 
@@ -61,10 +60,14 @@ def places(expr: Expr, name: str, side: Block | None) -> Iterator[tuple[str, Exp
 
 def moved(expr: Expr, name: str, side: Block | None) -> Iterator[tuple[str, Expr]]:
     """Yields the same for an equation that is one row alone, too. name: the row whose equation it is."""
+    yield from _differences_moved(expr)
     for part in [each for each in read(expr) if is_here(each) or each.block.name != name]:
         for axis in dict.fromkeys(each for each in running(part) if is_here(part, each)):
             for by, said in ((-1, "before"), (1, "behind")):
                 yield f"{text(part)} of the {axis.meaning} {said} is read", put(expr, part, beside(part, axis, by))
+                if len(part.at) > 1 and axis is part.at[0].axis:
+                    first = f"the first {text(part)} of the {axis.meaning} {said} is read, wherever it is read"
+                    yield first, put(expr, part, _first_of(beside(part, axis, by)))
                 if side is not None and axis is side.axes[0]:
                     yield f"{text(part)} of the pair {said} is read", put(expr, part, _of_next_pair(part, axis, by))
         for axis in dict.fromkeys(each for each in running(part) if not is_here(part, each)):
@@ -73,6 +76,29 @@ def moved(expr: Expr, name: str, side: Block | None) -> Iterator[tuple[str, Expr
                 f"{text(here)} of the {axis.meaning} before is read, not {text(part)}",
                 put(expr, part, beside(here, axis, -1)),
             )
+
+
+def _first_of(ref: Expr) -> Expr:
+    """Returns a reference to the first cell of a row, as where each cell of it has the number of its text."""
+    assert isinstance(ref, Ref)
+    return Ref(
+        ref.block,
+        (ref.at[0], *(Lookup(index.axis, Constant(0)) for index in ref.at[1:] if isinstance(index, Position))),
+    )
+
+
+def _differences_moved(expr: Expr) -> Iterator[tuple[str, Expr]]:
+    """Yields both operands of a sum or difference of the place before or behind, along the first axis that they have."""
+    for part in walk(expr):
+        match part:
+            case Op("add" | "sub" as name, (Ref() as one, Ref() as other)) if (
+                one.at and one.block.axes == other.block.axes
+            ):
+                if all(isinstance(index, Position) and not index.by for index in (*one.at, *other.at)):
+                    axis = next(running(one))
+                    for by, said in ((-1, "before"), (1, "behind")):
+                        made = Op(name, (beside(one, axis, by), beside(other, axis, by)))
+                        yield f"{text(part)} of the {axis.meaning} {said} is read", put(expr, part, made)
 
 
 def _of_next_pair(ref: Ref, axis: Axis, by: int) -> Expr:
@@ -122,8 +148,3 @@ def other_side(expr: Expr, side: Block | None) -> Iterator[tuple[str, Expr]]:
     """Yields rejected responses in the place of chosen ones."""
     for part in [each for each in read(expr) if each.block is side]:
         yield "rejected responses count, not chosen ones", put(expr, part, Op("sub", (Constant(1), part)))
-
-
-def put(expr: Expr, part: Expr, other: Expr) -> Expr:
-    """Returns an expression with a part of it replaced."""
-    return other if expr is part else rebuilt(expr, lambda inner: put(inner, part, other))

@@ -1,5 +1,8 @@
 """Dumps of pairs, chosen responses first, then rejected ones: how they stand in the blocks of definitions, and in parts."""
 
+from collections.abc import Mapping
+from functools import lru_cache
+
 import numpy as np
 
 from blueprint.dumps import Array
@@ -7,7 +10,8 @@ from blueprint.verifying.in_memory import Ways
 from blueprint.verifying.stages import Selection
 
 
-def places(pairs: int) -> dict[str, Selection]:
+@lru_cache(maxsize=256)
+def places(pairs: int) -> Mapping[str, Selection]:
     """Returns where responses and pairs stand in columns, by what definitions call it."""
     pair, other = np.arange(pairs), np.arange(pairs) + pairs
     both = np.concatenate([pair, pair])

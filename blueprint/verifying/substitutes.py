@@ -1,16 +1,40 @@
 """Causes that are one change of a library's code, and no change of one part of an equation.
 
 A library may read in one place what the definitions read in two, compute twice what they compute once, carry −x where they carry x,
-hold a number between bounds in the other order, and log one number under the name of another.
+hold a number between bounds in the other order, log one number under the name of another, do two operations in another order, and
+put a function around a row.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from blueprint.language import Block, Constant, Expr, Op, Reduce, Ref, reading, rebuilt, walk
-from blueprint.misconceptions.rewriting import Change, Names, is_setting
+from blueprint.language import (
+    Block,
+    Constant,
+    Expr,
+    Op,
+    Position,
+    Reduce,
+    Ref,
+    exp,
+    reading,
+    rebuilt,
+    text,
+    typed,
+    walk,
+)
+from blueprint.misconceptions.rewriting import Change, Names, is_setting, put
 from blueprint.verifying.definitions import Definitions, Equations
-from blueprint.verifying.equations import alike, changes_of, meaning_of, reaches
+from blueprint.verifying.equations import (
+    alike,
+    changes_of,
+    changes_of_form,
+    meaning_of,
+    only_picks,
+    reaches,
+    read_from,
+    to,
+)
 from blueprint.verifying.in_memory import Try
 
 MOST_ROWS = 60
@@ -36,25 +60,46 @@ class Way(NamedTuple):
                     found.setdefault(node.block, []).append(name)
         return found
 
+    @property
+    def plain(self) -> list[str]:
+        """The rows of one equation, that is no choice of where something stands."""
+        of = self.equations
+        return [name for name in self.rows if _own(of, name) is not None and not only_picks(of.rows[name])]
+
 
 def tries(
-    of: Definitions, settings: Mapping[str, float | str], wanted: str, known: Collection[str]
+    of: Definitions,
+    settings: Mapping[str, float | str],
+    wanted: str | tuple[str, ...],
+    known: Collection[str],
+    signs: bool = True,
 ) -> Iterator[list[Try]]:
-    """Yields such causes between the rows that are known and the one that is wanted, in stages."""
+    """Yields such causes between the rows that are known and those that are wanted, in stages.
+
+    signs: whether every change is tried with the sign of the whole turned, too; else only of rows that are one number.
+    """
     equations = of.under(settings)
-    if wanted not in equations.rows:
-        return
-    way = Way(equations, wanted, equations.on_the_way(wanted, known)[:MOST_ROWS])
-    for stage in (
-        _taken_otherwise,
-        _all_means,
-        _halves,
-        _other_numbers,
-        _by_one_reader,
-        _sign_turned,
-        _bounds_exchanged,
-    ):
-        yield [Try(label, settings, {"equations": changes}) for label, changes in stage(way)]
+    asked = (each for each in ((wanted,) if isinstance(wanted, str) else wanted) if each in equations.rows)
+    ways = [Way(equations, each, _changed_on_the_way(equations, each, known)) for each in asked]
+    numbers = [each._replace(rows=[row for row in each.rows if not equations.rows[row].axes]) for each in ways]
+    for stage in STAGES:
+        found = dict[str, dict[str, Change]]()
+        for label, changes in (
+            one for way in (numbers if stage is _sign_turned and not signs else ways) for one in stage(way)
+        ):
+            found.setdefault(label, changes)
+        yield [Try(label, settings, {"equations": changes}) for label, changes in found.items()]
+
+
+def _changed_on_the_way(equations: Equations, wanted: str, known: Collection[str]) -> list[str]:
+    """Returns the rows on the way, without those that take cells of another one by a block of 0 and 1."""
+    rows = ((name, equations.rows[name]) for name in equations.on_the_way(wanted, known))
+    repeats = (name for name, row in rows if not only_picks(row) or _repeats(row))
+    return [*repeats][:MOST_ROWS]
+
+
+def _repeats(row: Block) -> bool:
+    return all(isinstance(each.expr, Ref) for each in row.definitions)
 
 
 Labelled = tuple[str, dict[str, Change]]
@@ -87,8 +132,8 @@ def _for(block: Block, made: Callable[[Ref], Expr]) -> Change:
     """Makes a change of an equation: something else stands wherever a row is read."""
 
     def change(expr: Expr, names: Names) -> Expr:
-        if isinstance(expr, Ref) and expr.block is block:
-            return made(expr)
+        if isinstance(expr, Ref) and expr.block.name == block.name:
+            return read_from(made(expr), names)
         return rebuilt(expr, lambda inner: change(inner, names))
 
     return change
@@ -135,6 +180,38 @@ def _is_mean(expr: Expr) -> bool:
     return (
         isinstance(expr, Op) and expr.name == "div" and isinstance(expr.args[0], Reduce) and expr.args[0].name == "sum"
     )
+
+
+def _one_function(way: Way) -> Iterator[Labelled]:
+    """Yields every change of an equation in all rows that have one of the same form, as where one function makes them."""
+    forms = dict[str, list[str]]()
+    for name in way.plain:
+        forms.setdefault(_form(_own(way.equations, name)), []).append(name)
+    for form, rows in forms.items():
+        if len(rows) < SEVERAL or len(form) < LONG:
+            continue
+        every = [
+            {_form(made): (says, made) for says, made in changes_of_form(_own(way.equations, row))} for row in rows
+        ]
+        for key, (says, _) in every[0].items():
+            if all(key in of for of in every):
+                made = {
+                    row: _becomes(_own(way.equations, row), of[key][1]) for row, of in zip(rows, every, strict=True)
+                }
+                yield f"another equation of {', '.join(rows)}, alike in all: {says}", made
+
+
+LONG = 12
+"""An equation whose form is shorter is no function that somebody writes once."""
+
+
+def _form(expr: Expr | None) -> str:
+    """Returns an equation without the names of the rows that it reads, in the order in which it reads them."""
+    if expr is None:
+        return ""
+    names = dict.fromkeys(node.block for node in walk(expr) if isinstance(node, Ref) and not is_setting(node.block))
+    letters = {block: typed(f"x{at}", block.axes) for at, block in enumerate(names)}
+    return text(reading(expr, letters))
 
 
 def _halves(way: Way) -> Iterator[Labelled]:
@@ -250,3 +327,168 @@ def _crossed(expr: Expr) -> Expr:
     if not isinstance(inner, Op) or inner.name != BOUNDS[expr.name]:
         return expr
     return Op(inner.name, (inner.args[0], Op(expr.name, (bound, inner.args[1]))))
+
+
+def _own(equations: Equations, name: str) -> Expr | None:
+    """Returns the equation of a row; None where there is none, or more than one."""
+    definitions = equations.rows[name].definitions
+    return definitions[0].expr if len(definitions) == 1 else None
+
+
+def _readers(equations: Equations, way: Collection[str], name: str, other: Expr) -> list[str]:
+    """Returns the rows that read a row and have the cells of another one that it reads: cell by cell, or by a sum of a number."""
+    row, along = equations.rows[name], {*_axes(other)}
+    return [
+        each
+        for each in way
+        if each != name
+        and (equations.rows[each].axes == row.axes or not along)
+        and along <= {*equations.rows[each].axes}
+        and any(read is row for read in equations.reads(equations.rows[each]))
+    ]
+
+
+def _read_on(of: Way) -> Iterator[Labelled]:
+    """Yields what goes on from a row in its place: the margin times β, where the margin is read."""
+    equations, way = of.equations, of.plain
+    for name in way:
+        if (own := _own(equations, name)) is None:
+            continue
+        read = {text(node): node for node in walk(own) if isinstance(node, Ref) and node.block.axes}
+        for part in read.values():
+            for other in _made_of_it(equations, name, part):
+                says = f"another equation of {meaning_of(equations, name)}: {other} is read, not {part.block.name}"
+                yield says, {name: _becomes(own, put(own, part, Ref(equations.rows[other], part.at), alike=True))}
+
+
+def _made_of_it(equations: Equations, name: str, part: Ref) -> list[str]:
+    """Returns the rows that are made of one that is read, and of numbers, also where they are not on the way."""
+    return [
+        other
+        for other, row in equations.rows.items()
+        if row.axes == part.block.axes
+        and any(each is part.block for each in equations.reads(row))
+        and all(each is part.block or not each.axes for each in equations.reads(row))
+        and row.edges >= part.block.edges
+        and name not in equations.made_of((other,))
+    ]
+
+
+def _taken_later(of: Way) -> Iterator[Labelled]:
+    """Yields what a row adds, takes off, multiplies or divides by as done behind the row that reads it, not before; there it may be
+    another operation, too."""
+    equations, way = of.equations, of.plain
+    for name in way:
+        for kept, op, other in _parts(own := _own(equations, name)):
+            for reader in _readers(equations, way, name, other):
+                later = _own(equations, reader)
+                for made, said in [] if later is None else _joined(later, other, op):
+                    label = f"{text(other)} comes in behind {reader}, not before it, in {name}: {said.format(reader)}"
+                    yield label, {name: _becomes(own, kept), reader: _becomes(later, made)}
+
+
+def _joined(later: Expr, other: Expr, op: str) -> Iterator[tuple[Expr, str]]:
+    """Yields what two come to by every operation, and how that is said; with the first last, too, where that is another number."""
+    for then, sign in SIGNS.items():
+        yield Op(then, (later, other)), f"({{}}) {sign} {text(other)}"
+        if then != op and then in ("sub", "div"):
+            yield Op(then, (other, later)), f"{text(other)} {sign} ({{}})"
+
+
+SIGNS = {"add": "+", "sub": "−", "mul": "·", "div": "/"}
+
+
+def _parts(expr: Expr | None) -> Iterator[tuple[Expr, str, Expr]]:
+    """Yields of x ∘ y both, x first; and y first, too, where the order is the same."""
+    match expr:
+        case Op("add" | "sub" | "mul" | "div" as op, (left, right)):
+            if isinstance(right, Ref):
+                yield left, op, right
+            if isinstance(left, Ref) and op in ("add", "mul"):
+                yield right, op, left
+
+
+def _squared_before(of: Way) -> Iterator[Labelled]:
+    """Yields the sum of squares in the place of the square of a sum, and so for differences."""
+    equations, way = of.equations, of.plain
+    for name in way:
+        own = _own(equations, name)
+        inner = _squared(own)
+        if inner is None or inner.block.name not in way:
+            continue
+        match _own(equations, inner.block.name):
+            case Op("add" | "sub" as op, (left, right)):
+                said = f"each part of {inner.block.name} is squared, not the whole, in {name}"
+                yield said, {name: _becomes(own, Op(op, (Op("mul", (left, left)), Op("mul", (right, right)))))}
+
+
+def _summed_before(of: Way) -> Iterator[Labelled]:
+    """Yields the square, exponential or size of a sum in the place of the sum of those, and so for means."""
+    equations, way = of.equations, of.plain
+    for name in way:
+        own = _own(equations, name)
+        for total in _sums(own):
+            for part in [node for node in walk(total.body) if isinstance(node, Ref) and node.block.name in way]:
+                made = _own(equations, part.block.name)
+                inner = _inside(made)
+                if own is not None and made is not None and inner is not None:
+                    whole = Reduce("sum", total.axes, put(total.body, part, inner))
+                    said = f"{part.block.name} is taken of the sum in {name}, not summed: {text(made)} of the whole"
+                    yield said, {name: _becomes(own, put(own, total, put(made, inner, whole, alike=True)))}
+
+
+def _sums(expr: Expr | None) -> list[Reduce]:
+    nodes = () if expr is None else walk(expr)
+    return [node for node in nodes if isinstance(node, Reduce) and node.name == "sum"]
+
+
+def _inside(expr: Expr | None) -> Ref | None:
+    """Returns what a function of one cell is of."""
+    match expr:
+        case Op("exp" | "log" | "abs" | "neg", (Ref() as inner,)):
+            return inner
+    return _squared(expr)
+
+
+def _squared(expr: Expr | None) -> Ref | None:
+    """Returns what is squared, where an equation is the square of a cell of another row."""
+    match expr:
+        case Op("mul", (Ref() as one, Ref() as other)) if text(one) == text(other):
+            return one if all(isinstance(at, Position) and not at.by for at in one.at) else None
+    return None
+
+
+AROUND: Mapping[str, Callable[[Expr], Expr]] = {
+    "σ of it is taken first, as if it were log-odds": lambda x: Op(
+        "div", (Constant(1), Op("add", (Constant(1), exp(-x))))
+    ),
+    "it is held between −1 and 1": lambda x: Op("maximum", (Constant(-1), Op("minimum", (Constant(1), x)))),
+    "what is below 0 counts as 0": lambda x: Op("maximum", (Constant(0), x)),
+}
+
+
+def _put_around(of: Way) -> Iterator[Labelled]:
+    """Yields a function around every row."""
+    equations, way = of.equations, of.plain
+    for name in way:
+        own = _own(equations, name)
+        if own is not None and not is_setting(equations.rows[name]):
+            for says, made in AROUND.items():
+                yield f"another equation of {meaning_of(equations, name)}: {says}", {name: _becomes(own, made(own))}
+
+
+def _axes(expr: Expr) -> Iterator[object]:
+    """Yields the axes along which an expression runs."""
+    yield from (at.axis for node in walk(expr) if isinstance(node, Ref) for at in node.at if isinstance(at, Position))
+
+
+def _becomes(own: Expr | None, other: Expr) -> Change:
+    """Makes a change of one equation into another; under settings that have another equation nothing is changed."""
+    return (lambda expr, names: expr) if own is None else to(own, other)
+
+
+STAGES: tuple[Callable[[Way], Iterator[Labelled]], ...] = (
+    _taken_otherwise, _all_means, _one_function, _halves, _other_numbers, _by_one_reader, _read_on, _taken_later, _squared_before,
+    _summed_before, _put_around, _sign_turned, _bounds_exchanged,
+)  # fmt: skip
+"""The likelier first."""

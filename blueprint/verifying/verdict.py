@@ -109,16 +109,21 @@ def _alike(one: Otherwise | None, other: Otherwise | None) -> bool:
     """Tells whether two causes come to the same in that file; False where it could not be computed."""
     if one is None or other is None or one.made.keys() != other.made.keys():
         return False
-    return all(
-        np.allclose(row, other.made[name], rtol=1e-9, atol=1e-12, equal_nan=True) for name, row in one.made.items()
-    )
+    return all(_as_one(row, other.made[name]) for name, row in one.made.items())
+
+
+def _as_one(row: Array, other: Array) -> bool:
+    """Tells whether numbers are the same; none, and infinite ones, are all alike."""
+    there = np.isfinite(row) & np.isfinite(other)
+    return np.array_equal(np.isfinite(row), np.isfinite(other)) and np.allclose(row[there], other[there], 1e-9, 1e-12)
 
 
 def _change(match: Match) -> tuple[str, str]:
-    """Returns of which row a cause is, and what is changed there, however that row is spelled; else all that is said."""
+    """Returns of which row a cause is, and what is changed there, however that row is spelled; else all that is said. Of two rows
+    the one before is the one behind."""
     head, colon, change = match.said.partition(": ")
     own = head.partition(SPELLED)[0].partition(" (")[0]
-    return (own, change.lower()) if colon else (match.said, "")
+    return (own, change.lower().replace(" behind is read", " before is read")) if colon else (match.said, "")
 
 
 SPELLED = ", as libraries spell it"

@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.verifying import of_order, verify_step
+from blueprint.verifying import of_what_is_read, verify_step
 from blueprint.workbooks.reward_model.schema import rm_presets
 from blueprint.workbooks.reward_model.verifying import EQUATIONS
 from tests.hooks.test_planted import dumped, whole
@@ -41,5 +41,5 @@ def test_a_bug_that_somebody_wrote_is_named(bug: str, named: str, tmp_path: Path
 
 def test_no_change_of_order_is_said_twice() -> None:
     settings = {**rm_presets().preset("default").values, "center": 0.1, "loss.margin": "typed"}
-    labels = [each.label for each in of_order(EQUATIONS, settings, "total_loss", ("score",))]
+    labels = [each.label for stage in of_what_is_read(EQUATIONS, settings, "total_loss", ("score",)) for each in stage]
     assert len(labels) == len({*labels}) > 50

@@ -52,7 +52,7 @@ from blueprint.verifying import (
     mistakes_in,
     multiplied,
     of_equations,
-    of_order,
+    of_what_is_read,
     off_by,
     parts_of,
     places,
@@ -291,7 +291,7 @@ def tries(
         yield list(of_equations(EQUATIONS, settings, MEANS.get(name, name), ("score",)))
     if name in LOSSES:
         yield list(INSTEAD.of_presets(settings))
-        yield list(of_order(EQUATIONS, settings, name, ("score",)))
+        yield from of_what_is_read(EQUATIONS, settings, name, ("score",))
         yield list(_fitted(batch, settings, name, given))
 
 

@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 
 from blueprint.dumps import require
-from blueprint.language import NotationError
 from blueprint.verifying import (
     Again,
     Compared,
     Given,
     Judge,
     Kept,
+    Moved,
+    Otherwise,
     Part,
     Quantity,
     Settings,
@@ -23,9 +24,11 @@ from blueprint.verifying import (
     VerifyOptions,
     Watch,
     choose,
+    computed,
     first_line,
     given_of,
     judged,
+    otherwise_by,
     step_lines,
 )
 from blueprint.workbooks.classic_ppo.dumps import Rollout
@@ -74,6 +77,7 @@ class RolloutTrial:
     kept: Kept = field(default_factory=Kept)
     explaining: list[Try] = field(default_factory=list)
     ends: dict[str, End | None] = field(default_factory=dict)
+    moved: Moved = field(default_factory=list)
 
     @property
     def most(self) -> int:
@@ -92,12 +96,9 @@ class RolloutTrial:
         if each is not None and until and self._fails(each, given or {}, until):
             return {}
         ways = {**ways, "kept": self.kept} if "equations" in ways else ways
-        try:
-            found = recompute(self.batch, settings, ways, given or {}, until, inputs=self.inputs)
-        except (ValueError, IndexError, KeyError, NotationError):
-            if "equations" not in ways:
-                raise
-            return {}  # a change made by a program may be no equation: a sum within a sum over the same letters
+        found = computed(ways, lambda: recompute(self.batch, settings, ways, given or {}, until, inputs=self.inputs))
+        if found is None:
+            return {}
         compared = self.judge.compared(found, until)
         if until and each is not None and compared and compared[until].agrees:
             self.explaining.append(each)
@@ -125,6 +126,16 @@ class RolloutTrial:
         """Yields what may have been done otherwise where a quantity deviates."""
         before = {key: value for key, value in self.given.items() if key in ALL[name].after}
         return tries(self.batch, self.settings, name, before, self.explaining, self._is_telling(name))
+
+    def otherwise(self, each: Try, name: str, alone: bool) -> Otherwise | None:
+        """Returns what a cause comes to where the file's numbers are others, by itself; alone: whether only of the quantity."""
+
+        def made(rollout: Rollout, kept: Kept, one: Try | None = None) -> Again:
+            settings, ways = (self.settings, {}) if one is None else (one.settings, one.ways)
+            return recompute(rollout, settings, ways, until=name if alone and one else "")
+
+        with np.errstate(all="ignore"):
+            return otherwise_by(made, each, name, [name] if alone else ALL, (self.batch, self.kept), self.moved)
 
     def _is_telling(self, name: str) -> bool:
         """Whether a deviation is many times what rounding may do; a share counts in steps of one row."""

@@ -118,7 +118,8 @@ def laid_out(of: Fed, pairs: Array | None = None) -> tuple[dict[Axis, int], dict
     count = len(of["response.chosen"]) // 2
     rows = np.arange(count) if pairs is None else pairs
     lined = {count: rows, 2 * count: np.concatenate([rows, rows + count])}
-    at, known = places(len(rows)), {name: each[lined[len(each)]] if each.ndim else each for name, each in of.items()}
+    at = places(len(rows))
+    known = {name: each[lined[len(each)]] if each.ndim and pairs is not None else each for name, each in of.items()}
     first, second = ("chosen", "rejected") if of["response.chosen"][0] else ("rejected", "chosen")
     return {n: 2 * len(rows), p: len(rows), t: of["response.tokens"].shape[1]}, {
         **known, "pair.chosen": at[first], "pair.rejected": at[second], "pair.either": at["chosen"], "pair.same": at["same"],
@@ -312,7 +313,9 @@ def recompute(
     terms = terms_of(batch, settings, ways)
     if "chosen.log_squares" not in batch.tensors:  # what is made of weights is lacking, all else is not
         terms = [(share, {**use, "loss.weight": "off"}) for share, use in terms]
-    of, asked = fed(batch, ways), _asked(str(ways.get("until", "")))
+    plain = "kept" in ways and not ways.keys() & {"mask", "moved"}
+    of = ways["kept"].fed(lambda: fed(batch, ways)) if plain else fed(batch, ways)
+    asked = _asked(str(ways.get("until", "")))
     if "sequences" in asked:
         _sequences(found, exchanged(of, _of_logprobs(ways)), ways, device)
     known = _with_given(of, settings, given, device)

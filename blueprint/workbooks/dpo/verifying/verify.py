@@ -1,7 +1,8 @@
 """Which number of a step of DPO went wrong first, all being computed again; and the causes that are tried."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from math import isfinite
 
 import numpy as np
@@ -24,7 +25,7 @@ from blueprint.verifying import (
     mistakes_in,
     multiplied,
     of_equations,
-    of_order,
+    of_what_is_read,
     off_by,
     spelled,
     sums_of,
@@ -34,7 +35,7 @@ from blueprint.workbooks.dpo.definitions.logprobs import n
 from blueprint.workbooks.dpo.dumps import PairStep
 from blueprint.workbooks.dpo.schema import DPO, dpo_presets
 from blueprint.workbooks.dpo.verifying.export import shown
-from blueprint.workbooks.dpo.verifying.recompute import EQUATIONS, OF_LOGITS, TRUE, recompute
+from blueprint.workbooks.dpo.verifying.recompute import EQUATIONS, OF_LOGITS, TRUE, recompute, uses
 
 PAIRS = Axes("pair", "", "pair")
 POLICY, REFERENCE = ("chosen.logp", "rejected.logp"), ("chosen.logp_ref", "rejected.logp_ref")
@@ -201,13 +202,14 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
         told += of_equations(EQUATIONS, settings, "watch.right", ("chosen.logged", "rejected.logged"))
         told += extremes(EQUATIONS, settings, name)
     known = [*_slips(batch, settings, name, whole), *_conventions(settings, name), *told]
-    if not batch.terms and not share:
+    if not share:
         stands = {row for each, row in STANDS.items() if each in given} | (
             set() if "logp" in name else {*SUMS.values()}
         )
         # the mean of margins may be made of rewards, not of the margins that are logged
         stands -= {ROWS.get(name, name), "watch.margin"}
-        equations = list(of_equations(EQUATIONS, settings, ROWS.get(name, name), stands))
+        row = ROWS.get(name, name)
+        equations = _of_each_loss(batch, settings, lambda use: of_equations(EQUATIONS, use, row, stands))
         # another mask and other places give the same numbers where the file has nothing outside of the responses
         alike = known if "logp" in name else [each for each in known if "mask" in each.ways]
         yield [each for each in known if each not in alike]
@@ -216,13 +218,22 @@ def tries(batch: PairStep, settings: Settings, name: str, given: Given, whole: P
         yield known
     if name in LOSSES:
         yield list(INSTEAD.of_presets(settings))
-        if not batch.terms:
-            yield [*_of_ratio(settings, name), *of_order(EQUATIONS, settings, name, SUMS.values())]
+        yield _of_each_loss(batch, settings, lambda use: _of_ratio(use, name))
+    if not share:
+        stages = (of_what_is_read(EQUATIONS, use, row, stands, signs=False) for use in uses(batch, settings))
+        for both in zip(*stages, strict=True):
+            yield _of_each_loss(batch, settings, lambda use, both=both: chain(*both))  # type: ignore[misc]
     if "logp" not in name:
         own = fitted(batch, settings, name, given)
         yield [INSTEAD.changed(settings, {key: value}, fitted=True) for key, value in own]
     if name in LOSSES:
         yield list(INSTEAD.two_at_a_time(settings, ("loss.form", "logp.of", "reference.used")))
+
+
+def _of_each_loss(batch: PairStep, settings: Settings, made: Callable[[Settings], Iterable[Try]]) -> list[Try]:
+    """Returns causes by the equations of each loss that is added up, each once; in all losses that have such an equation."""
+    found = {each.label: each for use in uses(batch, settings) for each in made(use)}
+    return [each._replace(settings=settings) for each in found.values()]
 
 
 def _of_ratio(settings: Settings, name: str) -> Iterator[Try]:

@@ -31,7 +31,8 @@ swap: by tensor, which one stands in its place. moved: tensors whose columns sta
 groups: "interleaved" where row i answers prompt i modulo the number of prompts; "rows" where groups are rows side by side.
 mask: a word of `masks.py`.
 rows_read, rows_given: by what is known of the responses, whose reward each is compared with, and whose advantage it gets, [B].
-inverted: the ratio is old over new. equations: by row of the definitions, how its equation is changed; kept: rows without that.
+inverted: the ratio is old over new. joined: changes of the total as TRL adds it up.
+equations: by row of the definitions, how its equation is changed; kept: rows without that.
 """
 PLAIN: Ways = MappingProxyType({})
 
@@ -145,6 +146,7 @@ EQUATIONS = Definitions(
     lambda given, use: derived(given, use).rows,
     {"response.tokens": (t.last + 1,)},
     ("response.tokens", "loss.counted"),
+    counts={"count.group": i, "count.prompts": q},
 )
 Fed = dict[str, Array]
 """What is known of each response, [B], and of each token, [B, T], by block; and under `group` whose response it is, from 0."""
@@ -228,14 +230,19 @@ def _groups(batch: GroupedStep, ways: Ways) -> Array:
 
 
 def _tokens(batch: GroupedStep, name: str, mask: Array, ways: Ways) -> Array:
-    """Returns a tensor of tokens, 0 outside the mask; what stands for it where the file has it not, else 0."""
+    """Returns a tensor of tokens; what stands for it where the file has it not, else 0. Outside the mask it is what the file has
+    there, as far as that may be a number of a token: another mask may count it."""
     called: Mapping[str, str] = ways.get("swap", {})
     own = called.get(name, name)
     there = own if own in batch.tensors else STAND_IN.get(own, "")
     if there not in batch.tensors:
         return np.zeros_like(mask)
-    array = np.nan_to_num(np.asarray(batch.tensors[there], dtype=np.float64))
-    return np.asarray(np.roll(array, ways.get("moved", {}).get(name, 0), axis=1) * (mask > 0))
+    array = np.roll(np.asarray(batch.tensors[there], np.float64), ways.get("moved", {}).get(name, 0), axis=1)
+    return np.where((mask > 0) | (np.abs(array) < LARGEST), np.nan_to_num(array), 0.0)
+
+
+LARGEST = 1e4
+"""What is more is no log-prob and no entropy, but stands where nothing is."""
 
 
 def scores(batch: GroupedStep) -> Array:

@@ -139,7 +139,10 @@ class Judge:
             np.abs(usual), np.fmin(np.abs(theirs), np.abs(ours))
         )  # what is tried may be larger, as theirs is
         scale = room * (1 + larger) if row != "advantages" else 1 + larger
-        allowed = base * scale + (self.factor * room if row == "advantages" else 0)
+        grown = np.maximum(
+            1.0, np.fmin(np.abs(theirs), np.abs(ours)) / (1 + np.abs(usual))
+        )  # and so is what rounding does
+        allowed = base * scale + (self.factor * room * grown if row == "advantages" else 0)
         where = mask & np.broadcast_to(np.isfinite(allowed), mask.shape)
         single = quantity.name in self.batch.of_responses
         where = once_each(where) if single else where

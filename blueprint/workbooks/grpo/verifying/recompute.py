@@ -30,6 +30,7 @@ from blueprint.workbooks.grpo.verifying.feeding import (
     rounding_of,
     some,
 )
+from blueprint.workbooks.grpo.verifying.joined import joined_total
 
 WHOLE_STEP = ("mean.reward", "mean.spread", "group.share_same")
 """Logged numbers that are of the whole step, whatever part of it a file is."""
@@ -276,9 +277,10 @@ def recompute(
         found.started = ("advantages",)
     A = _used(found, given, ways)
     if A is not None and until != "advantages":
-        of = fed(batch, ways)
+        plain = "kept" in ways and not ways.keys() & {"mask", "moved", "swap", "groups"}
+        of = ways["kept"].fed(lambda: fed(batch, ways)) if plain else fed(batch, ways)
         if ways.get("inverted"):
-            of |= {"policy.logprobs": of["old.logprobs"], "old.logprobs": of["policy.logprobs"]}
+            of = {**of, "policy.logprobs": of["old.logprobs"], "old.logprobs": of["policy.logprobs"]}
         _losses(found, of | {"advantages": A, "left": found.left}, use, ways, until, sized, device)
     return found
 
@@ -352,6 +354,11 @@ def _losses(found: Replayed, of: Fed, use: Settings, ways: Ways, until: str, siz
     added = {name: np.asarray(number * factors.get(name, 1.0)) for name, number in paid.items()}
     total = EQUATIONS.values(use, sizes, {**known, **added}, ("total_loss",), **changed(ways), device=device)
     numbers["total_loss"] = float(total["total_loss"])
+    if "joined" in ways:
+        each = EQUATIONS.values(use, sizes, known, ("policy.counts", "loss.counted"), device=device)
+        bonus = float(use["loss.ent_coef"]) * paid["entropy"]
+        tokens = each | {"kl_new.counts": rows["kl_new.used"]}
+        numbers["total_loss"] = joined_total(use, tokens, ways["joined"], scale.get("policy_loss", 1.0), bonus)
     numbers = {name: number * factors.get(name, 1.0) for name, number in numbers.items()}
     numbers["adds.kl_loss"] = coef * numbers["kl_loss"]
     found.numbers |= numbers | (watched(of, rows, use, ways, device) if until not in PARTS else {})

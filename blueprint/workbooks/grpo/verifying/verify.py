@@ -16,6 +16,8 @@ from blueprint.verifying import (
     Effects,
     Kept,
     Mistakes,
+    Moved,
+    Otherwise,
     Place,
     Quantity,
     Seen,
@@ -31,12 +33,16 @@ from blueprint.verifying import (
     before_first_update,
     beside_the_trainer,
     coefficient,
+    computed,
     judged,
     laid,
     mistakes_in,
     multiplied,
     of_equations,
+    of_other_axes,
+    of_what_is_read,
     on_the_line,
+    otherwise_by,
     places_of,
     straight_line,
     totals_of,
@@ -47,6 +53,7 @@ from blueprint.verifying import (
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
 from blueprint.workbooks.grpo.verifying.feeding import EQUATIONS, NOTHING, PLAIN, Given, Replayed, Whole, whole_of
+from blueprint.workbooks.grpo.verifying.joined import of_joined
 from blueprint.workbooks.grpo.verifying.judge import ALL, Judge, Straight, given_of, left_open, said_of, with_least
 from blueprint.workbooks.grpo.verifying.recompute import recompute
 from blueprint.workbooks.grpo.verifying.spelled import of_other_rows, of_trl
@@ -129,6 +136,8 @@ def tries(
             *of_equations(EQUATIONS, settings, MADE[name], _known(name)),
             *of_trl(settings, MADE[name], _known(name)),
         ]
+    if name == "total_loss":
+        yield list(of_joined(settings))
     if name == "advantages":
         yield list(of_other_rows(settings))
     yield list(INSTEAD.of_presets(settings, read))
@@ -136,6 +145,9 @@ def tries(
     yield [INSTEAD.changed(settings, {key: value}, fitted=True) for key, value in own]
     if name == "advantages":
         yield list(_line(batch, settings, whole))
+    if name in MADE and not name.startswith("clip."):
+        yield from of_what_is_read(EQUATIONS, settings, MADE[name], _known(name))
+        yield list(of_other_axes(EQUATIONS, settings, MADE[name], _known(name)))
     both = TOGETHER["advantages" if name == "advantages" else "loss"]
     yield list(INSTEAD.two_at_a_time(settings, [key for key in both if key in read]))
 
@@ -255,6 +267,7 @@ class StepTrial(NamedTuple):
     kept: Kept = Kept()
     effects: Effects = Effects()
     of_step: dict[str, Array] = {}  # noqa: RUF012
+    moved: Moved = []  # noqa: RUF012
 
     @property
     def most(self) -> int:
@@ -275,7 +288,10 @@ class StepTrial(NamedTuple):
             recompute(self.batch, self.settings, {"kept": self.kept}, *asked, sized=False)
         if "place" in ways:
             return self.judge.compared(self._placed(ways["place"], ways["of"], given or {}, until), until)
-        found = recompute(self.batch, settings, {**ways, "kept": self.kept}, *asked, sized=False)
+        kept = {**ways, "kept": self.kept}
+        found = computed(ways, lambda: recompute(self.batch, settings, kept, *asked, sized=False))
+        if found is None:
+            return {}
         if each and until and not each.bits:
             self.effects.note(until, each, self._sums(found, until))
         return self.judge.compared(found, until)
@@ -285,6 +301,16 @@ class StepTrial(NamedTuple):
         before = {key: value for key, value in self.given.items() if key in ALL[name].after}
         stages = tries(self.batch, self.settings, name, before, self.whole)
         return amid(stages, lambda: self._places(name, before), lambda: self._pairs(name, before))
+
+    def otherwise(self, each: Try, name: str, alone: bool) -> Otherwise | None:
+        """Returns what a cause comes to where the file's numbers are others, by itself; alone: whether only of the quantity."""
+
+        def made(batch: GroupedStep, kept: Kept, one: Try | None = None) -> Replayed:
+            settings, ways = (self.settings, PLAIN) if one is None else (one.settings, one.ways)
+            until = name if alone and one else ""
+            return recompute(batch, settings, {**ways, "kept": kept}, until=until, device=self.device, sized=False)
+
+        return otherwise_by(made, each, name, [name] if alone else ALL, (self.batch, Kept()), self.moved)
 
     def _again(self, given: Given, until: str) -> Replayed:
         ways = {"kept": self.kept}
@@ -363,9 +389,8 @@ def trial_of(
     batch, settings = with_least(batch, told(batch, settings), steps or [batch])
     found = recompute(batch, settings, whole=whole, device=options.device)
     judge = Judge(batch, found, options.tolerance)
-    return StepTrial(
-        batch, settings, judge, given_of(batch), whole, options.device, kept=Kept(), effects=Effects(), of_step={}
-    )
+    made = batch, settings, judge, given_of(batch), whole, options.device
+    return StepTrial(*made, kept=Kept(), effects=Effects(), of_step={}, moved=[])
 
 
 def verdict_of(trial: StepTrial, preset: str, explain: bool) -> Verdict:
