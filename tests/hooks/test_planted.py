@@ -127,14 +127,14 @@ def test_what_a_run_of_trl_did_is_named_where_its_file_does_not_say_it(
     assert any(cause in each.said for each in found.causes), [each.said for each in found.causes]
 
 
-FEW = 300
-"""Causes of a stage that are all computed."""
+FEW, ALMOST = 300, 0.99
+"""Causes of a stage that are all tried; and the part of all that can be computed, at least."""
 
 
 def test_every_cause_is_computed_where_groups_are_split_unevenly() -> None:
     """Microbatches of 3 responses have two to one prompt and one to another; one of 4 has three and one.
 
-    A changed equation may be none, and is left out then.
+    A changed equation may be none, and is left out then: few are.
     """
     dumps = [
         each
@@ -151,8 +151,10 @@ def test_every_cause_is_computed_where_groups_are_split_unevenly() -> None:
         assert sum(map(len, stages)) > 1000
         for stage in stages:  # of the many changes of equations each batch takes others: all would take a minute
             for each in stage if len(stage) <= FEW else stage[at :: 12 * len(first)]:
-                made += ["entropy" in trial.compared(each) or "equations" in each.ways]
-    assert all(made)
+                computed = "entropy" in trial.compared(each)
+                assert computed or "equations" in each.ways, each.label
+                made.append(computed)
+    assert sum(made) >= ALMOST * len(made)
 
 
 def test_advantages_that_are_not_detached_change_no_value() -> None:

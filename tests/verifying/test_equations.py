@@ -61,7 +61,7 @@ def test_every_change_says_another_thing() -> None:
 
 
 def test_every_change_can_be_computed() -> None:
-    """Of a real step of DPO and of a reward model; the few that read what the file has not are left out."""
+    """Of a real step of DPO and of a reward model, but for a row that has no number where a loss adds its parts up."""
     for run, name in (
         ("trl_dpo/sft", "chosen.logp"),
         ("trl_dpo/sft", "total_loss"),
@@ -74,7 +74,8 @@ def test_every_change_can_be_computed() -> None:
         tried = [each for stage in trial.tries(name) for each in stage if "equations" in each.ways]
         assert len(tried) > 200
         tried = tried[:: 1 if name == "chosen.logp" else 4]
-        assert sum(name in trial.compared(each, until=name) for each in tried) > 0.9 * len(tried)
+        lost = [each.label for each in tried if name not in trial.compared(each, until=name)]
+        assert [each for each in lost if "position.columns is read" not in each] == []
 
 
 def test_a_row_that_there_is_not_has_no_changes() -> None:
