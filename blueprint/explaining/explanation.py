@@ -425,6 +425,10 @@ def is_address(text: str, blocks: Mapping[str, Block], members: Iterable[str] = 
     return True
 
 
+_CELL_ALONE = re.compile(r"\$?[A-Za-z]{1,3}\$?[1-9][0-9]*")
+"""An address without its sheet."""
+
+
 def block_named(text: str, blocks: Mapping[str, Block]) -> Block:
     """Finds a block by its name (case does not matter, `old_logprobs` will do), or by a symbol that is its alone.
 
@@ -439,6 +443,8 @@ def block_named(text: str, blocks: Mapping[str, Block]) -> Block:
         )
     if matching:
         return matching[0]
+    if _CELL_ALONE.fullmatch(text):
+        raise NotationError(f"there is no block {text!r}: of a cell write its sheet, too, such as 'Loss!{text}'")
     by_plain = {_in_small_letters(name): name for name, block in blocks.items() if not block.link}
     near = [by_plain[each] for each in get_close_matches(_in_small_letters(text), by_plain, 3)]
     raise NotationError(f"there is no block {text!r}" + (f": did you mean {_listed(near, 'or')}?" if near else ""))
