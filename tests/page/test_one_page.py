@@ -204,6 +204,20 @@ def test_a_claim_that_is_only_nearly_right_says_so_and_a_wrong_one_says_that_it_
     page = opened(path)[ONE_PAGE]
     said = {str(cell.value) for row in page.iter_rows() for cell in row if cell.value is not None}
     assert "…" in said  # its advantages are not whitened, so Â is no whitened A
+    assert not [words for words in said if words.startswith("(A−")]
+
+
+def test_words_that_say_how_advantages_are_whitened_go_with_whitening() -> None:
+    """They come back with it; both are read in an engine, where somebody types the setting."""
+    chosen = Chosen(saved("default")[1])
+    white = next(line for line in lines("default") if line.row.called == "advantages_used")
+    at = white.at, white.panel.words
+    assert str(chosen.on_page(*at)).startswith("(A−0.1799) / 0.98")
+    chosen.choose(**{defined_name("whiten_advantages.yours"): "off"})
+    assert chosen.on_page(white.at, white.panel.sign) == "…"
+    assert chosen.on_page(*at) == ""
+    chosen.choose(**{defined_name("whiten_advantages.yours"): "on"})
+    assert str(chosen.on_page(*at)).startswith("(A−0.1799) / 0.98")
 
 
 class Chosen:
@@ -214,8 +228,8 @@ class Chosen:
         self.sheets = [each["name"] for each in self.model.get_worksheets_properties()]
         self.names = opened(path, formulas=True).defined_names
 
-    def choose(self, **numbers: int) -> None:
-        """Types numbers of Walk by the names of their blocks."""
+    def choose(self, **numbers: int | str) -> None:
+        """Types numbers or words by the names of their blocks."""
         for name, number in numbers.items():
             sheet, _, cell = self.names[name].attr_text.replace("$", "").rpartition("!")
             column, row = re.fullmatch(r"([A-Z]+)(\d+)", cell).groups()  # type: ignore[union-attr]
