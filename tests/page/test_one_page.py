@@ -6,6 +6,7 @@ import re
 import zipfile
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
+from itertools import accumulate
 from math import exp, log, sqrt
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,12 +14,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xlsxwriter.utility import xl_pixel_width
 
+from blueprint import api
 from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.page.digits import Sum
 from blueprint.page.grid import ONE_PAGE, defined_name
+from blueprint.page.one_page import look
 from blueprint.page.one_page.canvas import Drawn
+from blueprint.page.styles import Ruler
 from blueprint.workbooks import blueprint_of
 from tests.page.fits import centred, clipped, shown
 from tests.page.own_books import OWN
@@ -320,6 +325,29 @@ def test_with_one_step_there_is_no_such_panel() -> None:
     blocks = {line.row.block for line in lines("default")}
     assert "epochs.mean.ratio" not in blocks
     assert "ratio.grad" in blocks or "ratio.grad" not in saved("default")[0].blocks
+
+
+def test_one_response_of_one_token_leaves_room_for_key_and_foot() -> None:
+    """A page as narrow as can be: no text of the key or the foot goes on into a cell that holds something."""
+    rows = [{"prompt": "how much", "response": "four", "reward": 1.0}]
+    layout = api.build(rows, kind="grpo").layout
+    page = layout.one_page
+    assert page is not None
+    measure, edges = Ruler(xl_pixel_width), [0, *accumulate(page.widths)]
+    texts = [(each.row, each.column, each.text) for each in layout.labels if each.sheet == ONE_PAGE]
+    ways = {each.row: edges[each.column + 1] - measure(each.text, look.style("way")) for each in layout.links
+            if each.sheet == ONE_PAGE and each.style == "one-page way" and "Walk" in each.text}  # fmt: skip
+    (foot,) = ways
+    (note,) = [(column, text) for row, column, text in texts if row == foot]
+    assert edges[note[0]] + measure(note[1], look.style("small")) <= ways[foot]
+    key = {
+        (row, column): text for row, column, text in texts if text in ("the one that counts", "clipped: no gradient")
+    }
+    assert len(key) == 2
+    taken = {(row, column) for row, column, _ in texts}
+    for (row, column), text in key.items():
+        end = edges[column] + measure(text, look.style("key"))
+        assert not [other for at, other in taken if at == row and edges[column] < edges[other] < end]
 
 
 def test_grpo_shows_the_group_of_the_response_that_walk_shows() -> None:

@@ -351,6 +351,13 @@ class LineWriter(Claims):
             whole_text = f'IF({judged}="{OTHERWISE}","",{whole_text})'
         self.live(at, column, whole_text, digits.Print("" if gone and judged else "".join(shown)), style)
 
+    def as_many_as_fit(self, texts: list[str], room: float) -> str:
+        """Returns texts that go on one line, those at the end left out for which there is no room (in pixels)."""
+        kept = list(texts)
+        while kept and self.ruler("; ".join(kept), look.style("small")) > room:
+            kept.pop()
+        return "; ".join(kept)
+
     def can_say(self, text: str) -> bool:
         """Tells whether all that the expressions of a text read is there."""
         return all(
