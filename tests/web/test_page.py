@@ -279,6 +279,20 @@ def test_a_phone_need_not_be_scrolled_sideways(opened: Opened, width: int, where
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_on_a_phone_no_panel_of_one_page_is_wider_than_the_screen(opened: Opened) -> None:
+    page = opened(page_text("default"), viewport={"width": 360, "height": 740})
+    widths = "[...document.querySelectorAll('.box')].map((box) => [box.scrollWidth, box.clientWidth])"
+    assert len(page.evaluate(widths)) >= 3
+    assert [each for each in page.evaluate(widths) if each[0] > each[1]] == []
+
+
+def test_what_is_left_of_a_rounding_is_shown_as_0(opened: Opened) -> None:
+    page = opened(page_text("by-hand-bandit"))
+    assert page.evaluate("brief(1.6 - (0.8 + 0.8 * 1.0000000000000002))") == "0"
+    assert [page.evaluate(f"brief({each})") for each in ("-1e-8", "0.25", "-3")] == ["−1.0e-8", "0.250", "−3"]
+    assert "e-16" not in page.inner_text("#overview")
+
+
 def test_a_word_that_looks_like_markup_stays_a_word(opened: Opened, tmp_path: Path) -> None:
     word = "</script><img src=x onerror=alert(1)>"
     book = bp.build("default")
