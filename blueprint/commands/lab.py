@@ -112,18 +112,13 @@ def cart_pole(
         write = _write_networks if networks else _write_minibatch
         write(of(method, seed), int(iteration or 0), minibatch or 1, target, not no_proof)
         return
-    plan = [
-        (_label(name, more, len(methods)), of(name, seed + s, more))
-        for name in methods
-        for more in _values(sweep)
-        for s in range(seeds)
-    ]
+    tried = [(name, more, seed + s) for name in methods for more in _values(sweep) for s in range(seeds)]
+    plan = [(_label(name, more, len(methods)), of(name, of_seed, more)) for name, more, of_seed in tried]
     door.require(
         not compare_sb3 or "ppo" in methods,
         f"--compare-sb3 with --method {method}: it stands beside PPO, so name ppo, too",
     )
-    if compare_sb3:
-        plan = [each for label, use in plan for each in ((label, use), *_beside(label, use))]
+    plan = [each for label, use in plan for each in ((label, use), *(_beside(label, use) if compare_sb3 else ()))]
     study = _begun(output, plan, force)
     _check_plot(plot, force)
     _show(_train(plan, study, output), output, plot, panels or PANELS)

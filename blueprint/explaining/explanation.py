@@ -354,7 +354,10 @@ NEAR = 3
 
 def explain(book: Book, what: Block | str, depth: int | None, members: Mapping[str, int | str]) -> Explanation:
     """Explains a block's cell or the cell at an address. Raises NotationError if there is none, or no step to go."""
-    require(depth is None or depth >= 1, f"depth {depth}: an explanation goes 1 step down or more")
+    require(
+        depth is None or (isinstance(depth, int) and depth >= 1),
+        f"depth {depth}: an explanation goes 1 step down or more",
+    )
     followed: list[str] = []
     if isinstance(what, str) and is_address(what, book.blocks, members):
         cell, followed = _at_address(what, book)

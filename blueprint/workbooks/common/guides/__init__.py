@@ -129,8 +129,7 @@ def _this(each: Try) -> str:
 CODE = "The code"
 """The group of terms that stand in the code alone, and on no sheet."""
 WORDS = "the words of {subject}: what each means, by which symbol it goes here, and where it stands"
-TO_REFERENCE = ("KL", "KL coefficient")
-OF_MODELS = ("Demonstrations", "Pairs of responses", "Groups of responses", "A whole run")
+OF_MODELS = {"Demonstrations", "Pairs of responses", "Groups of responses", "A whole run"}
 """Groups of terms that only a language model has."""
 DIFFER = (
     "what each library does, by its own defaults and code: a row for each convention in which they are not all alike"
@@ -184,18 +183,13 @@ def glossary_sheet(blocks: Mapping[str, Block]) -> list[Sheet]:
         Section(group, tuple(_term(term, blocks) for term in found), ("stands on", "meaning"))
         for group, found in groupby(known(blocks), key=lambda term: term.group)
     )
-    lead = WORDS.format(subject=_subject(blocks))
+    here = {term.term: term.group for term in known(blocks) if term.found(blocks) is not None}
+    other, has_reference = OF_MODELS & {*here.values()}, here.keys() & {"KL", "KL coefficient"}
+    subject = "RLHF" if other or has_reference else "reinforcement learning"
+    if "ratio" in here and not other:
+        subject = "RLHF PPO" if has_reference else "PPO"
+    lead = WORDS.format(subject=subject)
     return [Sheet("Glossary", lead, sections, widths=(30, 112), first=None)] if sections else []
-
-
-def _subject(blocks: Mapping[str, Block]) -> str:
-    """Returns of what the words of a glossary are, by the terms that have a row in the workbook."""
-    here = [term for term in known(blocks) if term.found(blocks) is not None]
-    names = {term.term for term in here}
-    other, has_reference = any(term.group in OF_MODELS for term in here), not names.isdisjoint(TO_REFERENCE)
-    if "ratio" in names and not other:
-        return "RLHF PPO" if has_reference else "PPO"
-    return "RLHF" if other or has_reference else "reinforcement learning"
 
 
 def _term(term: Term, blocks: Mapping[str, Block]) -> Entry:
