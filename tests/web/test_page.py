@@ -290,7 +290,9 @@ def test_one_page_says_how_advantages_are_whitened_only_while_they_are(opened: O
     page = opened(page_text("default"))
     line = "[...document.querySelectorAll('.boxes tr')].filter((row) => row.innerText.includes('Â'))[0].innerText"
     assert "(A−0.1799)" in page.evaluate(line)
-    page.evaluate("type(blocks.findIndex((block) => block.name === 'whiten_advantages.yours'), 0, 'off'); drawOverview()")
+    page.evaluate(
+        "type(blocks.findIndex((block) => block.name === 'whiten_advantages.yours'), 0, 'off'); drawOverview()"
+    )
     assert "(A−" not in page.evaluate(line)
     assert page.evaluate(line).split()[0] == "…"
 
