@@ -302,8 +302,6 @@ def _check_parts(title: object, blocks: object, numbers: object) -> None:
     require(
         blocks, f"book({title!r}, []): there is no block: list what block(…) and typed(…) have made, such as [rate, B]"
     )
-    twice = next((each.name for i, each in enumerate(blocks) if any(each is other for other in blocks[:i])), None)
-    require(twice is None, f"book({title!r}, …): {twice} stands in the list twice: name it once")
     require(
         isinstance(numbers, Mapping) and all(isinstance(each, Block) for each in numbers),
         f"book({title!r}, …): its numbers go by block, not by name: write {{rate: [0.01, 0.05]}}, with the block rate",

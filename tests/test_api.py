@@ -147,7 +147,6 @@ SAME_NAMES = pd.DataFrame([["a", "b", 1, 2]], columns=["prompt", "response", "re
         (lambda: bp.build(SAME_NAMES, kind="grpo"), NumbersError, "rows: found two columns called reward"),
         (lambda: own_book("B", [X, Y], T, any_({"x": [1]})), bp.NotationError, "its numbers go by block, not by name"),
         (lambda: own_book("B", [X, Y], T, {X: [1], Y: [1]}), bp.NotationError, "y is computed, and numbers were given"),
-        (lambda: own_book("B", [X, X, Y], T, {X: [1]}), bp.NotationError, "x stands in the list twice: name it once"),
         (lambda: own_book("B", [], T, {}), bp.NotationError, "there is no block: list what block(…)"),
         (lambda: own_book("B", any_([X, 3]), T, {X: [1]}), bp.NotationError, "its blocks are a list of what block(…)"),
         (lambda: own_book(any_(None), [X, Y], T, {X: [1]}), bp.NotationError, "its title is a text"),
