@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,10 +58,12 @@ def build(
     >>> bp.build(sums, kind="grpo")["advantages"].shape[0]
     2
     """
-    from blueprint.inputs import load
+    from blueprint.inputs import NumbersError, load
 
     given = {"preset": preset, "conventions": conventions, "compare": compare, "gradients": "on" if gradients else None}
     chosen = {key: value for key, value in given.items() if value is not None}
+    if not isinstance(set, Mapping | None):
+        raise NumbersError(f'set: found {set!r}, expected other values by key: set={{"ppo.gamma": 0.95}}')
     source = numbers if isinstance(numbers, str | PathLike | Mapping) else _tables_of(numbers, kind)
     return Book(blueprint_of(load(source, {**chosen, **(set or {})})))
 
@@ -78,7 +80,16 @@ def _tables_of(rows: Sequence[Mapping[str, Any]] | DataFrame, kind: str | None) 
         raise NumbersError(
             f"kind: found {kind}, but rows of your own are of a kind: write one of {', '.join(sorted(able))}"
         )
-    records: Iterable[Mapping[str, Any]] = rows.to_dict("records") if hasattr(rows, "to_dict") else rows
+    twice = (
+        [name for name, there in zip(rows.columns, rows.columns.duplicated(), strict=True) if there]
+        if hasattr(rows, "columns")
+        else []
+    )
+    if twice:
+        raise NumbersError(f"rows: found two columns called {twice[0]}; give each column a name of its own.")
+    records: list[Any] = rows.to_dict("records") if hasattr(rows, "to_dict") else list(rows)
+    if stray := next((each for each in records if not isinstance(each, Mapping)), None):
+        raise NumbersError(f'rows: found {stray!r}, expected a dict for each row, such as {{"prompt": "2 + 2", …}}.')
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rows.jsonl"
         path.write_text("".join(json.dumps(dict(row), default=_plain) + "\n" for row in records), encoding="utf-8")

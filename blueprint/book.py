@@ -267,6 +267,7 @@ class Book:
     def _block(self, block: Block | str) -> Block:
         if isinstance(block, Block):
             return block
+        require(isinstance(block, str), f"book[{block!r}]: ask for a block by its name, such as book[“advantages”]")
         if block == RESULT and block not in self.blocks and self.blueprint.result is not None:
             return self.blueprint.result
         return self.block_named(block)
@@ -281,12 +282,36 @@ def book(
     numbers: the numbers of every typed block; the sizes of the axes follow from them.
     one_page: its first tab shows the way to the result at a glance, if there is one that has columns.
     """
+    _check_parts(title, blocks, numbers)
     made = outline.on_one_sheet(title, blocks, across, numbers)
     if one_page:
         from blueprint.page.outline.derived import with_derived_page
 
         made = with_derived_page(made)
     return Book(made)
+
+
+def _check_parts(title: object, blocks: object, numbers: object) -> None:
+    """Refuses what is no part of a book. Raises NotationError, in a sentence."""
+    require(isinstance(title, str), f"book({title!r}, …): its title is a text, such as “Savings”")
+    require(
+        isinstance(blocks, list | tuple) and all(isinstance(each, Block) for each in blocks),
+        f"book({title!r}, …): its blocks are a list of what block(…) and typed(…) have made, such as [rate, B]",
+    )
+    assert isinstance(blocks, list | tuple)
+    require(
+        blocks, f"book({title!r}, []): there is no block: list what block(…) and typed(…) have made, such as [rate, B]"
+    )
+    require(
+        isinstance(numbers, Mapping) and all(isinstance(each, Block) for each in numbers),
+        f"book({title!r}, …): its numbers go by block, not by name: write {{rate: [0.01, 0.05]}}, with the block rate",
+    )
+    assert isinstance(numbers, Mapping)
+    computed = next((each.name for each in numbers if not each.typed), None)
+    require(
+        computed is None,
+        f"book({title!r}, …): {computed} is computed, and numbers were given for it: leave them out, or make it with typed(…)",
+    )
 
 
 def frame_of(book: "Book", block: Block) -> "pd.DataFrame":

@@ -8,8 +8,10 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import blueprint as bp
@@ -17,6 +19,8 @@ from blueprint import api
 from blueprint.dumps import MinibatchError, save
 from blueprint.inputs import read
 from blueprint.inputs.errors import NumbersError
+from blueprint.notation import Axis, block, typed
+from blueprint.notation import book as own_book
 from blueprint.workbooks import registry
 from tests.dumps.batches import batch
 
@@ -110,6 +114,17 @@ def test_tensors_with_slopes_are_those_of_the_gradient_rows() -> None:
         book.tensors(grad=True, dtype="float16")
 
 
+def any_(value: object) -> Any:
+    """Returns a value that the type checker does not look at."""
+    return value
+
+
+T = Axis("t", "week")
+X, Y = typed("x", (T,)), block("y", (T,))
+Y[T] = X[T] + X[T]
+SAME_NAMES = pd.DataFrame([["a", "b", 1, 2]], columns=["prompt", "response", "reward", "reward"])
+
+
 @pytest.mark.parametrize(
     ("wrong", "error", "said"),
     [
@@ -122,8 +137,20 @@ def test_tensors_with_slopes_are_those_of_the_gradient_rows() -> None:
             bp.NotationError,
             "did you mean advantages, advantage.abs or advantage.mean?",
         ),
+        (lambda: bp.build()["epsilon"], bp.NotationError, "there is no block 'epsilon': did you mean clip_range?"),
+        (lambda: bp.build()["gae"], bp.NotationError, "there is no block 'gae': did you mean advantages, "),
+        (lambda: bp.build()["N51"], bp.NotationError, "of a cell write its sheet, too, such as 'Loss!N51'"),
         (lambda: bp.build().frames("Lss"), bp.NotationError, "did you mean Loss?"),
         (lambda: bp.verify("nowhere.npz"), MinibatchError, "nowhere.npz"),
+        (lambda: bp.build(set=any_("ppo.gamma=1")), NumbersError, "expected other values by key: set="),
+        (lambda: bp.build(any_(["a"]), kind="grpo"), NumbersError, "rows: found 'a', expected a dict for each row"),
+        (lambda: bp.build(SAME_NAMES, kind="grpo"), NumbersError, "rows: found two columns called reward"),
+        (lambda: own_book("B", [X, Y], T, any_({"x": [1]})), bp.NotationError, "its numbers go by block, not by name"),
+        (lambda: own_book("B", [X, Y], T, {X: [1], Y: [1]}), bp.NotationError, "y is computed, and numbers were given"),
+        (lambda: own_book("B", [], T, {}), bp.NotationError, "there is no block: list what block(…)"),
+        (lambda: own_book("B", any_([X, 3]), T, {X: [1]}), bp.NotationError, "its blocks are a list of what block(…)"),
+        (lambda: own_book(any_(None), [X, Y], T, {X: [1]}), bp.NotationError, "its title is a text"),
+        (lambda: own_book("B", [X, Y], T, {X: [1]})[any_(3)], bp.NotationError, "book[3]: ask for a block by its name"),
     ],
 )
 def test_wrong_use_is_told_in_a_sentence(wrong: Callable[[], object], error: type[Exception], said: str) -> None:

@@ -233,3 +233,12 @@ def test_nohup_keeps_its_meaning() -> None:
             assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.parametrize(("words", "command"), [([], "worksheet"), (["class"], "regrade"), (["lab"], "cart-pole")])
+def test_without_a_command_the_help_is_shown_line_by_line(words: list[str], command: str) -> None:
+    """As an error it would be one line, with its line breaks spelled out."""
+    found = CliRunner().invoke(main, words)
+    assert found.output.startswith("Usage: ")
+    assert "Error" not in found.output
+    assert any(line.split()[:1] == [command] for line in found.output.splitlines())

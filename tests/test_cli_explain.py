@@ -161,7 +161,7 @@ def test_a_depth_that_is_none_is_refused(depth: str) -> None:
     ("file", "sentence"),
     [
         ("no.xlsx", "no.xlsx does not exist"),
-        ("text.xlsx", r"text\.xlsx is no workbook in xlsx format \(BadZipFile\)"),
+        ("text.xlsx", r"text\.xlsx is no workbook in xlsx format \(it begins as no \.xlsx file does\): name one .*"),
         ("folder.xlsx", r"folder\.xlsx .*"),
     ],
 )

@@ -109,6 +109,7 @@ def test_before_any_work_it_is_refused_what_could_not_be_done(tmp_path: Path) ->
         ((folder, "--only", "*.pt"), 3, "holds no dump of a training step that is called *.pt: "),
         ((folder, "--each"), 2, "--each is for the files of one step: name them instead of a folder, or use --json"),
         ((path, "--fail-fast"), 2, "--fail-fast is for a whole run: name the folder with its steps instead of files"),
+        ((tmp_path / "gone", "--fail-fast"), 2, "gone: there is no such folder; write the path of one"),
     ]
     for arguments, code, says in refusals:
         found = run_command("verify", *arguments)

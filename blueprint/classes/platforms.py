@@ -201,9 +201,19 @@ def fill_gradebook(source: Path, results: Results, target: Path, column: str | N
     column: the id or the title of the assignment; None: the one of the class's name, or the only one. A student without a
     submission keeps what stands there, and so does one who is excused or not assigned there. Raises ClassError, SaveError.
     """
-    done = filled_gradebook(read_csv(source, f"a gradebook that was exported {_EXPORTED}"), results, column)
+    done = filled_gradebook(_gradebook(source), results, column)
     save_csv(target, done.table.rows, done.table.delimiter, done.table.bom)
     return done
+
+
+def check_gradebook(source: Path, assignment: str, column: str | None = None) -> None:
+    """Refuses what `fill_gradebook` would refuse, once all is marked. Raises ClassError."""
+    table = _gradebook(source)
+    _assignment(table, _section(table), assignment, column)
+
+
+def _gradebook(source: Path) -> Csv:
+    return read_csv(source, f"a gradebook that was exported {_EXPORTED}")
 
 
 def filled_gradebook(table: Csv, results: Results, column: str | None = None) -> Filled:

@@ -6,6 +6,7 @@ Moodle: the grading worksheet of an assignment (`Identifier, Full name, Email ad
 
 import unicodedata
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,6 +64,8 @@ def read_roster(path: Path, match: str | None = None) -> list[Student]:
         raise ClassError(
             f"{path}: no column identifies a student ({_named(columns)}): name one with --match, or call it id and fill it in"
         )
+    if columns.count(column) > 1:
+        raise ClassError(f"{path}: found two columns called {quoted(column)}, which identifies a student: rename one")
     students = [_student(path, column, line, columns) for line in lines]
     _refuse_twins(path, students, lines)
     return students
@@ -71,13 +74,16 @@ def read_roster(path: Path, match: str | None = None) -> list[Student]:
 def _table(path: Path) -> tuple[list[str], list[_Line]]:
     """Returns the names of the columns, and the rows of students."""
     table = read_csv(path, "a roster")
-    columns, *rows = ([_clean(cell) for cell in row] for row in table.rows)
-    lines = [
+    columns = [_clean(cell) for cell in table.rows[0]]
+    rows = ([_clean(cell) for cell in row] for row in table.rows[1:])
+    students = (
         _line(path, number, row, columns) for number, row in zip(table.lines[1:], rows, strict=True) if not _nobody(row)
-    ]
+    )
+    lines = [*islice(students, MOST + 1)]  # no further: a table of a million rows is no class
     if not 1 <= len(lines) <= MOST:
         raise ClassError(
-            f"{path}: found {len(lines):,} students, expected 1 to {MOST:,}, a row for each below the names of the columns"
+            f"{path}: found {f'more than {MOST:,}' if lines else 'no'} students, expected 1 to {MOST:,}, a row for each "
+            "below the names of the columns"
         )
     return columns, lines
 

@@ -3,6 +3,7 @@
 import json
 import sys
 from datetime import datetime
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -83,9 +84,14 @@ def grade(
     key = Key.load(key_path)
     known = (times_of_moodle(worksheet, key) if worksheet else {}) | (times_in(times, key) if times else {})
     door.require(submissions.exists(), f"{submissions} is not there: name a folder or a zip of submissions")
+    if gradebook:
+        platforms.check_gradebook(gradebook, key.assignment, canvas_column)  # before anything is marked and written
+    arriving = collect(submissions)
+    first = [*islice(arriving, 1)]
+    door.require(first, f"{submissions} holds no file: name the folder or the zip that the platform lets you download")
     folder.mkdir(parents=True, exist_ok=True)
     kept = Store(folder)
-    kept.add(collect(submissions))
+    kept.add(chain(first, arriving))
     found = graded_anew(kept, folder, key, policy, assign, known, reveal)
     said = _platforms(found, folder, key, gradebook, canvas_column, worksheet, reveal)
     console.say(

@@ -8,6 +8,7 @@ import click
 
 from blueprint import differing
 from blueprint.commands import console, door
+from blueprint.page.saved_file import check_file
 from blueprint.reopening import book_of
 
 EXAMPLES = """\b
@@ -27,17 +28,24 @@ def _tolerance(context: click.Context, option: click.Parameter, value: float) ->
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("paths", nargs=2, type=click.Path(path_type=Path), metavar="A.xlsx B.xlsx")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="A.xlsx B.xlsx")
 @click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object.")
 @click.option(
     "--tolerance", default=1e-12, show_default=True, callback=_tolerance, metavar="X",
     help="Computed numbers a and b are alike if |a − b| ≤ X · max(1, |a|, |b|). Inputs must be the same.",
 )  # fmt: skip
-def diff(paths: tuple[Path, Path], as_json: bool, tolerance: float) -> None:
+def diff(paths: tuple[Path, ...], as_json: bool, tolerance: float) -> None:
     """Say where two workbooks part: which inputs differ, and what follows from them, in the order of derivation.
 
     Everything is computed from what is typed in each file; where a file shows something else than that, it is said too.
     """
+    door.require(
+        len(paths) == 2,
+        f"diff compares two workbooks, and {len(paths)} {'is' if len(paths) == 1 else 'are'} named: write two, such as "
+        "blueprint diff rlhf_ppo.xlsx mine.xlsx",
+    )
+    for path in paths:
+        check_file(path)  # before minutes may go into the first one
     one, other = map(book_of, paths)
     found = differing.differences(one, other, tolerance)
     console.say(json.dumps(differing.data(found), ensure_ascii=False, indent=1) if as_json else differing.text(found))

@@ -10,6 +10,7 @@ from types import FrameType
 from typing import Any
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
 from blueprint import interrupted
 from blueprint.quoting import sentence, unquoted
@@ -107,6 +108,8 @@ def quoting_shortly(words: list[str]) -> Iterator[None]:
     """Cuts what click quotes of a command line, whose words may have any length and hold anything."""
     try:
         yield
+    except NoArgsIsHelpError:
+        raise  # a command without words is answered by its help, which quotes nothing
     except click.UsageError as error:
         message = error.format_message()
         parts = {part for word in words for part in (word, word.partition("=")[0]) if part}

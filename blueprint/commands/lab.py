@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 Train = Callable[[Settings, Callable[[int], None]], tuple[Any, Any, Any]]
 """Trains by settings, and returns iterations, episodes, and how long new episodes are."""
 
+THEIRS = "Stable-Baselines3"
+"""How labels begin of runs that are not ours."""
+
 EXAMPLES = """\b
 Examples:
   blueprint lab cart-pole                                             # PPO learns to balance, in about 40 seconds
@@ -109,18 +112,16 @@ def cart_pole(
         write = _write_networks if networks else _write_minibatch
         write(of(method, seed), int(iteration or 0), minibatch or 1, target, not no_proof)
         return
-    plan = [
-        (_label(name, more, len(methods)), of(name, seed + s, more))
-        for name in methods
-        for more in _values(sweep)
-        for s in range(seeds)
-    ]
+    tried = [(name, more, seed + s) for name in methods for more in _values(sweep) for s in range(seeds)]
+    plan = [(_label(name, more, len(methods)), of(name, of_seed, more)) for name, more, of_seed in tried]
     door.require(
         not compare_sb3 or "ppo" in methods,
         f"--compare-sb3 with --method {method}: it stands beside PPO, so name ppo, too",
     )
-    _check_targets(output, plot, force)
-    _show(_train(plan, compare_sb3, output), output, plot, panels or PANELS)
+    plan = [each for label, use in plan for each in ((label, use), *(_beside(label, use) if compare_sb3 else ()))]
+    study = _begun(output, plan, force)
+    _check_plot(plot, force)
+    _show(_train(plan, study, output), output, plot, panels or PANELS)
 
 
 def _values(sweep: str | None) -> list[str]:
@@ -140,15 +141,38 @@ def _label(method: str, more: str, methods: int) -> str:
     return " ".join(([method] if methods > 1 or not more else []) + ([more.replace("=", " ")] if more else []))
 
 
-def _check_targets(output: Path | None, plot: Path | None, force: bool) -> None:
-    """Refuses, before anything is computed, what could not be written in the end."""
-    if output is not None:
-        door.require(
-            output.suffix.lower() != ".xlsx",
-            f"{output}: a workbook is of one minibatch: say which, with --iteration N --minibatch M, or name a folder",
-        )
-        for name in ("results.csv", "iterations.csv", "episodes.csv"):
-            refuse_existing(output / name, force)
+def _beside(label: str, use: Settings) -> list[tuple[str, Settings]]:
+    """Returns the run of Stable-Baselines3 beside one of PPO, none beside another. Raises LabError for what it has not."""
+    from blueprint.labs.stable_baselines import check
+
+    if use.method != "ppo":
+        return []
+    check(use)
+    return [(THEIRS if label == "ppo" else f"{THEIRS} {label.removeprefix('ppo ')}", use)]
+
+
+def _begun(output: Path | None, plan: list[tuple[str, Settings]], force: bool) -> "Study":
+    """Returns the runs that the folder holds already; refuses, before anything is computed, one that could not be written."""
+    from blueprint.labs.study import TABLES, Study, begin, begun
+
+    if output is None:
+        return Study()
+    door.require(
+        output.suffix.lower() != ".xlsx",
+        f"{output}: a workbook is of one minibatch: say which, with --iteration N --minibatch M, or name a folder",
+    )
+    kept = None if force else begun(output, plan)
+    if kept is None:
+        for name in TABLES:
+            refuse_existing(output / f"{name}.csv", force)
+        begin(output, plan)
+    elif kept.finished:
+        console.say(f"{output}: {len(kept.finished)} of {len(plan)} runs are there already, and are not trained again")
+    return kept or Study()
+
+
+def _check_plot(plot: Path | None, force: bool) -> None:
+    """Refuses, before anything is computed, a chart that could not be written in the end."""
     if plot is not None:
         from blueprint.labs.plot import check_plot
 
@@ -169,22 +193,11 @@ def _show(study: "Study", folder: Path | None, plot: Path | None, panels: tuple[
         console.say(f"wrote {plot}: {', '.join(panels)} over the steps of all environments together")
 
 
-def _train(plan: list[tuple[str, Settings]], compare_sb3: bool, folder: Path | None) -> "Study":
-    """Trains run after run; what is finished is in the folder, whatever comes."""
-    from blueprint.labs.study import Study
-
-    if compare_sb3:
-        from blueprint.labs.stable_baselines import check
-
-        for _, use in plan:
-            if use.method == "ppo":
-                check(use)
-    study = Study()
+def _train(plan: list[tuple[str, Settings]], study: "Study", folder: Path | None) -> "Study":
+    """Trains run after run of those that are not in a study yet; what is finished is in the folder, whatever comes."""
     for label, use in plan:
-        _train_one(study, label, use, _ours, folder)
-        if compare_sb3 and use.method == "ppo":
-            swept = "" if label == "ppo" else f" {label.removeprefix('ppo ')}"
-            _train_one(study, f"Stable-Baselines3{swept}", use, _theirs, folder)
+        if (label, use.seed) not in study.finished:
+            _train_one(study, label, use, _theirs if label.startswith(THEIRS) else _ours, folder)
     return study
 
 
@@ -195,12 +208,10 @@ def _train_one(study: "Study", label: str, use: Settings, train: Train, folder: 
         with door.bar(name, use.steps) as moved:
             iterations, episodes, lengths = train(use, moved)
     except KeyboardInterrupt:
-        done = len(study.tables["results"])
+        done = len(study.finished)
         before = f"; the runs finished before it ({done}) are in {folder}" if folder and done else ""
-        force = " with --force" if before else ""
-        console.say(
-            f"\nInterrupted in {name}, which is not kept{before}: the same command{force} begins anew.", err=True
-        )
+        again = "goes on with it" if before else "begins anew"
+        console.say(f"\nInterrupted in {name}, which is not kept{before}: the same command {again}.", err=True)
         raise
     except LabError as error:
         raise LabError(f"{name}: {error}") from error

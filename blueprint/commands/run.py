@@ -101,7 +101,7 @@ def run(
         source is None or not Path(source).is_dir(),
         f"{source} is a folder, and holds no run: blueprint run -o {source} makes one",
     )
-    more = [f"ppo.kl_coef=[{beta}]"] * (beta is not None) + [f"seeds={seeds}"] * (seeds is not None)
+    more = _coefficients(beta) + [f"seeds={seeds}"] * (seeds is not None)
     numbers = run_numbers(source or BUILT_IN, [*overrides, *more, *([f"seed={seed}"] if seed is not None else [])])
     if output is not None and output.suffix == ".toml":
         with saved_whole(output) as unfinished:
@@ -174,6 +174,17 @@ def _of_folder(
         found = _trained(Folder(folder).numbers(), folder, device, ray)
         console.say(f"{folder}: {found!r}")
     _show(found, workbook, plot, page, seed)
+
+
+def _coefficients(beta: str | None) -> list[str]:
+    """Returns the KL coefficients that are asked for as another value of their key; refuses what is no list of numbers."""
+    if beta is None:
+        return []
+    try:
+        numbers = [float(each) for each in beta.split(",")]
+    except ValueError:
+        raise door.Refused(f"--beta {beta}: found no list of numbers, expected one, such as --beta 0,0.1,1") from None
+    return [f"ppo.kl_coef={numbers}"]
 
 
 def _number(beta: str | None) -> float | None:

@@ -86,5 +86,6 @@ def verify(
         door.require(not each, "--each is for the files of one step: name them instead of a folder, or use --json")
         verify_run(files[0], options, RunOptions(**run), as_json)
     for name in (name.replace("_", "-") for name, value in run.items() if value):
+        door.require(len(files) > 1 or files[0].exists(), f"{files[0]}: there is no such folder; write the path of one")
         raise door.Refused(f"--{name} is for a whole run: name the folder with its steps instead of files")
     verify_files(files, options, as_json, each)

@@ -354,7 +354,10 @@ NEAR = 3
 
 def explain(book: Book, what: Block | str, depth: int | None, members: Mapping[str, int | str]) -> Explanation:
     """Explains a block's cell or the cell at an address. Raises NotationError if there is none, or no step to go."""
-    require(depth is None or depth >= 1, f"depth {depth}: an explanation goes 1 step down or more")
+    require(
+        depth is None or (isinstance(depth, int) and depth >= 1),
+        f"depth {depth}: an explanation goes 1 step down or more",
+    )
     followed: list[str] = []
     if isinstance(what, str) and is_address(what, book.blocks, members):
         cell, followed = _at_address(what, book)
@@ -425,6 +428,12 @@ def is_address(text: str, blocks: Mapping[str, Block], members: Iterable[str] = 
     return True
 
 
+GREEK = {"beta": "β", "delta": "δ", "epsilon": "ε", "gamma": "γ", "lambda": "λ", "rho": "ρ", "tau": "τ"}
+"""Letters by their names, as people type them."""
+_CELL_ALONE = re.compile(r"\$?[A-Za-z]{1,3}\$?[1-9][0-9]*")
+"""An address without its sheet."""
+
+
 def block_named(text: str, blocks: Mapping[str, Block]) -> Block:
     """Finds a block by its name (case does not matter, `old_logprobs` will do), or by a symbol that is its alone.
 
@@ -439,9 +448,22 @@ def block_named(text: str, blocks: Mapping[str, Block]) -> Block:
         )
     if matching:
         return matching[0]
-    by_plain = {_in_small_letters(name): name for name, block in blocks.items() if not block.link}
-    near = [by_plain[each] for each in get_close_matches(_in_small_letters(text), by_plain, 3)]
+    if _CELL_ALONE.fullmatch(text):
+        raise NotationError(f"there is no block {text!r}: of a cell write its sheet, too, such as 'Loss!{text}'")
+    near = _near(_in_small_letters(text), {name: block for name, block in blocks.items() if not block.link})
     raise NotationError(f"there is no block {text!r}" + (f": did you mean {_listed(near, 'or')}?" if near else ""))
+
+
+def _near(plain: str, blocks: Mapping[str, Block]) -> list[str]:
+    """Returns up to three names that may be meant: by a Greek letter, by letters, or by a word of what it means or of its name."""
+    by_letter = [name for name, block in blocks.items() if plain in GREEK and block.symbol == GREEK[plain]]
+    by_plain = {_in_small_letters(name): name for name in blocks}
+    close = [by_plain[each] for each in get_close_matches(plain, by_plain, 3)]
+    parts = sorted((by_plain[each] for each in by_plain if plain in each.split("_")), key=len)
+    word = re.compile(rf"\b{re.escape(plain)}\b", re.IGNORECASE)
+    said = [name for name, block in blocks.items() if plain and word.search(block.about.meaning)]
+    meant = sorted(said, key=lambda name: not blocks[name].axes)  # a row comes before a setting of it
+    return (by_letter or close or [*dict.fromkeys([*meant[:1], *parts])])[:3]
 
 
 def nothing_at(address: Address, blocks: Mapping[str, Block], spots: Spots, linked: bool) -> str:

@@ -130,10 +130,22 @@ def read(source: str | PathLike[str]) -> Source:
     if file := built_in_file(label):
         return Source(label, True, _parsed(file, label), f"{label} (built in)")
     if not label.lower().endswith(".toml"):
-        hint = suggestion(nearest(label, _built_in()), _built_in())
+        hint = _way_of(label) or suggestion(nearest(label, _built_in()), _built_in())
         raise NumbersError(f"{printable(label)}: neither a built-in set of numbers nor a path ending in .toml, {hint}")
     path = Path(label)
     return Source(name_of(path), False, _parsed(path, printable(label)), printable(path.name))
+
+
+def _way_of(label: str) -> str:
+    """Says how a file of another kind becomes numbers; "" of what is none."""
+    name, ending = printable(label), Path(label).suffix.lower()
+    if ending in (".csv", ".tsv", ".json", ".jsonl"):
+        return f"write blueprint numbers {name} --kind grpo -o mine.toml first, with the kind of your rows."
+    if ending == ".xlsx":
+        return f"write blueprint numbers {name} -o mine.toml first, or blueprint rebuild {name}."
+    if ending in (".npz", ".safetensors", ".pt", ".parquet"):
+        return f"write blueprint import {name}, which makes a workbook of a training step."
+    return ""
 
 
 def _of_scenario(label: str) -> Source:

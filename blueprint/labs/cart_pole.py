@@ -287,20 +287,26 @@ def trained(use: Settings, progress: Progress = lambda done: None) -> Run:
     return Run(use, trainer.agent, watched, trainer.ended)
 
 
+def _no_iteration(use: Settings, iteration: int, there_are: int) -> LabError:
+    return LabError(
+        f"there is no iteration {iteration}: after {there_are} iterations, counted from 0, the {use.steps:,} steps "
+        "are used up; ask for an earlier one, or for more --steps"
+    )
+
+
 def moment(use: Settings, iteration: int, number: int = 1) -> Moment:
     """Trains up to a minibatch of an iteration, and stops before its step.
 
     iteration: counted from 0. number: of the minibatch, counted from 1 over all epochs. Raises LabError where there is none.
     """
+    if use.method != "reinforce" and iteration >= use.iterations:
+        raise _no_iteration(use, iteration, use.iterations)  # before all of them are trained for nothing
     with one_thread():
         trainer = Trainer(use)
         for _ in range(iteration):
             trainer.iterate()
             if not trainer.has_room:
-                raise LabError(
-                    f"there is no iteration {iteration}: after {trainer.done} iterations, counted from 0, the {use.steps:,} steps "
-                    "are used up; ask for an earlier one, or for more --steps"
-                )
+                raise _no_iteration(use, iteration, trainer.done)
         old = deepcopy(trainer.agent)
         rollout, batch, clip, _ = trainer.iterate(number)
         assert batch is not None

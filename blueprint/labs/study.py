@@ -1,25 +1,29 @@
 """Several runs side by side: their results, iterations and episodes as tables, in memory or in a folder.
 
-A folder holds three files: `results.csv` has a row for each run, `iterations.csv` for each of its iterations, `episodes.csv` for
-each episode that ended. Charts are drawn of these tables, so they can be drawn again without training.
+A folder holds three tables: `results.csv` has a row for each run, `iterations.csv` for each of its iterations, `episodes.csv` for
+each episode that ended. Charts are drawn of these tables, so they can be drawn again without training. Beside them `plan.json`
+says which runs were asked for, by which settings: who asks for the same again goes on where the folder ends.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blueprint.files import SaveError, saved_whole
-from blueprint.labs.settings import LabError
+from blueprint.labs.settings import LabError, Settings
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 TABLES = ("results", "iterations", "episodes")
+PLAN = "plan.json"
 SOLVED = 475
 """The mean length at which gymnasium calls CartPole-v1 solved."""
 
@@ -71,13 +75,14 @@ class Study:
         """The labels, in the order in which they were added."""
         return list(dict.fromkeys(self.frame()["label"]))
 
+    @property
+    def finished(self) -> set[tuple[str, int]]:
+        """The runs that are in it, by label and seed."""
+        return {(each.label, each.seed) for each in self.frame().itertuples()} if self.tables["results"] else set()
+
     def write(self, folder: Path) -> None:
         """Writes the tables into a folder, numbers with six digits. Raises SaveError."""
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise SaveError(f"{folder} cannot be made: {(error.strerror or str(error)).lower()}") from error
-        for name in TABLES:
+        for name in reversed(TABLES):  # results last: a run that is there is whole
             with saved_whole(folder / f"{name}.csv") as unfinished:
                 self.frame(name).to_csv(unfinished, index=False, float_format="%.6g", lineterminator="\n")
 
@@ -90,6 +95,44 @@ class Study:
             for each in self.frame().itertuples()
         ]
         return "\n".join([f"{'':<{wide}}  seed      steps  episodes  evaluation  least  seconds", *lines])
+
+
+Plan = Sequence[tuple[str, Settings]]
+"""Runs that are asked for: the label and the settings of each."""
+
+
+def begun(folder: Path, plan: Plan) -> Study | None:
+    """Returns what a folder holds of a plan, finished runs alone; None where it was begun by another plan, or by none."""
+    try:
+        if json.loads((folder / PLAN).read_text(encoding="utf-8")) != _plan_as_data(plan):
+            return None
+    except (OSError, ValueError):
+        return None
+    if not (folder / f"{TABLES[0]}.csv").exists():
+        return Study()
+    found = read(folder)
+    for name, frames in found.tables.items():
+        found.tables[name] = [each[[run in found.finished for run in _runs_of(each)]] for each in frames]
+    return found
+
+
+def _runs_of(frame: DataFrame) -> list[tuple[str, int]]:
+    return list(zip(frame["label"], frame["seed"], strict=True))
+
+
+def begin(folder: Path, plan: Plan) -> None:
+    """Makes a folder for the runs of a plan. Raises SaveError where there can be none."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = "is a file" if folder.exists() else (error.strerror or str(error)).lower()
+        raise SaveError(f"{folder} cannot be made ({what}): name another folder") from error
+    with saved_whole(folder / PLAN) as unfinished:
+        unfinished.write_text(json.dumps(_plan_as_data(plan), indent=1) + "\n", encoding="utf-8")
+
+
+def _plan_as_data(plan: Plan) -> list[list[Any]]:
+    return [[label, use.model_dump(mode="json")] for label, use in plan]
 
 
 def read(folder: Path) -> Study:

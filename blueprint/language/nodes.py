@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from blueprint.language.axes import Axis, Edge, NotationError, Position
 
@@ -35,11 +35,22 @@ def _refused(sentence: str) -> Callable[..., NoReturn]:
     return refuse
 
 
+_OF_NUMPY = {"add": "__radd__", "subtract": "__rsub__", "multiply": "__rmul__", "divide": "__rtruediv__"}
+"""What of ours answers a number of numpy's on the left of an operator, by numpy's name of it."""
+
+
 class Arithmetic:
     """Lets Python's operators build expressions, and refuses those that would silently mean something else."""
 
-    # Without this numpy would take `array * expression` apart cell by cell.
-    __array_ufunc__ = None
+    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **more: Any) -> Expr:
+        """Answers numpy, which would take `array * expression` apart cell by cell: its operators are ours, its functions none."""
+        ours = _OF_NUMPY.get(ufunc.__name__)
+        if ours and method == "__call__" and not more and operands[1] is self:
+            return cast(Expr, getattr(self, ours)(operands[0]))
+        raise NotationError(
+            f"np.{ufunc.__name__} computes now, not in the sheet: use exp, log, sqrt, tanh, maximum or minimum of "
+            "blueprint.notation, and + - * /"
+        )
 
     def expression(self) -> Expr:
         """Returns the expression that stands for this object in a larger one."""
@@ -88,6 +99,9 @@ class Arithmetic:
     __ge__ = _refused("a >= b compares now, not in the sheet: write at_most(b, a)")
     __float__ = _refused("an expression has no number while it is being written: math.exp(x) is exp(x), and so on")
     __pow__ = _refused("powers are spelled differently from program to program: write x * x")
+    __floordiv__ = __rfloordiv__ = _refused("a // b has no formula that every program has: write a / b")
+    __mod__ = __rmod__ = _refused("a % b has no formula that every program has: type the remainders, with typed(…)")
+    __round__ = _refused("an expression is not rounded while it is being written: give decimals=2 to its block")
     __iter__ = _refused("an expression cannot be looped over: sum(x) is Sum(t, x[n, t]), max(x) is Max(t, x[n, t])")
 
     def __eq__(self, other: object) -> bool:

@@ -187,7 +187,9 @@ def refusing(path: Path) -> Iterator[None]:
     except PermissionError:
         raise ReadError(f"{path} may not be read: ask its owner, or copy it to a folder of your own") from None
     except Exception as error:
-        raise ReadError(f"{path} is no workbook in xlsx format ({type(error).__name__})") from error
+        raise ReadError(
+            f"{path} is no workbook in xlsx format ({type(error).__name__}): save it as .xlsx again"
+        ) from error
 
 
 def check_file(path: Path) -> None:
@@ -205,7 +207,8 @@ def check_file(path: Path) -> None:
         require(
             begin != PASSWORD, f"{path} is protected by a password, or in the old xls format: save it as plain .xlsx"
         )
-        require(begin.startswith(ZIP), f"{says} ({'BadZipFile' if begin else 'it is empty'})")
+        what = "it begins as no .xlsx file does" if begin else "it is empty"
+        require(begin.startswith(ZIP), f"{says} ({what}): name one that `blueprint build` or a spreadsheet has saved")
         require(zipfile.is_zipfile(file), f"{says}: its end is missing; copy or download it again")
 
 

@@ -212,6 +212,8 @@ def _tables_in(path: Path) -> dict[str, Any]:
             f"{path} cannot be read as the numbers of a run ({(error.strerror or str(error)).lower()}): name a TOML file, a"
             f" folder of a run, or {BUILT_IN}."
         ) from None
+    except UnicodeDecodeError:
+        raise NumbersError(f"{path} is no TOML: found bytes that are not UTF-8; save it again as UTF-8.") from None
     except ValueError as error:
         raise NumbersError(f"{path} is no TOML: {error}.") from None
 

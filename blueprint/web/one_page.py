@@ -121,6 +121,7 @@ class Pages:
             sign=row.sign or ("=" if row.equals else ""),
             symbol=row.symbol,
             words=self.told(row.words),
+            equals=self.tree(row.equals) if row.equals and "{" in row.words else None,
             model=row.model if row.model != "none" else None,
             fills=self.tree(row.fills) if row.fills else None,
             clipped=self.tree(row.clipped) if row.clipped else None,

@@ -34,6 +34,8 @@ HEIGHT = 760
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; font-src data:; img-src data:"
 _COMMENT = re.compile(r"^ *(?:/\*.*?\*/\n|// .*\n)", re.DOTALL | re.MULTILINE)
 """A comment on lines of its own."""
+_BEHIND = re.compile(r"(?<=[;{},]) +// [^\"'`]*$")
+"""A comment behind a line of a script; what holds a quote might be within a text, and stays."""
 _BLANKS = re.compile(r" *([{};,]) *|(?<=:) ")
 """Blanks in a style sheet that nothing hangs on."""
 PAGE = """<!doctype html>
@@ -116,7 +118,7 @@ def as_script(data: object) -> str:
 def asset(name: str) -> str:
     """Returns a text of this room, without the indents, blanks and comments that only its reader needs."""
     text = files("blueprint.web").joinpath("assets", name).read_text(encoding="utf-8")
-    lines = filter(None, map(str.strip, _COMMENT.sub("", text).splitlines()))
+    lines = filter(None, (_BEHIND.sub("", line.strip()) for line in _COMMENT.sub("", text).splitlines()))
     return _BLANKS.sub(r"\1", "".join(lines)) if name.endswith(".css") else "\n".join(lines)
 
 

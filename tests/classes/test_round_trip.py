@@ -89,6 +89,23 @@ def test_every_workbook_that_a_command_of_a_class_writes_is_sound(done: Done) ->
     assert [each for path in places.values() for each in findings(path)] == []
 
 
+def test_what_cannot_be_graded_is_refused_before_anything_is_written(done: Done, tmp_path: Path) -> None:
+    """A gradebook that is none, and a folder that holds nothing: else results are there, and the next try is refused."""
+    grade = ["class", "grade", "--key", str(done.folder / "hw1/key.json"), "-o", str(tmp_path / "graded")]
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "none.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    refusals = {
+        (
+            str(tmp_path / "empty"),
+        ): "empty holds no file: name the folder or the zip that the platform lets you download",
+        (str(done.folder / "hw1/students"), "--canvas", str(tmp_path / "none.csv")): "is not that of a gradebook",
+    }
+    for words, sentence in refusals.items():
+        said = CliRunner().invoke(main, [*grade, *words], catch_exceptions=False)
+        assert (said.exit_code, sentence in said.stderr) == (2, True), said.output
+        assert not (tmp_path / "graded").exists()
+
+
 def test_its_files_are_there(done: Done) -> None:
     tables = re.findall(r"^\| (`.*?) \|", PAGE, re.MULTILINE)
     named = {name for cell in tables for name in re.findall(r"`([^`]+)`", cell)}

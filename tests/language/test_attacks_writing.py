@@ -167,3 +167,29 @@ def test_the_spreadsheet_s_refusal_is_a_sentence_without_code() -> None:
     sentence = refusal(lambda: excel(a * size(t), Names()))
     assert "Count(" not in sentence
     assert "Axis(" not in sentence
+
+
+FROM_PYTHON: dict[str, tuple[Callable[[], object], str]] = {
+    "np.exp": (lambda: np.exp(anything(x[n, t])), "np.exp computes now, not in the sheet: use exp, log, sqrt"),
+    "np.maximum": (lambda: np.maximum(anything(a[()]), 0), "np.maximum computes now, not in the sheet"),
+    "a number of numpy's is less": (lambda: np.float64(2) < anything(a[()]), "np.less computes now, not in the sheet"),
+    "//": (lambda: anything(x[n, t]) // 2, "a // b has no formula that every program has: write a / b"),
+    "%": (lambda: anything(x[n, t]) % 2, "a % b has no formula that every program has"),
+    "round": (lambda: round(anything(x[n, t])), "give decimals=2 to its block"),
+    "no name": (lambda: block("", (t,)), "a block is called '': give it a word"),
+    "a number for a name": (lambda: typed(anything(3)), "a block is called 3: give it a word"),
+}
+
+
+@pytest.mark.parametrize("name", FROM_PYTHON)
+def test_what_one_writes_out_of_habit_is_refused_with_what_to_write(name: str) -> None:
+    wrong, says = FROM_PYTHON[name]
+    assert says in refusal(wrong)
+
+
+def test_a_number_of_numpy_s_may_stand_on_either_side() -> None:
+    two = np.float64(2)
+    assert [str(each) for each in (anything(two) * a, a * anything(two))] == [str(2 * a), str(a * 2)]
+    assert [str(each) for each in (anything(two) - a, anything(two) / a, anything(two) + a)] == [
+        str(each) for each in (2 - a, 2 / a, 2 + a)
+    ]

@@ -2,6 +2,7 @@
 
 import math
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -125,21 +126,23 @@ def test_python_adds_a_list_of_references() -> None:
 
 ONLY_NUMBERS: list[Callable[[Any, Any], object]] = [
     lambda a, b: int(a + b),
-    lambda a, b: a // b,
-    lambda a, b: a % 2,
     lambda a, b: 2**a,
     lambda a, b: a @ b,
     lambda a, b: +a,
     lambda a, b: len(a),
-    lambda a, b: np.exp(a),
-    lambda a, b: np.sum(a + b),
-    lambda a, b: np.maximum(a, b),
 ]
 
 
 @pytest.mark.parametrize("attempt", [float, math.exp])
 def test_python_s_numbers_are_told_of_ours(attempt: Callable[[Any], object]) -> None:
     assert "math.exp(x) is exp(x)" in refusal(lambda: attempt(a))
+
+
+@pytest.mark.parametrize(
+    "attempt", [np.exp, np.sum, lambda a: np.maximum(a, 1), lambda a: a // 2, lambda a: a % 2, round]
+)
+def test_functions_of_numbers_that_one_writes_out_of_habit_are_told_of_ours(attempt: Callable[[Any], object]) -> None:
+    assert re.search("computes now|no formula that every program has|is not rounded", refusal(lambda: attempt(a)))
 
 
 @pytest.mark.parametrize("attempt", ONLY_NUMBERS)

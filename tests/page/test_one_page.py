@@ -6,6 +6,7 @@ import re
 import zipfile
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
+from itertools import accumulate
 from math import exp, log, sqrt
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,12 +14,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xlsxwriter.utility import xl_pixel_width
 
+from blueprint import api
 from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.page.digits import Sum
 from blueprint.page.grid import ONE_PAGE, defined_name
+from blueprint.page.one_page import look
 from blueprint.page.one_page.canvas import Drawn
+from blueprint.page.styles import Ruler
 from blueprint.workbooks import blueprint_of
 from tests.page.fits import centred, clipped, shown
 from tests.page.own_books import OWN
@@ -204,6 +209,20 @@ def test_a_claim_that_is_only_nearly_right_says_so_and_a_wrong_one_says_that_it_
     page = opened(path)[ONE_PAGE]
     said = {str(cell.value) for row in page.iter_rows() for cell in row if cell.value is not None}
     assert "…" in said  # its advantages are not whitened, so Â is no whitened A
+    assert not [words for words in said if words.startswith("(A−")]
+
+
+def test_words_that_say_how_advantages_are_whitened_go_with_whitening() -> None:
+    """They come back with it; both are read in an engine, where somebody types the setting."""
+    chosen = Chosen(saved("default")[1])
+    white = next(line for line in lines("default") if line.row.called == "advantages_used")
+    at = white.at, white.panel.words
+    assert str(chosen.on_page(*at)).startswith("(A−0.1799) / 0.98")
+    chosen.choose(**{defined_name("whiten_advantages.yours"): "off"})
+    assert chosen.on_page(white.at, white.panel.sign) == "…"
+    assert chosen.on_page(*at) == ""
+    chosen.choose(**{defined_name("whiten_advantages.yours"): "on"})
+    assert str(chosen.on_page(*at)).startswith("(A−0.1799) / 0.98")
 
 
 class Chosen:
@@ -214,8 +233,8 @@ class Chosen:
         self.sheets = [each["name"] for each in self.model.get_worksheets_properties()]
         self.names = opened(path, formulas=True).defined_names
 
-    def choose(self, **numbers: int) -> None:
-        """Types numbers of Walk by the names of their blocks."""
+    def choose(self, **numbers: int | str) -> None:
+        """Types numbers or words by the names of their blocks."""
         for name, number in numbers.items():
             sheet, _, cell = self.names[name].attr_text.replace("$", "").rpartition("!")
             column, row = re.fullmatch(r"([A-Z]+)(\d+)", cell).groups()  # type: ignore[union-attr]
@@ -306,6 +325,29 @@ def test_with_one_step_there_is_no_such_panel() -> None:
     blocks = {line.row.block for line in lines("default")}
     assert "epochs.mean.ratio" not in blocks
     assert "ratio.grad" in blocks or "ratio.grad" not in saved("default")[0].blocks
+
+
+def test_one_response_of_one_token_leaves_room_for_key_and_foot() -> None:
+    """A page as narrow as can be: no text of the key or the foot goes on into a cell that holds something."""
+    rows = [{"prompt": "how much", "response": "four", "reward": 1.0}]
+    layout = api.build(rows, kind="grpo").layout
+    page = layout.one_page
+    assert page is not None
+    measure, edges = Ruler(xl_pixel_width), [0, *accumulate(page.widths)]
+    texts = [(each.row, each.column, each.text) for each in layout.labels if each.sheet == ONE_PAGE]
+    ways = {each.row: edges[each.column + 1] - measure(each.text, look.style("way")) for each in layout.links
+            if each.sheet == ONE_PAGE and each.style == "one-page way" and "Walk" in each.text}  # fmt: skip
+    (foot,) = ways
+    (note,) = [(column, text) for row, column, text in texts if row == foot]
+    assert edges[note[0]] + measure(note[1], look.style("small")) <= ways[foot]
+    key = {
+        (row, column): text for row, column, text in texts if text in ("the one that counts", "clipped: no gradient")
+    }
+    assert len(key) == 2
+    taken = {(row, column) for row, column, _ in texts}
+    for (row, column), text in key.items():
+        end = edges[column] + measure(text, look.style("key"))
+        assert not [other for at, other in taken if at == row and edges[column] < edges[other] < end]
 
 
 def test_grpo_shows_the_group_of_the_response_that_walk_shows() -> None:

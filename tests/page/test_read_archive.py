@@ -30,9 +30,10 @@ def written(path: Path, data: bytes) -> Path:
     return path
 
 
+SAVED = "name one that `blueprint build` or a spreadsheet has saved"
 NO_FILE: dict[str, tuple[bytes, str]] = {
-    "text": (b"a,b\n1,2\n", "bad.xlsx is no workbook in xlsx format (BadZipFile)"),
-    "nothing": (b"", "bad.xlsx is no workbook in xlsx format (it is empty)"),
+    "text": (b"a,b\n1,2\n", f"bad.xlsx is no workbook in xlsx format (it begins as no .xlsx file does): {SAVED}"),
+    "nothing": (b"", f"bad.xlsx is no workbook in xlsx format (it is empty): {SAVED}"),
     "xls or password": (
         saved_file.PASSWORD + bytes(600),
         "bad.xlsx is protected by a password, or in the old xls format: save it as plain .xlsx",

@@ -135,7 +135,8 @@ def test_the_numbers_alone_are_written_with_comments(tmp_path: Path) -> None:
         (("--plot", "x.gif"), "--plot x.gif: found the ending .gif, expected one of .png, .svg, .pdf"),
         (("--page", "x.txt"), "x.txt does not end in .html, by which browsers know a page: name it so"),
         (("nothing.toml",), "nothing.toml cannot be read as the numbers of a run (no such file or directory)"),
-        (("--beta", "-1"), "ppo.kl_coef.0: found -1, expected greater than or equal to 0."),
+        (("--beta", "0.1,x"), "--beta 0.1,x: found no list of numbers, expected one, such as --beta 0,0.1,1"),
+        (("--beta", "-1"), "ppo.kl_coef.0: found -1.0, expected greater than or equal to 0."),
         (("--device", "nowhere"), "a run cannot be computed on 'nowhere' in float64"),
     ],
 )

@@ -279,6 +279,31 @@ def test_a_phone_need_not_be_scrolled_sideways(opened: Opened, width: int, where
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_on_a_phone_no_panel_of_one_page_is_wider_than_the_screen(opened: Opened) -> None:
+    page = opened(page_text("default"), viewport={"width": 360, "height": 740})
+    widths = "[...document.querySelectorAll('.box')].map((box) => [box.scrollWidth, box.clientWidth])"
+    assert len(page.evaluate(widths)) >= 3
+    assert [each for each in page.evaluate(widths) if each[0] > each[1]] == []
+
+
+def test_one_page_says_how_advantages_are_whitened_only_while_they_are(opened: Opened) -> None:
+    page = opened(page_text("default"))
+    line = "[...document.querySelectorAll('.boxes tr')].filter((row) => row.innerText.includes('Â'))[0].innerText"
+    assert "(A−0.1799)" in page.evaluate(line)
+    page.evaluate(
+        "type(blocks.findIndex((block) => block.name === 'whiten_advantages.yours'), 0, 'off'); drawOverview()"
+    )
+    assert "(A−" not in page.evaluate(line)
+    assert page.evaluate(line).split()[0] == "…"
+
+
+def test_what_is_left_of_a_rounding_is_shown_as_0(opened: Opened) -> None:
+    page = opened(page_text("by-hand-bandit"))
+    assert page.evaluate("brief(1.6 - (0.8 + 0.8 * 1.0000000000000002))") == "0"
+    assert [page.evaluate(f"brief({each})") for each in ("-1e-8", "0.25", "-3")] == ["−1.0e-8", "0.250", "−3"]
+    assert "e-16" not in page.inner_text("#overview")
+
+
 def test_a_word_that_looks_like_markup_stays_a_word(opened: Opened, tmp_path: Path) -> None:
     word = "</script><img src=x onerror=alert(1)>"
     book = bp.build("default")

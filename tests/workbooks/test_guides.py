@@ -11,10 +11,11 @@ import pytest
 from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.inputs.catalogue import shown_value
+from blueprint.language import block
 from blueprint.page.outline import Box, Entry, Note, Sheet
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions import rlhf
-from blueprint.workbooks.common.guides import POINTS, all_tries, known, terms, tries
+from blueprint.workbooks.common.guides import POINTS, all_tries, glossary_sheet, known, terms, tries
 from blueprint.workbooks.registry import kinds
 from tests.workbooks import glossary_page
 from tests.workbooks.test_labels import BOOKS
@@ -174,3 +175,15 @@ def test_the_loop_is_drawn_where_a_loss_is() -> None:
     for name, book in BOOKS.items():
         titles = [section.title for section in book.blueprint.sheets[0].sections]
         assert ("The loop around this step" in titles) == ("total_loss" in book.blocks), name
+
+
+@pytest.mark.parametrize(
+    ("rows", "subject"),
+    [
+        (("ratio", "kl_coef", "value_loss"), "RLHF PPO"), (("ratio", "value_loss"), "PPO"), (("chosen.ratio",), "RLHF"),
+        (("td_errors",), "reinforcement learning"), (("kl_coef",), "RLHF"),
+    ],
+)  # fmt: skip
+def test_the_glossary_says_of_what_its_words_are(rows: tuple[str, ...], subject: str) -> None:
+    (sheet,) = glossary_sheet({name: block(name, ()) for name in rows})
+    assert sheet.lead.startswith(f"the words of {subject}: ")

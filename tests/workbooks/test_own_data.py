@@ -151,6 +151,14 @@ def test_demonstrations_in_known_words_have_the_weights_of_the_built_in_model(tm
         assert numbers["policy.W"].tolist() == load("sft")["policy.W"].tolist()
 
 
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    """One of them would be taken without a word; columns without a name, as a spreadsheet leaves them, may be several."""
+    twice = written(tmp_path, "prompt,response,reward,reward\na,b,1,2\n", name="mine.csv")
+    assert refused("grpo", twice) == "mine.csv: found two columns called reward; give each column a name of its own."
+    unnamed = written(tmp_path, "prompt,response,reward,,\na,b,1,,\n", name="mine.csv")
+    assert tables_from("grpo", unnamed)[0]["level"] == "rollouts"
+
+
 @pytest.mark.parametrize(("kind", "rows", "sentence"), CASES, ids=[f"{kind} {says[12:70]}" for kind, _, says in CASES])
 def test_what_cannot_be_read_is_one_sentence(tmp_path: Path, kind: str, rows: str, sentence: str) -> None:
     assert refused(kind, written(tmp_path, rows)) == sentence

@@ -35,6 +35,8 @@ from blueprint.page.outline.items import PageRow, Tile
 
 AGREES, ROUNDED, ANOTHER = 0.0, 1.0, 2.0
 """What a claim comes to: right from the displayed digits, right from all digits, or neither."""
+OTHERWISE = "…"
+"""The sign of a line that is something else than it claims, as with another convention."""
 MOST_SPELLED = 5
 """Texts and numbers by turns that are spelled in one cell: two numbers."""
 SETTING = 4
@@ -304,19 +306,20 @@ class LineWriter(Claims):
                 self.merge(at, cell, at, column.strip.columns[-1].column, f"one-page {style}")
             self.live(at, cell, self.formula(row, column), value, style)
             del i
-        self.write_words(line)
-        self.write_sign(line)
+        said = self.write_sign(line)
+        self.write_words(line, said)
         self.write_marks(line)
         if row.arrow and placed.first > 1:
             self.put(at, placed.first - 1, "→", "sign")
 
-    def write_words(self, line: Drawn) -> None:
-        """Writes the words beside a line."""
+    def write_words(self, line: Drawn, sign: str) -> None:
+        """Writes the words beside a line; those that say its numbers are gone where its sign says that it is something else."""
         if line.row.words:
-            self.say(line.at, line.panel.words, line.row.words, "words")
+            judged = grid.address(line.at, line.panel.sign) if sign and "{" in line.row.words else ""
+            self.say(line.at, line.panel.words, line.row.words, "words", judged, sign == OTHERWISE)
 
-    def say(self, at: int, column: int, text: str, style: str) -> None:
-        """Writes words; an expression of settings in them is live."""
+    def say(self, at: int, column: int, text: str, style: str, judged: str = "", gone: bool = False) -> None:
+        """Writes words; an expression of settings in them is live. judged: the cell of a sign with which they go, or are gone."""
         if "{" not in text:
             self.put(at, column, text, style)
             return
@@ -343,7 +346,17 @@ class LineWriter(Claims):
                 self.live(made, self.maker.listed + i, f'{print_of}&""', digits.Print(shown[-1]), "made")
                 print_of = grid.address(made, self.maker.listed + i)
             formula.append(print_of)
-        self.live(at, column, "&".join(formula), digits.Print("".join(shown)), style)
+        whole_text = "&".join(formula)
+        if judged:
+            whole_text = f'IF({judged}="{OTHERWISE}","",{whole_text})'
+        self.live(at, column, whole_text, digits.Print("" if gone and judged else "".join(shown)), style)
+
+    def as_many_as_fit(self, texts: list[str], room: float) -> str:
+        """Returns texts that go on one line, those at the end left out for which there is no room (in pixels)."""
+        kept = list(texts)
+        while kept and self.ruler("; ".join(kept), look.style("small")) > room:
+            kept.pop()
+        return "; ".join(kept)
 
     def can_say(self, text: str) -> bool:
         """Tells whether all that the expressions of a text read is there."""
@@ -357,13 +370,13 @@ class LineWriter(Claims):
         full = tile.words.replace(ALL, whole)
         return full if whole and self.ruler(full, look.style(f"tilewords {tile.model}")) <= room else words
 
-    def write_sign(self, line: Drawn) -> None:
-        """Writes the sign of a line; where it claims something, with the claim judged below."""
+    def write_sign(self, line: Drawn) -> str:
+        """Writes the sign of a line; where it claims something, with the claim judged below. Returns what then is said, else ""."""
         row, placed, at = line.row, line.panel, line.at
         if not row.equals or not self.can_claim(line):
             if row.sign and not row.equals:
                 self.put(at, placed.sign, row.sign, "sign")
-            return
+            return ""
         made, judgements = self.checks_row, list[float]()
         self.checks_row += 1
         self.put(made, 1, row.called, "madename")
@@ -376,9 +389,10 @@ class LineWriter(Claims):
         both = (f"{sign} {NEARLY}", f"{sign}{NEARLY}") if sign != "=" else ()
         wide = self.sheet.widths[placed.sign]
         near = next((each for each in both if self.ruler(each, look.style("sign")) <= wide), NEARLY)
-        formula = f'CHOOSE(MAX({area})+1,"{sign}","{near}","…")'
-        said = {AGREES: sign, ROUNDED: near, ANOTHER: "…"}[max(judgements)]
+        formula = f'CHOOSE(MAX({area})+1,"{sign}","{near}","{OTHERWISE}")'
+        said = {AGREES: sign, ROUNDED: near, ANOTHER: OTHERWISE}[max(judgements)]
         self.live(at, placed.sign, formula, said, "sign")
+        return said
 
     def write_marks(self, line: Drawn) -> None:
         """Writes what marks numbers of a line: the one that counts is filled, one that is a constant is clipped."""

@@ -372,15 +372,19 @@ class PagePainter(PanelWriter):
 
     def write_ways(self, row: int) -> None:
         """Writes below the tiles what there is to know, and the links that lead on."""
-        for i, (sheet, text) in enumerate(self.ways()):
-            at = len(self.sheet.widths) - 1 - 2 * i
-            self.layout.links.append(
-                Link(grid.ONE_PAGE, row, at, f"{grid.quoted_title(sheet)}!A1", text, "one-page way")
-            )
+        last, edges = len(self.sheet.widths) - 1, [0, *accumulate(self.sheet.widths)]
+        links = [
+            Link(grid.ONE_PAGE, row, last - 2 * i, f"{grid.quoted_title(sheet)}!A1", text, "one-page way")
+            for i, (sheet, text) in enumerate(self.ways())
+        ]
+        self.layout.links.extend(links)
         whole = self.whole()
         texts = [text.replace(ALL, whole) for text in self.page.settings if whole or ALL not in text]
         said = [text for text in texts if self.can_say(text)]
-        if note := "; ".join([*said, *([self.page.note] if self.page.note else [])]):
+        left = min(
+            (edges[link.column + 1] - self.ruler(link.text, look.style("way")) for link in links), default=edges[-1]
+        )
+        if note := self.as_many_as_fit([*said, *filter(None, self.page.note.split("; "))], left - edges[1]):
             self.say(row, 1, note, "small")
 
     def ways(self) -> list[tuple[str, str]]:
@@ -441,16 +445,9 @@ class PagePainter(PanelWriter):
         """Writes the words of a tile, as a link to its rows."""
         name = tile.block or next(name for _, name in term_of(tile.value).leaves)
         words = self.words_of_tile(tile, sum(self.sheet.widths[left : right + 1]))
-        self.layout.links.append(
-            Link(
-                grid.ONE_PAGE,
-                row,
-                left,
-                self.blocks[name],
-                words or self.blocks[name].about.meaning,
-                f"one-page tilewords {tile.model}",
-            )
-        )
+        style = f"one-page tilewords {tile.model}"
+        said = words or self.blocks[name].about.meaning
+        self.layout.links.append(Link(grid.ONE_PAGE, row, left, self.blocks[name], said, style))
 
     @staticmethod
     def span(edges: list[int], left: float, right: float) -> tuple[int, int]:
@@ -488,6 +485,9 @@ class PagePainter(PanelWriter):
         beside = min(members, key=lambda cell: abs(edges[cell] - edges[first.first] - 200))
         if not first.weights:
             halves = halves[1], halves[0]
+        wide = max((self.ruler(text, look.style("key")) for _, _, text in halves[0]), default=0)
+        while edges[beside] - edges[first.first + 1] < wide and beside < first.last:
+            beside += 1
         for column, half in zip((first.first, beside), halves, strict=True):
             room = edges[first.last + 1] - edges[column + 1]
             if column != first.first and any(self.ruler(text, look.style("key")) > room for _, _, text in half):

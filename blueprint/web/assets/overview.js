@@ -65,7 +65,8 @@ function lineOf(row, strips) {
     const offset = offsetAt(block, column), clipped = row.clipped && valueOf(row.clipped, column) === 1;
     return offset < 0 ? make("td") : numberCell(block, offset, classes, `${clipped ? "✂ " : ""}${row.back && i ? "↖ " : ""}${brief(block.cells[offset])}`);
   });
-  return make("tr", {}, make("td", { class: "sign" }, row.sign || ""), make("th", { scope: "row", html: symbol }), ...apart(strips.map(cellsOf)), make("td", { class: "told" }, told(row.words)));
+  const other = row.equals && strips.flat().some((column) => !(Math.abs(valueOf(row.equals, column) - block.cells[offsetAt(block, column)]) < 5e-4)); // in what is displayed; under another convention it is something else
+  return make("tr", {}, make("td", { class: "sign" }, other ? "…" : row.sign || ""), make("th", { scope: "row", html: symbol }), ...apart(strips.map(cellsOf)), make("td", { class: "told" }, other ? "" : told(row.words)));
 }
 
 /* Puts a narrow cell between the strips of a line. */

@@ -121,12 +121,13 @@ function placeOf(block, offset) {
 }
 
 /* A number in a table: short, in the page's own words for a blank and a limit that is off. */
+/* What is left of a rounding, as of 1.6 − 1.6, is shown as the 0 that it means. */
 function brief(value) {
   if (typeof value === "string") return value;
   if (Number.isNaN(value)) return "";
   if (!Number.isFinite(value)) return "off";
   const size = Math.abs(value);
-  return (Number.isInteger(value) ? String(value) : size >= 1e6 || size < 5e-4 ? value.toExponential(1) : value.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : 3)).replace("-", "−");
+  return (Number.isInteger(value) || size < 1e-14 ? String(Math.round(value)) : size >= 1e6 || size < 5e-4 ? value.toExponential(1) : value.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : 3)).replace("-", "−");
 }
 
 /* Types into a cell, and computes anew what hangs on it. */

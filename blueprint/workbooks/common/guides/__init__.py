@@ -128,9 +128,9 @@ def _this(each: Try) -> str:
 
 CODE = "The code"
 """The group of terms that stand in the code alone, and on no sheet."""
-WORDS = "the words of RLHF{of}: what each means, by which symbol it goes here, and where it stands"
-BESIDE = ("Demonstrations", "Pairs of responses")
-"""Groups of the terms of what comes before reinforcement learning, or takes its place."""
+WORDS = "the words of {subject}: what each means, by which symbol it goes here, and where it stands"
+OF_MODELS = {"Demonstrations", "Pairs of responses", "Groups of responses", "A whole run"}
+"""Groups of terms that only a language model has."""
 DIFFER = (
     "what each library does, by its own defaults and code: a row for each convention in which they are not all alike"
 )
@@ -183,7 +183,12 @@ def glossary_sheet(blocks: Mapping[str, Block]) -> list[Sheet]:
         Section(group, tuple(_term(term, blocks) for term in found), ("stands on", "meaning"))
         for group, found in groupby(known(blocks), key=lambda term: term.group)
     )
-    lead = WORDS.format(of="" if any(section.title in BESIDE for section in sections) else " PPO")
+    here = {term.term: term.group for term in known(blocks) if term.found(blocks) is not None}
+    other, has_reference = OF_MODELS & {*here.values()}, here.keys() & {"KL", "KL coefficient"}
+    subject = "RLHF" if other or has_reference else "reinforcement learning"
+    if "ratio" in here and not other:
+        subject = "RLHF PPO" if has_reference else "PPO"
+    lead = WORDS.format(subject=subject)
     return [Sheet("Glossary", lead, sections, widths=(30, 112), first=None)] if sections else []
 
 

@@ -173,6 +173,10 @@ def _of_csv(text: str, name: str) -> Iterator[Record]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=head.count), strict=True)
     try:
         columns = [each.strip() for each in next(reader, [])]
+        if twice := next((each for each in columns if each and columns.count(each) > 1), None):
+            raise NumbersError(
+                f"{name}: found two columns called {unquoted(twice)}; give each column a name of its own."
+            )
         for row in reader:
             where = f"{name}, line {reader.line_num}"
             if not any(row):

@@ -133,8 +133,8 @@ def facts_of(numbers: str, level: str) -> dict[str, str]:
 
 def made_by(facts: Mapping[str, str]) -> str:
     """Says what a workbook was made by and from."""
-    begins = TEXTS["begins"][facts["level"]]
-    told = {**facts, "level": f"begins at {begins}"}
+    begins = TEXTS["begins"].get(facts["level"])
+    told = {**facts, "level": f"begins at {begins}" if begins else f"level {facts['level']}"}  # of a kind of one's own
     return "made by " + " · ".join(text if name == "level" else f"{name} {text}" for name, text in told.items())
 
 
