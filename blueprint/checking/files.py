@@ -5,8 +5,9 @@ The witness sees numbers; a formula of the same value, and one on a sheet that n
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor, Future
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,7 +18,7 @@ import numpy as np
 
 from blueprint.language import Array, Axis, Values
 from blueprint.page import grid
-from blueprint.page.engine import Cells, recalculated_apart, without_values
+from blueprint.page.engine import Cells, Others, alike_apart, recalculated_apart, without_values
 from blueprint.page.grid import FORMULAS, ONE_PAGE, Address, is_of_one_page, with_one_part
 from blueprint.page.moved_cells import Moved
 from blueprint.page.outline import Blueprint
@@ -206,7 +207,7 @@ class Checked(Opened):
     cannot be found whole, and one that torch cannot compute again.
     """
 
-    _computing: Future[Cells] | None = None
+    _computing: Callable[[], Cells] | None = None
 
     def __init__(self, path: Path):
         super().__init__(path)
@@ -224,15 +225,14 @@ class Checked(Opened):
         self.compared: Compared = formulas_of(self)
         self.book = book_in(self) if self.blanks.cells else None
 
-    def compute_in(self, pool: Executor) -> None:
-        """Has the embedded engine compute the formulas while other work goes on; `computed` waits for it."""
-        self._computing = pool.submit(recalculated, self.path)
-
     @cached_property
     def computed(self) -> Cells | None:
         """The value of every formula, as the embedded engine computes it from the file alone; None where it cannot."""
         try:
-            return self._computing.result() if self._computing else recalculated(self.path)
+            with suppress(RuntimeError):
+                if self._computing:
+                    return self._computing()
+            return recalculated(self.path)
         except ReadError:
             return None
 
@@ -348,6 +348,30 @@ class Checked(Opened):
         for at in map(tuple, np.argwhere((numbers < 0) | (numbers > last) | (numbers != np.trunc(numbers))).tolist()):
             meant = expected.format(last=last, count=last + 1)
             raise ReadError(f"{self.path}, {self.cell(name, at)} ({name}): found {numbers[at]:g}, expected {meant}")
+
+
+MOST_TOGETHER = 16
+"""Files that one process computes at most; the others may be computed beside it."""
+
+
+def compute_together(files: Sequence[Checked], pool: Executor) -> None:
+    """Has the embedded engine compute the formulas of files while other work goes on; `Checked.computed` waits for it.
+
+    Files with nearly the same formulas are computed by one process, which loads the first and types into it what the others have.
+    """
+    left = [file for file in files if "computed" not in vars(file)]
+    while left:
+        first, typed = left[0], dict[int, set[Address]]()
+        for number, file in enumerate(left):
+            if len(typed) < MOST_TOGETHER and (otherwise := first.differing(file)) is not None:
+                typed[number] = otherwise
+        places = sorted(set().union(*typed.values()))
+        alike = [left[number] for number in typed] or [first]
+        others = Others(places, [[file.stands(at) for at in places] for file in alike[1:]])
+        made = pool.submit(alike_apart, first.path, others)
+        for number, file in enumerate(alike):
+            file._computing = lambda made=made, number=number: made.result()[number]
+        left = [file for file in left if file not in alike]
 
 
 def _kind_of(file: Opened) -> Kind:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import prod
+from math import isfinite, prod
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +28,8 @@ from blueprint.quoting import quoted, unquoted
 READ = ("name", "kind", "holds", "reads from", "defined name", "lies")
 """Columns of Contents that are read; the others are for people."""
 OPTIONS = {"kind": contents.KINDS, "holds": (contents.WORDS, contents.LIMITS, contents.NUMBERS)}
+MOST_REWRITTEN = 200
+"""Formulas in which two files of one kind may differ; on One page 35 hang on how small the numbers are."""
 MOST_CELLS = 2_000_000
 """Cells that the range of a block may have; 64 rows, the longest run, over all 16,384 columns are half of that."""
 
@@ -137,6 +139,10 @@ def _found(book: Workbook, line: dict[str, Any], path: Path) -> Found:
     return Found(sheet, top, left, shape, line["name"], line["kind"], words, reads, called, limit, line)
 
 
+_PLACE = re.compile(r"([A-Za-z_]\w*|'[^'!]+')!(\$[A-Z]{1,3}\$[0-9]+(?::\$[A-Z]{1,3}\$[0-9]+)?)", re.ASCII)
+"""How nearly all ranges are written: `'First hour'!$B$3:$D$9`; openpyxl takes the others apart, letter by letter."""
+
+
 def _destination(book: Workbook, name: str, path: Path) -> tuple[str, int, int, int, int]:
     """Returns the range of a defined name: sheet, left, top, right and bottom, counted from 1."""
     defined: Any = book.names.get(name)
@@ -145,11 +151,15 @@ def _destination(book: Workbook, name: str, path: Path) -> tuple[str, int, int, 
         defined is not None, f"{path} has no range called {name}: it is no blueprint workbook, or the name was deleted"
     )
     try:
-        places = list(defined.destinations)
+        plain = _PLACE.fullmatch(defined.attr_text)
+        others = () if plain else defined.destinations
+        places = (
+            [(plain[1].strip("'"), plain[2])] if plain else [(title.replace("''", "'"), area) for title, area in others]
+        )
         saved_file.require(
             "#REF!" not in defined.attr_text and len(places) == 1, f"{path}: the cells of {name} were deleted"
         )
-        sheet, (left, top, right, bottom) = places[0][0].replace("''", "'"), range_boundaries(places[0][1])
+        sheet, (left, top, right, bottom) = places[0][0], range_boundaries(places[0][1])
         on_sheet = 1 <= left <= right <= grid.LAST_COLUMN and 1 <= top <= bottom <= grid.LAST_ROW
         fits = on_sheet and (right - left + 1) * (bottom - top + 1) <= MOST_CELLS
     except saved_file.ReadError:
@@ -265,10 +275,36 @@ class Opened:
         written = self.written.get(sheet, {}).get((row, column))
         return None if written is None else f"={written}"
 
+    def stands(self, at: Address) -> Any:
+        """Returns what stands in a cell: its value, or a list of its formula, without the sign =."""
+        written = self.written.get(at.sheet, {}).get((at.row, at.column))
+        return self.value(*at) if written is None else [written]
+
     @cached_property
     def written(self) -> Written:
         """Every formula of the file, without its sign =; taken apart when the first is asked for."""
         return {title: sheet.formulas for title, sheet in self._book.cells.items()}
+
+    def differing(self, other: "Opened") -> set[Address] | None:
+        """Returns the cells in which another file has another formula, or something else typed.
+
+        None if it has other names or sheets, or more than a few other formulas; also where one of them has a formula for several
+        cells at once, or where an error or a date is typed.
+        """
+        if self.sheets != other.sheets or self.names != other.names:
+            return None
+        found: set[Address] = set()
+        for title, sheet in self._book.cells.items():
+            values, others = sheet.values, other._book.cells[title].values
+            here = {at for at in values.keys() | others.keys() if not _same(values.get(at), others.get(at))}
+            formulas, written = sheet.formulas, other._book.cells[title].formulas
+            rewritten = {at for at in formulas.keys() | written.keys() if formulas.get(at) != written.get(at)}
+            found.update(Address(title, *at) for at in rewritten | (here - formulas.keys()))
+            if len(rewritten) > MOST_REWRITTEN:
+                return None
+        ordinary = all(sheet.ordinary for file in (self, other) for sheet in file._book.cells.values())
+        typed = (file.value(*at) for file in (self, other) for at in found if file.formula(*at) is None)
+        return found if ordinary and all(map(_plain, typed)) else None
 
     def remark(self, name: str, at: tuple[int, ...]) -> str:
         """Says how a typed cell is understood where it is not a plain number or word: text that is one, or a formula.
@@ -288,6 +324,18 @@ class Opened:
     def links(self, sheet: str, row: int) -> list[str]:
         """Returns where the links in a row lead: `Weeks!N51` or `Weeks!N14:X14`."""
         return self._book.cells[sheet].links.get(row, [])
+
+
+def _same(value: object, other: object) -> bool:
+    """Says whether two cells hold the same; TRUE is not the number 1."""
+    return value == other and type(value) is type(other)
+
+
+def _plain(value: object) -> bool:
+    """Says whether a typed value is a number, a word or nothing."""
+    if isinstance(value, int | float):
+        return isfinite(value)
+    return value is None or (isinstance(value, str) and not value.startswith("#"))
 
 
 At = tuple[int, ...]
