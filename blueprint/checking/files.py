@@ -5,8 +5,7 @@ The witness sees numbers; a formula of the same value, and one on a sheet that n
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,7 @@ import numpy as np
 
 from blueprint.language import Array, Axis, Values
 from blueprint.page import grid
-from blueprint.page.engine import Cells, Others, alike_apart, recalculated_apart, without_values
+from blueprint.page.engine import Cells, recalculated_apart, without_values
 from blueprint.page.grid import FORMULAS, ONE_PAGE, Address, is_of_one_page, with_one_part
 from blueprint.page.moved_cells import Moved
 from blueprint.page.outline import Blueprint
@@ -207,7 +206,8 @@ class Checked(Opened):
     cannot be found whole, and one that torch cannot compute again.
     """
 
-    _computing: Callable[[], Cells] | None = None
+    computing: Callable[[], Cells] | None = None
+    """Waits for an engine that was asked for the values of all formulas (`checking.together`)."""
 
     def __init__(self, path: Path):
         super().__init__(path)
@@ -230,8 +230,8 @@ class Checked(Opened):
         """The value of every formula, as the embedded engine computes it from the file alone; None where it cannot."""
         try:
             with suppress(RuntimeError):
-                if self._computing:
-                    return self._computing()
+                if self.computing:
+                    return self.computing()
             return recalculated(self.path)
         except ReadError:
             return None
@@ -348,30 +348,6 @@ class Checked(Opened):
         for at in map(tuple, np.argwhere((numbers < 0) | (numbers > last) | (numbers != np.trunc(numbers))).tolist()):
             meant = expected.format(last=last, count=last + 1)
             raise ReadError(f"{self.path}, {self.cell(name, at)} ({name}): found {numbers[at]:g}, expected {meant}")
-
-
-MOST_TOGETHER = 16
-"""Files that one process computes at most; the others may be computed beside it."""
-
-
-def compute_together(files: Sequence[Checked], pool: Executor) -> None:
-    """Has the embedded engine compute the formulas of files while other work goes on; `Checked.computed` waits for it.
-
-    Files with nearly the same formulas are computed by one process, which loads the first and types into it what the others have.
-    """
-    left = [file for file in files if "computed" not in vars(file)]
-    while left:
-        first, typed = left[0], dict[int, set[Address]]()
-        for number, file in enumerate(left):
-            if len(typed) < MOST_TOGETHER and (otherwise := first.differing(file)) is not None:
-                typed[number] = otherwise
-        places = sorted(set().union(*typed.values()))
-        alike = [left[number] for number in typed] or [first]
-        others = Others(places, [[file.stands(at) for at in places] for file in alike[1:]])
-        made = pool.submit(alike_apart, first.path, others)
-        for number, file in enumerate(alike):
-            file._computing = lambda made=made, number=number: made.result()[number]
-        left = [file for file in left if file not in alike]
 
 
 def _kind_of(file: Opened) -> Kind:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import isfinite, prod
+from math import prod
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,15 +21,13 @@ from openpyxl.utils.cell import range_boundaries
 
 from blueprint.page import contents, grid, parse_cell, saved_file
 from blueprint.page.grid import Address
-from blueprint.page.saved_file import Area, Workbook, Written, named_areas, read_by, require
+from blueprint.page.saved_file import Area, Sheet, Workbook, Written, named_areas, read_by, require
 from blueprint.page.saved_file import ReadError as ReadError
 from blueprint.quoting import quoted, unquoted
 
 READ = ("name", "kind", "holds", "reads from", "defined name", "lies")
 """Columns of Contents that are read; the others are for people."""
 OPTIONS = {"kind": contents.KINDS, "holds": (contents.WORDS, contents.LIMITS, contents.NUMBERS)}
-MOST_REWRITTEN = 200
-"""Formulas in which two files of one kind may differ; on One page 35 hang on how small the numbers are."""
 MOST_CELLS = 2_000_000
 """Cells that the range of a block may have; 64 rows, the longest run, over all 16,384 columns are half of that."""
 
@@ -225,6 +223,11 @@ class Opened:
         """The names of the sheets."""
         return self._book.sheets
 
+    @property
+    def cells(self) -> Mapping[str, Sheet]:
+        """The sheets that have cells, by name."""
+        return self._book.cells
+
     def block(self, name: str) -> Found:
         """Returns where a block stands. Raises ReadError where the file has no such block."""
         saved_file.require(
@@ -275,36 +278,10 @@ class Opened:
         written = self.written.get(sheet, {}).get((row, column))
         return None if written is None else f"={written}"
 
-    def stands(self, at: Address) -> Any:
-        """Returns what stands in a cell: its value, or a list of its formula, without the sign =."""
-        written = self.written.get(at.sheet, {}).get((at.row, at.column))
-        return self.value(*at) if written is None else [written]
-
     @cached_property
     def written(self) -> Written:
         """Every formula of the file, without its sign =; taken apart when the first is asked for."""
         return {title: sheet.formulas for title, sheet in self._book.cells.items()}
-
-    def differing(self, other: "Opened") -> set[Address] | None:
-        """Returns the cells in which another file has another formula, or something else typed.
-
-        None if it has other names or sheets, or more than a few other formulas; also where one of them has a formula for several
-        cells at once, or where an error or a date is typed.
-        """
-        if self.sheets != other.sheets or self.names != other.names:
-            return None
-        found: set[Address] = set()
-        for title, sheet in self._book.cells.items():
-            values, others = sheet.values, other._book.cells[title].values
-            here = {at for at in values.keys() | others.keys() if not _same(values.get(at), others.get(at))}
-            formulas, written = sheet.formulas, other._book.cells[title].formulas
-            rewritten = {at for at in formulas.keys() | written.keys() if formulas.get(at) != written.get(at)}
-            found.update(Address(title, *at) for at in rewritten | (here - formulas.keys()))
-            if len(rewritten) > MOST_REWRITTEN:
-                return None
-        ordinary = all(sheet.ordinary for file in (self, other) for sheet in file._book.cells.values())
-        typed = (file.value(*at) for file in (self, other) for at in found if file.formula(*at) is None)
-        return found if ordinary and all(map(_plain, typed)) else None
 
     def remark(self, name: str, at: tuple[int, ...]) -> str:
         """Says how a typed cell is understood where it is not a plain number or word: text that is one, or a formula.
@@ -324,18 +301,6 @@ class Opened:
     def links(self, sheet: str, row: int) -> list[str]:
         """Returns where the links in a row lead: `Weeks!N51` or `Weeks!N14:X14`."""
         return self._book.cells[sheet].links.get(row, [])
-
-
-def _same(value: object, other: object) -> bool:
-    """Says whether two cells hold the same; TRUE is not the number 1."""
-    return value == other and type(value) is type(other)
-
-
-def _plain(value: object) -> bool:
-    """Says whether a typed value is a number, a word or nothing."""
-    if isinstance(value, int | float):
-        return isfinite(value)
-    return value is None or (isinstance(value, str) and not value.startswith("#"))
 
 
 At = tuple[int, ...]

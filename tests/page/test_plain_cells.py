@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import zipfile
 from datetime import datetime, time
 from pathlib import Path
 
@@ -12,12 +10,8 @@ import xlsxwriter
 from openpyxl import Workbook as Openpyxl
 
 from blueprint.page import saved_file
-from blueprint.page.engine import Others, alike_apart, with_ironcalc
 from blueprint.page.plain_cells import plain_cells, split
-from blueprint.page.read import Opened
 from blueprint.page.saved_file import Workbook
-from tests.page.workshop import save_made
-from tests.page.zips import SHEET, with_parts
 
 WORKBOOKS = Path(__file__).parents[2] / "workbooks"
 HEAD = b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
@@ -112,55 +106,3 @@ def test_any_other_spelling_is_left_to_the_parser(old: bytes, new: bytes) -> Non
     sheet = HEAD + ROW + TAIL
     assert sheet.count(old) == 1
     assert split(sheet.replace(old, new)) is None
-
-
-def test_files_that_differ_in_what_is_typed_are_computed_together(tmp_path: Path) -> None:
-    """What the engine makes of numbers, words, blanks and truths typed into a first file is what it makes of the file itself."""
-    first = save_made(tmp_path / "first.xlsx", numbers="kl-controller")
-    part = Opened(first)
-    found = next(each for each in part.places.values() if each.name == "kl_coef.preset")
-    cell, number = found.cell((0,) * len(found.shape)), part.sheets.index(found.sheet) + 1
-    sheet = f"xl/worksheets/sheet{number}.xml"
-    pattern = rf'(<c r="{cell}"(?: s="\d+")?)><v>[^<]*</v></c>'
-    typed = [r"\1><v>0.37</v></c>", r"\1/>", r'\1 t="b"><v>1</v></c>', r'\1 t="str"><v>1</v></c>', r"\1><v>1</v></c>"]
-    with zipfile.ZipFile(first) as parts:
-        content = parts.read(sheet).decode()
-    paths = []
-    for name, put in enumerate(typed):
-        text, changes = re.subn(pattern, put, content)
-        assert changes == 1
-        paths.append(with_parts(first, tmp_path / f"{name}.xlsx", {sheet: text.encode()}))
-    files = [Opened(path) for path in paths]
-    places = sorted({at for file in files for at in part.differing(file) or ()})
-    assert [at.cell for at in places] == [cell]
-    together = alike_apart(first, Others(places, [[file.stands(at) for at in places] for file in files]))
-    alone = [with_ironcalc(path) for path in (first, *paths)]
-    assert together == alone
-    assert len({tuple(cells.items()) for cells in alone}) == len(alone)
-
-
-def test_so_are_files_of_one_kind_whose_numbers_make_other_formulas(tmp_path: Path) -> None:
-    """How many decimals One page compares hangs on how small a number is."""
-    values = ("0.9", "0.95", "0.5")
-    paths = [save_made(tmp_path / f"{number}.xlsx", f"ppo.gamma={value}") for number, value in enumerate(values)]
-    first, *files = map(Opened, paths)
-    places = sorted({at for file in files for at in first.differing(file) or ()})
-    assert any(isinstance(file.stands(at), list) for file in files for at in places)
-    together = alike_apart(paths[0], Others(places, [[file.stands(at) for at in places] for file in files]))
-    assert together == [with_ironcalc(path) for path in paths]
-
-
-@pytest.mark.parametrize(
-    "put", ['<f t="array" ref="A1">1</f><v>1</v>', "<v>#N/A</v>", "<f>1+1</f><v>2</v>", "<f>1+2</f><v>3</v>"]
-)
-def test_a_file_with_a_formula_for_several_cells_or_a_typed_error_is_computed_by_itself(
-    tmp_path: Path, put: str
-) -> None:
-    first = save_made(tmp_path / "first.xlsx", numbers="kl-controller")
-    with zipfile.ZipFile(first) as parts:
-        content = parts.read(SHEET).decode()
-    text, changes = re.subn(r' t="str"><f>[^<]*</f><v>[^<]*</v>', f' t="str">{put}', content, count=1)
-    assert changes == 1
-    other = with_parts(first, tmp_path / "other.xlsx", {SHEET: text.encode()})
-    differing = Opened(first).differing(Opened(other))
-    assert (differing is None) == ("array" in put or "#" in put)
