@@ -23,6 +23,9 @@ def pytest_configure(config: pytest.Config) -> None:
     A test that is skipped unseen would be worse than one that fails. Benchmarks are not timed unless asked.
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+        # Without bytecode each process that a test starts compiles the package anew, for half a second.
+        os.environ.setdefault("PYTHONPYCACHEPREFIX", str(config.rootpath / ".pytest_cache" / "bytecode"))
     config.option.benchmark_disable = not config.option.benchmark_only
     if not config.option.benchmark_only:
         # Some hundred MB at most wait for it. At Python's 700 objects openpyxl spends four tenths of its time in it; at

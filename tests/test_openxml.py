@@ -8,9 +8,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from lxml import etree
 
 from tests.commands import run_command
-from tests.openxml import findings
+from tests.openxml import COUNTED_ANEW, _sibling_position, findings
 from tests.page.workshop import MAINS
 
 DATA = Path(__file__).parent / "data"
@@ -62,3 +63,9 @@ def test_a_fault_would_be_found(sound: str, broken: str, says: str, tmp_path: Pa
                 text = text.replace(sound.encode(), broken.encode(), 1)
             target.writestr(part, text)
     assert any(says in found for found in findings(tmp_path / "b.xlsx"))
+
+
+def test_places_are_counted_as_the_validator_counts_them() -> None:
+    tree = etree.fromstring("<a><b/><c/><b><c/><c/></b><!-- a comment --><b/></a>")
+    assert [_sibling_position(each) for each in tree.iter("*")] == [COUNTED_ANEW(each) for each in tree.iter("*")]
+    assert _sibling_position(tree[4]) == 3

@@ -6,7 +6,7 @@ The witness sees numbers; a formula of the same value, and one on a sheet that n
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Executor, Future
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -206,7 +206,8 @@ class Checked(Opened):
     cannot be found whole, and one that torch cannot compute again.
     """
 
-    _computing: Future[Cells] | None = None
+    computing: Callable[[], Cells] | None = None
+    """Waits for an engine that was asked for the values of all formulas (`checking.together`)."""
 
     def __init__(self, path: Path):
         super().__init__(path)
@@ -224,15 +225,14 @@ class Checked(Opened):
         self.compared: Compared = formulas_of(self)
         self.book = book_in(self) if self.blanks.cells else None
 
-    def compute_in(self, pool: Executor) -> None:
-        """Has the embedded engine compute the formulas while other work goes on; `computed` waits for it."""
-        self._computing = pool.submit(recalculated, self.path)
-
     @cached_property
     def computed(self) -> Cells | None:
         """The value of every formula, as the embedded engine computes it from the file alone; None where it cannot."""
         try:
-            return self._computing.result() if self._computing else recalculated(self.path)
+            with suppress(RuntimeError):
+                if self.computing:
+                    return self.computing()
+            return recalculated(self.path)
         except ReadError:
             return None
 

@@ -22,13 +22,13 @@ import re
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Value: TypeAlias = float | str | bool | None
 Cells: TypeAlias = dict[tuple[str, str], Value]
@@ -51,12 +51,27 @@ _BLANK = re.compile(rb'(<c r="[A-Z]+[0-9]+"(?: s="[0-9]+")?) t="n"( ?/>|></c>)')
 BOOK, SHEETS = "xl/workbook.xml", "xl/worksheets/"
 
 
-def lean(path: Path, target: Path) -> Path:
-    """Writes the copy, with places for names, without notes and charts, in which blank cells are blank; returns its path."""
+class Others(NamedTuple):
+    """Files that have nearly the formulas of a first one, and the same names, and something else typed.
+
+    places: sheet, row and column (counted from 1) of the cells in which one of them has something else.
+    files: by file what stands there, None for nothing, a list of one text for a formula.
+    """
+
+    places: Sequence[tuple[str, int, int]] = ()
+    files: Sequence[Sequence[Value | list[str]]] = ()
+
+
+def lean(path: Path, target: Path, others: Others | None = None) -> Path:
+    """Writes the copy, with places for names, without notes and charts, in which blank cells are blank; returns its path.
+
+    others: whose formulas are typed into the copy later, so that the names in them are kept.
+    """
     with zipfile.ZipFile(path) as source:
         parts = {name: source.read(name) for name in source.namelist()}
     places = _places(parts.get(BOOK, b""))
-    words: set[bytes] = set()
+    typed = (value[0] for file in (others.files if others else ()) for value in file if isinstance(value, list))
+    words = {word for formula in typed for word in _WORD.findall(formula.encode())}
     for name, part in parts.items():
         if name.startswith(SHEETS):
             parts[name] = _placed(_plain(name, part), places, words)
@@ -138,17 +153,50 @@ def with_ironcalc(path: Path) -> Cells:
 
     Raises EngineMissing without ironcalc, and RuntimeError if `path` is no readable workbook.
     """
+    return next(_with_others(path, Others()))
+
+
+def _with_others(path: Path, others: Others) -> Iterator[Cells]:
+    """Yields the value of every formula cell of a file, then of each of the others.
+
+    To load a file takes four times as long as to compute it, so the others are typed into the first one.
+    """
     try:
         import ironcalc
     except ImportError as error:
         raise EngineMissing("The engine ironcalc is not installed; get it with `pip install ironcalc`.") from error
     with reading(path), TemporaryDirectory() as folder, _silently():
-        model = ironcalc.load_from_xlsx(str(lean(path, Path(folder) / "lean.xlsx")))
+        model = ironcalc.load_from_xlsx(str(lean(path, Path(folder) / "lean.xlsx", others)))
         model.evaluate()
     sheets = [sheet["name"] for sheet in model.get_worksheets_properties()]
     letters = cache(ironcalc.column_name_from_number)
-    formulas = (place for place in model.get_all_cells() if model.get_cell_formula(*place) is not None)
-    return {(sheets[s], f"{letters(column)}{row}"): model.get_cell_value(s, row, column) for s, row, column in formulas}
+    formulas = [place for place in model.get_all_cells() if model.get_cell_formula(*place) is not None]
+    changed = [(sheets.index(sheet), row, column) for sheet, row, column in others.places]
+    always = [place for place in formulas if place not in {*changed}]
+    for typed in (None, *others.files):
+        if typed is not None:
+            with reading(path), _silently():
+                for place, value in zip(changed, typed, strict=True):
+                    _type(model, place, value)
+                model.evaluate()
+            formulas = [*always, *(place for place in changed if model.get_cell_formula(*place) is not None)]
+        yield {
+            (sheets[s], f"{letters(column)}{row}"): model.get_cell_value(s, row, column) for s, row, column in formulas
+        }
+
+
+def _type(model: Any, place: tuple[int, int, int], value: Value | list[str]) -> None:
+    """Puts a value or a formula into a cell, as it is: `1` as a word stays a word."""
+    if isinstance(value, list):
+        model.update_cell_with_formula(*place, "=" + value[0].replace("_xlfn.", ""))
+    elif value is None:
+        model.clear_cell_contents(*place)
+    elif isinstance(value, bool):
+        model.update_cell_with_bool(*place, value)
+    elif isinstance(value, str):
+        model.update_cell_with_text(*place, value)
+    else:
+        model.update_cell_with_number(*place, float(value))
 
 
 @contextmanager
@@ -203,16 +251,22 @@ _WITHOUT_VALUE = re.compile(
 
 def recalculated_apart(path: Path) -> Cells:
     """Returns the value of every formula of a file, as `with_ironcalc` does. Raises RuntimeError, also for a bound passed."""
+    return alike_apart(path, Others())[0]
+
+
+def alike_apart(path: Path, others: Others) -> list[Cells]:
+    """Returns the value of every formula of a file, and of others that have its formulas. Raises RuntimeError, as above."""
     with TemporaryDirectory() as folder:
-        result = Path(folder) / "cells.json"
-        _run(str(path), str(result))
+        result, asked = Path(folder) / "cells.json", Path(folder) / "others.json"
+        asked.write_text(json.dumps(others), encoding="utf-8")
+        _run(str(path), str(result), str(asked))
         try:
             found = json.loads(result.read_bytes())
         except (OSError, ValueError):
             raise RuntimeError(_STOPPED) from None
     if isinstance(found, str):
         raise RuntimeError(found)
-    return {(sheet, cell): value for sheet, cell, value in found}
+    return [{(sheet, cell): value for sheet, cell, value in cells} for cells in found]
 
 
 def _run(*arguments: str) -> None:
@@ -252,12 +306,13 @@ def without_values(path: Path) -> set[str]:
     return {match["cell"].decode() for content in sheets for match in _WITHOUT_VALUE.finditer(content)}
 
 
-def main(path: str, result: str) -> None:
-    """Recalculates a file, and writes its cells as JSON, or what is wrong with it."""
+def main(path: str, result: str, others: str) -> None:
+    """Recalculates a file, and others like it, and writes their cells as JSON, or what is wrong with the file."""
     _limit()
-    found: list[tuple[object, ...]] | str
+    found: list[list[tuple[object, ...]]] | str
     try:
-        found = [(*cell, value) for cell, value in with_ironcalc(Path(path)).items()]
+        made = _with_others(Path(path), Others(*json.loads(Path(others).read_bytes())))
+        found = [[(*cell, value) for cell, value in cells.items()] for cells in made]
     except RuntimeError as error:
         found = str(error)
     Path(result).write_text(json.dumps(found), encoding="utf-8")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -61,6 +61,8 @@ class Way(NamedTuple):
 class Moved:
     """The way of every cell from a fresh workbook into a file, and back. Rows and columns are counted from 1."""
 
+    _unmoved: Collection[str] = ()
+
     def __init__(
         self,
         fresh: saved_file.Written,
@@ -85,10 +87,11 @@ class Moved:
         self._lost = any(formulas and sheet not in sheets for sheet, formulas in fresh.items())
         still = all(each.still for pair in lines.values() for each in pair)
         self.nowhere = not alone and still and all(sheet == title for sheet, title in sheets.items())
+        self._unmoved = frozenset(sheets if self.nowhere else ())
 
     def to_file(self, place: Address) -> Address | None:
         """Returns where a cell of the fresh workbook stands in the file; None where that is not sure."""
-        return self._into.to(place)
+        return place if place.sheet in self._unmoved else self._into.to(place)
 
     def to_fresh(self, place: Address) -> Address | None:
         """Returns where a cell of the file stands in the fresh workbook; None where that is not sure.

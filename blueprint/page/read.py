@@ -21,7 +21,7 @@ from openpyxl.utils.cell import range_boundaries
 
 from blueprint.page import contents, grid, parse_cell, saved_file
 from blueprint.page.grid import Address
-from blueprint.page.saved_file import Area, Workbook, Written, named_areas, read_by, require
+from blueprint.page.saved_file import Area, Sheet, Workbook, Written, named_areas, read_by, require
 from blueprint.page.saved_file import ReadError as ReadError
 from blueprint.quoting import quoted, unquoted
 
@@ -137,6 +137,10 @@ def _found(book: Workbook, line: dict[str, Any], path: Path) -> Found:
     return Found(sheet, top, left, shape, line["name"], line["kind"], words, reads, called, limit, line)
 
 
+_PLACE = re.compile(r"([A-Za-z_]\w*|'[^'!]+')!(\$[A-Z]{1,3}\$[0-9]+(?::\$[A-Z]{1,3}\$[0-9]+)?)", re.ASCII)
+"""How nearly all ranges are written: `'First hour'!$B$3:$D$9`; openpyxl takes the others apart, letter by letter."""
+
+
 def _destination(book: Workbook, name: str, path: Path) -> tuple[str, int, int, int, int]:
     """Returns the range of a defined name: sheet, left, top, right and bottom, counted from 1."""
     defined: Any = book.names.get(name)
@@ -145,11 +149,15 @@ def _destination(book: Workbook, name: str, path: Path) -> tuple[str, int, int, 
         defined is not None, f"{path} has no range called {name}: it is no blueprint workbook, or the name was deleted"
     )
     try:
-        places = list(defined.destinations)
+        plain = _PLACE.fullmatch(defined.attr_text)
+        others = () if plain else defined.destinations
+        places = (
+            [(plain[1].strip("'"), plain[2])] if plain else [(title.replace("''", "'"), area) for title, area in others]
+        )
         saved_file.require(
             "#REF!" not in defined.attr_text and len(places) == 1, f"{path}: the cells of {name} were deleted"
         )
-        sheet, (left, top, right, bottom) = places[0][0].replace("''", "'"), range_boundaries(places[0][1])
+        sheet, (left, top, right, bottom) = places[0][0], range_boundaries(places[0][1])
         on_sheet = 1 <= left <= right <= grid.LAST_COLUMN and 1 <= top <= bottom <= grid.LAST_ROW
         fits = on_sheet and (right - left + 1) * (bottom - top + 1) <= MOST_CELLS
     except saved_file.ReadError:
@@ -214,6 +222,11 @@ class Opened:
     def sheets(self) -> list[str]:
         """The names of the sheets."""
         return self._book.sheets
+
+    @property
+    def cells(self) -> Mapping[str, Sheet]:
+        """The sheets that have cells, by name."""
+        return self._book.cells
 
     def block(self, name: str) -> Found:
         """Returns where a block stands. Raises ReadError where the file has no such block."""

@@ -2,19 +2,21 @@
 
 What a reader stumbles on becomes a sentence. A streaming parser counts elements before openpyxl makes objects of any of them;
 of notes, charts, rules and widths, which only look, none are made. openpyxl finds the parts and says what a cell holds:
-numbers, dates, texts, and how a formula reads in another cell, and what it reads. In half of its time formulas are known too.
+numbers, dates, texts, and how a formula reads in another cell, and what it reads. Cells in the usual spelling it need not see
+(`plain_cells`).
 """
 
 import re
 import stat
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, NamedTuple, NoReturn
 from warnings import catch_warnings, simplefilter
-from xml.etree.ElementTree import Element, iterparse
+from xml.etree.ElementTree import Element, SubElement, iterparse, parse
 from xml.parsers import expat
 
 from openpyxl.cell.text import Text
@@ -22,12 +24,12 @@ from openpyxl.formula.tokenizer import Token, Tokenizer
 from openpyxl.formula.translate import Translator
 from openpyxl.reader.excel import ExcelReader
 from openpyxl.styles.stylesheet import apply_stylesheet
-from openpyxl.utils.cell import range_boundaries
-from openpyxl.worksheet._reader import FORMULA_TAG, HYPERLINK_TAG, ROW_TAG, WorksheetReader
-from openpyxl.worksheet.hyperlink import HyperlinkList
+from openpyxl.utils.cell import column_index_from_string, range_boundaries
+from openpyxl.worksheet._reader import FORMULA_TAG, HYPERLINK_TAG, ROW_TAG, VALUE_TAG, WorksheetReader, _cast_number
 from openpyxl.xml.constants import SHARED_STRINGS, SHEET_MAIN_NS
 
 from blueprint.page import grid
+from blueprint.page.plain_cells import Split, formula_in, plain_cells, split, unescaped
 from blueprint.quoting import QuotingError, quoted
 
 
@@ -71,8 +73,15 @@ class Parts:
     def __init__(self, path: Path):
         self._path, self._in_cells, self._besides, self._translated = path, 0, 0, 0
 
-    def look_through(self, name: str, content: bytes) -> None:
-        """Looks through one part. Raises ReadError; what is no XML is left to the reader, which refuses it in its own words."""
+    def look_through(self, name: str, content: bytes) -> Split | None:
+        """Looks through one part. Raises ReadError; what is no XML is left to the reader, which refuses it in its own words.
+
+        Returns the cells of a sheet that are spelled as usual, apart from the rest of it.
+        """
+        found = split(content)
+        if found:
+            content = found.rest
+            self._count_in_cells(found.elements)
         self._in_part, self._spread, self._depth, self._sharing = f"in its part {quoted(name)}", 0, 0, False
         self._shared: dict[str, int] = {}
         self._parser = parser = expat.ParserCreate(namespace_separator=" ")
@@ -83,6 +92,12 @@ class Parts:
                 if begin + _CHUNK - parser.CurrentByteIndex > LONGEST_TAG:
                     self._refuse(f"has a tag of more than {LONGEST_TAG:,} bytes {self._in_part}: it is damaged")
             parser.Parse(b"", True)
+        return found
+
+    def _count_in_cells(self, elements: int) -> None:
+        self._in_cells += elements
+        if self._in_cells > MOST_IN_CELLS:
+            self._refuse(f"has more than {MOST_IN_CELLS:,} rows, cells, formulas and values: {NOT_OURS}")
 
     def _refuse(self, says: str) -> NoReturn:
         raise ReadError(f"{self._path} {says}")
@@ -93,9 +108,7 @@ class Parts:
             self._refuse(f"has elements of a depth or width that no workbook has {self._in_part}")
         kind = tag[tag.rfind(" ") + 1 :]
         if kind in _IN_CELLS:
-            self._in_cells += 1
-            if self._in_cells > MOST_IN_CELLS:
-                self._refuse(f"has more than {MOST_IN_CELLS:,} rows, cells, formulas and values: {NOT_OURS}")
+            self._count_in_cells(1)
             if kind in _PLACED:
                 if "r" in attributes and not _ON_SHEET(attributes["r"]):
                     self._check_place(_PLACED[kind], attributes["r"])
@@ -155,9 +168,13 @@ DECLARES = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 """How a part declares entities, as none of a workbook does; without zeros UTF-16 reads as ASCII."""
 
 
-def check_archive(path: Path) -> None:
-    """Looks whether a file may be taken apart. Raises ReadError, with what is wrong and what to do, where it may not."""
+def check_archive(path: Path) -> dict[str, Split]:
+    """Looks whether a file may be taken apart. Raises ReadError, with what is wrong and what to do, where it may not.
+
+    Returns by part the sheets whose cells are spelled as usual.
+    """
     check_file(path)
+    found: dict[str, Split] = {}
     with refusing(path), path.open("rb") as file, zipfile.ZipFile(file) as archive:
         check_sizes(archive.infolist(), path)
         looked = Parts(path)
@@ -171,7 +188,9 @@ def check_archive(path: Path) -> None:
                 not DECLARES.search(content.replace(b"\0", b"")),
                 f"{path} declares entities in its part {quoted(part.filename)}, as no workbook does: it is not read",
             )
-            looked.look_through(part.filename, content)
+            if sheet := looked.look_through(part.filename, content):
+                found[part.filename] = sheet
+    return found
 
 
 @contextmanager
@@ -301,21 +320,25 @@ class Sheet:
     values: what the cells show, None for blank ones and for formulas that were saved without their numbers.
     links: by row where its links lead, from left to right.
     looks: how many styles the file knows.
+    ordinary: whether each formula is one of its own cell alone.
     """
 
-    def __init__(self, file: IO[bytes], parser: Any, looks: int):
+    def __init__(self, file: IO[bytes] | Split, parser: Any, looks: int):
         self.values: dict[Cell, Any] = {}
         self.links: dict[int, list[str]] = {}
+        self.ordinary = True
         self._formulas: dict[Cell, tuple[str, str | None]] = {}
+        if isinstance(file, Split):
+            self._take_plain(file.cells, parser, looks)
+            file = BytesIO(file.rest)
         for _, element in iterparse(file):
             if element.tag == ROW_TAG:
                 cells = parser.parse_row(element)[1]
-                if max((cell["style_id"] for cell in cells), default=0) >= looks:
-                    raise IndexError("a look that is none of the file's, so that nobody knows which numbers are dates")
+                _check_looks((cell["style_id"] for cell in cells), looks)
                 self._take(element, cells)
                 element.clear()
             elif element.tag == HYPERLINK_TAG:
-                self.links = _links(HyperlinkList.from_tree(element))
+                self.links = _links(element)
 
     @cached_property
     def formulas(self) -> dict[Cell, str]:
@@ -335,7 +358,43 @@ class Sheet:
             self.values[at] = cell["value"]
             formula = element.find(FORMULA_TAG)
             if formula is not None:
+                self.ordinary &= formula.get("t") not in ("array", "dataTable")
                 self._formulas[at] = formula.text or "", formula.get("si", "") if formula.get("t") == "shared" else None
+
+    def _take_plain(self, cells: str, parser: Any, looks: int) -> None:
+        """Takes cells that are spelled as usual; what their values are is said as openpyxl says it."""
+        columns: dict[str, int] = {}
+        texts, dates = parser.shared_strings, {*map(str, parser.date_formats)}
+        found = plain_cells(cells)
+        _check_looks((int(style) for style in {cell[2] for cell in found} if style), looks)
+        for letters, row, style, kind, formula, value in found:
+            column = columns.get(letters) or columns.setdefault(letters, column_index_from_string(letters))
+            at = int(row), column
+            shown: Any = None
+            if value:
+                if kind == "s":
+                    shown = texts[int(value)]
+                elif kind in ("str", "e"):
+                    shown = unescaped(value)
+                elif kind == "b":
+                    shown = bool(int(value))
+                else:
+                    shown = _date(parser, letters + row, style, value) if style in dates else _cast_number(value)
+            self.values[at] = shown
+            if formula:
+                self._formulas[at] = formula_in(formula), None
+
+
+def _check_looks(styles: Iterable[int], looks: int) -> None:
+    if max(styles, default=0) >= looks:
+        raise IndexError("a look that is none of the file's, so that nobody knows which numbers are dates")
+
+
+def _date(parser: Any, place: str, style: str, value: str) -> Any:
+    """Returns the date, time or duration that a number means in the look of its cell."""
+    cell = Element("c", r=place, s=style)
+    SubElement(cell, VALUE_TAG).text = value
+    return parser.parse_cell(cell)["value"]
 
 
 class Workbook:
@@ -346,7 +405,7 @@ class Workbook:
     """
 
     def __init__(self, path: Path):
-        check_archive(path)
+        plain = check_archive(path)
         # openpyxl judges a path by its ending, a file by what is in it; it warns of what it would lose if it saved the file.
         with refusing(path), path.open("rb") as file, catch_warnings():
             simplefilter("ignore")
@@ -356,14 +415,14 @@ class Workbook:
             reader.read_properties()
             reader.read_custom()
             apply_stylesheet(reader.archive, reader.wb)  # which numbers are dates
-            self.cells = dict(_sheets(reader))
+            self.cells = dict(_sheets(reader, plain))
             self.sheets: list[str] = reader.wb.sheetnames
             self.names: dict[str, Any] = reader.parser.defined_names.by_sheet()["global"]
             self.properties = reader.wb.properties
             self.facts = {str(each.name): str(each.value) for each in reader.wb.custom_doc_props.props}
 
 
-def _sheets(reader: Any) -> Iterator[tuple[str, Sheet]]:
+def _sheets(reader: Any, plain: Mapping[str, Split]) -> Iterator[tuple[str, Sheet]]:
     """Yields the sheets that have cells; of the others openpyxl takes down the names."""
     texts = _texts(reader)
     for sheet, relation in reader.parser.find_sheets():
@@ -375,7 +434,7 @@ def _sheets(reader: Any) -> Iterator[tuple[str, Sheet]]:
         page = reader.wb.create_sheet(sheet.name)
         with reader.archive.open(relation.target) as file:
             parser = WorksheetReader(page, file, texts, data_only=True, rich_text=False).parser
-            yield page.title, Sheet(file, parser, len(reader.wb._cell_styles))
+            yield page.title, Sheet(plain.get(relation.target, file), parser, len(reader.wb._cell_styles))
 
 
 def _texts(reader: Any) -> list[str]:
@@ -385,10 +444,8 @@ def _texts(reader: Any) -> list[str]:
         return []
     texts = []
     with reader.archive.open(part.PartName[1:]) as file:
-        for _, element in iterparse(file):
-            if element.tag == _STRING_TAG:
-                texts.append(_text(element).replace("x005F_", ""))  # so does openpyxl
-                element.clear()
+        for element in parse(file).iter(_STRING_TAG):
+            texts.append(_text(element).replace("x005F_", ""))  # so does openpyxl
     return texts
 
 
@@ -398,10 +455,10 @@ def _text(element: Element) -> str:
     return (element[0].text or "") if plain else str(Text.from_tree(element).content)
 
 
-def _links(found: Any) -> dict[int, list[str]]:
+def _links(found: Element) -> dict[int, list[str]]:
     links: dict[int, list[tuple[int, str]]] = {}
-    for link in found.hyperlink:
-        left, top, _, bottom = range_boundaries(link.ref)
-        for row in range(top, bottom + 1) if link.location else ():
-            links.setdefault(row, []).append((left, link.location))
+    for link in found:
+        left, top, _, bottom = range_boundaries(link.attrib["ref"])
+        for row in range(top, bottom + 1) if link.get("location") else ():
+            links.setdefault(row, []).append((left, link.attrib["location"]))
     return {row: [location for _, location in sorted(each)] for row, each in links.items()}

@@ -101,7 +101,7 @@ def test_what_cannot_be_graded_is_refused_before_anything_is_written(done: Done,
         (str(done.folder / "hw1/students"), "--canvas", str(tmp_path / "none.csv")): "is not that of a gradebook",
     }
     for words, sentence in refusals.items():
-        said = CliRunner().invoke(main, [*grade, *words], catch_exceptions=False)
+        said = run_command(*grade, *words)
         assert (said.exit_code, sentence in said.stderr) == (2, True), said.output
         assert not (tmp_path / "graded").exists()
 

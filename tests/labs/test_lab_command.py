@@ -204,13 +204,18 @@ def test_an_interrupted_run_says_what_is_kept(folder: Path, monkeypatch: pytest.
     assert "Interrupted in ppo, seed 1, which is not kept; the runs finished before it (1) are in kept:" in said.stderr
     assert said.stderr.rstrip().endswith("the same command goes on with it.")
     assert read(folder / "kept").frame()["seed"].tolist() == [0]
-    trained = []
-    monkeypatch.setattr(cart_pole.Trainer, "iterate", lambda *given: trained.append(given[0].use.seed) or whole(*given))
+    trained = set[int]()
+
+    def noted(trainer: cart_pole.Trainer, stop_before: int = 0) -> object:
+        trained.add(trainer.use.seed)
+        return whole(trainer, stop_before)
+
+    monkeypatch.setattr(cart_pole.Trainer, "iterate", noted)
     first = (folder / "kept" / "iterations.csv").read_text(encoding="utf-8")
-    again = call(*SHORT, "--seeds", "2", "-o", "kept")
+    again = run_command(*SHORT, "--seeds", "2", "-o", "kept")
     assert again.exit_code == 0, again.output
     assert again.stdout.startswith("kept: 1 of 2 runs are there already, and are not trained again\n")
-    assert set(trained) == {1}
+    assert trained == {1}
     assert read(folder / "kept").frame()["seed"].tolist() == [0, 1]
     assert (folder / "kept" / "iterations.csv").read_text(encoding="utf-8").startswith(first)
 
@@ -218,9 +223,9 @@ def test_an_interrupted_run_says_what_is_kept(folder: Path, monkeypatch: pytest.
 def test_what_cannot_be_is_refused_before_anything_is_trained(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "taken").write_text("a file", encoding="utf-8")
     monkeypatch.setattr(cart_pole.Trainer, "iterate", lambda *given: pytest.fail("something was trained"))
-    said = call(*SHORT, "-o", "taken")
+    said = run_command(*SHORT, "-o", "taken")
     assert (said.exit_code, "taken cannot be made (is a file): name another folder" in said.stderr) == (2, True)
-    said = call(*SHORT, "--iteration", "2", "-o", "it.xlsx")
+    said = run_command(*SHORT, "--iteration", "2", "-o", "it.xlsx")
     assert (said.exit_code, "there is no iteration 2: after 2 iterations" in said.stderr) == (2, True)
 
 

@@ -334,7 +334,7 @@ def test_one_response_of_one_token_leaves_room_for_key_and_foot() -> None:
     page = layout.one_page
     assert page is not None
     measure, edges = Ruler(xl_pixel_width), [0, *accumulate(page.widths)]
-    texts = [(each.row, each.column, each.text) for each in layout.labels if each.sheet == ONE_PAGE]
+    texts = [(each.row, each.column, str(each.text)) for each in layout.labels if each.sheet == ONE_PAGE]
     ways = {each.row: edges[each.column + 1] - measure(each.text, look.style("way")) for each in layout.links
             if each.sheet == ONE_PAGE and each.style == "one-page way" and "Walk" in each.text}  # fmt: skip
     (foot,) = ways

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, lru_cache
 from hashlib import sha256
 from io import BytesIO
 from os import PathLike
@@ -63,6 +63,23 @@ class Shared(Book):
 def made(*overrides: str, numbers: str = "default") -> Book:
     """Makes the book of a built-in set of numbers with overrides such as `ppo.gamma=0.5`: tests share it, and none changes it."""
     return Shared(blueprint_of(load(numbers, overrides)))
+
+
+class Asked(Mapping[str, Book]):
+    """Books by name, each made when it is first asked for: where tests are collected, in each worker, their names will do."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], Book]]) -> None:
+        """Takes by name what makes a book."""
+        self._makers = {name: cache(make) for name, make in makers.items()}
+
+    def __getitem__(self, name: str) -> Book:
+        return self._makers[name]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
 
 
 def save_made(path: Path, *overrides: str, numbers: str = "default") -> Path:

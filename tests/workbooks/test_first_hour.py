@@ -14,7 +14,6 @@ from blueprint.workbooks.common.guides import LIVE_NUMBER, MEASURED, UNMEASURED,
 from tests.page.workshop import Array, made
 from tests.workbooks.tried import FIRST, TABLE, Tried, built_ins, moved, watched
 
-WORKBOOKS = (*((name, ()) for name in built_ins()), ("default", ("conventions=live",)))
 """Built-in numbers, and the default with live conventions, for which no numbers are told."""
 
 
@@ -26,6 +25,10 @@ def told() -> dict[tuple[str, str], tuple[float, float]]:
     found = {(row["numbers"], row["do"]): (float(row["before"]), float(row["after"])) for row in rows}
     assert len(found) == len(rows)
     return found
+
+
+WORKBOOKS = (*((name, ()) for name in dict.fromkeys(name for name, _ in told())), ("default", ("conventions=live",)))
+"""The numbers that were measured; that these are all that have the sheet is a test below."""
 
 
 def first_hour(numbers: str, *overrides: str) -> tuple[list[str], list[Entry], tuple[str, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import partial
 
 import pytest
 
@@ -12,16 +13,21 @@ from blueprint.language.spelling.latex import latex_equations
 from blueprint.page import grid
 from blueprint.page.outline import blocks_on
 from blueprint.workbooks import blueprint_of
-from tests.page.workshop import BUILT_IN, MAINS, SLOPED, made
+from tests.page.workshop import BUILT_IN, MAINS, SLOPED, Asked, made
 from tests.replayed import window_book, with_everything_logged
 
 LONGER = {"dpo", "grpo", "reward-model", "sft"}
 """Their labels are longer than the column of names, or their symbols more alike; a batch of texts stands for the last one."""
-BOOKS = {name: made(numbers=name) for name in MAINS.values() if name not in LONGER}
-BOOKS |= {name: made(numbers=name) for name in ("very-very-sleepy", "ten-libraries", "q-learning-path", "sft-batch")}
-BOOKS["live default"] = made("conventions=live")
-BOOKS["smooth"] = made("preset=torchrl", numbers="classic")
-BOOKS["a minibatch"] = window_book(batch=with_everything_logged())
+NAMED = [name for name in MAINS.values() if name not in LONGER]
+NAMED += ["very-very-sleepy", "ten-libraries", "q-learning-path", "sft-batch"]
+BOOKS = Asked(
+    {name: partial(made, numbers=name) for name in NAMED}
+    | {
+        "live default": partial(made, "conventions=live"),
+        "smooth": partial(made, "preset=torchrl", numbers="classic"),
+        "a minibatch": lambda: window_book(batch=with_everything_logged()),
+    }
+)
 LIVE = ("ten-libraries", "live default", "a minibatch")
 
 LONGEST_NAME = 42

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from blueprint.inputs import load
 from blueprint.language import Block
@@ -15,19 +16,35 @@ from blueprint.workbooks.common.guides import notes_in
 from blueprint.workbooks.registry import kinds
 from tests.replayed import window_book, with_everything_logged
 
-BUILDS: dict[str, Blueprint] = {
-    "default": blueprint_of(load("default")),
-    "very-very-sleepy": blueprint_of(load("very-very-sleepy")),
-    "ten-libraries": blueprint_of(load("ten-libraries")),
-    "live default": blueprint_of(load("default", ["conventions=live"])),
-    "fixed responses": blueprint_of(load("default", ['rollout.responses=["very happy <eos>", ""]'])),
-    "gradients": blueprint_of(load("default", ["gradients=on", "conventions=live"])),
-    "epochs": blueprint_of(load("epochs", ["update.epochs=1"])),
-    "a minibatch": window_book().blueprint,
-    "a minibatch, all logged": window_book(batch=with_everything_logged()).blueprint,
-}
-ALL = [(build, block) for build, made in BUILDS.items() for block in made.blocks()]
-BLOCKS: dict[str, Block] = {block.name: block for _, block in ALL}
+
+@cache
+def builds() -> dict[str, Blueprint]:
+    """Makes the outlines whose notes are read; not where tests are collected, in each worker."""
+    return {
+        "default": blueprint_of(load("default")),
+        "very-very-sleepy": blueprint_of(load("very-very-sleepy")),
+        "ten-libraries": blueprint_of(load("ten-libraries")),
+        "live default": blueprint_of(load("default", ["conventions=live"])),
+        "fixed responses": blueprint_of(load("default", ['rollout.responses=["very happy <eos>", ""]'])),
+        "gradients": blueprint_of(load("default", ["gradients=on", "conventions=live"])),
+        "epochs": blueprint_of(load("epochs", ["update.epochs=1"])),
+        "a minibatch": window_book().blueprint,
+        "a minibatch, all logged": window_book(batch=with_everything_logged()).blueprint,
+    }
+
+
+@cache
+def blocks() -> list[tuple[str, Block]]:
+    """Lists all blocks with the outline in which they stand."""
+    return [(build, block) for build, made in builds().items() for block in made.blocks()]
+
+
+@cache
+def names() -> frozenset[str]:
+    """Returns the names of all blocks."""
+    return frozenset(block.name for _, block in blocks())
+
+
 PLACES = [place for kind in kinds() if kind.name == "rlhf_ppo" for place in kind.notes]
 NOTES = notes_in(PLACES, LIVE)
 
@@ -37,8 +54,12 @@ def note_of(name: str) -> str:
     return note_in(name, NOTES)
 
 
-# A block may be called otherwise where conventions are live: every way is looked at once.
-ABOUT: dict[tuple[str, About], str] = {(block.name, block.about): build for build, block in ALL if note_of(block.name)}
+@cache
+def abouts() -> dict[tuple[str, About], str]:
+    """Returns where a block is called so; it may be called otherwise where conventions are live: every way is looked at once."""
+    return {(block.name, block.about): build for build, block in blocks() if note_of(block.name)}
+
+
 LONGEST = 320
 
 LIVE_ROWS = (
@@ -97,8 +118,8 @@ LIBRARY = re.compile(rf"\b({'|'.join(sorted(VERSIONS, key=len, reverse=True))})\
 def test_a_key_is_a_block_or_the_end_of_several() -> None:
     def stands(key: str) -> bool:
         if not key.startswith("."):
-            return key in BLOCKS
-        return any(name.endswith(key) and note_of(name) == NOTES[key] for name in BLOCKS)
+            return key in names()
+        return any(name.endswith(key) and note_of(name) == NOTES[key] for name in names())
 
     assert [key for key in NOTES if not stands(key)] == []
 
@@ -114,7 +135,7 @@ def test_some_rows_have_another_note_where_conventions_are_live() -> None:
     other = {key for key, note in live.items() if note != NOTES[key]}
     assert other == {"old_critic.values", "critic.values"}
     for build, told in (("default", NOTES), ("live default", live), ("a minibatch", live)):
-        notes = BUILDS[build].notes
+        notes = builds()[build].notes
         assert [key for key in other if notes.get(key, told[key]) != told[key]] == []
 
 
@@ -127,18 +148,18 @@ def test_a_note_is_one_to_four_sentences() -> None:
 
 
 def test_what_one_hovers_over_has_a_note() -> None:
-    assert [name for name in MUST_HAVE if name not in BLOCKS or not note_of(name)] == []
+    assert [name for name in MUST_HAVE if name not in names() or not note_of(name)] == []
 
 
 def test_a_row_that_only_repeats_another_has_none() -> None:
-    assert [(build, block.name) for build, block in ALL if block.link and note_of(block.name)] == []
+    assert [(build, block.name) for build, block in blocks() if block.link and note_of(block.name)] == []
 
 
 def test_a_note_adds_to_the_meaning_and_the_source() -> None:
-    assert len(ABOUT) > 500
-    new = {where: _words(note_of(where[0])) - _words(where[1].meaning) - _words(where[1].source) for where in ABOUT}
-    assert {ABOUT[where]: where[0] for where, words in new.items() if len(words) < 6} == {}, "they merely repeat"
-    assert [name for name, about in ABOUT if about.meaning.lower() in note_of(name).lower()] == []
+    assert len(abouts()) > 500
+    new = {where: _words(note_of(where[0])) - _words(where[1].meaning) - _words(where[1].source) for where in abouts()}
+    assert {abouts()[where]: where[0] for where, words in new.items() if len(words) < 6} == {}, "they merely repeat"
+    assert [name for name, about in abouts() if about.meaning.lower() in note_of(name).lower()] == []
 
 
 def test_a_library_is_named_with_its_version() -> None:
