@@ -6,6 +6,7 @@ from types import ModuleType
 MOVED = {
     "blueprint.workbooks.minibatch": "blueprint.workbooks.rlhf_ppo.minibatch",
     "blueprint.classes.typed": "blueprint.classes.key",
+    "blueprint.workbooks.common.settings": "blueprint.workbooks.common.definitions.settings_and_presets",
 }
 """By a path that a page or a notebook has named, where its names stand now."""
 

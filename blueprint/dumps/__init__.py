@@ -29,7 +29,7 @@ from blueprint.dumps.formats import (
     require,
     save,
 )
-from blueprint.dumps.mentioned import mentioned
+from blueprint.dumps.metadata import mentioned
 from blueprint.dumps.own_kind import Understood, algorithm_said, preset_of_library, preset_said, understood
 from blueprint.dumps.read import (
     DumpKind,

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from blueprint.dumps.batch import Dump, run_fields
 from blueprint.dumps.formats import Array, MinibatchError, Raw
-from blueprint.dumps.mentioned import Mentioned, mentioned
+from blueprint.dumps.metadata import Mentioned, mentioned
 from blueprint.dumps.read import not_understood
 from blueprint.dumps.recognise import METADATA, Names, Recognised, recognise
 from blueprint.inputs.catalogue import Catalogue, Setting

@@ -14,7 +14,7 @@ import numpy as np
 from blueprint.dumps.batch import Dump, Minibatch, forward_option, run_fields, share_of
 from blueprint.dumps.checks import check_numbers, without_critic
 from blueprint.dumps.formats import Array, MinibatchError, Raw, open_raw, require
-from blueprint.dumps.mentioned import Mentioned, mentioned, without_effect
+from blueprint.dumps.metadata import Mentioned, mentioned, without_effect
 from blueprint.dumps.recognise import (
     AID,
     LOGGED,

@@ -32,7 +32,7 @@ from blueprint.inputs.level import (
     within,
 )
 from blueprint.inputs.load import given, load, origins
-from blueprint.inputs.read import Source, names, read, source_of, tables_of
+from blueprint.inputs.toml_file import Source, names, read, source_of, tables_of
 from blueprint.inputs.write import SCHEMA_FILE, schema_of, toml_of
 
 __all__ = [

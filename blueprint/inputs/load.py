@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails
 from blueprint.inputs.catalogue import OFF
 from blueprint.inputs.errors import NumbersError, nearest, place, refusal, shown, suggestion
 from blueprint.inputs.level import Draft, Level, Numbers, Settings, Values
-from blueprint.inputs.read import Source, leaves, overridden, read, scalar, tables_of
+from blueprint.inputs.toml_file import Source, leaves, overridden, read, scalar, tables_of
 from blueprint.workbooks.registry import kind_of, kind_of_level, kinds, level_of
 
 _EXPECTED = {

@@ -13,7 +13,7 @@ from blueprint.inputs.catalogue import OFF, Setting
 from blueprint.inputs.entries import named_one_by_one
 from blueprint.inputs.level import Numbers
 from blueprint.inputs.load import assumed, given, level_named
-from blueprint.inputs.read import spelled
+from blueprint.inputs.toml_file import spelled
 from blueprint.workbooks.registry import kinds, level_of
 
 Node = dict[str, Any]

@@ -40,8 +40,8 @@ from blueprint.verifying.stages import OnDevice, Pick, Selection, Stage, pick_of
 from blueprint.verifying.switched import Switched, code_of, said_by
 from blueprint.workbooks.common import Choices, Rows, Used
 from blueprint.workbooks.common.definitions.choices import Fixed
+from blueprint.workbooks.common.definitions.settings_and_presets import Switch
 from blueprint.workbooks.common.labels import Labels
-from blueprint.workbooks.common.settings import Switch
 
 T = TypeVar("T")
 Known = Mapping[str, Array | Selection]

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from blueprint.inputs import load
-from blueprint.inputs.read import names
+from blueprint.inputs.toml_file import names
 from blueprint.workbooks.common.conventions import PRESET_DEFAULT
 from blueprint.workbooks.registry import kinds
 from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers

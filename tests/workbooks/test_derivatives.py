@@ -16,7 +16,7 @@ from blueprint.workbooks.common.definitions import gradients
 from blueprint.workbooks.common.definitions.choices import Choices, fixed
 from blueprint.workbooks.common.definitions.logprobs_and_kl import chosen_logprobs, entropy, exact_kl, softmax
 from blueprint.workbooks.common.definitions.losses import clip, value_loss
-from blueprint.workbooks.common.settings import settings
+from blueprint.workbooks.common.definitions.settings_and_presets import settings
 
 TOKENS = 400
 SIZES = {n: 1, t: TOKENS, v: 5}

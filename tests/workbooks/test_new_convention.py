@@ -29,7 +29,7 @@ READS = re.compile(r'(\w+)\.used\["value\.factor"\]')
 ASK = """
 import json
 from blueprint.book import Book
-from blueprint.dumps.mentioned import mentioned
+from blueprint.dumps.metadata import mentioned
 from blueprint.inputs import load, schema_of, toml_of
 from blueprint.comparison.page import Telling
 from blueprint.workbooks import blueprint_of

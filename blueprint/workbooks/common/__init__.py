@@ -99,6 +99,15 @@ from blueprint.workbooks.common.definitions.rewards_and_gae import (
     whitened_advantages,
     with_lambda,
 )
+from blueprint.workbooks.common.definitions.settings_and_presets import (
+    PRESET,
+    PresetTable,
+    Settings,
+    Switch,
+    preset_table,
+    settings,
+    settings_sections,
+)
 from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.libraries import (
     LIBRARY,
@@ -114,15 +123,6 @@ from blueprint.workbooks.common.libraries import (
     with_library_gradients,
 )
 from blueprint.workbooks.common.loss import Loss, by_name, loss, metrics_of
-from blueprint.workbooks.common.settings import (
-    PRESET,
-    PresetTable,
-    Settings,
-    Switch,
-    preset_table,
-    settings,
-    settings_sections,
-)
 from blueprint.workbooks.common.sheets import charts, walk
 from blueprint.workbooks.common.sheets import loss as loss_sheet
 from blueprint.workbooks.common.sheets import signal as signal_sheet

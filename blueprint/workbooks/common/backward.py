@@ -13,8 +13,8 @@ from blueprint.workbooks.common.conventions import LIVE
 from blueprint.workbooks.common.definitions import gradients
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Row
 from blueprint.workbooks.common.definitions.logprobs_and_kl import Distribution
+from blueprint.workbooks.common.definitions.settings_and_presets import Switch
 from blueprint.workbooks.common.labels import labels
-from blueprint.workbooks.common.settings import Switch
 from blueprint.workbooks.common.sheets.backward import with_backward
 
 Rows = Mapping[str, Block]

@@ -43,7 +43,7 @@ from blueprint.page.outline import (
 )
 from blueprint.workbooks.common.definitions.checks import Identity
 from blueprint.workbooks.common.definitions.choices import Choices
-from blueprint.workbooks.common.settings import Settings, settings, settings_sections
+from blueprint.workbooks.common.definitions.settings_and_presets import Settings, settings, settings_sections
 from blueprint.workbooks.common.sheets.checks import Witnessed, checks_sheet
 from blueprint.workbooks.common.sheets.start import (
     ABOUT,

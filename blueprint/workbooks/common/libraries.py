@@ -37,8 +37,8 @@ from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Sh
 from blueprint.workbooks.common.backward import Backward, Rows
 from blueprint.workbooks.common.definitions import gradients
 from blueprint.workbooks.common.definitions.choices import Choices, Fixed
+from blueprint.workbooks.common.definitions.settings_and_presets import PRESET, Switch
 from blueprint.workbooks.common.labels import Labels, labels
-from blueprint.workbooks.common.settings import PRESET, Switch
 from blueprint.workbooks.common.sheets.conventions import Chosen
 from blueprint.workbooks.common.sheets.walk import InView, behind, sheet_of
 

@@ -10,10 +10,10 @@ from blueprint.workbooks.common.conventions import Conventions
 from blueprint.workbooks.common.definitions import checks
 from blueprint.workbooks.common.definitions.checks import Identity
 from blueprint.workbooks.common.definitions.choices import Choices
+from blueprint.workbooks.common.definitions.settings_and_presets import PRESET
 from blueprint.workbooks.common.labels import Labels
 from blueprint.workbooks.common.libraries import Preferred, SideBySide, naming, offered
 from blueprint.workbooks.common.numbers_file import EVERY_WORD
-from blueprint.workbooks.common.settings import PRESET
 from blueprint.workbooks.common.sheets import walk as walk_sheets
 from blueprint.workbooks.common.sheets.checks import Witnessed, checks_sheet
 from blueprint.workbooks.common.sheets.conventions import Chosen, chosen_of, conventions_sheet, presets_sheet

@@ -24,7 +24,7 @@ from blueprint.language import (
 )
 from blueprint.workbooks.common.definitions.choices import EVERYWHERE, ROWS, Choices, Row, defined, rows
 from blueprint.workbooks.common.definitions.rewards_and_gae import Counting, Gae, discounted_sum, td_errors
-from blueprint.workbooks.common.settings import Settings
+from blueprint.workbooks.common.definitions.settings_and_presets import Settings
 
 ZERO, ONE = constant(0), constant(1)
 """Written out, for they are what is tried; a 0 or 1 of Python's would vanish from the equation."""

@@ -30,8 +30,8 @@ from blueprint.language import (
     where,
 )
 from blueprint.language.blocks import At
+from blueprint.workbooks.common.definitions.settings_and_presets import Settings, Switch
 from blueprint.workbooks.common.labels import Labels, labels
-from blueprint.workbooks.common.settings import Settings, Switch
 
 n = Axis("n", "episode", start=1)
 t = Axis("t", "position", start=1)

@@ -38,7 +38,7 @@ from blueprint.workbooks.common.definitions.choices import (
     scaled,
 )
 from blueprint.workbooks.common.definitions.rewards_and_gae import Counting, Spread, averaged, spread
-from blueprint.workbooks.common.settings import Switch
+from blueprint.workbooks.common.definitions.settings_and_presets import Switch
 
 L2, SMOOTH_L1 = "l2", "smooth_l1"
 """Norms of the value loss: the square; half of it up to 1, and beyond the size less ½."""

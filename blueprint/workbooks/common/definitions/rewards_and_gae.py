@@ -22,8 +22,8 @@ from blueprint.workbooks.common.definitions.choices import (
     priced,
     t,
 )
+from blueprint.workbooks.common.definitions.settings_and_presets import Switch
 from blueprint.workbooks.common.labels import source_of
-from blueprint.workbooks.common.settings import Switch
 
 
 class Places(NamedTuple):

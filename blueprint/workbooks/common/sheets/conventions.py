@@ -7,8 +7,15 @@ from blueprint.inputs.level import Settings as Given
 from blueprint.language import Block, Operand, typed
 from blueprint.page.outline import Line, Note, Row, Section, Sheet, Usual
 from blueprint.workbooks.common.conventions import Conventions, rlhf
+from blueprint.workbooks.common.definitions.settings_and_presets import (
+    PRESET,
+    PresetTable,
+    Settings,
+    preset_table,
+    settings,
+    settings_sections,
+)
 from blueprint.workbooks.common.guides import all_tries
-from blueprint.workbooks.common.settings import PRESET, PresetTable, Settings, preset_table, settings, settings_sections
 
 CONVENTIONS = "what this workbook does: a preset, and what you do differently; the formulas read “used” alone"
 LEAD = "what each library does, as data: a row per convention, a column per preset; a limit that is not there is off"
