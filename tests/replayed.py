@@ -6,9 +6,9 @@ import numpy as np
 
 from blueprint.book import Book
 from blueprint.dumps import Array, Minibatch
-from blueprint.verifying import Replay, replay
+from blueprint.workbooks.rlhf_ppo.verifying.replay import Replay, replay
 from blueprint.verifying.compare import lines_of
-from blueprint.verifying.judge import Judge
+from blueprint.workbooks.rlhf_ppo.verifying.judge import Judge
 from blueprint.verifying.logged import ALL
 from blueprint.verifying.verdict import Agreement, Verdict
 from blueprint.workbooks import blueprint_of

@@ -44,13 +44,13 @@ from blueprint.verifying.in_memory import (
 from blueprint.verifying.named import named_first
 from blueprint.verifying.pairs import factor_of, parts_of, places
 from blueprint.verifying.places import Place, Seen, amid, laid, places_of
+from blueprint.verifying.progress import Watch
 from blueprint.verifying.rearranged import tries as of_order
-from blueprint.verifying.recompute import SUMS, TOLERANCES, Replay, coarsest, held_in, last_digit, replay
+from blueprint.verifying.rounding import SUMS, TOLERANCES, coarsest, held_in, last_digit
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose, known_device, shown
 from blueprint.verifying.stages import Selection
-from blueprint.verifying.step import read_dumps, verify_dumps, verify_one, verify_step
-from blueprint.verifying.tiled_passes import Watch, one_thread
+from blueprint.verifying.step import alone, read_dumps, verify_dumps, verify_one, verify_step
 from blueprint.verifying.trials import Judged, Trial, Way, causes_of, judged, verify_parts
 from blueprint.verifying.two_changes import Effects, totals_of, two_at_a_time
 from blueprint.verifying.verdict import (
@@ -68,7 +68,6 @@ from blueprint.verifying.verdict import (
     picked,
     verifier_of,
 )  # fmt: skip
-from blueprint.verifying.verify import verify
 
 __all__ = [
     "DIFFERS",
@@ -98,7 +97,6 @@ __all__ = [
     "Part",
     "Place",
     "Quantity",
-    "Replay",
     "Seen",
     "Selection",
     "Settings",
@@ -147,13 +145,11 @@ __all__ = [
     "of_equations",
     "of_order",
     "once_each",
-    "one_thread",
     "parts_of",
     "picked",
     "places",
     "places_of",
     "read_dumps",
-    "replay",
     "settled",
     "shown",
     "spelled",
@@ -165,7 +161,6 @@ __all__ = [
     "two_at_a_time",
     "verdict_of",
     "verifier_of",
-    "verify",
     "verify_dumps",
     "verify_one",
     "verify_parts",

@@ -25,7 +25,7 @@ from blueprint.verifying.compare import (
     step_lines,
 )
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose
-from blueprint.verifying.tiled_passes import Watch
+from blueprint.verifying.progress import Watch
 from blueprint.verifying.verdict import NOTHING, Causes, Match, Otherwise, Part, StepVerdict, Verdict, told_apart
 
 Given = Mapping[str, Array]

@@ -20,7 +20,7 @@ import pytest
 pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
 
 from blueprint.dumps import Minibatch
-from blueprint.verifying import replay
+from blueprint.workbooks.rlhf_ppo.verifying.replay import replay
 from blueprint.workbooks.common.conventions import rlhf
 
 SIZES, SMALL = [(4096, 128), (1024, 1024), (9766, 1024)], (32, 16)

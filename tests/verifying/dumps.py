@@ -11,7 +11,7 @@ import torch
 from blueprint.dumps import Array, Minibatch
 from blueprint.verifying.settings import Setting, laid_over
 from blueprint.workbooks.common.conventions import rlhf
-from tests.recorded_ppo import RUNS, Run, options, results, texts
+from tests.recorded_ppo import RUNS, Run, results, texts
 
 LIBRARIES = tuple(dict.fromkeys(run.preset for run in RUNS))
 FIRST = {library: next(run for run in RUNS if run.preset == library) for library in LIBRARIES}
@@ -53,8 +53,7 @@ def settings(run: Run) -> dict[str, Setting]:
 
 def dump(run: Run, dtype: str = "float64") -> Minibatch:
     """Returns what a run would have written, in a dtype: its inputs, and the rows and numbers that the library logged."""
-    chosen = options([run])
-    given, logged = texts([run], chosen), results(run)
+    given, logged = texts([run]), results(run)
     tensors: dict[str, Any] = {name: getattr(given, each)[0].numpy() for name, each in INPUTS.items()}
     slots = tensors["response_mask"].shape[1]
     tensors |= {name: _wide(logged[each[0]], slots) for name, names in ROWS.items() if (each := _there(names, logged))}

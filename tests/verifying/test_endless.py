@@ -10,10 +10,10 @@ import pytest
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
 from blueprint.dumps import Minibatch
-from blueprint.verifying.judge import Judge
-from blueprint.verifying.recompute import replay
+from blueprint.workbooks.rlhf_ppo.verifying.judge import Judge
+from blueprint.workbooks.rlhf_ppo.verifying.replay import replay
 from blueprint.verifying.verdict import Verdict
-from blueprint.verifying.verify import verify
+from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
 from blueprint.workbooks.common.conventions import rlhf
 
 PRESET = "nemo_rl"

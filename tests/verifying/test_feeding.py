@@ -13,7 +13,7 @@ pytest.importorskip("torch", reason="verify needs torch: install the extra [torc
 
 from blueprint.dumps import Array, Minibatch, Moments, Share
 from blueprint.inputs.catalogue import OFF
-from blueprint.verifying import replay
+from blueprint.workbooks.rlhf_ppo.verifying.replay import replay
 from blueprint.verifying.formulas.options import WORDS
 from blueprint.verifying.logged import NUMBERS, PARTS, TENSORS
 from blueprint.verifying.settings import Setting

@@ -11,7 +11,8 @@ import pytest
 pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
 
 from blueprint.dumps import Minibatch
-from blueprint.verifying import replay, verify
+from blueprint.workbooks.rlhf_ppo.verifying.replay import replay
+from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
 from blueprint.verifying.deviation import ROWS, Deviation, Neighbour
 from blueprint.verifying.search import possible
 from blueprint.verifying.settings import Setting

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from blueprint.dumps import Minibatch
-from blueprint.verifying import Verdict, verify
+from blueprint.verifying import Verdict
+from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
 from blueprint.workbooks.common.conventions import rlhf
 from tests.verifying.dumps import as_dtype
 

@@ -11,12 +11,14 @@ import pytest
 pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
 
 from blueprint.dumps import Array, Minibatch
-from blueprint.verifying import Verdict, data_of, replay, text_of, verify
+from blueprint.verifying import Verdict, data_of, text_of
+from blueprint.workbooks.rlhf_ppo.verifying.replay import replay
+from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
 from blueprint.verifying.deviation import Deviation, as_given
-from blueprint.verifying.judge import Judge
-from blueprint.verifying.recompute import TOLERANCES, held_in
+from blueprint.workbooks.rlhf_ppo.verifying.judge import Judge
+from blueprint.verifying.rounding import TOLERANCES, held_in
 from blueprint.verifying.search import causes_of
-from blueprint.verifying.tiled_passes import quiet
+from blueprint.verifying.progress import quiet
 from blueprint.workbooks.common.conventions import rlhf
 from tests.replayed import FIRST, RESPONSES, SLOTS, minibatch, replayed, with_everything_logged
 from tests.verifying.dumps import as_dtype

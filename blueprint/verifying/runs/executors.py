@@ -267,9 +267,10 @@ class _Worker:
 
 def _serve(pipe: Connection, work: Work) -> None:
     """Works on one step after another, until nobody is there any more who asks for them."""
-    from blueprint.verifying.tiled_passes import one_thread
+    import torch
 
-    with one_thread(), suppress(EOFError, BrokenPipeError):
+    torch.set_num_threads(1)  # with several, processes mostly wait for each other
+    with suppress(EOFError, BrokenPipeError):
         while True:
             pipe.send(work(pipe.recv()))
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from blueprint.verifying import verify
+from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
 from blueprint.verifying.verdict import Verdict
 from tests.verifying.bugs import kept
 from tests.verifying.bugs.planted import Bug, planted
