@@ -44,7 +44,7 @@ from blueprint.verifying.in_memory import (
 from blueprint.verifying.named import named_first
 from blueprint.verifying.pairs import factor_of, parts_of, places
 from blueprint.verifying.places import Place, Seen, amid, laid, places_of
-from blueprint.verifying.progress import Watch
+from blueprint.verifying.progress import Watch, one_thread
 from blueprint.verifying.rearranged import tries as of_order
 from blueprint.verifying.rounding import SUMS, TOLERANCES, coarsest, held_in, last_digit
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
@@ -145,6 +145,7 @@ __all__ = [
     "of_equations",
     "of_order",
     "once_each",
+    "one_thread",
     "parts_of",
     "picked",
     "places",

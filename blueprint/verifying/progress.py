@@ -1,6 +1,9 @@
-"""How what takes long shows its progress."""
+"""How what takes long shows its progress, and how many threads it may take."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
 
 Progress = Callable[[int], None]
 Watch = Callable[[str, int], Progress]
@@ -14,3 +17,14 @@ def unseen(words: int) -> None:
 def quiet(what: str, words: int) -> Progress:
     """Shows no progress of anything."""
     return unseen
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Lets torch use one thread: with several, small computations mostly wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

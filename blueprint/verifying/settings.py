@@ -72,12 +72,15 @@ def number_of(name: str, value: Setting) -> float:
         raise MinibatchError(f'{name} is {value!r}: write a number, or "off" for a limit') from None
 
 
-def check_values(values: Settings) -> None:
-    """Raises MinibatchError where a setting of RLHF PPO is missing, or has a word that it does not have."""
+def checked(values: Settings) -> dict[str, Setting]:
+    """Returns settings of RLHF PPO, numbers as numbers and limits that are off as infinite.
+
+    Raises MinibatchError where one is missing, or has a word that it does not have.
+    """
     missing = [name for name in LIVE if name not in values]
     require(not missing, f"no value for {', '.join(missing)}: start from the values of a preset")
-    for name in LIVE:
-        number_of(name, values[name])
+    numbers = {name: number_of(name, values[name]) for name in LIVE}
+    return {**values, **{name: number for name, number in numbers.items() if not LIVE[name].words}}
 
 
 def known_device(name: str) -> None:

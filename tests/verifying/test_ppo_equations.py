@@ -17,7 +17,7 @@ from blueprint.workbooks.rlhf_ppo.verifying.feeding import EQUATIONS, Memory, fe
 from tests.hooks import ppo_formulas
 from tests.hooks.test_planted import dumped, second_pass
 from tests.verifying.mutants import PPO, mutant, placed, verified
-from tests.verifying.test_tiles import made
+from tests.verifying.dumps import made
 
 USE = dict(rlhf().preset("trl_1.12").values)
 

@@ -17,7 +17,7 @@ from blueprint.verifying.deviation import ROWS, Deviation, Neighbour
 from blueprint.verifying.search import possible
 from blueprint.verifying.settings import Setting
 from blueprint.workbooks.common.conventions import rlhf
-from tests.verifying.test_tiles import INPUTS
+from tests.verifying.dumps import FILED as INPUTS
 
 RESPONSES, SLOTS = 4 * ROWS + 3, 12
 

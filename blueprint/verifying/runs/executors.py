@@ -267,10 +267,9 @@ class _Worker:
 
 def _serve(pipe: Connection, work: Work) -> None:
     """Works on one step after another, until nobody is there any more who asks for them."""
-    import torch
+    from blueprint.verifying.progress import one_thread
 
-    torch.set_num_threads(1)  # with several, processes mostly wait for each other
-    with suppress(EOFError, BrokenPipeError):
+    with one_thread(), suppress(EOFError, BrokenPipeError):
         while True:
             pipe.send(work(pipe.recv()))
 

@@ -34,14 +34,18 @@ def stages(trial: MinibatchTrial, name: str) -> Iterator[list[Try]]:
     use, known = trial.settings, trial.known(name)
     rows = tuple(row for each in known if (row := trial.row(each)))
     moves = _moves(trial, name, known)
-    yield [*of_mistakes(trial, name, known), *of_conventions(moves, use)]
-    yield list(of_runs(len(trial.batch.slots)))
-    yield list(of_pairs(moves, use))
+    yield [
+        *of_mistakes(trial, name, known),
+        *of_conventions(moves, use),
+        *of_runs(len(trial.batch.slots)),
+        *of_factors(trial, name),
+        *of_presets(use, trial.preset, moves),
+    ]
     yield [*of_equations(EQUATIONS, use, trial.row(name), rows)]
     yield from of_what_is_read(EQUATIONS, use, trial.row(name), rows)
     yield list(of_other_rows(trial, name))
     yield [*fitted(trial, name)]
-    yield [*of_factors(trial, name), *of_presets(use, trial.preset, moves)]
+    yield list(of_pairs(moves, use))
     yield list(of_a_larger_batch(trial, name))
 
 

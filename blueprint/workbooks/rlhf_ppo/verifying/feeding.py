@@ -14,7 +14,7 @@ from blueprint.dumps import Array, Minibatch, MinibatchError, Moments, Share, re
 from blueprint.language import Axis, Block, Constant, Expr, Max, Operand, block, equal, maximum
 from blueprint.verifying import Changes, Definitions, Kept, Known, Settings
 from blueprint.verifying.logged import starts
-from blueprint.verifying.settings import check_values
+from blueprint.verifying.settings import checked
 from blueprint.workbooks.common import (
     Choices,
     Rows,
@@ -215,7 +215,7 @@ def fed(
 
     Raises MinibatchError for settings that are none, and where a number that they read is not finite.
     """
-    check_values(settings)
+    settings = checked(settings)
     there, sizes = EQUATIONS.under(settings).rows, dict(zip((n, t), batch.mask.shape, strict=True))
     known = _inputs(batch, settings, sizes)
     known |= {name: np.asarray(each) for name, each in numbers.items()} | _beyond(batch, settings)

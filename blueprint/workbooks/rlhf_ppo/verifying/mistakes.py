@@ -512,8 +512,7 @@ def of_rows(settings: Settings, name: str) -> Iterator[Try]:
                 yield from (Try(f"{result} {where}", settings, {"stands": {row: partial(_read, result, move)}}) for move in moves)
     if name in WEIGHED:
         everywhere = {**settings, "batch.response_mask": "all", "metrics.over": "all"}
-        both = (LOSSES, (*WEIGHED,)) if name in LOSSES else ((*WEIGHED,),)
-        for numbers in both:
+        for numbers in (LOSSES[:2], LOSSES, (*WEIGHED,)) if name in LOSSES else ((*WEIGHED,),):
             yield Try("no mask: the mean over all B·T positions", everywhere, {"only": numbers})
             for said, by in AVERAGED.items():
                 weights = {row: partial(_averaged, by, there) for row, there in (WEIGHED[each] for each in numbers)}

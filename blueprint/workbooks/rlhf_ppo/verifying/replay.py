@@ -12,7 +12,7 @@ from blueprint.dumps import Array, Minibatch, Moments, require
 from blueprint.verifying import Settings
 from blueprint.verifying.logged import NUMBERS, PADS, TENSORS, missing, starts
 from blueprint.verifying.progress import Progress, unseen
-from blueprint.verifying.settings import laid_over, number_of
+from blueprint.verifying.settings import checked, laid_over, number_of
 from blueprint.workbooks.rlhf_ppo.verifying.feeding import EQUATIONS, SUPPORT, Fed, entropy_everywhere, fed
 
 DERIVATION = (
@@ -169,7 +169,7 @@ def replay(
     Raises MinibatchError for settings that are none, and where a number that the options read is not finite.
     """
     require(batch.mask.size > 0, f"{batch.path} has no responses, or responses of no positions: {batch.mask.shape}")
-    settings = laid_over(options)
+    settings = checked(laid_over(options))
     made = fed(batch, settings, given, numbers, device)
     has = {*batch.tensors, *([PADS] if "entropy" in batch.tensors and entropy_everywhere(batch) else [])}
     found = Replay(

@@ -20,6 +20,7 @@ from blueprint.workbooks.rlhf_ppo.verifying.feeding import EQUATIONS, Fed, Memor
 from blueprint.workbooks.rlhf_ppo.verifying.judge import Judge, as_given, cut
 from blueprint.workbooks.rlhf_ppo.verifying.mistakes import Own
 from blueprint.workbooks.rlhf_ppo.verifying.parts import BEFORE_WHITENING, TWO, straight
+from blueprint.workbooks.rlhf_ppo.verifying.replay import replay
 
 ROWS = {each.name: each for each in TENSORS}
 SIGNAL = tuple(row for each in TENSORS for row, _ in each.rows)
@@ -55,15 +56,22 @@ class Rollout:
             self.made = key, self.done_so(each, own, {}, key[-1])
         return self.made[1]
 
-    def done_so(self, each: Try, own: tuple[str, ...], numbers: Mapping[str, float], wanted: Sequence[str]) -> Rows:
-        """Computes rows and numbers where something is done otherwise: numbers are the file's parts of its loss."""
+    def done_so(
+        self, each: Try, own: tuple[str, ...], numbers: Mapping[str, float], wanted: Sequence[str], over: Rows | None = None
+    ) -> Rows:
+        """Computes rows and numbers where something is done otherwise.
+
+        numbers: the file's parts of its loss; over: rows that were made of more than this file.
+        """
         ways = each.ways
         if size := ways.get("microbatch"):
             return self._in_runs(each, own, wanted, size)
         batch = ways["batch"](self.batch) if "batch" in ways else None
         if only := ways.get("only"):
-            return self._only(each, own, numbers, wanted, (batch, only))
+            return self._only(each, (own, numbers, over or {}), wanted, (batch, only))
         made, memory = self.feed(own, numbers, each.settings or self.settings, batch)
+        if over:
+            made, memory = made.with_rows(over), Memory()
         if stands := ways.get("stands"):
             seen = Own(made, batch or self.batch)
             made = made.with_rows({name: row(seen) for name, row in stands.items()})
@@ -77,17 +85,17 @@ class Rollout:
         return {name: row * factor[name] if name in factor else row for name, row in found.items()}
 
     def _only(
-        self, each: Try, own: tuple[str, ...], numbers: Mapping[str, float], wanted: Sequence[str],
+        self, each: Try, given: tuple[tuple[str, ...], Mapping[str, float], Rows], wanted: Sequence[str],
         of: tuple[Minibatch | None, tuple[str, ...]],
     ) -> Rows:  # fmt: skip
         """Computes some rows or numbers otherwise, of the file's own rows before them, and what follows from them as it is."""
-        batch, rows = of
-        given = tuple(name for name in self.given if self.called[name] not in rows)
+        (batch, rows), (own, numbers, over) = of, given
         there = EQUATIONS.under(each.settings).rows
-        some, _ = self.feed(given, {}, each.settings, batch)
+        results = tuple(name for name in self.given if self.called[name] not in rows)
+        some, _ = self.feed(results, {}, each.settings, batch)
         plain, _ = self.feed(own, numbers)
         stands = {name: row for name, row in some.values([row for row in rows if row in there]).items() if name not in numbers}
-        made = plain.with_rows(stands)
+        made = plain.with_rows({**over, **stands})
         return EQUATIONS.values(made.settings, made.sizes, made.known, wanted, device=made.device)
 
     def _in_runs(self, each: Try, own: tuple[str, ...], wanted: Sequence[str], size: int) -> Rows:
@@ -125,7 +133,7 @@ class MinibatchTrial:
     lines: what was compared, by name. left_open: what only other files can judge; it stands before the rest as the file has it.
     alone: the file; rollout: all that was whitened with it, of which the rows `at` are the file's. open: whether its whitened rows
     may have another batch's mean and deviation. stages: yields what may have been done otherwise where one of its quantities
-    deviates. preset: its name.
+    deviates. preset: its name. explained: by cause and quantity what it came to, of the file's own rows before it, where it agreed.
     """
 
     lines: Mapping[str, Line]
@@ -138,6 +146,7 @@ class MinibatchTrial:
     preset: str = ""
     open: bool = False
     quantities: Mapping[str, Quantity] = field(default_factory=lambda: ALL)
+    explained: dict[tuple[str, str], Compared] = field(default_factory=dict)
 
     @property
     def batch(self) -> Minibatch:
@@ -188,8 +197,9 @@ class MinibatchTrial:
             return None
         rows = np.unique([spot.episode, *np.linspace(0, len(self.batch.mask) - 1, FEW).astype(int)])
         some = Rollout(replace(cut(self.batch, rows), moments={}), self.settings, self.alone.called, self.alone.given)
-        return replace(
-            self, judge=Judge(some.batch, self.judge.found, self.judge.factor), alone=some, rollout=some, at=slice(None), open=True
+        return replace(  # fmt: skip
+            self, judge=Judge(some.batch, replay(some.batch, self.settings), self.judge.factor), alone=some, rollout=some,
+            at=slice(None), open=True, explained={},
         )
 
     def allows(self, each: Try, name: str) -> bool:
@@ -212,7 +222,10 @@ class MinibatchTrial:
             found = self._computed(each, own, names)
         except (NotationError, MinibatchError, KeyError):  # a cell that needs itself; it reads what this file, or an equation, has not
             return {}
-        return {name: self._against(name, found) for name in names}
+        made = {name: self._against(name, found) for name in names}
+        if until and made and made[until].agrees:
+            self.explained[each.label, until] = made[until]
+        return {name: each_of if each_of.agrees else self.explained.get((each.label, name), each_of) for name, each_of in made.items()}
 
     def _computed(self, each: Try, own: tuple[str, ...], names: Sequence[str]) -> Rows:
         """Returns rows and numbers of the file: of the rollout what is made of all of it, then the rest of the file alone."""
@@ -229,10 +242,7 @@ class MinibatchTrial:
         if not tensors:
             return self.alone.done_so(each, own, numbers, wanted)
         found = {name: self._mine(row) for name, row in self.rollout.rows(each, own, SIGNAL).items()}
-        made, _ = self.alone.feed(own, numbers, each.settings)
-        rest = made.with_rows(found).changed(sorted({*wanted} - {*SIGNAL}), each.ways.get("equations", {}), Memory())
-        factor = each.ways.get("factor", {})
-        return found | {name: row * factor.get(name, 1.0) for name, row in rest.items()}
+        return found | self.alone.done_so(each, own, numbers, sorted({*wanted} - {*SIGNAL}), found)
 
     def numbers(self, name: str) -> dict[str, float]:
         """Returns the file's own parts of the loss before a number."""

@@ -68,7 +68,7 @@ def verify(
     trial = trial_of(found, stages, factor, whole is False)
     name = first.compared.name
     causes = causes_of(OfFile(trial), trial.tries(name), name, trial.most)
-    causes = replace(causes, matches=tuple(map(_beyond, causes.matches)))
+    causes = replace(causes, matches=_as_said(causes.matches, trial, name))
     if whole is None and any(each.beyond for each in causes.matches):
         return replace(verdict_of(batch, laid_over(options), how._replace(whole=False), watch), search=NOTHING)
     lines = found.lines
@@ -77,9 +77,18 @@ def verify(
     return replace(found, lines=lines, causes=causes.matches, search=causes)
 
 
-def _beyond(match: Match) -> Match:
-    """Returns a cause marked where it is the mean and deviation of another batch."""
-    return replace(match, beyond=BEYOND in match.said)
+def _as_said(found: Sequence[Match], trial: MinibatchTrial, name: str) -> tuple[Match, ...]:
+    """Returns causes as a report says them: a setting, or a mistake that has a name, is not said to be one of a quantity alone; and
+    the mean and deviation of another batch are marked."""
+    if not found:
+        return ()
+    alone, plain = f", in {trial.called(name)} alone", {each.label for each in next(stages(trial, name))}
+    made = dict[str, Match]()
+    for each in found:
+        said = each.said.removesuffix(alone)
+        said = said if said in plain else each.said
+        made.setdefault(said, replace(each, said=said, beyond=BEYOND in said))
+    return tuple(made.values())
 
 
 def verify_steps(
@@ -155,7 +164,8 @@ def _explained(case: Case, prepared: Sequence[Prepared], unread: dict[Path, str]
     if found := tuple(of_scopes):
         return step, first, found, ()
     trials = _trials(step)
-    causes = tuple(map(_beyond, _causes(step, first, at, trials)))
+    here = next(each for each in trials if each.batch is at.batch)
+    causes = _as_said(_causes(step, first, at, trials), here, first.name)
     if any(each.beyond for each in causes) and any(each.group.whole is None for each in prepared):
         groups = {id(each.group): replace(each.group, whole=False, moments={}) for each in prepared}
         moved = [Prepared(replace(each.batch, moments={}), groups[id(each.group)], each.shares) for each in prepared]
