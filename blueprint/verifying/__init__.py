@@ -46,8 +46,8 @@ from blueprint.verifying.pairs import factor_of, parts_of, places
 from blueprint.verifying.places import Place, Seen, amid, laid, places_of
 from blueprint.verifying.progress import Watch, one_thread
 from blueprint.verifying.rearranged import tries as of_order
-from blueprint.verifying.rounding import SUMS, TOLERANCES, coarsest, held_in, last_digit
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
+from blueprint.verifying.rounding import SUMS, TOLERANCES, coarsest, held_in, last_digit
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose, known_device, shown
 from blueprint.verifying.stages import Selection
 from blueprint.verifying.step import alone, read_dumps, verify_dumps, verify_one, verify_step

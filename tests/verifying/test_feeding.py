@@ -30,7 +30,9 @@ def drawn_settings(seed: int) -> dict[str, Setting]:
     drawn, known = np.random.default_rng(seed), rlhf()
     columns = list(known.presets.values())
     use: dict[str, Setting] = {key: columns[drawn.integers(len(columns))].values[key] for key in known.settings}
-    use |= {key: str(drawn.choice(tuple(each.words))) for key, each in LIVE.items() if each.words and "kl_est" not in key}
+    use |= {
+        key: str(drawn.choice(tuple(each.words))) for key, each in LIVE.items() if each.words and "kl_est" not in key
+    }
     return use | {"ent_coef": 0.1, "loss.ratio_threshold": float(drawn.choice([1, 10]))}
 
 

@@ -12,14 +12,13 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 
 from blueprint.dumps import Array, Minibatch
 from blueprint.verifying import data_of, text_of
-from blueprint.workbooks.rlhf_ppo.verifying.replay import Replay, replay
-from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
 from blueprint.verifying.compare import SHARE, Compared, lines_of
-from blueprint.workbooks.rlhf_ppo.verifying.judge import Judge, in_doubt, judged, measured
 from blueprint.verifying.logged import ALL
 from blueprint.verifying.rounding import TOLERANCES, half_unit, stored
-from blueprint.workbooks.rlhf_ppo.verifying.replay import widened
 from blueprint.workbooks.common.conventions import rlhf
+from blueprint.workbooks.rlhf_ppo.verifying.judge import Judge, in_doubt, judged, measured
+from blueprint.workbooks.rlhf_ppo.verifying.replay import Replay, replay, widened
+from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
 from tests.verifying.dumps import FIRST, LIBRARIES, as_dtype, dump, settings
 
 TEN, ONE_PERCENT = 10.03, 0.01

@@ -16,7 +16,7 @@ from blueprint.verifying.logged import PARTS
 from blueprint.verifying.settings import Setting, number_of
 from blueprint.workbooks.common.conventions import Conventions, rlhf
 from blueprint.workbooks.rlhf_ppo.minibatch.given import MinibatchNumbers
-from blueprint.workbooks.rlhf_ppo.verifying.feeding import INPUTS, per_word
+from blueprint.workbooks.rlhf_ppo.verifying.feeding import INPUTS, padded, per_word
 from blueprint.workbooks.rlhf_ppo.verifying.parts import Straight
 from blueprint.workbooks.rlhf_ppo.verifying.replay import Replay
 from blueprint.workbooks.rlhf_ppo.verifying.verify import verify_steps
@@ -162,8 +162,10 @@ def _starts(replay: Replay) -> tuple[str, ...]:
 
 def _responses(replay: Replay, window: Window, rows: Mapping[str, Array]) -> dict[str, Array]:
     """Returns what enters behind the window, and what is counted of each response."""
-    names = ("response.padded", "policy.weight.length", "value.weight.length")
+    names = ("policy.weight.length", "value.weight.length")
+    known = replay.fed.known
     return {
+        "response.padded": window.of(padded(np.asarray(known["slots"])[:, :-1], np.asarray(known["mask"]))),
         "after.words": window.behind(rows["place.until"]),
         "after.ahead": window.behind(rows["gae.ahead"]),
         "after.advantages": window.behind(rows["advantages"]),

@@ -12,7 +12,16 @@ from blueprint.dumps import Minibatch, MinibatchError, Moments, Share, joined, k
 from blueprint.verifying import Settings, StepLine, Verdict, VerifyOptions, Watch, step_lines
 from blueprint.verifying.logged import ALL, missing
 from blueprint.workbooks.rlhf_ppo.verifying.one_file import How, verdict_of
-from blueprint.workbooks.rlhf_ppo.verifying.parts import BATCH, NO_LINES, RANK, SCOPES, Lines, Scope, group_of, share_among
+from blueprint.workbooks.rlhf_ppo.verifying.parts import (
+    BATCH,
+    NO_LINES,
+    RANK,
+    SCOPES,
+    Lines,
+    Scope,
+    group_of,
+    share_among,
+)
 from blueprint.workbooks.rlhf_ppo.verifying.replay import moments_in, replay
 
 

@@ -5,7 +5,7 @@ A coefficient, or a limit of the scores, is found by least squares in a tensor, 
 number could be explained by any coefficient; there it must be one that somebody may have typed: of at most three digits.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from itertools import combinations, islice
 
@@ -41,12 +41,15 @@ def stages(trial: MinibatchTrial, name: str) -> Iterator[list[Try]]:
         *of_factors(trial, name),
         *of_presets(use, trial.preset, moves),
     ]
+    if trial.whole is None:  # nobody knows whether it is all that was whitened together
+        yield list(of_a_larger_batch(trial, name))
     yield [*of_equations(EQUATIONS, use, trial.row(name), rows)]
     yield from of_what_is_read(EQUATIONS, use, trial.row(name), rows)
     yield list(of_other_rows(trial, name))
     yield [*fitted(trial, name)]
     yield list(of_pairs(moves, use))
-    yield list(of_a_larger_batch(trial, name))
+    if trial.whole is not None:
+        yield list(of_a_larger_batch(trial, name))
 
 
 def _moves(trial: MinibatchTrial, name: str, known: Collection[str]) -> tuple[str, ...]:
@@ -106,7 +109,9 @@ def of_pairs(moves: Iterable[str], settings: Settings) -> Iterator[Try]:
     """Yields conventions two at a time."""
     singles = [*of_conventions([name for name in moves if not name.endswith(FINE)], settings)]
     for one, other in islice(combinations(singles, 2), PAIRS):
-        changes = [{key: value for key, value in each.settings.items() if value != settings[key]} for each in (one, other)]
+        changes = [
+            {key: value for key, value in each.settings.items() if value != settings[key]} for each in (one, other)
+        ]
         if not changes[0].keys() & changes[1].keys():
             yield Try(f"{one.label}, and {other.label}", laid_over(settings, *changes))
 
@@ -115,9 +120,10 @@ MOST_RUNS = 64
 
 
 def of_runs(responses: int) -> Iterator[Try]:
-    """Yields the divisions of a batch into equal runs of responses, at most so many of them."""
+    """Yields the divisions of a batch into equal runs of responses, at most so many of them: of losses alone, or of all."""
     for size in range(1, responses // 2 + 1):
         if responses % size == 0 and responses // size <= MOST_RUNS:
+            yield Try(f"microbatches of {size}", {}, {"microbatch": size, "losses": True})
             yield Try(f"microbatches of {size}", {}, {"microbatch": size})
 
 
@@ -214,7 +220,9 @@ def of_other_rows(trial: MinibatchTrial, name: str) -> Iterator[Try]:
 
 def _of_rows(batch: Minibatch, what: str, order: Array) -> str:
     first = int((order != np.arange(len(order))).argmax())
-    return f"{what} of other rows: row {batch.file_row(first)} has what belongs to row {batch.file_row(int(order[first]))}"
+    return (
+        f"{what} of other rows: row {batch.file_row(first)} has what belongs to row {batch.file_row(int(order[first]))}"
+    )
 
 
 def _laid(row: str, order: Array, own: Own) -> Array:

@@ -231,7 +231,9 @@ def _inputs(batch: Minibatch, settings: Settings, sizes: Mapping[Axis, int]) -> 
     mask = np.asarray(batch.tensors["response_mask"], np.float64) * slots
     known: dict[str, Array] = {"mask": mask, "slots": np.pad(slots, ((0, 0), (0, 1)))}
     read = _read(settings, sizes, known)
-    found = {block: np.asarray(batch.tensors[name], np.float64) for block, name in INPUTS.items() if name in batch.tensors}
+    found = {
+        block: np.asarray(batch.tensors[name], np.float64) for block, name in INPUTS.items() if name in batch.tensors
+    }
     held = {block: _checked(batch, block, each, read[block]) for block, each in found.items()}
     if "policy.entropy" in held and settings["metrics.over"] == "all":  # `missing` says where it is no number
         held["policy.entropy"] = slots * np.nan_to_num(found["policy.entropy"], nan=0.0, posinf=0.0, neginf=0.0)
@@ -301,6 +303,11 @@ def _ended(batch: Minibatch, slots: Array, mask: Array) -> Array:
     """Returns 1 for responses that ended: as the file says, else where a slot is left over behind the last token."""
     if "ended" in batch.tensors:
         return np.asarray(batch.tensors["ended"], np.float64)
+    return padded(slots, mask)
+
+
+def padded(slots: Array, mask: Array) -> Array:
+    """Returns 1 for responses with a slot that is left over behind their last token."""
     until = np.maximum.accumulate(mask[:, ::-1], axis=1)[:, ::-1]
     return ((slots * (1 - until)).sum(axis=1) > 0).astype(np.float64)
 

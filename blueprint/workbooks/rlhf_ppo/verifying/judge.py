@@ -15,7 +15,18 @@ import torch
 from blueprint.dumps import Array, Minibatch
 from blueprint.verifying import OF_RESPONSES, Axes, Compared, compare_number, distance, first_spot, folded, once_each
 from blueprint.verifying.logged import ALL, CALLED, NUMBERS, SHARES, TENSORS, Quantity, before
-from blueprint.verifying.rounding import HALF, LOOPED, LOOPS, SUMS, TOLERANCES, coarsest, half_unit, held_in, last_digit, stored
+from blueprint.verifying.rounding import (
+    HALF,
+    LOOPED,
+    LOOPS,
+    SUMS,
+    TOLERANCES,
+    coarsest,
+    half_unit,
+    held_in,
+    last_digit,
+    stored,
+)
 from blueprint.workbooks.rlhf_ppo.verifying.feeding import SUPPORT, compared_where, per_word
 from blueprint.workbooks.rlhf_ppo.verifying.replay import Replay, near_a_clip, replay, widened
 
@@ -102,7 +113,9 @@ class Judge:
         """Returns where a tensor is compared, [B, T]."""
         if name not in self._cells:
             theirs, mask = np.asarray(self.batch.tensors[name]), np.asarray(self.batch.mask, bool)
-            read = compared_where(self.found.values(SUPPORT), np.ones(mask.shape))[name] > 0  # scores count in every column
+            read = (
+                compared_where(self.found.values(SUPPORT), np.ones(mask.shape))[name] > 0
+            )  # scores count in every column
             where = read & (np.isfinite(theirs) | mask)
             self._cells[name] = once_each(where) if name in self.batch.of_responses else where
         return self._cells[name]

@@ -301,7 +301,10 @@ def _below_0(expr: Any, b: Names) -> Any:
 
 
 def _for_ratio(made: Callable[[Names], Any], dual: bool) -> Mapping[str, Change]:
-    return {"ratio": equation(lambda b: where(less(0, b("response")), made(b), 1)), **({"surrogate": _below_0} if dual else {})}
+    return {
+        "ratio": equation(lambda b: where(less(0, b("response")), made(b), 1)),
+        **({"surrogate": _below_0} if dual else {}),
+    }
 
 
 def _for_response(counted: str, row: Made, own: Own) -> Array:
@@ -319,7 +322,9 @@ def of_ratio(settings: Settings) -> Iterator[Try]:
     }.items():
         yield Try(said, settings, {"equations": _for_ratio(made, dual)})
     for said, row in {
-        "one ratio for each response, of the mean of its log-ratios, as in GSPO": lambda own: _sum(own["log_ratio"]) / _words(own),
+        "one ratio for each response, of the mean of its log-ratios, as in GSPO": lambda own: (
+            _sum(own["log_ratio"]) / _words(own)
+        ),
         "one ratio for each response, of the sum of its log-ratios": lambda own: _sum(own["log_ratio"]),
     }.items():
         for counted in ("response", "slots"):  # pads, too, where they are watched
@@ -506,10 +511,15 @@ def of_rows(settings: Settings, name: str) -> Iterator[Try]:
     yield from (Try(said, settings, {"equations": made}) for said, made in changes.items())
     yield from of_ratio(settings) if name in ratio else ()
     yield from (Try(said, settings, {"stands": rows}) for said, rows in INSTEAD.get(name, {}).items())
-    for result, row in (("advantages", "advantages_used"), ("returns", "returns")) if name in ("policy_loss", "value_loss") else ():
+    for result, row in (
+        (("advantages", "advantages_used"), ("returns", "returns")) if name in ("policy_loss", "value_loss") else ()
+    ):
         if (result == "advantages") == (name == "policy_loss"):
             for where, moves in BESIDE.items():
-                yield from (Try(f"{result} {where}", settings, {"stands": {row: partial(_read, result, move)}}) for move in moves)
+                yield from (
+                    Try(f"{result} {where}", settings, {"stands": {row: partial(_read, result, move)}})
+                    for move in moves
+                )
     if name in WEIGHED:
         everywhere = {**settings, "batch.response_mask": "all", "metrics.over": "all"}
         for numbers in (LOSSES[:2], LOSSES, (*WEIGHED,)) if name in LOSSES else ((*WEIGHED,),):

@@ -25,7 +25,7 @@ from blueprint.workbooks.rlhf_ppo.verifying.replay import replay
 ROWS = {each.name: each for each in TENSORS}
 SIGNAL = tuple(row for each in TENSORS for row, _ in each.rows)
 """The rows that are made of a whole rollout, whatever part of it a file is."""
-FEWEST, CELLS, OVERHEAD = 16, 1 << 24, 1 << 12
+FEWEST, CELLS, OVERHEAD = 16, 1 << 26, 1 << 12
 """So many changes are tried at least, and so many tokens gone through for them; a small file takes as long as one of so many."""
 SMALL, FEW = 1 << 14, 8
 """Tokens of a file above which a change of a row is tried on so many responses first."""
@@ -57,7 +57,12 @@ class Rollout:
         return self.made[1]
 
     def done_so(
-        self, each: Try, own: tuple[str, ...], numbers: Mapping[str, float], wanted: Sequence[str], over: Rows | None = None
+        self,
+        each: Try,
+        own: tuple[str, ...],
+        numbers: Mapping[str, float],
+        wanted: Sequence[str],
+        over: Rows | None = None,
     ) -> Rows:
         """Computes rows and numbers where something is done otherwise.
 
@@ -94,17 +99,22 @@ class Rollout:
         results = tuple(name for name in self.given if self.called[name] not in rows)
         some, _ = self.feed(results, {}, each.settings, batch)
         plain, _ = self.feed(own, numbers)
-        stands = {name: row for name, row in some.values([row for row in rows if row in there]).items() if name not in numbers}
+        stands = {
+            name: row for name, row in some.values([row for row in rows if row in there]).items() if name not in numbers
+        }
         made = plain.with_rows({**over, **stands})
         return EQUATIONS.values(made.settings, made.sizes, made.known, wanted, device=made.device)
 
     def _in_runs(self, each: Try, own: tuple[str, ...], wanted: Sequence[str], size: int) -> Rows:
         """Computes runs of so many responses, each with statistics and losses of its own: numbers are the mean of theirs."""
-        count, plain = len(self.batch.slots), each._replace(ways={})
+        count, plain, tensors = len(self.batch.slots), each._replace(ways={}), dict[str, Array]()
+        if each.ways.get("losses"):  # of the file's own tensors; these are of all responses together
+            tensors = self.done_so(plain, own, {}, [name for name in wanted if name in SIGNAL])
+            own, wanted = self.given, [name for name in wanted if name not in SIGNAL]
         runs = [replace(self, batch=cut(self.batch, slice(at, at + size)), feeds={}, kept=Kept())
                 for at in range(0, count, size)]  # fmt: skip
         found = [run.done_so(plain, own, {}, wanted) for run in runs]
-        return {
+        return tensors | {
             name: np.concatenate([of[name] for of in found]) if np.ndim(found[0][name])
             else np.mean([of[name] for of in found]) for name in wanted
         }  # fmt: skip
@@ -131,8 +141,8 @@ class MinibatchTrial:
     """A file of a step as it was verified, to be compared with what comes out where something was done otherwise.
 
     lines: what was compared, by name. left_open: what only other files can judge; it stands before the rest as the file has it.
-    alone: the file; rollout: all that was whitened with it, of which the rows `at` are the file's. open: whether its whitened rows
-    may have another batch's mean and deviation. stages: yields what may have been done otherwise where one of its quantities
+    alone: the file; rollout: all that was whitened with it, of which the rows `at` are the file's. whole: whether that is there; if
+    not, its whitened rows may have any mean and deviation; None: nobody knows. stages: yields what may have been done otherwise where one of its quantities
     deviates. preset: its name. explained: by cause and quantity what it came to, of the file's own rows before it, where it agreed.
     """
 
@@ -144,7 +154,7 @@ class MinibatchTrial:
     at: slice
     stages: Callable[[MinibatchTrial, str], Iterator[list[Try]]]
     preset: str = ""
-    open: bool = False
+    whole: bool | None = None
     quantities: Mapping[str, Quantity] = field(default_factory=lambda: ALL)
     explained: dict[tuple[str, str], Compared] = field(default_factory=dict)
 
@@ -168,6 +178,11 @@ class MinibatchTrial:
         """What the file has of the results, and what is made of them can be made of."""
         names = (name for name in (*self.lines, *self.left_open) if name in ROWS or self._is_part(name))
         return {name: np.asarray(self.batch.tensors[name] if name in ROWS else self._logged(name)) for name in names}
+
+    @property
+    def open(self) -> bool:
+        """Whether whitened rows may have another batch's mean and deviation."""
+        return self.whole is False
 
     def called(self, name: str) -> str:
         """Returns what the file calls a quantity."""
@@ -198,13 +213,18 @@ class MinibatchTrial:
         rows = np.unique([spot.episode, *np.linspace(0, len(self.batch.mask) - 1, FEW).astype(int)])
         some = Rollout(replace(cut(self.batch, rows), moments={}), self.settings, self.alone.called, self.alone.given)
         return replace(  # fmt: skip
-            self, judge=Judge(some.batch, replay(some.batch, self.settings), self.judge.factor), alone=some, rollout=some,
-            at=slice(None), open=True, explained={},
+            self,
+            judge=Judge(some.batch, replay(some.batch, self.settings), self.judge.factor),
+            alone=some,
+            rollout=some,
+            at=slice(None),
+            whole=False,
+            explained={},
         )
 
     def allows(self, each: Try, name: str) -> bool:
         """Tells whether a quantity of these few responses does not rule a cause out, whatever it was whitened with."""
-        if "microbatch" in each.ways or "stands" in each.ways and each.fitted:
+        if "microbatch" in each.ways or ("stands" in each.ways and each.fitted):
             return True
         found = self.compared(each, {name: self.given[name] for name in self.known(name)}, name)
         return name in found and found[name].agrees
@@ -220,12 +240,19 @@ class MinibatchTrial:
         names = [name for name in ([until] if until else self.lines) if name in self.lines and name not in own]
         try:
             found = self._computed(each, own, names)
-        except (NotationError, MinibatchError, KeyError):  # a cell that needs itself; it reads what this file, or an equation, has not
+        except (
+            NotationError,
+            MinibatchError,
+            KeyError,
+        ):  # a cell that needs itself; it reads what this file, or an equation, has not
             return {}
         made = {name: self._against(name, found) for name in names}
         if until and made and made[until].agrees:
             self.explained[each.label, until] = made[until]
-        return {name: each_of if each_of.agrees else self.explained.get((each.label, name), each_of) for name, each_of in made.items()}
+        return {
+            name: each_of if each_of.agrees else self.explained.get((each.label, name), each_of)
+            for name, each_of in made.items()
+        }
 
     def _computed(self, each: Try, own: tuple[str, ...], names: Sequence[str]) -> Rows:
         """Returns rows and numbers of the file: of the rollout what is made of all of it, then the rest of the file alone."""
@@ -283,7 +310,10 @@ class MinibatchTrial:
 
 
 def trial_of(
-    verdict: Verdict, stages: Callable[[MinibatchTrial, str], Iterator[list[Try]]], factor: float = 1.0, opened: bool = False
+    verdict: Verdict,
+    stages: Callable[[MinibatchTrial, str], Iterator[list[Try]]],
+    factor: float = 1.0,
+    whole: bool | None = None,
 ) -> MinibatchTrial:
     """Takes a file with everything that it is computed with, and how far rounding may move what was compared."""
     found = verdict.replayed
@@ -294,7 +324,7 @@ def trial_of(
     given = tuple(name for name in ROWS if name in lines or name in open_)
     alone = Rollout(found.batch, found.options, called, given, found.device)
     judge = Judge(found.batch, found, factor)
-    return MinibatchTrial(lines, open_, judge, alone, alone, slice(None), stages, verdict.preset, opened)
+    return MinibatchTrial(lines, open_, judge, alone, alone, slice(None), stages, verdict.preset, whole)
 
 
 def with_rollouts(found: Sequence[MinibatchTrial]) -> list[MinibatchTrial]:

@@ -65,10 +65,10 @@ def verify(
         return replace(found, search=None)
     if first is None or first.says != DIFFERS or first in found.of_forwards:
         return found
-    trial = trial_of(found, stages, factor, whole is False)
+    trial = trial_of(found, stages, factor, whole)
     name = first.compared.name
     causes = causes_of(OfFile(trial), trial.tries(name), name, trial.most)
-    causes = replace(causes, matches=_as_said(causes.matches, trial, name))
+    causes = replace(causes, matches=_as_said(causes.matches, trial, name), unexplained=NOTHING.unexplained)
     if whole is None and any(each.beyond for each in causes.matches):
         return replace(verdict_of(batch, laid_over(options), how._replace(whole=False), watch), search=NOTHING)
     lines = found.lines
@@ -182,7 +182,7 @@ def _trials(step: Verified) -> list[MinibatchTrial]:
     factor = step.case.options.tolerance
     return with_rollouts(
         [
-            trial_of(verdict, stages, factor, each.group.whole is False)
+            trial_of(verdict, stages, factor, each.group.whole)
             for each, verdict in zip(step.prepared, step.verdicts, strict=True)
         ]
     )
