@@ -50,7 +50,7 @@ from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_s
 from blueprint.verifying.rounding import SUMS, TOLERANCES, coarsest, held_in, last_digit
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose, known_device, shown
 from blueprint.verifying.stages import Selection
-from blueprint.verifying.step import alone, read_dumps, verify_dumps, verify_one, verify_step
+from blueprint.verifying.step import read_dumps, verify_dumps, verify_one, verify_step
 from blueprint.verifying.trials import Judged, Trial, Way, causes_of, judged, verify_parts
 from blueprint.verifying.two_changes import Effects, totals_of, two_at_a_time
 from blueprint.verifying.verdict import (

@@ -114,9 +114,6 @@ CALLED: Mapping[str, str] = {
 PARTS = ("policy_loss", "value_loss", "entropy", "kl_loss")
 """Numbers that a total loss is the sum of."""
 
-SHARES = ("clip_fraction.used", "clip_fraction.dual", "clip_fraction.value")
-"""Shares of tokens on which rounding decides whether a clip holds: one may be off by as many tokens."""
-
 ALL = MappingProxyType({each.name: each for each in (*TENSORS, *NUMBERS)})
 
 

@@ -24,6 +24,9 @@ SUMS = {"float64": 1e-13, "float32": 1e-6, "float16": 1e-6, "bfloat16": 1e-6}
 """What a library's own loops along a response, and its other sums, may be off, of the size of their terms: by what its file is
 rounded to, as far as that tells what it computed with; sums of half-precision numbers are made in float32."""
 
+SHARES = ("clip_fraction.used", "clip_fraction.dual", "clip_fraction.value")
+"""Shares of tokens on which rounding decides whether a clip holds: one may be off by as many tokens."""
+
 LOOKED_AT, ENOUGH = 4096, 16
 """How many numbers of a tensor are looked at, and how many of them must be different, to tell what they are rounded to."""
 

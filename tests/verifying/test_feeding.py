@@ -1,4 +1,4 @@
-"""A minibatch in the blocks of the definitions: some of its responses, other settings, extreme numbers, and parts of a larger batch."""
+"""A minibatch in the blocks of the definitions: some of its responses, other settings, extreme numbers, parts of a larger batch."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The files of a step of PPO, each with what it takes from the others: the moments of what was whitened together, and what its losses
-were divided by.
+"""The files of a step of PPO, each with what it takes from the others: the moments of what was whitened together, and what its
+losses were divided by.
 """
 
 from __future__ import annotations

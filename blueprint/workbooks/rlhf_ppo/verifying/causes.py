@@ -1,5 +1,5 @@
-"""What may have been done otherwise in a minibatch, by mechanism: settings, mistakes by name, changes of the equations, places where
-numbers stand, and numbers that the file itself gives away.
+"""What may have been done otherwise in a minibatch, by mechanism: settings, mistakes by name, changes of the equations, places
+where numbers stand, and numbers that the file itself gives away.
 
 A coefficient, or a limit of the scores, is found by least squares in a tensor, and named if every token then agrees. One logged
 number could be explained by any coefficient; there it must be one that somebody may have typed: of at most three digits.
@@ -20,7 +20,9 @@ from blueprint.verifying.settings import FINE, MEANINGS, TOGETHER, VALUES, Setti
 from blueprint.verifying.substitutes import tries as of_what_is_read
 from blueprint.workbooks.common.conventions import LIVE, rlhf
 from blueprint.workbooks.rlhf_ppo.verifying.feeding import EQUATIONS, Fed
-from blueprint.workbooks.rlhf_ppo.verifying.mistakes import Own, of_rows, of_tensors
+from blueprint.workbooks.rlhf_ppo.verifying.misread import of_tensors
+from blueprint.workbooks.rlhf_ppo.verifying.mistakes import of_rows
+from blueprint.workbooks.rlhf_ppo.verifying.own_rows import Own
 from blueprint.workbooks.rlhf_ppo.verifying.parts import straight
 from blueprint.workbooks.rlhf_ppo.verifying.trial import MinibatchTrial
 
@@ -230,7 +232,7 @@ def _laid(row: str, order: Array, own: Own) -> Array:
 
 
 def _scores_of(order: Array, own: Own) -> Array:
-    return own["score.place"] * own["score.placed"].sum(axis=1)[order][:, None]
+    return np.asarray(own["score.place"] * own["score.placed"].sum(axis=1)[order][:, None])
 
 
 def _order(ours: Array, theirs: Array, cells: Array) -> Array:

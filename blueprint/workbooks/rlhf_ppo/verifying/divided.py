@@ -1,5 +1,5 @@
-"""What the files of a step share, and may have done otherwise: over which rows they were whitened, and what their losses were divided
-by, or multiplied with.
+"""What the files of a step share, and may have done otherwise: over which rows they were whitened, and what their losses were
+divided by, or multiplied with.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -309,7 +309,7 @@ def _ended(batch: Minibatch, slots: Array, mask: Array) -> Array:
 def padded(slots: Array, mask: Array) -> Array:
     """Returns 1 for responses with a slot that is left over behind their last token."""
     until = np.maximum.accumulate(mask[:, ::-1], axis=1)[:, ::-1]
-    return ((slots * (1 - until)).sum(axis=1) > 0).astype(np.float64)
+    return np.asarray((slots * (1 - until)).sum(axis=1) > 0, np.float64)
 
 
 def _given(batch: Minibatch, made: Fed, names: Collection[str]) -> dict[str, Array]:

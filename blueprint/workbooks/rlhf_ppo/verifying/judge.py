@@ -14,11 +14,12 @@ import torch
 
 from blueprint.dumps import Array, Minibatch
 from blueprint.verifying import OF_RESPONSES, Axes, Compared, compare_number, distance, first_spot, folded, once_each
-from blueprint.verifying.logged import ALL, CALLED, NUMBERS, SHARES, TENSORS, Quantity, before
+from blueprint.verifying.logged import ALL, CALLED, NUMBERS, TENSORS, Quantity, before
 from blueprint.verifying.rounding import (
     HALF,
     LOOPED,
     LOOPS,
+    SHARES,
     SUMS,
     TOLERANCES,
     coarsest,

@@ -18,7 +18,7 @@ from blueprint.verifying.compare import FOLLOWS
 from blueprint.verifying.logged import ALL, PARTS, TENSORS, Quantity, before
 from blueprint.workbooks.rlhf_ppo.verifying.feeding import EQUATIONS, Fed, Memory, fed
 from blueprint.workbooks.rlhf_ppo.verifying.judge import Judge, as_given, cut
-from blueprint.workbooks.rlhf_ppo.verifying.mistakes import Own
+from blueprint.workbooks.rlhf_ppo.verifying.own_rows import Own
 from blueprint.workbooks.rlhf_ppo.verifying.parts import BEFORE_WHITENING, TWO, straight
 from blueprint.workbooks.rlhf_ppo.verifying.replay import replay
 
@@ -114,10 +114,7 @@ class Rollout:
         runs = [replace(self, batch=cut(self.batch, slice(at, at + size)), feeds={}, kept=Kept())
                 for at in range(0, count, size)]  # fmt: skip
         found = [run.done_so(plain, own, {}, wanted) for run in runs]
-        return tensors | {
-            name: np.concatenate([of[name] for of in found]) if np.ndim(found[0][name])
-            else np.mean([of[name] for of in found]) for name in wanted
-        }  # fmt: skip
+        return tensors | {name: _joined([of[name] for of in found]) for name in wanted}
 
     def feed(
         self,
@@ -136,14 +133,20 @@ class Rollout:
         return self.feeds[own]
 
 
+def _joined(runs: Sequence[Array]) -> Array:
+    """Returns the rows of runs of responses in one, or the mean of their numbers."""
+    return np.concatenate(runs) if np.ndim(runs[0]) else np.asarray(np.mean(runs))
+
+
 @dataclass(frozen=True)
 class MinibatchTrial:
     """A file of a step as it was verified, to be compared with what comes out where something was done otherwise.
 
     lines: what was compared, by name. left_open: what only other files can judge; it stands before the rest as the file has it.
-    alone: the file; rollout: all that was whitened with it, of which the rows `at` are the file's. whole: whether that is there; if
-    not, its whitened rows may have any mean and deviation; None: nobody knows. stages: yields what may have been done otherwise where one of its quantities
-    deviates. preset: its name. explained: by cause and quantity what it came to, of the file's own rows before it, where it agreed.
+    alone: the file; rollout: all that was whitened with it, of which the rows `at` are the file's. stages: yields what may have been
+    done otherwise where one of its quantities deviates. preset: its name. whole: whether all that was whitened together is there;
+    if not, whitened rows may have any mean and deviation; None: nobody knows. explained: by cause and quantity what it came to, of
+    the file's own rows before it, where it agreed.
     """
 
     lines: Mapping[str, Line]
@@ -212,7 +215,7 @@ class MinibatchTrial:
             return None
         rows = np.unique([spot.episode, *np.linspace(0, len(self.batch.mask) - 1, FEW).astype(int)])
         some = Rollout(replace(cut(self.batch, rows), moments={}), self.settings, self.alone.called, self.alone.given)
-        return replace(  # fmt: skip
+        return replace(
             self,
             judge=Judge(some.batch, replay(some.batch, self.settings), self.judge.factor),
             alone=some,
@@ -230,7 +233,7 @@ class MinibatchTrial:
         return name in found and found[name].agrees
 
     def compared(self, each: Try | None = None, given: Given | None = None, until: str = "") -> Mapping[str, Compared]:
-        """Compares what the file logged with what comes out if something is done otherwise; nothing where that cannot be computed."""
+        """Compares what the file logged with what comes out if something is done otherwise; nothing where it cannot be computed."""
         if each is None:  # what follows from the file's own rows is no deviation of its own
             return {
                 name: replace(line.compared, deviating=0) if line.says == FOLLOWS else line.compared
@@ -293,7 +296,8 @@ class MinibatchTrial:
         allowed = max(was.allowed, self.judge.tolerance(quantity) * (1 + float(largest)))
         if self.open and name in BEFORE_WHITENING and self._whitens(name):
             cells, raw = self.judge.cells(name), found[BEFORE_WHITENING[name][0]]
-            line = straight(raw[cells], theirs[cells], fewest=TWO + 1)
+            known = np.isfinite(raw[cells]).all() and np.isfinite(theirs[cells]).all()
+            line = straight(raw[cells], theirs[cells], fewest=TWO + 1) if known else None
             ours = raw if line is None else line.slope * raw + line.constant
         return self.judge.row(quantity, was.row, was.means, ours, allowed)
 

@@ -1,5 +1,5 @@
-"""A step of PPO verified: every file computed again as the part of the step that it is, and what explains the first deviation, looked
-for once for all files.
+"""A step of PPO verified: every file computed again as the part of the step that it is, and what explains the first deviation,
+looked for once for all files.
 
 What files share is asked first: over which rows they were whitened, and what their losses were divided by. Then, by mechanism,
 what was done otherwise in all files that differ; what somebody typed or did goes before what the files themselves gave away.
@@ -82,11 +82,15 @@ def _as_said(found: Sequence[Match], trial: MinibatchTrial, name: str) -> tuple[
     the mean and deviation of another batch are marked."""
     if not found:
         return ()
-    alone, plain = f", in {trial.called(name)} alone", {each.label for each in next(stages(trial, name))}
+    alone, plain = f", in {trial.called(name)} alone", next(stages(trial, name))
+    settings, mistakes = ({each.label for each in plain if bool(each.ways) is done} for done in (False, True))
     made = dict[str, Match]()
     for each in found:
         said = each.said.removesuffix(alone)
-        said = said if said in plain else each.said
+        of = next(
+            (label for label in mistakes if said == label or said.startswith((f"{label} in th", f"{label}, in"))), ""
+        )
+        said = of or (said if said.partition(" in th")[0] in settings else each.said)
         made.setdefault(said, replace(each, said=said, beyond=BEYOND in said))
     return tuple(made.values())
 
