@@ -99,12 +99,11 @@ def _differ(settings: Settings, changes: Settings) -> bool:
 
 
 def of_presets(settings: Settings, own: str, moving: Collection[str]) -> Iterator[Try]:
-    """Yields the other presets altogether, as far as they move something."""
+    """Yields the other presets altogether, if they move something."""
     keys = [key for name in moving for key in TOGETHER.get(name, (name,)) if key in settings]
     for name, preset in rlhf().presets.items():
-        changes = {key: preset.values[key] for key in keys}
-        if name != own and _differ(settings, changes):
-            yield Try(f"preset {name} altogether", laid_over(settings, changes))
+        if name != own and _differ(settings, {key: preset.values[key] for key in keys}):
+            yield Try(f"preset {name} altogether", laid_over(settings, preset.values))
 
 
 def of_pairs(moves: Iterable[str], settings: Settings) -> Iterator[Try]:
@@ -210,14 +209,15 @@ def of_other_rows(trial: MinibatchTrial, name: str) -> Iterator[Try]:
     row = trial.row(name)
     order = _order(own.values((row,))[row], theirs, cells)
     if (order != np.arange(len(order))).any():
-        yield Try(_of_rows(batch, name, order), trial.settings, {"stands": {row: partial(_laid, row, order)}})
+        stands = {row: partial(_laid, row, order)}
+        yield Try(_of_rows(batch, name, order), trial.settings, {"stands": stands, "order": order})
     if name == "rewards":
         of = own.values(("reward.penalty", "score.place", "score.placed"))
         scores = of["score.placed"].sum(axis=1)
         order = _matched(scores, ((theirs - of["reward.penalty"]) * of["score.place"]).sum(axis=1))
         if (order != np.arange(len(order))).any():
             stands = {"score.placed": partial(_scores_of, order)}
-            yield Try(_of_rows(batch, "scores", order), trial.settings, {"stands": stands})
+            yield Try(_of_rows(batch, "scores", order), trial.settings, {"stands": stands, "order": order})
 
 
 def _of_rows(batch: Minibatch, what: str, order: Array) -> str:

@@ -240,6 +240,10 @@ def _advantages_counted(own: Own) -> Array:
     return np.asarray(A / (A.sum() + own.number("loss.agg_eps")))
 
 
+def _laid(row: str, move: Callable[[Array], Array], own: Own) -> Array:
+    return move(own[row])
+
+
 def of_rows(settings: Settings, name: str) -> Iterator[Try]:
     """Yields rows that are others, and equations that are, by the quantity in which they show first."""
     tables: Mapping[str, tuple[tuple[str, Mapping[str, Made]], ...]] = {
@@ -250,6 +254,9 @@ def of_rows(settings: Settings, name: str) -> Iterator[Try]:
     }
     for row, table in tables.get(name, ()):
         yield from (Try(said, settings, {"stands": {row: made}}) for said, made in table.items())
+    for row in {"rewards": ("rewards",), "advantages": ("advantages_used",), "returns": ("returns",)}.get(name, ()):
+        for place, moves in BESIDE.items():
+            yield Try(f"{name} {place}", settings, {"stands": {row: partial(_laid, row, moves[-1])}})
     if name in ("advantages", "returns"):
         yield from (Try(said, settings, {"equations": {"advantages": change}}) for said, change in OF_DECAY.items())
     ratio = {"policy_loss", "ratio.mean", "loss.mean_ratio", "approx_kl.used", "clip_fraction.used"}

@@ -9,7 +9,7 @@ import numpy as np
 
 from blueprint.dumps import Array
 from blueprint.misconceptions import Change, times, without
-from blueprint.workbooks.rlhf_ppo.verifying.own_rows import MASKS, Made, Own, across, summed, words_of
+from blueprint.workbooks.rlhf_ppo.verifying.own_rows import BESIDE, MASKS, Made, Own, across, summed, words_of
 
 
 def _paying(kl: Made, over: str = "kl.support") -> Made:
@@ -40,6 +40,10 @@ def _first(own: Own) -> Array:
     return np.asarray(own["response"] * (np.cumsum(own["response"], axis=1) == 1))
 
 
+def _moved(row: str, move: Callable[[Array], Array], own: Own) -> Array:
+    return move(own[row])
+
+
 OF_REWARDS: Mapping[str, Made] = {
     # huggingface/trl #3750 and #5338, microsoft/DeepSpeedExamples #672: on which word the score belongs is argued about
     "the score one column early": _scored(partial(_placed, -1)),
@@ -68,6 +72,7 @@ OF_REWARDS: Mapping[str, Made] = {
     "the KL divided by the number of tokens": lambda own: own["score.placed"] + own["reward.penalty"] / words_of(own),
     "the squared log-ratio for the KL, without its 1/2": _paying(lambda own: own["kl.k1"] ** 2),
     "the KL of the new policy, not the old one": _between("logprobs_new", "logprobs_ref"),
+    **{f"the KL {place}": _paying(partial(_moved, "kl.used", moves[-1])) for place, moves in BESIDE.items()},
     "negative KL cut to 0": _paying(lambda own: np.maximum(own["kl.used"], 0)),
     "positive KL cut to 0": _paying(lambda own: np.minimum(own["kl.used"], 0)),
     "the KL between old and new policy, not to the reference": _between("logprobs_old", "logprobs_new"),

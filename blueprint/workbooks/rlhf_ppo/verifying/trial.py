@@ -25,10 +25,10 @@ from blueprint.workbooks.rlhf_ppo.verifying.replay import replay
 ROWS = {each.name: each for each in TENSORS}
 SIGNAL = tuple(row for each in TENSORS for row, _ in each.rows)
 """The rows that are made of a whole rollout, whatever part of it a file is."""
-FEWEST, CELLS, OVERHEAD = 16, 1 << 26, 1 << 12
+FEWEST, CELLS, OVERHEAD = 16, 1 << 25, 1 << 12
 """So many changes are tried at least, and so many tokens gone through for them; a small file takes as long as one of so many."""
-SMALL, FEW = 1 << 14, 8
-"""Tokens of a file above which a change of a row is tried on so many responses first."""
+SMALL, FEW, LOOKS = 1 << 14, 8, 1 << 21
+"""Tokens of a file above which a change of a row is tried on so many responses first; so many of their tokens are gone through."""
 Rows = dict[str, Array]
 
 
@@ -143,10 +143,10 @@ class MinibatchTrial:
     """A file of a step as it was verified, to be compared with what comes out where something was done otherwise.
 
     lines: what was compared, by name. left_open: what only other files can judge; it stands before the rest as the file has it.
-    alone: the file; rollout: all that was whitened with it, of which the rows `at` are the file's. stages: yields what may have been
-    done otherwise where one of its quantities deviates. preset: its name. whole: whether all that was whitened together is there;
-    if not, whitened rows may have any mean and deviation; None: nobody knows. explained: by cause and quantity what it came to, of
-    the file's own rows before it, where it agreed.
+    alone: the file; rollout: all that was whitened with it, of which the rows `at` are the file's. stages: yields what may have
+    been done otherwise where one of its quantities deviates. preset: its name. whole: whether all that was whitened together is
+    there; if not, whitened rows may have any mean and deviation; None: nobody knows. explained: by cause and quantity what it came
+    to, of the file's own rows before it, where it agreed.
     """
 
     lines: Mapping[str, Line]
@@ -204,9 +204,17 @@ class MinibatchTrial:
 
         Of a row of a large file only what a few responses allow.
         """
-        few = self.few(name)
+        few, left = self.few(name), self.limit(name)
         for stage in self.stages(self, name):
-            yield [each for each in stage if few is None or few.allows(each, name)]
+            here = stage if few is None else stage[: max(0, left)]
+            left -= len(here)
+            yield [each for each in here if few is None or few.allows(each, name)]
+
+    def limit(self, name: str) -> int:
+        """Returns how many causes of a quantity there is time for: of a row of a large file on a few responses."""
+        if self.batch.size <= SMALL or name not in ROWS:
+            return self.most
+        return max(FEWEST, LOOKS // (FEW * int(self.batch.mask.shape[1])))
 
     def few(self, name: str) -> MinibatchTrial | None:
         """Returns a few responses of a large file, the first that deviates among them; None of a number, or of a small file."""
@@ -227,10 +235,22 @@ class MinibatchTrial:
 
     def allows(self, each: Try, name: str) -> bool:
         """Tells whether a quantity of these few responses does not rule a cause out, whatever it was whitened with."""
-        if "microbatch" in each.ways or ("stands" in each.ways and each.fitted):
+        if "order" in each.ways or ("stands" in each.ways and each.fitted):  # they need all responses
             return True
+        if "microbatch" in each.ways:
+            return name in BEFORE_WHITENING and self._each_on_a_line(each, name)
         found = self.compared(each, {name: self.given[name] for name in self.known(name)}, name)
         return name in found and found[name].agrees
+
+    def _each_on_a_line(self, each: Try, name: str) -> bool:
+        """Tells whether each response may have been whitened with a mean and deviation of its own."""
+        raw = self.alone.done_so(each._replace(ways={}), self.known(name), {}, (BEFORE_WHITENING[name][0],))
+        theirs, cells = np.nan_to_num(np.asarray(self.batch.tensors[name], np.float64)), self.judge.cells(name)
+        for ours, logged, here in zip(*raw.values(), theirs, cells, strict=True):
+            line = straight(ours[here], logged[here], fewest=TWO + 1)
+            if line is not None and line.apart(ours[here], logged[here]) > self.lines[name].compared.allowed:
+                return False
+        return True
 
     def compared(self, each: Try | None = None, given: Given | None = None, until: str = "") -> Mapping[str, Compared]:
         """Compares what the file logged with what comes out if something is done otherwise; nothing where it cannot be computed."""

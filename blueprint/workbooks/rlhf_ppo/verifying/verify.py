@@ -210,9 +210,9 @@ def _untried(trials: Sequence[MinibatchTrial], first: StepLine) -> Iterator[str]
     assert first.first is not None
     at = next(each for each in trials if each.batch is first.first[1])
     known = sum(map(len, stages(at, first.name)))
-    if at.few(first.name) is None and at.most < known:
+    if (tried := at.limit(first.name)) < known:
         yield (
-            f"{at.most:,} of {known:,} changes that lead to {first.line.called} were tried: the others would take "
+            f"{tried:,} of {known:,} changes that lead to {first.line.called} were tried: the others would take "
             "too long on a file of this size; a dump of fewer responses would allow all of them"
         )
 
