@@ -275,7 +275,7 @@ def of_rows(settings: Settings, name: str) -> Iterator[Try]:
                 )
     if name in WEIGHED:
         everywhere = {**settings, "batch.response_mask": "all", "metrics.over": "all"}
-        for numbers in (LOSSES[:2], LOSSES, (*WEIGHED,)) if name in LOSSES else ((*WEIGHED,),):
+        for numbers in ((name,), *((LOSSES[:2], LOSSES) if name in LOSSES else ()), (*WEIGHED,)):
             yield Try("no mask: the mean over all B·T positions", everywhere, {"only": numbers})
             for said, by in AVERAGED.items():
                 weights = {row: partial(_averaged, by, there) for row, there in (WEIGHED[each] for each in numbers)}

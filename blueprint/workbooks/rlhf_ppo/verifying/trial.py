@@ -269,7 +269,7 @@ class MinibatchTrial:
             KeyError,
         ):  # a cell that needs itself; it reads what this file, or an equation, has not
             return {}
-        made = {name: self._against(name, found) for name in names}
+        made = {name: self._against(name, found, each.settings or self.settings) for name in names}
         if until and made and made[until].agrees:
             self.explained[each.label, until] = made[until]
         return {
@@ -305,7 +305,7 @@ class MinibatchTrial:
         """Returns of a row of the rollout that of the file."""
         return row[self.at, : self.batch.mask.shape[1]]
 
-    def _against(self, name: str, found: Rows) -> Compared:
+    def _against(self, name: str, found: Rows, settings: Settings) -> Compared:
         """Compares a logged row or number with another than was computed again."""
         was, quantity = self.lines[name].compared, ALL[name]
         ours = found[was.row]
@@ -314,15 +314,15 @@ class MinibatchTrial:
         theirs = np.asarray(self.batch.tensors[name], np.float64)
         largest = np.abs(theirs[np.isfinite(theirs) & self.judge.cells(name)]).max(initial=0.0)
         allowed = max(was.allowed, self.judge.tolerance(quantity) * (1 + float(largest)))
-        if self.open and name in BEFORE_WHITENING and self._whitens(name):
+        if self.open and name in BEFORE_WHITENING and self._whitens(name, settings):
             cells, raw = self.judge.cells(name), found[BEFORE_WHITENING[name][0]]
             known = np.isfinite(raw[cells]).all() and np.isfinite(theirs[cells]).all()
             line = straight(raw[cells], theirs[cells], fewest=TWO + 1) if known else None
             ours = raw if line is None else line.slope * raw + line.constant
         return self.judge.row(quantity, was.row, was.means, ours, allowed)
 
-    def _whitens(self, name: str) -> bool:
-        return self.row(name) == ALL[name].rows[0][0] and self.settings[BEFORE_WHITENING[name][1]] != "off"
+    def _whitens(self, name: str, settings: Settings) -> bool:
+        return self.row(name) == ALL[name].rows[0][0] and settings[BEFORE_WHITENING[name][1]] != "off"
 
     def _logged(self, name: str) -> float:
         logged = self.lines[name].compared.logged
