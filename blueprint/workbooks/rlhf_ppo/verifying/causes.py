@@ -40,9 +40,8 @@ def stages(trial: MinibatchTrial, name: str) -> Iterator[list[Try]]:
         *of_mistakes(trial, name, known),
         *of_conventions(moves, use),
         *of_runs(len(trial.batch.slots)),
-        *of_factors(trial, name),
-        *of_presets(use, trial.preset, moves),
     ]
+    yield [*of_factors(trial, name), *of_presets(use, trial.preset, moves)]
     if trial.whole is None:  # nobody knows whether it is all that was whitened together
         yield list(of_a_larger_batch(trial, name))
     yield [*of_equations(EQUATIONS, use, trial.row(name), rows)]
