@@ -87,10 +87,8 @@ def _as_said(found: Sequence[Match], trial: MinibatchTrial, name: str) -> tuple[
     made = dict[str, Match]()
     for each in found:
         said = each.said.removesuffix(alone)
-        of = next(
-            (label for label in mistakes if said == label or said.startswith((f"{label} in th", f"{label}, in"))), ""
-        )
-        said = of or (said if said.partition(" in th")[0] in settings else each.said)
+        head = said.partition(" in these ")[0].partition(" in that file")[0]
+        said = head if head in mistakes else said if head in settings else each.said
         made.setdefault(said, replace(each, said=said, beyond=BEYOND in said))
     return tuple(made.values())
 
