@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,16 +12,36 @@ from typing import Any
 import torch
 from torch import Tensor
 
-import blueprint.workbooks.common
 from blueprint.papers.models import distribution, kl
-from blueprint.verifying.formulas.options import DEFAULTS, NUMBERS, WORDS, Named, Options, Texts
+from blueprint.workbooks.common.conventions import rlhf
 
 RECORDED = Path(__file__).parent / "data" / "golden_runs.json"
-PRESETS = Path(blueprint.workbooks.common.__file__).parent / "presets.csv"
-FLOOR = 1e-12
 ALL = (0, 1, 2, 3)
 
 Changes = Mapping[str, str | float]
+Named = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The inputs of a run; files, responses and columns are the axes [F, N, T], scores and ends have [F, N].
+
+    slots: 1 where a response may have a token; mask: where it has one. The others stand at every response position, pads included.
+    """
+
+    slots: Tensor
+    mask: Tensor
+    old_logprobs: Tensor
+    reference_logprobs: Tensor
+    logprobs: Tensor
+    kl_old_reference: Tensor
+    kl_new_reference: Tensor
+    kl_old_new: Tensor
+    entropy: Tensor
+    old_values: Tensor
+    values: Tensor
+    score: Tensor
+    ended: Tensor
 
 
 @dataclass(frozen=True)
@@ -69,41 +87,19 @@ def results(run: Run) -> dict[str, Any]:
     return {name: each for name, each in found.items() if not isinstance(each, str)}
 
 
-@cache
-def presets() -> dict[str, dict[str, str]]:
-    """Returns the options of every library, by its name and theirs; one in which none differs has no row in the table."""
-    with PRESETS.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    libraries = [name for name in rows[0] if name != "convention"]
-    same = {name: str(number) for name, number in DEFAULTS.items()}
-    return {library: {**same, **{row["convention"]: row[library] for row in rows}} for library in libraries}
-
-
-def number_of(name: str, value: str | float) -> float:
-    """Returns an option as the number that the pipeline computes with."""
-    if name in WORDS:
-        return WORDS[name].index(str(value))
-    return math.inf if value == "off" else float(value)
-
-
 def numbers(value: Any) -> Tensor:
     """Returns numbers of the file as a tensor."""
     return torch.tensor(value, dtype=torch.float64)
 
 
-def options(runs: Sequence[Run]) -> Options:
-    """Returns the options of several runs, each [F, 1, 1]."""
-    assert {name for run in runs for name in run.changes} <= {*NUMBERS, *WORDS}
-    used = [{**presets()[run.preset], **run.changes} for run in runs]
-    values = {name: [number_of(name, each[name]) for each in used] for name in (*NUMBERS, *WORDS)}
-    return Options({name: numbers(each).view(-1, 1, 1) for name, each in values.items()})
-
-
-def texts(runs: Sequence[Run], chosen: Options) -> Texts:
+def texts(runs: Sequence[Run]) -> Texts:
     """Returns the inputs of several runs on the same number of responses."""
     rollout, rows = recorded()["rollout"], torch.tensor([run.responses for run in runs])
     window = slice(rollout["Q"] - 1, -1)  # the column that reads a word scores the word behind it
-    temperature = (chosen.number("batch.temperature") + chosen.number("batch.temperature_eps"))[..., None]
+    used = [{**rlhf().preset(run.preset).values, **run.changes} for run in runs]
+    assert all({*run.changes} <= {*rlhf().settings} for run in runs)
+    of_runs = [float(each["batch.temperature"]) + float(each["batch.temperature_eps"]) for each in used]
+    temperature = numbers(of_runs).view(-1, 1, 1, 1)
     logits = (numbers(rollout[f"logits_{model}"])[:, window][rows] for model in ("old", "ref", "new"))
     old, reference, new = (each / temperature for each in logits)
     written = torch.tensor(rollout["responses"])[rows]

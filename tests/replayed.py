@@ -6,15 +6,15 @@ import numpy as np
 
 from blueprint.book import Book
 from blueprint.dumps import Array, Minibatch
-from blueprint.verifying import Replay, replay
 from blueprint.verifying.compare import lines_of
-from blueprint.verifying.judge import Judge
 from blueprint.verifying.logged import ALL
 from blueprint.verifying.verdict import Agreement, Verdict
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions import rlhf
 from blueprint.workbooks.rlhf_ppo.minibatch.given import MinibatchNumbers
 from blueprint.workbooks.rlhf_ppo.verifying import numbers_of
+from blueprint.workbooks.rlhf_ppo.verifying.judge import Judge
+from blueprint.workbooks.rlhf_ppo.verifying.replay import Replay, replay
 from blueprint.workbooks.rlhf_ppo.verifying.window import Window, agreement, worst_window
 
 RESPONSES, SLOTS, FIRST = 12, 40, 7

@@ -140,11 +140,11 @@ READS_MANY = {
     "page.formulas", "page.layout", "page.moved_cells", "page.one_page.paint", "page.placing", "page.read",
     "page.sheet_setup", "page.sizes", "page.steps", "page.views", "page.walk", "page.write", "training.on_ray", "training.run",
     "verifying",
-    "verifying.deviation", "verifying.equations", "verifying.formulas.ppo", "verifying.in_memory", "verifying.judge",
-    "verifying.parts",
-    "verifying.recompute", "verifying.search", "verifying.small_kind", "verifying.step", "verifying.trials", "verifying.verdict",
-    "verifying.verify", "workbooks.common", "workbooks.common.workbook", "workbooks.dpo.workbook",
-    "workbooks.grpo.verifying.verify", "workbooks.grpo.workbook", "workbooks.rlhf_ppo.build", "worksheets", "worksheets.making",
+    "verifying.equations", "verifying.in_memory", "verifying.small_kind", "verifying.trials", "verifying.verdict",
+    "workbooks.common", "workbooks.common.workbook", "workbooks.dpo.workbook",
+    "workbooks.grpo.verifying.verify", "workbooks.grpo.workbook", "workbooks.rlhf_ppo.build", "workbooks.rlhf_ppo.verifying",
+    "workbooks.rlhf_ppo.verifying.causes", "workbooks.rlhf_ppo.verifying.trial", "workbooks.rlhf_ppo.verifying.verify",
+    "worksheets", "worksheets.making",
 }  # fmt: skip
 """Modules that read more than so many of their own folder: doors, and what puts the pieces of a room together."""
 

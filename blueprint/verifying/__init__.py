@@ -51,8 +51,9 @@ from blueprint.verifying.other_axes import tries as of_other_axes
 from blueprint.verifying.other_settings import Conventions, Mistakes, mistakes_in, multiplied
 from blueprint.verifying.pairs import factor_of, parts_of, places
 from blueprint.verifying.places import Place, Seen, amid, laid, places_of
-from blueprint.verifying.recompute import SUMS, TOLERANCES, Replay, coarsest, held_in, last_digit, replay
+from blueprint.verifying.progress import Watch, one_thread
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
+from blueprint.verifying.rounding import SUMS, TOLERANCES, coarsest, held_in, last_digit
 from blueprint.verifying.rows_shown import (
     View,
     check_length,
@@ -68,7 +69,6 @@ from blueprint.verifying.small_kind import UNITS, SmallKind
 from blueprint.verifying.stages import Selection
 from blueprint.verifying.step import read_dumps, verify_dumps, verify_one, verify_step
 from blueprint.verifying.substitutes import tries as of_what_is_read
-from blueprint.verifying.tiled_passes import Watch, one_thread
 from blueprint.verifying.trials import Judged, Trial, Way, causes_of, judged, verify_parts
 from blueprint.verifying.two_changes import Effects, totals_of, two_at_a_time
 from blueprint.verifying.verdict import (
@@ -87,7 +87,6 @@ from blueprint.verifying.verdict import (
     picked,
     verifier_of,
 )  # fmt: skip
-from blueprint.verifying.verify import verify
 
 __all__ = [
     "DIFFERS",
@@ -123,7 +122,6 @@ __all__ = [
     "Part",
     "Place",
     "Quantity",
-    "Replay",
     "Seen",
     "Selection",
     "Settings",
@@ -195,7 +193,6 @@ __all__ = [
     "places_of",
     "ragged",
     "read_dumps",
-    "replay",
     "settled",
     "shown",
     "spelled",
@@ -209,7 +206,6 @@ __all__ = [
     "typed",
     "verdict_of",
     "verifier_of",
-    "verify",
     "verify_dumps",
     "verify_one",
     "verify_parts",

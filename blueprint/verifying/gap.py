@@ -13,7 +13,7 @@ import numpy as np
 
 from blueprint.dumps import Array, Minibatch
 from blueprint.verifying.compare import DIFFERS, Line
-from blueprint.verifying.recompute import HALF, held_in
+from blueprint.verifying.rounding import HALF, held_in
 
 QUIET = 1e-4
 """A token is quiet whose difference is at most this, times 1 + its size: as of a forward in float32 that was done twice."""

@@ -15,7 +15,7 @@ from blueprint.verifying.compare import Axes, Compared, compare_number, distance
 from blueprint.verifying.definitions import Kept
 from blueprint.verifying.elsewhere import Stands, made, stands
 from blueprint.verifying.places import Seen, amid, laid, places_of
-from blueprint.verifying.recompute import SUMS, TOLERANCES, coarsest, last_digit
+from blueprint.verifying.rounding import SUMS, TOLERANCES, coarsest, last_digit
 from blueprint.verifying.settings import Settings
 from blueprint.verifying.trials import judged
 from blueprint.verifying.two_changes import FEWEST as FEWEST_PAIRS

@@ -22,7 +22,7 @@ from blueprint.verifying.compare import (
     only_in,
     summary,
 )
-from blueprint.verifying.recompute import HALF, SHARES
+from blueprint.verifying.rounding import HALF, SHARES
 from blueprint.verifying.verdict import NOTHING, Match, StepVerdict, Verdict
 
 HEADINGS = ("quantity", "in the file", "logged", "recomputed", "largest difference", "tolerance", "verdict")

@@ -13,7 +13,7 @@ from blueprint.dumps import Dump, MinibatchError, catalogue_of, require
 from blueprint.inputs import OFF, Catalogue, NumbersError, Preset, nearest, says_off, suggestion
 from blueprint.inputs import Setting as Known
 from blueprint.quoting import unquoted
-from blueprint.verifying.formulas import NUMBERS, WORDS, Options
+from blueprint.workbooks.common.conventions import LIVE
 
 Setting = float | str
 Settings = Mapping[str, Setting]
@@ -58,31 +58,29 @@ def laid_over(preset: Settings, *changes: Settings) -> dict[str, Setting]:
 
 
 def number_of(name: str, value: Setting) -> float:
-    """Returns an option as the number that is computed with: itself, or the place of its word.
+    """Returns a setting of RLHF PPO as a number: itself, or the place of its word.
 
-    Raises MinibatchError for a word that the option does not have, or a number that is none.
+    Raises MinibatchError for a word that the setting does not have, or a number that is none.
     """
-    if name in WORDS:
-        if value not in WORDS[name]:  # asked for every tile: the sentence is only made where it is needed
-            raise MinibatchError(f"{name} is {value!r}: write one of {', '.join(WORDS[name])}")
-        return float(WORDS[name].index(str(value)))
+    if words := LIVE[name].words:
+        if value not in words:
+            raise MinibatchError(f"{name} is {value!r}: write one of {', '.join(words)}")
+        return float(tuple(words).index(str(value)))
     try:
         return float(_number(value))
     except ValueError:
         raise MinibatchError(f'{name} is {value!r}: write a number, or "off" for a limit') from None
 
 
-def options_of(values: Settings, device: str = "cpu") -> Options:
-    """Returns settings by their names as the options of one file, [1, 1, 1], on a device.
+def checked(values: Settings) -> dict[str, Setting]:
+    """Returns settings of RLHF PPO, numbers as numbers and limits that are off as infinite.
 
-    Raises MinibatchError where one is missing.
+    Raises MinibatchError where one is missing, or has a word that it does not have.
     """
-    names = (*NUMBERS, *WORDS)
-    missing = [name for name in names if name not in values]
+    missing = [name for name in LIVE if name not in values]
     require(not missing, f"no value for {', '.join(missing)}: start from the values of a preset")
-    found = [number_of(name, values[name]) for name in names]
-    numbers = torch.tensor(found, dtype=torch.float64, device=device).view(-1, 1, 1, 1)
-    return Options(dict(zip(names, numbers, strict=True)))
+    numbers = {name: number_of(name, values[name]) for name in LIVE}
+    return {**values, **{name: number for name, number in numbers.items() if not LIVE[name].words}}
 
 
 def known_device(name: str) -> None:

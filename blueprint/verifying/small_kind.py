@@ -7,8 +7,8 @@ from typing import NamedTuple
 from blueprint.dumps import Dump, together, whole_of
 from blueprint.verifying.compare import Axes
 from blueprint.verifying.in_memory import Causes, Judge, Quantity, Recompute, SmallTrial, given_of, verdict_of
+from blueprint.verifying.progress import Watch, one_thread
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, known_device
-from blueprint.verifying.tiled_passes import Watch, one_thread
 from blueprint.verifying.trials import Way, verify_parts
 from blueprint.verifying.verdict import Shown, StepVerdict, Verdict, Verifier, ViewOptions
 

@@ -24,8 +24,8 @@ from blueprint.verifying.compare import (
     settled,
     step_lines,
 )
+from blueprint.verifying.progress import Watch
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose
-from blueprint.verifying.tiled_passes import Watch
 from blueprint.verifying.verdict import NOTHING, Causes, Match, Otherwise, Part, StepVerdict, Verdict, told_apart
 
 Given = Mapping[str, Array]

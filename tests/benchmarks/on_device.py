@@ -23,9 +23,9 @@ import blueprint as bp
 from blueprint.inputs import load
 from blueprint.language import Block
 from blueprint.language.evaluate_torch import Tensors, evaluate_torch
-from blueprint.verifying import verify
 from blueprint.workbooks.common.conventions import rlhf
 from blueprint.workbooks.registry import kind_of
+from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
 from tests.autograd import way_back
 from tests.benchmarks.test_causes_speed import logged, with_wrong_number
 from tests.page.workshop import BUILT_IN, SLOPED

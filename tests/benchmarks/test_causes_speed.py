@@ -18,8 +18,9 @@ import pytest
 pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
 
 from blueprint.dumps import Minibatch
-from blueprint.verifying import replay, verify
 from blueprint.workbooks.common.conventions import rlhf
+from blueprint.workbooks.rlhf_ppo.verifying.replay import replay
+from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
 from tests.benchmarks.test_verify_speed import made
 
 SIZES, SMALL = [(2, 64), (64, 256), (512, 1024)], (2, 64)

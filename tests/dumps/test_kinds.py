@@ -7,7 +7,8 @@ import pytest
 
 from blueprint.dumps import Array, MinibatchError, read_minibatch
 from blueprint.dumps.checks import WITHOUT_CRITIC
-from blueprint.verifying import choose, verify
+from blueprint.verifying import choose
+from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
 from tests.dumps.batches import LIBRARY, batch, raw_npz, reread
 
 CRITIC = ("values_old", "values_new", "returns", "rewards", "scores")

@@ -12,7 +12,7 @@ pytest.importorskip("torch", reason="verify needs torch: install the extra [torc
 from blueprint.dumps import MinibatchError, Share, read_minibatch
 from blueprint.verifying import StepVerdict, verify_step
 from blueprint.verifying.compare import DIFFERS, NEEDS_OTHERS
-from blueprint.verifying.parts import Scope, share_among
+from blueprint.workbooks.rlhf_ppo.verifying.parts import Scope, share_among
 from tests.steps.verl import Args, write
 
 THREE: dict[str, Any] = {"microbatch_sizes": (3, 1, 2)}

@@ -11,7 +11,7 @@ import torch
 from blueprint.dumps import Array, Minibatch
 from blueprint.verifying.settings import Setting, laid_over
 from blueprint.workbooks.common.conventions import rlhf
-from tests.recorded_ppo import RUNS, Run, options, results, texts
+from tests.recorded_ppo import RUNS, Run, results, texts
 
 LIBRARIES = tuple(dict.fromkeys(run.preset for run in RUNS))
 FIRST = {library: next(run for run in RUNS if run.preset == library) for library in LIBRARIES}
@@ -53,8 +53,7 @@ def settings(run: Run) -> dict[str, Setting]:
 
 def dump(run: Run, dtype: str = "float64") -> Minibatch:
     """Returns what a run would have written, in a dtype: its inputs, and the rows and numbers that the library logged."""
-    chosen = options([run])
-    given, logged = texts([run], chosen), results(run)
+    given, logged = texts([run]), results(run)
     tensors: dict[str, Any] = {name: getattr(given, each)[0].numpy() for name, each in INPUTS.items()}
     slots = tensors["response_mask"].shape[1]
     tensors |= {name: _wide(logged[each[0]], slots) for name, names in ROWS.items() if (each := _there(names, logged))}
@@ -90,3 +89,18 @@ def as_dtype(values: Array, dtype: str) -> Array:
 def changed(batch: Minibatch, **tensors: Array) -> Minibatch:
     """Returns a dump with other tensors."""
     return replace(batch, tensors={**batch.tensors, **tensors})
+
+
+RESPONSES, SLOTS = 7, 9
+FILED = ("logprobs_old", "logprobs_ref", "logprobs_new", "entropy", "values_old", "values_new")
+
+
+def made(seed: int, holes: bool = False) -> Minibatch:
+    """Returns a minibatch of random numbers, with responses of every length, an empty one among them."""
+    drawn = np.random.default_rng(seed)
+    mask = np.arange(SLOTS) < np.array([9, 4, 0, 1, 8, 9, 3])[:, None]
+    mask &= drawn.random(mask.shape) < (0.8 if holes else 1)
+    tensors: dict[str, Array] = {name: drawn.normal(size=mask.shape) for name in FILED}
+    tensors |= {"scores": drawn.normal(size=RESPONSES), "ended": drawn.random(RESPONSES) < 0.5, "response_mask": mask}
+    slots, first = np.array([9, 9, 9, 6, 9, 9, 5]), np.zeros(RESPONSES, dtype=int)
+    return Minibatch("made", tensors, dict.fromkeys(FILED, "float64"), {}, slots, first)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from blueprint.dumps import Array, Minibatch
-from blueprint.verifying import replay
 from blueprint.verifying.settings import Setting, laid_over
+from blueprint.workbooks.rlhf_ppo.verifying.replay import replay
 from tests.verifying.dumps import FIRST, as_dtype, dump, settings
 
 ROWS = {"rewards": "rewards", "advantages": "advantages_used", "returns": "returns"}

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from blueprint.dumps import Array, Minibatch, read_minibatch, save
-from blueprint.verifying import choose, verify
+from blueprint.verifying import choose
+from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
 
 ROWS, SLOTS, EOS = 6, 7, 0
 ENDS = np.array([0, 3, 7, 0, 1, 5])

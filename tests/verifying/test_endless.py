@@ -10,11 +10,11 @@ import pytest
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
 from blueprint.dumps import Minibatch
-from blueprint.verifying.judge import Judge
-from blueprint.verifying.recompute import replay
 from blueprint.verifying.verdict import Verdict
-from blueprint.verifying.verify import verify
 from blueprint.workbooks.common.conventions import rlhf
+from blueprint.workbooks.rlhf_ppo.verifying.judge import Judge
+from blueprint.workbooks.rlhf_ppo.verifying.replay import replay
+from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
 
 PRESET = "nemo_rl"
 NEW = np.array([[-0.3, -0.5, -0.2], [-1.0, -0.4, -0.7]])

@@ -10,9 +10,9 @@ import pytest
 pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
 
 from blueprint.dumps import Minibatch, MinibatchError
-from blueprint.verifying.tiled_passes import cut
 from blueprint.workbooks.common.conventions import rlhf
 from blueprint.workbooks.rlhf_ppo.verifying import STAND_IN
+from blueprint.workbooks.rlhf_ppo.verifying.judge import cut
 from blueprint.workbooks.rlhf_ppo.verifying.window import chosen_window, deviating_window, worst_window
 from tests.replayed import (
     FIRST,

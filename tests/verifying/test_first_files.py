@@ -15,9 +15,11 @@ from click.testing import CliRunner
 
 from blueprint.cli import main
 from blueprint.dumps import Minibatch, read_dump, save
-from blueprint.verifying import data_of, replay, text_of, verify, verify_step
+from blueprint.verifying import data_of, text_of, verify_step
 from blueprint.verifying.report import text_of_step
 from blueprint.workbooks.common.conventions import rlhf
+from blueprint.workbooks.rlhf_ppo.verifying.replay import replay
+from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
 from tests.verifying.forwards import clean, column_off, says
 
 F32 = torch.float32

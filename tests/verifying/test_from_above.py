@@ -11,12 +11,14 @@ import pytest
 pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
 
 from blueprint.dumps import Array, Minibatch
-from blueprint.verifying import Replay, data_of, replay, text_of, verify
+from blueprint.verifying import data_of, text_of
 from blueprint.verifying.compare import SHARE, Compared, lines_of
-from blueprint.verifying.judge import Judge, in_doubt, judged, measured
 from blueprint.verifying.logged import ALL
-from blueprint.verifying.recompute import TOLERANCES, half_unit, stored, widened
+from blueprint.verifying.rounding import TOLERANCES, half_unit, stored
 from blueprint.workbooks.common.conventions import rlhf
+from blueprint.workbooks.rlhf_ppo.verifying.judge import Judge, in_doubt, judged, measured
+from blueprint.workbooks.rlhf_ppo.verifying.replay import Replay, replay, widened
+from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
 from tests.verifying.dumps import FIRST, LIBRARIES, as_dtype, dump, settings
 
 TEN, ONE_PERCENT = 10.03, 0.01

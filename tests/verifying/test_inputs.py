@@ -10,10 +10,12 @@ import pytest
 pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
 
 from blueprint.dumps import Minibatch, MinibatchError
-from blueprint.verifying import replay, text_of, verify
+from blueprint.verifying import text_of
 from blueprint.verifying.compare import lines_of
-from blueprint.verifying.judge import Judge
 from blueprint.verifying.logged import ALL, missing, reads
+from blueprint.workbooks.rlhf_ppo.verifying.judge import Judge
+from blueprint.workbooks.rlhf_ppo.verifying.replay import replay
+from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
 from tests.verifying.dumps import FIRST, changed, dump, settings
 
 

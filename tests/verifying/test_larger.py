@@ -10,11 +10,11 @@ import pytest
 pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
 
 from blueprint.dumps import Minibatch
-from blueprint.verifying import verify
 from blueprint.verifying.settings import laid_over
-from blueprint.verifying.tiled_passes import cut
 from blueprint.workbooks.common.conventions import rlhf
 from blueprint.workbooks.rlhf_ppo.verifying import as_part, numbers_of
+from blueprint.workbooks.rlhf_ppo.verifying.judge import cut
+from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
 from blueprint.workbooks.rlhf_ppo.verifying.window import worst_window
 from tests.replayed import RESPONSES, SLOTS, minibatch, replayed, values_of
 

@@ -12,12 +12,12 @@ pytest.importorskip("torch", reason="verify needs torch: install the extra [torc
 from blueprint.verifying import Definitions, of_equations, verify_step
 from blueprint.verifying.substitutes import tries
 from blueprint.workbooks.common.conventions import rlhf
-from blueprint.workbooks.rlhf_ppo.verifying import by_equations
+from blueprint.workbooks.rlhf_ppo.verifying import trial
 from blueprint.workbooks.rlhf_ppo.verifying.feeding import EQUATIONS, Memory, fed
 from tests.hooks import ppo_formulas
 from tests.hooks.test_planted import dumped, second_pass
+from tests.verifying.dumps import made
 from tests.verifying.mutants import PPO, mutant, placed, verified
-from tests.verifying.test_tiles import made
 
 USE = dict(rlhf().preset("trl_1.12").values)
 
@@ -87,14 +87,11 @@ def test_bounds_that_cross_are_exchanged() -> None:
 def test_of_a_large_file_it_is_said_how_many_changes_were_tried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(by_equations, "CELLS", 1 << 16)
+    monkeypatch.setattr(trial, "CELLS", 1 << 16)
     at = next(at for at, said in enumerate(placed(PPO)) if said.endswith("line 137: pg_loss -> vf_loss"))
     found = verify_step(dumped(PPO.files("plain"), mutant(PPO, at)[0], tmp_path))
     assert not found.causes
-    assert any(
-        "16 of " in note and "changes of the equations that lead to policy_loss were tried" in note
-        for note in found.notes
-    )
+    assert any("16 of " in note and "changes that lead to policy_loss were tried" in note for note in found.notes)
 
 
 def test_a_change_of_a_row_that_is_known_is_none() -> None:

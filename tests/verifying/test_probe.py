@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,14 +10,15 @@ import pytest
 pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
 
 from blueprint.dumps import Minibatch
-from blueprint.verifying import replay, verify
-from blueprint.verifying.deviation import ROWS, Deviation, Neighbour
-from blueprint.verifying.search import possible
+from blueprint.verifying import Try
 from blueprint.verifying.settings import Setting
 from blueprint.workbooks.common.conventions import rlhf
-from tests.verifying.test_tiles import INPUTS
+from blueprint.workbooks.rlhf_ppo.verifying.replay import replay
+from blueprint.workbooks.rlhf_ppo.verifying.trial import MinibatchTrial
+from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
+from tests.verifying.dumps import FILED as INPUTS
 
-RESPONSES, SLOTS = 4 * ROWS + 3, 12
+RESPONSES, SLOTS = 131, 12
 
 
 def made() -> Minibatch:
@@ -48,35 +48,35 @@ CHANGES: list[tuple[str, dict[str, Setting]]] = [
 
 
 @pytest.mark.parametrize(("quantity", "changes"), CHANGES, ids=[str(each) for _, each in CHANGES])
-def test_causes_are_the_same_without_a_look(
+def test_causes_are_the_same_with_a_look(
     quantity: str, changes: dict[str, Setting], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = dict(rlhf().preset("trl_0.11.4").values)
     batch = logged_by(made(), settings | changes)
-    looked = verify(batch, settings, "trl_0.11.4")
-    monkeypatch.setattr("blueprint.verifying.slips.causes.ROWS", RESPONSES)
-    monkeypatch.setattr("blueprint.verifying.search.FEW", RESPONSES)
-    assert verify(batch, settings, "trl_0.11.4").causes == looked.causes
+    whole = verify(batch, settings, "trl_0.11.4", whole=True)
+    monkeypatch.setattr("blueprint.workbooks.rlhf_ppo.verifying.trial.SMALL", 0)
+    looked = verify(batch, settings, "trl_0.11.4", whole=True)
+    assert [each.said for each in looked.causes] == [each.said for each in whole.causes]
     assert looked.first is not None
     assert looked.first.compared.name == quantity
     assert any(f"{key} = {value}" in each.said for key, value in changes.items() for each in looked.causes)
 
 
 def test_few_responses_are_gone_through_for_what_is_ruled_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The look is used: ruled out this way, most neighbours never go through the batch."""
+    """The look is used: ruled out this way, most causes never go through the batch."""
     settings = dict(rlhf().preset("trl_0.11.4").values)
     batch = logged_by(made(), settings)
     advantages = np.array(batch.tensors["advantages"])
     advantages[3, 0] += 1
-    left: list[int] = []
+    wrong = replace(batch, tensors={**batch.tensors, "advantages": advantages})
+    monkeypatch.setattr("blueprint.workbooks.rlhf_ppo.verifying.trial.SMALL", 0)
+    allowed = list[bool]()
+    allows = MinibatchTrial.allows
 
-    def looked(deviation: Deviation, neighbours: Sequence[Neighbour]) -> list[Neighbour]:
-        found = possible(deviation, neighbours)
-        left.append(len(neighbours) - len(found))
-        left.append(len(found))
-        return found
+    def looked(trial: MinibatchTrial, each: Try, name: str) -> bool:
+        allowed.append(allows(trial, each, name))
+        return allowed[-1]
 
-    monkeypatch.setattr("blueprint.verifying.search.possible", looked)
-    verdict = verify(replace(batch, tensors={**batch.tensors, "advantages": advantages}), settings, "trl_0.11.4")
-    assert verdict.causes == ()
-    assert sum(left[::2]) > 0.9 * sum(left)
+    monkeypatch.setattr(MinibatchTrial, "allows", looked)
+    assert verify(wrong, settings, "trl_0.11.4", whole=True).causes == ()
+    assert sum(allowed) < 0.1 * len(allowed)

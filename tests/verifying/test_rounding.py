@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 
 from blueprint.dumps import Minibatch
-from blueprint.verifying import Verdict, verify
+from blueprint.verifying import Verdict
 from blueprint.workbooks.common.conventions import rlhf
+from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
 from tests.verifying.dumps import as_dtype
 
 KL_COEF, CLIP = 0.05, 0.2

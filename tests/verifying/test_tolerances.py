@@ -11,9 +11,9 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 
 import torch
 
-from blueprint.verifying import verify
 from blueprint.verifying.compare import compare_number
-from blueprint.verifying.recompute import TOLERANCES, coarsest, held_in, last_digit
+from blueprint.verifying.rounding import TOLERANCES, coarsest, held_in, last_digit
+from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
 from tests.verifying.dumps import FIRST, as_dtype, dump, settings
 
 

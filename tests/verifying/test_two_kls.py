@@ -9,9 +9,10 @@ import pytest
 pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
 
 from blueprint.dumps import Minibatch
-from blueprint.verifying import replay, verify
 from blueprint.verifying.logged import missing
 from blueprint.verifying.settings import Setting, laid_over
+from blueprint.workbooks.rlhf_ppo.verifying.replay import replay
+from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
 from tests.verifying.dumps import FIRST, dump, settings
 
 BOTH: dict[str, Setting] = settings(FIRST["verl"]) | {"reward.kl_in": "both"}

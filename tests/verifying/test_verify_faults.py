@@ -10,12 +10,14 @@ import pytest
 pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
 
 from blueprint.inputs.catalogue import OFF
-from blueprint.verifying import replay, text_of, verify
+from blueprint.verifying import text_of
 from blueprint.verifying.compare import NEEDS_OTHERS
 from blueprint.verifying.logged import ALL
 from blueprint.verifying.settings import MEANINGS
-from blueprint.verifying.tiled_passes import cut
 from blueprint.workbooks.common.conventions import rlhf
+from blueprint.workbooks.rlhf_ppo.verifying.judge import cut
+from blueprint.workbooks.rlhf_ppo.verifying.replay import replay
+from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
 from tests.replayed import RESPONSES, minibatch, replayed
 from tests.verifying.dumps import FIRST, dump, settings
 from tests.verifying.planting import FAULTS, Fault, planted

@@ -9,8 +9,8 @@ import pytest
 
 pytest.importorskip("torch", reason="the witness needs torch: install the extra [torch]")
 
-from blueprint.verifying import verify
-from blueprint.verifying.recompute import TOLERANCES
+from blueprint.verifying.rounding import TOLERANCES
+from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
 from tests.recorded_ppo import RUNS, Run
 from tests.verifying.dumps import FIRST, LIBRARIES, NUMBERS, ROWS, dump, settings
 

@@ -266,7 +266,7 @@ class _Worker:
 
 def _serve(pipe: Connection, work: Work) -> None:
     """Works on one step after another, until nobody is there any more who asks for them."""
-    from blueprint.verifying.tiled_passes import one_thread
+    from blueprint.verifying.progress import one_thread
 
     with one_thread(), suppress(EOFError, BrokenPipeError):
         while True:

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from blueprint.verifying import verify
 from blueprint.verifying.verdict import Verdict
+from blueprint.workbooks.rlhf_ppo.verifying.verify import verify
 from tests.verifying.bugs import kept
 from tests.verifying.bugs.planted import Bug, planted
 from tests.verifying.bugs.running import PRESETS, RUN, Step, dump, inputs, settings

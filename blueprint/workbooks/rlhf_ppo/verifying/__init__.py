@@ -11,13 +11,14 @@ import numpy as np
 
 from blueprint.dumps import Array, Minibatch, Moments, Share, joined_pass, require, rounding
 from blueprint.inputs.catalogue import dotted
-from blueprint.verifying import Chosen, Replay, Shown, Verdict, Verifier, ViewOptions, known_device
+from blueprint.verifying import Chosen, Shown, Verdict, Verifier, ViewOptions, known_device
 from blueprint.verifying.logged import PARTS
-from blueprint.verifying.parts import Straight
-from blueprint.verifying.settings import Setting, number_of, options_of
-from blueprint.verifying.tiled_passes import TENSORS, per_word, texts_of
+from blueprint.verifying.settings import Setting, number_of
 from blueprint.workbooks.common.conventions import Conventions, rlhf
 from blueprint.workbooks.rlhf_ppo.minibatch.given import MinibatchNumbers
+from blueprint.workbooks.rlhf_ppo.verifying.feeding import INPUTS, padded, per_word
+from blueprint.workbooks.rlhf_ppo.verifying.parts import Straight
+from blueprint.workbooks.rlhf_ppo.verifying.replay import Replay
 from blueprint.workbooks.rlhf_ppo.verifying.verify import verify_steps
 from blueprint.workbooks.rlhf_ppo.verifying.window import (
     Window,
@@ -27,16 +28,6 @@ from blueprint.workbooks.rlhf_ppo.verifying.window import (
     logged_rows,
     window_of,
 )
-
-ROWS = {
-    "old.logprobs": "old_logprobs",
-    "policy.logprobs": "logprobs",
-    "reference.logprobs": "reference_logprobs",
-    "old_critic.values": "old_values",
-    "critic.values": "values",
-    "policy.entropy": "entropy",
-}
-"""By name of a block, the input of the replay that is typed there."""
 
 STAND_IN = {
     "logprobs_new": "The dump has no logprobs_new: those of the old policy stand there, so that every ratio is 1.",
@@ -104,7 +95,7 @@ def said_of(replay: Replay) -> tuple[str, ...]:
 
 def _shares(replay: Replay) -> tuple[str, ...]:
     """Says of a part of a larger minibatch which numbers on Batch are of that, and where they come from."""
-    length, share = replay.responses["policy.weight.length"], replay.batch.share or Share()
+    length, share = replay["policy.weight.length"], replay.batch.share or Share()
     if share.slots is None and replay.counted("policy") == (length.sum(), (length > 0).sum()):
         return ()
     known = {"N_π": share.tokens, "N_V": share.tokens, "B_π_all": share.responses, "B_V_all": share.responses}
@@ -142,21 +133,21 @@ def _check(replay: Replay) -> None:
 def _given(replay: Replay, window: Window, rows: Mapping[str, Array]) -> dict[str, Array]:
     """Returns what the dump says of each word, as the replay read it; where computation starts, that row instead."""
     batch, episodes = replay.batch, np.asarray(window.episodes)
-    texts = texts_of(batch, episodes, options_of(replay.options))
-    slots = window.row(texts.slots[0].numpy(), 1)
+    known = {name: np.asarray(each)[episodes] for name, each in replay.fed.known.items() if np.ndim(each)}
+    slots = window.row(known["slots"][:, :-1], 1)
     columns = window.row(batch.first[episodes][:, None] + np.arange(batch.mask.shape[1])[None, :])
     found = {
         "episode.number": np.array([float(batch.file_row(each)) for each in window.episodes]),
-        "mask": window.row(texts.mask[0].numpy()),
+        "mask": window.row(known["mask"]),
         "slots": slots,
         "slot.column": np.where(slots[:, :-1] > 0, columns, -1),
-        "response.ended": texts.ended[0].numpy(),
+        "response.ended": known["response.ended"],
     }
     if "score.given" in _starts(replay):  # only a score of a response can pay for its length
         found["response.length"] = batch.mask[episodes].sum(axis=1).astype(float)
-    there = [name for name, each in ROWS.items() if name.endswith(".logprobs") or TENSORS[each] in batch.tensors]
-    found |= {name: window.row(getattr(texts, ROWS[name])[0].numpy()) for name in there}
-    score = texts.score[0].numpy()
+    there = [name for name, each in INPUTS.items() if name.endswith(".logprobs") or each in batch.tensors]
+    found |= {name: window.row(known[name]) for name in there}
+    score = known["score.given"]
     return found | {name: score if name == "score.given" else window.row(rows[name]) for name in _starts(replay)}
 
 
@@ -171,12 +162,14 @@ def _starts(replay: Replay) -> tuple[str, ...]:
 
 def _responses(replay: Replay, window: Window, rows: Mapping[str, Array]) -> dict[str, Array]:
     """Returns what enters behind the window, and what is counted of each response."""
-    names = ("response.padded", "policy.weight.length", "value.weight.length")
+    names = ("policy.weight.length", "value.weight.length")
+    known = replay.fed.known
     return {
+        "response.padded": window.of(padded(np.asarray(known["slots"])[:, :-1], np.asarray(known["mask"]))),
         "after.words": window.behind(rows["place.until"]),
         "after.ahead": window.behind(rows["gae.ahead"]),
         "after.advantages": window.behind(rows["advantages"]),
-        **{name: window.of(replay.responses[name]) for name in names},
+        **{name: window.of(replay[name]) for name in names},
     }
 
 
@@ -205,7 +198,7 @@ def _rest(replay: Replay, window: Window, rows: Mapping[str, Array], typed: Mapp
     if not numbers["loss.keep"]:
         for part in ("policy", "value"):
             weight, row = WEIGHED[part]
-            whole[part] = sum(float((tile[weight] * tile[row]).sum()) for _, tile in replay.tiles(WEIGHED[part]))
+            whole[part] = float((replay[weight] * replay[row]).sum())
     shown = {part: window.row(rows[weight]) * window.row(rows[row]) for part, (weight, row) in WEIGHED.items()}
     shown["entropy"] = window.row(rows["entropy.weight.row"]) * typed.get("policy.entropy", 0.0)
     return {f"rest.{part}": np.asarray(whole[part] - float(each.sum())) for part, each in shown.items()}

@@ -10,12 +10,11 @@ from types import MappingProxyType
 
 import numpy as np
 
-from blueprint.dumps import Array, Minibatch, Moments, Share
-from blueprint.language import Axis, Constant, Expr, Max, Operand, block, equal, maximum
+from blueprint.dumps import Array, Minibatch, MinibatchError, Moments, Share, require
+from blueprint.language import Axis, Block, Constant, Expr, Max, Operand, block, equal, maximum
 from blueprint.verifying import Changes, Definitions, Kept, Known, Settings
 from blueprint.verifying.logged import starts
-from blueprint.verifying.settings import options_of
-from blueprint.verifying.tiled_passes import FLOOR, given_rows, per_word, tensor, texts_of
+from blueprint.verifying.settings import checked
 from blueprint.workbooks.common import (
     Choices,
     Rows,
@@ -37,15 +36,37 @@ from blueprint.workbooks.common import (
 from blueprint.workbooks.common.conventions import LIVE
 from blueprint.workbooks.common.definitions.choices import Fixed
 
-BLOCKS = {
-    "old.logprobs": "old_logprobs", "reference.logprobs": "reference_logprobs", "policy.logprobs": "logprobs",
-    "policy.entropy": "entropy", "old_critic.values": "old_values", "critic.values": "values", "mask": "mask", "slots": "slots",
+INPUTS = {
+    "old.logprobs": "logprobs_old", "reference.logprobs": "logprobs_ref", "policy.logprobs": "logprobs_new",
+    "policy.entropy": "entropy", "old_critic.values": "values_old", "critic.values": "values_new",
 }  # fmt: skip
-"""By block the input of a file that stands in it, [B, T]."""
+"""By block the tensor of a file that stands in it, [B, T]."""
+STAND_IN = {"reference.logprobs": "old.logprobs", "policy.logprobs": "old.logprobs"}
+"""What stands in a block that the file has no tensor for, so that a ratio is 1 and a KL is 0; in others that is 0."""
+READ_BY = {
+    "old.logprobs": ("batch.response_mask", "reward.kl_at_first_pad"),
+    "reference.logprobs": ("batch.response_mask", "reward.kl_at_first_pad"),
+    "policy.logprobs": ("batch.response_mask",),
+    "policy.entropy": ("batch.response_mask",),
+    "old_critic.values": ("batch.response_mask", "advantage.tail_slots", "value.tail"),
+    "critic.values": ("batch.response_mask", "value.tail"),
+}
+"""By block the conventions by which it is read outside the mask, too."""
+PLACES = {
+    "scores": ("scores", "score.place"),
+    "rewards": ("rewards", "rewards"),
+    "rewards.raw": ("rewards", "rewards.raw"),
+    "advantages": ("advantages", "advantages_used"),
+    "advantages.raw": ("advantages", "advantages"),
+    "returns": ("returns", "returns"),
+}
+"""By what a file's tensor is taken for: the tensor, and the row that it stands in."""
+FLOOR = 1e-12
+"""The variance of the returns up to which the explained variance is 0."""
 OF_VOCABULARY = ("kl.exact", "kl_new.exact")
 """What takes the probability of every token, which no dump has: 0."""
 TYPED: Mapping[str, tuple[Axis, ...]] = {
-    **dict.fromkeys((*BLOCKS, *OF_VOCABULARY), (n, t)), **dict.fromkeys(("score.given", "response.ended"), (n,)),
+    **dict.fromkeys((*INPUTS, "mask", "slots", *OF_VOCABULARY), (n, t)), **dict.fromkeys(("score.given", "response.ended"), (n,)),
     "explained_variance.floor": (),
 }  # fmt: skip
 EDGES = {"slots": (t.last + 1,)}
@@ -97,6 +118,7 @@ EQUATIONS = Definitions(LIVE, LABELS, TYPED, derived, EDGES)
 
 
 NO_NUMBERS: Mapping[str, float] = MappingProxyType({})
+
 REMEMBERED = 1 << 12
 """So many numbers a changed row may have whose results are kept: many changes make the same row."""
 
@@ -112,16 +134,23 @@ class Memory:
 @dataclass(frozen=True)
 class Fed:
     """A file in the blocks of the definitions. sizes: of responses and slots. known: by name what stands in a block: typed numbers,
-    the file's own rows in the place of computed ones, and what a larger batch has to say.
+    the file's own rows in the place of computed ones, and what a larger batch has to say. own: which of these are the file's.
     """
 
     settings: Settings
     sizes: Mapping[Axis, int]
     known: Known
+    own: tuple[str, ...] = ()
+    device: str = "cpu"
 
     def values(self, wanted: Collection[str]) -> dict[str, Array]:
         """Computes rows [B, T] and numbers by name."""
-        return EQUATIONS.values(self.settings, self.sizes, self.known, wanted)
+        return EQUATIONS.values(self.settings, self.sizes, self.known, wanted, device=self.device)
+
+    def with_edges(self, wanted: Collection[str]) -> dict[str, Array]:
+        """Computes rows with the cells before and behind them."""
+        equations = EQUATIONS.under(self.settings)
+        return equations.values(self.settings, self.sizes, self.known, tuple(wanted), None, self.device, edges=True)
 
     def changed(self, wanted: Collection[str], changes: Changes, memory: Memory) -> dict[str, Array]:
         """Computes rows and numbers where some equations are others; what follows from the same numbers is computed once."""
@@ -141,41 +170,175 @@ class Fed:
         return memory.found[key]
 
     def having(self, own: Mapping[str, Array]) -> Fed:
-        """Returns the same with the file's own rows [B, T] in the place of computed ones, except where they are NaN."""
-        rows, found = EQUATIONS.under(self.settings).rows, self.values(own)
-        over = {name: _over(each, found[name], bool(rows[name].edges)) for name, each in own.items()}
-        return replace(self, known={**self.known, **over})
+        """Returns the same with rows [B, T] of the file's own in the place of computed ones, except where they are NaN."""
+        found = self.values([name for name, each in own.items() if np.isnan(each).any()])
+        over = {name: _over(each, found.get(name, each)) for name, each in own.items()}
+        return self.with_rows(over, tuple(own))
+
+    def with_rows(self, rows: Mapping[str, Array], own: tuple[str, ...] = ()) -> Fed:
+        """Returns the same with other rows [B, T] in the place of computed ones; behind the last column stands 0."""
+        there = EQUATIONS.under(self.settings).rows
+        wide = {name: _with_edges(np.asarray(each, np.float64), there[name]) for name, each in rows.items()}
+        return replace(self, known={**self.known, **wide}, own=(*self.own, *own))
+
+    def without(self, name: str) -> Fed:
+        """Returns the same in which a row is computed, not the file's own."""
+        return replace(self, known={each: row for each, row in self.known.items() if each != name})
+
+    def of(self, rows: Array, numbers: Mapping[str, Array]) -> Fed:
+        """Returns some responses, with numbers of the whole batch."""
+        along = EQUATIONS.live
+        known = {name: each[rows] if along[name].axes[:1] == (n,) else each for name, each in self.known.items()}
+        return replace(self, sizes={**self.sizes, n: len(rows)}, known={**known, **numbers})
 
 
-def _over(theirs: Array, ours: Array, edged: bool) -> Array:
-    """Returns the file's own numbers, and where it says nothing those that were computed; behind them stands 0."""
-    found = np.where(np.isnan(theirs), ours, theirs)
-    return np.pad(found, ((0, 0), (0, 1))) if edged else found
+def _over(theirs: Array, ours: Array) -> Array:
+    """Returns the file's own numbers, and where it says nothing those that were computed."""
+    return np.where(np.isnan(theirs), ours, theirs)
+
+
+def _with_edges(row: Array, of: Block) -> Array:
+    """Returns a row with the cells before and behind it that its block has, 0 in them."""
+    before, behind = (int(edge in of.edges) for edge in ((t, -1), (t, 1)))
+    return np.pad(row, ((0, 0), (before, behind))) if row.ndim == 2 and before + behind else row
 
 
 def fed(
-    batch: Minibatch, settings: Settings, given: Collection[str] = (), numbers: Mapping[str, float] = NO_NUMBERS
+    batch: Minibatch,
+    settings: Settings,
+    given: Collection[str] = (),
+    numbers: Mapping[str, float] = NO_NUMBERS,
+    device: str = "cpu",
 ) -> Fed:
-    """Lays a file out. given: its tensors that stand in the place of computed rows, by the names of `tiled_passes.PLACES`, beside
-    those before which something is missing; numbers: its parts of the loss that do.
+    """Lays a file out. given: its tensors that stand in the place of computed rows, by the names of `PLACES`, beside those before
+    which something is missing; numbers: its parts of the loss that do.
 
-    Raises MinibatchError where a number that the settings read is not finite.
+    Raises MinibatchError for settings that are none, and where a number that they read is not finite.
     """
-    options, whole = options_of(settings), slice(None)
-    texts = texts_of(batch, whole, options)
-    rows, columns = batch.mask.shape
-    known: dict[str, Array] = {name: getattr(texts, of)[0].numpy() for name, of in BLOCKS.items()}
-    known |= dict.fromkeys(OF_VOCABULARY, np.zeros((rows, columns)))
-    known |= {"score.given": texts.score[0].numpy(), "response.ended": texts.ended[0].numpy()}
-    known |= {"slots": np.pad(known["slots"], ((0, 0), (0, 1))), "explained_variance.floor": np.asarray(FLOOR)}
+    settings = checked(settings)
+    there, sizes = EQUATIONS.under(settings).rows, dict(zip((n, t), batch.mask.shape, strict=True))
+    known = _inputs(batch, settings, sizes)
     known |= {name: np.asarray(each) for name, each in numbers.items()} | _beyond(batch, settings)
-    if per_word(batch):  # no convention places scores that stand on several tokens of a response
-        known["score.placed"] = (texts.slots * tensor(batch, "scores", whole, options).nan_to_num(nan=0.0))[0].numpy()
-    there = EQUATIONS.under(settings).rows
-    made = Fed(settings, {n: rows, t: columns}, {name: each for name, each in known.items() if name in there})
+    made = Fed(settings, sizes, {name: each for name, each in known.items() if name in there}, device=device)
     names = tuple(dict.fromkeys((*starts(batch.tensors, settings), *given)))
-    own = given_rows(batch, whole, options, texts, names)
-    return made.having({name: each[0, :, :columns].numpy() for name, each in own.items()}) if own else made
+    return made.having(_given(batch, made, names)) if names else made
+
+
+def _inputs(batch: Minibatch, settings: Settings, sizes: Mapping[Axis, int]) -> dict[str, Array]:
+    """Returns what is typed: the file's tensors where something reads them, and 0 elsewhere."""
+    shape = batch.mask.shape
+    slots = (np.arange(shape[1]) < np.asarray(batch.slots)[:, None]).astype(np.float64)
+    mask = np.asarray(batch.tensors["response_mask"], np.float64) * slots
+    known: dict[str, Array] = {"mask": mask, "slots": np.pad(slots, ((0, 0), (0, 1)))}
+    read = _read(settings, sizes, known)
+    found = {
+        block: np.asarray(batch.tensors[name], np.float64) for block, name in INPUTS.items() if name in batch.tensors
+    }
+    held = {block: _checked(batch, block, each, read[block]) for block, each in found.items()}
+    if "policy.entropy" in held and settings["metrics.over"] == "all":  # `missing` says where it is no number
+        held["policy.entropy"] = slots * np.nan_to_num(found["policy.entropy"], nan=0.0, posinf=0.0, neginf=0.0)
+    nothing = np.zeros(shape)
+    typed = dict.fromkeys((*INPUTS, *OF_VOCABULARY), nothing) | held
+    typed |= {block: held[other] for block, other in STAND_IN.items() if block not in held and other in held}
+    known |= typed | {"score.given": _score(batch), "response.ended": _ended(batch, slots, mask)}
+    known["explained_variance.floor"] = np.asarray(FLOOR)
+    if per_word(batch):  # no convention places scores that stand on several tokens of a response
+        known["score.placed"] = slots * np.nan_to_num(np.asarray(batch.tensors["scores"], np.float64), nan=0.0)
+    return known
+
+
+def _read(settings: Settings, sizes: Mapping[Axis, int], known: Known) -> dict[str, Array]:
+    """Returns by block where it is read, 1 in each such slot."""
+    names = ("response", "kept", "kl.support", "value.counted")
+    of = EQUATIONS.values(settings, sizes, known, names)
+    paid, counted = np.maximum(of["response"], of["kl.support"]), of["value.counted"]
+    return {
+        "old.logprobs": paid, "reference.logprobs": paid, "policy.logprobs": of["response"], "policy.entropy": of["response"],
+        "old_critic.values": np.maximum(of["kept"], counted), "critic.values": np.maximum(of["response"], counted),
+    }  # fmt: skip
+
+
+def _checked(batch: Minibatch, block: str, found: Array, read: Array) -> Array:
+    """Returns a tensor where it is read, else 0; what is read must be finite."""
+    wrong = np.argwhere((read > 0) & ~np.isfinite(found))
+    if not len(wrong):
+        return np.where(read > 0, found, 0.0)
+    row, column = map(int, wrong[0])
+    called = batch.called.get(INPUTS[block], INPUTS[block])
+    place = f"row {batch.file_row(row)}, column {int(batch.first[row]) + column}"
+    where = f"{batch.path}: {called} is {found[row, column]:g} in {place}"
+    require(not batch.mask[row, column], f"{where}, inside the mask: a number must stand there")
+    raise MinibatchError(
+        f"{where}, outside the mask, where {' or '.join(READ_BY[block])} has it read: write a number there, "
+        "or set another convention"
+    )
+
+
+def per_word(batch: Minibatch) -> bool:
+    """Tells whether the scores are rewards of tokens: a row with more than one number that is not 0; outside the text is NaN."""
+    scores = np.asarray(batch.tensors.get("scores", ()))
+    return scores.ndim == 2 and bool((((scores != 0) & ~np.isnan(scores)).sum(axis=1) > 1).any())
+
+
+def entropy_everywhere(batch: Minibatch) -> bool:
+    """Tells whether the entropy is a number in every slot, behind the last tokens, too."""
+    entropy = np.asarray(batch.tensors["entropy"])
+    return bool((np.isfinite(entropy) | ~(np.arange(entropy.shape[1]) < np.asarray(batch.slots)[:, None])).all())
+
+
+def _score(batch: Minibatch) -> Array:
+    """Returns the score of each response."""
+    if "scores" not in batch.tensors:
+        return np.zeros(len(batch.mask))
+    scores = np.asarray(batch.tensors["scores"], np.float64)
+    found = np.nan_to_num(scores, nan=0.0, posinf=np.inf, neginf=-np.inf).sum(axis=1) if scores.ndim == 2 else scores
+    for row in np.flatnonzero(~np.isfinite(found))[:1]:
+        raise MinibatchError(
+            f"{batch.path}: the score of row {batch.file_row(int(row))} is not finite: a number must stand there"
+        )
+    return found
+
+
+def _ended(batch: Minibatch, slots: Array, mask: Array) -> Array:
+    """Returns 1 for responses that ended: as the file says, else where a slot is left over behind the last token."""
+    if "ended" in batch.tensors:
+        return np.asarray(batch.tensors["ended"], np.float64)
+    return padded(slots, mask)
+
+
+def padded(slots: Array, mask: Array) -> Array:
+    """Returns 1 for responses with a slot that is left over behind their last token."""
+    until = np.maximum.accumulate(mask[:, ::-1], axis=1)[:, ::-1]
+    return np.asarray((slots * (1 - until)).sum(axis=1) > 0, np.float64)
+
+
+def _given(batch: Minibatch, made: Fed, names: Collection[str]) -> dict[str, Array]:
+    """Returns rows of the file by the names of the rows that they stand for; NaN wherever the file says nothing."""
+    slots = np.asarray(made.known["slots"])[:, :-1]
+    where, found = compared_where(made.values(SUPPORT), slots), dict[str, Array]()
+    for name in names:
+        called, row = PLACES[name]
+        own = np.where(where[called] > 0, np.asarray(batch.tensors[called], np.float64), np.nan)
+        if name == "scores":  # a score of 0 stands nowhere
+            there = np.nan_to_num(own) != 0
+            own = np.where(there.any(axis=1, keepdims=True), there.astype(float), np.nan)
+        found[row] = own
+    return found
+
+
+SUPPORT = ("response", "kept", "score.place", "value.counted")
+
+
+def compared_where(of: Mapping[str, Array], slots: Array) -> dict[str, Array]:
+    """Returns by tensor of a file where it means something, 1 in each such slot; of: the rows of `SUPPORT`.
+
+    Scores do in every slot, rewards where a value is kept or the score lands, returns where a value is kept or the value loss
+    counts, advantages on the tokens of the response. What libraries leave elsewhere is read by none.
+    """
+    return {
+        "scores": slots, "rewards": np.maximum(of["kept"], of["score.place"]), "advantages": of["response"],
+        "returns": np.maximum(of["response"], of["value.counted"]),
+    }  # fmt: skip
 
 
 def _beyond(batch: Minibatch, settings: Settings) -> dict[str, Array]:

@@ -1,96 +1,234 @@
-"""A step of PPO verified; where neither a setting nor a known mistake explains all that deviates, changes of the definitions'
-equations are tried on what deviates first, and held against all files of the step.
+"""A step of PPO verified: every file computed again as the part of the step that it is, and what explains the first deviation,
+looked for once for all files.
+
+What files share is asked first: over which rows they were whitened, and what their losses were divided by. Then, by mechanism,
+what was done otherwise in all files that differ; what somebody typed or did goes before what the files themselves gave away.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from blueprint.dumps import Minibatch
-from blueprint.verifying import DIFFERS, Match, Part, StepLine, StepVerdict, VerifyOptions, Watch, following, settled
-from blueprint.verifying.recompute import SHARES
-from blueprint.verifying.step import verify_minibatches
-from blueprint.verifying.trials import causes_in
-from blueprint.workbooks.rlhf_ppo.verifying.by_equations import EquationTrial, trials_of
+from blueprint.dumps import Minibatch, MinibatchError, in_order, rows_twice
+from blueprint.inputs import dotted
+from blueprint.verifying import (
+    DIFFERS,
+    Chosen,
+    Match,
+    Part,
+    Settings,
+    StepLine,
+    StepVerdict,
+    Verdict,
+    VerifyOptions,
+    Watch,
+    choose,
+    first_line,
+    following,
+    settled,
+    shown,
+)
+from blueprint.verifying.compare import AGREES
+from blueprint.verifying.progress import quiet
+from blueprint.verifying.settings import laid_over
+from blueprint.verifying.trials import OfFile, causes_in, causes_of
+from blueprint.verifying.verdict import NOTHING
+from blueprint.workbooks.rlhf_ppo.verifying.case import Case, Prepared, Verified, verified
+from blueprint.workbooks.rlhf_ppo.verifying.causes import BEYOND, stages
+from blueprint.workbooks.rlhf_ppo.verifying.divided import divided_otherwise, whitened_over_others
+from blueprint.workbooks.rlhf_ppo.verifying.one_file import How, verdict_of
+from blueprint.workbooks.rlhf_ppo.verifying.parts import FEWEST, NO_LINES, WHITENED_ROWS, Lines
+from blueprint.workbooks.rlhf_ppo.verifying.trial import ROWS, MinibatchTrial, trial_of, with_rollouts
 
-TYPED = 0
-"""The rank of one setting or one known mistake: nothing was fitted."""
+
+def verify(
+    batch: Minibatch,
+    options: Settings,
+    preset: str = "",
+    watch: Watch = quiet,
+    factor: float = 1.0,
+    device: str = "cpu",
+    whole: bool | None = None,
+    known: Lines = NO_LINES,
+    explain: bool = True,
+    shares: bool = False,
+) -> Verdict:
+    """Computes a minibatch again under the values of a preset, compares it with everything that the file logged, and looks for what
+    explains the first deviation.
+
+    factor, device, whole, known, shares: see `How`. Raises MinibatchError where the minibatch cannot be computed again.
+    """
+    how = How(preset, factor, device, whole, known, shares)
+    found = verdict_of(batch, laid_over(options), how, watch)
+    first = found.first
+    if not explain:
+        return replace(found, search=None)
+    if first is None or first.says != DIFFERS or first in found.of_forwards:
+        return found
+    trial = trial_of(found, stages, factor, whole)
+    name = first.compared.name
+    causes = causes_of(OfFile(trial), trial.tries(name), name, trial.most)
+    causes = replace(causes, matches=_as_said(causes.matches, trial, name), unexplained=NOTHING.unexplained)
+    if whole is None and any(each.beyond for each in causes.matches):
+        return replace(verdict_of(batch, laid_over(options), how._replace(whole=False), watch), search=NOTHING)
+    lines = found.lines
+    if any(each.rest for each in causes.matches):
+        lines = tuple(line if settled(line) or line == first else following(line) for line in lines)
+    return replace(found, lines=lines, causes=causes.matches, search=causes)
+
+
+def _as_said(found: Sequence[Match], trial: MinibatchTrial, name: str) -> tuple[Match, ...]:
+    """Returns causes as a report says them: a setting, or a mistake that has a name, is not said to be one of a quantity alone; and
+    the mean and deviation of another batch are marked."""
+    if not found:
+        return ()
+    alone, plain = f", in {trial.called(name)} alone", next(stages(trial, name))
+    settings, mistakes = ({each.label for each in plain if bool(each.ways) is done} for done in (False, True))
+    made = dict[str, Match]()
+    for each in found:
+        said = each.said.removesuffix(alone)
+        head = said.partition(" in these ")[0].partition(" in that file")[0]
+        said = head if head in mistakes else said if head in settings else each.said
+        made.setdefault(said, replace(each, said=said, beyond=BEYOND in said))
+    return tuple(made.values())
 
 
 def verify_steps(
     batches: Sequence[Minibatch], options: VerifyOptions, watch: Watch, not_read: Mapping[Path, str]
 ) -> StepVerdict:
-    """Verifies minibatches of one step as parts of one batch; `unread` are files of it that could not be read.
+    """Verifies minibatches of one step as parts of one batch; `unread` are files of it that could not be read."""
+    unread = dict(not_read)
+    batches, notes = in_order(batches)
+    chosen = _one_choice(batches, options)
+    case = Case(batches, laid_over(chosen.values), chosen.preset.name, options, watch)
+    step, first, causes, more = _explained(case, case.prepared(), unread)
+    parts = [Part(Path(each.replayed.batch.path), chosen, each) for each in step.verdicts]
+    lines = step.lines
+    if first is not None and any(each.rest for each in causes):
+        lines = [
+            replace(each, line=following(each.line)) if each.deviating and each != first else each for each in lines
+        ]
+        if len(parts) == 1:
+            parts = [_settled(parts[0], first)]
+    if len(parts) == 1:
+        parts = [replace(parts[0], verdict=replace(parts[0].verdict, causes=causes))]
+    return StepVerdict(
+        batches[0].step,
+        tuple(parts),
+        unread,
+        tuple(lines),
+        first,
+        causes,
+        lacking=tuple(dict.fromkeys(part for each in step.prepared for part in each.group.lacking)),
+        notes=(*notes, *filter(None, [rows_twice(batches), _whitened_alone(step)]), *more),
+    )
 
-    What somebody typed or did goes before a change of an equation, and that before what the file itself gave away.
+
+def _settled(part: Part, first: StepLine) -> Part:
+    """Returns the one file of a step, of which what is explained follows from the first deviation."""
+    verdict = part.verdict
+    lines = tuple(line if settled(line) or line == verdict.first else following(line) for line in verdict.lines)
+    return replace(part, verdict=replace(verdict, lines=lines))
+
+
+def _one_choice(batches: Sequence[Minibatch], options: VerifyOptions) -> Chosen:
+    """Returns the conventions of all files. Raises MinibatchError where two files contradict each other."""
+    first = choose(batches[0], options)
+    for batch in batches[1:]:
+        other = choose(batch, options)
+        odd, one, two = "library", first.preset.name, other.preset.name
+        if one == two:
+            keys = [key for key in first.values if other.values[key] != first.values[key]]
+            if not keys:
+                continue
+            odd, one, two = dotted(keys[0]), shown(first.values[keys[0]]), shown(other.values[keys[0]])
+        raise MinibatchError(
+            f"{batches[0].path} says {odd} = {one} and {batch.path} {odd} = {two}: give the files of one step of one run."
+        )
+    return first
+
+
+Explained = tuple[Verified, StepLine | None, tuple[Match, ...], tuple[str, ...]]
+"""A step, what deviates first, what explains it, and what is noted of that."""
+
+
+def _explained(case: Case, prepared: Sequence[Prepared], unread: dict[Path, str]) -> Explained:
+    """Verifies every file, and looks for what explains the first deviation.
+
+    Where it is the mean and deviation of another batch, and nobody knows whether all files are there, they are asked for.
     """
-    found = verify_minibatches(batches, options, watch, not_read)
-    first = found.first
-    if first is None or first.of_forwards or first.line.says != DIFFERS or not options.causes:
+    step = verified(case, prepared, unread)
+    first = first_line(step.lines)
+    if first is None or first.of_forwards or first.line.says != DIFFERS or not case.options.causes:
+        return step, first, (), ()
+    at = next(each for each in step.prepared if first.first and each.batch.path == first.first[1].path)
+    of_scopes = divided_otherwise(step, first.name) if first.name not in ROWS else whitened_over_others(step, first, at)
+    if found := tuple(of_scopes):
+        return step, first, found, ()
+    trials = _trials(step)
+    here = next(each for each in trials if each.batch is at.batch)
+    causes = _as_said(_causes(step, first, at, trials), here, first.name)
+    if any(each.beyond for each in causes) and any(each.group.whole is None for each in prepared):
+        groups = {id(each.group): replace(each.group, whole=False, moments={}) for each in prepared}
+        moved = [Prepared(replace(each.batch, moments={}), groups[id(each.group)], each.shares) for each in prepared]
+        return _explained(case, moved, unread)
+    if not causes:
+        return step, first, (), tuple(_untried(trials, first))
+    if any(each.beyond for each in causes) and all(each.rollout is not each.alone for each in trials):
+        notes = tuple(f"{each.said}; but all that is whitened together is there" for each in causes if each.beyond)
+        return step, first, tuple(each for each in causes if not each.beyond), notes
+    return step, first, causes, ()
+
+
+def _trials(step: Verified) -> list[MinibatchTrial]:
+    factor = step.case.options.tolerance
+    return with_rollouts(
+        [
+            trial_of(verdict, stages, factor, each.group.whole)
+            for each, verdict in zip(step.prepared, step.verdicts, strict=True)
+        ]
+    )
+
+
+def _causes(step: Verified, first: StepLine, at: Prepared, trials: Sequence[MinibatchTrial]) -> tuple[Match, ...]:
+    """Returns what explains the first deviation; where that is in advantages of which other files are missing, and nothing does,
+    what explains the returns, which no whitening moves."""
+    parts = [Part(Path(each.replayed.batch.path), None, each) for each in step.verdicts]  # type: ignore[arg-type]
+    found = causes_in(trials, parts, first)
+    returns = next((each for each in step.lines if each.name == "returns" and each.line.says == DIFFERS), None)
+    if found or first.name != "advantages" or returns is None or at.group.whole:
         return found
-    plain = [each for each in found.causes if each.rank == TYPED and not each.beyond]
-    if any(each.rest for each in plain):
-        return found
-    trials = trials_of(found.parts)
-    fewest = min((len(each.still) for each in plain), default=None)
-    every = causes_in(trials, found.parts, first)
-    causes = [each for each in every if fewest is None or len(each.still) < fewest]
-    if causes and not causes[0].rest:
-        causes = list(_in_it_alone(found, first, causes))
-    if causes:
-        least = min(len(each.still) for each in causes)
-        others = [each for each in found.causes if len(each.still) <= least and not each.beyond]
-        return _explained(found, first, (*causes, *others))
-    found = replace(found, notes=(*found.notes, *_untried(trials, first)))
-    return _fits_noted(found) if all(each.rollout is not each.alone for each in trials) else found
+    some = [replace(each, lines={name: each.lines[name] for name in ("rewards", "returns") if name in each.lines})
+            for each in trials]  # fmt: skip
+    return causes_in(some, parts, returns)
 
 
-def _in_it_alone(found: StepVerdict, first: StepLine, causes: Sequence[Match]) -> Iterator[Match]:
-    """Yields causes that leave something if all is computed so, as mistakes in that quantity alone, where that leaves less.
-
-    A share of a few tokens has too few bits for it.
-    """
-    others = [each for each in found.lines if each.line.says == DIFFERS and each.name != first.name]
-    beside = tuple((each.name, each.line.compared.largest) for each in others if not each.of_forwards)
-    for each in causes:
-        alone = len(beside) < len(each.still) and first.name not in SHARES
-        yield replace(each, said=f"{each.said}, in {first.line.called} alone", still=beside) if alone else each
-
-
-def _untried(trials: Sequence[EquationTrial], first: StepLine) -> Iterator[str]:
-    """Says of a large file how many changes of equations were tried, where none explains what deviates."""
+def _untried(trials: Sequence[MinibatchTrial], first: StepLine) -> Iterator[str]:
+    """Says of a large file how many causes were tried, where none explains what deviates."""
     assert first.first is not None
-    known, tried = next(each for each in trials if each.batch is first.first[1]).untried(first.name)
-    if tried < known:
+    at = next(each for each in trials if each.batch is first.first[1])
+    known = sum(map(len, stages(at, first.name)))
+    if (tried := at.limit(first.name)) < known:
         yield (
-            f"{tried:,} of {known:,} changes of the equations that lead to {first.line.called} were tried: the others would take "
+            f"{tried:,} of {known:,} changes that lead to {first.line.called} were tried: the others would take "
             "too long on a file of this size; a dump of fewer responses would allow all of them"
         )
 
 
-def _fits_noted(found: StepVerdict) -> StepVerdict:
-    """Returns a verdict in which the mean and deviation of a larger batch are no cause, since all files of the batch are there."""
-    fits = [each for each in found.causes if each.beyond]
-    notes = (f"{each.said}; but all that is whitened together is there" for each in fits)
-    return replace(found, causes=tuple(each for each in found.causes if not each.beyond), notes=(*found.notes, *notes))
-
-
-def _explained(found: StepVerdict, first: StepLine, causes: tuple[Match, ...]) -> StepVerdict:
-    """Returns a verdict with other causes; what they explain follows from the first deviation."""
-    lines, parts = found.lines, found.parts
-    if causes[0].rest:
-        lines = tuple(
-            replace(each, line=following(each.line)) if each.deviating and each != first else each for each in lines
-        )
-    if len(parts) == 1:
-        parts = (_alone(parts[0], causes),)
-    return replace(found, causes=causes, lines=lines, parts=parts)
-
-
-def _alone(part: Part, causes: tuple[Match, ...]) -> Part:
-    """Returns the one file of a step with its causes."""
-    verdict = part.verdict
-    lines = verdict.lines
-    if causes[0].rest:
-        lines = tuple(line if settled(line) or line == verdict.first else following(line) for line in lines)
-    return replace(part, verdict=replace(verdict, causes=causes, lines=lines))
+def _whitened_alone(step: Verified) -> str | None:
+    """Says where files of which others are missing were whitened without these: their metadata err, or what wrote them does."""
+    found = [
+        Path(each.batch.path).name
+        for each, verdict in zip(step.prepared, step.verdicts, strict=True)
+        for line in verdict.lines
+        if each.group.whole is False and line.compared.name == "advantages" and line.compared.cells >= FEWEST
+        if line.says == AGREES and step.case.settings["whiten_advantages"] != "off" and not verdict.replayed.started
+    ]
+    if not found:
+        return None
+    which = found[0] if len(found) == 1 else f"each of {len(found)} files, {found[0]} the first,"
+    return (
+        f"advantages are whitened over the rows of {which} alone, and not over "
+        f"{WHITENED_ROWS[step.case.scope.whitens]}, though files of these are not there: "
+        "either the metadata say wrongly what belongs together, or this is a fault"
+    )

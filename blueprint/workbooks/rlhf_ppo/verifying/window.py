@@ -10,8 +10,9 @@ from types import MappingProxyType
 import numpy as np
 
 from blueprint.dumps import Array, Minibatch, MinibatchError, require
-from blueprint.verifying import Agreement, Line, Replay, Verdict, ViewOptions, text_of
+from blueprint.verifying import Agreement, Line, Verdict, ViewOptions, text_of
 from blueprint.workbooks.rlhf_ppo.minibatch.given import LOGGED_NUMBERS
+from blueprint.workbooks.rlhf_ppo.verifying.replay import Replay
 
 NOWHERE: Mapping[int, int] = MappingProxyType({})
 WORST = 2
@@ -94,10 +95,8 @@ def worst_window(replay: Replay, count: int, by: str, tokens: int) -> Window:
     Raises MinibatchError for a count that is not 1 to 64.
     """
     _check_count(count)
-    found: list[tuple[float, int]] = []
-    for first, rows in replay.tiles((MEASURES[by].row,)):
-        worst = _off(rows, by, replay.batch.mask[first : first + len(rows[MEASURES[by].row])]).max(axis=1)
-        found = nlargest(count, [*found, *((float(off), -first - at) for at, off in enumerate(worst))])
+    worst = _off({MEASURES[by].row: replay[MEASURES[by].row]}, by, replay.batch.mask).max(axis=1)
+    found = nlargest(count, ((float(off), -at) for at, off in enumerate(worst)))
     label = f"the {len(found)} responses with the largest {MEASURES[by].label}"
     return _around(replay, [-at for _, at in found], by, tokens, label)
 

@@ -5,7 +5,7 @@ Each number is moved at random within half a unit in the last place of its dtype
 of such numbers, what it then moves by is what rounding does to it: in a mean of many tokens it nearly cancels.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -13,30 +13,25 @@ import numpy as np
 import torch
 
 from blueprint.dumps import Array, Minibatch
-from blueprint.verifying.compare import Compared, Rows, Tally, compare_number, compare_tiles, ours_of, tile_of
+from blueprint.verifying import OF_RESPONSES, Axes, Compared, compare_number, distance, first_spot, folded, once_each
 from blueprint.verifying.logged import ALL, CALLED, NUMBERS, TENSORS, Quantity, before
-from blueprint.verifying.recompute import (
+from blueprint.verifying.rounding import (
     HALF,
     LOOPED,
     LOOPS,
-    READ_BY_SHARES,
     SHARES,
     SUMS,
     TOLERANCES,
-    Replay,
     coarsest,
     half_unit,
     held_in,
     last_digit,
-    near_a_clip,
-    replay,
     stored,
-    widened,
 )
-from blueprint.verifying.tiled_passes import cut, per_word
+from blueprint.workbooks.rlhf_ppo.verifying.feeding import SUPPORT, compared_where, per_word
+from blueprint.workbooks.rlhf_ppo.verifying.replay import Replay, near_a_clip, replay, widened
 
 FLOATS = ("logprobs_old", "logprobs_ref", "logprobs_new", "entropy", "values_old", "values_new", "scores")
-SUPPORT = ("response", "kept", "score.place", "value.counted")
 
 
 class Judge:
@@ -55,7 +50,7 @@ class Judge:
     ) -> None:
         """Finds what can be compared; scores are a result where they stand on tokens, one each response."""
         self.batch, self.found, self.factor, self.measured = batch, found, factor, measured
-        self.dtypes = held_in(batch)
+        self.dtypes, self._cells = held_in(batch), dict[str, Array]()
         placed = "scores" in batch.tensors and batch.tensors["scores"].ndim == 2 and not per_word(batch)
         inputs = {*found.started, *(() if placed else ("scores",))}
         self.tensors = [each for each in TENSORS if each.name in batch.tensors and each.name not in inputs]
@@ -74,25 +69,41 @@ class Judge:
         def compares(quantity: Quantity) -> bool:
             return (names is None or quantity.name in names) and quantity.needs not in self.found.missing
 
-        tallies = [
-            Tally(self.batch, each.name, row, means, self.allowed(each, row))
-            for each in filter(compares, self.tensors)
-            for row, means in each.rows
-            if meant is None or meant.get(each.name, each.rows[0][0]) == row
-        ]
-        numbers = [(each, value) for each, value, _ in self.numbers if compares(each)]
-        near = dict.fromkeys(SHARES, 0)
-        shares = [each for each, _ in numbers if each.name in SHARES]
-        compare_tiles(tallies, self._counted(near, [each.found.row for each in tallies], shares))
         found: dict[str, Compared] = {}
-        for each in tallies:
-            own = found.get(each.found.name)
-            # Another row than the preset's own is taken where at most half as many tokens deviate from it. One damaged token
-            # must not hide which row a tensor is; and where a fault in every token does not tell the rows apart, a few tokens
-            # that agree with the other row by chance must not decide.
-            if own is None or (own.deviating > 0 and 2 * each.found.deviating <= own.deviating):
-                found[each.found.name] = self._with_arithmetic(each.found)
-        return found | {quantity.name: self._number(quantity, value, near) for quantity, value in numbers}
+        for each in filter(compares, self.tensors):
+            for row, means in each.rows:
+                if meant is not None and meant.get(each.name, each.rows[0][0]) != row:
+                    continue
+                here = self.row(each, row, means, self.found.row(row))
+                own = found.get(each.name)
+                # Another row than the preset's own is taken where at most half as many tokens deviate from it. One damaged token
+                # must not hide which row a tensor is; and where a fault in every token does not tell the rows apart, a few tokens
+                # that agree with the other row by chance must not decide.
+                if own is None or (own.deviating > 0 and 2 * here.deviating <= own.deviating):
+                    found[each.name] = here
+        numbers = [(each, value) for each, value, _ in self.numbers if compares(each)]
+        shares = [each for each, _ in numbers if each.name in SHARES]
+        near = near_a_clip(self.found, self.tolerance(shares[0])) if shares else {}
+        return found | {each.name: self._number(each, value, near) for each, value in numbers}
+
+    def row(self, quantity: Quantity, row: str, means: str, ours: Array, allowed: float | None = None) -> Compared:
+        """Compares a logged tensor with a row [B, T], where it means something, and the file has a number or should."""
+        if allowed is None:
+            allowed = self.allowed(quantity, row)
+        where, theirs = self.cells(quantity.name), np.asarray(self.batch.tensors[quantity.name], np.float64)
+        if quantity.name == "scores":  # they are moved to where the preset has them
+            ours = _placed(self.batch, "scores", ours)
+        apart = np.where(where, distance(np.where(where, theirs, 0.0), ours), 0.0)
+        wrong = ~(apart <= allowed) | np.isinf(apart)
+        sizes = np.abs(ours[where])
+        compared = Compared(
+            quantity.name, row, means, int(where.sum()), int(wrong.sum()), float(apart.max(initial=0.0)), allowed,
+            first_spot(self.batch, wrong, theirs, ours, range(len(theirs))),
+            size=float(sizes[np.isfinite(sizes)].sum()) / max(1, int(where.sum())),
+            axes=OF_RESPONSES if quantity.name in self.batch.of_responses else Axes(),
+            ours=folded(np.where(where, ours, 0.0)),
+        )  # fmt: skip
+        return self._with_arithmetic(compared)
 
     def called(self, name: str) -> str:
         """Returns what the file calls a quantity."""
@@ -101,11 +112,18 @@ class Judge:
 
     def cells(self, name: str) -> Array:
         """Returns where a tensor is compared, [B, T]."""
-        return np.concatenate([tile_of(self.batch, name, *each)[1] for each in self.found.tiles(SUPPORT)])
+        if name not in self._cells:
+            theirs, mask = np.asarray(self.batch.tensors[name]), np.asarray(self.batch.mask, bool)
+            read = (
+                compared_where(self.found.values(SUPPORT), np.ones(mask.shape))[name] > 0
+            )  # scores count in every column
+            where = read & (np.isfinite(theirs) | mask)
+            self._cells[name] = once_each(where) if name in self.batch.of_responses else where
+        return self._cells[name]
 
     def allowed(self, quantity: Quantity, row: str) -> float:
         """Returns how far apart the numbers of a tensor may be: tolerance · (1 + largest number of its row)."""
-        return self._allowed(quantity, (1 + _finite(self.found.largest.get(row, 0.0))) * self._wider(quantity))
+        return self._allowed(quantity, (1 + _finite(self.found.largest(row))) * self._wider(quantity))
 
     def allowed_number(self, quantity: Quantity, logged: float) -> float:
         """Returns how far a number may be off: what it is a weighted sum of may be off as a tensor, in the mean."""
@@ -117,8 +135,8 @@ class Judge:
 
     def _terms(self, quantity: Quantity) -> tuple[float, float]:
         """Returns the mean size of the tokens that a number is a weighted sum of, and the sum of the weights."""
-        sizes, tokens = self.found.sizes, max(1.0, self.found.whole["ev.count"])
-        return _finite(sizes.get(quantity.spread, 0.0)) / tokens, sizes.get(quantity.weights) or 1.0
+        of, tokens = self.found, max(1.0, float(self.found["response"].sum()))
+        return _finite(of.size(quantity.spread)) / tokens, of.size(quantity.weights) or 1.0
 
     def tolerance(self, quantity: Quantity) -> float:
         """Returns the tolerance by the coarsest dtype of a quantity and of what it is made of."""
@@ -134,7 +152,7 @@ class Judge:
         quantity = ALL[compared.name]
         dtype = self._dtype(quantity)
         if compared.logged is None:
-            off = (LOOPS if compared.name in LOOPED else SUMS)[dtype] * self.found.largest.get(compared.row, 0.0)
+            off = (LOOPS if compared.name in LOOPED else SUMS)[dtype] * self.found.largest(compared.row)
         else:
             mean, weights = self._terms(quantity)
             off = SUMS[dtype] * (compared.size + mean * weights)
@@ -143,13 +161,12 @@ class Judge:
     def _wider(self, quantity: Quantity) -> float:
         if quantity.name == "ev.used":  # a share of the variance, in which the spread of the returns is squared
             variance = self.found.whole["ev.returns.variance"]
-            return max(1.0, (1 + self.found.largest["returns"]) / variance) if variance else 1.0
+            return max(1.0, (1 + self.found.largest("returns")) / variance) if variance else 1.0
         return widened(self.found) if quantity.whitened else 1.0
 
-    def _number(self, quantity: Quantity, logged: float, near: dict[str, int]) -> Compared:
-        known = self.found.whole
+    def _number(self, quantity: Quantity, logged: float, near: Mapping[str, int]) -> Compared:
         extra = max(last_digit(logged), stored(logged, self._dtype(quantity)))
-        extra += near.get(quantity.name, 0) / max(1.0, known["ev.count"])
+        extra += near.get(quantity.name, 0) / max(1.0, float(self.found["response"].sum()))
         if quantity.name == "total_loss":
             extra += sum(last_digit(value) for each, value, _ in self.numbers if each.name in quantity.after)
         allowed = self.allowed_number(quantity, logged) + extra
@@ -159,18 +176,10 @@ class Judge:
         ]
         return self._with_arithmetic(replace(next((each for each in both if each.agrees), both[0]), extra=extra))
 
-    def _counted(
-        self, near: dict[str, int], rows: Sequence[str], shares: Sequence[Quantity]
-    ) -> Iterator[tuple[int, Rows]]:
-        """Yields the tiles with the rows that are compared, and counts the tokens near a clip on the way."""
-        if not rows and not shares:
-            return
-        names = {*SUPPORT, *rows, *(f"computed.{row}" for row in rows), *(READ_BY_SHARES if shares else ())}
-        for start, found in self.found.tiles(names):
-            if shares:
-                here = near_a_clip(found, self.found.options, self.tolerance(shares[0]))
-                near.update({name: near[name] + here[name] for name in near})
-            yield start, found
+
+def as_given(rows: Mapping[str, str]) -> tuple[str, ...]:
+    """Returns tensors of a file, by the rows that they are, under the names of `feeding.PLACES`."""
+    return tuple(name if row == ALL[name].rows[0][0] else f"{name}.raw" for name, row in rows.items())
 
 
 def _finite(size: float) -> float:
@@ -214,30 +223,47 @@ def _width(judge: Judge, compared: Compared, moved: float) -> float:
     """Returns what its tokens' rounding does to a quantity, what it was itself rounded by, and what the arithmetic may do."""
     if compared.logged is not None:
         return judge.factor * DEVIATIONS * float((moved / SAMPLES) ** 0.5) + compared.arithmetic
-    largest = judge.found.largest.get(compared.row, 0.0)
+    largest = judge.found.largest(compared.row)
     own = half_unit(largest, judge.dtypes.get(compared.name, compared.dtype)) if compared.name != "scores" else 0.0
     return judge.factor * (PEAKS * moved + own) + compared.arithmetic
 
 
 def _moved(judge: Judge, doubts: Sequence[Compared]) -> dict[str, float]:
     """Computes a batch again and again; returns by how much a number was moved, the squares added up, a tensor at most."""
-    part, work, drawn = _part_of(judge.batch), judge.found.work, np.random.default_rng(0)
+    part, settings, drawn = _part_of(judge.batch), judge.found.options, np.random.default_rng(0)
     moved = dict.fromkeys((each.name for each in doubts), 0.0)
     if not moved:
         return moved
-    base = judge.found if part is judge.batch else replay(part, work.settings, tile_tokens=work.tile_tokens)
-    tensors = [each for each in doubts if each.logged is None]
-    names = {*SUPPORT, *(f"{prefix}{each.row}" for each in tensors for prefix in ("", "computed."))}
-    tiles = list(base.tiles(names)) if tensors else []
+    base = judge.found if part is judge.batch else replay(part, settings)
+    cells = Judge(part, base).cells
     for _ in range(SAMPLES):
-        other = replay(_jittered(part, judge.dtypes, drawn), work.settings, tile_tokens=work.tile_tokens)
+        other = replay(_jittered(part, judge.dtypes, drawn), settings)
         for each in doubts:
             if each.logged is not None:
                 moved[each.name] += (other.number(each.row) - base.number(each.row)) ** 2
-        for (start, one), (_, two) in zip(tiles, other.tiles(names) if tensors else (), strict=True):
-            for each in tensors:
-                moved[each.name] = max(moved[each.name], _largest_apart(part, each, start, one, two))
+            else:
+                ours = [_placed(part, each.name, of.row(each.row)) for of in (base, other)]
+                apart = np.nan_to_num(np.abs(ours[0] - ours[1])[cells(each.name)], nan=0.0)
+                moved[each.name] = max(moved[each.name], float(apart.max(initial=0.0)))
     return moved
+
+
+def _placed(batch: Minibatch, name: str, row: Array) -> Array:
+    """Returns a row as a tensor is compared with it: scores stand on the slots that the row says."""
+    if name != "scores":
+        return row
+    return np.asarray(row * np.nan_to_num(np.asarray(batch.tensors[name], np.float64)).sum(axis=1, keepdims=True))
+
+
+def cut(batch: Minibatch, rows: slice | Array) -> Minibatch:
+    """Returns some responses of a minibatch."""
+    return replace(
+        batch,
+        tensors={name: each[rows] for name, each in batch.tensors.items()},
+        slots=batch.slots[rows],
+        first=batch.first[rows],
+        rows=None,
+    )
 
 
 def _part_of(batch: Minibatch) -> Minibatch:
@@ -257,10 +283,3 @@ def _jittered(batch: Minibatch, dtypes: Mapping[str, str], drawn: np.random.Gene
 
     narrow = {name: moved(batch.tensors[name], dtype) for name, dtype in dtypes.items() if dtype != "float64"}
     return replace(batch, tensors={**batch.tensors, **narrow})
-
-
-def _largest_apart(batch: Minibatch, compared: Compared, start: int, one: Rows, two: Rows) -> float:
-    """Returns the largest difference of a tile, where a tensor is compared."""
-    theirs, where = tile_of(batch, compared.name, start, one)
-    ours = [ours_of(compared.name, compared.row, rows, theirs) for rows in (one, two)]
-    return float(np.nan_to_num(np.abs(ours[0] - ours[1])[where], nan=0.0).max(initial=0.0))

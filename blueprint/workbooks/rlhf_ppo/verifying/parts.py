@@ -12,10 +12,10 @@ from types import MappingProxyType
 import numpy as np
 
 from blueprint.dumps import Array, Minibatch, Place, Share, key_of
-from blueprint.verifying.compare import Compared
-from blueprint.verifying.judge import Judge
+from blueprint.verifying import Compared
 from blueprint.verifying.logged import ALL, PARTS, before
-from blueprint.verifying.recompute import Replay
+from blueprint.workbooks.rlhf_ppo.verifying.judge import Judge
+from blueprint.workbooks.rlhf_ppo.verifying.replay import Replay
 
 BATCH, RANK, MINIBATCH, MICROBATCH = "batch", "rank", "minibatch", "microbatch"
 

@@ -1,0 +1,383 @@
+"""The files of a step of PPO, compared with what comes out where something was done otherwise: a setting, an equation of the
+definitions, a row that is another one, a tensor of the file. What is whitened together is of all its rows, then the numbers of each
+file are of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from blueprint.dumps import Array, Minibatch, MinibatchError, joined, key_of
+from blueprint.language import NotationError
+from blueprint.verifying import NEEDS_OTHERS, Compared, Given, Kept, Line, Settings, Try, Verdict, compare_number
+from blueprint.verifying.compare import FOLLOWS
+from blueprint.verifying.logged import ALL, PARTS, TENSORS, Quantity, before
+from blueprint.workbooks.rlhf_ppo.verifying.feeding import EQUATIONS, Fed, Memory, fed
+from blueprint.workbooks.rlhf_ppo.verifying.judge import Judge, as_given, cut
+from blueprint.workbooks.rlhf_ppo.verifying.own_rows import Own
+from blueprint.workbooks.rlhf_ppo.verifying.parts import BEFORE_WHITENING, TWO, straight
+from blueprint.workbooks.rlhf_ppo.verifying.replay import replay
+
+ROWS = {each.name: each for each in TENSORS}
+SIGNAL = tuple(row for each in TENSORS for row, _ in each.rows)
+"""The rows that are made of a whole rollout, whatever part of it a file is."""
+FEWEST, CELLS, OVERHEAD = 16, 1 << 25, 1 << 12
+"""So many changes are tried at least, and so many tokens gone through for them; a small file takes as long as one of so many."""
+SMALL, FEW, LOOKS = 1 << 14, 8, 1 << 21
+"""Tokens of a file above which a change of a row is tried on so many responses first; so many of their tokens are gone through."""
+Rows = dict[str, Array]
+
+
+@dataclass
+class Rollout:
+    """All rows that were whitened together, in one dump. called: by tensor the row that it is; given: results that it has;
+    device: where it is computed.
+
+    made: what a change last came to, so that each file of it need not compute it again.
+    """
+
+    batch: Minibatch
+    settings: Settings
+    called: Mapping[str, str]
+    given: tuple[str, ...] = ()
+    device: str = "cpu"
+    feeds: dict[object, tuple[Fed, Memory]] = field(default_factory=dict)
+    made: tuple[object, Rows] = (None, {})
+    kept: Kept = field(default_factory=Kept)
+
+    def rows(self, each: Try, own: tuple[str, ...], wanted: Collection[str]) -> Rows:
+        """Returns rows [B, T] as a change has them; own: tensors of the dump that stand in the place of computed ones."""
+        key = (id(each), own, tuple(sorted(wanted)))
+        if self.made[0] != key:
+            self.made = key, self.done_so(each, own, {}, key[-1])
+        return self.made[1]
+
+    def done_so(
+        self,
+        each: Try,
+        own: tuple[str, ...],
+        numbers: Mapping[str, float],
+        wanted: Sequence[str],
+        over: Rows | None = None,
+    ) -> Rows:
+        """Computes rows and numbers where something is done otherwise.
+
+        numbers: the file's parts of its loss; over: rows that were made of more than this file.
+        """
+        ways = each.ways
+        if size := ways.get("microbatch"):
+            return self._in_runs(each, own, wanted, size)
+        batch = ways["batch"](self.batch) if "batch" in ways else None
+        if only := ways.get("only"):
+            return self._only(each, (own, numbers, over or {}), wanted, (batch, only))
+        made, memory = self.feed(own, numbers, each.settings or self.settings, batch)
+        if over:
+            made, memory = made.with_rows(over), Memory()
+        if stands := ways.get("stands"):
+            seen = Own(made, batch or self.batch)
+            made = made.with_rows({name: row(seen) for name, row in stands.items()})
+            memory = Memory()
+        if ways.get("equations"):
+            found = made.changed(wanted, ways["equations"], memory)
+        else:
+            kept = self.kept if made.device == "cpu" else None
+            found = EQUATIONS.values(made.settings, made.sizes, made.known, wanted, device=made.device, kept=kept)
+        factor = ways.get("factor", {})
+        return {name: row * factor[name] if name in factor else row for name, row in found.items()}
+
+    def _only(
+        self, each: Try, given: tuple[tuple[str, ...], Mapping[str, float], Rows], wanted: Sequence[str],
+        of: tuple[Minibatch | None, tuple[str, ...]],
+    ) -> Rows:  # fmt: skip
+        """Computes some rows or numbers otherwise, of the file's own rows before them, and what follows from them as it is."""
+        (batch, rows), (own, numbers, over) = of, given
+        there = EQUATIONS.under(each.settings).rows
+        results = tuple(name for name in self.given if self.called[name] not in rows)
+        some, _ = self.feed(results, {}, each.settings, batch)
+        plain, _ = self.feed(own, numbers)
+        stands = {
+            name: row for name, row in some.values([row for row in rows if row in there]).items() if name not in numbers
+        }
+        made = plain.with_rows({**over, **stands})
+        return EQUATIONS.values(made.settings, made.sizes, made.known, wanted, device=made.device)
+
+    def _in_runs(self, each: Try, own: tuple[str, ...], wanted: Sequence[str], size: int) -> Rows:
+        """Computes runs of so many responses, each with statistics and losses of its own: numbers are the mean of theirs."""
+        count, plain, tensors = len(self.batch.slots), each._replace(ways={}), dict[str, Array]()
+        if each.ways.get("losses"):  # of the file's own tensors; these are of all responses together
+            tensors = self.done_so(plain, own, {}, [name for name in wanted if name in SIGNAL])
+            own, wanted = self.given, [name for name in wanted if name not in SIGNAL]
+        runs = [replace(self, batch=cut(self.batch, slice(at, at + size)), feeds={}, kept=Kept())
+                for at in range(0, count, size)]  # fmt: skip
+        found = [run.done_so(plain, own, {}, wanted) for run in runs]
+        return tensors | {name: _joined([of[name] for of in found]) for name in wanted}
+
+    def feed(
+        self,
+        own: tuple[str, ...],
+        numbers: Mapping[str, float] | None = None,
+        settings: Settings | None = None,
+        batch: Minibatch | None = None,
+    ) -> tuple[Fed, Memory]:
+        """Returns the dump with some of its own results in the place of computed ones; what is as it was is laid out once."""
+        use = self.settings if settings is None else settings
+        names = as_given({name: self.called[name] for name in own if name in ROWS})
+        if batch is not None or use != self.settings:
+            return fed(batch or self.batch, use, names, numbers or {}, self.device), Memory()
+        if own not in self.feeds:
+            self.feeds[own] = fed(self.batch, use, names, numbers or {}, self.device), Memory()
+        return self.feeds[own]
+
+
+def _joined(runs: Sequence[Array]) -> Array:
+    """Returns the rows of runs of responses in one, or the mean of their numbers."""
+    return np.concatenate(runs) if np.ndim(runs[0]) else np.asarray(np.mean(runs))
+
+
+@dataclass(frozen=True)
+class MinibatchTrial:
+    """A file of a step as it was verified, to be compared with what comes out where something was done otherwise.
+
+    lines: what was compared, by name. left_open: what only other files can judge; it stands before the rest as the file has it.
+    alone: the file; rollout: all that was whitened with it, of which the rows `at` are the file's. stages: yields what may have
+    been done otherwise where one of its quantities deviates. preset: its name. whole: whether all that was whitened together is
+    there; if not, whitened rows may have any mean and deviation; None: nobody knows. explained: by cause and quantity what it came
+    to, of the file's own rows before it, where it agreed.
+    """
+
+    lines: Mapping[str, Line]
+    left_open: tuple[str, ...]
+    judge: Judge
+    alone: Rollout
+    rollout: Rollout
+    at: slice
+    stages: Callable[[MinibatchTrial, str], Iterator[list[Try]]]
+    preset: str = ""
+    whole: bool | None = None
+    quantities: Mapping[str, Quantity] = field(default_factory=lambda: ALL)
+    explained: dict[tuple[str, str], Compared] = field(default_factory=dict)
+
+    @property
+    def batch(self) -> Minibatch:
+        """The file."""
+        return self.alone.batch
+
+    @property
+    def settings(self) -> Settings:
+        """The conventions under which it was computed."""
+        return self.alone.settings
+
+    @property
+    def most(self) -> int:
+        """How many changes there is time for."""
+        return max(FEWEST, CELLS // max(OVERHEAD, self.rollout.batch.size))
+
+    @cached_property
+    def given(self) -> Given:
+        """What the file has of the results, and what is made of them can be made of."""
+        names = (name for name in (*self.lines, *self.left_open) if name in ROWS or self._is_part(name))
+        return {name: np.asarray(self.batch.tensors[name] if name in ROWS else self._logged(name)) for name in names}
+
+    @property
+    def open(self) -> bool:
+        """Whether whitened rows may have another batch's mean and deviation."""
+        return self.whole is False
+
+    def called(self, name: str) -> str:
+        """Returns what the file calls a quantity."""
+        return self.lines[name].called
+
+    def row(self, name: str) -> str:
+        """Returns the row that a quantity is in this file."""
+        return self.lines[name].compared.row if name in self.lines else ALL[name].rows[0][0]
+
+    def known(self, name: str) -> tuple[str, ...]:
+        """Returns the quantities before one that the file itself has."""
+        return tuple(each for each in before(name) if each in self.given)
+
+    def tries(self, name: str) -> Iterator[list[Try]]:
+        """Yields what may have been done otherwise where a quantity deviates, in stages.
+
+        Of a row of a large file only what a few responses allow.
+        """
+        few, left = self.few(name), self.limit(name)
+        for stage in self.stages(self, name):
+            here = stage if few is None else stage[: max(0, left)]
+            left -= len(here)
+            yield [each for each in here if few is None or few.allows(each, name)]
+
+    def limit(self, name: str) -> int:
+        """Returns how many causes of a quantity there is time for: of a row of a large file on a few responses."""
+        if self.batch.size <= SMALL or name not in ROWS:
+            return self.most
+        return max(FEWEST, LOOKS // (FEW * int(self.batch.mask.shape[1])))
+
+    def few(self, name: str) -> MinibatchTrial | None:
+        """Returns a few responses of a large file, the first that deviates among them; None of a number, or of a small file."""
+        spot = self.lines[name].compared.spot
+        if self.batch.size <= SMALL or name not in ROWS or spot is None:
+            return None
+        rows = np.unique([spot.episode, *np.linspace(0, len(self.batch.mask) - 1, FEW).astype(int)])
+        some = Rollout(replace(cut(self.batch, rows), moments={}), self.settings, self.alone.called, self.alone.given)
+        return replace(
+            self,
+            judge=Judge(some.batch, replay(some.batch, self.settings), self.judge.factor),
+            alone=some,
+            rollout=some,
+            at=slice(None),
+            whole=False,
+            explained={},
+        )
+
+    def allows(self, each: Try, name: str) -> bool:
+        """Tells whether a quantity of these few responses does not rule a cause out, whatever it was whitened with."""
+        if "order" in each.ways or ("stands" in each.ways and each.fitted):  # they need all responses
+            return True
+        if "microbatch" in each.ways:
+            return name in BEFORE_WHITENING and self._each_on_a_line(each, name)
+        found = self.compared(each, {name: self.given[name] for name in self.known(name)}, name)
+        return name in found and found[name].agrees
+
+    def _each_on_a_line(self, each: Try, name: str) -> bool:
+        """Tells whether each response may have been whitened with a mean and deviation of its own."""
+        raw = self.alone.done_so(each._replace(ways={}), self.known(name), {}, (BEFORE_WHITENING[name][0],))
+        theirs, cells = np.nan_to_num(np.asarray(self.batch.tensors[name], np.float64)), self.judge.cells(name)
+        for ours, logged, here in zip(*raw.values(), theirs, cells, strict=True):
+            line = straight(ours[here], logged[here], fewest=TWO + 1)
+            if line is not None and line.apart(ours[here], logged[here]) > self.lines[name].compared.allowed:
+                return False
+        return True
+
+    def compared(self, each: Try | None = None, given: Given | None = None, until: str = "") -> Mapping[str, Compared]:
+        """Compares what the file logged with what comes out if something is done otherwise; nothing where it cannot be computed."""
+        if each is None:  # what follows from the file's own rows is no deviation of its own
+            return {
+                name: replace(line.compared, deviating=0) if line.says == FOLLOWS else line.compared
+                for name, line in self.lines.items()
+            }
+        own = tuple(dict.fromkeys((*self.left_open, *(self.known(until) if given is not None and until else ()))))
+        names = [name for name in ([until] if until else self.lines) if name in self.lines and name not in own]
+        try:
+            found = self._computed(each, own, names)
+        except (
+            NotationError,
+            MinibatchError,
+            KeyError,
+        ):  # a cell that needs itself; it reads what this file, or an equation, has not
+            return {}
+        made = {name: self._against(name, found, each.settings or self.settings) for name in names}
+        if until and made and made[until].agrees:
+            self.explained[each.label, until] = made[until]
+        return {
+            name: each_of if each_of.agrees else self.explained.get((each.label, name), each_of)
+            for name, each_of in made.items()
+        }
+
+    def _computed(self, each: Try, own: tuple[str, ...], names: Sequence[str]) -> Rows:
+        """Returns rows and numbers of the file: of the rollout what is made of all of it, then the rest of the file alone."""
+        rows = {self.row(name) for name in names}
+        raw = {BEFORE_WHITENING[name][0] for name in names if self.open and name in BEFORE_WHITENING}
+        wanted = sorted(rows | raw)
+        numbers = self._parts(own)
+        if self.rollout is self.alone:
+            return self.alone.done_so(each, own, numbers, wanted)
+        tensors = {name for name in names if name in ROWS}
+        if len(tensors) == len(names):
+            found = self.rollout.rows(each, own, {self.row(name) for name in tensors})
+            return {name: self._mine(row) for name, row in found.items()}
+        if not tensors:
+            return self.alone.done_so(each, own, numbers, wanted)
+        found = {name: self._mine(row) for name, row in self.rollout.rows(each, own, SIGNAL).items()}
+        return found | self.alone.done_so(each, own, numbers, sorted({*wanted} - {*SIGNAL}), found)
+
+    def numbers(self, name: str) -> dict[str, float]:
+        """Returns the file's own parts of the loss before a number."""
+        return self._parts(self.known(name))
+
+    def _parts(self, names: Collection[str]) -> dict[str, float]:
+        return {self.row(name): self._logged(name) for name in names if name not in ROWS}
+
+    def _mine(self, row: Array) -> Array:
+        """Returns of a row of the rollout that of the file."""
+        return row[self.at, : self.batch.mask.shape[1]]
+
+    def _against(self, name: str, found: Rows, settings: Settings) -> Compared:
+        """Compares a logged row or number with another than was computed again."""
+        was, quantity = self.lines[name].compared, ALL[name]
+        ours = found[was.row]
+        if name not in ROWS:
+            return compare_number(name, was.row, was.means, (self._logged(name), float(ours)), was.allowed)
+        theirs = np.asarray(self.batch.tensors[name], np.float64)
+        largest = np.abs(theirs[np.isfinite(theirs) & self.judge.cells(name)]).max(initial=0.0)
+        allowed = max(was.allowed, self.judge.tolerance(quantity) * (1 + float(largest)))
+        if self.open and name in BEFORE_WHITENING and self._whitens(name, settings):
+            cells, raw = self.judge.cells(name), found[BEFORE_WHITENING[name][0]]
+            known = np.isfinite(raw[cells]).all() and np.isfinite(theirs[cells]).all()
+            line = straight(raw[cells], theirs[cells], fewest=TWO + 1) if known else None
+            ours = raw if line is None else line.slope * raw + line.constant
+        return self.judge.row(quantity, was.row, was.means, ours, allowed)
+
+    def _whitens(self, name: str, settings: Settings) -> bool:
+        return self.row(name) == ALL[name].rows[0][0] and settings[BEFORE_WHITENING[name][1]] != "off"
+
+    def _logged(self, name: str) -> float:
+        logged = self.lines[name].compared.logged
+        return float("nan") if logged is None else float(logged)
+
+    def _is_part(self, name: str) -> bool:
+        """Whether a number is a part of the total as it is, not times its coefficient."""
+        return name in PARTS and name in self.lines and self.row(name) == name
+
+
+def trial_of(
+    verdict: Verdict,
+    stages: Callable[[MinibatchTrial, str], Iterator[list[Try]]],
+    factor: float = 1.0,
+    whole: bool | None = None,
+) -> MinibatchTrial:
+    """Takes a file with everything that it is computed with, and how far rounding may move what was compared."""
+    found = verdict.replayed
+    own = [line for line in verdict.lines if line not in verdict.of_forwards]
+    open_ = tuple(line.compared.name for line in own if line.says == NEEDS_OTHERS)
+    lines = {line.compared.name: line for line in own if line.says != NEEDS_OTHERS}
+    called = {name: lines[name].compared.row if name in lines else of.rows[0][0] for name, of in ROWS.items()}
+    given = tuple(name for name in ROWS if name in lines or name in open_)
+    alone = Rollout(found.batch, found.options, called, given, found.device)
+    judge = Judge(found.batch, found, factor)
+    return MinibatchTrial(lines, open_, judge, alone, alone, slice(None), stages, verdict.preset, whole)
+
+
+def with_rollouts(found: Sequence[MinibatchTrial]) -> list[MinibatchTrial]:
+    """Returns the files of a step, each with all that was whitened with it, as far as that is there."""
+    rollouts = dict[tuple[int, int], tuple[Rollout, list[MinibatchTrial]] | None]()
+    made = []
+    for each in found:
+        key = (id(each.batch.moments), key_of(each.batch)[1])
+        mates = [other for other in found if (id(other.batch.moments), key_of(other.batch)[1]) == key]
+        if key not in rollouts:
+            rollouts[key] = _together(mates) if each.batch.moments and len(mates) > 1 else None
+        if (whole := rollouts[key]) is None:
+            made.append(each)
+            continue
+        start = sum(len(other.batch.mask) for other in mates[: mates.index(each)])
+        made.append(replace(each, rollout=whole[0], at=slice(start, start + len(each.batch.mask))))
+    return made
+
+
+def _together(mates: Sequence[MinibatchTrial]) -> tuple[Rollout, list[MinibatchTrial]] | None:
+    """Returns the files of one pass as one dump; None where they cannot be joined, or are not all that was whitened together."""
+    batches = [each.batch for each in mates]
+    try:
+        whole = joined(batches, batches[0].path)
+    except MinibatchError:
+        return None
+    settings, of = mates[0].settings, whole.moments.get("advantage")
+    counted = float(whole.slots.sum()) if settings["advantage.stats"] == "all" else float(whole.mask.sum())
+    if of is not None and of.count != counted:
+        return None
+    here = replace(mates[0].alone, batch=replace(whole, moments={}), feeds={}, kept=Kept())
+    return here, list(mates)
