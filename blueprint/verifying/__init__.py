@@ -213,3 +213,16 @@ __all__ = [
     "view_of",
     "words_of",
 ]
+
+OF_PPO = {"replay": "replay", "verify": "verify"}
+"""By a name that a page has imported from here, the module of `workbooks.rlhf_ppo.verifying` in which it stands now."""
+
+
+def __getattr__(name: str) -> object:
+    """Refuses in a sentence what stands with RLHF PPO now. Raises ImportError, with the import to write instead."""
+    if name in OF_PPO:
+        raise ImportError(
+            f"blueprint.verifying.{name} is of RLHF PPO: write "
+            f"`from blueprint.workbooks.rlhf_ppo.verifying.{OF_PPO[name]} import {name}`"
+        )
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
