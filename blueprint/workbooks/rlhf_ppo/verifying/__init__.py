@@ -179,7 +179,7 @@ def _whole(replay: Replay) -> dict[str, Array]:
     The checks allow what the dump's number format makes of a log-prob of 0.
     """
     rooms = {"old_policy": "logprobs_old", "new_policy": "logprobs_new", "reference": "logprobs_ref"}
-    found = {name: replay.whole[name] for name in STATISTICS}
+    found = {name: replay.statistic(name) for name in STATISTICS}
     for policy, name in rooms.items():
         found[f"check.log_{policy}.tolerance"] = rounding(replay.batch.dtypes.get(name, "float64"))
     for part in ("policy", "value"):

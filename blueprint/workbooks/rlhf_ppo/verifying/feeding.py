@@ -101,8 +101,9 @@ def derived(given: Rows, use: Choices) -> Rows:
     rows = {**given, **named(*at, slots, padded, most, per_response("response.length", m, use))}
     made = signal(rows, use)
     rows |= made.rows
-    out = loss(rows, use, shared=False)
-    results = (made.used, out.total.total, *out.total.adds, *by_name(metrics_of(out, use)).values())
+    out = loss(rows, use)
+    shares = (*out.total.of_words, out.total.share) if out.total.share is not None else ()
+    results = (made.used, out.total.total, *out.total.adds, *shares, *by_name(metrics_of(out, use)).values())
     return {row.name: row for row in behind(results) if row.name not in LIVE}
 
 

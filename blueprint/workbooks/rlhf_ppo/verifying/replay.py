@@ -33,6 +33,8 @@ LOOKED_AT = tuple(
 )  # fmt: skip
 """What is computed at once, since whoever compares a file asks for it."""
 NOTHING: Mapping[str, float] = MappingProxyType({})
+WHITENED = {"reward": "reward.whiten", "advantage": "whiten_advantages"}
+"""By what is whitened, the setting that says whether."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,18 @@ class Replay:
     def number(self, name: str) -> float:
         """Returns what a number of the whole batch comes to, also where the file's own stands in its place."""
         return float(self.row(name))
+
+    def statistic(self, name: str) -> float:
+        """Returns a number of the whole batch; of what is not whitened, as it would be: a workbook can switch whitening on.
+
+        Raises KeyError for a name that is none.
+        """
+        of, _, _ = name.partition(".")
+        if of not in WHITENED or name in EQUATIONS.under(self.options).rows:
+            return self.whole[name]
+        whitened = {**self.options, WHITENED[of]: "on"}
+        made = fed(self.batch, whitened, self.given, self.numbers_given, self.device)
+        return float(made.values((name,))[name])
 
     def largest(self, name: str) -> float:
         """Returns the largest size of a row's numbers in the whole batch; 0 of one that is not there."""

@@ -3,6 +3,7 @@ what the library logged of them, beside a workbook's own rows and numbers.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from heapq import nlargest
 from types import MappingProxyType
@@ -218,7 +219,7 @@ def _left_out(replay: Replay) -> tuple[str, ...]:
 
 def _stretch(replay: Replay) -> float:
     """Returns by how much whitening may magnify a rounding error: 1 over the smaller deviation, if that is below 1."""
-    deviations = [replay.whole[f"{of}.divisor"] for of in ("advantage", "reward")]
+    deviations = [replay.statistic(f"{of}.divisor") for of in ("advantage", "reward")]
     return max(1.0, *(1 / each for each in deviations if each > 0))
 
 
@@ -226,8 +227,10 @@ def _distance(
     values: Array, name: str, replay: Replay, rows: Mapping[str, Array], window: Window, slots: Array
 ) -> float | None:
     """Returns how far a row is, in the slots of its window, or a number; None if the replay has none of that name."""
-    if values.ndim == 0 and name in replay.whole:
-        return abs(float(values) - replay.whole[name]) / (1 + abs(replay.whole[name]))
+    if values.ndim == 0:
+        with suppress(KeyError):
+            number = replay.statistic(name)
+            return abs(float(values) - number) / (1 + abs(number))
     if values.ndim == 2 and name in rows and rows[name].ndim == 2:
         theirs = window.row(rows[name])
         off = np.abs(values[:, : slots.shape[1]] - theirs) * slots
