@@ -16,7 +16,7 @@ from blueprint.classes import ClassError
 from blueprint.classes.grading_policy import GradingPolicy, Overrides, overridden
 from blueprint.classes.key import TOKEN, Key, KeyBlank, KeyStudent, base_of
 from blueprint.classes.results import Flag, Mark, Marked, Result, Results
-from blueprint.classes.store import UNKNOWN, Store, Stored, submission_of
+from blueprint.classes.submissions_folder import UNKNOWN, Store, Stored, submission_of
 from blueprint.classes.worker import Job, Worked, worked_on
 from blueprint.files import PROGRAM
 from blueprint.language import Definition, Ref, Values, compute, equation, filled_by, walk

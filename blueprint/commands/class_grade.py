@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from blueprint.classes import platforms, results, store
+from blueprint.classes import platforms, results, submissions_folder
 from blueprint.classes.grading import grade as graded
 from blueprint.classes.grading_policy import (
     OVERRIDES,
@@ -25,7 +25,7 @@ from blueprint.classes.key import Key
 from blueprint.classes.report import FILE, report_of, report_page, save_report
 from blueprint.classes.results import Results
 from blueprint.classes.results_folder import POLICY, changes, feedback_of, put_aside, write_results
-from blueprint.classes.store import Store, collect
+from blueprint.classes.submissions_folder import Store, collect
 from blueprint.commands import console, door
 from blueprint.cores import cores
 from blueprint.files import refuse_existing
@@ -102,7 +102,7 @@ def grade(
 
 def _refuse_targets(folder: Path, force: bool, sources: list[Path]) -> None:
     """Refuses to write over results, over files of that name which grading has not written, and over what is read."""
-    begun = (folder / store.FOLDER / store.INDEX).exists()
+    begun = (folder / submissions_folder.FOLDER / submissions_folder.INDEX).exists()
     for name in (results.FILE, *(() if begun else WRITTEN)):
         refuse_existing(folder / name, force)
     for source in sources:

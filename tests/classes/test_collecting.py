@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.classes import ClassError, store
-from blueprint.classes.store import collect
+from blueprint.classes import ClassError, submissions_folder
+from blueprint.classes.submissions_folder import collect
 
 
 def zipped(files: dict[str, bytes]) -> bytes:
@@ -69,10 +69,10 @@ def test_links_are_not_followed_and_names_lead_nowhere(tmp_path: Path) -> None:
 
 def test_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with zipfile.ZipFile(tmp_path / "s.zip", "w", zipfile.ZIP_DEFLATED) as target:
-        target.writestr("big.xlsx", b"\0" * (store.LARGEST_FILE + 1))
+        target.writestr("big.xlsx", b"\0" * (submissions_folder.LARGEST_FILE + 1))
         target.writestr("good.xlsx", b"good")
     assert names(tmp_path / "s.zip") == {"big.xlsx": "it has 30 MB, and at most 30 MB are read", "good.xlsx": "good"}
-    monkeypatch.setattr(store, "MOST_FILES", 1)
+    monkeypatch.setattr(submissions_folder, "MOST_FILES", 1)
     with pytest.raises(ClassError, match="holds more than 1 files, or unpacks to more than 4 GB"):
         names(tmp_path / "s.zip")
 

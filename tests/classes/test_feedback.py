@@ -11,7 +11,7 @@ from blueprint.classes.grading_policy import GradingPolicy, Overrides
 from blueprint.classes.key import Key, KeyStudent
 from blueprint.classes.results import Mark, Marked, Result, Results
 from blueprint.classes.results_folder import feedback_lines, feedback_page
-from blueprint.classes.store import Collected, Store
+from blueprint.classes.submissions_folder import Collected, Store
 from tests.classes.handing_in import Answer, Asked, hand_in, key_of, right
 
 ASKED: list[Asked] = [

@@ -14,7 +14,7 @@ from blueprint.classes.grading_policy import GradingPolicy, Late, read_overrides
 from blueprint.classes.key import Key, KeyBlank, KeyStudent
 from blueprint.classes.results import Mark, Result, Results
 from blueprint.classes.results_folder import changes
-from blueprint.classes.store import Stored
+from blueprint.classes.submissions_folder import Stored
 from blueprint.classes.worker import Worked
 from tests.commands import run_command
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from blueprint.classes import ClassError, store
+from blueprint.classes import ClassError, submissions_folder
 from blueprint.classes.grading_policy import GradingPolicy
 from blueprint.classes.key import Key
 from blueprint.classes.results import Results
-from blueprint.classes.store import Collected, Store, collect
+from blueprint.classes.submissions_folder import Collected, Store, collect
 from blueprint.classes.worker import Job, OutOfTime, Worker, alarmed
 from tests.classes.handing_in import hand_in, key_of, right
 from tests.commands import run_command
@@ -117,7 +117,7 @@ def test_the_files_of_a_participant_are_one_submission(tmp_path: Path) -> None:
 def test_an_archive_of_many_students_is_within_the_bounds_of_each(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "MOST_IN_SUBMISSION", 3)
+    monkeypatch.setattr(submissions_folder, "MOST_IN_SUBMISSION", 3)
     inner = zipped({f"Student {n}_{n}_assignsubmission_file_/a.xlsx": b"%d" % n for n in range(10)})
     (tmp_path / "all.zip").write_bytes(zipped({"monday.zip": inner}))
     assert [each.refused for each in collect(tmp_path / "all.zip")] == [""] * 10
