@@ -348,7 +348,7 @@ class LineWriter(Claims):
             formula.append(print_of)
         whole_text = "&".join(formula)
         if judged:
-            whole_text = f'IF({judged}="{OTHERWISE}","",{whole_text})'
+            whole_text = f'CHOOSE(({judged}="{OTHERWISE}")+1,{whole_text},"")'  # no IF stands in another
         self.live(at, column, whole_text, digits.Print("" if gone and judged else "".join(shown)), style)
 
     def as_many_as_fit(self, texts: list[str], room: float) -> str:
