@@ -225,6 +225,8 @@ def every_change(
     yield from (*_operations(own), *_constants(own), *_means(own))
     if name in wanted and not equations.rows[name].axes:
         yield "1 is divided by it", Op("div", (Constant(1), own))
+        yield "it is taken off 1", Op("sub", (Constant(1), own))
+        yield "1 is added to it", Op("add", (Constant(1), own))
     yield from (*places(own, name, side), *other_places_of_masks(own, masks), *other_masks(own, equations, masks))
     yield from other_side(own, side)
 
@@ -313,6 +315,8 @@ def _scales_one(equations: Equations, name: str, wanted: tuple[str, ...]) -> boo
     if len(readers) != 1 or len(equations.rows[readers[0]].definitions) != 1:
         return False
     (reader,) = equations.rows[readers[0]].definitions
+    if isinstance(reader.expr, Ref):  # it repeats the row, and is not changed itself
+        return _scales_one(equations, readers[0], wanted)
     read = [node for node in walk(reader.expr) if isinstance(node, Ref) and node.block is row]
     return len(read) == 1 and any(node is read[0] for node in _factors(reader.expr))
 
