@@ -53,7 +53,7 @@ class Block(Arithmetic):
     def __init__(self, name: str, axes: tuple[Axis, ...], about: About, *, typed: bool = False, link: bool = False):
         require(
             isinstance(name, str) and name.strip(),
-            f"a block is called {name!r}: give it a word, such as “advantages”, by which files and commands know it",
+            f"a block is called {name!r}: give it a word, such as “price”, by which files and commands know it",
         )
         require(
             not re.search(r" [+−/-] |·", about.symbol),
