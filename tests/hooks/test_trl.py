@@ -30,8 +30,8 @@ SETTINGS = {
 
 def test_the_page_has_a_hook_for_each_library() -> None:
     assert list(HOOKS) == [
-        "TRL", "TRL GRPO, rewards", "TRL GRPO", "TRL RLOO, rewards", "TRL RLOO", "TRL DPO", "TRL reward", "TRL 0.11",
-            "OpenRLHF", "OpenRLHF, groups",
+        "TRL", "TRL GRPO, rewards", "TRL GRPO", "TRL RLOO, rewards", "TRL RLOO", "TRL DPO", "TRL reward", "TRL KTO", "TRL SFT",
+        "TRL 0.11", "OpenRLHF", "OpenRLHF, groups",
         "verl", "verl, on a worker", "verl, which minibatch", "verl, which microbatch",
         "SB3, buffer", "SB3, time limits", "SB3", "CleanRL",
     ]  # fmt: skip
