@@ -83,7 +83,9 @@ def divided_otherwise(step: Verified, name: str) -> Iterator[Match]:
 
 
 def _shares(step: Verified) -> Iterator[tuple[str, Callable[[Minibatch], Share | None]]]:
-    """Yields other denominators, and how a report puts them."""
+    """Yields other denominators, and how a report puts them; none where a file does not say where in the step it belongs."""
+    if len(step.case.placed) < len(step.prepared):
+        return
 
     def mates(batch: Minibatch, start: int) -> Share:
         together = (each for each in step.case.placed if key_of(each)[start:3] == key_of(batch)[start:3])
