@@ -378,7 +378,7 @@ def data_of_step(found: StepVerdict) -> dict[str, Any]:
         "step": found.step,
         "agrees": all(file["agrees"] for file in files if file["agrees"] is not None) if found.compared else None,
         "deviates": not found.agrees,
-        **found.parts[0].verdict.replayed.batch.facts,
+        **(found.parts[0].verdict.replayed.batch.facts if found.parts else {}),
         "quantities": [_of_step(each) for each in found.lines],
         "first": _of_step(first) | {"file": first.first[1].path} if first and first.first else None,
         "causes": [cause_data(each) for each in found.causes],

@@ -318,9 +318,9 @@ class StepTrial(NamedTuple):
 
     def _places(self, name: str, given: Given) -> list[Try]:
         """Returns where the numbers of a row may have come from, as far as every cell says so."""
-        if name not in self.batch.tensors:
-            return []
         found = self._again(given, name)
+        if name not in self.batch.tensors or name not in found.rows:  # the entropy is a row that is given, and a number
+            return []
         places = places_of(self._seen(name, found), self.judge.compared(found, name)[name].allowed)
         return [Try(f"{self.called(name)} that are {e.said}", self.settings, {"place": e, "of": name}) for e in places]
 

@@ -82,13 +82,12 @@ def _as_said(found: Sequence[Match], trial: MinibatchTrial, name: str) -> tuple[
     the mean and deviation of another batch are marked."""
     if not found:
         return ()
-    alone, plain = f", in {trial.called(name)} alone", next(stages(trial, name))
-    settings, mistakes = ({each.label for each in plain if bool(each.ways) is done} for done in (False, True))
+    alone, plain = f", in {trial.called(name)} alone", {each.label for each in next(stages(trial, name))}
     made = dict[str, Match]()
     for each in found:
         said = each.said.removesuffix(alone)
-        head = said.partition(" in these ")[0].partition(" in that file")[0]
-        said = head if head in mistakes else said if head in settings else each.said
+        known = said in plain or any(said.startswith((f"{label} in that file", f"{label} in these")) for label in plain)
+        said = said if known else each.said
         made.setdefault(said, replace(each, said=said, beyond=BEYOND in said))
     return tuple(made.values())
 
