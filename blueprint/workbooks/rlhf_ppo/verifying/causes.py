@@ -45,7 +45,7 @@ def stages(trial: MinibatchTrial, name: str) -> Iterator[list[Try]]:
     if trial.whole is None:  # nobody knows whether it is all that was whitened together
         yield list(of_a_larger_batch(trial, name))
     yield [*of_equations(EQUATIONS, use, trial.row(name), rows)]
-    yield from of_what_is_read(EQUATIONS, use, trial.row(name), rows)
+    yield from of_what_is_read(EQUATIONS, use, trial.row(name), rows, signs=False)
     yield list(of_other_rows(trial, name))
     yield [*fitted(trial, name)]
     yield list(of_pairs(moves, use))

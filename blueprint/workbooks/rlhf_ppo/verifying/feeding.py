@@ -288,7 +288,7 @@ def entropy_everywhere(batch: Minibatch) -> bool:
 
 
 def _score(batch: Minibatch) -> Array:
-    """Returns the score of each response."""
+    """Returns what each response scored, [B]."""
     if "scores" not in batch.tensors:
         return np.zeros(len(batch.mask))
     scores = np.asarray(batch.tensors["scores"], np.float64)

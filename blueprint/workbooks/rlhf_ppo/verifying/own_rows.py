@@ -31,7 +31,7 @@ class Own:
         return np.asarray(self.fed.known["slots"])[:, :-1]
 
     def number(self, key: str) -> float:
-        """Returns a setting as a number; a limit that is off is infinite."""
+        """Returns a setting as a number, infinity for a limit that is off."""
         return number_of(key, self.fed.settings[key])
 
     def file(self, name: str) -> Array:
