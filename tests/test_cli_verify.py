@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
 from blueprint.dumps import Minibatch, save
+from blueprint.verifying import data_of_step, verify_step
 from tests.commands import run_command
 from tests.recorded_ppo import RUNS, Run
 from tests.verifying.dumps import FIRST, dump
@@ -191,3 +192,15 @@ def test_a_logged_number_that_is_none_differs(tmp_path: Path, logged: float) -> 
     result = run_command("verify", tmp_path / "run.npz")
     assert result.exit_code == 1, result.output
     assert f"First deviation: policy_loss: logged {logged:g}, recomputed" in result.output
+
+
+def test_a_step_of_which_nothing_could_be_computed_has_data(tmp_path: Path) -> None:
+    """Of a log-prob that is no number nothing is made: the one file of its step is told as one that could not be read."""
+    batch = dump(FIRST["verl"])
+    tensors = {name: np.array(each, np.float64) for name, each in batch.tensors.items()}
+    tensors["logprobs_old"][0, 0] = np.nan
+    save(tmp_path / "run.npz", tensors, {"library": "verl", "logged": {"policy_loss": 0.5}})
+    found = verify_step([tmp_path / "run.npz"])
+    assert not found.parts
+    assert data_of_step(found)["agrees"] is None
+    assert [*found.unread] == [tmp_path / "run.npz"]
