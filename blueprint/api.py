@@ -64,6 +64,8 @@ def build(
     chosen = {key: value for key, value in given.items() if value is not None}
     if not isinstance(set, Mapping | None):
         raise NumbersError(f'set: found {set!r}, expected other values by key: set={{"ppo.gamma": 0.95}}')
+    if not isinstance(numbers, str | PathLike | Mapping | Sequence) and not hasattr(numbers, "to_dict"):
+        raise NumbersError(f"numbers: found {numbers!r}, expected a name, a path, tables, or rows of your own")
     source = numbers if isinstance(numbers, str | PathLike | Mapping) else _tables_of(numbers, kind)
     return Book(blueprint_of(load(source, {**chosen, **(set or {})})))
 
@@ -227,8 +229,11 @@ def worksheet(book: Book, blanks: int | None = None, *, level: int = 1, topic: s
         alone blanks are chosen. seed: another seed chooses other blanks.
     Raises WorksheetError where it cannot be made.
     """
+    from blueprint.worksheets import WorksheetError
     from blueprint.worksheets import worksheet as made
 
+    if not isinstance(book, Book):
+        raise WorksheetError(f"book: found {book!r}, expected a book: bp.worksheet(bp.build({book!r}))")
     return made(book.blueprint, blanks, level, seed=seed, topic=topic)
 
 

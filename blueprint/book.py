@@ -103,7 +103,7 @@ class Book:
     def page(self, path: str | PathLike[str] | None = None) -> "Page":
         """Makes a page for the browser, which computes every number by itself; with a path it is written, too.
 
-        Raises PageError for a worksheet, SaveError where the page cannot be written.
+        Raises PageError for a worksheet, SaveError for a name that does not end in .html, and where it cannot be written.
         """
         from blueprint.web.page import page_of
 
@@ -113,9 +113,14 @@ class Book:
         return made
 
     def save(self, path: str | PathLike[str]) -> int:
-        """Writes the workbook, whole or not at all, and returns how many formulas it holds."""
+        """Writes the workbook, whole or not at all, and returns how many formulas it holds.
+
+        Raises SaveError for a name that does not end in .xlsx, and where it cannot be written.
+        """
+        from blueprint.files import require_workbook_ending
         from blueprint.page.write import write
 
+        require_workbook_ending(Path(path))
         require(
             not self.values.beyond,
             "this book goes on beyond the largest number, which no sheet can: make it without beyond",

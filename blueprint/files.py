@@ -59,9 +59,20 @@ def refuse_target(path: Path, force: bool, source: Path | None = None) -> None:
     _refuse_directory(path)
     if source is not None and os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source):
         raise SaveError(f"{path} is the file that is read, which is never written over: name another file")
+    require_workbook_ending(path)
+    refuse_existing(path, force)
+
+
+def require_workbook_ending(path: Path) -> None:
+    """Raises SaveError for a workbook that no program would know by its name."""
     if path.suffix.lower() != ".xlsx":
         raise SaveError(f"{path} does not end in .xlsx, by which programs know a workbook: name it so")
-    refuse_existing(path, force)
+
+
+def require_page_ending(path: Path) -> None:
+    """Raises SaveError for a page that no browser would know by its name."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise SaveError(f"{path} does not end in .html, by which browsers know a page: name it so")
 
 
 def refuse_existing(path: Path, force: bool) -> None:
@@ -79,7 +90,8 @@ def refuse_existing(path: Path, force: bool) -> None:
 
 def _refuse_directory(path: Path) -> None:
     if os.path.isdir(path):
-        raise SaveError(f"{path} is a directory: give the name of a file, such as {path / 'workbook.xlsx'}")
+        inside = path / f"workbook{path.suffix or '.xlsx'}"
+        raise SaveError(f"{path} is a directory: give the name of a file, such as {inside}")
 
 
 @contextmanager

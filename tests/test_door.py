@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -148,6 +149,27 @@ def test_a_worksheet_of_a_book(book: bp.Book) -> None:
     made = bp.worksheet(book, 4, topic="gae", seed="7")
     assert len(made.blanks) == 4
     assert {blank.block.name for blank in made.blanks} <= {*book.blueprint.topics["gae"]}
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (lambda book, at: book.save(at / "x.txt"), "x.txt does not end in .xlsx, by which programs know a workbook: name it so"),
+        (lambda book, at: book.page(at / "x.txt"), "x.txt does not end in .html, by which browsers know a page: name it so"),
+        (lambda book, at: book.save(at), "is a directory: give the name of a file, such as"),
+        (lambda book, at: bp.worksheet("default"), "book: found 'default', expected a book: bp.worksheet(bp.build('default'))"),  # type: ignore[arg-type]
+        (lambda book, at: bp.build(3), "numbers: found 3, expected a name, a path, tables, or rows of your own"),  # type: ignore[arg-type]
+    ],
+)  # fmt: skip
+def test_a_wrong_line_is_refused_and_writes_nothing(
+    book: bp.Book, tmp_path: Path, line: Callable[[bp.Book, Path], object], says: str
+) -> None:
+    folder = tmp_path / "x.xlsx"  # a folder whose name is a workbook's
+    folder.mkdir()
+    with pytest.raises((ValueError, OSError)) as refused:
+        line(book, folder)
+    assert says in str(refused.value)
+    assert not [*folder.iterdir()]
 
 
 def test_verdicts_say_what_deviates_first(book: bp.Book, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import click
 
 from blueprint.book import Book
 from blueprint.commands import console, door, options
-from blueprint.files import SaveError, refuse_existing
+from blueprint.files import refuse_existing, require_page_ending
 from blueprint.language import NoNumber
 from blueprint.workbooks.registry import blueprint_of
 
@@ -41,8 +41,7 @@ def page(
     """
     book, name = book_asked_for(source, numbers, overrides, chosen)
     path = output or Path(f"{name}.html")
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise SaveError(f"{path} does not end in .html, by which browsers know a page: name it so")
+    require_page_ending(path)
     refuse_existing(path, force)
     book.page(path)
     console.say(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from blueprint.commands import console, door
-from blueprint.files import refuse_existing, refuse_target, saved_whole
+from blueprint.files import refuse_existing, refuse_target, require_page_ending, saved_whole
 from blueprint.training.folder import Folder, is_run
 from blueprint.training.numbers import BUILT_IN, RunNumbers, run_numbers, toml_of
 
@@ -127,10 +127,7 @@ def _check_targets(output: Path | None, plot: Path | None, page: Path | None, fo
         check_plot(plot)
         refuse_existing(plot, force)
     if page is not None:
-        door.require(
-            page.suffix.lower() in (".html", ".htm"),
-            f"{page} does not end in .html, by which browsers know a page: name it so",
-        )
+        require_page_ending(page)
         refuse_existing(page, force)
     for path in filter(None, (plot, page)):
         door.require(path.absolute().parent.is_dir(), f"{path} cannot be written: there is no folder {path.parent}")

@@ -206,7 +206,7 @@ def run_numbers(
 
 def _tables_in(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(content_of(path, LARGEST).decode("utf-8-sig"))
+        found = tomllib.loads(content_of(path, LARGEST).decode("utf-8-sig"))
     except OSError as error:
         raise NumbersError(
             f"{path} cannot be read as the numbers of a run ({(error.strerror or str(error)).lower()}): name a TOML file, a"
@@ -216,6 +216,11 @@ def _tables_in(path: Path) -> dict[str, Any]:
         raise NumbersError(f"{path} is no TOML: found bytes that are not UTF-8; save it again as UTF-8.") from None
     except ValueError as error:
         raise NumbersError(f"{path} is no TOML: {error}.") from None
+    if not found:
+        raise NumbersError(
+            f"{path} says nothing: write a key of a run, as in `blueprint run -o run.toml`, which has them all."
+        )
+    return found
 
 
 OF_TOKENS = ("gold.occurs", "labelers.flaw", "demonstrations.last")

@@ -10,7 +10,7 @@ from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 
-from blueprint.files import saved_whole
+from blueprint.files import require_page_ending, saved_whole
 from blueprint.language import Values
 from blueprint.language.packed import Data
 from blueprint.page.outline import Blueprint
@@ -72,8 +72,9 @@ class Page:
         self.text = text
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Writes the page, and returns its path. Raises SaveError where it cannot be written."""
+        """Writes the page, and returns its path. Raises SaveError for a name that does not end in .html, or no place for it."""
         target = Path(path)
+        require_page_ending(target)
         with saved_whole(target) as unfinished:
             unfinished.write_text(self.text, encoding="utf-8", newline="\n")
         return target

@@ -264,6 +264,15 @@ def test_a_huge_step_alone_is_no_end() -> None:
     assert run.watched["entropy"][-1, 0] < 1e-3
 
 
+def test_an_empty_file_is_no_run(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.toml"
+    empty.write_text("# all numbers are still to come\n", encoding="utf-8")
+    with pytest.raises(
+        NumbersError, match=r"empty\.toml says nothing: write a key of a run, as in `blueprint run -o run\.toml`"
+    ):
+        run_numbers(empty)
+
+
 def test_another_run_in_the_folder_is_refused(tmp_path: Path) -> None:
     numbers = run_numbers(changed=SMALL | {"update.iterations": 1})
     Folder(tmp_path / "run").begin(numbers)

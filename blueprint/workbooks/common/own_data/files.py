@@ -5,6 +5,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -150,9 +151,21 @@ def _of_json(text: str, name: str) -> Iterator[Record]:
         yield _record(each, f"{name}, row {number}")
 
 
+def _once(where: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Returns an object of JSON, whose keys must differ: of two that are alike nobody knows which one is meant."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise NumbersError(f"{where}: the key {printable(twice)} stands there twice; keep one.")
+    return found
+
+
 def _parsed(text: str, where: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=partial(_once, where))
+    except NumbersError:
+        raise
     except RecursionError:
         raise NumbersError(f"{where}: lists are nested too deeply; a list of numbers is enough.") from None
     except ValueError as error:
