@@ -51,9 +51,15 @@ class Shared(Book):
     _file: tuple[int, bytes] | None = None
 
     def save(self, path: str | PathLike[str]) -> int:
-        """Writes the workbook as a book does, or what was written before; returns how many formulas it holds."""
+        """Writes the workbook as a book does, or what was written before; returns how many formulas it holds.
+
+        The layout, up to 40 MB, is made again for the few tests that ask for it: 64 books are kept.
+        """
         if self._file is None:
+            laid_out = "layout" in vars(self)
             self._file = super().save(path), Path(path).read_bytes()
+            if not laid_out:
+                del self.layout
         else:
             Path(path).write_bytes(self._file[1])
         return self._file[0]
