@@ -1,7 +1,7 @@
 """One file of a student: whose it is, and what stands in its blanks; also what stands where nothing was to be typed."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -41,12 +41,12 @@ class Lying(NamedTuple):
     asked: frozenset[int]
 
 
-def lying_in(layout: Layout, asked: frozenset[Cell]) -> list[Lying]:
+def lying_in(layout: Layout, asked: Collection[Cell]) -> list[Lying]:
     """Returns how every block of a layout lies; asked: the cells that are blanks."""
     return [_lying(block, layout, asked) for block in layout.places]
 
 
-def _lying(block: Block, layout: Layout, asked: frozenset[Cell]) -> Lying:
+def _lying(block: Block, layout: Layout, asked: Collection[Cell]) -> Lying:
     place = layout.places[block]
     top, left, bottom, right = place.corners(block, layout.values)
     places = tuple(product(*layout.values.spans(block)))

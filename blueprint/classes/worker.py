@@ -22,7 +22,6 @@ from blueprint.classes.key import Key, KeyStudent
 from blueprint.classes.marking import Answers, Course, Marking, is_constant, marks_of
 from blueprint.classes.results import Mark
 from blueprint.classes.submission import Lying, Submission, edited, lying_in, read_submission
-from blueprint.language import compute
 from blueprint.page.placing import place_blocks
 from blueprint.quoting import unquoted
 
@@ -72,10 +71,9 @@ class Worker:
     """Works on the files of one class."""
 
     def __init__(self, key: Key, policy: GradingPolicy):
-        self.course = Course(key, policy)
-        base = self.course.base
-        values = compute(self.course.blocks, base.sizes, base.typed, beyond=True)
-        self.lying: list[Lying] = lying_in(place_blocks(base, values), self.course.asked)
+        self.course = course = Course(key, policy)
+        values = course.everything.values(course.base.typed)
+        self.lying: list[Lying] = lying_in(place_blocks(course.base, values), course.cells)
         self.owners = {student.token: student for student in key.students}
 
     def work_on(self, jobs: list[Job]) -> list[Worked]:
