@@ -8,7 +8,8 @@ find out by trying ids whose it is.
 
 import hmac
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from hashlib import sha256
 from math import isinf, isnan
 from pathlib import Path
@@ -17,8 +18,8 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
 
-from blueprint.classes import ClassError
-from blueprint.files import content_of, saved_whole
+from blueprint.classes import ClassError, bytes_of, first_fault
+from blueprint.files import saved_whole
 from blueprint.inputs import load, source_of
 from blueprint.language import OFF_WORD, Array, Block
 from blueprint.page.outline import Blueprint
@@ -137,39 +138,17 @@ class Key(Record):
     def load(cls, path: Path) -> Self:
         """Reads a key. Raises ClassError, which says what is wrong with it, and where."""
         try:
-            return cls.model_validate_json(_bytes(path))
+            return cls.model_validate_json(bytes_of(path, "a key", LARGEST, "give the key.json that class make wrote"))
         except ValidationError as error:
-            raise ClassError(f"{path} is not a key that class make wrote: {_first(error)}") from None
+            where, says, _ = first_fault(error)
+            raise ClassError(
+                f"{path} is not a key that class make wrote: {where}{': ' if where else ''}{says}"
+            ) from None
 
 
-def _bytes(path: Path) -> bytes:
-    try:
-        found = content_of(path, LARGEST)
-    except OSError as error:
-        raise ClassError(
-            f"{path} cannot be read as a key ({(error.strerror or str(error)).lower()}): give the key.json that class make wrote"
-        ) from None
-    if len(found) > LARGEST:
-        raise ClassError(
-            f"{path} has more than {LARGEST >> 20} MiB, as no key has: give the key.json that class make wrote"
-        )
-    return found
-
-
-def _refuse_twins(what: str, found: Iterable[Hashable]) -> None:
-    seen: set[Hashable] = set()
-    for each in found:
-        if each in seen:
-            raise ValueError(f"{what} {unquoted(each)} stands there twice")
-        seen.add(each)
-
-
-def _first(error: ValidationError) -> str:
-    """Returns the first complaint: where, and what."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(map(str, first["loc"]))
-    says = re.sub(r"^Value error, ", "", first["msg"])
-    return f"{where}: {says}" if where else says
+def _refuse_twins(what: str, found: list[str]) -> None:
+    if twin := next((each for each, times in Counter(found).items() if times > 1), None):
+        raise ValueError(f"{what} {unquoted(twin)} stands there twice")
 
 
 VERSION, DIGITS = "v1", 8

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from blueprint.classes import platforms, results, submissions_folder
+from blueprint.classes import results, submissions_folder
 from blueprint.classes.grading import grade as graded
 from blueprint.classes.grading_policy import (
     OVERRIDES,
@@ -22,6 +22,7 @@ from blueprint.classes.grading_policy import (
     times_of_moodle,
 )
 from blueprint.classes.key import Key
+from blueprint.classes.platforms import Gradebook, GradingWorksheet, feedback_zip
 from blueprint.classes.report import FILE, report_of, report_page, save_report
 from blueprint.classes.results import Results
 from blueprint.classes.results_folder import POLICY, changes, feedback_of, put_aside, write_results
@@ -82,10 +83,11 @@ def grade(
     """
     _refuse_targets(folder, force, [each for each in (gradebook, worksheet, policy, times) if each])
     key = Key.load(key_path)
-    known = (times_of_moodle(worksheet, key) if worksheet else {}) | (times_in(times, key) if times else {})
+    moodle = GradingWorksheet(worksheet) if worksheet else None
+    known = (times_of_moodle(moodle, key) if moodle else {}) | (times_in(times, key) if times else {})
     door.require(submissions.exists(), f"{submissions} is not there: name a folder or a zip of submissions")
-    if gradebook:
-        platforms.check_gradebook(gradebook, key.assignment, canvas_column)  # before anything is marked and written
+    # What is wrong with the platforms' files is said before anything is marked and written.
+    canvas = Gradebook(gradebook, key.assignment, canvas_column) if gradebook else None
     arriving = collect(submissions)
     first = [*islice(arriving, 1)]
     door.require(first, f"{submissions} holds no file: name the folder or the zip that the platform lets you download")
@@ -93,7 +95,16 @@ def grade(
     kept = Store(folder)
     kept.add(chain(first, arriving))
     found = graded_anew(kept, folder, key, policy, assign, known, reveal)
-    said = _platforms(found, folder, key, gradebook, canvas_column, worksheet, reveal)
+    said = list[str]()
+    for name, platform in {"canvas.csv": canvas, "moodle.csv": moodle}.items():
+        if platform:
+            filled = platform.filled(found)
+            filled.save(folder / name)
+            said += filled.said
+    if moodle:
+        people = moodle.participants(found)
+        files = ((people[student], of) for student, of in feedback_of(found, key, reveal) if student in people)
+        feedback_zip(folder / "moodle_feedback.zip", files)
     console.say(
         json.dumps(_results_as_data(found, said), ensure_ascii=False) if as_json else _results_told(found, folder, said)
     )
@@ -132,27 +143,6 @@ def graded_anew(
         write_results(folder, found, key, reveal, policy, done)
     save_report(found, folder)
     return found
-
-
-def _platforms(
-    found: Results,
-    folder: Path,
-    key: Key,
-    gradebook: Path | None,
-    column: str | None,
-    worksheet: Path | None,
-    reveal: bool,
-) -> list[str]:
-    """Writes the platforms' own files, and returns what is to be said of them."""
-    said: list[str] = []
-    if gradebook:
-        said += platforms.fill_gradebook(gradebook, found, folder / "canvas.csv", column).said
-    if worksheet:
-        said += platforms.fill_worksheet(worksheet, found, folder / "moodle.csv").said
-        people = platforms.participants(platforms.grading_worksheet(worksheet), found)
-        files = ((people[student], of) for student, of in feedback_of(found, key, reveal) if student in people)
-        platforms.feedback_zip(folder / "moodle_feedback.zip", files)
-    return said
 
 
 def unmarked(found: Results) -> list[str]:
