@@ -44,15 +44,19 @@ class Student(NamedTuple):
     email: str = ""
 
 
+def plain(text: str) -> str:
+    """Returns a text by which two that read alike are the same."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
 def letters_of(text: str) -> str:
     """Returns the letters and digits of a name or a heading, however it is written."""
-    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", text).casefold())
+    return re.sub(r"[\W_]+", "", plain(text))
 
 
 def words_of(name: str) -> str:
     """Returns the words of a name in one order, so that `Doe, Jane` is `Jane Doe`."""
-    letters = unicodedata.normalize("NFKC", name).casefold()
-    return " ".join(sorted(re.findall(r"[\w'’-]+", letters)))
+    return " ".join(sorted(re.findall(r"[\w'’-]+", plain(name))))
 
 
 class _Line(NamedTuple):

@@ -334,9 +334,8 @@ class Store:
                 path.unlink()
 
     def path(self, student: str, sha: str) -> Path:
-        """Returns where a file of a student is kept; an id may hold anything, and leads nowhere else."""
-        safe = quote(student, safe=" ")[:100].replace(".", "%2E") or "%"
-        return self.folder / safe / f"{sha[:16]}.xlsx"
+        """Returns where a file of a student is kept."""
+        return self.folder / folder_of(student) / f"{sha[:16]}.xlsx"
 
     def move(self, stored: Stored, student: str) -> None:
         """Puts a file among those of a student."""
@@ -351,6 +350,11 @@ class Store:
         """Writes the list of what is there, whole or not at all."""
         with saved_whole(self.folder / INDEX) as unfinished:
             unfinished.write_text(_Index(files=self.files).model_dump_json(indent=1), encoding="utf-8")
+
+
+def folder_of(student: str) -> str:
+    """Returns what a file or a folder of a student may be called: an id may hold anything, and so leads nowhere else."""
+    return quote(student, safe=" ")[:100].replace(".", "%2E") or "%"
 
 
 def _read(path: Path) -> _Index:

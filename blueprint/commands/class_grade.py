@@ -196,7 +196,7 @@ def regrade(
     found = graded_anew(Store(folder), folder, key, policy or _former(folder), assign, known, reveal)
     changed = list(changes(before, found))
     if as_json:
-        data = {"changed": [each.data() for each in changed], "students": len(found.results)}
+        data = {"changed": [each._asdict() for each in changed], "students": len(found.results)}
         console.say(json.dumps(data, ensure_ascii=False))
     else:
         lines = [str(each) for each in changed] or ["Nobody's score changes."]
