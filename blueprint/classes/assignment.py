@@ -388,7 +388,7 @@ class Draws:
 
 @dataclass(frozen=True)
 class Answers:
-    """A blank, and the answers of the students that were tried.
+    """A blank, and the answers of some students.
 
     least, middle, most: of all its cells. different: how many different answers there are, to the digits that the sheet shows.
     """
@@ -398,6 +398,13 @@ class Answers:
     middle: float
     most: float
     different: int
+
+    @classmethod
+    def of(cls, blank: KeyBlank, answers: Sequence[Sequence[float]]) -> "Answers":
+        """Sums up what the cells of a blank hold, student by student."""
+        numbers = [number for cells in answers for number in cells]
+        shown = {tuple(round(number, blank.decimals) for number in cells) for cells in answers}
+        return cls(blank, min(numbers), median(numbers), max(numbers), len(shown))
 
 
 @dataclass(frozen=True)
@@ -422,12 +429,7 @@ def preview(assignment: Assignment, students: int, progress: Callable[[int], obj
     for number in range(1, students + 1):
         drawn.append(draws.drawn(f"student {number}"))
         progress(1)
-    blanks = []
-    for blank in assignment.blanks:
-        each = [found.answers[blank.id] for found in drawn]
-        numbers = [number for answers in each for number in answers]
-        shown = {tuple(round(number, blank.decimals) for number in answers) for answers in each}
-        blanks.append(Answers(blank, min(numbers), median(numbers), max(numbers), len(shown)))
+    blanks = [Answers.of(blank, [found.answers[blank.id] for found in drawn]) for blank in assignment.blanks]
     refused = sum((found.refused for found in drawn), Refused())
     again = sum(found.again for found in drawn)
     return Preview(tuple(blanks), (*assignment.variation.keys,), students, again, refused, (*draws.warnings,))

@@ -27,7 +27,7 @@ import numpy as np
 from blueprint import interrupted
 from blueprint.book import Book
 from blueprint.classes import ClassError
-from blueprint.classes.assignment import RULES, Assignment, Drawn, Draws, Finding, Refused
+from blueprint.classes.assignment import RULES, Answers, Assignment, Drawn, Draws, Finding, Refused
 from blueprint.classes.csv_cells import save_csv
 from blueprint.classes.html_page import html_page
 from blueprint.classes.key import Key, KeyBlank, KeyStudent
@@ -156,16 +156,16 @@ def _spread(draws: Draws, key: Key, refused: Refused, number: int) -> dict[str, 
     """Says how the answers to one blank are spread: how many fall where, or the range of each of its cells."""
     blank = key.blanks[number]
     answers = [student.answers[blank.id] for student in key.students]
-    every = [answer for cells in answers for answer in cells]
+    spread = Answers.of(blank, answers)
     found = {
         "blank": blank,
         "about": draws.assignment.worksheet.blanks[number].block.about,
         "bad": sum(count for (_, which), count in refused.items() if which == number),
-        "different": len({tuple(round(answer, blank.decimals) for answer in cells) for cells in answers}),
-        "ends": [_as_shown(answer, blank) for answer in (min(every), median(every), max(every))],
+        "different": spread.different,
+        "ends": [_as_shown(answer, blank) for answer in (spread.least, spread.middle, spread.most)],
     }
     if len(blank.cells) == 1:
-        counts, edges = np.histogram(every, bins=min(BINS, max(1, len(set(every)))))
+        counts, edges = np.histogram(answers, bins=min(BINS, max(1, len({*map(tuple, answers)}))))
         return found | {"counts": counts.tolist(), "edges": [_as_shown(edge, blank) for edge in edges.tolist()]}
     columns = [*zip(*answers, strict=True)][:MOST_CELLS]
     low, high = min(map(min, columns)), max(map(max, columns))

@@ -178,7 +178,7 @@ def _check_plot(plot: Path | None, force: bool) -> None:
 
         check_plot(plot)
         refuse_existing(plot, force)
-        door.require(plot.absolute().parent.is_dir(), f"{plot} cannot be written: there is no folder {plot.parent}")
+        door.require_folder_of(plot)
 
 
 def _show(study: "Study", folder: Path | None, plot: Path | None, panels: tuple[str, ...]) -> None:

@@ -11,7 +11,21 @@ from blueprint.inputs import Numbers, load
 
 KEYS = {"epochs": "update.epochs", "minibatches": "update.minibatches"}
 """The keys of a numbers file that options set, where they are called otherwise."""
-OPTIONS = (
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def together(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Returns what gives a command several options, in this order."""
+
+    def given(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return given
+
+
+of_numbers = together(
     click.option(
         "--numbers",
         default="default",
@@ -30,10 +44,11 @@ OPTIONS = (
     click.option("--minibatches", metavar="M", help="Steps of an epoch, each on as many whole responses."),
     click.option("--gradients", flag_value="on", help="Every gradient of the loss, on the sheet of what it is of."),
 )
+"""Which numbers are meant; `chosen` takes them."""
 TOPIC = click.option(
     "--topic", default="", metavar="WORD", help="Blanks of one topic alone: gae, clip, kl, value, margin, group, loss …"
 )
-OF_CLASS = (
+of_class = together(
     TOPIC,
     click.option(
         "--numbers", default="default", show_default=True, metavar="NAME|FILE", help="Built-in numbers, or a file.toml."
@@ -70,14 +85,6 @@ OF_CLASS = (
     ),
 )
 """What a class is asked, and of which numbers."""
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def of_class(command: Command) -> Command:
-    """Gives a command the options that say what a class is asked."""
-    for option in reversed(OF_CLASS):
-        command = option(command)
-    return command
 
 
 def asked(blanks: int | None, blanks_file: Path | None, topic: str = "") -> int | tuple[tuple[str, float], ...] | None:
@@ -91,13 +98,6 @@ def asked(blanks: int | None, blanks_file: Path | None, topic: str = "") -> int 
     if blanks_file:
         return tuple((each.title, each.weight) for each in asked_from(blanks_file))
     return blanks or (None if topic else 12)
-
-
-def of_numbers(command: Command) -> Command:
-    """Gives a command the options that say which numbers are meant; `chosen` takes them."""
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
 
 
 def chosen(numbers: str, overrides: tuple[str, ...], changes: dict[str, str | None]) -> Numbers:

@@ -132,8 +132,8 @@ def _check_targets(output: Path | None, plot: Path | None, page: Path | None, fo
             f"{page} does not end in .html, by which browsers know a page: name it so",
         )
         refuse_existing(page, force)
-    for path in filter(None, (plot, page)):
-        door.require(path.absolute().parent.is_dir(), f"{path} cannot be written: there is no folder {path.parent}")
+    door.require_folder_of(plot)
+    door.require_folder_of(page)
 
 
 def _trained(numbers: RunNumbers, folder: Path, device: str, ray: str | None) -> "Run":
