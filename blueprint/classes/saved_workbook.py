@@ -130,7 +130,7 @@ class Parts:
 
     def _area(self, said: str) -> Area | None:
         match = self.range.fullmatch(said)
-        sheet = (match["quoted"] or "").replace("''", "'") or match["bare"] if match else None
+        sheet = str((match["quoted"] or "").replace("''", "'") or match["bare"]) if match else ""
         if not match or sheet not in self.sheets:
             return None
         first = int(match["top"]) - 1, grid.column_of(match["left"])
@@ -172,8 +172,9 @@ _VALUE = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}v"
 
 
 class Package(Parts):
-    """A workbook as .xlsx."""
+    """A workbook as .xlsx; `sheets` holds the names of their parts."""
 
+    sheets: Mapping[str, str]
     range = re.compile(
         r"(?:'(?P<quoted>(?:[^']|'')*)'|(?P<bare>[^'!]+))!\$?(?P<left>[A-Z]{1,3})\$?(?P<top>\d{1,7})"
         r"(?::\$?(?P<right>[A-Z]{1,3})\$?(?P<bottom>\d{1,7}))?"
@@ -292,6 +293,7 @@ def opened(path: Path) -> "Package | OpenDocument":
 class OpenDocument(Parts):
     """A workbook as .ods; `sheets` holds what stands in their cells, by address."""
 
+    sheets: Mapping[str, Mapping[str, Shown]]
     range = re.compile(
         r"\[?\$?(?:'(?P<quoted>(?:[^']|'')*)'|(?P<bare>[^\s.'$:;~\[\]]+))\.\$?(?P<left>[A-Z]{1,3})\$?(?P<top>\d{1,7})"
         r"(?::\$?(?:'(?:[^']|'')*'|[^\s.'$:;~\[\]]*)\.\$?(?P<right>[A-Z]{1,3})\$?(?P<bottom>\d{1,7}))?\]?"

@@ -138,7 +138,11 @@ class _Collecting:
         return encodable(path.relative_to(self._source).as_posix())
 
     def _in_folder(self, path: Path) -> _Entry:
-        name, opened = self._name(path), partial(path.open, "rb")
+        name = self._name(path)
+
+        def opened() -> IO[bytes]:
+            return path.open("rb")
+
         try:
             state = path.lstat()
         except OSError as error:  # it is gone, or its folder may not be entered
@@ -312,8 +316,9 @@ class Store:
         sha, participants = each.sha, [each.participant] if each.participant else []
         if each.refused:
             if not any(each.name in known.names for known in self.files if not known.stored):
-                refused = {"participants": participants, "refused": each.refused}
-                self.files.append(Stored(names=[each.name], sha256=sha, stored=None, **refused))
+                taken_not = Stored(names=[each.name], sha256=sha, stored=None, refused=each.refused)
+                taken_not.participants = participants
+                self.files.append(taken_not)
             return
         known = next((known for known in self.files if known.stored and known.sha256 == sha), None)
         if known is None:

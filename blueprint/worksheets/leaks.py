@@ -219,13 +219,14 @@ class Search:
             for of, answer in answers.items():
                 # To see through what the blank itself reads is the step that is asked for.
                 read = {each for found in reads(of, self.values) for each in found.cells}
-                below = self.graph.below_one(of.block)
                 for cell in set(self.backwards.holding(answer)) - read - self.cells:
-                    behind = chain(
-                        cell, lambda each, below=below: reads(each, self.values) if each.block in below else ()
-                    )
-                    if of not in behind:  # else it waits for this blank
+                    if not self._waits(cell, of):
                         yield Leak(blank, of, cell, backwards=True)
+
+    def _waits(self, cell: Cell, blank: Cell) -> bool:
+        """Tells whether a cell reads a blank one, directly or through others."""
+        below = self.graph.below_one(blank.block)
+        return blank in chain(cell, lambda each: reads(each, self.values) if each.block in below else ())
 
     @cached_property
     def backwards(self) -> Backwards:
