@@ -167,12 +167,6 @@ def token_of(student: str, assignment: str, variant: str, secret: str) -> str:
     return f"{said}.{hashed(secret, 'token', said)}"
 
 
-def student_of(token: str, key: Key) -> KeyStudent | None:
-    """Returns the student to whom a token was given; None for a token of another class, and for one that is no token."""
-    given = token.strip().encode()  # compare_digest takes no text beyond ASCII
-    return next((each for each in key.students if hmac.compare_digest(each.token.encode(), given)), None)
-
-
 def hashed(secret: str, purpose: str, text: str, digits: int = DIGITS) -> str:
     """Returns the first hex digits of a keyed hash; purpose: so that one hash says nothing about another."""
     return hmac.new(bytes.fromhex(secret), f"{purpose}\0{text}".encode(), sha256).hexdigest()[:digits]
@@ -181,11 +175,6 @@ def hashed(secret: str, purpose: str, text: str, digits: int = DIGITS) -> str:
 def base_of(key: Key) -> Blueprint:
     """Returns the blueprint of the key's numbers, from which every variant departs; it has no blanks. Raises NumbersError."""
     return blueprint_of(load(source_of(key.numbers, Path(f"{key.assignment}.toml"))))
-
-
-def variant_of(base: Blueprint, student: KeyStudent) -> Blueprint:
-    """Returns the blueprint of a student's variant."""
-    return with_departures(base, student.typed)
 
 
 def with_departures(base: Blueprint, typed: Mapping[str, Any]) -> Blueprint:
@@ -218,7 +207,6 @@ def _written(cells: Any) -> Any:
 
 
 def _read(block: Block | None, cells: Any) -> Any:
-    """Returns nested lists as cells."""
     if isinstance(cells, list):
         return [_read(block, each) for each in cells]
     if cells is None:

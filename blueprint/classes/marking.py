@@ -332,7 +332,6 @@ def _status(counts: Counter[str], cells: int) -> Status:
 
 
 def _why(status: Status, judged: Sequence[Judged], counts: Counter[str], says: str, pasted: bool) -> str:
-    """Returns the sentence for a blank."""
     share = f"{counts['right'] + counts['carried']} of {len(judged)} cells are right" if len(judged) > 1 else ""
     ids = dict.fromkeys(id for each in judged if each.status == "carried" for id in each.came_from)
     parts = [SAYS[status].format(earlier=said(ids)) if status in SAYS else "no number"]

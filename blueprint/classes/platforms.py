@@ -209,7 +209,6 @@ class Gradebook:
         return len(self.heads) > len(heads) + 1 and all(map(str.__contains__, self.heads, heads))
 
     def _place(self, assignment: str, column: str | None) -> int:
-        """Returns the column to fill."""
         graded = {place for place, cell in enumerate(self.points) if number_in(cell) is not None}
         offered = {
             place: head

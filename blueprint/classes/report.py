@@ -134,7 +134,6 @@ def report_page(results: Results) -> str:
 
 
 def _remark(mean: float | None, discrimination: float | None, counts: dict[str, int], **others: object) -> str:
-    """Says in words what the numbers of a blank show."""
     said = {
         "hard": mean is not None and mean < HARD,
         "misleading?": discrimination is not None and discrimination < 0,

@@ -99,7 +99,6 @@ def read_roster(path: Path, match: str | None = None) -> list[Student]:
 
 
 def _table(path: Path) -> tuple[list[str], list[_Line]]:
-    """Returns the names of the columns, and the rows of students."""
     table = read_csv(path, "a roster")
     columns, lines = [_clean(cell) for cell in table.rows[0]], list[_Line]()
     for number, row in zip(table.lines[1:], table.rows[1:], strict=True):
@@ -150,7 +149,6 @@ def _first(names: Sequence[str], columns: Sequence[str], among: set[str] | None 
 
 
 def _column(path: Path, match: str, columns: Sequence[str]) -> str:
-    """Returns the column that is meant. Raises ClassError if there is none of that name."""
     found = _first((match.strip().casefold(),), columns)
     if found is None:
         plain = {column.casefold(): column for column in reversed(columns)}

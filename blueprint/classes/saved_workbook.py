@@ -161,7 +161,6 @@ def plain(content: bytes) -> bytes:
 
 
 def _calls_program(sheet: bytes) -> bool:
-    """Tells whether a formula of a sheet asks another program for something."""
     if b"|" not in sheet and b"dde" not in sheet.lower():
         return False
     return any(_CALLS_PROGRAM.search(_WORDS.sub(b"", formula)) for formula in _FORMULA.findall(sheet))
@@ -371,7 +370,6 @@ class _Rows:
         self._cells, self._row, self._taken = dict[str, Shown](), 0, 0
 
     def begin(self, cells: dict[str, Shown]) -> None:
-        """Begins with a sheet."""
         self._cells, self._row = cells, 0
 
     def row(self, row: Element) -> None:

@@ -122,7 +122,6 @@ class _Collecting:
         self._files, self._bytes = Counter[str](), Counter[str]()
 
     def folder(self) -> Iterator[Collected]:
-        """Yields the files of a folder and of those in it."""
         unread: list[OSError] = []
         paths = sorted(
             Path(at, name)
@@ -204,7 +203,6 @@ class _Collecting:
             yield from self._one(each._replace(refused=f"it {says} ({type(error).__name__}): ask for it again"))
 
     def _inner(self, each: _Entry, file: IO[bytes]) -> Iterator[Collected]:
-        """Yields what is in an archive in the source."""
         with SpooledTemporaryFile(_IN_MEMORY) as inner:
             left = LARGEST_INNER
             while left and (piece := file.read(min(left, _IN_MEMORY))):

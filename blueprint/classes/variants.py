@@ -224,13 +224,11 @@ class Variation:
         return {name: drawn[key] for name, key in self._direct.items() if not same(self._typed[name], drawn[key])}
 
     def _draw(self, student: str, attempt: int) -> dict[str, Any]:
-        """Draws what stands under each key that varies."""
         random = Random(f"{self.assignment}\0{self.seed}\0{attempt}\0{student}")  # of texts, SHA-512 is taken
         together: Together = {}
         return {key: self._drawn(key, random, together) for key in self.keys}
 
     def _loaded(self, drawn: Mapping[str, Any]) -> Numbers:
-        """Checks what was drawn as a file of numbers. Raises NoVariant."""
         try:
             return load(tables_of({**self._tables, **drawn}))
         except NumbersError as error:
@@ -272,7 +270,6 @@ class Variation:
         )
 
     def _drawn(self, key: str, random: Random, together: Together) -> Any:
-        """Draws what stands under a key."""
         value = self._held[key]
         if key in self._settings:
             return moved_setting(self._settings[key], value, random)

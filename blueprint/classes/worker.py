@@ -135,7 +135,6 @@ _begun: list[Worker] = []
 
 
 def _begin(key: str, policy: str) -> None:
-    """Makes what a process needs, once."""
     _begun[:] = [Worker(Key.model_validate_json(key), GradingPolicy.model_validate_json(policy))]
     gc.freeze()  # what is known of the class stays; to go through it again for each file took a third of the time
     gc.set_threshold(100_000)

@@ -29,7 +29,7 @@ from blueprint.classes.results_folder import POLICY, changes, feedback_of, put_a
 from blueprint.classes.submissions_folder import Store, collect
 from blueprint.commands import console, door
 from blueprint.cores import cores
-from blueprint.files import refuse_existing
+from blueprint.files import refuse_existing, saved_whole
 from blueprint.quoting import encodable, printable, table, unquoted
 
 EXAMPLES = """\b
@@ -193,7 +193,8 @@ def regrade(
     """
     before, key = Results.load(folder), Key.load(key_path)
     known = {each.student: each.submitted for each in before.results if each.submitted}
-    found = graded_anew(Store(folder), folder, key, policy or _former(folder), assign, known, reveal)
+    former = folder / POLICY if (folder / POLICY).exists() else None
+    found = graded_anew(Store(folder), folder, key, policy or former, assign, known, reveal)
     changed = list(changes(before, found))
     if as_json:
         data = {"changed": [each._asdict() for each in changed], "students": len(found.results)}
@@ -202,11 +203,6 @@ def regrade(
         lines = [str(each) for each in changed] or ["Nobody's score changes."]
         console.say("\n".join([*lines, f"{folder}: {len(changed)} of {len(found.results)} scores changed"]))
     sys.exit(door.UNREADABLE if unmarked(found) else door.DIFFERENCE if changed else 0)
-
-
-def _former(folder: Path) -> Path | None:
-    """Returns the grading policy that was used before."""
-    return folder / POLICY if (folder / POLICY).exists() else None
 
 
 REPORT_EXAMPLES = """\b
@@ -246,8 +242,6 @@ def report(graded: Path, output: Path | None, force: bool, as_json: bool) -> Non
 
 def _write_page(path: Path, page: str, force: bool) -> None:
     """Writes the page, unless it is there as it would be written."""
-    from blueprint.files import saved_whole
-
     if path.is_file() and path.stat().st_size < 2**26 and path.read_bytes() == page.encode("utf-8"):
         return
     refuse_existing(path, force)
@@ -256,7 +250,6 @@ def _write_page(path: Path, page: str, force: bool) -> None:
 
 
 def _report_told(report: dict[str, Any]) -> list[str]:
-    """Sums a report up in lines."""
     shares = report["shares"]
     mean = f", {sum(shares) / len(shares):.0%} of the points on average" if shares else ""
     lines = [

@@ -116,7 +116,6 @@ def _pairs(title: str, known: Mapping[str, float | str], unknown: Sequence[str])
 
 
 def _data(found: Inspection) -> dict[str, Any]:
-    """Returns the same for programs."""
     batch = found.batch
     return {
         "path": found.path,

@@ -137,7 +137,6 @@ def _values(sweep: str | None) -> list[str]:
 
 
 def _label(method: str, more: str, methods: int) -> str:
-    """Names a run in tables and charts."""
     return " ".join(([method] if methods > 1 or not more else []) + ([more.replace("=", " ")] if more else []))
 
 
@@ -182,7 +181,6 @@ def _check_plot(plot: Path | None, force: bool) -> None:
 
 
 def _show(study: "Study", folder: Path | None, plot: Path | None, panels: tuple[str, ...]) -> None:
-    """Prints what came of the runs, and draws them."""
     console.say(f"\n{study!r}")
     if folder:
         console.say(f"{folder}: results.csv, iterations.csv and episodes.csv")
@@ -235,7 +233,6 @@ def _ours(use: Settings, moved: Callable[[int], None]) -> tuple[Any, Any, Any]:
 
 
 def _theirs(use: Settings, moved: Callable[[int], None]) -> tuple[Any, Any, Any]:
-    """Trains the agent of Stable-Baselines3, and returns the same of it."""
     from blueprint.labs.stable_baselines import trained
 
     return trained(use, moved)

@@ -158,7 +158,6 @@ def _of_folder(
     page: Path | None,
     ray: str | None,
 ) -> None:
-    """Goes on with a run, or shows it."""
     from blueprint.training.run import opened
 
     door.require(
@@ -225,7 +224,6 @@ def _write_iteration(
 
 
 def _write_dump(found: "Run", iteration: int, beta: float | None, seed: int | None, path: Path) -> None:
-    """Writes the last step of an iteration as a dump."""
     from blueprint.dumps import MinibatchError, save
 
     made = found.dump(iteration, beta, seed)
@@ -260,7 +258,6 @@ def _write_part(
 
 
 def _show(found: "Run", workbook: Path | None, plot: Path | None, page: Path | None, seed: int | None) -> None:
-    """Writes a chart, a page and a workbook of a run."""
     if plot:
         from blueprint.training.plot import draw
 

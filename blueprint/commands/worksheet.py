@@ -99,7 +99,6 @@ class Files(NamedTuple):
 
 
 def _made(numbers: str, overrides: tuple[str, ...], more: dict[str, Any]) -> Worksheet:
-    """Makes the worksheet that the options ask for."""
     blanks, path = more.pop("blanks"), more.pop("blanks_file")
     level, check, seed, bare, topic = (more.pop(name) for name in ("level", "check", "seed", "no_equations", "topic"))
     door.require(path is None or not topic, "--topic and --blanks-file both say which blanks: leave one out")
@@ -159,7 +158,6 @@ def _stands(areas: list[str]) -> list[str]:
 
 
 def _data(made: Worksheet, files: Files, formulas: int) -> dict[str, Any]:
-    """Returns what was written, for programs."""
     return {
         "file": str(files.sheet),
         "answers": files.answers and str(files.answers),

@@ -314,7 +314,6 @@ def _kept(given: Iterable[str]) -> Iterator[str]:
 
 
 def _answered(task: Task) -> list[Put]:
-    """Lays out the answer of one blank."""
     lines = wrap(f"{task.number}.  {task.wanted} = {task.answer}", LETTERS - 4)
     digits = "" if task.digits is None else f", check digits {task.digits:02d}"
     about = Put(f"{task.title}; {task.stands}{digits}", 8, GREY, indent=0.05)
@@ -340,7 +339,6 @@ def _pages(groups: list[list[Put]], head: list[Put]) -> list[list[Put]]:
 
 
 def _draw(figure: Any, page: list[Put]) -> None:
-    """Draws the lines of a page."""
     from matplotlib.lines import Line2D
 
     y = TOP

@@ -56,7 +56,6 @@ def _deciding(blueprint: Blueprint) -> list[Block]:
 
 
 def _taken(expr: Expr, taken: Taken) -> Expr:
-    """Returns an expression with the alternatives taken."""
     match expr:
         case Op("choose", (Ref(number, ()), *rows)) if number.name in taken and taken[number.name] < len(rows):
             return _taken(rows[taken[number.name]], taken)

@@ -142,7 +142,6 @@ def _refuse_given(title: str, block: Block) -> None:
 
 
 def _members(block: Block, text: str) -> dict[str, str]:
-    """Returns the members that are named, by the letters of their axes."""
     members: dict[str, str] = {}
     for part in text.split(","):
         named, equals, member = map(str.strip, part.partition("="))
