@@ -341,45 +341,32 @@ class OpenDocument(Parts):
 
 
 def _read(content: bytes) -> tuple[dict[str, str], dict[str, dict[str, Shown]]]:
-    names, sheets, reading = dict[str, str](), dict[str, dict[str, Shown]](), _Rows()
+    """Goes through all cells once, and counts them before they are taken; returns names and sheets."""
+    names, sheets = dict[str, str](), dict[str, dict[str, Shown]]()
     titles: list[str] = []
+    cells: dict[str, Shown] = {}
+    at = taken = 0
     for event, node in iterparse(BytesIO(content), ("start", "end")):
-        match event, node.tag:
-            case "start", tag if tag == f"{_TABLE}table":
-                titles.append(str(node.get(f"{_TABLE}name")))
-                if len(titles) == 1:
-                    reading.begin(sheets.setdefault(titles[0], {}))
-            case "end", tag if tag == f"{_TABLE}table":
-                titles.pop()
-                node.clear()
-            case "end", tag if tag == f"{_TABLE}table-row":
-                if len(titles) == 1:  # a table within a cell is a drawing's
-                    reading.row(node)
-                node.clear()
-            case "end", tag if tag in (f"{_TABLE}named-range", f"{_TABLE}named-expression"):
-                said = node.get(f"{_TABLE}cell-range-address") or node.get(f"{_TABLE}expression") or ""
-                if not titles:
-                    names[str(node.get(f"{_TABLE}name")).lower()] = said
+        if event == "start" and node.tag == f"{_TABLE}table":
+            titles.append(str(node.get(f"{_TABLE}name")))
+            if len(titles) == 1:
+                at, cells = 0, sheets.setdefault(titles[0], {})
+        elif event == "end" and node.tag == f"{_TABLE}table-row":
+            if len(titles) == 1:  # a table within a cell is a drawing's
+                found, times = dict(_cells_in(node)), _times(node, "rows")
+                taken += len(found) * times
+                require(taken <= MOST_CELLS, f"the file has more than {MOST_CELLS:,} cells, as no worksheet has")
+                for row in range(at, at + times) if found else ():
+                    cells |= {grid.address(row, column): shown for column, shown in found.items()}
+                at += times
+            node.clear()
+        elif event == "end" and node.tag == f"{_TABLE}table":
+            titles.pop()
+            node.clear()
+        elif event == "end" and node.tag in (f"{_TABLE}named-range", f"{_TABLE}named-expression") and not titles:
+            said = node.get(f"{_TABLE}cell-range-address") or node.get(f"{_TABLE}expression") or ""
+            names[str(node.get(f"{_TABLE}name")).lower()] = said
     return names, sheets
-
-
-class _Rows:
-    """Takes the rows of one sheet after the other, and counts what stands in them."""
-
-    def __init__(self) -> None:
-        self._cells, self._row, self._taken = dict[str, Shown](), 0, 0
-
-    def begin(self, cells: dict[str, Shown]) -> None:
-        self._cells, self._row = cells, 0
-
-    def row(self, row: Element) -> None:
-        """Takes a row, as often as it is repeated."""
-        found, times = dict(_cells_in(row)), _times(row, "rows")
-        self._taken += len(found) * times
-        require(self._taken <= MOST_CELLS, f"the file has more than {MOST_CELLS:,} cells, as no worksheet has")
-        for at in range(self._row, self._row + times) if found else ():
-            self._cells |= {grid.address(at, column): shown for column, shown in found.items()}
-        self._row += times
 
 
 def _cells_in(row: Element) -> Iterator[tuple[int, Shown]]:
