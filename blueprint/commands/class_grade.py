@@ -44,7 +44,6 @@ Exit codes: 0 all files marked, 2 wrong use, 3 a file could not be marked (flags
 SHOWN = 20
 WRITTEN = ("scores.csv", "flags.csv", "report.html", "canvas.csv", "moodle.csv", "moodle_feedback.zip")
 """What stands in the folder of the results beside results.json, as it follows from that."""
-_PATH = click.Path(path_type=Path)
 
 
 def _print_schema(context: click.Context, option: click.Parameter, asked: bool) -> None:
@@ -54,17 +53,19 @@ def _print_schema(context: click.Context, option: click.Parameter, asked: bool) 
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("submissions", type=_PATH)
-@click.option("--key", "key_path", required=True, type=_PATH, help="The key.json that class make wrote.")
+@click.argument("submissions", type=door.FILE)
+@click.option("--key", "key_path", required=True, type=door.FILE, help="The key.json that class make wrote.")
 @click.option(
-    "-o", "--output", "folder", default="graded", show_default=True, type=_PATH, help="Folder for the results."
+    "-o", "--output", "folder", default="graded", show_default=True, type=door.FILE, help="Folder for the results."
 )
-@click.option("--policy", type=_PATH, help="Grading policy: weights, carried marks, lateness, attempts (TOML).")
-@click.option("--times", type=_PATH, help="When files were handed in: a CSV with student,submitted.")
+@click.option("--policy", type=door.FILE, help="Grading policy: weights, carried marks, lateness, attempts (TOML).")
+@click.option("--times", type=door.FILE, help="When files were handed in: a CSV with student,submitted.")
 @click.option("--assign", multiple=True, metavar="FILE=STUDENT", help="Whose a file without a token is.")
-@click.option("--canvas", "gradebook", type=_PATH, help="Canvas's exported gradebook, to be filled in.")
+@click.option("--canvas", "gradebook", type=door.FILE, help="Canvas's exported gradebook, to be filled in.")
 @click.option("--canvas-column", help="Id or title of the assignment in it, where it is not clear.")
-@click.option("--moodle", "worksheet", type=_PATH, help="Moodle's grading worksheet, to be filled in; its times count.")
+@click.option(
+    "--moodle", "worksheet", type=door.FILE, help="Moodle's grading worksheet, to be filled in; its times count."
+)
 @click.option("--reveal", is_flag=True, help="Put the right numbers into the feedback.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object.")
 @click.option(
@@ -178,9 +179,9 @@ Exit codes: 0 nobody's score changed, 1 somebody's did, 2 wrong use, 3 a submiss
 
 
 @click.command(epilog=REGRADE_EXAMPLES)
-@click.argument("folder", type=_PATH)
-@click.option("--key", "key_path", required=True, type=_PATH, help="The key by which is marked now.")
-@click.option("--policy", type=_PATH, help="Another grading policy; without it the one that was used before.")
+@click.argument("folder", type=door.FILE)
+@click.option("--key", "key_path", required=True, type=door.FILE, help="The key by which is marked now.")
+@click.option("--policy", type=door.FILE, help="Another grading policy; without it the one that was used before.")
 @click.option("--assign", multiple=True, metavar="FILE=STUDENT", help="Whose a file without a token is.")
 @click.option("--reveal", is_flag=True, help="Put the right numbers into the feedback.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object.")
@@ -217,10 +218,8 @@ TITLE, SAYS = 36, 66
 
 
 @click.command(epilog=REPORT_EXAMPLES)
-@click.argument("graded", type=click.Path(path_type=Path), metavar="FOLDER")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The page  [default: report.html in FOLDER]"
-)
+@click.argument("graded", type=door.FILE, metavar="FOLDER")
+@click.option("-o", "--output", type=door.FILE, metavar="FILE", help="The page  [default: report.html in FOLDER]")
 @click.option("--force", is_flag=True, help="Replace the page if it is there already.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object; no page is written.")
 def report(graded: Path, output: Path | None, force: bool, as_json: bool) -> None:

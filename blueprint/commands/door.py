@@ -25,6 +25,8 @@ LONGEST = 120
 WORDS = "blueprint.words"
 """Where a context keeps the words of its command line."""
 ENDING = ("SIGTERM", "SIGHUP")
+FILE = click.Path(path_type=Path)
+"""A file or a folder, as options and arguments of commands take one."""
 _PASSED_ON = (
     click.ClickException, click.exceptions.Exit, click.Abort, SystemExit, GeneratorExit, BrokenPipeError,
 )  # fmt: skip

@@ -51,10 +51,8 @@ PANELS = ("length", "kl", "clip_fraction", "entropy", "explained_variance", "gra
     "--steps", type=click.IntRange(1), default=100_000, show_default=True, help="Steps of all environments together."
 )
 @click.option("--compare-sb3", is_flag=True, help="Train PPO of Stable-Baselines3, too, by the same settings.")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FOLDER|FILE.xlsx", help="Keep the tables there."
-)
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the runs: .png, .svg or .pdf.")
+@click.option("-o", "--output", type=door.FILE, metavar="FOLDER|FILE.xlsx", help="Keep the tables there.")
+@click.option("--plot", type=door.FILE, metavar="FILE", help="Draw the runs: .png, .svg or .pdf.")
 @click.option("--panel", "panels", multiple=True, type=click.Choice(PANELS), help="Draw this alone; may be repeated.")
 @click.option(
     "--iteration", type=click.IntRange(0), metavar="N", help="Write a minibatch of this iteration as a workbook."

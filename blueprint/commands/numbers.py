@@ -9,7 +9,7 @@ from typing import NamedTuple
 import click
 
 from blueprint.commands import console, door
-from blueprint.commands.options import together
+from blueprint.commands.options import PRESETS, SET, together
 from blueprint.files import content_of, refuse_existing, saved_whole
 from blueprint.inputs import (
     SCHEMA_FILE,
@@ -79,13 +79,9 @@ ZIP = b"PK\x03\x04"
 
 @click.command(epilog=EXAMPLES)
 @click.argument("source", default="default", metavar="[NAME|FILE]")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The file  [default: print it]")
-@click.option(
-    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key; may be repeated."
-)
-@click.option("--preset", metavar="NAME", help="What a library does (see `blueprint presets`).")
-@click.option("--compare", metavar="A,B,…", help="The presets that stand side by side.")
-@click.option("--conventions", type=click.Choice(["plain", "live"]), help="Whether every convention is a switch.")
+@click.option("-o", "--output", type=door.FILE, metavar="FILE", help="The file  [default: print it]")
+@SET
+@PRESETS
 @click.option("--show", is_flag=True, help="List every key with its value, and where that comes from.")
 @click.option("--schema", is_flag=True, help="Write the JSON Schema of numbers files, for editors.")
 @of_rows

@@ -25,6 +25,17 @@ def together(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
     return given
 
 
+SET = click.option(
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key; may be repeated."
+)
+PRESETS = together(
+    click.option(
+        "--preset", metavar="NAME", help="What a library does (see `blueprint presets`); conventions become live."
+    ),
+    click.option("--compare", metavar="A,B,…", help="The presets that stand side by side."),
+    click.option("--conventions", type=click.Choice(["plain", "live"]), help="Whether every convention is a switch."),
+)
+"""What a library does, and libraries side by side."""
 of_numbers = together(
     click.option(
         "--numbers",
@@ -32,14 +43,8 @@ of_numbers = together(
         metavar="NAME|FILE",
         help="Built-in numbers (see `blueprint list`) or a file.toml.",
     ),
-    click.option(
-        "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key; may be repeated."
-    ),
-    click.option(
-        "--preset", metavar="NAME", help="What a library does (see `blueprint presets`); conventions become live."
-    ),
-    click.option("--compare", metavar="A,B,…", help="The presets that stand side by side."),
-    click.option("--conventions", type=click.Choice(["plain", "live"]), help="Whether every convention is a switch."),
+    SET,
+    PRESETS,
     click.option("--epochs", metavar="N", help="Passes over the rollout, where an optimiser takes the steps."),
     click.option("--minibatches", metavar="M", help="Steps of an epoch, each on as many whole responses."),
     click.option("--gradients", flag_value="on", help="Every gradient of the loss, on the sheet of what it is of."),
@@ -53,13 +58,11 @@ of_class = together(
     click.option(
         "--numbers", default="default", show_default=True, metavar="NAME|FILE", help="Built-in numbers, or a file.toml."
     ),
-    click.option(
-        "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key; may be repeated."
-    ),
+    SET,
     click.option("--blanks", type=click.IntRange(1), metavar="N", help="How many blanks are chosen  [default: 12]"),
     click.option(
         "--blanks-file",
-        type=click.Path(path_type=Path),
+        type=door.FILE,
         metavar="FILE",
         help="Which blanks, each with its weight: a file.toml.",
     ),

@@ -33,9 +33,7 @@ DUMPS = (".npz", ".safetensors", ".jsonl", ".parquet")
 
 @click.command(epilog=EXAMPLES)
 @click.argument("source", required=False, metavar="[NUMBERS|FILE.toml|FOLDER]")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FOLDER|FILE", help="Where it goes  [default: run/]"
-)
+@click.option("-o", "--output", type=door.FILE, metavar="FOLDER|FILE", help="Where it goes  [default: run/]")
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key; may be repeated."
 )
@@ -47,10 +45,8 @@ DUMPS = (".npz", ".safetensors", ".jsonl", ".parquet")
 )
 @click.option("--device", default="cpu", show_default=True, help="Where torch computes: cpu, or cuda.")
 @click.option("--iteration", type=click.IntRange(0), metavar="N", help="Write this iteration as a workbook.")
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the run: .png, .svg or .pdf.")
-@click.option(
-    "--page", type=click.Path(path_type=Path), metavar="FILE", help="Write the run as one page for the browser."
-)
+@click.option("--plot", type=door.FILE, metavar="FILE", help="Draw the run: .png, .svg or .pdf.")
+@click.option("--page", type=door.FILE, metavar="FILE", help="Write the run as one page for the browser.")
 @click.option(
     "--no-proof", is_flag=True, help="Do not have an iteration's workbook recalculated by an independent engine."
 )
