@@ -81,12 +81,14 @@ def read_roster(path: Path, match: str | None = None) -> list[Student]:
         )
     if columns.count(column) > 1:
         raise ClassError(f"{path}: found two columns called {quoted(column)}, which identifies a student: rename one")
-    named = [name] if (name := _first(NAMES, columns)) else _halves(columns)
+    whole = _first(NAMES, columns)
+    named = [whole] if whole else _halves(columns)
+    mail = _first(EMAILS, columns)
     students: list[Student] = []
     first: dict[str, int] = {}
     for number, cells in lines:
-        email = cells[_first(EMAILS, columns) or ""]
-        found = Student(cells[column], " ".join(filter(None, (cells[each] for each in named))), email)
+        name = " ".join(filter(None, (cells[each] for each in named)))
+        found = Student(cells[column], name, cells[mail] if mail else "")
         _refuse_illegible(found, column, f"{path}, line {number}")
         if (
             before := first.setdefault(found.id.casefold(), number)
@@ -109,7 +111,7 @@ def _table(path: Path) -> tuple[list[str], list[_Line]]:
             found = f"{path}, line {number}: found {len(cells)} cells, expected {len(columns)}"
             raise ClassError(f"{found}; put what holds a comma in quotes")
         missing = [""] * (len(columns) - len(cells))
-        lines.append(_Line(number, {"": "", **dict(zip(columns, [*cells, *missing], strict=False))}))
+        lines.append(_Line(number, dict(zip(columns, [*cells, *missing], strict=False))))
         if len(lines) > MOST:  # no further: a table of a million rows is no class
             break
     if not 1 <= len(lines) <= MOST:
