@@ -150,7 +150,7 @@ def page(of: Scenario) -> str:
 
 
 def _told(of: Scenario) -> str:
-    keys = [f"`{key}`" for key in of.changes]
+    keys = [f"`{key}`" for key in of.set]
     return (", ".join(keys[:-1]) + f" and {keys[-1]}" if len(keys) > 1 else "".join(keys)) + " changed"
 
 

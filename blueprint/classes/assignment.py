@@ -19,7 +19,7 @@ from blueprint.classes import ClassError
 from blueprint.classes.key import Key, KeyBlank, KeyStudent, token_of, with_departures
 from blueprint.classes.variants import NoVariant, Variation, resolved, variant_id
 from blueprint.inputs import load, source_of
-from blueprint.language import Block, Cell, Computation, NoNumber, Values
+from blueprint.language import Cell, Computation, NoNumber, Values
 from blueprint.misconceptions import wrong_values
 from blueprint.page import formulas, grid
 from blueprint.page.blanks import check_of
@@ -29,9 +29,9 @@ from blueprint.quoting import unquoted
 from blueprint.workbooks.kind import Kind
 from blueprint.workbooks.registry import kind_named, level_of
 from blueprint.worksheets import Asked, Worksheet, worksheet
-from blueprint.worksheets.choosing import is_one, is_zero, number_in, repeats, same, ties, ways_of
+from blueprint.worksheets.choosing import is_one, is_zero, repeats, same, ties, ways_of
 from blueprint.worksheets.graph import Graph
-from blueprint.worksheets.leaks import Search
+from blueprint.worksheets.leaks import Search, answers_of
 from blueprint.worksheets.making import can_be_checked
 
 ROWS = 2
@@ -99,22 +99,21 @@ class Assignment:
     @cached_property
     def blanks(self) -> list[KeyBlank]:
         """The blanks as a key has them."""
-        return [self._blank(id, number) for number, id in enumerate(self.ids)]
-
-    def _blank(self, id: str, number: int) -> KeyBlank:
-        blank = self.worksheet.blanks[number]
-        place = self.worksheet.book.layout.places[blank.block]
-        return KeyBlank(
-            id=id,
-            title=blank.title,
-            block=blank.block.name,
-            cells=[[*at] for at in blank.cells],
-            sheet=place.sheet,
-            addresses=[grid.address(*place.cell(blank.block, at)) for at in blank.cells],
-            decimals=blank.block.about.decimals,
-            weight=blank.weight,
-            asks="formula" if blank.asks == "formula" else "number",
-        )
+        places = self.worksheet.book.layout.places
+        return [
+            KeyBlank(
+                id=id,
+                title=blank.title,
+                block=blank.block.name,
+                cells=[[*at] for at in blank.cells],
+                sheet=places[blank.block].sheet,
+                addresses=[grid.address(*places[blank.block].cell(blank.block, at)) for at in blank.cells],
+                decimals=blank.block.about.decimals,
+                weight=blank.weight,
+                asks="formula" if blank.asks == "formula" else "number",
+            )
+            for id, blank in zip(self.ids, self.worksheet.blanks, strict=True)
+        ]
 
     def blueprint(self, typed: Mapping[str, Any]) -> Blueprint:
         """Returns the worksheet with what a variant types otherwise; what no longer stands there is left out."""
@@ -126,9 +125,8 @@ class Assignment:
     @cached_property
     def first(self) -> Layout:
         """A file that is nobody's, from which all others take their formulas; they are spelled here."""
-        answers = dict(
-            zip(self.ids, (self.worksheet.answers[blank.title] for blank in self.worksheet.blanks), strict=True)
-        )
+        of = self.worksheet
+        answers = {id: of.answers[blank.title] for id, blank in zip(self.ids, of.blanks, strict=True)}
         found = Book(self.handed_out("", {}, answers)).layout
         formulas.watch_of(found)
         return found
@@ -179,6 +177,8 @@ RULES = {
     "check": "the check digits hang on how the answer is rounded",
 }
 """Why a variant is drawn again."""
+OF_CELLS: dict[str, Callable[[Cell, Values], bool]] = {"zero": is_zero, "one": is_one, "repeats": repeats, "tie": ties}
+"""The rules that a blank breaks where every cell of it does."""
 RIGHT = "the right way"
 SOMETIMES, OFTEN = 1 / 4, 3 / 4
 """In what share of variants two misconceptions, or one and the right way, are alike where that lies in the equations; and a
@@ -202,32 +202,14 @@ class Screen:
 
     def __init__(self, blueprint: Blueprint, kind: Kind | None, shown: Collection[Cell] = ()):
         self.blueprint, self.kind, self.shown = blueprint, kind, shown
-
-    @cached_property
-    def graph(self) -> Graph:
-        """What reads what, the same in all variants."""
-        return Graph(self.blueprint)
-
-    @cached_property
-    def greys(self) -> list[Block]:
-        """The blocks whose zeros say that a column does not count."""
-        return [sheet.grey for sheet in self.blueprint.sheets if sheet.grey is not None]
-
-    @cached_property
-    def blocks(self) -> list[Block]:
-        """The blocks that answers, and what counts, are computed from."""
-        needed = self.graph.above([*(blank.block for blank in self.blueprint.blanks), *self.greys])
-        return [block for block in self.blueprint.blocks() if block in needed]
-
-    @cached_property
-    def needed(self) -> Computation:
-        """Computes what the answers come from."""
-        return Computation(self.blocks, self.blueprint.sizes)
-
-    @cached_property
-    def whole(self) -> Computation:
-        """Computes everything."""
-        return Computation(self.blueprint.blocks(), self.blueprint.sizes)
+        self.graph = graph = Graph(blueprint)  # the same in all variants
+        self.greys = [sheet.grey for sheet in blueprint.sheets if sheet.grey is not None]  # 0: a column does not count
+        needed = graph.above([*(blank.block for blank in blueprint.blanks), *self.greys])
+        self.needed = Computation([block for block in graph.blocks if block in needed], blueprint.sizes)
+        self.whole = Computation(graph.blocks, blueprint.sizes)
+        values = self.whole.values(blueprint.typed)
+        self._counted = self.counted(values)
+        self._usual = {blank.title: self._wrong(blank, values) for blank in blueprint.blanks}
 
     def values(self, blueprint: Blueprint) -> Values:
         """Computes what the answers of a variant come from. Raises NoNumber."""
@@ -256,35 +238,22 @@ class Screen:
 
     def answers(self, values: Values) -> list[list[float]]:
         """Returns what belongs into the cells of each blank."""
-        return [[float(values.cell(blank.block, *at)) for at in blank.cells] for blank in self.blueprint.blanks]
+        return [answers_of(blank, values) for blank in self.blueprint.blanks]
 
     def counted(self, values: Values) -> list[bytes]:
         """Returns which columns count."""
         return [(values[block] != 0).tobytes() for block in self.greys]
 
-    @cached_property
-    def _counted(self) -> list[bytes]:
-        return self.counted(self.values(self.blueprint))
-
     def _rules_broken(self, blank: Blank, values: Values) -> Iterator[str]:
         cells = [Cell(blank.block, at) for at in blank.cells]
-        rules: dict[str, Callable[[Cell, Values], bool]] = {
-            "zero": is_zero,
-            "one": is_one,
-            "repeats": repeats,
-            "tie": ties,
-        }
-        yield from (rule for rule, broken in rules.items() if all(broken(cell, values) for cell in cells))
-        if blank.check is not None and not can_be_checked([number_in(cell, values) for cell in cells]):
+        yield from (rule for rule, broken in OF_CELLS.items() if all(broken(cell, values) for cell in cells))
+        if blank.check is not None and not can_be_checked(answers_of(blank, values)):
             yield "check"
 
     def _alike(self, blank: Blank, values: Values) -> Iterator[str]:
         """Yields the pairs of misconceptions that give the same number, to the digits that the sheet shows."""
-        decimals, right = (
-            blank.block.about.decimals,
-            tuple(number_in(Cell(blank.block, at), values) for at in blank.cells),
-        )
-        known = [(RIGHT, right), *self._wrong(blank, values)]
+        decimals = blank.block.about.decimals
+        known = [(RIGHT, tuple(answers_of(blank, values))), *self._wrong(blank, values)]
         for i, (name, numbers) in enumerate(known):
             for other, others in known[:i]:
                 if name != other and all(same(a, b, decimals) for a, b in zip(numbers, others, strict=True)):
@@ -297,27 +266,20 @@ class Screen:
         found = wrong_values(self.kind, self.blueprint, values, blank, mechanical=False)
         return [(each.name, each.numbers) for each in found]
 
-    @cached_property
-    def _usual(self) -> dict[str, list[tuple[str, tuple[float, ...]]]]:
-        """The misconceptions of each blank on the numbers themselves."""
-        values = self.whole.values(self.blueprint.typed)
-        return {blank.title: self._wrong(blank, values) for blank in self.blueprint.blanks}
-
 
 def always(findings: Sequence[set[Finding]]) -> set[Finding]:
     """Returns what lies in the equations, and not in the numbers, of variants.
 
     That is what all of them have, and misconceptions that are alike in many: in one branch of a minimum two mistakes are one.
     """
+
+    def share(finding: Finding) -> float:
+        if finding.rule == "alike" and finding.of.startswith(RIGHT):
+            return OFTEN
+        return SOMETIMES if finding.rule in ("alike", "typed") else 1.0
+
     times = Counter(each for found in findings for each in found)
-    return {each for each, count in times.items() if count >= _share(each) * len(findings)}
-
-
-def _share(finding: Finding) -> float:
-    """Returns in what share of the variants a finding must be to be one of the equations."""
-    if finding.rule == "alike" and finding.of.startswith(RIGHT):
-        return OFTEN
-    return SOMETIMES if finding.rule in ("alike", "typed") else 1.0
+    return {each for each, count in times.items() if count >= share(each) * len(findings)}
 
 
 Refused = Counter[tuple[str, int | None]]
@@ -426,7 +388,7 @@ class Draws:
 
 @dataclass(frozen=True)
 class Answers:
-    """A blank, and the answers of the students that were tried.
+    """A blank, and the answers of some students.
 
     least, middle, most: of all its cells. different: how many different answers there are, to the digits that the sheet shows.
     """
@@ -436,6 +398,13 @@ class Answers:
     middle: float
     most: float
     different: int
+
+    @classmethod
+    def of(cls, blank: KeyBlank, answers: Sequence[Sequence[float]]) -> "Answers":
+        """Sums up what the cells of a blank hold, student by student."""
+        numbers = [number for cells in answers for number in cells]
+        shown = {tuple(round(number, blank.decimals) for number in cells) for cells in answers}
+        return cls(blank, min(numbers), median(numbers), max(numbers), len(shown))
 
 
 @dataclass(frozen=True)
@@ -460,12 +429,7 @@ def preview(assignment: Assignment, students: int, progress: Callable[[int], obj
     for number in range(1, students + 1):
         drawn.append(draws.drawn(f"student {number}"))
         progress(1)
-    blanks = []
-    for blank in assignment.blanks:
-        each = [found.answers[blank.id] for found in drawn]
-        numbers = [number for answers in each for number in answers]
-        shown = {tuple(round(number, blank.decimals) for number in answers) for answers in each}
-        blanks.append(Answers(blank, min(numbers), median(numbers), max(numbers), len(shown)))
+    blanks = [Answers.of(blank, [found.answers[blank.id] for found in drawn]) for blank in assignment.blanks]
     refused = sum((found.refused for found in drawn), Refused())
     again = sum(found.again for found in drawn)
     return Preview(tuple(blanks), (*assignment.variation.keys,), students, again, refused, (*draws.warnings,))

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from blueprint.classes import ClassError
-from blueprint.files import content_of, saved_whole
+from blueprint.classes import ClassError, bytes_of
+from blueprint.files import saved_whole
 
 LARGEST, MOST_CELLS = 64 * 2**20, 5_000_000
 """Bytes and cells of a file that is read; the roster of a whole university has fewer."""
@@ -109,18 +109,14 @@ def read_csv(path: Path, what: str = "a CSV file") -> Csv:
     what: what it should be, for the message. Empty lines are left out. Raises ClassError, in one sentence, where it cannot
     be read, is no text, is empty, or is larger than any class.
     """
-    try:
-        raw = content_of(path, LARGEST)
-    except OSError as error:
-        says = (error.strerror or str(error)).lower()
-        raise ClassError(f"{path} cannot be read as {what} ({says}): give the name of a CSV file") from None
-    if len(raw) > LARGEST:
-        raise ClassError(f"{path} has more than {LARGEST >> 20} MiB, as no class has: give {what}")
+    raw = bytes_of(path, what, LARGEST, "give the name of a CSV file")
     text = _decoded(raw)
     if "\x00" in text or raw.startswith(b"PK\x03\x04"):
         raise ClassError(f"{path} is no text: save it as CSV, in Excel by File, Save As, CSV UTF-8")
-    delimiter = _delimiter_of(text.lstrip(_BOM))
-    rows = _rows_of(text.lstrip(_BOM), delimiter, path, what)
+    plain = text.lstrip(_BOM)
+    head = re.sub(r'"[^"]*"', "", plain.lstrip().partition("\n")[0])
+    delimiter = max(DELIMITERS, key=head.count)
+    rows = _rows_of(plain, delimiter, path, what)
     return Csv([row for _, row in rows], delimiter, text.startswith(_BOM), tuple(line for line, _ in rows))
 
 
@@ -131,12 +127,6 @@ def _decoded(raw: bytes) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
         return raw.decode("cp1252", "replace")
-
-
-def _delimiter_of(text: str) -> str:
-    """Returns the sign that the header is separated by: of those outside quotes the most frequent one."""
-    head = re.sub(r'"[^"]*"', "", text.lstrip().partition("\n")[0])
-    return max(DELIMITERS, key=head.count)
 
 
 def _rows_of(text: str, delimiter: str, path: Path, what: str) -> list[tuple[int, list[str]]]:
@@ -157,7 +147,8 @@ def _rows_of(text: str, delimiter: str, path: Path, what: str) -> list[tuple[int
 
 
 def records(table: Csv) -> Iterable[dict[str, str]]:
-    """Yields each row below the header by the names of the columns; cells that a short row lacks are empty."""
-    heads = [each.strip() for each in table.rows[0]]
+    """Yields each row below the header by the names of the columns in small letters; cells that a short row lacks are empty."""
+    heads = [each.strip().casefold() for each in table.rows[0]]
     for row in table.rows[1:]:
-        yield dict(zip(heads, chain(map(bare, row), [""] * (len(heads) - len(row))), strict=False))
+        cells = [bare(cell).strip() for cell in row]
+        yield dict(zip(heads, chain(cells, [""] * (len(heads) - len(row))), strict=False))

@@ -5,7 +5,6 @@ token seems to be follows from the platform's number or the name in its path; no
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -14,14 +13,16 @@ from typing import NamedTuple
 
 from blueprint.classes import ClassError
 from blueprint.classes.grading_policy import GradingPolicy, Overrides, overridden
-from blueprint.classes.key import TOKEN, Key, KeyBlank, KeyStudent, base_of
+from blueprint.classes.key import TOKEN, Key, KeyStudent
+from blueprint.classes.marking import Course
 from blueprint.classes.results import Flag, Mark, Marked, Result, Results
+from blueprint.classes.roster import letters_of, plain
 from blueprint.classes.submissions_folder import UNKNOWN, Store, Stored, submission_of
 from blueprint.classes.worker import Job, Worked, worked_on
 from blueprint.files import PROGRAM
-from blueprint.language import Definition, Ref, Values, compute, equation, filled_by, walk
+from blueprint.language import Ref, Values, equation, filled_by, walk
 from blueprint.page.blanks import cells_named
-from blueprint.page.outline import Blank, Blueprint
+from blueprint.page.outline import Blank, Sheet
 from blueprint.quoting import unquoted
 
 FEW = 5
@@ -178,17 +179,11 @@ def _saved_by_another(key: Key, handed: list[Handed]) -> Iterator[Flag]:
         if len(worked.owners) == 1 and person.casefold() not in PROGRAMS:
             savers.setdefault(person, {}).setdefault(worked.owners[0], []).extend(stored.names)
     for person, of in savers.items():
-        known = names.get(person.casefold())
-        others = [student for student in of if student != known]
-        if 1 < len(of) <= FEW or (known and others):
-            files = [name for each in of.values() for name in each]
+        known = [names[person.casefold()]] if person.casefold() in names else []
+        if 1 < len(of) <= FEW or (known and [*of] != known):
             says = f"last saved by {unquoted(person)}, who saved files of {len(of)} students"
-            yield Flag(
-                kind="saved by another",
-                says=says,
-                students=list(dict.fromkeys([*of, *([known] if known else [])])),
-                files=files,
-            )
+            files, students = [*chain.from_iterable(of.values())], [*dict.fromkeys([*of, *known])]
+            yield Flag(kind="saved by another", says=says, students=students, files=files)
 
 
 def flag_rows(flags: Iterable[Flag]) -> Iterator[list[str]]:
@@ -212,37 +207,32 @@ def seeming_owner(stored: Stored, numbers: Mapping[str, str], names: Mapping[str
 
 
 def numbers_of(handed: Iterable[Handed]) -> dict[str, str]:
-    """Returns by the platform's number of a participant whose files they hand in, where that is one student's."""
-    found: dict[str, set[str]] = {}
-    for stored, worked in handed:
-        for number in stored.participants:
-            found.setdefault(number, set()).update(worked.owners)
-    return {number: next(iter(owners)) for number, owners in found.items() if len(owners) == 1}
+    """Returns by the platform's number of a participant whose files they hand in."""
+    return _owned((number, id) for stored, worked in handed for number in stored.participants for id in worked.owners)
 
 
 def names_of(key: Key) -> dict[str, str]:
-    """Returns by the letters of a name, its words in any turn, or of an id whose that is; what two share is nobody's."""
+    """Returns by the letters of a name, its words in any turn, or of an id whose that is."""
+    return _owned((each, student.id) for student in key.students for each in _turned(student))
+
+
+def _owned(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Returns whose each thing is; what two share is nobody's."""
     found: dict[str, set[str]] = {}
-    for student in key.students:
-        words = re.findall(r"[^\W_]+", _plain(student.name))[:LONGEST_ID]
-        turned = {"".join(words[turn:] + words[:turn]) for turn in range(len(words))}
-        for each in turned | {_letters(student.id)}:
-            found.setdefault(each, set()).add(student.id)
-    return {name: next(iter(ids)) for name, ids in found.items() if len(ids) == 1 and name}
+    for what, student in pairs:
+        found.setdefault(what, set()).add(student)
+    return {what: next(iter(students)) for what, students in found.items() if what and len(students) == 1}
+
+
+def _turned(student: KeyStudent) -> set[str]:
+    words = re.findall(r"[^\W_]+", plain(student.name))[:LONGEST_ID]
+    return {letters_of(student.id)} | {"".join(words[turn:] + words[:turn]) for turn in range(len(words))}
 
 
 def _parts(path: str) -> Iterable[str]:
     """Yields the letters of what may be a name in a path: each folder or file, and what stands before its first `_`."""
     for part in path.split("/"):
-        yield from {_letters(part), _letters(part.partition("_")[0]), _letters(part.partition(".")[0])}
-
-
-def _letters(text: str) -> str:
-    return re.sub(r"[\W_]+", "", _plain(text))
-
-
-def _plain(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
+        yield from {letters_of(part), letters_of(part.partition("_")[0]), letters_of(part.partition(".")[0])}
 
 
 MOST_READ = 6
@@ -258,36 +248,22 @@ class InWords(NamedTuple):
 
 def in_words(key: Key) -> dict[str, InWords]:
     """Returns the blanks of a class in words, by id."""
-    base = base_of(key)
-    values = compute(base.blocks(), base.sizes, base.typed, beyond=True)
-    return {blank.id: _in_words(blank, base, values) for blank in key.blanks}
+    course = Course(key, GradingPolicy.model_validate({}))
+    values = course.everything.values(course.base.typed)
+    return {id: _in_words(blank, course.graph.home[blank.block][0], values) for id, blank in course.blanks.items()}
 
 
-def _in_words(each: KeyBlank, base: Blueprint, values: Values) -> InWords:
-    block = next(block for block in base.blocks() if block.name == each.block)
-    blank = Blank(each.title, block, tuple(map(tuple, each.cells)))
-    asked = f"{block.about.meaning or block.name} ({block.symbol})"
-    filled = filled_by(block, blank.cells[0], values)
-    return InWords(
-        ", ".join(filter(None, (asked, cells_named(blank, values)))),
-        _hint(blank, filled.definition, each.sheet, base) if filled else "",
-    )
-
-
-def _hint(blank: Blank, definition: Definition, sheet: str, base: Blueprint) -> str:
-    across = next((each.across for each in base.sheets if each.title == sheet), ())
-    read = list(dict.fromkeys(_read(definition)))
+def _in_words(blank: Blank, sheet: Sheet, values: Values) -> InWords:
+    block = blank.block
+    asked = f"{block.about.meaning or block.name} ({block.symbol})", cells_named(blank, values)
+    if (filled := filled_by(block, blank.cells[0], values)) is None:
+        return InWords(", ".join(filter(None, asked)), "")
+    abouts = [node.block.about for node in walk(filled.definition.expr) if isinstance(node, Ref)]
+    read = [*dict.fromkeys(f"{about.symbol} ({about.meaning})".removesuffix(" ()") for about in abouts)]
     more = " and what else it reads" if len(read) > MOST_READ else ""
     look = f"; look again at {', '.join(read[:MOST_READ])}{more}" if read else ""
-    return f"The equation is {equation(blank.block, definition, frozenset(across))}{look}."
-
-
-def _read(definition: Definition) -> Iterator[str]:
-    """Yields the rows that an equation reads, each with what it is."""
-    for node in walk(definition.expr):
-        if isinstance(node, Ref):
-            about = node.block.about
-            yield f"{about.symbol} ({about.meaning})" if about.meaning else about.symbol
+    hint = f"The equation is {equation(block, filled.definition, frozenset(sheet.across))}{look}."
+    return InWords(", ".join(filter(None, asked)), hint)
 
 
 Times = Mapping[str, datetime]
@@ -318,13 +294,16 @@ def grade(
     handed = _with_owners([*handed, *not_taken], key)
     results = [_result(student, handed, key, policy, overrides, times) for student in key.students]
     words = in_words(key)
-    return Results(
-        assignment=key.assignment,
-        points=_points(key, policy),
-        blanks=[_head(blank, policy, words[blank.id]) for blank in key.blanks],
-        results=results,
-        flags=flags_of(key, handed, results),
-    )
+    blanks = [
+        Marked(
+            id=blank.id, title=blank.title, words=words[blank.id].asked, hint=words[blank.id].hint, sheet=blank.sheet,
+            cells=blank.addresses, weight=policy.weight(blank), asks=blank.asks,
+        )
+        for blank in key.blanks
+    ]  # fmt: skip
+    flags = flags_of(key, handed, results)
+    points = _points(key, policy)
+    return Results(assignment=key.assignment, points=points, blanks=blanks, results=results, flags=flags)
 
 
 def _with_owners(handed: list[Handed], key: Key) -> list[Handed]:
@@ -342,7 +321,7 @@ def _assigned(kept: list[Stored], said: Mapping[str, str], key: Key) -> dict[str
     """Returns by its bytes whose file somebody says that it is. Raises ClassError for a file that nobody handed in."""
     found: dict[str, str] = {}
     for name, student in said.items():
-        files = [each for each in kept if any(_is_named(known, name) for known in each.names)]
+        files = [each for each in kept if any(f"/{known}".endswith(f"/{name}") for known in each.names)]
         if len(files) != 1:
             says = "there is none of that name" if not files else f"{len(files)} end so"
             raise ClassError(
@@ -352,62 +331,38 @@ def _assigned(kept: list[Stored], said: Mapping[str, str], key: Key) -> dict[str
     return found
 
 
-def _is_named(known: str, name: str) -> bool:
-    return known == name or known.endswith(f"/{name}")
-
-
 def _points(key: Key, policy: GradingPolicy) -> float:
     return policy.points if policy.points is not None else sum(policy.weight(blank) for blank in key.blanks)
-
-
-def _head(blank: KeyBlank, policy: GradingPolicy, words: InWords) -> Marked:
-    return Marked(
-        id=blank.id,
-        title=blank.title,
-        words=words.asked,
-        hint=words.hint,
-        sheet=blank.sheet,
-        cells=blank.addresses,
-        weight=policy.weight(blank),
-        asks=blank.asks,
-    )
 
 
 def _result(
     student: KeyStudent, handed: list[Handed], key: Key, policy: GradingPolicy, overrides: Overrides, times: Times
 ) -> Result:
     """Puts together what a student gets; of several files the one that the grading policy says."""
-    mine = sorted((each for each in handed if each.worked.owners == (student.id,)), key=_order)
-    marked = [each for each in mine if each.worked.marks is not None]
-    chosen = _chosen(marked, key, policy) or next(iter(mine), None)
+    mine = sorted(
+        (each for each in handed if each.worked.owners == (student.id,)),
+        key=lambda each: (each.stored.when or datetime.min, each.stored.names[0]),
+    )
     result = Result(
         student=student.id, name=student.name, email=student.email, variant=student.variant, attempts=len(mine)
     )
-    set_by_hand = [each for each in overrides.marks if each.student == student.id]
-    marks = dict(chosen.worked.marks or {}) if chosen else {}
-    if set_by_hand:
-        marks = overridden(
-            {blank.id: Mark(points=0, status="empty") for blank in key.blanks} | marks, student.id, set_by_hand
-        )
-    if chosen:
-        stored, worked = chosen
+    if mine:
+        stored, worked = chosen = _chosen(mine, key, policy)
         result.file, result.stored, result.refused = stored.names[0], stored.stored, worked.refused
         result.participant = next(iter(stored.participants), None)
         result.attempt = mine.index(chosen) + 1
-    _sum_up(result, marks, key, policy, times)
-    return result
-
-
-def _sum_up(result: Result, marks: dict[str, Mark], key: Key, policy: GradingPolicy, times: Times) -> None:
-    """Adds the marks, their total, and what being late costs."""
-    result.marks = marks
-    result.raw = total_of(marks, key, policy)
+        result.marks = dict(worked.marks or {})
+    if set_by_hand := [each for each in overrides.marks if each.student == student.id]:
+        empty = {blank.id: Mark(points=0, status="empty") for blank in key.blanks}
+        result.marks = overridden(empty | result.marks, student.id, set_by_hand)
+    result.raw = total_of(result.marks, key, policy)
     result.submitted = times.get(result.student) or times.get(result.participant or "")
     if policy.late and result.submitted and result.file:
         result.late = round(policy.late.days(result.submitted), 6)
         result.penalty = policy.late.penalty(result.late)
     if result.raw is not None:
         result.total = round(result.raw * (1 - result.penalty), 9)
+    return result
 
 
 def total_of(marks: Mapping[str, Mark], key: Key, policy: GradingPolicy) -> float | None:
@@ -420,13 +375,9 @@ def total_of(marks: Mapping[str, Mark], key: Key, policy: GradingPolicy) -> floa
     return round(_points(key, policy) * earned / sum(counted.values()), 9)
 
 
-def _order(handed: Handed) -> tuple[datetime, str]:
-    return (handed.stored.when or datetime.min, handed.stored.names[0])
-
-
-def _chosen(marked: list[Handed], key: Key, policy: GradingPolicy) -> Handed | None:
-    if not marked:
-        return None
+def _chosen(mine: list[Handed], key: Key, policy: GradingPolicy) -> Handed:
+    """Returns which of a student's files counts; where none is marked, the first."""
+    marked = [each for each in mine if each.worked.marks is not None] or mine[:1]
     if policy.attempts == "best":
         return max(marked, key=lambda each: total_of(each.worked.marks or {}, key, policy) or 0.0)
     return marked[0 if policy.attempts == "first" else -1]

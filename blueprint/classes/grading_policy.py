@@ -9,13 +9,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+from pydantic import Field, FiniteFloat, ValidationError
 
-from blueprint.classes import ClassError, platforms
+from blueprint.classes import ClassError, bytes_of, first_fault
 from blueprint.classes.csv_cells import read_csv, records, save_csv
-from blueprint.classes.key import Key, KeyBlank
+from blueprint.classes.key import Key, KeyBlank, Record
+from blueprint.classes.platforms import GradingWorksheet
 from blueprint.classes.results import Mark, Result, Results, Status
-from blueprint.files import content_of
 from blueprint.page import parse_cell
 from blueprint.quoting import unquoted
 
@@ -26,20 +26,14 @@ LARGEST = 1_000_000
 """Bytes of a grading policy."""
 
 
-class Table(BaseModel):
-    """A table of the file: a key that it does not know is refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Carried(Table):
+class Carried(Record):
     """Error carried forward: a step that is right with the student's own earlier numbers."""
 
     cap: Share = Field(default=1.0, description="share of a blank's points that a carried step gets; 0: none")
     guard: bool = Field(default=True, description="no carried marks where the student's numbers make the step trivial")
 
 
-class Late(Table):
+class Late(Record):
     """What is lost by being late, by the platform's time."""
 
     due: datetime = Field(description="the deadline, such as 2026-03-06T23:59:00+01:00")
@@ -60,7 +54,7 @@ class Late(Table):
         return min(self.per_day * -(-days // 1), self.most)
 
 
-class Excused(Table):
+class Excused(Record):
     """A student to whom a blank does not count, or all of them do not."""
 
     student: str
@@ -68,7 +62,7 @@ class Excused(Table):
     why: str = ""
 
 
-class GradingPolicy(Table):
+class GradingPolicy(Record):
     """What marks come to. Blanks go by their id (b03) or their title."""
 
     points: Above0 | None = Field(
@@ -87,29 +81,26 @@ class GradingPolicy(Table):
         default="last", description="which of several files of a student counts"
     )
     late: Late | None = None
-    excused: list[Excused] = []
+    excused: list[Excused] = Field(default=[])
 
     def fitted(self, key: Key) -> "GradingPolicy":
         """Returns the policy with ids for titles. Raises ClassError for a blank or a student that the key has not."""
-        ids = {blank.id: blank.id for blank in key.blanks} | {"all": "all"}
-        titles = {blank.title: blank.id for blank in key.blanks}
-
-        def id_of(said: str, where: str) -> str:
-            found = ids.get(said) or titles.get(said)
-            if found is None:
-                raise ClassError(
-                    f"grading policy, {where}: the key has no blank {unquoted(said)}; write an id, "
-                    f"{key.blanks[0].id} to {key.blanks[-1].id}, or a title such as {unquoted(key.blanks[0].title)}"
-                )
-            return found
-
         for each in self.excused:
             key.student(each.student)
+        ids = {"all": "all"} | {
+            said: _id_of(said, key, f"grading policy, {where}")
+            for where, named in (
+                ("weights", self.weights),
+                ("tolerance", self.tolerance),
+                ("excused", {each.blank for each in self.excused} - {"all"}),
+            )
+            for said in named
+        }
         return self.model_copy(
             update={
-                "weights": {id_of(name, "weights"): weight for name, weight in self.weights.items()},
-                "tolerance": {id_of(name, "tolerance"): number for name, number in self.tolerance.items()},
-                "excused": [e.model_copy(update={"blank": id_of(e.blank, "excused")}) for e in self.excused],
+                "weights": {ids[said]: weight for said, weight in self.weights.items()},
+                "tolerance": {ids[said]: number for said, number in self.tolerance.items()},
+                "excused": [each.model_copy(update={"blank": ids[each.blank]}) for each in self.excused],
             }
         )
 
@@ -130,22 +121,29 @@ def read_policy(path: Path | None, key: Key) -> GradingPolicy:
     """Reads a `policy.toml`; without one everything is as its schema says. Raises ClassError in a sentence."""
     if path is None:
         return GradingPolicy.model_validate({})
+    raw = bytes_of(path, "a grading policy", LARGEST, "name a TOML file")
     try:
-        tables = tomllib.loads(content_of(path, LARGEST).decode("utf-8-sig"))
-        return GradingPolicy.model_validate(tables).fitted(key)
-    except OSError as error:
-        raise ClassError(
-            f"{path} cannot be read as a grading policy ({(error.strerror or str(error)).lower()}): name a TOML file"
-        ) from None
+        policy = GradingPolicy.model_validate(tomllib.loads(raw.decode("utf-8-sig")))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where, known = ".".join(map(str, first["loc"])), ", ".join(GradingPolicy.model_fields)
-        says = f"it is unknown; known are {known}" if first["type"] == "extra_forbidden" else unquoted(first["msg"])
-        raise ClassError(f"{path}: {unquoted(where)}: {says}") from None
-    except ValueError as error:  # no TOML, or no UTF-8; a ClassError is one too
-        raise (
-            error if isinstance(error, ClassError) else ClassError(f"{path} is no TOML: {unquoted(error, 120)}")
+        where, says, kind = first_fault(error)
+        known = f"it is unknown; known are {', '.join(GradingPolicy.model_fields)}"
+        raise ClassError(
+            f"{path}: {unquoted(where)}: {known if kind == 'extra_forbidden' else unquoted(says)}"
         ) from None
+    except ValueError as error:  # no TOML, or no UTF-8
+        raise ClassError(f"{path} is no TOML: {unquoted(error, 120)}") from None
+    return policy.fitted(key)
+
+
+def _id_of(said: str, key: Key, where: str) -> str:
+    """Returns the id of the blank that has this id or title."""
+    found = next((blank.id for blank in key.blanks if said in (blank.id, blank.title)), None)
+    if found is None:
+        raise ClassError(
+            f"{where}: the key has no blank {unquoted(said)}; write an id, {key.blanks[0].id} to {key.blanks[-1].id}, "
+            f"or a title such as {unquoted(key.blanks[0].title)}"
+        )
+    return found
 
 
 def schema() -> dict[str, Any]:
@@ -182,28 +180,14 @@ def read_overrides(path: Path, key: Key) -> Overrides:
     if missing := [name for name in COLUMNS[:3] if table.column(name) is None]:
         raise ClassError(f"{path} has no column {missing[0]}: its first line is {','.join(COLUMNS)}")
     marks, assigned = [], {}
-    for number, row in enumerate(records(table), 2):
-        line = {name.casefold(): cell.strip() for name, cell in row.items()}
+    for number, line in enumerate(records(table), 2):
         where, student = f"{path}, row {number}", key.student(line["student"]).id
         if file := line.get("file", ""):
             assigned[file] = student
         if line["blank"] or line["mark"] or not file:
-            marks.append(
-                Override(
-                    student,
-                    _blank_named(line["blank"], key, where),
-                    _share_meant(line["mark"], where),
-                    line.get("why", ""),
-                )
-            )
+            blank, share = _id_of(line["blank"], key, where), _share_meant(line["mark"], where)
+            marks.append(Override(student, blank, share, line.get("why", "")))
     return Overrides(tuple(marks), assigned)
-
-
-def _blank_named(said: str, key: Key, where: str) -> str:
-    found = next((blank.id for blank in key.blanks if said in (blank.id, blank.title)), None)
-    if found is None:
-        raise ClassError(f"{where}: the key has no blank {unquoted(said)}; write an id such as {key.blanks[0].id}")
-    return found
 
 
 def _share_meant(said: str, where: str) -> float:
@@ -242,35 +226,26 @@ STUDENT_HEADS, SUBMITTED_HEADS = ("student", "id"), ("submitted", "time")
 def times_in(path: Path, key: Key) -> dict[str, datetime]:
     """Reads a table of times, `student,submitted` (2026-03-06T23:59), by the id of a student. Raises ClassError."""
     table = read_csv(path, "times")
-    columns = [
-        next((name for name in names if table.column(name) is not None), None)
-        for names in (STUDENT_HEADS, SUBMITTED_HEADS)
-    ]
-    if None in columns:
+    columns = [[name for name in names if table.column(name) is not None] for names in (STUDENT_HEADS, SUBMITTED_HEADS)]
+    if not all(columns):
         raise ClassError(f"{path} is no table of times: its first line is student,submitted")
     found: dict[str, datetime] = {}
     for number, row in enumerate(records(table), 2):
-        student, said = (row[_cell_under(row, str(name))].strip() for name in columns)
-        if said:
-            found[key.student(student).id] = _time_meant(said, f"{path}, row {number}")
+        student, said = (row[names[0]] for names in columns)
+        try:
+            if said:
+                found[key.student(student).id] = datetime.fromisoformat(said)
+        except ClassError:
+            raise
+        except ValueError:
+            where = f"{path}, row {number}: found the time {unquoted(said)}"
+            raise ClassError(f"{where}; write it as 2026-03-06T23:59:00+01:00") from None
     return found
 
 
-def _cell_under(row: dict[str, str], name: str) -> str:
-    return next(head for head in row if head.casefold() == name)
-
-
-def _time_meant(said: str, where: str) -> datetime:
-    try:
-        return datetime.fromisoformat(said)
-    except ValueError:
-        raise ClassError(f"{where}: found the time {unquoted(said)}; write it as 2026-03-06T23:59:00+01:00") from None
-
-
-def times_of_moodle(path: Path, key: Key) -> dict[str, datetime]:
-    """Reads the times of a grading worksheet, by the id of a student, and by the number of who is known by that alone."""
-    table = platforms.grading_worksheet(path)
-    by_number = platforms.times_by_participant(table)
+def times_of_moodle(worksheet: GradingWorksheet, key: Key) -> dict[str, datetime]:
+    """Returns the times of a grading worksheet by the id of a student, and by the number of who is known by that alone."""
+    by_number = worksheet.times()
     nobody = [Result(student=each.id, name=each.name, email=each.email) for each in key.students]
-    known = platforms.participants(table, Results(assignment=key.assignment, points=1, blanks=[], results=nobody))
+    known = worksheet.participants(Results(assignment=key.assignment, points=1, blanks=[], results=nobody))
     return by_number | {id: by_number[each.number] for id, each in known.items() if each.number in by_number}

@@ -8,7 +8,8 @@ find out by trying ids whose it is.
 
 import hmac
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from hashlib import sha256
 from math import isinf, isnan
 from pathlib import Path
@@ -17,8 +18,8 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
 
-from blueprint.classes import ClassError
-from blueprint.files import content_of, saved_whole
+from blueprint.classes import ClassError, bytes_of, first_fault
+from blueprint.files import saved_whole
 from blueprint.inputs import load, source_of
 from blueprint.language import OFF_WORD, Array, Block
 from blueprint.page.outline import Blueprint
@@ -137,39 +138,17 @@ class Key(Record):
     def load(cls, path: Path) -> Self:
         """Reads a key. Raises ClassError, which says what is wrong with it, and where."""
         try:
-            return cls.model_validate_json(_bytes(path))
+            return cls.model_validate_json(bytes_of(path, "a key", LARGEST, "give the key.json that class make wrote"))
         except ValidationError as error:
-            raise ClassError(f"{path} is not a key that class make wrote: {_first(error)}") from None
+            where, says, _ = first_fault(error)
+            raise ClassError(
+                f"{path} is not a key that class make wrote: {where}{': ' if where else ''}{says}"
+            ) from None
 
 
-def _bytes(path: Path) -> bytes:
-    try:
-        found = content_of(path, LARGEST)
-    except OSError as error:
-        raise ClassError(
-            f"{path} cannot be read as a key ({(error.strerror or str(error)).lower()}): give the key.json that class make wrote"
-        ) from None
-    if len(found) > LARGEST:
-        raise ClassError(
-            f"{path} has more than {LARGEST >> 20} MiB, as no key has: give the key.json that class make wrote"
-        )
-    return found
-
-
-def _refuse_twins(what: str, found: Iterable[Hashable]) -> None:
-    seen: set[Hashable] = set()
-    for each in found:
-        if each in seen:
-            raise ValueError(f"{what} {unquoted(each)} stands there twice")
-        seen.add(each)
-
-
-def _first(error: ValidationError) -> str:
-    """Returns the first complaint: where, and what."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    where = ".".join(map(str, first["loc"]))
-    says = re.sub(r"^Value error, ", "", first["msg"])
-    return f"{where}: {says}" if where else says
+def _refuse_twins(what: str, found: list[str]) -> None:
+    if twin := next((each for each, times in Counter(found).items() if times > 1), None):
+        raise ValueError(f"{what} {unquoted(twin)} stands there twice")
 
 
 VERSION, DIGITS = "v1", 8
@@ -188,12 +167,6 @@ def token_of(student: str, assignment: str, variant: str, secret: str) -> str:
     return f"{said}.{hashed(secret, 'token', said)}"
 
 
-def student_of(token: str, key: Key) -> KeyStudent | None:
-    """Returns the student to whom a token was given; None for a token of another class, and for one that is no token."""
-    given = token.strip().encode()  # compare_digest takes no text beyond ASCII
-    return next((each for each in key.students if hmac.compare_digest(each.token.encode(), given)), None)
-
-
 def hashed(secret: str, purpose: str, text: str, digits: int = DIGITS) -> str:
     """Returns the first hex digits of a keyed hash; purpose: so that one hash says nothing about another."""
     return hmac.new(bytes.fromhex(secret), f"{purpose}\0{text}".encode(), sha256).hexdigest()[:digits]
@@ -202,11 +175,6 @@ def hashed(secret: str, purpose: str, text: str, digits: int = DIGITS) -> str:
 def base_of(key: Key) -> Blueprint:
     """Returns the blueprint of the key's numbers, from which every variant departs; it has no blanks. Raises NumbersError."""
     return blueprint_of(load(source_of(key.numbers, Path(f"{key.assignment}.toml"))))
-
-
-def variant_of(base: Blueprint, student: KeyStudent) -> Blueprint:
-    """Returns the blueprint of a student's variant."""
-    return with_departures(base, student.typed)
 
 
 def with_departures(base: Blueprint, typed: Mapping[str, Any]) -> Blueprint:
@@ -239,7 +207,6 @@ def _written(cells: Any) -> Any:
 
 
 def _read(block: Block | None, cells: Any) -> Any:
-    """Returns nested lists as cells."""
     if isinstance(cells, list):
         return [_read(block, each) for each in cells]
     if cells is None:

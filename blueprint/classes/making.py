@@ -11,7 +11,7 @@ import re
 import shutil
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -20,14 +20,14 @@ from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from blueprint import interrupted
 from blueprint.book import Book
 from blueprint.classes import ClassError
-from blueprint.classes.assignment import RULES, Assignment, Drawn, Draws, Finding, Refused
+from blueprint.classes.assignment import RULES, Answers, Assignment, Drawn, Draws, Finding, Refused
 from blueprint.classes.csv_cells import save_csv
 from blueprint.classes.html_page import html_page
 from blueprint.classes.key import Key, KeyBlank, KeyStudent
@@ -50,14 +50,14 @@ def file_names(ids: Sequence[str]) -> dict[str, str]:
 
     Else what is left of it, and 8 digits of its hash; so no id leads out of the folder, and no two to one file.
     """
-    return {id: f"{STUDENTS}/{_safe(id)}.xlsx" for id in ids}
 
+    def safe(id: str) -> str:
+        kept = re.sub(r"[^A-Za-z0-9_-]+", "_", id)[:_LONGEST]
+        if id and kept == id and not _RESERVED.fullmatch(id) and not id.startswith(("-", "_")):
+            return id
+        return f"{kept.strip('_-') or 'student'}-{sha256(id.encode()).hexdigest()[:8]}"
 
-def _safe(id: str) -> str:
-    kept = re.sub(r"[^A-Za-z0-9_-]+", "_", id)[:_LONGEST]
-    if id and kept == id and not _RESERVED.fullmatch(id) and not id.startswith(("-", "_")):
-        return id
-    return f"{kept.strip('_-') or 'student'}-{sha256(id.encode()).hexdigest()[:8]}"
+    return {id: f"{STUDENTS}/{safe(id)}.xlsx" for id in ids}
 
 
 def refuse_made(folder: Path, force: bool) -> None:
@@ -111,7 +111,10 @@ def made_whole(folder: Path) -> Iterator[Path]:
         (unfinished / STUDENTS).mkdir(parents=True)
         try:
             yield unfinished
-            _move(unfinished, folder)
+            (folder / STUDENTS).mkdir(exist_ok=True)
+            made = (path for path in unfinished.rglob("*") if path.is_file())
+            for path in sorted(made, key=lambda path: (path.name != KEY, path)):  # the key first
+                path.replace(folder / path.relative_to(unfinished))
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
             with suppress(OSError):  # of a folder in which nothing stands, nothing is left
@@ -120,17 +123,6 @@ def made_whole(folder: Path) -> Iterator[Path]:
         if isinstance(error, SaveError):
             raise
         raise SaveError(f"{folder} cannot be written: {(error.strerror or str(error)).lower()}") from error
-
-
-def _move(unfinished: Path, folder: Path) -> None:
-    (folder / STUDENTS).mkdir(exist_ok=True)
-    for path in _in_order(unfinished.rglob("*")):
-        path.replace(folder / path.relative_to(unfinished))
-
-
-def _in_order(paths: Iterable[Path]) -> list[Path]:
-    """Returns the files of a class, the key first."""
-    return sorted((path for path in paths if path.is_file()), key=lambda path: (path.name != KEY, path))
 
 
 def digest(path: Path) -> str:
@@ -164,16 +156,16 @@ def _spread(draws: Draws, key: Key, refused: Refused, number: int) -> dict[str, 
     """Says how the answers to one blank are spread: how many fall where, or the range of each of its cells."""
     blank = key.blanks[number]
     answers = [student.answers[blank.id] for student in key.students]
-    every = [answer for cells in answers for answer in cells]
+    spread = Answers.of(blank, answers)
     found = {
         "blank": blank,
         "about": draws.assignment.worksheet.blanks[number].block.about,
         "bad": sum(count for (_, which), count in refused.items() if which == number),
-        "different": len({tuple(round(answer, blank.decimals) for answer in cells) for cells in answers}),
-        "ends": [_as_shown(answer, blank) for answer in (min(every), median(every), max(every))],
+        "different": spread.different,
+        "ends": [_as_shown(answer, blank) for answer in (spread.least, spread.middle, spread.most)],
     }
     if len(blank.cells) == 1:
-        counts, edges = np.histogram(every, bins=min(BINS, max(1, len(set(every)))))
+        counts, edges = np.histogram(answers, bins=min(BINS, max(1, len({*map(tuple, answers)}))))
         return found | {"counts": counts.tolist(), "edges": [_as_shown(edge, blank) for edge in edges.tolist()]}
     columns = [*zip(*answers, strict=True)][:MOST_CELLS]
     low, high = min(map(min, columns)), max(map(max, columns))
@@ -194,7 +186,7 @@ FEW = 6
 Progress = Callable[[int], object]
 """Is told how many more steps are done."""
 Work = Callable[[Draws, Any], Any]
-Each = Callable[[Work, Sequence[Any], Progress], Iterator[Any]]
+Each = Callable[[Work, Sequence[Any]], Iterator[Any]]
 """Does a task for each of some things, in their order."""
 
 
@@ -211,15 +203,6 @@ class Made:
     warnings: list[str]
 
 
-class _Task(NamedTuple):
-    """A file to write: whose, what is typed in it, the answers, and where."""
-
-    student: str
-    typed: dict[str, Any]
-    answers: dict[str, list[float]]
-    path: Path
-
-
 def make(
     assignment: Assignment,
     students: Sequence[Student],
@@ -234,31 +217,45 @@ def make(
     """
     assignment, names = assignment.settled(), file_names([student.id for student in students])
     draws = Draws(assignment)
+
+    def counted(done: Iterator[Any]) -> list[Any]:
+        found = []
+        for each in done:
+            found.append(each)
+            progress(1)
+        return found
+
     with working(draws, len(students)) as each:
-        drawn: list[Drawn] = [*each(_draw, [student.id for student in students], progress)]
+        drawn: list[Drawn] = counted(each(Draws.drawn, [student.id for student in students]))
         with made_whole(folder) as unfinished:
-            tasks = [
-                _Task(found.student, found.typed, found.answers, unfinished / names[found.student]) for found in drawn
-            ]
-            written: list[str] = [*each(_write, tasks, progress)]
-            pairs = zip(students, drawn, written, strict=True)
-            key = assignment.key([_student(assignment, *each, names) for each in pairs])
+            tasks = [(of.student, of.typed, of.answers, unfinished / names[of.student]) for of in drawn]
+            written: list[str] = counted(each(_write, tasks))
+            key = assignment.key(
+                [
+                    KeyStudent(
+                        **student._asdict(),
+                        variant=variant_id(of.typed),
+                        token=assignment.token(student.id, of.typed),
+                        file=names[student.id],
+                        sha256=sha256,
+                        typed=of.typed,
+                        answers=of.answers,
+                    )
+                    for student, of, sha256 in zip(students, drawn, written, strict=True)
+                ]
+            )
             refused: Refused = sum((found.refused for found in drawn), Counter())
             again = sum(found.again for found in drawn)
             key.save(unfinished / KEY)
-            save_csv(unfinished / MANIFEST, manifest_of(key))
+            columns = ("student", "variant", "token", "file", "sha256")
+            rows = ([each.id, each.variant, each.token, each.file, each.sha256] for each in key.students)
+            save_csv(unfinished / MANIFEST, [columns, *rows])
             with saved_whole(unfinished / STRESS) as page:
                 page.write_text(stress_page(draws, key, refused, again), encoding="utf-8")
             if teacher:
                 Book(assignment.worksheet.whole).save(unfinished / TEACHER)
                 (unfinished / TEACHER).chmod(0o600)
     return Made(key, refused, again, draws.warnings)
-
-
-def manifest_of(key: Key) -> list[list[str]]:
-    """Returns the rows of the manifest."""
-    rows = [[each.id, each.variant, each.token, each.file, each.sha256] for each in key.students]
-    return [["student", "variant", "token", "file", "sha256"], *rows]
 
 
 def write_file(
@@ -271,25 +268,7 @@ def write_file(
     return digest(path)
 
 
-def _student(assignment: Assignment, student: Student, drawn: Drawn, sha256: str, names: dict[str, str]) -> KeyStudent:
-    return KeyStudent(
-        id=student.id,
-        name=student.name,
-        email=student.email,
-        variant=variant_id(drawn.typed),
-        token=assignment.token(student.id, drawn.typed),
-        file=names[student.id],
-        sha256=sha256,
-        typed=drawn.typed,
-        answers=drawn.answers,
-    )
-
-
-def _draw(draws: Draws, student: str) -> Drawn:
-    return draws.drawn(student)
-
-
-def _write(draws: Draws, task: _Task) -> str:
+def _write(draws: Draws, task: tuple[str, dict[str, Any], dict[str, list[float]], Path]) -> str:
     return write_file(draws.assignment, *task)
 
 
@@ -300,27 +279,20 @@ def working(draws: Draws, students: int) -> Iterator[Each]:
     Processes are begun anew (spawn), and make the worksheet once, each for itself: what it has computed does not travel.
     """
     if students < FEW or cores() < 2:
-        yield lambda work, given, progress: _each(map(partial(work, draws), given), progress)
+        yield lambda work, given: map(partial(work, draws), given)
         return
     given = (replace(draws.assignment), draws.always)
     with ProcessPoolExecutor(cores(), get_context("spawn"), _begin, given) as pool:
+
+        def shared(work: Work, given: Sequence[Any]) -> Iterator[Any]:
+            with interrupted.unheard():  # processes that begin now do not hear Ctrl-C, which ends them through this one
+                return pool.map(partial(_work, work), given, chunksize=2)
+
         try:
-            yield lambda work, given, progress: _each(_begun(pool, work, given), progress)
+            yield shared
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-
-
-def _begun(pool: ProcessPoolExecutor, work: Work, given: Any) -> Iterator[Any]:
-    """Gives tasks to processes; those that begin now do not hear Ctrl-C, which ends them through this one."""
-    with interrupted.unheard():
-        return pool.map(partial(_work, work), given, chunksize=2)
-
-
-def _each(found: Iterator[Any], progress: Progress) -> Iterator[Any]:
-    for each in found:
-        progress(1)
-        yield each
 
 
 _draws: list[Draws] = []

@@ -17,7 +17,7 @@ from blueprint.classes.grading_policy import GradingPolicy
 from blueprint.classes.key import Key, KeyBlank, KeyStudent, base_of, with_departures
 from blueprint.classes.results import Mark, Status
 from blueprint.classes.submission import Given
-from blueprint.language import Block, Cell, Expr, Op, Values, fill, filled_by, needs, reads, schedule
+from blueprint.language import Block, Cell, Computation, Expr, Op, Values, filled_by, reads
 from blueprint.language.cells import Members, alternative_of, value_of
 from blueprint.language.trees import children
 from blueprint.misconceptions import Diagnosis, diagnose, further_values, shortened, wrong_values
@@ -34,36 +34,10 @@ class Before(NamedTuple):
     between: tuple[Cell, ...]
 
 
-def hanging_on(blanks: Iterable[Block], blocks: Iterable[Block]) -> frozenset[Block]:
-    """Returns the blocks that read one of the blanks' blocks, directly or through others, and these themselves."""
-    readers: dict[Block, list[Block]] = {}
-    for block in blocks:
-        for need in needs(block):
-            readers.setdefault(need.read, []).append(block)
-    found: set[Block] = set()
-    new = list(blanks)
-    while new:
-        block = new.pop()
-        if block not in found:
-            found.add(block)
-            new += readers.get(block, [])
-    return frozenset(found)
-
-
-def before(cell: Cell, blanks: frozenset[Cell], hanging: frozenset[Block], values: Values) -> Before:
-    """Returns what lies before a cell, as far back as to the nearest blanks; blocks that hang on none are not looked at."""
-    found: set[Cell] = set()
-    between = {cell: None}
-    new = [cell]
-    while new:
-        for read in reads(new.pop(), values):
-            for each in read.cells:
-                if each in blanks:
-                    found.add(each)
-                elif each.block in hanging and each not in between:
-                    between[each] = None
-                    new.append(each)
-    return Before(frozenset(found), tuple(between))
+def step_of(cell: Cell, values: Values) -> float:
+    """Returns what the equation of a blank's cell comes to, whatever number stands in the cell."""
+    at = (place + values.before(cell.block, axis) for place, axis in zip(cell.places, cell.block.axes, strict=True))
+    return float(values.own[cell.block][tuple(at)])
 
 
 CHOICES = ("minimum", "maximum", "where", "choose")
@@ -78,10 +52,7 @@ def trivial(
     within: how far the cell may be off a number; more for a large one, of which fewer digits are shown.
     carried: the values with the student's numbers, in which `own` is what the step comes to.
     """
-    own, meant = (
-        float(carried.own[cell.block][_argument_places(cell, carried)]),
-        float(true.cell(cell.block, *cell.places)),
-    )
+    own, meant = step_of(cell, carried), float(true.cell(cell.block, *cell.places))
     if not isfinite(own):
         return "there the step comes to no number"
     for plain in (0.0, 1.0, -1.0):
@@ -89,26 +60,16 @@ def trivial(
             return f"there the step comes to {plain:g}, whatever it is"
     if _repeats(cell, own, carried, within(own)) and not _repeats(cell, meant, true, within(meant)):
         return "there the step only repeats a number that it reads"
-    if any(_falls_otherwise(_branches(each, true), _branches(each, carried)) for each in between):
+    taken = (zip(_branches(each, true), _branches(each, carried), strict=True) for each in between)
+    if any(was != now and now is not None for pairs in taken for was, now in pairs):
         return "there a minimum, a maximum or a choice falls otherwise, and the step is another one"
     return ""
-
-
-def _argument_places(cell: Cell, values: Values) -> tuple[int, ...]:
-    """Returns the index of a cell in the block's array."""
-    block = cell.block
-    return tuple(place + values.before(block, axis) for place, axis in zip(cell.places, block.axes, strict=True))
 
 
 def _repeats(cell: Cell, number: float, values: Values, within: float) -> bool:
     """Tells whether a cell holds one of the numbers that its equation reads."""
     read = (values.cell(each.block, *each.places) for found in reads(cell, values) for each in found.cells)
     return any(isinstance(each, float) and abs(each - number) <= within for each in read)
-
-
-def _falls_otherwise(true: Iterable[int | None], carried: Iterable[int | None]) -> bool:
-    """Tells whether a choice takes another alternative, or a minimum or maximum has nothing left to decide."""
-    return any(was != now and now is not None for was, now in zip(true, carried, strict=True))
 
 
 def _branches(cell: Cell, values: Values) -> list[int | None]:
@@ -147,39 +108,28 @@ class Course:
 
     def __init__(self, key: Key, policy: GradingPolicy):
         self.key, self.policy, self.base = key, policy, base_of(key)
-        self.kind = kind_named(key.kind)
-        self.blocks = self.base.blocks()
-        named = {block.name: block for block in self.blocks}
-        self.blanks = {each.id: _blank(each, named) for each in key.blanks}
+        self.kind, self.graph = kind_named(key.kind), Graph(self.base)
+        self.everything = Computation(self.graph.blocks, self.base.sizes, beyond=True)
+        named = {block.name: block for block in self.graph.blocks}
+        self.blanks = {
+            each.id: Blank(each.title, named[each.block], tuple(map(tuple, each.cells)), each.weight, each.asks)
+            for each in key.blanks
+        }
         self.key_blanks = {blank.id: blank for blank in key.blanks}
         self.cells = {
             Cell(blank.block, at): (id, i) for id, blank in self.blanks.items() for i, at in enumerate(blank.cells)
         }
-        self.asked = frozenset(self.cells)
-        self.steps = schedule([block for block in self.blocks if not block.typed])
-        self.graph = Graph(self.base)
-        self.hanging = hanging_on({blank.block for blank in self.blanks.values()}, self.blocks)
+        self.hanging = self.graph.below({blank.block for blank in self.blanks.values()})
 
     def values(self, student: KeyStudent, held: Mapping[Block, Mapping[tuple[int, ...], float]]) -> Values:
         """Computes everything from what is typed in a student's file, with the student's numbers in their cells."""
-        typed = with_departures(self.base, student.typed).typed
-        values = Values(self.base.sizes, beyond=True)
-        values.hold(held)
-        for block in self.blocks:
-            if block.typed:
-                values.fill(block, typed)
-        fill(self.steps, values)
-        return values
+        return self.everything.values(with_departures(self.base, student.typed).typed, held)
 
     def within(self, blank: KeyBlank, expected: float) -> float:
         """Returns how far a number may be from the expected one."""
         chosen = self.policy.tolerance_of(blank)
         most = half_a_unit(expected, blank.decimals) if chosen is None else chosen
         return most * (1 + HAIR) + FIFTEEN_DIGITS * abs(expected)
-
-
-def _blank(each: KeyBlank, named: Mapping[str, Block]) -> Blank:
-    return Blank(each.title, named[each.block], tuple(map(tuple, each.cells)), each.weight, each.asks)
 
 
 def half_a_unit(number: float, decimals: int) -> float:
@@ -263,26 +213,23 @@ class Marking:
         earlier, own = self.before(cell).blanks, self.own(cell)
         if all(self.judged(each).status == "right" for each in earlier):
             return False
-        moved = ({each: self._number(each) + self._rounding(each)} for each in earlier if self._rounding(each))
-        return off <= sum(abs(self._step(cell, self._going_on(each)) - own) for each in moved)
+        moved = filter(None, map(self._unrounded, earlier))
+        return off <= sum(abs(step_of(cell, self._going_on(each)) - own) for each in moved)
 
-    def _number(self, cell: Cell) -> float:
+    def _unrounded(self, cell: Cell) -> dict[Cell, float]:
+        """Moves what was typed into a cell by half a unit; nothing if it has more digits than the sheet shows."""
         id, i = self.course.cells[cell]
-        return self.answers[id][i].number or 0.0
-
-    def _rounding(self, cell: Cell) -> float:
-        """Returns half a unit of what was typed into a cell; 0 if it has more digits than the sheet shows."""
-        blank, number = self.course.key_blanks[self.course.cells[cell][0]], self._number(cell)
-        return half_a_unit(number, blank.decimals) if number == round(number, blank.decimals) else 0.0
+        number, decimals = self.answers[id][i].number or 0.0, self.course.key_blanks[id].decimals
+        return {cell: number + half_a_unit(number, decimals)} if number == round(number, decimals) else {}
 
     def _carried(self, cell: Cell, blank: KeyBlank, own: float) -> Judged:
         """Judges a cell that is right with the student's own earlier numbers."""
         found = self.before(cell)
-        earlier = {each: self.judged(each).status for each in sorted(found.blanks, key=self._order)}
-        if set(earlier.values()) <= {"right"}:
+        earlier = [(self.course.cells[each][0], self.judged(each).status) for each in found.blanks]
+        ids = tuple(sorted({id for id, status in earlier if status != "right"}))
+        if not ids:
             return Judged("right", why="right with your own rounded numbers")
-        ids = self._ids(each for each, status in earlier.items() if status != "right")
-        if missing := self._ids(each for each, status in earlier.items() if status in ("empty", "unreadable")):
+        if missing := sorted({id for id, status in earlier if status in ("empty", "unreadable")}):
             return Judged("wrong", ids, f"there is no number in {said(missing)}, on which it hangs")
         within = partial(self.course.within, blank)
         if self.course.policy.carried.guard and (why := trivial(cell, found.between, self.true, self.carried, within)):
@@ -291,15 +238,20 @@ class Marking:
 
     def own(self, cell: Cell) -> float:
         """Returns what the step of a cell comes to on the student's own numbers."""
-        return self._step(cell, self.carried)
-
-    def _step(self, cell: Cell, values: Values) -> float:
-        at = (place + values.before(cell.block, axis) for place, axis in zip(cell.places, cell.block.axes, strict=True))
-        return float(values.own[cell.block][tuple(at)])
+        return step_of(cell, self.carried)
 
     def before(self, cell: Cell) -> Before:
-        """Returns what lies before a cell."""
-        return before(cell, self.course.asked, self.course.hanging, self.carried)
+        """Returns what lies before a cell, as far back as to the nearest blanks; what hangs on none is not looked at."""
+        found: set[Cell] = set()
+        between, new = {cell: None}, [cell]
+        while new:
+            for each in (each for read in reads(new.pop(), self.carried) for each in read.cells):
+                if each in self.course.cells:
+                    found.add(each)
+                elif each.block in self.course.hanging and each not in between:
+                    between[each] = None
+                    new.append(each)
+        return Before(frozenset(found), tuple(between))
 
     def misconception(self, blank: KeyBlank) -> Diagnosis | None:
         """Returns the known misconception that gives the wrong numbers of a blank, on the true numbers or on the student's."""
@@ -315,13 +267,6 @@ class Marking:
             if found := diagnose(given, wrong, rights, blank.decimals, tolerance):
                 return found
         return None
-
-    def _ids(self, cells: Iterable[Cell]) -> tuple[str, ...]:
-        """Returns the ids of the blanks of cells, each once."""
-        return tuple(dict.fromkeys(self.course.cells[each][0] for each in cells))
-
-    def _order(self, cell: Cell) -> tuple[str, int]:
-        return self.course.cells[cell]
 
 
 SAYS = {
@@ -387,7 +332,6 @@ def _status(counts: Counter[str], cells: int) -> Status:
 
 
 def _why(status: Status, judged: Sequence[Judged], counts: Counter[str], says: str, pasted: bool) -> str:
-    """Returns the sentence for a blank."""
     share = f"{counts['right'] + counts['carried']} of {len(judged)} cells are right" if len(judged) > 1 else ""
     ids = dict.fromkeys(id for each in judged if each.status == "carried" for id in each.came_from)
     parts = [SAYS[status].format(earlier=said(ids)) if status in SAYS else "no number"]

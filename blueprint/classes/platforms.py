@@ -30,7 +30,6 @@ Moodle knows no excused grade; such a student's is left blank, and said.
 import html
 import math
 import re
-import unicodedata
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,6 +40,7 @@ from pathlib import Path
 from blueprint.classes import ClassError
 from blueprint.classes.csv_cells import Csv, bare, harmless, read_csv, save_csv
 from blueprint.classes.results import Result, Results
+from blueprint.classes.roster import letters_of, words_of
 from blueprint.files import saved_whole
 from blueprint.quoting import unquoted
 
@@ -66,15 +66,17 @@ class Filled:
     said: list[str] = field(default_factory=list)
     rows: Mapping[str, int] = field(default_factory=dict)
 
+    def save(self, path: Path) -> None:
+        """Writes the table as it came, but for what was filled. Raises SaveError."""
+        save_csv(path, self.table.rows, self.table.delimiter, self.table.bom)
 
-def filled(
-    table: Csv,
-    column: int,
-    rows: Mapping[str, int],
-    cell_of: Callable[[Result, list[str]], str | None],
-    results: Results,
-) -> Filled:
-    """Fills a column. rows: by a student's id. cell_of: what belongs in a row, None to leave what is there."""
+
+CellOf = Callable[[Result, list[str]], str | None]
+"""What belongs into a student's row, None to leave what is there."""
+
+
+def filled(table: Csv, column: int, rows: Mapping[str, int], cell_of: CellOf, results: Results) -> Filled:
+    """Fills a column. rows: by a student's id."""
     cells = [[*row] for row in table.rows]
     count = 0
     for result in results.results:
@@ -84,7 +86,11 @@ def filled(
             row += [""] * (column + 1 - len(row))
             row[column] = row[column] if text is None else text
             count += text is not None
-    said = [*_absent(results, rows), *_guarded(table)]
+    said = []
+    if lost := [each.student for each in results.results if each.student not in rows]:
+        said.append(f"{len(lost)} students of the key stand in no row of the platform's file: {several(lost)}")
+    if guarded := sum(harmless(cell) != cell for row in table.rows for cell in row):
+        said.append(f"{guarded} cells that a spreadsheet would compute begin with an apostrophe now")
     return Filled(replace(table, rows=cells), table.rows[0][column], count, said, rows)
 
 
@@ -97,33 +103,25 @@ def rows_by_student(
     of several columns of names make one. Raises ClassError where two rows are the same student's.
     """
     rows = {number: [bare(cell).strip() for cell in table.rows[number]] for number in numbers}
+    columns = [{n: row[column].casefold() for n, row in rows.items() if column < len(row)} for column in ids]
     known = {each.student.strip().casefold(): each.student for each in results.results}
-    in_column = {c: {n: known[_key(row, c)] for n, row in rows.items() if _key(row, c) in known} for c in ids}
-    best = max(in_column.values(), key=len, default={})
-    found: dict[str, int] = {}
-    for number, student in best.items():
-        if student in found:
-            raise ClassError(f"student {unquoted(student)} stands in two rows of the platform's file: keep one of them")
-        found[student] = number
+    best = max((_joined(column, known) for column in columns), key=len, default={})
+    if twice := next((student for student, times in Counter(best.values()).items() if times > 1), None):
+        raise ClassError(f"student {unquoted(twice)} stands in two rows of the platform's file: keep one of them")
+    found = {student: number for number, student in best.items()}
     mails = {each.email.strip().casefold(): each.student for each in results.results if each.email.strip()}
-    for column in ids:
-        _add(found, {n: mails[_key(row, column)] for n, row in rows.items() if _key(row, column) in mails})
-    named = {each.student: _words(each.name) for each in results.results}
-    written = {n: _words(" ".join(row[c] for c in names if c < len(row))) for n, row in rows.items()}
-    once = {words for words, times in Counter(written.values()).items() if times == 1 and words}
-    of_name = {words: student for student, words in named.items() if Counter(named.values())[words] == 1}
-    _add(found, {n: of_name[words] for n, words in written.items() if words in once and words in of_name})
+    for column in columns:
+        _add(found, _joined(column, mails))
+    alike = Counter(words_of(each.name) for each in results.results)
+    named = {words: each.student for each in results.results if alike[words := words_of(each.name)] == 1 and words}
+    written = {n: words_of(" ".join(row[c] for c in names if c < len(row))) for n, row in rows.items()}
+    _add(found, _joined(written, named))
     return found
 
 
-def _key(row: Sequence[str], column: int) -> str:
-    return row[column].casefold() if column < len(row) else ""
-
-
-def _words(name: str) -> str:
-    """Returns the words of a name in one order, so that `Doe, Jane` is `Jane Doe`."""
-    letters = unicodedata.normalize("NFKC", name).casefold()
-    return " ".join(sorted(re.findall(r"[\w'’-]+", letters)))
+def _joined(column: Mapping[int, str], known: Mapping[str, str]) -> dict[int, str]:
+    """Returns by row the student whom its cell of a column means."""
+    return {number: known[cell] for number, cell in column.items() if cell in known}
 
 
 def _add(found: dict[str, int], more: Mapping[int, str]) -> None:
@@ -176,16 +174,6 @@ def several(names: Iterable[str]) -> str:
     return ", ".join(unquoted(each) for each in found[:SHOWN]) + more
 
 
-def _absent(results: Results, rows: Mapping[str, int]) -> list[str]:
-    lost = [each.student for each in results.results if each.student not in rows]
-    return [f"{len(lost)} students of the key stand in no row of the platform's file: {several(lost)}"] if lost else []
-
-
-def _guarded(table: Csv) -> list[str]:
-    cells = sum(harmless(cell) != cell for row in table.rows for cell in row)
-    return [f"{cells} cells that a spreadsheet would compute begin with an apostrophe now"] if cells else []
-
-
 SECTION, POINTS, READ_ONLY, NOT_ASSIGNED = "Section", "Points Possible", "read only", "N/A"
 TITLE_AND_ID = re.compile(r"(.*)\s\((\d+)\)", re.DOTALL)
 """How an assignment is headed (app/models/assignment.rb, title_and_id)."""
@@ -195,95 +183,80 @@ _MUTED = re.compile(r"\s*(Muted|Manual Posting.*)?\s*", re.IGNORECASE)
 _EXPORTED = "in Canvas: Grades, Export, Export Entire Gradebook"
 
 
-def fill_gradebook(source: Path, results: Results, target: Path, column: str | None = None) -> Filled:
-    """Writes an exported gradebook anew, with the scores of a class in one column.
+class Gradebook:
+    """A gradebook that was exported from Canvas, and the column of it that is to be filled."""
 
-    column: the id or the title of the assignment; None: the one of the class's name, or the only one. A student without a
-    submission keeps what stands there, and so does one who is excused or not assigned there. Raises ClassError, SaveError.
-    """
-    done = filled_gradebook(_gradebook(source), results, column)
-    save_csv(target, done.table.rows, done.table.delimiter, done.table.bom)
-    return done
+    def __init__(self, source: Path, assignment: str, column: str | None = None):
+        """Reads it. column: the id or the title of the assignment; None: the one of the class's name, or the only one.
 
+        Raises ClassError for what Canvas would not take for a gradebook, and where it is not clear which column is meant.
+        """
+        self.table = read_csv(source, f"a gradebook that was exported {_EXPORTED}")
+        self.heads = [each.lstrip("\ufeff") for each in self.table.rows[0]]
+        if (
+            not (self._begins("Student", "ID") or self._begins("LastName", "FirstName", "ID"))
+            or SECTION not in self.heads
+        ):
+            raise ClassError(
+                f"the header {unquoted(', '.join(self.heads[:4]))} is not that of a gradebook, which begins Student, ID: "
+                f"export it {_EXPORTED}"
+            )
+        self.section = self.heads.index(SECTION)
+        self.points: list[str] = next((row for row in self.table.rows[1:] if POINTS in row[0]), [])
+        self.place = self._place(assignment, column)
 
-def check_gradebook(source: Path, assignment: str, column: str | None = None) -> None:
-    """Refuses what `fill_gradebook` would refuse, once all is marked. Raises ClassError."""
-    table = _gradebook(source)
-    _assignment(table, _section(table), assignment, column)
+    def _begins(self, *heads: str) -> bool:
+        return len(self.heads) > len(heads) + 1 and all(map(str.__contains__, self.heads, heads))
 
+    def _place(self, assignment: str, column: str | None) -> int:
+        graded = {place for place, cell in enumerate(self.points) if number_in(cell) is not None}
+        offered = {
+            place: head
+            for place, head in enumerate(self.table.rows[0])
+            if place > self.section and not TOTALS.search(head) and (TITLE_AND_ID.fullmatch(head) or place in graded)
+        }
+        wanted = (column or assignment).strip()
+        found = [place for place, head in offered.items() if wanted in _headings(head)]
+        found = found or [
+            place for place, head in offered.items() if letters_of(wanted) in map(letters_of, _headings(head))
+        ]
+        if not found and column is None and len(offered) == 1:
+            found = [*offered]
+        if len(found) != 1:
+            raise ClassError(
+                f"the gradebook has {len(found)} columns for {unquoted(wanted)}: name one by its number or title with "
+                f"--canvas-column, of {several(offered.values()) or 'which it has none: make the assignment in Canvas first'}"
+            )
+        if READ_ONLY in "".join(self.points[found[0] : found[0] + 1]):
+            head = unquoted(self.table.rows[0][found[0]])
+            raise ClassError(f"{head} is read-only, and Canvas would pass it over: name another column")
+        return found[0]
 
-def _gradebook(source: Path) -> Csv:
-    return read_csv(source, f"a gradebook that was exported {_EXPORTED}")
+    def filled(self, results: Results) -> Filled:
+        """Fills the column with the scores of a class.
 
+        A student without a submission keeps what stands there, and so does one who is excused or not assigned there.
+        """
+        place, comma = self.place, decimals_with_comma(self.table)
+        possible = number_in(self.points[place]) if place < len(self.points) else None
+        most = results.points if possible is None else possible
+        students = [
+            number
+            for number, row in enumerate(self.table.rows)
+            if number and POINTS not in row[0] and not all(map(_MUTED.fullmatch, row))
+        ]
+        names = range(2) if self.heads[0].startswith("LastName") else range(1)
+        rows = rows_by_student(self.table, students, range(len(names), self.section), names, results)
 
-def filled_gradebook(table: Csv, results: Results, column: str | None = None) -> Filled:
-    """Fills a column of a gradebook, and says which, and who stands in no row of it. Raises ClassError."""
-    section = _section(table)
-    place = _assignment(table, section, results.assignment, column)
-    points = _points(table)
-    possible = number_in(points[place]) if points and place < len(points) else None
-    most = results.points if possible is None else possible
-    comma = decimals_with_comma(table)
-    students = [n for n, row in enumerate(table.rows) if n and not _is_no_student(row)]
-    names = range(2) if table.rows[0][0].lstrip("\ufeff").startswith("LastName") else range(1)
-    rows = rows_by_student(table, students, range(len(names), section), names, results)
+        def cell_of(result: Result, row: list[str]) -> str | None:
+            if place < len(row) and row[place].strip().upper() in (NOT_ASSIGNED, EXCUSED):
+                return None  # a teacher's own word, which an import of a score would take back
+            if is_excused(result):
+                return EXCUSED
+            found = score(result, results, most)
+            return None if found is None else written(found, comma)
 
-    def cell_of(result: Result, row: list[str]) -> str | None:
-        if place < len(row) and row[place].strip().upper() in (NOT_ASSIGNED, EXCUSED):
-            return None  # a teacher's own word, which an import of a score would take back
-        if is_excused(result):
-            return EXCUSED
-        found = score(result, results, most)
-        return None if found is None else written(found, comma)
-
-    return filled(table, place, rows, cell_of, results)
-
-
-def _section(table: Csv) -> int:
-    """Returns where `Section` stands; refuses what Canvas would not take for a gradebook."""
-    heads = [each.lstrip("\ufeff") for each in table.rows[0]]
-    named = len(heads) > 3 and "Student" in heads[0] and "ID" in heads[1]
-    apart = len(heads) > 4 and "LastName" in heads[0] and "FirstName" in heads[1] and "ID" in heads[2]
-    if not (named or apart) or SECTION not in heads:
-        raise ClassError(
-            f"the header {unquoted(', '.join(heads[:4]))} is not that of a gradebook, which begins Student, ID: "
-            f"export it {_EXPORTED}"
-        )
-    return heads.index(SECTION)
-
-
-def _is_no_student(row: list[str]) -> bool:
-    return POINTS in row[0] or all(_MUTED.fullmatch(cell) for cell in row)
-
-
-def _points(table: Csv) -> list[str] | None:
-    return next((row for row in table.rows[1:] if POINTS in row[0]), None)
-
-
-def _assignment(table: Csv, section: int, assignment: str, column: str | None) -> int:
-    """Returns the column to fill. Raises ClassError where it is not clear which, or where Canvas would pass it over."""
-    points = _points(table) or []
-    graded = {place for place, cell in enumerate(points) if number_in(cell) is not None}
-    offered = {
-        place: head
-        for place, head in enumerate(table.rows[0])
-        if place > section and not TOTALS.search(head) and (TITLE_AND_ID.fullmatch(head) or place in graded)
-    }
-    wanted = column or assignment
-    found = [place for place, head in offered.items() if wanted.strip() in _headings(head)]
-    found = found or [place for place, head in offered.items() if _letters(wanted) in map(_letters, _headings(head))]
-    if not found and column is None and len(offered) == 1:
-        found = [*offered]
-    if len(found) != 1:
-        raise ClassError(
-            f"the gradebook has {len(found)} columns for {unquoted(wanted)}: name one by its number or title with "
-            f"--canvas-column, of {several(offered.values()) or 'which it has none: make the assignment in Canvas first'}"
-        )
-    if READ_ONLY in "".join(points[found[0] : found[0] + 1]):
-        raise ClassError(
-            f"{unquoted(table.rows[0][found[0]])} is read-only, and Canvas would pass it over: name another column"
-        )
-    return found[0]
+        return filled(self.table, place, rows, cell_of, results)
 
 
 def _headings(head: str) -> list[str]:
@@ -292,19 +265,14 @@ def _headings(head: str) -> list[str]:
     return [head.strip(), *(parts.groups() if parts else ())]
 
 
-def _letters(text: str) -> str:
-    return re.sub(r"[\W_]+", "", text.casefold())
-
-
 IDENTIFIER, GRADE, GRADED = "Identifier", "Grade", "Last modified (grade)"
 NEEDED = (IDENTIFIER, GRADE, GRADED)
 MOST, MAY_CHANGE, COMMENTS = "Maximum Grade", "Grade can be changed", "Feedback comments"
 NAME, SUBMITTED = "Full name", "Last modified (submission)"
 WHOSE = ("ID number", "Email address", "Username", IDENTIFIER)
 """Columns in which ids of a roster may stand."""
+KNOWN = (*NEEDED, MOST, MAY_CHANGE, COMMENTS, NAME, SUBMITTED, *WHOSE[:-1])
 PARTICIPANT = re.compile(r"(\d+)\s*$")
-FOLDER = re.compile(r"(?P<name>[^_/]*)_(?P<participant>\d+)_(assignsubmission|assignfeedback)_\w+")
-"""How Moodle calls the folder of a submission, in its ZIP of all submissions."""
 FORMATS = (
     "%A, %d %B %Y, %I:%M %p",
     "%A, %d %B %Y, %H:%M",
@@ -333,70 +301,72 @@ class Participant:
         return f"{name}_{self.number}_assignsubmission_file_"
 
 
-def fill_worksheet(source: Path, results: Results, target: Path) -> Filled:
-    """Writes a grading worksheet anew, with the grades of a class, and a line of comment. Raises ClassError, SaveError."""
-    done = filled_worksheet(grading_worksheet(source), results)
-    save_csv(target, done.table.rows, done.table.delimiter, done.table.bom)
-    return done
+class GradingWorksheet:
+    """Moodle's grading worksheet; short rows end in empty cells."""
 
+    def __init__(self, source: Path):
+        """Reads it. Raises ClassError for a file that Moodle would not take."""
+        table = read_csv(source, f"a grading worksheet that was made {_DOWNLOADED}")
+        self.columns = {head: place for head in KNOWN if (place := table.column(head)) is not None}
+        if lost := [each for each in NEEDED if each not in self.columns]:
+            raise ClassError(
+                f"{source} has no column {several(lost)}, and Moodle would refuse it: download it {_DOWNLOADED}"
+            )
+        heads = len(table.rows[0])
+        self.table = replace(table, rows=[[*row, *[""] * (heads - len(row))] for row in table.rows])
+        identifiers = {n: PARTICIPANT.search(self._cell(n, IDENTIFIER)) for n in range(1, len(table.rows))}
+        self.numbers = {n: number[1] for n, number in identifiers.items() if number}
+        """By row the number of its participant."""
 
-def grading_worksheet(source: Path) -> Csv:
-    """Reads a grading worksheet; short rows end in empty cells. Raises ClassError for a file that Moodle would not take."""
-    table = read_csv(source, f"a grading worksheet that was made {_DOWNLOADED}")
-    if lost := [each for each in NEEDED if table.column(each) is None]:
-        raise ClassError(
-            f"{source} has no column {several(lost)}, and Moodle would refuse it: download it {_DOWNLOADED}"
-        )
-    columns = len(table.rows[0])
-    return replace(table, rows=[[*row, *[""] * (columns - len(row))] for row in table.rows])
+    def _cell(self, row: int, head: str) -> str:
+        """Returns a cell; "" where there is no such column."""
+        return self.table.rows[row][self.columns[head]] if head in self.columns else ""
 
+    def rows(self, results: Results) -> dict[str, int]:
+        """Returns the row of each student; who stands in no column is known by the number of the folder."""
+        ids, names = ([self.columns[head] for head in heads if head in self.columns] for heads in (WHOSE, (NAME,)))
+        found = rows_by_student(self.table, range(1, len(self.table.rows)), ids, names, results)
+        free = {number: row for row, number in self.numbers.items() if row not in found.values()}
+        for result in results.results:
+            if result.student not in found and result.participant in free:
+                found[result.student] = free.pop(result.participant)
+        return found
 
-def filled_worksheet(table: Csv, results: Results) -> Filled:
-    """Fills the column Grade, and Feedback comments where there is one."""
-    columns = {
-        head: place for head in (*NEEDED, MOST, MAY_CHANGE, COMMENTS) if (place := table.column(head)) is not None
-    }
-    rows = _rows_in_worksheet(table, results)
-    comma = decimals_with_comma(table)
-    locked, excused = [], []
+    def filled(self, results: Results) -> Filled:
+        """Fills the column Grade with the grades of a class, and Feedback comments, where there is one, with a line."""
+        columns, comma = self.columns, decimals_with_comma(self.table)
+        locked, excused = [], []
 
-    def cell_of(result: Result, row: list[str]) -> str | None:
-        if MAY_CHANGE in columns and row[columns[MAY_CHANGE]].strip().casefold() == "no":
-            locked.append(result.student)
-            return None
-        if is_excused(result):
-            excused.append(result.student)
-            return None
-        most = number_in(row[columns[MOST]]) if MOST in columns else None
-        found = score(result, results, results.points if most is None else most)
-        if found is not None and COMMENTS in columns:
-            row[columns[COMMENTS]] = comment(result, results)
-        return None if found is None else written(found, comma)
+        def cell_of(result: Result, row: list[str]) -> str | None:
+            if MAY_CHANGE in columns and row[columns[MAY_CHANGE]].strip().casefold() == "no":
+                locked.append(result.student)
+                return None
+            if is_excused(result):
+                excused.append(result.student)
+                return None
+            most = number_in(row[columns[MOST]]) if MOST in columns else None
+            found = score(result, results, results.points if most is None else most)
+            if found is not None and COMMENTS in columns:
+                row[columns[COMMENTS]] = comment(result, results)
+            return None if found is None else written(found, comma)
 
-    done = filled(table, columns[GRADE], rows, cell_of, results)
-    more = [f"grades that Moodle has locked are left as they were: {several(locked)}"] * bool(locked)
-    more += [f"Moodle knows no excused grade, so that none is given to {several(excused)}"] * bool(excused)
-    return replace(done, said=[*done.said, *more])
+        done = filled(self.table, columns[GRADE], self.rows(results), cell_of, results)
+        more = [f"grades that Moodle has locked are left as they were: {several(locked)}"] * bool(locked)
+        more += [f"Moodle knows no excused grade, so that none is given to {several(excused)}"] * bool(excused)
+        return replace(done, said=[*done.said, *more])
 
+    def participants(self, results: Results) -> dict[str, Participant]:
+        """Returns by a student's id who that is in Moodle, of all who stand in the worksheet."""
+        rows = self.rows(results).items()
+        return {who: Participant(self._cell(n, NAME), self.numbers[n]) for who, n in rows if n in self.numbers}
 
-def _rows_in_worksheet(table: Csv, results: Results) -> dict[str, int]:
-    ids = [place for head in WHOSE if (place := table.column(head)) is not None]
-    name = table.column(NAME)
-    found = rows_by_student(table, range(1, len(table.rows)), ids, [] if name is None else [name], results)
-    free = {number: row for row, number in _participants_by_row(table).items() if row not in found.values()}
-    for result in results.results:
-        if result.student not in found and result.participant in free:
-            found[result.student] = free.pop(result.participant)
-    return found
+    def times(self) -> dict[str, datetime]:
+        """Returns by a participant's number when the submission was last changed, in the time zone of whoever made the worksheet.
 
-
-def _participants_by_row(table: Csv) -> dict[int, str]:
-    """Returns by row the number of its participant."""
-    column = table.column(IDENTIFIER)
-    found = {
-        n: PARTICIPANT.search(row[column or 0]) for n, row in enumerate(table.rows) if n and len(row) > (column or 0)
-    }
-    return {row: number[1] for row, number in found.items() if number}
+        Who has not handed anything in is left out. Raises ClassError where a time is written as we do not know it.
+        """
+        written_as = {number: self._cell(row, SUBMITTED).strip() for row, number in self.numbers.items()}
+        return {number: _time(text) for number, text in written_as.items() if text not in ("", "-")}
 
 
 def comment(result: Result, results: Results) -> str:
@@ -409,29 +379,6 @@ def comment(result: Result, results: Results) -> str:
     total = f"{result.total or 0:g} of {results.points:g} points"
     late = f"; {result.penalty:.0%} less for being late" if result.penalty else ""
     return html.escape(f"{total}: {told}{late}" if told else total)
-
-
-def participants(table: Csv, results: Results) -> dict[str, Participant]:
-    """Returns by a student's id who that is in Moodle, of all who stand in a worksheet."""
-    name, numbers = table.column(NAME), _participants_by_row(table)
-    rows = _rows_in_worksheet(table, results)
-    return {
-        student: Participant(table.rows[row][name] if name is not None else "", numbers[row])
-        for student, row in rows.items()
-        if row in numbers
-    }
-
-
-def times_by_participant(table: Csv) -> dict[str, datetime]:
-    """Returns by a participant's number when the submission was last changed, in the time zone of whoever made the worksheet.
-
-    Who has not handed anything in is left out. Raises ClassError where a time is written as we do not know it.
-    """
-    column = table.column(SUBMITTED)
-    if column is None:
-        return {}
-    written_as = {number: table.rows[row][column].strip() for row, number in _participants_by_row(table).items()}
-    return {number: _time(text) for number, text in written_as.items() if text not in ("", "-")}
 
 
 def _time(text: str) -> datetime:

@@ -24,6 +24,8 @@ than this says little about who understood it."""
 def report_of(results: Results) -> dict[str, Any]:
     """Counts a class, without a name in it. shares: of the points, of each student who was marked; flags: how many by kind."""
     marked = [each for each in results.results if each.total is not None]
+    marks = [(blank, each.marks[blank.id]) for blank in results.blanks for each in marked if blank.id in each.marks]
+    wrong = [(blank, mark) for blank, mark in marks if mark.status == "wrong"]
     return {
         "assignment": results.assignment,
         "points": results.points,
@@ -33,8 +35,8 @@ def report_of(results: Results) -> dict[str, Any]:
         "late": sum(each.late > 0 for each in results.results),
         "shares": [(each.total or 0.0) / results.points if results.points else 0.0 for each in marked],
         "blanks": [_difficulty(blank, marked, results.blanks) for blank in results.blanks],
-        "misconceptions": [*_misconceptions(results.blanks, marked)],
-        "same_numbers": [*_same_numbers(results.blanks, marked)],
+        "misconceptions": [*_misconceptions(wrong)],
+        "same_numbers": [*_same_numbers(wrong)],
         "carried": [*_carried(results.blanks, marked)],
         "flags": dict(Counter(flag.kind for flag in results.flags).most_common()),
     }
@@ -46,8 +48,8 @@ def _difficulty(blank: Marked, marked: Sequence[Result], blanks: Sequence[Marked
     mean: of the points, 0 to 1. discrimination: the correlation of its points with the total of the other blanks (Crocker &
     Algina 1986, section 14, corrected item-total correlation); None where either does not vary.
     """
-    counts = Counter(each.marks[blank.id].status for each in marked if blank.id in each.marks)
-    of = [each.marks for each in marked if blank.id in each.marks and each.marks[blank.id].status != "excused"]
+    answered = [each.marks for each in marked if blank.id in each.marks]
+    of = [marks for marks in answered if marks[blank.id].status != "excused"]
     points = [marks[blank.id].points for marks in of]
     others = [
         sum(other.weight * marks[other.id].points for other in blanks if other.id != blank.id and other.id in marks)
@@ -57,23 +59,19 @@ def _difficulty(blank: Marked, marked: Sequence[Result], blanks: Sequence[Marked
     return {
         "blank": blank.id,
         "title": blank.title,
-        "counts": dict(counts),
+        "counts": dict(Counter(marks[blank.id].status for marks in answered)),
         "mean": statistics.fmean(points) if points else None,
         "discrimination": statistics.correlation(points, others) if varies else None,
     }
 
 
-def _wrong(blanks: Sequence[Marked], marked: Sequence[Result]) -> Iterator[tuple[Marked, Mark]]:
-    for blank in blanks:
-        for each in marked:
-            if blank.id in each.marks and each.marks[blank.id].status == "wrong":
-                yield blank, each.marks[blank.id]
+Marks = Sequence[tuple[Marked, Mark]]
 
 
-def _misconceptions(blanks: Sequence[Marked], marked: Sequence[Result]) -> Iterator[dict[str, Any]]:
+def _misconceptions(wrong: Marks) -> Iterator[dict[str, Any]]:
     """Yields what was misunderstood in a blank, with a number that a student wrote there."""
     found: dict[tuple[str, str, str], list[Mark]] = {}
-    for blank, mark in _wrong(blanks, marked):
+    for blank, mark in wrong:
         if mark.misconception:
             found.setdefault((blank.id, mark.misconception, blank.title), []).append(mark)
     for (id, name, title), marks in sorted(found.items(), key=lambda each: (-len(each[1]), each[0]))[:TOP]:
@@ -82,13 +80,14 @@ def _misconceptions(blanks: Sequence[Marked], marked: Sequence[Result]) -> Itera
         yield {"blank": id, "title": title, **says}
 
 
-def _same_numbers(blanks: Sequence[Marked], marked: Sequence[Result]) -> Iterator[dict[str, Any]]:
+def _same_numbers(wrong: Marks) -> Iterator[dict[str, Any]]:
     """Yields wrong numbers that several students wrote into a blank, and that no known misconception gives."""
-    found: Counter[tuple[str, str, tuple[float | None, ...]]] = Counter()
-    for blank, mark in _wrong(blanks, marked):
-        if mark.given and not mark.misconception:
-            rounded = (None if number is None else float(f"{number:.{DIGITS}g}") for number in mark.given)
-            found[blank.id, blank.title, tuple(rounded)] += 1
+
+    def rounded(mark: Mark) -> tuple[float | None, ...]:
+        return tuple(None if number is None else float(f"{number:.{DIGITS}g}") for number in mark.given)
+
+    unexplained = [(blank, mark) for blank, mark in wrong if mark.given and not mark.misconception]
+    found = Counter((blank.id, blank.title, rounded(mark)) for blank, mark in unexplained)
     for (id, title, numbers), times in found.most_common(TOP):
         if times > 1:
             yield {"blank": id, "title": title, "numbers": numbers, "students": times}
@@ -135,15 +134,13 @@ def report_page(results: Results) -> str:
 
 
 def _remark(mean: float | None, discrimination: float | None, counts: dict[str, int], **others: object) -> str:
-    """Says in words what the numbers of a blank show."""
-    said = []
-    if mean is not None and mean < HARD:
-        said.append("hard")
-    if discrimination is not None and discrimination < TELLS_LITTLE:
-        said.append("misleading?" if discrimination < 0 else "tells little")
-    if counts.get("empty", 0) > sum(counts.values()) / 2:
-        said.append("most left it empty")
-    return ", ".join(said)
+    said = {
+        "hard": mean is not None and mean < HARD,
+        "misleading?": discrimination is not None and discrimination < 0,
+        "tells little": discrimination is not None and 0 <= discrimination < TELLS_LITTLE,
+        "most left it empty": counts.get("empty", 0) > sum(counts.values()) / 2,
+    }
+    return ", ".join(word for word, holds in said.items() if holds)
 
 
 def save_report(results: Results, folder: Path) -> Path:

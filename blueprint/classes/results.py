@@ -1,14 +1,13 @@
 """Results: what grading found, as one file, `results.json`, from which scores, platforms' files, feedback and report are made."""
 
-import json
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from blueprint.classes import ClassError
-from blueprint.files import content_of, saved_whole
+from blueprint.classes import ClassError, bytes_of, first_fault
+from blueprint.files import LARGEST, saved_whole
 from blueprint.quoting import unquoted
 
 FILE = "results.json"
@@ -136,17 +135,10 @@ class Results(Record):
     def load(cls, path: Path) -> "Results":
         """Reads `results.json`, or that of a folder. Raises ClassError in a sentence for what is none."""
         path = path / FILE if path.is_dir() else path
+        raw = bytes_of(path, "results", LARGEST, "name a folder that `class grade` has written")
         try:
-            return cls.model_validate(json.loads(content_of(path).decode("utf-8")))
-        except OSError:
-            raise ClassError(f"{path} cannot be read: name a folder that `class grade` has written") from None
+            return cls.model_validate_json(raw)
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            raise ClassError(
-                f"{path} holds no results: {unquoted(where)}: {unquoted(first['msg'])}; grade again, or take an older copy"
-            ) from None
-        except ValueError as error:
-            raise ClassError(
-                f"{path} holds no results ({unquoted(error)}): grade again, or take an older copy"
-            ) from None
+            where, says, _ = first_fault(error)
+            fault = unquoted(": ".join(filter(None, (where, says))), 120)
+            raise ClassError(f"{path} holds no results: {fault}; grade again, or take an older copy") from None

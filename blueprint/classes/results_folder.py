@@ -10,7 +10,6 @@ from io import BytesIO
 from pathlib import Path
 from shutil import copyfile
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 from xlsxwriter import Workbook
 
@@ -21,6 +20,7 @@ from blueprint.classes.html_page import html_page
 from blueprint.classes.key import Key
 from blueprint.classes.marking import TOO_FEW
 from blueprint.classes.results import Mark, Marked, Result, Results, Status
+from blueprint.classes.submissions_folder import folder_of
 from blueprint.files import saved_whole
 from blueprint.page import styles
 from blueprint.quoting import unquoted
@@ -34,23 +34,15 @@ def score_rows(results: Results) -> Iterator[list[object]]:
     heads = [f"{each.id} {part}" for each in results.blanks for part in (each.title, "status", "why")]
     yield ["student", "name", "email", *heads, *AFTER_MARKS]
     for result in results.results:
-        cells = [cell for each in results.blanks for cell in _cells_of_mark(result.marks.get(each.id), each.weight)]
-        yield [result.student, result.name, result.email, *cells, *_cells_after_marks(result, results)]
-
-
-def _cells_of_mark(mark: Mark | None, weight: float) -> list[object]:
-    if mark is None:
-        return ["", "", ""]
-    return ["" if mark.status == "excused" else round(mark.points * weight, 9), mark.status, mark.why]
-
-
-def _cells_after_marks(result: Result, results: Results) -> list[object]:
-    if result.total is None:
-        return ["", "", "", "", results.points, result.attempt or "", result.file or "", result.refused]
-    return [
-        result.raw, result.late, result.penalty, result.total, results.points, result.attempt or "", result.file or "",
-        result.refused,
-    ]  # fmt: skip
+        cells: list[object] = []
+        for blank in results.blanks:
+            mark = result.marks.get(blank.id)
+            points = round(mark.points * blank.weight, 9) if mark and mark.status != "excused" else ""
+            cells += [points, mark.status if mark else "", mark.why if mark else ""]
+        unmarked = result.total is None
+        sums = ["" if unmarked else each for each in (result.raw, result.late, result.penalty, result.total)]
+        came = [result.attempt or "", result.file or "", result.refused]
+        yield [result.student, result.name, result.email, *cells, *sums, results.points, *came]
 
 
 Answers = Mapping[str, Sequence[float]]
@@ -126,8 +118,11 @@ def feedback_workbook(result: Result, results: Results, answers: Answers | None)
     content = BytesIO()
     with Workbook(content, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}) as book:
         sheet = book.add_worksheet("Feedback")
-        look = _Looks(book)
         sheet.hide_gridlines(2)
+
+        def look(properties: styles.Properties) -> Any:
+            return book.add_format(styles.BASE | properties)
+
         heads = [*HEADS, *([REVEALED] if answers else [])]
         for column, width in enumerate(WIDTHS[: len(heads)]):
             sheet.set_column(column, column, width)
@@ -140,32 +135,15 @@ def feedback_workbook(result: Result, results: Results, answers: Answers | None)
             align = {"align": "center" if head in ("blank", "points", "of") else "left"}
             sheet.write_string(top, column, head, look(styles.LABELS["table head"] | align))
         for row, line in enumerate(feedback_lines(result, results, answers), top + 1):
-            _write_line(sheet, row, line, look)
+            for column, (head, cell) in enumerate(zip(heads, line.cells, strict=True)):
+                own = LOOKS[line.status][1] if head == "mark" else {}
+                plain = styles.LABELS["wrapped"] | {"align": "left" if isinstance(cell, str) else "center"}
+                write = sheet.write_string if isinstance(cell, str) else sheet.write_number
+                write(row, column, cell, look(plain | own))
         sheet.freeze_panes(top + 1, 0)
         sheet.set_landscape()
         sheet.fit_to_pages(1, 0)
     return content.getvalue()
-
-
-def _write_line(sheet: Any, row: int, line: Line, look: "_Looks") -> None:
-    for column, cell in enumerate(line.cells):
-        is_mark = HEADS[column : column + 1] == ("mark",)
-        plain = styles.LABELS["wrapped"] | {"align": "left" if isinstance(cell, str) else "center"}
-        style = look(plain | (LOOKS[line.status][1] if is_mark else {}))
-        (sheet.write_string if isinstance(cell, str) else sheet.write_number)(row, column, cell, style)
-
-
-class _Looks:
-    """The formats of a workbook, each made once."""
-
-    def __init__(self, book: Any):
-        self._book, self._made = book, dict[str, Any]()
-
-    def __call__(self, properties: styles.Properties) -> Any:
-        key = repr(sorted(properties.items()))
-        if key not in self._made:
-            self._made[key] = self._book.add_format(styles.BASE | properties)
-        return self._made[key]
 
 
 def feedback_page(result: Result, results: Results, answers: Answers | None) -> str:
@@ -207,8 +185,10 @@ def write_results(
             unfinished.write_bytes(policy.read_bytes())
     (folder / FEEDBACK).mkdir(exist_ok=True)
     for _, files in feedback_of(found, key, reveal):
-        for name, content in files.items():
-            _write_file(folder / FEEDBACK / name, content)
+        for name, content in files.items():  # made anew from the results, so that they need not be safe from a crash
+            unfinished = folder / FEEDBACK / f".{name}.part"
+            unfinished.write_bytes(content)
+            os.replace(unfinished, folder / FEEDBACK / name)
         done(1)
     found.save(folder)
 
@@ -218,21 +198,9 @@ def feedback_of(found: Results, key: Key, reveal: bool) -> Iterator[tuple[str, d
     answers = {student.id: student.answers for student in key.students} if reveal else {}
     for result in found.results:
         if result.file or result.marks:
-            stem, own = stem_of(result), answers.get(result.student)
+            own, stem = answers.get(result.student), f"feedback_{folder_of(result.student)}"
             page, book = feedback_page(result, found, own), feedback_workbook(result, found, own)
             yield result.student, {f"{stem}.html": page.encode("utf-8"), f"{stem}.xlsx": book}
-
-
-def stem_of(result: Result) -> str:
-    """Returns a file name for a student: an id may hold anything."""
-    return f"feedback_{quote(result.student, safe=' ')[:100]}".replace(".", "%2E")
-
-
-def _write_file(path: Path, content: bytes) -> None:
-    """Writes a file of feedback in one go; these are made anew from the results, so that they need not be safe from a crash."""
-    unfinished = path.with_name(f".{path.name}.part")
-    unfinished.write_bytes(content)
-    os.replace(unfinished, path)
 
 
 class Changed(NamedTuple):
@@ -246,12 +214,8 @@ class Changed(NamedTuple):
 
     def __str__(self) -> str:
         who = " ".join(filter(None, (unquoted(self.student), unquoted(self.name))))
-        reasons = f": {'; '.join(self.reasons)}" if self.reasons else ""
-        return f"{who}: {_points(self.before)} → {_points(self.after)}{reasons}"
-
-    def data(self) -> dict[str, Any]:
-        """Returns the same for programs."""
-        return self._asdict() | {"reasons": list(self.reasons)}
+        before, after = ("–" if total is None else f"{total:g}" for total in (self.before, self.after))
+        return f"{who}: {before} → {after}{': ' * bool(self.reasons)}{'; '.join(self.reasons)}"
 
 
 def changes(before: Results, after: Results) -> Iterator[Changed]:
@@ -282,19 +246,9 @@ def _reasons(old: Result, new: Result) -> Iterator[str]:
         yield f"{unquoted(new.file)} is marked, not {unquoted(old.file)}"
     for id in dict.fromkeys([*old.marks, *new.marks]):
         before, after = old.marks.get(id), new.marks.get(id)
-        if (before and before.points) != (after and after.points) or _excused(before) != _excused(after):
-            yield f"{id} {_said(before)} → {_said(after)}{f' ({unquoted(after.why, 200)})' if after else ''}"
+        counted = [mark and (mark.points, mark.status == "excused") for mark in (before, after)]
+        if counted[0] != counted[1]:
+            was, now = (f"{mark.status} {mark.points:g}" if mark else "none" for mark in (before, after))
+            yield f"{id} {was} → {now}{f' ({unquoted(after.why, 200)})' if after else ''}"
     if old.penalty != new.penalty:
         yield f"late: {old.penalty:.0%} → {new.penalty:.0%}"
-
-
-def _excused(mark: Mark | None) -> bool:
-    return mark is not None and mark.status == "excused"
-
-
-def _said(mark: Mark | None) -> str:
-    return "none" if mark is None else f"{mark.status} {mark.points:g}"
-
-
-def _points(total: float | None) -> str:
-    return "–" if total is None else f"{total:g}"

@@ -4,9 +4,9 @@ Canvas: the exported gradebook (`Student, ID, SIS User ID, SIS Login ID, Section
 Moodle: the grading worksheet of an assignment (`Identifier, Full name, Email address`, …) or a list of participants.
 """
 
+import re
 import unicodedata
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,6 +44,21 @@ class Student(NamedTuple):
     email: str = ""
 
 
+def plain(text: str) -> str:
+    """Returns a text by which two that read alike are the same."""
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+def letters_of(text: str) -> str:
+    """Returns the letters and digits of a name or a heading, however it is written."""
+    return re.sub(r"[\W_]+", "", plain(text))
+
+
+def words_of(name: str) -> str:
+    """Returns the words of a name in one order, so that `Doe, Jane` is `Jane Doe`."""
+    return " ".join(sorted(re.findall(r"[\w'’-]+", plain(name))))
+
+
 class _Line(NamedTuple):
     """A row of the table, by its columns, and the line where it begins."""
 
@@ -66,20 +81,39 @@ def read_roster(path: Path, match: str | None = None) -> list[Student]:
         )
     if columns.count(column) > 1:
         raise ClassError(f"{path}: found two columns called {quoted(column)}, which identifies a student: rename one")
-    students = [_student(path, column, line, columns) for line in lines]
-    _refuse_twins(path, students, lines)
+    whole = _first(NAMES, columns)
+    named = [whole] if whole else _halves(columns)
+    mail = _first(EMAILS, columns)
+    students: list[Student] = []
+    first: dict[str, int] = {}
+    for number, cells in lines:
+        name = " ".join(filter(None, (cells[each] for each in named)))
+        found = Student(cells[column], name, cells[mail] if mail else "")
+        _refuse_illegible(found, column, f"{path}, line {number}")
+        if (
+            before := first.setdefault(found.id.casefold(), number)
+        ) != number:  # capitals do not count, as in names of files
+            raise ClassError(
+                f"{path}, lines {before} and {number}: both have {unquoted(found.id)}; give each student an id of their own"
+            )
+        students.append(found)
     return students
 
 
 def _table(path: Path) -> tuple[list[str], list[_Line]]:
-    """Returns the names of the columns, and the rows of students."""
     table = read_csv(path, "a roster")
-    columns = [_clean(cell) for cell in table.rows[0]]
-    rows = ([_clean(cell) for cell in row] for row in table.rows[1:])
-    students = (
-        _line(path, number, row, columns) for number, row in zip(table.lines[1:], rows, strict=True) if not _nobody(row)
-    )
-    lines = [*islice(students, MOST + 1)]  # no further: a table of a million rows is no class
+    columns, lines = [_clean(cell) for cell in table.rows[0]], list[_Line]()
+    for number, row in zip(table.lines[1:], table.rows[1:], strict=True):
+        cells = [_clean(cell) for cell in row]
+        if any(cell.casefold() in NO_STUDENTS for cell in cells[:2]) or not any(cells[:4]):
+            continue
+        if any(cells[len(columns) :]):
+            found = f"{path}, line {number}: found {len(cells)} cells, expected {len(columns)}"
+            raise ClassError(f"{found}; put what holds a comma in quotes")
+        missing = [""] * (len(columns) - len(cells))
+        lines.append(_Line(number, dict(zip(columns, [*cells, *missing], strict=False))))
+        if len(lines) > MOST:  # no further: a table of a million rows is no class
+            break
     if not 1 <= len(lines) <= MOST:
         raise ClassError(
             f"{path}: found {f'more than {MOST:,}' if lines else 'no'} students, expected 1 to {MOST:,}, a row for each "
@@ -88,31 +122,18 @@ def _table(path: Path) -> tuple[list[str], list[_Line]]:
     return columns, lines
 
 
-def _line(path: Path, number: int, row: list[str], columns: Sequence[str]) -> _Line:
-    if any(row[len(columns) :]):
-        found = f"{path}, line {number}: found {len(row)} cells, expected {len(columns)}"
-        raise ClassError(f"{found}; put what holds a comma in quotes")
-    return _Line(number, dict(zip(columns, [*row, *[""] * (len(columns) - len(row))], strict=False)))
-
-
-def _nobody(row: Sequence[str]) -> bool:
-    return any(cell.casefold() in NO_STUDENTS for cell in row[:2]) or not any(row[:4])
-
-
 def _clean(cell: str) -> str:
     """Returns what stands in a cell, its letters composed, without the blanks around it."""
     return unicodedata.normalize("NFC", bare(cell)).strip()
 
 
-def _student(path: Path, column: str, line: _Line, columns: Sequence[str]) -> Student:
-    cells, where = line.cells, f"{path}, line {line.number}"
-    halves = next((pair for pair in HALVES if all(_first((half,), columns) for half in pair)), ())
-    name = _first(NAMES, columns)
-    found = Student(
-        cells[column],
-        cells[name] if name else " ".join(filter(None, (cells[_first((half,), columns) or ""] for half in halves))),
-        next((cells[each] for each in [_first(EMAILS, columns)] if each), ""),
-    )
+def _halves(columns: Sequence[str]) -> list[str]:
+    """Returns the columns of first and last name; none where one of them is missing."""
+    pairs = ([_first((half,), columns) for half in pair] for pair in HALVES)
+    return next(([first, last] for first, last in pairs if first and last), [])
+
+
+def _refuse_illegible(found: Student, column: str, where: str) -> None:
     if not found.id:
         raise ClassError(
             f"{where}: {quoted(column)} is empty, which identifies a student: fill it in, or name another with --match"
@@ -121,18 +142,6 @@ def _student(path: Path, column: str, line: _Line, columns: Sequence[str]) -> St
         raise ClassError(
             f"{where}: found {quoted(stray)}, expected at most {LONGEST} letters, each of which can be seen"
         )
-    return found
-
-
-def _refuse_twins(path: Path, students: Sequence[Student], lines: Sequence[_Line]) -> None:
-    """Refuses two students of one id; capitals do not count, as in the names of files."""
-    first: dict[str, int] = {}
-    for student, line in zip(students, lines, strict=True):
-        before = first.setdefault(student.id.casefold(), line.number)
-        if before != line.number:
-            raise ClassError(
-                f"{path}, lines {before} and {line.number}: both have {unquoted(student.id)}; give each student an id of their own"
-            )
 
 
 def _first(names: Sequence[str], columns: Sequence[str], among: set[str] | None = None) -> str | None:
@@ -142,7 +151,6 @@ def _first(names: Sequence[str], columns: Sequence[str], among: set[str] | None 
 
 
 def _column(path: Path, match: str, columns: Sequence[str]) -> str:
-    """Returns the column that is meant. Raises ClassError if there is none of that name."""
     found = _first((match.strip().casefold(),), columns)
     if found is None:
         plain = {column.casefold(): column for column in reversed(columns)}

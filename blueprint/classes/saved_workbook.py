@@ -9,7 +9,8 @@ part is read cell by cell and kept no further; what is said to be repeated is co
 import posixpath
 import re
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
@@ -30,92 +31,8 @@ _CALLS_PROGRAM = re.compile(rb"\w\s*\|[^|]*!|\bDDE\s*\(", re.IGNORECASE)
 _WORDS = re.compile(rb'"[^"]*"|&quot;.*?&quot;')
 
 
-class Parts:
-    """A file and its parts. Raises ReadError, in a sentence, here and wherever a part is read."""
-
-    def __init__(self, path: Path):
-        self.path, self._unpacked = path, dict[str, bytes]()
-        saved_file.check_file(path)
-        with saved_file.refusing(path):
-            self._zip = zipfile.ZipFile(path)
-        saved_file.check_sizes(self._zip.infolist(), path)
-
-    def close(self) -> None:
-        """Lets go of the file."""
-        self._zip.close()
-
-    def refuse_hostile(self) -> None:
-        """Refuses what a worksheet never holds: macros, links to other files, and formulas that call other programs."""
-        names = [name.lower() for name in self._zip.namelist()]
-        require(
-            not any(name.endswith("vbaproject.bin") for name in names),
-            "the file holds macros, which are never read: save it as a plain .xlsx workbook",
-        )
-        require(
-            not any(name.startswith("xl/externallinks/") for name in names),
-            "the file reads other files (external links): type numbers or formulas of this workbook only",
-        )
-        for name in self._zip.namelist():
-            if name.startswith("xl/worksheets/") and name.endswith(".xml"):
-                require(
-                    not _calls_program(plain(self.content(name))),
-                    f"a formula in its part {quoted(name)} calls another program: take it out",
-                )
-
-    def root(self, part: str) -> Element | None:
-        """Takes a part apart; None where there is no such part."""
-        if part not in self._zip.namelist():
-            return None
-        content = self.content(part)
-        require(
-            not saved_file.DECLARES.search(plain(content)),
-            f"the file declares entities in its part {quoted(part)}, as no workbook does: it is not read",
-        )
-        with saved_file.refusing(self.path):
-            return fromstring(content)
-
-    @property
-    def part_names(self) -> list[str]:
-        """The names of all parts."""
-        return self._zip.namelist()
-
-    def is_of(self, kind: bytes) -> bool:
-        """Tells whether the file says of itself that it is of a format, as those of OpenDocument do in their first part."""
-        return "mimetype" in self.part_names and self.content("mimetype", LARGEST_SAYING).strip() == kind
-
-    def content(self, part: str, most: int = LARGEST_PART) -> bytes:
-        """Unpacks a part, once, and no further than its stated size. most: bytes beyond which it is refused."""
-        if part not in self._unpacked:
-            info = self._zip.getinfo(part)
-            require(not info.flag_bits & 0x1, "the file is protected by a password: save it without one")
-            require(
-                info.file_size <= most,
-                f"its part {quoted(part)} has {info.file_size / 1e6:,.0f} MB, as none of a worksheet has: it is not read",
-            )
-            with saved_file.refusing(self.path), self._zip.open(info) as unpacking:
-                self._unpacked[part] = unpacking.read(info.file_size + 1)
-        return self._unpacked[part]
-
-
-def plain(content: bytes) -> bytes:
-    """Returns a part as it reads in ASCII, UTF-16 too."""
-    return content.replace(b"\0", b"") if b"\0" in content else content
-
-
-def _calls_program(sheet: bytes) -> bool:
-    """Tells whether a formula of a sheet asks another program for something."""
-    if b"|" not in sheet and b"dde" not in sheet.lower():
-        return False
-    return any(_CALLS_PROGRAM.search(_WORDS.sub(b"", formula)) for formula in _FORMULA.findall(sheet))
-
-
 MOST_CELLS_NAMED = 100_000
 """Cells of a range that is gone through."""
-_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
-_VALUE = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}v"
-_XLSX_RANGE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})(?::\$?([A-Z]{1,3})\$?(\d{1,7}))?")
-_BETWEEN = re.compile(r",(?=(?:[^']*'[^']*')*[^']*$)")
-"""A comma between ranges, none within the quotes around a sheet's name."""
 LONGEST_NAME = 8_192
 """Letters of what a defined name stands for, as of a formula."""
 
@@ -143,8 +60,140 @@ class Area(NamedTuple):
         return [(self.sheet, row, column) for row in range(self.row, self.row + self.rows) for column in columns]
 
 
+class Parts:
+    """A file and its parts. Raises ReadError, in a sentence, here and wherever a part is read.
+
+    Attributes:
+        names: what each defined name of the whole workbook stands for; names are in small letters.
+        sheets: what stands for each sheet, by its title, in order.
+        range, between: how a range of a defined name is written, and what stands between several.
+    """
+
+    names: Mapping[str, str]
+    sheets: Mapping[str, object]
+    range: re.Pattern[str]
+    between: re.Pattern[str]
+
+    def __init__(self, path: Path):
+        self.path, self._unpacked = path, dict[str, bytes]()
+        saved_file.check_file(path)
+        with saved_file.refusing(path):
+            self._zip = zipfile.ZipFile(path)
+        self.part_names = self._zip.namelist()
+        saved_file.check_sizes(self._zip.infolist(), path)
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        self._zip.close()
+
+    def refuse_hostile(self) -> None:
+        """Refuses what a worksheet never holds: macros, links to other files, and formulas that call other programs."""
+        names = [name.lower() for name in self.part_names]
+        require(
+            not any(name.endswith("vbaproject.bin") for name in names),
+            "the file holds macros, which are never read: save it as a plain .xlsx workbook",
+        )
+        require(
+            not any(name.startswith("xl/externallinks/") for name in names),
+            "the file reads other files (external links): type numbers or formulas of this workbook only",
+        )
+        for name in self.part_names:
+            if name.startswith("xl/worksheets/") and name.endswith(".xml"):
+                require(
+                    not _calls_program(plain(self.content(name))),
+                    f"a formula in its part {quoted(name)} calls another program: take it out",
+                )
+
+    def root(self, part: str) -> Element | None:
+        """Takes a part apart; None where there is no such part."""
+        if part not in self.part_names:
+            return None
+        with saved_file.refusing(self.path):
+            return fromstring(self.undeclared(part))
+
+    def undeclared(self, part: str, most: int = LARGEST_PART) -> bytes:
+        """Unpacks a part of XML; refuses one that declares entities."""
+        content = self.content(part, most)
+        require(
+            not saved_file.DECLARES.search(plain(content)),
+            f"the file declares entities in its part {quoted(part)}, as no workbook does: it is not read",
+        )
+        return content
+
+    def areas(self, name: str) -> list[Area] | None:
+        """Returns the ranges of a defined name; None where there is no such name, or a range of it is gone."""
+        said = self.names.get(name.lower(), "").removeprefix("of:=").strip("()")
+        if not said or len(said) > LONGEST_NAME:
+            return None
+        found = [self._area(each) for each in self.between.split(said) if each]
+        return [each for each in found if each] if found and all(found) else None
+
+    def _area(self, said: str) -> Area | None:
+        match = self.range.fullmatch(said)
+        sheet = str((match["quoted"] or "").replace("''", "'") or match["bare"]) if match else ""
+        if not match or sheet not in self.sheets:
+            return None
+        first = int(match["top"]) - 1, grid.column_of(match["left"])
+        last = (int(match["bottom"]) - 1, grid.column_of(match["right"])) if match["right"] else first
+        return Area(sheet, *first, last[0] - first[0] + 1, last[1] - first[1] + 1)
+
+    def is_of(self, kind: bytes) -> bool:
+        """Tells whether the file says of itself that it is of a format, as those of OpenDocument do in their first part."""
+        return "mimetype" in self.part_names and self.content("mimetype", LARGEST_SAYING).strip() == kind
+
+    def content(self, part: str, most: int = LARGEST_PART) -> bytes:
+        """Unpacks a part, once, and no further than its stated size. most: bytes beyond which it is refused."""
+        if part not in self._unpacked:
+            info = self._zip.getinfo(part)
+            require(not info.flag_bits & 0x1, "the file is protected by a password: save it without one")
+            require(
+                info.file_size <= most,
+                f"its part {quoted(part)} has {info.file_size / 1e6:,.0f} MB, as none of a worksheet has: it is not read",
+            )
+            with saved_file.refusing(self.path), self._zip.open(info) as unpacking:
+                self._unpacked[part] = unpacking.read(info.file_size + 1)
+        return self._unpacked[part]
+
+
+def plain(content: bytes) -> bytes:
+    """Returns a part as it reads in ASCII, UTF-16 too."""
+    return content.replace(b"\0", b"") if b"\0" in content else content
+
+
+def _calls_program(sheet: bytes) -> bool:
+    if b"|" not in sheet and b"dde" not in sheet.lower():
+        return False
+    return any(_CALLS_PROGRAM.search(_WORDS.sub(b"", formula)) for formula in _FORMULA.findall(sheet))
+
+
+_RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_VALUE = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}v"
+
+
 class Package(Parts):
-    """A workbook. Raises ReadError, in a sentence, wherever a part is read."""
+    """A workbook as .xlsx; `sheets` holds the names of their parts."""
+
+    sheets: Mapping[str, str]
+    range = re.compile(
+        r"(?:'(?P<quoted>(?:[^']|'')*)'|(?P<bare>[^'!]+))!\$?(?P<left>[A-Z]{1,3})\$?(?P<top>\d{1,7})"
+        r"(?::\$?(?P<right>[A-Z]{1,3})\$?(?P<bottom>\d{1,7}))?"
+    )
+    between = re.compile(r",(?=(?:[^']*'[^']*')*[^']*$)")  # none within the quotes around a sheet's name
+
+    def __init__(self, path: Path):
+        super().__init__(path)
+        if (root := self.root("xl/workbook.xml")) is None:
+            raise ReadError("the file is no workbook in xlsx format: save it as .xlsx")
+        named = root.iterfind("{*}definedNames/{*}definedName")
+        own = (each for each in named if each.get("localSheetId") is None)
+        self.names = {str(each.get("name")).lower(): each.text or "" for each in own}
+        relations = self.root("xl/_rels/workbook.xml.rels")
+        targets = {} if relations is None else {each.get("Id"): str(each.get("Target")) for each in relations}
+        parts = {
+            str(each.get("name")): targets.get(each.get(_RELATION), "") for each in root.iterfind("{*}sheets/{*}sheet")
+        }
+        self.sheets = {title: posixpath.normpath(posixpath.join("/xl", at))[1:] for title, at in parts.items()}
+        self._cells = dict[str, dict[str, Element]]()
 
     @cached_property
     def properties(self) -> dict[str, str]:
@@ -160,41 +209,10 @@ class Package(Parts):
         return said.get("creator", ""), said.get("lastModifiedBy", "")
 
     @cached_property
-    def names(self) -> dict[str, str]:
-        """What each defined name of the whole workbook stands for; names are in small letters."""
-        found = self._workbook.iterfind("{*}definedNames/{*}definedName")
-        return {str(each.get("name")).lower(): each.text or "" for each in found if each.get("localSheetId") is None}
-
-    @cached_property
-    def sheets(self) -> dict[str, str]:
-        """The part of each sheet, by its title, in order."""
-        relations = self.root("xl/_rels/workbook.xml.rels")
-        targets = {} if relations is None else {each.get("Id"): str(each.get("Target")) for each in relations}
-        found = self._workbook.iterfind("{*}sheets/{*}sheet")
-        parts = {str(each.get("name")): targets.get(each.get(_RELATION), "") for each in found}
-        return {title: posixpath.normpath(posixpath.join("/xl", target))[1:] for title, target in parts.items()}
-
-    @cached_property
     def texts(self) -> list[str]:
         """The texts that cells share."""
         root = self.root("xl/sharedStrings.xml")
         return [] if root is None else [_text(each) for each in root.iterfind("{*}si")]
-
-    def areas(self, name: str) -> list[Area] | None:
-        """Returns the ranges of a defined name; None where there is no such name, or a range of it is gone."""
-        said = self.names.get(name.lower())
-        found = [self._area(each) for each in _BETWEEN.split(said)] if said and len(said) <= LONGEST_NAME else []
-        return [each for each in found if each] if found and all(found) else None
-
-    def _area(self, said: str) -> Area | None:
-        sheet, _, cells = said.rpartition("!")
-        match = _XLSX_RANGE.fullmatch(cells)
-        if not match or grid.unquoted_title(sheet) not in self.sheets:
-            return None
-        left, top, right, bottom = match.groups()
-        first = int(top) - 1, grid.column_of(left)
-        last = (int(bottom) - 1, grid.column_of(right)) if right else first
-        return Area(grid.unquoted_title(sheet), *first, last[0] - first[0] + 1, last[1] - first[1] + 1)
 
     def cells(self, sheet: str) -> dict[str, Element]:
         """Returns the cells of a sheet, by address."""
@@ -247,17 +265,6 @@ class Package(Parts):
             ) from None
         return text
 
-    @cached_property
-    def _cells(self) -> dict[str, dict[str, Element]]:
-        return {}
-
-    @cached_property
-    def _workbook(self) -> Element:
-        root = self.root("xl/workbook.xml")
-        require(root is not None, "the file is no workbook in xlsx format: save it as .xlsx")
-        assert root is not None
-        return root
-
 
 def _text(element: Element) -> str:
     """Joins the runs of a text, without the marks of how it is pronounced."""
@@ -272,32 +279,38 @@ LONGEST_TEXT = 32_768
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _META = "{urn:oasis:names:tc:opendocument:xmlns:meta:1.0}"
-_SHEET = r"\$?(?:'(?P<quoted>(?:[^']|'')*)'|(?P<bare>[^\s.'$:;~\[\]]+))"
-_ODS_RANGE = re.compile(
-    rf"\[?{_SHEET}\.\$?(?P<left>[A-Z]{{1,3}})\$?(?P<top>\d{{1,7}})"
-    r"(?::\$?(?:'(?:[^']|'')*'|[^\s.'$:;~\[\]]*)\.\$?(?P<right>[A-Z]{1,3})\$?(?P<bottom>\d{1,7}))?\]?"
-)
 _ODS_REACHES_OUT = re.compile(rb"\bDDE\s*\(|<table:(?:dde-link|table-source|cell-range-source)\b|'file:", re.IGNORECASE)
 
 
 def opened(path: Path) -> "Package | OpenDocument":
     """Opens a file of a student, whichever of the two formats it has. Raises ReadError."""
-    package = Package(path)
-    if package.is_of(ODS_KIND):
-        package.close()
-        return OpenDocument(path)
-    return package
+    with closing(Parts(path)) as parts:
+        is_ods = parts.is_of(ODS_KIND)
+    return OpenDocument(path) if is_ods else Package(path)
 
 
 class OpenDocument(Parts):
-    """A workbook. Raises ReadError, in a sentence, wherever a part is read."""
+    """A workbook as .ods; `sheets` holds what stands in their cells, by address."""
+
+    sheets: Mapping[str, Mapping[str, Shown]]
+    range = re.compile(
+        r"\[?\$?(?:'(?P<quoted>(?:[^']|'')*)'|(?P<bare>[^\s.'$:;~\[\]]+))\.\$?(?P<left>[A-Z]{1,3})\$?(?P<top>\d{1,7})"
+        r"(?::\$?(?:'(?:[^']|'')*'|[^\s.'$:;~\[\]]*)\.\$?(?P<right>[A-Z]{1,3})\$?(?P<bottom>\d{1,7}))?\]?"
+    )
+    between = re.compile(r"[~;\s](?=(?:[^']*'[^']*')*[^']*$)")
+
+    def __init__(self, path: Path):
+        super().__init__(path)
+        require("content.xml" in self.part_names, "the file is no workbook in ods format: save it as .ods or .xlsx")
+        with saved_file.refusing(path):
+            self.names, self.sheets = _read(self.undeclared("content.xml", LARGEST_CONTENT))
 
     def refuse_hostile(self) -> None:
         """Refuses what a worksheet never holds: macros, links to other files, and formulas that call other programs."""
         macros = any(name.lower().startswith(("basic/", "scripts/")) for name in self.part_names)
         require(not macros, "the file holds macros, which are never read: save it as a plain .ods or .xlsx workbook")
         says = "the file reads other files or calls another program: type numbers or formulas of this workbook only"
-        require(not _ODS_REACHES_OUT.search(plain(self._content)), says)
+        require(not _ODS_REACHES_OUT.search(plain(self.content("content.xml", LARGEST_CONTENT))), says)
 
     @cached_property
     def properties(self) -> dict[str, str]:
@@ -314,32 +327,6 @@ class OpenDocument(Parts):
         root = self.root("meta.xml")
         return iter(()) if root is None else root.iterfind(f".//{{*}}{tag}")
 
-    @property
-    def names(self) -> dict[str, str]:
-        """What each defined name of the whole workbook stands for; names are in small letters."""
-        return self._read[0]
-
-    @property
-    def sheets(self) -> dict[str, dict[str, Shown]]:
-        """What stands on each sheet, by its title, in order."""
-        return self._read[1]
-
-    def areas(self, name: str) -> list[Area] | None:
-        """Returns the ranges of a defined name; None where there is no such name, or a range of it is gone."""
-        said = self.names.get(name.lower(), "").removeprefix("of:=").strip("()")
-        parts = re.split(r"[~;\s](?=(?:[^']*'[^']*')*[^']*$)", said) if said and len(said) <= LONGEST_NAME else []
-        found = [self._area(each) for each in parts if each]
-        return [each for each in found if each] if found and all(found) else None
-
-    def _area(self, said: str) -> Area | None:
-        match = _ODS_RANGE.fullmatch(said)
-        sheet = (match["quoted"] or "").replace("''", "'") or match["bare"] if match else None
-        if not match or sheet not in self.sheets:
-            return None
-        first = int(match["top"]) - 1, grid.column_of(match["left"])
-        last = (int(match["bottom"]) - 1, grid.column_of(match["right"])) if match["right"] else first
-        return Area(sheet, *first, last[0] - first[0] + 1, last[1] - first[1] + 1)
-
     def cells(self, sheet: str) -> Iterable[str]:
         """Returns the addresses of a sheet's cells in which something stands."""
         return self.sheets[sheet]
@@ -352,63 +339,34 @@ class OpenDocument(Parts):
         """Returns what many cells of a sheet show."""
         return [self.shown(sheet, each) for each in addresses]
 
-    @cached_property
-    def _content(self) -> bytes:
-        require("content.xml" in self.part_names, "the file is no workbook in ods format: save it as .ods or .xlsx")
-        return self.content("content.xml", LARGEST_CONTENT)
-
-    @cached_property
-    def _read(self) -> tuple[dict[str, str], dict[str, dict[str, Shown]]]:
-        """Goes through all cells once."""
-        require(
-            not saved_file.DECLARES.search(plain(self._content)),
-            "the file declares entities in its part 'content.xml', as no workbook does: it is not read",
-        )
-        with saved_file.refusing(self.path):
-            return _read(self._content)
-
 
 def _read(content: bytes) -> tuple[dict[str, str], dict[str, dict[str, Shown]]]:
-    names, sheets, reading = dict[str, str](), dict[str, dict[str, Shown]](), _Rows()
+    """Goes through all cells once, and counts them before they are taken; returns names and sheets."""
+    names, sheets = dict[str, str](), dict[str, dict[str, Shown]]()
     titles: list[str] = []
+    cells: dict[str, Shown] = {}
+    at = taken = 0
     for event, node in iterparse(BytesIO(content), ("start", "end")):
-        match event, node.tag:
-            case "start", tag if tag == f"{_TABLE}table":
-                titles.append(str(node.get(f"{_TABLE}name")))
-                if len(titles) == 1:
-                    reading.begin(sheets.setdefault(titles[0], {}))
-            case "end", tag if tag == f"{_TABLE}table":
-                titles.pop()
-                node.clear()
-            case "end", tag if tag == f"{_TABLE}table-row":
-                if len(titles) == 1:  # a table within a cell is a drawing's
-                    reading.row(node)
-                node.clear()
-            case "end", tag if tag in (f"{_TABLE}named-range", f"{_TABLE}named-expression"):
-                said = node.get(f"{_TABLE}cell-range-address") or node.get(f"{_TABLE}expression") or ""
-                if not titles:
-                    names[str(node.get(f"{_TABLE}name")).lower()] = said
+        if event == "start" and node.tag == f"{_TABLE}table":
+            titles.append(str(node.get(f"{_TABLE}name")))
+            if len(titles) == 1:
+                at, cells = 0, sheets.setdefault(titles[0], {})
+        elif event == "end" and node.tag == f"{_TABLE}table-row":
+            if len(titles) == 1:  # a table within a cell is a drawing's
+                found, times = dict(_cells_in(node)), _times(node, "rows")
+                taken += len(found) * times
+                require(taken <= MOST_CELLS, f"the file has more than {MOST_CELLS:,} cells, as no worksheet has")
+                for row in range(at, at + times) if found else ():
+                    cells |= {grid.address(row, column): shown for column, shown in found.items()}
+                at += times
+            node.clear()
+        elif event == "end" and node.tag == f"{_TABLE}table":
+            titles.pop()
+            node.clear()
+        elif event == "end" and node.tag in (f"{_TABLE}named-range", f"{_TABLE}named-expression") and not titles:
+            said = node.get(f"{_TABLE}cell-range-address") or node.get(f"{_TABLE}expression") or ""
+            names[str(node.get(f"{_TABLE}name")).lower()] = said
     return names, sheets
-
-
-class _Rows:
-    """Takes the rows of one sheet after the other, and counts what stands in them."""
-
-    def __init__(self) -> None:
-        self._cells, self._row, self._taken = dict[str, Shown](), 0, 0
-
-    def begin(self, cells: dict[str, Shown]) -> None:
-        """Begins with a sheet."""
-        self._cells, self._row = cells, 0
-
-    def row(self, row: Element) -> None:
-        """Takes a row, as often as it is repeated."""
-        found, times = dict(_cells_in(row)), _times(row, "rows")
-        self._taken += len(found) * times
-        require(self._taken <= MOST_CELLS, f"the file has more than {MOST_CELLS:,} cells, as no worksheet has")
-        for at in range(self._row, self._row + times) if found else ():
-            self._cells |= {grid.address(at, column): shown for column, shown in found.items()}
-        self._row += times
 
 
 def _cells_in(row: Element) -> Iterator[tuple[int, Shown]]:

@@ -1,7 +1,7 @@
 """One file of a student: whose it is, and what stands in its blanks; also what stands where nothing was to be typed."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -41,32 +41,28 @@ class Lying(NamedTuple):
     asked: frozenset[int]
 
 
-def lying_in(layout: Layout, asked: frozenset[Cell]) -> list[Lying]:
+def lying_in(layout: Layout, asked: Collection[Cell]) -> list[Lying]:
     """Returns how every block of a layout lies; asked: the cells that are blanks."""
-    return [_lying(block, layout, asked) for block in layout.places]
-
-
-def _lying(block: Block, layout: Layout, asked: frozenset[Cell]) -> Lying:
-    place = layout.places[block]
-    top, left, bottom, right = place.corners(block, layout.values)
-    places = tuple(product(*layout.values.spans(block)))
-    cells = [place.cell(block, each) for each in places]
-    return Lying(
-        block,
-        defined_name(block.name),
-        Area(place.sheet, top, left, bottom - top + 1, right - left + 1),
-        tuple((row - top, column - left) for row, column in cells),
-        tuple(grid.address(*cell) for cell in cells),
-        frozenset(i for i, each in enumerate(places) if Cell(block, each) in asked),
-    )
+    found = []
+    for block, place in layout.places.items():
+        top, left, bottom, right = place.corners(block, layout.values)
+        places = [*product(*layout.values.spans(block))]
+        cells = [place.cell(block, each) for each in places]
+        lying = Lying(
+            block,
+            defined_name(block.name),
+            Area(place.sheet, top, left, bottom - top + 1, right - left + 1),
+            tuple((row - top, column - left) for row, column in cells),
+            tuple(grid.address(*cell) for cell in cells),
+            frozenset(i for i, each in enumerate(places) if Cell(block, each) in asked),
+        )
+        found.append(lying)
+    return found
 
 
 def locked_in(package: Package | OpenDocument, blocks: Iterable[Lying]) -> dict[str, list[Shown]]:
     """Returns what the cells of blocks show, in the array's order; a block that is not whole any more is left out."""
-    return dict(_locked(package, blocks))
-
-
-def _locked(package: Package | OpenDocument, blocks: Iterable[Lying]) -> Iterator[tuple[str, list[Shown]]]:
+    found = {}
     for lying in blocks:
         area = next(iter(package.areas(lying.name) or ()), None)
         if area is not None and (area.rows, area.columns) == (lying.area.rows, lying.area.columns):
@@ -74,7 +70,8 @@ def _locked(package: Package | OpenDocument, blocks: Iterable[Lying]) -> Iterato
             where = (
                 lying.addresses if unmoved else [grid.address(area.row + r, area.column + c) for r, c in lying.cells]
             )
-            yield lying.block.name, package.all_shown(area.sheet, where)
+            found[lying.block.name] = package.all_shown(area.sheet, where)
+    return found
 
 
 def edited(locked: Mapping[str, list[Shown]], blocks: Iterable[Lying], values: Values, typed_alone: bool) -> list[str]:
@@ -83,27 +80,19 @@ def edited(locked: Mapping[str, list[Shown]], blocks: Iterable[Lying], values: V
     values: everything, with the student's numbers in the blanks. typed_alone: only what is typed is looked at, as the sheet
     itself could not compute with what stands in the blanks.
     """
-    return [
-        lying.block.name
-        for lying in blocks
-        if lying.block.name in locked
-        and (lying.block.typed or not typed_alone)
-        and _is_edited(lying, locked[lying.block.name], values.arrays[lying.block].ravel().tolist())
-    ]
-
-
-def _is_edited(lying: Lying, cells: list[Shown], expected: list[Any]) -> bool:
-    return any(
-        _differs(lying.block, shown, number)
-        for i, (shown, number) in enumerate(zip(cells, expected, strict=True))
-        if i not in lying.asked
-    )
+    found = []
+    for lying in (each for each in blocks if each.block.name in locked and (each.block.typed or not typed_alone)):
+        block, expected = lying.block, values.arrays[lying.block].ravel().tolist()
+        cells = enumerate(zip(locked[block.name], expected, strict=True))
+        if any(_differs(block, shown, number) for i, (shown, number) in cells if i not in lying.asked):
+            found.append(block.name)
+    return found
 
 
 def _differs(block: Block, shown: Shown, expected: Any) -> bool:
     """Tells whether a cell was edited. A formula that was saved without its value says nothing."""
     if shown.value is None:
-        return shown.formula is None and _is_something(expected)
+        return shown.formula is None and (expected != "" if isinstance(expected, str) else isfinite(expected))
     if isinstance(expected, str):
         return str(shown.value).casefold() != expected.casefold()
     if not isfinite(expected):  # something stands where nothing was typed; a sheet has an error where we have no number
@@ -118,10 +107,6 @@ def _differs(block: Block, shown: Shown, expected: Any) -> bool:
 def _has_formula(block: Block) -> bool:
     """Tells whether every cell of a block holds a formula: a plain number or word is written as it is."""
     return not block.typed and not any(isinstance(each.expr, Constant | Count) for each in block.definitions)
-
-
-def _is_something(expected: Any) -> bool:
-    return expected != "" if isinstance(expected, str) else isfinite(expected)
 
 
 LONGEST_NUMBER = 60

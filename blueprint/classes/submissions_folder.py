@@ -8,7 +8,6 @@ From what is kept everything can be computed again.
 """
 
 import hashlib
-import json
 import os
 import re
 import stat
@@ -19,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
+from io import BytesIO
 from pathlib import Path, PurePosixPath
 from tempfile import SpooledTemporaryFile
 from typing import IO, NamedTuple
@@ -104,6 +104,16 @@ def collect(source: Path) -> Iterator[Collected]:
         raise ClassError(f"{source} is a damaged zip ({unquoted(error, 120)}): download it again") from None
 
 
+class _Entry(NamedTuple):
+    """What a folder or a zip lists: its name, bytes and time, how it is opened, and why it is not to be."""
+
+    name: str
+    size: int
+    when: datetime | None
+    opened: Callable[[], IO[bytes]]
+    refused: str = ""
+
+
 class _Collecting:
     """Goes through a source, and counts what each submission unpacks to before any of it is unpacked."""
 
@@ -112,61 +122,55 @@ class _Collecting:
         self._files, self._bytes = Counter[str](), Counter[str]()
 
     def folder(self) -> Iterator[Collected]:
-        """Yields the files of a folder and of those in it."""
         unread: list[OSError] = []
         paths = sorted(
             Path(at, name)
             for at, folders, names in os.walk(self._source, onerror=unread.append)
             for name in (*names, *(each for each in folders if os.path.islink(os.path.join(at, each))))
         )
-        found = [(self._name(path), path) for path in paths if not LITTER.search(self._name(path))]
-        yield from self._weighed((name, _size_of(path)) for name, path in found)
-        for name, path in found:
-            try:
-                state = path.lstat()
-            except OSError as error:
-                yield from self._one(name, refused=f"it cannot be read ({(error.strerror or str(error)).lower()})")
-                continue
-            if stat.S_ISREG(state.st_mode):
-                when = _time_of(state.st_mtime)
-                yield from self._read(name, partial(_opened, path), state.st_size, when, deeper=True)
-            else:
-                yield from self._one(name, refused="it is a link or a device, which is not followed")
-        for each in unread:
-            says = f"the folder cannot be read ({(each.strerror or str(each)).lower()})"
-            yield from self._one(self._name(Path(each.filename)), refused=says)
+        yield from self._taken(map(self._in_folder, paths), deeper=True)
+        for error in unread:
+            says = f"the folder {_unreadable(error)}"
+            yield from self._one(_Entry(self._name(Path(error.filename)), 0, None, BytesIO, says))
 
     def _name(self, path: Path) -> str:
         return encodable(path.relative_to(self._source).as_posix())
+
+    def _in_folder(self, path: Path) -> _Entry:
+        name = self._name(path)
+
+        def opened() -> IO[bytes]:
+            return path.open("rb")
+
+        try:
+            state = path.lstat()
+        except OSError as error:  # it is gone, or its folder may not be entered
+            return _Entry(name, 0, None, opened, f"it {_unreadable(error)}")
+        link = "" if stat.S_ISREG(state.st_mode) else "it is a link or a device, which is not followed"
+        when = None
+        with suppress(ValueError, OverflowError, OSError):  # a time that no calendar has
+            when = datetime.fromtimestamp(state.st_mtime)
+        return _Entry(name, state.st_size, when, opened, link)
 
     def archive(self, file: IO[bytes], within: str = "") -> Iterator[Collected]:
         """Yields the files of a zip; within: how names in a zip in the source begin. Raises what zipfile does."""
         with zipfile.ZipFile(file) as archive:
             infos = sorted(archive.infolist(), key=lambda each: each.filename)[: MOST_FILES + 1]
-            found = [
-                (encodable(f"{within}{each.filename}"), each) for each in infos if not LITTER.search(each.filename)
-            ]
-            yield from self._weighed((name, info.file_size) for name, info in found)
-            for name, info in found:
-                when = None
-                with suppress(ValueError):
-                    when = datetime(*info.date_time)
-                if stat.S_ISLNK(info.external_attr >> 16):
-                    yield from self._one(name, when=when, refused="it is a link, which is not followed")
-                elif info.flag_bits & 0x1:
-                    yield from self._one(name, when=when, refused="it is protected by a password in the zip")
-                else:
-                    yield from self._read(name, partial(archive.open, info), info.file_size, when, deeper=not within)
+            yield from self._taken((_in_zip(archive, each, within) for each in infos), deeper=not within)
 
-    def _weighed(self, found: Iterable[tuple[str, int]]) -> Iterator[Collected]:
-        """Counts files, by name and size, with their submissions; yields, once, each submission that has too much now."""
+    def _taken(self, entries: Iterable[_Entry], deeper: bool) -> Iterator[Collected]:
+        """Counts what is listed with its submissions, and yields, once, each that has too much now; then every file."""
+        found = [each for each in entries if not LITTER.search(each.name)]
         before = {name for name in self._files if self._is_over(name)}
-        for name, size in found:
-            self._files[submission_of(name)] += PurePosixPath(name).suffix.lower() != ".zip"  # what is in it is counted
-            self._bytes[submission_of(name)] += size if size <= LARGEST_FILE else 0
+        for each in found:
+            submission = submission_of(each.name)
+            self._files[submission] += not each.name.lower().endswith(".zip")  # what is in it is counted
+            self._bytes[submission] += each.size if each.size <= LARGEST_FILE else 0
         for name in [*self._files]:
             if self._is_over(name) and name not in before:
                 yield self._counted(Collected(name, b"", None, self._too_much(name)))
+        for each in found:
+            yield from self._one(each) if each.refused else self._read(each, deeper)
 
     def _is_over(self, submission: str) -> bool:
         return self._bytes[submission] > LARGEST_SUBMISSION or self._files[submission] > MOST_IN_SUBMISSION
@@ -178,36 +182,27 @@ class _Collecting:
             "what holds files of several students is graded by itself"
         )
 
-    def _read(
-        self, name: str, opening: Callable[[], IO[bytes]], size: int, when: datetime | None, deeper: bool
-    ) -> Iterator[Collected]:
+    def _read(self, each: _Entry, deeper: bool) -> Iterator[Collected]:
         """Yields a file, or what is in it if it is an archive that is no workbook. Reads no further than the bounds."""
-        is_archive = deeper and PurePosixPath(name).suffix.lower() == ".zip"
+        is_archive = deeper and each.name.lower().endswith(".zip")
         most = LARGEST_INNER if is_archive else LARGEST_FILE
-        if size > most:
-            says = f"it has {size / 1e6:,.0f} MB, and at most {most / 1e6:.0f} MB are read"
-            yield from self._one(name, when=when, refused=says)
-            return
         try:
-            with opening() as file:
-                if is_archive:
-                    yield from self._inner(name, file, when)
-                else:
-                    yield from self._one(name, file.read(most), when)
+            if each.size > most:
+                says = f"it has {each.size / 1e6:,.0f} MB, and at most {most / 1e6:.0f} MB are read"
+                yield from self._one(each._replace(refused=says))
+                return
+            with each.opened() as file:
+                yield from self._inner(each, file) if is_archive else self._one(each, file.read(most))
         except ClassError:
             raise
         except OSError as error:
-            yield from self._one(
-                name, when=when, refused=f"it cannot be read ({(error.strerror or str(error)).lower()})"
-            )
-        except (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError) as error:
-            says = f"it cannot be unpacked ({type(error).__name__}): ask for it again"
-            yield from self._one(name, when=when, refused=says)
+            yield from self._one(each._replace(refused=f"it {_unreadable(error)}"))
         except Exception as error:  # zlib, lzma and bz2 each say of damage what they like
-            yield from self._one(name, when=when, refused=f"it is damaged ({type(error).__name__}): ask for it again")
+            unpacked = isinstance(error, zipfile.BadZipFile | NotImplementedError | EOFError | RuntimeError)
+            says = "cannot be unpacked" if unpacked else "is damaged"
+            yield from self._one(each._replace(refused=f"it {says} ({type(error).__name__}): ask for it again"))
 
-    def _inner(self, name: str, file: IO[bytes], when: datetime | None) -> Iterator[Collected]:
-        """Yields what is in an archive in the source."""
+    def _inner(self, each: _Entry, file: IO[bytes]) -> Iterator[Collected]:
         with SpooledTemporaryFile(_IN_MEMORY) as inner:
             left = LARGEST_INNER
             while left and (piece := file.read(min(left, _IN_MEMORY))):
@@ -215,20 +210,18 @@ class _Collecting:
                 left -= len(piece)
             inner.seek(0)
             if inner.read(len(ZIP)) != ZIP or not zipfile.is_zipfile(inner):
-                says = f"{quoted(PurePosixPath(name).name)} is no zip: ask for it again"
-                yield from self._one(name, when=when, refused=says)
+                says = f"{quoted(PurePosixPath(each.name).name)} is no zip: ask for it again"
+                yield from self._one(each._replace(refused=says))
             elif list_length(inner) > LONGEST_LIST:
                 says = "it lists more files than any submission has: ask for the worksheet alone"
-                yield from self._one(name, when=when, refused=says)
+                yield from self._one(each._replace(refused=says))
             else:
-                yield from self.archive(inner, f"{name}/")
+                yield from self.archive(inner, f"{each.name}/")
 
-    def _one(
-        self, name: str, content: bytes = b"", when: datetime | None = None, refused: str = ""
-    ) -> Iterator[Collected]:
+    def _one(self, each: _Entry, content: bytes = b"") -> Iterator[Collected]:
         """Yields a file, unless it is of a submission that is flagged as a whole."""
-        if not self._is_over(submission_of(name)):
-            yield self._counted(Collected(name, content, when, refused))
+        if not self._is_over(submission_of(each.name)):
+            yield self._counted(Collected(each.name, content, each.when, each.refused))
 
     def _counted(self, found: Collected) -> Collected:
         """Returns a file. Raises ClassError where all together are too many, or too much."""
@@ -241,6 +234,19 @@ class _Collecting:
         return found
 
 
+def _in_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo, within: str) -> _Entry:
+    when = None
+    with suppress(ValueError):
+        when = datetime(*info.date_time)
+    link = "it is a link, which is not followed" * stat.S_ISLNK(info.external_attr >> 16)
+    refused = link or "it is protected by a password in the zip" * (info.flag_bits & 0x1)
+    return _Entry(encodable(f"{within}{info.filename}"), info.file_size, when, partial(archive.open, info), refused)
+
+
+def _unreadable(error: OSError) -> str:
+    return f"cannot be read ({(error.strerror or str(error)).lower()})"
+
+
 def list_length(file: IO[bytes]) -> int:
     """Returns how many bytes the list of a zip's entries has, as the record at its end says; too many where it has none."""
     file.seek(max(0, file.seek(0, os.SEEK_END) - _LONGEST_END))
@@ -250,25 +256,6 @@ def list_length(file: IO[bytes]) -> int:
         return LONGEST_LIST + 1
     of_64 = int.from_bytes(end[at_64 + 40 : at_64 + 48], "little") if at_64 >= 0 else 0
     return max(int.from_bytes(end[at + 12 : at + 16], "little"), of_64)
-
-
-def _opened(path: Path) -> IO[bytes]:
-    return path.open("rb")
-
-
-def _size_of(path: Path) -> int:
-    try:
-        return path.lstat().st_size
-    except OSError:  # it is gone, or its folder may not be entered: it is told when it is to be read
-        return 0
-
-
-def _time_of(seconds: float) -> datetime | None:
-    """Returns a file's time; None for one that no calendar has."""
-    try:
-        return datetime.fromtimestamp(seconds)
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 FOLDER, INDEX, UNKNOWN = "submissions", "index.json", "_unknown"
@@ -314,7 +301,8 @@ class Store:
         """Keeps files; one whose bytes are known gets one more name. The list is written when all are there; else none is kept."""
         before = [each.model_copy(deep=True) for each in self.files]
         try:
-            self._add(found)
+            for each in found:
+                self._keep(each)
         except BaseException:
             self.files = before
             self._clear()
@@ -322,31 +310,24 @@ class Store:
         self.save()
         self._clear()
 
-    def _add(self, found: Iterable[Collected]) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        known = {each.sha256: each for each in self.files if each.stored}
-        refused = {name for each in self.files if not each.stored for name in each.names}
-        for each in found:
-            sha, participants = each.sha, [each.participant] if each.participant else []
-            if each.refused:
-                if each.name not in refused:
-                    taken_not = Stored(
-                        names=[each.name], sha256=sha, stored=None, participants=participants, refused=each.refused
-                    )
-                    self.files.append(taken_not)
-            elif sha in known:
-                _once(known[sha].names, [each.name])
-                _once(known[sha].participants, participants)
-            else:
-                path = self.path(UNKNOWN, sha)
-                path.parent.mkdir(exist_ok=True)
-                with saved_whole(path) as unfinished:
-                    unfinished.write_bytes(each.content)
-                known[sha] = Stored(
-                    names=[each.name], sha256=sha, stored=str(path.relative_to(self.folder)), when=each.when,
-                    participants=participants,
-                )  # fmt: skip
-                self.files.append(known[sha])
+    def _keep(self, each: Collected) -> None:
+        sha, participants = each.sha, [each.participant] if each.participant else []
+        if each.refused:
+            if not any(each.name in known.names for known in self.files if not known.stored):
+                taken_not = Stored(names=[each.name], sha256=sha, stored=None, refused=each.refused)
+                taken_not.participants = participants
+                self.files.append(taken_not)
+            return
+        known = next((known for known in self.files if known.stored and known.sha256 == sha), None)
+        if known is None:
+            path = self.path(UNKNOWN, sha)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with saved_whole(path) as unfinished:
+                unfinished.write_bytes(each.content)
+            known = Stored(names=[each.name], sha256=sha, stored=str(path.relative_to(self.folder)), when=each.when)
+            self.files.append(known)
+        known.names = list(dict.fromkeys([*known.names, each.name]))
+        known.participants = list(dict.fromkeys([*known.participants, *participants]))
 
     def _clear(self) -> None:
         """Takes away the files of nobody that are not in the list: a grading that was ended had put them there."""
@@ -356,9 +337,8 @@ class Store:
                 path.unlink()
 
     def path(self, student: str, sha: str) -> Path:
-        """Returns where a file of a student is kept; an id may hold anything, and leads nowhere else."""
-        safe = quote(student, safe=" ")[:100].replace(".", "%2E") or "%"
-        return self.folder / safe / f"{sha[:16]}.xlsx"
+        """Returns where a file of a student is kept."""
+        return self.folder / folder_of(student) / f"{sha[:16]}.xlsx"
 
     def move(self, stored: Stored, student: str) -> None:
         """Puts a file among those of a student."""
@@ -375,16 +355,17 @@ class Store:
             unfinished.write_text(_Index(files=self.files).model_dump_json(indent=1), encoding="utf-8")
 
 
-def _once(known: list[str], more: list[str]) -> None:
-    known += [each for each in more if each not in known]
+def folder_of(student: str) -> str:
+    """Returns what a file or a folder of a student may be called: an id may hold anything, and so leads nowhere else."""
+    return quote(student, safe=" ")[:100].replace(".", "%2E") or "%"
 
 
 def _read(path: Path) -> _Index:
-    try:
-        index = _Index.model_validate(json.loads(content_of(path).decode("utf-8")))
-    except FileNotFoundError:
+    if not path.exists():
         return _Index()
-    except (OSError, ValueError, ValidationError) as error:
+    try:
+        index = _Index.model_validate_json(content_of(path))
+    except (OSError, ValidationError) as error:
         first = str(error).partition("\n")[0]
         raise ClassError(
             f"{path} is damaged ({unquoted(first)}): take it back from a copy, or move the folder away and grade again"

@@ -8,7 +8,6 @@ and laid out again for every variant, as for any file.
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from hashlib import sha256
@@ -132,14 +131,10 @@ def _numbers_of(level: Level, numbers: Numbers) -> Iterator[str]:
     tenths: they were computed so that what follows from them is short, and beside them it would not be.
     """
     held = given(numbers)
-    parts = [part.key for part in level.parts if part.axes and part.key in held and _is_number(part)]
-    parts = [key for key in parts if _entry_of(level, key) is not Draw]
+    listed = [part for part in level.parts if part.axes and part.key in held and part.entry is not Draw]
+    parts = [part.key for part in listed if _is_number(part)]
     short = [key for key in parts if max(map(decimals_of, leaves(held[key])), default=0) <= MOST_DECIMALS]
     yield from short or parts
-
-
-def _entry_of(level: Level, key: str) -> Any:
-    return next(part.entry for part in level.parts if part.key == key)
 
 
 def _is_number(part: Part) -> bool:
@@ -147,8 +142,13 @@ def _is_number(part: Part) -> bool:
 
 
 def _meant(level: Level, numbers: Numbers, name: str) -> list[str]:
-    """Returns the keys that a name means."""
-    usual = _settings_in_use(level, numbers)
+    """Returns the keys that a name means; of settings words vary, and numbers of a usual size."""
+    held = values_of(level, numbers)
+    usual = {
+        key: setting
+        for key, setting in level.by_dotted_key.items()
+        if key in held and not setting.whole and (setting.words or SMALLEST < abs(float(held[key])) <= setting.largest)
+    }
     if name == SETTINGS:
         return [key for key, setting in usual.items() if not setting.words and _may_vary(key, level, numbers)]
     if name == level.word:
@@ -167,16 +167,6 @@ def _meant(level: Level, numbers: Numbers, name: str) -> list[str]:
 def _is_text(part: Part) -> bool:
     """Tells whether a part holds texts, each a list of words or words with blanks between them."""
     return len(part.axes) == 1 and any(get_origin(each) is list for each in get_args(part.entry)[:1])
-
-
-def _settings_in_use(level: Level, numbers: Numbers) -> dict[str, Setting]:
-    """Returns the settings that may vary, by their keys in a file: words, and numbers of a usual size."""
-    held = values_of(level, numbers)
-    return {
-        key: setting
-        for key, setting in level.by_dotted_key.items()
-        if key in held and not setting.whole and (setting.words or SMALLEST < abs(float(held[key])) <= setting.largest)
-    }
 
 
 def _may_vary(key: str, level: Level, numbers: Numbers) -> bool:
@@ -204,48 +194,23 @@ class NoVariant(Exception):
     """What was drawn is no numbers file, or one of another structure: it is drawn again."""
 
 
-@dataclass(frozen=True)
 class Variation:
     """What varies of some numbers, and how it is drawn.
 
     Attributes:
-        numbers: from which every variant departs. keys: the keys of what varies.
+        numbers: from which every variant departs. base: their blueprint. keys: the keys of what varies.
         assignment, seed: what is drawn depends on them, and on the student.
+        chooses: whether a setting varies that chooses among steps.
     """
 
-    numbers: Numbers
-    keys: tuple[str, ...]
-    assignment: str
-    seed: int
-
-    @cached_property
-    def level(self) -> Level:
-        """The level of the numbers."""
-        found: Level = level_of(self.numbers)
-        return found
-
-    @property
-    def chooses(self) -> bool:
-        """Whether a setting varies that chooses among steps."""
-        settings = (self.level.by_dotted_key.get(key) for key in self.keys)
-        return any(setting is not None and bool(setting.words) for setting in settings)
-
-    @cached_property
-    def base(self) -> Blueprint:
-        """The blueprint of the numbers themselves."""
-        return blueprint_of(self.numbers)
-
-    @cached_property
-    def _tables(self) -> dict[str, Any]:
-        return given(self.numbers)
-
-    @cached_property
-    def _held(self) -> dict[str, Any]:
-        return values_of(self.level, self.numbers)
-
-    @cached_property
-    def _structure(self) -> tuple[object, ...]:
-        return structure_of(self.base)
+    def __init__(self, numbers: Numbers, keys: tuple[str, ...], assignment: str, seed: int):
+        self.numbers, self.keys, self.assignment, self.seed = numbers, keys, assignment, seed
+        self.base = blueprint_of(numbers)
+        level: Level = level_of(numbers)
+        self._settings = {key: level.by_dotted_key[key] for key in keys if key in level.by_dotted_key}
+        self.chooses = any(setting.words for setting in self._settings.values())
+        self._tables, self._held, self._structure = given(numbers), values_of(level, numbers), structure_of(self.base)
+        self._typed = {block.name: _plain(cells) for block, cells in self.base.typed.items()}
 
     def typed(self, student: str, attempt: int) -> dict[str, Any]:
         """Returns what is typed otherwise in a student's variant, by the block's name; attempt: from 0.
@@ -259,13 +224,11 @@ class Variation:
         return {name: drawn[key] for name, key in self._direct.items() if not same(self._typed[name], drawn[key])}
 
     def _draw(self, student: str, attempt: int) -> dict[str, Any]:
-        """Draws what stands under each key that varies."""
         random = Random(f"{self.assignment}\0{self.seed}\0{attempt}\0{student}")  # of texts, SHA-512 is taken
         together: Together = {}
         return {key: self._drawn(key, random, together) for key in self.keys}
 
     def _loaded(self, drawn: Mapping[str, Any]) -> Numbers:
-        """Checks what was drawn as a file of numbers. Raises NoVariant."""
         try:
             return load(tables_of({**self._tables, **drawn}))
         except NumbersError as error:
@@ -280,10 +243,6 @@ class Variation:
         if structure_of(other) != self._structure:
             raise NoVariant("another structure")
         return departures(self.base, other)
-
-    @cached_property
-    def _typed(self) -> dict[str, Any]:
-        return {block.name: _plain(cells) for block, cells in self.base.typed.items()}
 
     @cached_property
     def _direct(self) -> dict[str, str] | None:
@@ -311,10 +270,9 @@ class Variation:
         )
 
     def _drawn(self, key: str, random: Random, together: Together) -> Any:
-        """Draws what stands under a key."""
-        setting, value = self.level.by_dotted_key.get(key), self._held[key]
-        if setting is not None:
-            return moved_setting(setting, value, random)
+        value = self._held[key]
+        if key in self._settings:
+            return moved_setting(self._settings[key], value, random)
         if holds_words(value):
             return [shuffled(each, random) for each in value]
         return moved(value, random, together, key.rpartition(".")[2])

@@ -19,10 +19,9 @@ from pathlib import Path
 from blueprint import interrupted
 from blueprint.classes.grading_policy import GradingPolicy
 from blueprint.classes.key import Key, KeyStudent
-from blueprint.classes.marking import Answers, Course, Marking, is_constant, marks_of
+from blueprint.classes.marking import Course, Marking, is_constant, marks_of
 from blueprint.classes.results import Mark
-from blueprint.classes.submission import Lying, Submission, edited, lying_in, read_submission
-from blueprint.language import compute
+from blueprint.classes.submission import Lying, edited, lying_in, read_submission
 from blueprint.page.placing import place_blocks
 from blueprint.quoting import unquoted
 
@@ -72,10 +71,9 @@ class Worker:
     """Works on the files of one class."""
 
     def __init__(self, key: Key, policy: GradingPolicy):
-        self.course = Course(key, policy)
-        base = self.course.base
-        values = compute(self.course.blocks, base.sizes, base.typed, beyond=True)
-        self.lying: list[Lying] = lying_in(place_blocks(base, values), self.course.asked)
+        self.course = course = Course(key, policy)
+        values = course.everything.values(course.base.typed)
+        self.lying: list[Lying] = lying_in(place_blocks(course.base, values), course.cells)
         self.owners = {student.token: student for student in key.students}
 
     def work_on(self, jobs: list[Job]) -> list[Worked]:
@@ -104,15 +102,22 @@ class Worker:
         if found.refused or len(owners) != 1:
             return Worked(found.tokens, tuple(each.id for each in owners), refused=found.refused)
         marking = Marking(self.course, owners[0], found.answers)
+        typed_alone = any(
+            each.text for given in found.answers.values() for each in given
+        )  # text is no number to a sheet
         asked = [blank for blank in self.course.key.blanks if blank.asks == "formula"]
+        problems = {
+            id: next((each.problem for each in given if each.number is None and each.problem), "")
+            for id, given in found.answers.items()
+        }
         return Worked(
             found.tokens,
             (owners[0].id,),
             marks_of(marking),
             saved_by=found.saved_by,
-            edited=tuple(self._edited(found, marking)),
+            edited=tuple(edited(found.locked, self.lying, marking.carried, typed_alone)),
             constants=tuple(blank.id for blank in asked if is_constant(marking, blank)),
-            unreadable=tuple(_unreadable(found.answers)),
+            unreadable=tuple(f"{id} ({problem})" for id, problem in problems.items() if problem),
         )
 
     def _owners(self, tokens: dict[str, str], job: Job) -> list[KeyStudent]:
@@ -121,23 +126,11 @@ class Worker:
         known = (self.owners.get(token) for token in tokens.values())
         return list({each.id: each for each in known if each}.values())
 
-    def _edited(self, found: Submission, marking: Marking) -> list[str]:
-        given = [each for answers in found.answers.values() for each in answers]
-        typed_alone = any(each.text for each in given)  # text is no number to a sheet
-        return edited(found.locked, self.lying, marking.carried, typed_alone)
-
-
-def _unreadable(answers: Answers) -> Iterator[str]:
-    for id, given in answers.items():
-        if problem := next((each.problem for each in given if each.number is None and each.problem), ""):
-            yield f"{id} ({problem})"
-
 
 _begun: list[Worker] = []
 
 
 def _begin(key: str, policy: str) -> None:
-    """Makes what a process needs, once."""
     _begun[:] = [Worker(Key.model_validate_json(key), GradingPolicy.model_validate_json(policy))]
     gc.freeze()  # what is known of the class stays; to go through it again for each file took a third of the time
     gc.set_threshold(100_000)

@@ -30,7 +30,7 @@ Exit codes: 0 all agree, 1 a difference, 2 wrong use, 3 a file cannot be read.
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+@click.argument("paths", nargs=-1, required=True, type=door.FILE, metavar="FILE...")
 @click.option(
     "--device", default="auto", show_default=True, help="auto (cuda, else mps, else cpu) or a name of torch's."
 )

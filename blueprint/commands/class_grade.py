@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from blueprint.classes import platforms, results, submissions_folder
+from blueprint.classes import results, submissions_folder
 from blueprint.classes.grading import grade as graded
 from blueprint.classes.grading_policy import (
     OVERRIDES,
@@ -22,13 +22,14 @@ from blueprint.classes.grading_policy import (
     times_of_moodle,
 )
 from blueprint.classes.key import Key
+from blueprint.classes.platforms import Gradebook, GradingWorksheet, feedback_zip
 from blueprint.classes.report import FILE, report_of, report_page, save_report
 from blueprint.classes.results import Results
 from blueprint.classes.results_folder import POLICY, changes, feedback_of, put_aside, write_results
 from blueprint.classes.submissions_folder import Store, collect
 from blueprint.commands import console, door
 from blueprint.cores import cores
-from blueprint.files import refuse_existing
+from blueprint.files import refuse_existing, saved_whole
 from blueprint.quoting import encodable, printable, table, unquoted
 
 EXAMPLES = """\b
@@ -43,7 +44,6 @@ Exit codes: 0 all files marked, 2 wrong use, 3 a file could not be marked (flags
 SHOWN = 20
 WRITTEN = ("scores.csv", "flags.csv", "report.html", "canvas.csv", "moodle.csv", "moodle_feedback.zip")
 """What stands in the folder of the results beside results.json, as it follows from that."""
-_PATH = click.Path(path_type=Path)
 
 
 def _print_schema(context: click.Context, option: click.Parameter, asked: bool) -> None:
@@ -53,17 +53,19 @@ def _print_schema(context: click.Context, option: click.Parameter, asked: bool) 
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("submissions", type=_PATH)
-@click.option("--key", "key_path", required=True, type=_PATH, help="The key.json that class make wrote.")
+@click.argument("submissions", type=door.FILE)
+@click.option("--key", "key_path", required=True, type=door.FILE, help="The key.json that class make wrote.")
 @click.option(
-    "-o", "--output", "folder", default="graded", show_default=True, type=_PATH, help="Folder for the results."
+    "-o", "--output", "folder", default="graded", show_default=True, type=door.FILE, help="Folder for the results."
 )
-@click.option("--policy", type=_PATH, help="Grading policy: weights, carried marks, lateness, attempts (TOML).")
-@click.option("--times", type=_PATH, help="When files were handed in: a CSV with student,submitted.")
+@click.option("--policy", type=door.FILE, help="Grading policy: weights, carried marks, lateness, attempts (TOML).")
+@click.option("--times", type=door.FILE, help="When files were handed in: a CSV with student,submitted.")
 @click.option("--assign", multiple=True, metavar="FILE=STUDENT", help="Whose a file without a token is.")
-@click.option("--canvas", "gradebook", type=_PATH, help="Canvas's exported gradebook, to be filled in.")
+@click.option("--canvas", "gradebook", type=door.FILE, help="Canvas's exported gradebook, to be filled in.")
 @click.option("--canvas-column", help="Id or title of the assignment in it, where it is not clear.")
-@click.option("--moodle", "worksheet", type=_PATH, help="Moodle's grading worksheet, to be filled in; its times count.")
+@click.option(
+    "--moodle", "worksheet", type=door.FILE, help="Moodle's grading worksheet, to be filled in; its times count."
+)
 @click.option("--reveal", is_flag=True, help="Put the right numbers into the feedback.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object.")
 @click.option(
@@ -82,10 +84,11 @@ def grade(
     """
     _refuse_targets(folder, force, [each for each in (gradebook, worksheet, policy, times) if each])
     key = Key.load(key_path)
-    known = (times_of_moodle(worksheet, key) if worksheet else {}) | (times_in(times, key) if times else {})
+    moodle = GradingWorksheet(worksheet) if worksheet else None
+    known = (times_of_moodle(moodle, key) if moodle else {}) | (times_in(times, key) if times else {})
     door.require(submissions.exists(), f"{submissions} is not there: name a folder or a zip of submissions")
-    if gradebook:
-        platforms.check_gradebook(gradebook, key.assignment, canvas_column)  # before anything is marked and written
+    # What is wrong with the platforms' files is said before anything is marked and written.
+    canvas = Gradebook(gradebook, key.assignment, canvas_column) if gradebook else None
     arriving = collect(submissions)
     first = [*islice(arriving, 1)]
     door.require(first, f"{submissions} holds no file: name the folder or the zip that the platform lets you download")
@@ -93,7 +96,16 @@ def grade(
     kept = Store(folder)
     kept.add(chain(first, arriving))
     found = graded_anew(kept, folder, key, policy, assign, known, reveal)
-    said = _platforms(found, folder, key, gradebook, canvas_column, worksheet, reveal)
+    said = list[str]()
+    for name, platform in {"canvas.csv": canvas, "moodle.csv": moodle}.items():
+        if platform:
+            filled = platform.filled(found)
+            filled.save(folder / name)
+            said += filled.said
+    if moodle:
+        people = moodle.participants(found)
+        files = ((people[student], of) for student, of in feedback_of(found, key, reveal) if student in people)
+        feedback_zip(folder / "moodle_feedback.zip", files)
     console.say(
         json.dumps(_results_as_data(found, said), ensure_ascii=False) if as_json else _results_told(found, folder, said)
     )
@@ -134,27 +146,6 @@ def graded_anew(
     return found
 
 
-def _platforms(
-    found: Results,
-    folder: Path,
-    key: Key,
-    gradebook: Path | None,
-    column: str | None,
-    worksheet: Path | None,
-    reveal: bool,
-) -> list[str]:
-    """Writes the platforms' own files, and returns what is to be said of them."""
-    said: list[str] = []
-    if gradebook:
-        said += platforms.fill_gradebook(gradebook, found, folder / "canvas.csv", column).said
-    if worksheet:
-        said += platforms.fill_worksheet(worksheet, found, folder / "moodle.csv").said
-        people = platforms.participants(platforms.grading_worksheet(worksheet), found)
-        files = ((people[student], of) for student, of in feedback_of(found, key, reveal) if student in people)
-        platforms.feedback_zip(folder / "moodle_feedback.zip", files)
-    return said
-
-
 def unmarked(found: Results) -> list[str]:
     """Names the files that are not marked."""
     kinds = ("not read", "no token", "foreign token")
@@ -188,9 +179,9 @@ Exit codes: 0 nobody's score changed, 1 somebody's did, 2 wrong use, 3 a submiss
 
 
 @click.command(epilog=REGRADE_EXAMPLES)
-@click.argument("folder", type=_PATH)
-@click.option("--key", "key_path", required=True, type=_PATH, help="The key by which is marked now.")
-@click.option("--policy", type=_PATH, help="Another grading policy; without it the one that was used before.")
+@click.argument("folder", type=door.FILE)
+@click.option("--key", "key_path", required=True, type=door.FILE, help="The key by which is marked now.")
+@click.option("--policy", type=door.FILE, help="Another grading policy; without it the one that was used before.")
 @click.option("--assign", multiple=True, metavar="FILE=STUDENT", help="Whose a file without a token is.")
 @click.option("--reveal", is_flag=True, help="Put the right numbers into the feedback.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object.")
@@ -203,20 +194,16 @@ def regrade(
     """
     before, key = Results.load(folder), Key.load(key_path)
     known = {each.student: each.submitted for each in before.results if each.submitted}
-    found = graded_anew(Store(folder), folder, key, policy or _former(folder), assign, known, reveal)
+    former = folder / POLICY if (folder / POLICY).exists() else None
+    found = graded_anew(Store(folder), folder, key, policy or former, assign, known, reveal)
     changed = list(changes(before, found))
     if as_json:
-        data = {"changed": [each.data() for each in changed], "students": len(found.results)}
+        data = {"changed": [each._asdict() for each in changed], "students": len(found.results)}
         console.say(json.dumps(data, ensure_ascii=False))
     else:
         lines = [str(each) for each in changed] or ["Nobody's score changes."]
         console.say("\n".join([*lines, f"{folder}: {len(changed)} of {len(found.results)} scores changed"]))
     sys.exit(door.UNREADABLE if unmarked(found) else door.DIFFERENCE if changed else 0)
-
-
-def _former(folder: Path) -> Path | None:
-    """Returns the grading policy that was used before."""
-    return folder / POLICY if (folder / POLICY).exists() else None
 
 
 REPORT_EXAMPLES = """\b
@@ -231,10 +218,8 @@ TITLE, SAYS = 36, 66
 
 
 @click.command(epilog=REPORT_EXAMPLES)
-@click.argument("graded", type=click.Path(path_type=Path), metavar="FOLDER")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The page  [default: report.html in FOLDER]"
-)
+@click.argument("graded", type=door.FILE, metavar="FOLDER")
+@click.option("-o", "--output", type=door.FILE, metavar="FILE", help="The page  [default: report.html in FOLDER]")
 @click.option("--force", is_flag=True, help="Replace the page if it is there already.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object; no page is written.")
 def report(graded: Path, output: Path | None, force: bool, as_json: bool) -> None:
@@ -256,8 +241,6 @@ def report(graded: Path, output: Path | None, force: bool, as_json: bool) -> Non
 
 def _write_page(path: Path, page: str, force: bool) -> None:
     """Writes the page, unless it is there as it would be written."""
-    from blueprint.files import saved_whole
-
     if path.is_file() and path.stat().st_size < 2**26 and path.read_bytes() == page.encode("utf-8"):
         return
     refuse_existing(path, force)
@@ -266,7 +249,6 @@ def _write_page(path: Path, page: str, force: bool) -> None:
 
 
 def _report_told(report: dict[str, Any]) -> list[str]:
-    """Sums a report up in lines."""
     shares = report["shares"]
     mean = f", {sum(shares) / len(shares):.0%} of the points on average" if shares else ""
     lines = [

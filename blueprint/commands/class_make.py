@@ -115,10 +115,8 @@ Exit codes: 0 made, 2 wrong use, or no good variant for some student.
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("roster", type=click.Path(path_type=Path))
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FOLDER", help="Where the class is made."
-)
+@click.argument("roster", type=door.FILE)
+@click.option("-o", "--output", type=door.FILE, required=True, metavar="FOLDER", help="Where the class is made.")
 @options.of_class
 @click.option("--assignment", metavar="NAME", help="As tokens bear it  [default: the folder's name]")
 @click.option(
@@ -211,12 +209,10 @@ Exit codes: 0 shown or written, 1 written, but other bytes than the manifest say
 
 
 @click.command(epilog=SHOW_EXAMPLES)
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=door.FILE)
 @click.option("--student", required=True, metavar="ID", help="Whose file.")
 @click.option("--again", is_flag=True, help="Write the file once more, byte for byte as it was handed out.")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to  [default: where it was]"
-)
+@click.option("-o", "--output", type=door.FILE, metavar="FILE", help="Where to  [default: where it was]")
 @click.option("--json", "as_json", is_flag=True, help="For programs: one object on stdout.")
 @click.option("--force", is_flag=True, help="Replace the file if it is there already.")
 def show(folder: Path, student: str, again: bool, output: Path | None, as_json: bool, force: bool) -> None:

@@ -21,8 +21,8 @@ different batches or kinds, 4 they have nothing in common that could be compared
 
 
 @click.command("compare", epilog=EXAMPLES)
-@click.argument("a", type=click.Path(path_type=Path))
-@click.argument("b", type=click.Path(path_type=Path))
+@click.argument("a", type=door.FILE)
+@click.argument("b", type=door.FILE)
 @click.option(
     "--preset",
     "presets",

@@ -28,7 +28,7 @@ def _tolerance(context: click.Context, option: click.Parameter, value: float) ->
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="A.xlsx B.xlsx")
+@click.argument("paths", nargs=-1, type=door.FILE, metavar="A.xlsx B.xlsx")
 @click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object.")
 @click.option(
     "--tolerance", default=1e-12, show_default=True, callback=_tolerance, metavar="X",

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -24,6 +25,8 @@ LONGEST = 120
 WORDS = "blueprint.words"
 """Where a context keeps the words of its command line."""
 ENDING = ("SIGTERM", "SIGHUP")
+FILE = click.Path(path_type=Path)
+"""A file or a folder, as options and arguments of commands take one."""
 _PASSED_ON = (
     click.ClickException, click.exceptions.Exit, click.Abort, SystemExit, GeneratorExit, BrokenPipeError,
 )  # fmt: skip
@@ -193,10 +196,17 @@ def _let_go_of_stdout() -> None:
 
 
 @contextmanager
-def bar(label: str, steps: int) -> Iterator[Callable[[int], None]]:
-    """Gives what moves the progress bar on; there is none where nobody looks."""
+def bar(label: str, steps: int, known: int = 0) -> Iterator[Callable[[int], None]]:
+    """Gives what moves the progress bar on from what is known already; there is none where nobody looks."""
     if not sys.stderr.isatty():
         yield lambda done: None
         return
     with click.progressbar(length=steps, label=label, file=sys.stderr, show_pos=True) as bar:
+        bar.update(known)
         yield bar.update
+
+
+def require_folder_of(path: Path | None) -> None:
+    """Refuses, before anything is computed, a file whose folder is not there."""
+    if path is not None:
+        require(path.absolute().parent.is_dir(), f"{path} cannot be written: there is no folder {path.parent}")

@@ -39,7 +39,6 @@ MOST_DIGITS = 9
 
 
 def _depth(context: click.Context, option: click.Parameter, value: str) -> Depth:
-    """Returns the number of steps, or "all"."""
     if value == "all":
         return "all"
     if value.isdecimal() and len(value) <= MOST_DIGITS and int(value) > 0:
@@ -141,7 +140,6 @@ def _book(files: list[str], what: str, options: dict[str, Any], reveal: bool) ->
 
 
 def _are_numbers(text: str) -> bool:
-    """Says whether a word names built-in numbers or a file of numbers."""
     return text.lower().endswith(".toml") or built_in_file(text) is not None
 
 

@@ -38,14 +38,12 @@ def _rows(context: click.Context, option: click.Parameter, value: str | None) ->
 
 
 @click.command("import", epilog=EXAMPLES)
-@click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", type=door.FILE, nargs=-1, required=True, metavar="FILE...")
 @click.option("--preset", metavar="NAME", help="What the library does  [default: as the file says]")
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key; may be repeated."
 )
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The workbook  [default: FILE.xlsx]"
-)
+@click.option("-o", "--output", type=door.FILE, metavar="FILE", help="The workbook  [default: FILE.xlsx]")
 @click.option("--rows", callback=_rows, metavar="0,3", help="The responses to show, counted from 0.")
 @click.option(
     "--worst",

@@ -28,7 +28,7 @@ Exit codes: 0 it can be replayed, 2 wrong use, 3 it cannot be read or not replay
 
 
 @click.command("inspect", epilog=EXAMPLES)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=door.FILE)
 @click.option("--above-zero", is_flag=True, help="Accept log-probs above 0, as made-up numbers of an exercise are.")
 @click.option("--json", "as_json", is_flag=True, help="Print the same as JSON.")
 def inspect_dump(file: Path, above_zero: bool, as_json: bool) -> None:
@@ -116,7 +116,6 @@ def _pairs(title: str, known: Mapping[str, float | str], unknown: Sequence[str])
 
 
 def _data(found: Inspection) -> dict[str, Any]:
-    """Returns the same for programs."""
     batch = found.batch
     return {
         "path": found.path,

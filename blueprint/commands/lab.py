@@ -51,10 +51,8 @@ PANELS = ("length", "kl", "clip_fraction", "entropy", "explained_variance", "gra
     "--steps", type=click.IntRange(1), default=100_000, show_default=True, help="Steps of all environments together."
 )
 @click.option("--compare-sb3", is_flag=True, help="Train PPO of Stable-Baselines3, too, by the same settings.")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FOLDER|FILE.xlsx", help="Keep the tables there."
-)
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the runs: .png, .svg or .pdf.")
+@click.option("-o", "--output", type=door.FILE, metavar="FOLDER|FILE.xlsx", help="Keep the tables there.")
+@click.option("--plot", type=door.FILE, metavar="FILE", help="Draw the runs: .png, .svg or .pdf.")
 @click.option("--panel", "panels", multiple=True, type=click.Choice(PANELS), help="Draw this alone; may be repeated.")
 @click.option(
     "--iteration", type=click.IntRange(0), metavar="N", help="Write a minibatch of this iteration as a workbook."
@@ -137,7 +135,6 @@ def _values(sweep: str | None) -> list[str]:
 
 
 def _label(method: str, more: str, methods: int) -> str:
-    """Names a run in tables and charts."""
     return " ".join(([method] if methods > 1 or not more else []) + ([more.replace("=", " ")] if more else []))
 
 
@@ -178,11 +175,10 @@ def _check_plot(plot: Path | None, force: bool) -> None:
 
         check_plot(plot)
         refuse_existing(plot, force)
-        door.require(plot.absolute().parent.is_dir(), f"{plot} cannot be written: there is no folder {plot.parent}")
+        door.require_folder_of(plot)
 
 
 def _show(study: "Study", folder: Path | None, plot: Path | None, panels: tuple[str, ...]) -> None:
-    """Prints what came of the runs, and draws them."""
     console.say(f"\n{study!r}")
     if folder:
         console.say(f"{folder}: results.csv, iterations.csv and episodes.csv")
@@ -235,7 +231,6 @@ def _ours(use: Settings, moved: Callable[[int], None]) -> tuple[Any, Any, Any]:
 
 
 def _theirs(use: Settings, moved: Callable[[int], None]) -> tuple[Any, Any, Any]:
-    """Trains the agent of Stable-Baselines3, and returns the same of it."""
     from blueprint.labs.stable_baselines import trained
 
     return trained(use, moved)

@@ -2,14 +2,14 @@
 
 import json
 import os
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import click
 
 from blueprint.commands import console, door
+from blueprint.commands.options import PRESETS, SET, together
 from blueprint.files import content_of, refuse_existing, saved_whole
 from blueprint.inputs import (
     SCHEMA_FILE,
@@ -27,8 +27,7 @@ from blueprint.inputs import (
 from blueprint.quoting import printable, table, unquoted
 from blueprint.workbooks.registry import kinds
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-OPTIONS = (
+of_rows = together(
     click.option("--kind", metavar="NAME", help="FILE holds your rows, CSV, JSON or JSONL, for dpo, grpo, reward_model or sft."),
     click.option(
         "--column",
@@ -40,6 +39,7 @@ OPTIONS = (
     click.option("--prompts", metavar="1-3,7", help="With --kind: which prompts, by their order in the file  [default: all]"),
     click.option("--most-tokens", type=int, metavar="N", help="With --kind: the first N tokens of each response alone."),
 )  # fmt: skip
+"""How rows of one's own are read."""
 
 
 class Rows(NamedTuple):
@@ -49,13 +49,6 @@ class Rows(NamedTuple):
     columns: tuple[str, ...]
     prompts: str | None
     most_tokens: int | None
-
-
-def of_rows(command: Command) -> Command:
-    """Gives a command the options that say how rows of one's own are read."""
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
 
 
 def source_in(path: Path, asked: Rows) -> Source:
@@ -72,15 +65,6 @@ def source_in(path: Path, asked: Rows) -> Source:
     return Source(name_of(path), False, raw, printable(path.name))
 
 
-def require_kind(asked: Rows) -> None:
-    """Refuses options that say something of rows alone, where no kind is named."""
-    door.require(
-        asked.kind is not None or not (asked.columns or asked.prompts is not None or asked.most_tokens is not None),
-        "--column, --prompts and --most-tokens are of rows of your own: add --kind, with one of "
-        f"{', '.join(kind.name for kind in kinds() if kind.rows is not None)}, or leave them away.",
-    )
-
-
 EXAMPLES = """\b
 Examples:
   blueprint numbers -o mine.toml
@@ -95,13 +79,9 @@ ZIP = b"PK\x03\x04"
 
 @click.command(epilog=EXAMPLES)
 @click.argument("source", default="default", metavar="[NAME|FILE]")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The file  [default: print it]")
-@click.option(
-    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key; may be repeated."
-)
-@click.option("--preset", metavar="NAME", help="What a library does (see `blueprint presets`).")
-@click.option("--compare", metavar="A,B,…", help="The presets that stand side by side.")
-@click.option("--conventions", type=click.Choice(["plain", "live"]), help="Whether every convention is a switch.")
+@click.option("-o", "--output", type=door.FILE, metavar="FILE", help="The file  [default: print it]")
+@SET
+@PRESETS
 @click.option("--show", is_flag=True, help="List every key with its value, and where that comes from.")
 @click.option("--schema", is_flag=True, help="Write the JSON Schema of numbers files, for editors.")
 @of_rows
@@ -124,7 +104,12 @@ def numbers(
     They are those of a built-in set (see `blueprint list`), of a file.toml, or typed in a file.xlsx; with --kind, rows of your own.
     """
     rows = Rows(kind, columns, prompts, most_tokens)
-    require_kind(rows)
+    of_rows_alone = columns or prompts is not None or most_tokens is not None
+    door.require(
+        kind is not None or not of_rows_alone,
+        "--column, --prompts and --most-tokens are of rows of your own: add --kind, with one of "
+        f"{', '.join(kind.name for kind in kinds() if kind.rows is not None)}, or leave them away.",
+    )
     options = [(f"--{name}", f"{name}={value}") for name, value in chosen.items() if value is not None]
     options += [("--set", each) for each in overrides]
     door.require(

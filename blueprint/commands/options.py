@@ -11,40 +11,58 @@ from blueprint.inputs import Numbers, load
 
 KEYS = {"epochs": "update.epochs", "minibatches": "update.minibatches"}
 """The keys of a numbers file that options set, where they are called otherwise."""
-OPTIONS = (
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def together(*options: Callable[[Any], Any]) -> Callable[[Command], Command]:
+    """Returns what gives a command several options, in this order."""
+
+    def given(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return given
+
+
+SET = click.option(
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key; may be repeated."
+)
+PRESETS = together(
+    click.option(
+        "--preset", metavar="NAME", help="What a library does (see `blueprint presets`); conventions become live."
+    ),
+    click.option("--compare", metavar="A,B,…", help="The presets that stand side by side."),
+    click.option("--conventions", type=click.Choice(["plain", "live"]), help="Whether every convention is a switch."),
+)
+"""What a library does, and libraries side by side."""
+of_numbers = together(
     click.option(
         "--numbers",
         default="default",
         metavar="NAME|FILE",
         help="Built-in numbers (see `blueprint list`) or a file.toml.",
     ),
-    click.option(
-        "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key; may be repeated."
-    ),
-    click.option(
-        "--preset", metavar="NAME", help="What a library does (see `blueprint presets`); conventions become live."
-    ),
-    click.option("--compare", metavar="A,B,…", help="The presets that stand side by side."),
-    click.option("--conventions", type=click.Choice(["plain", "live"]), help="Whether every convention is a switch."),
+    SET,
+    PRESETS,
     click.option("--epochs", metavar="N", help="Passes over the rollout, where an optimiser takes the steps."),
     click.option("--minibatches", metavar="M", help="Steps of an epoch, each on as many whole responses."),
     click.option("--gradients", flag_value="on", help="Every gradient of the loss, on the sheet of what it is of."),
 )
+"""Which numbers are meant; `chosen` takes them."""
 TOPIC = click.option(
     "--topic", default="", metavar="WORD", help="Blanks of one topic alone: gae, clip, kl, value, margin, group, loss …"
 )
-OF_CLASS = (
+of_class = together(
     TOPIC,
     click.option(
         "--numbers", default="default", show_default=True, metavar="NAME|FILE", help="Built-in numbers, or a file.toml."
     ),
-    click.option(
-        "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key; may be repeated."
-    ),
+    SET,
     click.option("--blanks", type=click.IntRange(1), metavar="N", help="How many blanks are chosen  [default: 12]"),
     click.option(
         "--blanks-file",
-        type=click.Path(path_type=Path),
+        type=door.FILE,
         metavar="FILE",
         help="Which blanks, each with its weight: a file.toml.",
     ),
@@ -70,14 +88,6 @@ OF_CLASS = (
     ),
 )
 """What a class is asked, and of which numbers."""
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def of_class(command: Command) -> Command:
-    """Gives a command the options that say what a class is asked."""
-    for option in reversed(OF_CLASS):
-        command = option(command)
-    return command
 
 
 def asked(blanks: int | None, blanks_file: Path | None, topic: str = "") -> int | tuple[tuple[str, float], ...] | None:
@@ -91,13 +101,6 @@ def asked(blanks: int | None, blanks_file: Path | None, topic: str = "") -> int 
     if blanks_file:
         return tuple((each.title, each.weight) for each in asked_from(blanks_file))
     return blanks or (None if topic else 12)
-
-
-def of_numbers(command: Command) -> Command:
-    """Gives a command the options that say which numbers are meant; `chosen` takes them."""
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
 
 
 def chosen(numbers: str, overrides: tuple[str, ...], changes: dict[str, str | None]) -> Numbers:

@@ -22,9 +22,7 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("source", required=False, metavar="[NUMBERS|FILE.xlsx]")
 @options.of_numbers
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The page  [default: NUMBERS.html]"
-)
+@click.option("-o", "--output", type=door.FILE, metavar="FILE", help="The page  [default: NUMBERS.html]")
 @click.option("--force", is_flag=True, help="Replace the file if it is there already.")
 def page(
     source: str | None,

@@ -68,7 +68,6 @@ def _tell_keys(level: Level) -> None:
 
 
 def _tell(level: Level, preset: Preset) -> None:
-    """Prints one preset."""
     click.echo(f"\n{preset.name}: {preset.title}, {preset.version}\n  {preset.source}\n  {preset.why}")
     for key, value in preset.values.items():
         default = level.settings[key].value

@@ -19,8 +19,8 @@ Exit codes: 0 written, 1 written but not every formula was proved, 2 wrong use, 
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("path", type=click.Path(path_type=Path), metavar="FILE.xlsx")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="The fresh workbook.")
+@click.argument("path", type=door.FILE, metavar="FILE.xlsx")
+@click.option("-o", "--output", type=door.FILE, metavar="FILE", help="The fresh workbook.")
 @click.option("--force", is_flag=True, help="Replace the output if it is there already.")
 @click.option("--no-proof", is_flag=True, help="Do not have the file recalculated by an independent engine.")
 def rebuild(path: Path, output: Path | None, force: bool, no_proof: bool) -> None:

@@ -33,9 +33,7 @@ DUMPS = (".npz", ".safetensors", ".jsonl", ".parquet")
 
 @click.command(epilog=EXAMPLES)
 @click.argument("source", required=False, metavar="[NUMBERS|FILE.toml|FOLDER]")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FOLDER|FILE", help="Where it goes  [default: run/]"
-)
+@click.option("-o", "--output", type=door.FILE, metavar="FOLDER|FILE", help="Where it goes  [default: run/]")
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key; may be repeated."
 )
@@ -47,10 +45,8 @@ DUMPS = (".npz", ".safetensors", ".jsonl", ".parquet")
 )
 @click.option("--device", default="cpu", show_default=True, help="Where torch computes: cpu, or cuda.")
 @click.option("--iteration", type=click.IntRange(0), metavar="N", help="Write this iteration as a workbook.")
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the run: .png, .svg or .pdf.")
-@click.option(
-    "--page", type=click.Path(path_type=Path), metavar="FILE", help="Write the run as one page for the browser."
-)
+@click.option("--plot", type=door.FILE, metavar="FILE", help="Draw the run: .png, .svg or .pdf.")
+@click.option("--page", type=door.FILE, metavar="FILE", help="Write the run as one page for the browser.")
 @click.option(
     "--no-proof", is_flag=True, help="Do not have an iteration's workbook recalculated by an independent engine."
 )
@@ -129,8 +125,8 @@ def _check_targets(output: Path | None, plot: Path | None, page: Path | None, fo
     if page is not None:
         require_page_ending(page)
         refuse_existing(page, force)
-    for path in filter(None, (plot, page)):
-        door.require(path.absolute().parent.is_dir(), f"{path} cannot be written: there is no folder {path.parent}")
+    door.require_folder_of(plot)
+    door.require_folder_of(page)
 
 
 def _trained(numbers: RunNumbers, folder: Path, device: str, ray: str | None) -> "Run":
@@ -155,7 +151,6 @@ def _of_folder(
     page: Path | None,
     ray: str | None,
 ) -> None:
-    """Goes on with a run, or shows it."""
     from blueprint.training.run import opened
 
     door.require(
@@ -222,7 +217,6 @@ def _write_iteration(
 
 
 def _write_dump(found: "Run", iteration: int, beta: float | None, seed: int | None, path: Path) -> None:
-    """Writes the last step of an iteration as a dump."""
     from blueprint.dumps import MinibatchError, save
 
     made = found.dump(iteration, beta, seed)
@@ -257,7 +251,6 @@ def _write_part(
 
 
 def _show(found: "Run", workbook: Path | None, plot: Path | None, page: Path | None, seed: int | None) -> None:
-    """Writes a chart, a page and a workbook of a run."""
     if plot:
         from blueprint.training.plot import draw
 

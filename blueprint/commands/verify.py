@@ -23,7 +23,7 @@ SMALLEST_TOLERANCE = 1e-6
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", type=door.FILE, nargs=-1, required=True, metavar="FILE...")
 @click.option("--preset", metavar="NAME", help="Whose conventions  [default: those of the library that the file names]")
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a convention; repeatable."
@@ -42,17 +42,15 @@ SMALLEST_TOLERANCE = 1e-6
 )
 @click.option(
     "--ledger",
-    type=click.Path(path_type=Path),
+    type=door.FILE,
     metavar="FILE",
     help="Of a folder: where finished steps are noted, so that the same command goes on  [default: in the folder]",
 )
 @click.option(
     "--ray", metavar="ADDRESS", help="Of a folder: work on a Ray cluster, auto or an address; it sees the folder."
 )
-@click.option("--csv", type=click.Path(path_type=Path), metavar="FILE", help="Of a folder: a line for each step.")
-@click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Of a folder: a plot, .png, .svg or .pdf."
-)
+@click.option("--csv", type=door.FILE, metavar="FILE", help="Of a folder: a line for each step.")
+@click.option("--plot", type=door.FILE, metavar="FILE", help="Of a folder: a plot, .png, .svg or .pdf.")
 def verify(
     files: tuple[Path, ...],
     preset: str | None,

@@ -2,13 +2,10 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, NoReturn
-
-import click
 
 from blueprint import interrupted
 from blueprint.commands import console, door
@@ -67,8 +64,8 @@ def _check(settings: VerifyOptions, options: RunOptions) -> None:
             known_device(settings.device)
     if options.plot:
         report.check_plot(options.plot)
-    for path in filter(None, (options.csv, options.plot)):
-        door.require(path.absolute().parent.is_dir(), f"{path} cannot be written: there is no folder {path.parent}")
+    door.require_folder_of(options.csv)
+    door.require_folder_of(options.plot)
 
 
 def _check_conventions(options: VerifyOptions) -> None:
@@ -86,7 +83,8 @@ def _gone_through(found: steps.Found, settings: VerifyOptions, options: RunOptio
     """Goes through all steps with a progress bar; Ctrl-C ends it with what is finished in the ledger."""
     run = executors.Run(found.steps, settings, ledger, options.fail_fast)
     try:
-        with closing(_executor(found, settings, options)) as executor, _bar(len(run.steps), run.known) as finished:
+        bar = door.bar("verifying", len(run.steps), run.known)
+        with closing(_executor(found, settings, options)) as executor, bar as finished:
             run.go(executor, finished)
     except KeyboardInterrupt:
         console.say(
@@ -105,24 +103,11 @@ def _gone_through(found: steps.Found, settings: VerifyOptions, options: RunOptio
 
 def _executor(found: steps.Found, settings: VerifyOptions, options: RunOptions) -> steps.Executor:
     """Returns what goes through the steps; processes that share one accelerator share its memory."""
-    work, on_cpu = (
-        partial(executors.record_of, found.folder.absolute(), settings=settings),
-        settings.device.startswith("cpu"),
-    )
+    work = partial(executors.record_of, found.folder.absolute(), settings=settings)
+    on_cpu = settings.device.startswith("cpu")
     if options.ray:
         return executors.OnRay(work, options.ray, options.workers, 0 if on_cpu else 1)
     return executors.Processes(work, options.workers or (cores() if on_cpu else 1))
-
-
-@contextmanager
-def _bar(steps: int, known: int) -> Iterator[Callable[[int], None]]:
-    """Gives what moves the progress bar on; there is none where nobody looks."""
-    if not sys.stderr.isatty():
-        yield lambda done: None
-        return
-    with click.progressbar(length=steps, label="verifying", file=sys.stderr, show_pos=True) as bar:
-        bar.update(known)
-        yield bar.update
 
 
 def _json(found: steps.Found, summary: Summary, notes: list[str]) -> str:

@@ -39,7 +39,6 @@ def which(numbers: tuple[str, ...], compare: str | None, overrides: tuple[str, .
 
 
 def _batch(numbers: str, compare: str | None, overrides: tuple[str, ...]) -> Batch:
-    """Computes a batch by the conventions of each library."""
     door.require(
         "compare" in level_of(load(numbers)).keys,
         f"{numbers}: libraries can be compared only from weights or logits on, as in ten-libraries",

@@ -28,14 +28,13 @@ A file of blanks has a table for each, of a row, a cell or a section:
 \b
 Exit codes: 0 written; 1 written, but not every formula was proved; 2 wrong use.
 """
-FILE = click.Path(path_type=Path)
 
 
 @click.command("worksheet", epilog=EXAMPLES)
 @options.of_numbers
 @click.option("--blanks", type=click.IntRange(1), metavar="N", help="How many blanks are chosen  [default: 12]")
 @options.TOPIC
-@click.option("--blanks-file", type=FILE, metavar="FILE", help="Which blanks, and what each counts: a file.toml.")
+@click.option("--blanks-file", type=door.FILE, metavar="FILE", help="Which blanks, and what each counts: a file.toml.")
 @click.option(
     "--level", type=click.Choice([*map(str, LEVELS)]), default="1", show_default=True,
     help="1: single cells; 2: whole rows; 3: whole sections.",
@@ -43,10 +42,12 @@ FILE = click.Path(path_type=Path)
 @click.option("--seed", default="", metavar="TEXT", help="Another seed chooses other blanks.")
 @click.option("--check", is_flag=True, help="Two digits beside each blank, by which a student checks a number.")
 @click.option("--no-equations", is_flag=True, help="Do not print the equations of blanks beside them.")
-@click.option("-o", "--output", type=FILE, metavar="FILE", help="The worksheet  [default: worksheet.xlsx]")
-@click.option("--answers", type=FILE, metavar="FILE", help="The whole workbook with the answers in its blanks, too.")
+@click.option("-o", "--output", type=door.FILE, metavar="FILE", help="The worksheet  [default: worksheet.xlsx]")
 @click.option(
-    "--print", "paper", type=FILE, metavar="FILE", help="A handout.pdf; with --answers they stand at its end."
+    "--answers", type=door.FILE, metavar="FILE", help="The whole workbook with the answers in its blanks, too."
+)
+@click.option(
+    "--print", "paper", type=door.FILE, metavar="FILE", help="A handout.pdf; with --answers they stand at its end."
 )
 @click.option("--schema", "as_schema", is_flag=True, help="Print the JSON Schema of files of blanks, for editors.")
 @click.option("--no-proof", is_flag=True, help="Do not have the file recalculated by an independent engine.")
@@ -99,7 +100,6 @@ class Files(NamedTuple):
 
 
 def _made(numbers: str, overrides: tuple[str, ...], more: dict[str, Any]) -> Worksheet:
-    """Makes the worksheet that the options ask for."""
     blanks, path = more.pop("blanks"), more.pop("blanks_file")
     level, check, seed, bare, topic = (more.pop(name) for name in ("level", "check", "seed", "no_equations", "topic"))
     door.require(path is None or not topic, "--topic and --blanks-file both say which blanks: leave one out")
@@ -159,7 +159,6 @@ def _stands(areas: list[str]) -> list[str]:
 
 
 def _data(made: Worksheet, files: Files, formulas: int) -> dict[str, Any]:
-    """Returns what was written, for programs."""
     return {
         "file": str(files.sheet),
         "answers": files.answers and str(files.answers),

@@ -163,7 +163,7 @@ def _of_scenario(label: str) -> Source:
         lines = f"docs/scenarios/{found.name}.md has the lines that make its workbook"
         raise NumbersError(f"{label}: no change of built-in numbers; {lines}.")
     raw = read(found.numbers).raw
-    overridden(raw, found.changes)
+    overridden(raw, found.set)
     return Source(label, False, raw | {"title": found.asks}, f"{label} ({found.numbers}, changed)")
 
 

@@ -7,7 +7,7 @@ by which they are told apart (`show`). The page of docs/scenarios is made of thi
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -57,14 +57,9 @@ class Scenario:
     numbers: str = ""
     code: str = ""
     column: str = "here"
-    set: Mapping[str, Any] | None = None
+    set: Mapping[str, Any] = field(default_factory=dict)
     beside: tuple[Beside, ...] = ()
     threads: str = ""
-
-    @property
-    def changes(self) -> Mapping[str, Any]:
-        """What it changes in its built-in numbers, by key."""
-        return self.set or {}
 
 
 @cache

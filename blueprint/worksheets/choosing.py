@@ -21,7 +21,7 @@ from blueprint.language.trees import letters_of
 from blueprint.language.vectorise import compiled
 from blueprint.page.outline import Piece
 from blueprint.worksheets.graph import Graph
-from blueprint.worksheets.leaks import Table, is_chosen, is_plain, is_short, is_told
+from blueprint.worksheets.leaks import Table, is_chosen, is_plain, is_short, is_told, number_in
 from blueprint.worksheets.leaks import repeats as repeated
 
 CHOICES = ("minimum", "maximum", "where")
@@ -50,8 +50,9 @@ def repeats(cell: Cell, values: Values) -> bool:
     if filled is None or [*choices_in(filled.definition.expr)]:
         return False
     answer, decimals = number_in(cell, values), cell.block.about.decimals
-    found = (values.cell(*_at(each)) for read in reads(cell, values) for each in read.cells if not each.block.text)
-    return any(isinstance(number, float) and same(number, answer, decimals) for number in found)
+    read = (each for found in reads(cell, values) for each in found.cells if not each.block.text)
+    numbers = (values.cell(each.block, *each.places) for each in read)
+    return any(isinstance(number, float) and same(number, answer, decimals) for number in numbers)
 
 
 def ties(cell: Cell, values: Values) -> bool:
@@ -82,24 +83,11 @@ def ways_of(block: Block, values: Values) -> Iterator[set[int]]:
     for definition in block.definitions:
         frame = tuple(letters_of(definition.target))
         for choice in choices_in(definition.expr):
-            yield _ways(choice, frame, values)
-
-
-def _ways(choice: Op, frame: tuple[Axis, ...], values: Values) -> set[int]:
-    compared = choice.args[:1] if choice.name == "where" else choice.args
-    with np.errstate(all="ignore"):
-        one, *other = (np.asarray(compiled(each, frame, values)({}), dtype=float) for each in compared)
-    gap = one - 0.5 if not other else one - other[0]
-    return {int(way) for way in np.unique(np.sign(gap[np.isfinite(gap)])) if way}
-
-
-def number_in(cell: Cell, values: Values) -> float:
-    """Returns the number of a cell."""
-    return float(values.cell(*_at(cell)))
-
-
-def _at(cell: Cell) -> tuple[Block, *tuple[int, ...]]:
-    return cell.block, *cell.places
+            compared = choice.args[:1] if choice.name == "where" else choice.args
+            with np.errstate(all="ignore"):
+                one, *other = (np.asarray(compiled(each, frame, values)({}), dtype=float) for each in compared)
+            gap = one - 0.5 if not other else one - other[0]
+            yield {int(way) for way in np.unique(np.sign(gap[np.isfinite(gap)])) if way}
 
 
 class Candidates:
@@ -142,7 +130,7 @@ class Candidates:
             and self.graph.counts(block, cell.places, values)
             and is_told(cell, values)
             and not ties(cell, values)
-            and self.suits(float(values.cell(block, *cell.places)))
+            and self.suits(number_in(cell, values))
             and self._alone(cell)
         )
 
@@ -162,7 +150,7 @@ class Candidates:
     def says(self, cell: Cell) -> bool:
         """Tells whether a cell counts and has an answer with digits: what may be asked for by the name of the cell."""
         block, values = cell.block, self.book.values
-        answer = float(values.cell(block, *cell.places))
+        answer = number_in(cell, values)
         counts = self.graph.counts(block, cell.places, values)
         return counts and self.suits(answer) and not is_plain(answer, block.about.decimals)
 
@@ -192,8 +180,7 @@ class Candidates:
 
     def coincides(self, cell: Cell) -> bool:
         """Tells whether a typed number looks like an answer: with these numbers, in others it is another."""
-        answer = float(self.book.values.cell(cell.block, *cell.places))
-        return len(self.table.shown_the_same(answer, cell.block.about.decimals)) > 0
+        return len(self.table.shown_the_same(number_in(cell, self.book.values), cell.block.about.decimals)) > 0
 
     def may(self, block: Block) -> bool:
         """Tells whether there may be blanks in a block: computed numbers with decimals, in a row that is not folded away."""
@@ -206,7 +193,7 @@ class Candidates:
 
     def _alone(self, cell: Cell) -> bool:
         """Tells whether no step shows an answer of which it cannot be done without, such as one before it."""
-        answer = float(self.book.values.cell(cell.block, *cell.places))
+        answer = number_in(cell, self.book.values)
         if is_short(answer):
             return True
         shown = {self.table.cell(int(index)) for index in self.table.same(answer)} - {cell}
@@ -282,12 +269,10 @@ class Chooser:
         last = next((i for i, step in reversed([*enumerate(steps)]) if len(step) > 1), None)
         if last is None:
             return None
-        held = {cell: self._steps_behind(cell, steps[:last]) for cell in steps[last][:MOST_ANCHORS]}
+        earlier = steps[:last]
+        behind = {cell: self._behind(cell, earlier) for cell in steps[last][:MOST_ANCHORS]}
+        held = {cell: sum(not of.isdisjoint(step) for step in earlier) for cell, of in behind.items()}
         return self.random.choice([cell for cell, many in held.items() if many == max(held.values())])
-
-    def _steps_behind(self, cell: Cell, steps: list[list[Cell]]) -> int:
-        behind = self._behind(cell, steps)
-        return sum(any(each in behind for each in step) for step in steps)
 
     def _behind(self, cell: Cell, steps: list[list[Cell]]) -> set[Cell]:
         """Returns what a cell is computed from, as far as it leads to the steps."""
@@ -299,14 +284,12 @@ class Chooser:
         """By step of the derivation that a kind names the cells that may be blanks: where others only hand it on, the first."""
         named = {block.name: block for block in self.graph.blocks}
         rows = [named[name] for name in self.book.blueprint.derivation if name in named]
-        size = self.book.values.size
-        cells = ([Cell(row, at) for at in product(*(range(size(axis)) for axis in row.axes))] for row in rows)
-        origins = ([self.candidates.origin(cell) for cell in step if self.counts(cell)] for step in cells)
+        values, counts = self.book.values, self.graph.counts
+        cells = ([Cell(row, at) for at in product(*(range(values.size(axis)) for axis in row.axes))] for row in rows)
+        origins = (
+            [self.candidates.origin(cell) for cell in step if counts(cell.block, cell.places, values)] for step in cells
+        )
         return [[cell for cell in dict.fromkeys(step) if self.candidates.asks(cell)] for step in origins]
-
-    def counts(self, cell: Cell) -> bool:
-        """Tells whether a cell is part of what is computed."""
-        return self.graph.counts(cell.block, cell.places, self.book.values)
 
     def _around(self, column: Column, refused: set[Cell]) -> list[Cell]:
         """Lists the usable cells of a column, and those of its group of which the column itself has none of the row.
@@ -378,7 +361,11 @@ class Chooser:
         steps: dict[int, dict[Block, list[Cell]]] = {}
         for cell in cells:
             steps.setdefault(id(self.graph.home[cell.block][1]), {}).setdefault(cell.block, []).append(cell)
-        ordered = [[self.random.choice(step[block]) for block in self._ordered(step)] for step in steps.values()]
+        ordered = []
+        for step in steps.values():  # blocks in chance's order, those first that one looks for
+            shuffled = self.random.sample(list(step), len(step))
+            blocks = sorted(shuffled, key=lambda block: block not in self._looked_for)
+            ordered.append([self.random.choice(step[block]) for block in blocks])
         first = [step[0] for step in ordered]
         later = zip_longest(*(step[1:] for step in ordered))
         return [
@@ -386,11 +373,6 @@ class Chooser:
             [cell for cell in first if cell.block not in self._looked_for],
             *([cell for cell in tier if cell is not None] for tier in later),
         ]
-
-    def _ordered(self, step: Iterable[Block]) -> list[Block]:
-        """Returns the blocks of a step, those first that one looks for, and those by chance."""
-        shuffled = self.random.sample(list(step), len(list(step)))
-        return sorted(shuffled, key=lambda block: block not in self._looked_for)
 
     def _take(self, tier: list[Cell], count: int, found: list[Cell]) -> None:
         """Takes what is still needed from a tier, evenly spread, where it has more; no two answers look alike."""
@@ -405,9 +387,6 @@ class Chooser:
         found += left
 
     def _differs(self, cell: Cell, found: list[Cell]) -> bool:
-        own, decimals = self.answer(cell), cell.block.about.decimals
-        return all(cell is not other and abs(abs(own) - abs(self.answer(other))) > 10.0**-decimals for other in found)
-
-    def answer(self, cell: Cell) -> float:
-        """Returns what belongs into a cell."""
-        return float(self.book.values.cell(cell.block, *cell.places))
+        size, least = abs(number_in(cell, self.book.values)), 10.0**-cell.block.about.decimals
+        others = ((other, abs(number_in(other, self.book.values))) for other in found)
+        return all(cell is not other and abs(size - its) > least for other, its in others)

@@ -21,7 +21,6 @@ from blueprint.page.outline import (
     Row,
     Sample,
     Section,
-    Series,
     Sheet,
     Spread,
     Step,
@@ -140,7 +139,8 @@ class Cutter:
             case Entry(cells):
                 return self._entry(cells)
             case Chart(series=drawn):
-                kept = tuple(each for each in drawn if not self._drawn(each) & (self.gone | self.spread))
+                lost = self.gone | self.spread
+                kept = tuple(each for each in drawn if not {each.values, each.over, each.words} & lost)
                 few = 2 * len(kept) < len(drawn)  # what it was drawn to compare is gone
                 return () if few or item.tells in self.texts else (replace(item, series=kept),)
             case Spread(columns):
@@ -156,21 +156,15 @@ class Cutter:
         if lost or any(isinstance(cell, str) and cell and not self.text(cell) for cell in cells):
             return ()
         unled = [cell for cell in cells if isinstance(cell, Box) and cell.block in self.gone and not cell.title]
-        kept = (self._box(cell) if isinstance(cell, Box) else self._word(cell) for cell in cells)
+        left = (self.text(cell) if isinstance(cell, str) else cell for cell in cells)
+        kept = (self._box(cell) if isinstance(cell, Box) else cell for cell in left)
         return () if unled else (Entry(tuple(kept)),)
-
-    def _word(self, cell: str | Block) -> str | Block:
-        return self.text(cell) if isinstance(cell, str) else cell
 
     def _box(self, box: str | Box) -> str | Box:
         """Returns a box that leads nowhere for one that leads to what is gone."""
         if isinstance(box, str) or box.block not in self.gone:
             return box
         return replace(box, title="" if "{" in box.title else box.title, block=None)
-
-    @staticmethod
-    def _drawn(series: Series) -> set[Block]:
-        return {series.values, series.over} | (set() if series.words is None else {series.words})
 
 
 def _inputs(sheet: Sheet) -> list[Block]:

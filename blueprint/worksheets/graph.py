@@ -24,17 +24,21 @@ class Graph:
                 self.readers[block].append(reader)
         self._steps: dict[frozenset[Block], tuple[Step, ...]] = {}
         self._belows: dict[Block, set[Block]] = {}
+        self.result = [] if blueprint.result is None else [blueprint.result]
+        """The number that everything leads to, if there is one."""
+        items = [*self.items()]
+        self.home: dict[Block, Place] = {block: (sheet, of) for sheet, of, item in items for block in blocks_of(item)}
+        """The sheet and the section in which a block stands; what stands in the head of a sheet has none."""
+        self.rows = {item.block: item for _, _, item in items if isinstance(item, Row)}
+        """The rows that say more of their block than where it stands: what they are for, whether they fold."""
+        finders = (each for each in blueprint.sheets if any(isinstance(item, Finder) for item in each.items()))
+        self.derived_again = [*finders]
+        """The sheets that show every step of a column once more, with its numbers."""
 
     @cached_property
     def order(self) -> list[Block]:
         """The computed blocks in the order in which they are computed."""
         return [*in_order(schedule([block for block in self.blocks if not block.typed]))]
-
-    @property
-    def result(self) -> list[Block]:
-        """The number that everything leads to, if there is one."""
-        result = self.blueprint.result
-        return [] if result is None else [result]
 
     def below(self, roots: Iterable[Block]) -> set[Block]:
         """Returns the blocks that read one of these, step after step, and these themselves."""
@@ -75,34 +79,16 @@ class Graph:
                 yield from ((sheet, section, item) for item in section.items)
 
     @cached_property
-    def home(self) -> dict[Block, Place]:
-        """The sheet and the section in which a block stands; what stands in the head of a sheet has none."""
-        return {block: (sheet, section) for sheet, section, item in self.items() for block in blocks_of(item)}
-
-    @cached_property
-    def rows(self) -> dict[Block, Row]:
-        """The rows that say more of their block than where it stands: what they are for, whether they fold."""
-        return {item.block: item for _, _, item in self.items() if isinstance(item, Row)}
-
-    @cached_property
     def verdicts(self) -> set[Block]:
         """What judges: the verdict on everything, and what leads to nothing else on its sheet."""
         found = {item.checks for _, _, item in self.items() if isinstance(item, Judged)}
         sheets = {id(self.home[block][0]) for block in found if block in self.home}
         here = [block for block, (sheet, _) in self.home.items() if id(sheet) in sheets and not block.typed]
         found |= {block for block in here if block.text and not self.readers[block]}
-        while more := [each for each in here if each not in found and self._leads_only_to(each, found)]:
+        readers = {block: set(self.readers[block]) - {block} for block in here}
+        while more := [each for each in here if each not in found and readers[each] and readers[each] <= found]:
             found.update(more)
         return found
-
-    def _leads_only_to(self, block: Block, found: set[Block]) -> bool:
-        others = set(self.readers[block]) - {block}
-        return bool(others) and others <= found
-
-    @cached_property
-    def derived_again(self) -> list[Sheet]:
-        """The sheets that show every step of a column once more, with its numbers."""
-        return [sheet for sheet in self.blueprint.sheets if any(isinstance(item, Finder) for item in sheet.items())]
 
     @cached_property
     def frame(self) -> set[Block]:

@@ -198,15 +198,12 @@ class Writer:
 
     def _on(self, cell: Cell) -> list[int]:
         """Returns the numbers of the blanks on which a cell hangs."""
-        if cell.block.typed or cell.block.text or cell.block not in self.search.graph.home:
+        graph, table = self.search.graph, self.search.table
+        if cell.block.typed or cell.block.text or cell.block not in graph.home:
             return []
-        return [i for i, blank in enumerate(self.blanks, 1) if self._hangs(cell, blank)]
-
-    def _hangs(self, cell: Cell, blank: Blank) -> bool:
-        if cell.block not in self.search.graph.below_one(blank.block):
-            return False
+        behind = [(i, blank) for i, blank in enumerate(self.blanks, 1) if cell.block in graph.below_one(blank.block)]
         at = self.table.index(cell)
-        return bool(self.search.table((blank,)).numbers[at] != self.table.numbers[at])
+        return [i for i, blank in behind if table((blank,)).numbers[at] != self.table.numbers[at]]
 
     def called(self, cell: Cell) -> str:
         """Returns the name of a cell; with its sheet, where its symbol means two rows."""
@@ -302,7 +299,8 @@ def _behind(found: Handout) -> Iterator[list[Put]]:
     for head, lines in heads.items():
         first = [Put(head, 10, weight="bold", down=2.2, indent=0)] if lines else []
         for line in lines:
-            texts = [text for each in line.split("\n") for text in wrap(_whole(each), LETTERS - 4)]
+            wholes = ("   ".join(_kept(each.split("   "))) for each in line.split("\n"))
+            texts = [text for whole in wholes for text in wrap(whole, LETTERS - 4)]
             yield [
                 *first,
                 *(Put(text, 8.5, "#333333", indent=0.03 if i == 0 else 0.05) for i, text in enumerate(texts)),
@@ -310,18 +308,12 @@ def _behind(found: Handout) -> Iterator[list[Put]]:
             first = []
 
 
-def _whole(line: str) -> str:
-    """Returns a line of several numbers that breaks only between them: three blanks stand there."""
-    return "   ".join(_kept(line.split("   ")))
-
-
 def _kept(given: Iterable[str]) -> Iterator[str]:
-    """Yields texts that are not broken within: their spaces hold."""
+    """Yields texts that are not broken within: their spaces hold. Three of them, between numbers, do not."""
     return (each.replace(" ", "\u00a0") for each in given)
 
 
 def _answered(task: Task) -> list[Put]:
-    """Lays out the answer of one blank."""
     lines = wrap(f"{task.number}.  {task.wanted} = {task.answer}", LETTERS - 4)
     digits = "" if task.digits is None else f", check digits {task.digits:02d}"
     about = Put(f"{task.title}; {task.stands}{digits}", 8, GREY, indent=0.05)
@@ -334,13 +326,11 @@ def _answered(task: Task) -> list[Put]:
 def _pages(groups: list[list[Put]], head: list[Put]) -> list[list[Put]]:
     """Fills pages; what belongs together stands on one page where a page can hold it."""
     room = (TOP - BOTTOM) / STEP
-    pages, used = [list(head)], _high(head)
+    pages, used = [list(head)], sum(put.down for put in head)
     for group in groups:
-        if used + _high(group) > room and pages[-1]:
-            pages.append([])
-            used = 0.0
-        for put in group:
-            if used + put.down > room:
+        together = used + sum(put.down for put in group) > room and pages[-1]
+        for i, put in enumerate(group):
+            if used + put.down > room or (together and i == 0):
                 pages.append([])
                 used = 0.0
             pages[-1].append(put)
@@ -348,12 +338,9 @@ def _pages(groups: list[list[Put]], head: list[Put]) -> list[list[Put]]:
     return pages
 
 
-def _high(group: Iterable[Put]) -> float:
-    return sum(put.down for put in group)
-
-
 def _draw(figure: Any, page: list[Put]) -> None:
-    """Draws the lines of a page."""
+    from matplotlib.lines import Line2D
+
     y = TOP
     for put in page:
         y -= STEP * put.down
@@ -364,11 +351,6 @@ def _draw(figure: Any, page: list[Put]) -> None:
         if put.rule:
             box = drawn.get_window_extent()
             end = RIGHT - (0.16 if right else 0)
-            figure.add_artist(_line((box.x1 / figure.bbox.width + 0.01, end), y))
+            across = (box.x1 / figure.bbox.width + 0.01, end)
+            figure.add_artist(Line2D(across, (y - 0.003, y - 0.003), color="black", linewidth=0.6))
             figure.text(end + 0.01, y, right, size=8, color=GREY)
-
-
-def _line(across: tuple[float, float], y: float) -> Any:
-    from matplotlib.lines import Line2D
-
-    return Line2D(across, (y - 0.003, y - 0.003), color="black", linewidth=0.6)

@@ -4,7 +4,7 @@ A worksheet asks for the steps of one method. The rows of all others would be ot
 rewards are the rewards), and none of them could be left out as long as a choice reads them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from blueprint.language import Block, Constant, Expr, Op, Ref, Values, again, rebuilt, walk
 from blueprint.page.outline import Blueprint, with_copies
@@ -46,24 +46,16 @@ def read(text: str, blueprint: Blueprint) -> dict[str, int]:
 
 def _deciding(blueprint: Blueprint) -> list[Block]:
     """Lists the numbers that decide choices, by name: single numbers, each computed from a setting."""
-    found = {
-        number
-        for block in blueprint.blocks()
-        for definition in block.definitions
-        for node in walk(definition.expr)
-        for number in _decides(node)
-    }
+    found: set[Block] = set()
+    for definition in (each for block in blueprint.blocks() for each in block.definitions):
+        for node in walk(definition.expr):
+            match node:
+                case Op("choose", (Ref(number, ()), *_)):
+                    found.add(number)
     return sorted(found, key=lambda block: block.name)
 
 
-def _decides(node: Expr) -> Iterator[Block]:
-    match node:
-        case Op("choose", (Ref(number, ()), *_)):
-            yield number
-
-
 def _taken(expr: Expr, taken: Taken) -> Expr:
-    """Returns an expression with the alternatives taken."""
     match expr:
         case Op("choose", (Ref(number, ()), *rows)) if number.name in taken and taken[number.name] < len(rows):
             return _taken(rows[taken[number.name]], taken)

@@ -127,9 +127,14 @@ class Leak:
     backwards: bool = False
 
 
+def number_in(cell: Cell, values: Values) -> float:
+    """Returns the number of a cell."""
+    return float(values.cell(cell.block, *cell.places))
+
+
 def answers_of(blank: Blank, values: Values) -> list[float]:
     """Returns what belongs into the cells of a blank."""
-    return [float(values.cell(blank.block, *places)) for places in blank.cells]
+    return [number_in(Cell(blank.block, at), values) for at in blank.cells]
 
 
 def is_plain(answer: float, decimals: int) -> bool:
@@ -158,7 +163,7 @@ def is_chosen(cell: Cell, values: Values) -> bool:
 
 def repeats(cell: Cell, values: Values) -> Cell | None:
     """Returns a cell that an equation reads and whose number is its own result, or None."""
-    answer = float(values.cell(cell.block, *cell.places))
+    answer = number_in(cell, values)
     for each in (each for read in reads(cell, values) for each in read.cells if not each.block.text):
         read = values.cell(each.block, *each.places)
         if isinstance(read, float) and abs(abs(read) - abs(answer)) <= SAME * abs(answer):
@@ -168,8 +173,7 @@ def repeats(cell: Cell, values: Values) -> Cell | None:
 
 def is_told(cell: Cell, values: Values) -> bool:
     """Tells whether an answer can be looked for: it is neither plain nor one of the numbers that its equation chooses from."""
-    answer = float(values.cell(cell.block, *cell.places))
-    plain = is_plain(answer, cell.block.about.decimals)
+    plain = is_plain(number_in(cell, values), cell.block.about.decimals)
     return not plain and repeats(cell, values) is None and not is_chosen(cell, values)
 
 
@@ -191,18 +195,18 @@ class Search:
         self.values, self.graph = values, Graph(blueprint) if graph is None else graph
         self.blanks = blueprint.blanks if blanks is None else tuple(blanks)
         self.known, self.tables = set(shown), dict[tuple[tuple[Blank, ...], bool], Table]()
+        self.cells = {Cell(blank.block, at) for blank in self.blanks for at in blank.cells}
+        """The cells of all blanks."""
 
     @cached_property
     def missing(self) -> list[tuple[Blank, dict[Cell, float]]]:
         """By blank the answers that are looked for, each with its cell."""
-        return [(blank, {cell: self._answer(cell) for cell in self._sought(blank)}) for blank in self.blanks]
-
-    def _sought(self, blank: Blank) -> Iterator[Cell]:
-        cells = (Cell(blank.block, at) for at in blank.cells)
-        return (cell for cell in cells if cell not in self.known and is_told(cell, self.values))
-
-    def _answer(self, cell: Cell) -> float:
-        return float(self.values.cell(cell.block, *cell.places))
+        cells = ((blank, [Cell(blank.block, at) for at in blank.cells]) for blank in self.blanks)
+        sought = (
+            (blank, [each for each in of if each not in self.known and is_told(each, self.values)])
+            for blank, of in cells
+        )
+        return [(blank, {cell: number_in(cell, self.values) for cell in of}) for blank, of in sought]
 
     def leaks(self) -> list[Leak]:
         """Lists the cells that show an answer: with one blank empty and all others filled in, and with all of them empty."""
@@ -215,8 +219,8 @@ class Search:
             for of, answer in answers.items():
                 # To see through what the blank itself reads is the step that is asked for.
                 read = {each for found in reads(of, self.values) for each in found.cells}
-                for cell in set(self.backwards.holding(answer)) - read:
-                    if cell not in self.cells and not self._waits(cell, of):
+                for cell in set(self.backwards.holding(answer)) - read - self.cells:
+                    if not self._waits(cell, of):
                         yield Leak(blank, of, cell, backwards=True)
 
     def _waits(self, cell: Cell, blank: Cell) -> bool:
@@ -275,8 +279,3 @@ class Search:
             for of, answer in answers.items():
                 for index in table.shown_the_same(answer, blank.block.about.decimals):
                     yield Leak(blank, of, table.cell(int(index)), True)
-
-    @cached_property
-    def cells(self) -> set[Cell]:
-        """The cells of all blanks."""
-        return {Cell(blank.block, at) for blank in self.blanks for at in blank.cells}

@@ -131,6 +131,7 @@ class _Making:
         self, blueprint: Blueprint, level: int, check: bool, seed: str, fixed: bool, equations: bool, alone: bool
     ):
         self.whole, self.level, self.check, self.equations = blueprint, level, check, equations
+        self._asks = "number" if level == 1 else "formula"
         self.taken = taken(blueprint, Book(blueprint).values) if fixed else {}
         self.book = book = Book(in_use(blueprint, self.taken))
         self.graph = Graph(book.blueprint)
@@ -202,9 +203,7 @@ class _Making:
     def _meant(self, found: Meant, weight: float) -> list[Blank]:
         """Returns the blanks that are meant by what was asked for, as the level has it."""
         if found.places is not None:
-            asked = Cell(found.blocks[0], found.places)
-            self._refuse_handed_on(asked)
-            return [self._refuse_plain(self._single(asked, weight))]
+            return [self._cell(Cell(found.blocks[0], found.places), weight)]
         row = found.blocks[0]
         if self.level == 1:
             cells = [cell for block in found.blocks if (cell := self.chooser.best(self._cells(block)))]
@@ -218,16 +217,17 @@ class _Making:
         require(rows, f"{found.title} has no row that says something: each holds only 0, or hands numbers on")
         return [self._row(block, weight) for block in rows]
 
-    def _refuse_handed_on(self, cell: Cell) -> None:
-        """Refuses a cell that only hands on another one, in which its answer would stand."""
+    def _cell(self, cell: Cell, weight: float) -> Blank:
+        """Returns a cell as a blank; refuses one that only hands on another one, in which its answer would stand.
+
+        Also one whose answer is 0, or so short a number that it may stand anywhere.
+        """
         source = self.candidates.source(cell)
         title = cell_title(source)
         require(
             source is cell, f"{cell_title(cell)} only hands on {title}, where its answer would stand: ask for {title}"
         )
-
-    def _refuse_plain(self, blank: Blank) -> Blank:
-        """Refuses a cell whose answer is 0, or so short a number that it may stand anywhere."""
+        blank = self._single(cell, weight)
         (answer,) = answers_of(blank, self.book.values)
         require(
             not is_plain(answer, blank.block.about.decimals),
@@ -248,10 +248,6 @@ class _Making:
             cells, f"{block.name} has no formula that could be asked for: it is typed, or the same number everywhere"
         )
         return Blank(block.name, block, cells, weight, self._asks)
-
-    @property
-    def _asks(self) -> str:
-        return "number" if self.level == 1 else "formula"
 
     def _cells(self, block: Block) -> list[Cell]:
         """Lists the cells of a row whose formula reads something, grey ones too: a formula left there would be the answer."""

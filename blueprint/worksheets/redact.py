@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 
 import numpy as np
@@ -151,7 +152,7 @@ class Leaver:
         search.tables, search.backwards = self.tables, self.backwards
         stuck: dict[str, dict[Cell, Leak]] = {}
         chance: set[Cell] = set()
-        needed = _needed(graph, blanks)
+        needed = {*(blank.block for blank in blanks), *graph.blueprint.parts, *graph.result}
         gone = {**dict(self._alike(blanks, needed)), **gone}
         away = _closed(graph, gone)
         for leak in (leak for leak in search.leaks() if leak.cell.block not in away):
@@ -227,21 +228,12 @@ def _by_nature(graph: Graph, blanks: Sequence[Blank]) -> Iterator[tuple[Block, s
     below = graph.below({blank.block for blank in blanks})
     if below & graph.verdicts:
         yield from ((block, JUDGES) for block in graph.blocks if block in graph.verdicts)
-    yield from ((block, JUDGES) for block in below if _is_verdict(block))
-
-
-def _is_verdict(block: Block) -> bool:
-    """Tells whether a block says a word for numbers that meet a condition."""
-    tops = [definition.expr for definition in block.definitions]
-    return block.text and any(
-        isinstance(top, Op) and top.name == "where" and all(isinstance(each, Constant) for each in top.args[1:])
-        for top in tops
-    )
-
-
-def _needed(graph: Graph, blanks: Sequence[Blank]) -> set[Block]:
-    whole = graph.blueprint
-    return {*(blank.block for blank in blanks), *whole.parts, *graph.result}
+    for block in (block for block in below if block.text):  # it may say a word for numbers that meet a condition
+        tops = [
+            top for definition in block.definitions if isinstance(top := definition.expr, Op) and top.name == "where"
+        ]
+        if any(all(isinstance(each, Constant) for each in top.args[1:]) for top in tops):
+            yield block, JUDGES
 
 
 def _closed(graph: Graph, gone: Mapping[Block, str]) -> dict[Block, str]:
@@ -260,17 +252,13 @@ def _reason(leak: Leak) -> str:
 
 
 def _refusal(leak: Leak, book: Book) -> str:
-    cell = _called(leak.cell, book)
+    block, places = leak.cell
+    cell = block.name
+    with suppress(KeyError, ValueError):  # it stands on no sheet
+        cell = f"{block.name} in {book.stands(block, places, book.values)}"
     if leak.backwards:
         return f"it follows from {cell}, which has it within its formula and is needed"
     return f"{cell} shows the same number, and is needed"
-
-
-def _called(cell: Cell, book: Book) -> str:
-    try:
-        return f"{cell.block.name} in {book.stands(cell.block, cell.places, book.values)}"
-    except (KeyError, ValueError):
-        return cell.block.name
 
 
 def _named(before: Blueprint, after: Blueprint, gone: Mapping[Block, str]) -> dict[str, str]:

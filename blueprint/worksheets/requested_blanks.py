@@ -111,10 +111,18 @@ def meant(asked: Asked, book: Book) -> Meant:
     name, at, members = title.partition("@")
     try:
         block = book.block_named(name.strip())
-        places = _places(block, members, book) if at else None
+        named = _members(block, members) if at else {}
+        places = places_named(block, named, book.blueprint.names, book.values) if at else None
     except NotationError as error:
         raise WorksheetError(f"{asked.title}: {error}") from error
-    _refuse_given(asked.title, block)
+    no_blank = {
+        "is typed, not computed: ask for what is computed from it": block.typed,
+        "is words: a blank is a number": block.text,
+        "may be off, which is no number: ask for what reads it": block.limit,
+        "only repeats another row: ask for the row that it repeats": block.link,
+    }
+    for says, holds in no_blank.items():
+        require(not holds, f"{asked.title} {says}")
     ended = book.values.ended.get(block, {})
     why = book.values.why.get(block)
     require(
@@ -124,25 +132,13 @@ def meant(asked: Asked, book: Book) -> Meant:
     return Meant(block.name if places is None else cell_title(Cell(block, places)), (block,), places)
 
 
-def _places(block: Block, members: str, book: Book) -> tuple[int, ...]:
-    return places_named(block, _members(block, members), book.blueprint.names, book.values)
-
-
 def cell_title(cell: Cell) -> str:
     """Names a cell by its block and the numbers of its members: `height@n=1,t=5`."""
     members = (f"{axis.letter}={place + axis.start}" for axis, place in zip(cell.block.axes, cell.places, strict=True))
     return cell.block.name + ("@" + ",".join(members) if cell.places else "")
 
 
-def _refuse_given(title: str, block: Block) -> None:
-    require(not block.typed, f"{title} is typed, not computed: ask for what is computed from it")
-    require(not block.text, f"{title} is words: a blank is a number")
-    require(not block.limit, f"{title} may be off, which is no number: ask for what reads it")
-    require(not block.link, f"{title} only repeats another row: ask for the row that it repeats")
-
-
 def _members(block: Block, text: str) -> dict[str, str]:
-    """Returns the members that are named, by the letters of their axes."""
     members: dict[str, str] = {}
     for part in text.split(","):
         named, equals, member = map(str.strip, part.partition("="))

@@ -11,7 +11,7 @@ from zlib import crc32
 import numpy as np
 
 from blueprint.book import Book
-from blueprint.classes.key import Key, KeyBlank, KeyStudent, base_of, token_of, variant_of
+from blueprint.classes.key import Key, KeyBlank, KeyStudent, base_of, token_of, with_departures
 from blueprint.inputs import load, toml_of
 from blueprint.page import grid
 from blueprint.page.placing import place_blocks
@@ -53,7 +53,7 @@ def _student(base: Any, blanks: list[KeyBlank], id: str, typed: Mapping[str, Any
         id=id, name=f"Student {id}", email="", variant=variant, token=token, file=f"{id}.xlsx", sha256="0" * 64,
         typed=dict(typed), answers={},
     )  # fmt: skip
-    book = Book(variant_of(base, student))
+    book = Book(with_departures(base, student.typed))
     answers = {b.id: [float(book.values.cell(book.blocks[b.block], *at)) for at in b.cells] for b in blanks}
     return KeyStudent(**student.model_dump() | {"answers": answers})
 
@@ -62,7 +62,7 @@ def hand_in(
     path: Path, key: Key, student: KeyStudent, answers: Mapping[str, Sequence[Answer]], property: bool = True
 ) -> Path:
     """Writes a student's file in which the blanks hold something, and everything else what follows from that."""
-    base = variant_of(base_of(key), student)
+    base = with_departures(base_of(key), student.typed)
     named = {block.name: block for block in base.blocks()}
     held: dict[Any, dict[tuple[int, ...], float]] = {}
     for blank in key.blanks:

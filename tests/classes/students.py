@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from blueprint.book import Book
-from blueprint.classes.key import Key, KeyBlank, KeyStudent, base_of, variant_of
+from blueprint.classes.key import Key, KeyBlank, KeyStudent, base_of, with_departures
 from blueprint.language import Block
 from blueprint.misconceptions import Wrong, wrong_values
 from blueprint.page.outline import Blank
@@ -109,7 +109,7 @@ class Class:
 
     def _misled(self, student: KeyStudent, dice: random.Random) -> Filled:
         """Holds one misconception, in a step where it makes a difference that one can see."""
-        values = Book(variant_of(self.base, student)).values
+        values = Book(with_departures(self.base, student.typed)).values
         found = Filled("misconception", {})
         for blank in dice.sample(self.key.blanks, len(self.key.blanks)):
             wrong = [each for each in self._wrong(student, blank, values) if self._is_seen(each, student, blank)]
@@ -122,7 +122,11 @@ class Class:
 
     def _wrong(self, student: KeyStudent, blank: KeyBlank, values: Any) -> Sequence[Wrong]:
         asked = Blank(blank.title, self.blocks[blank.block], tuple(map(tuple, blank.cells)))
-        return [each for each in wrong_values(self.kind, variant_of(self.base, student), values, asked) if each.written]
+        return [
+            each
+            for each in wrong_values(self.kind, with_departures(self.base, student.typed), values, asked)
+            if each.written
+        ]
 
     def _is_seen(self, wrong: Wrong, student: KeyStudent, blank: KeyBlank) -> bool:
         unit = 2 * (blank.tolerance or 0.5 * 10.0**-blank.decimals)
@@ -135,7 +139,7 @@ class Class:
         slipped = [each * 1.31 + 0.0173 for each in student.answers[blank.id]]
         places = dict(zip(map(tuple, blank.cells), slipped, strict=True))
         try:
-            values = Book(variant_of(self.base, student), held={self.blocks[blank.block]: places}).values
+            values = Book(with_departures(self.base, student.typed), held={self.blocks[blank.block]: places}).values
         except ValueError:  # the slip leads to no number
             return Filled("carried", {})
         found = Filled("carried", {blank.id: slipped}, {blank.id: "wrong"})

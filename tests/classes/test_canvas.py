@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.classes import ClassError, platforms
-from blueprint.classes.platforms import Filled
+from blueprint.classes import ClassError
+from blueprint.classes.platforms import Filled, Gradebook
 from tests.classes.importers import Canvas
 from tests.classes.made import EXCUSED, RIGHT, WRONG, result, results
 
@@ -42,7 +42,8 @@ def gradebook(rows: list[list[str]], delimiter: str = ",", bom: bool = False) ->
 
 def fill(tmp_path: Path, raw: bytes, column: str | None = None) -> tuple[Filled, bytes]:
     (tmp_path / "in.csv").write_bytes(raw)
-    done = platforms.fill_gradebook(tmp_path / "in.csv", CLASS, tmp_path / "out.csv", column)
+    done = Gradebook(tmp_path / "in.csv", CLASS.assignment, column).filled(CLASS)
+    done.save(tmp_path / "out.csv")
     return done, (tmp_path / "out.csv").read_bytes()
 
 
@@ -85,7 +86,8 @@ def test_students_are_found_by_the_column_that_the_roster_has(tmp_path: Path, ro
         for each in CLASS.results if each.student in ids
     ]  # fmt: skip
     (tmp_path / "in.csv").write_bytes(gradebook([HEAD, *ROWS]))
-    platforms.fill_gradebook(tmp_path / "in.csv", CLASS.model_copy(update={"results": changed}), tmp_path / "out.csv")
+    known = CLASS.model_copy(update={"results": changed})
+    Gradebook(tmp_path / "in.csv", known.assignment).filled(known).save(tmp_path / "out.csv")
     after = uploaded((tmp_path / "out.csv").read_bytes())
     assert [after.grades[number, 71] for number in (901, 903, 904, 905)] == ["2.50", "EX", "10.00", "5.31"]
 
@@ -97,7 +99,7 @@ def test_a_number_that_is_somebody_elses_in_another_column_does_no_harm(tmp_path
         gradebook([["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "hw1 (71)"], *rows])
     )
     of = results(*(result(str(n), "", n, RIGHT, RIGHT) for n in (1, 2, 3)))
-    done = platforms.fill_gradebook(tmp_path / "in.csv", of, tmp_path / "out.csv")
+    done = Gradebook(tmp_path / "in.csv", of.assignment).filled(of)
     assert [row[5] for row in done.table.rows[2:]] == ["1.00", "2.00", "3.00"]
 
 

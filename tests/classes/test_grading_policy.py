@@ -159,7 +159,7 @@ def test_the_schema_knows_every_key() -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("1,b09,1,", "row 2: the key has no blank b09; write an id such as b01"),
+        ("1,b09,1,", "row 2: the key has no blank b09; write an id, b01 to b02, or a title"),
         ("1,b01,1.5,", "row 2: the mark is 1.5; write a share of the blank's points, 0 to 1"),
         ("1,b01,much,", "row 2: mark: found 'much', expected a number"),
         ("9,b01,1,", "student 9: the key has none of that id"),

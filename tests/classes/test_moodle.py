@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.classes import ClassError, platforms
+from blueprint.classes import ClassError
+from blueprint.classes.platforms import Filled, GradingWorksheet, feedback_zip
+from blueprint.classes.results import Results
 from tests.classes.importers import Moodle
 from tests.classes.made import EXCUSED, RIGHT, WRONG, result, results
 
@@ -52,6 +54,13 @@ def worksheet(rows: list[list[str]], head: list[str] = HEAD, delimiter: str = ",
     return ("\ufeff" + page.getvalue()).encode()
 
 
+def fill(folder: Path, of: Results = CLASS) -> Filled:
+    """Fills in.csv of a folder in, as out.csv."""
+    done = GradingWorksheet(folder / "in.csv").filled(of)
+    done.save(folder / "out.csv")
+    return done
+
+
 def course() -> Moodle:
     names = {int(row[0].split()[1]): row[1] for row in ROWS}
     return Moodle(10, names, {13: (7.0, datetime(2026, 11, 20, 9, 0, 30))}, {13: "old"})
@@ -59,7 +68,7 @@ def course() -> Moodle:
 
 def test_moodle_reads_the_grades_and_comments(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_bytes(worksheet(ROWS))
-    done = platforms.fill_worksheet(tmp_path / "in.csv", CLASS, tmp_path / "out.csv")
+    done = fill(tmp_path)
     read = course()
     assert read.upload((tmp_path / "out.csv").read_bytes()) == 3
     assert {number: grade for number, (grade, _) in read.graded.items()} == {11: 2.5, 13: 10.0, 15: 5.0}
@@ -85,10 +94,10 @@ def test_short_rows_end_in_empty_cells(tmp_path: Path, cells: int) -> None:
     """A spreadsheet leaves out what is empty at the end of a row; the grade and the comment stand where they belong."""
     short = [ROWS[0][:cells], *ROWS[1:]]
     (tmp_path / "in.csv").write_bytes(worksheet(short))
-    done = platforms.fill_worksheet(tmp_path / "in.csv", CLASS, tmp_path / "out.csv")
+    done = fill(tmp_path)
     assert {len(row) for row in done.table.rows} == {len(HEAD)}
-    assert platforms.participants(done.table, CLASS).keys() >= {"4712", "4713"}
-    assert isinstance(platforms.times_by_participant(done.table), dict)
+    assert GradingWorksheet(tmp_path / "in.csv").participants(CLASS).keys() >= {"4712", "4713"}
+    assert isinstance(GradingWorksheet(tmp_path / "in.csv").times(), dict)
 
 
 @pytest.mark.parametrize("most", ["nan", "inf", "1e999", "1e308", ""])
@@ -96,7 +105,7 @@ def test_a_largest_grade_that_is_no_number_is_passed_over(tmp_path: Path, most: 
     place = HEAD.index("Maximum Grade")
     rows = [[*row[:place], most, *row[place + 1 :]] for row in ROWS]
     (tmp_path / "in.csv").write_bytes(worksheet(rows))
-    done = platforms.fill_worksheet(tmp_path / "in.csv", CLASS, tmp_path / "out.csv")
+    done = fill(tmp_path)
     grade = done.table.rows[1][HEAD.index("Grade")]
     assert float(grade) == (1 if most != "1e308" else pytest.approx(0.25e308))
 
@@ -104,7 +113,7 @@ def test_a_largest_grade_that_is_no_number_is_passed_over(tmp_path: Path, most: 
 def test_decimal_commas_and_semicolons_are_kept(tmp_path: Path) -> None:
     rows = [[cell.replace("10.00", "10,00").replace("7.00", "7,00") for cell in row] for row in ROWS]
     (tmp_path / "in.csv").write_bytes(worksheet(rows, delimiter=";"))
-    platforms.fill_worksheet(tmp_path / "in.csv", CLASS, tmp_path / "out.csv")
+    fill(tmp_path)
     read = course()
     assert read.upload((tmp_path / "out.csv").read_bytes(), ";", ",") == 3
     assert read.graded[11][0] == 2.5
@@ -112,7 +121,7 @@ def test_decimal_commas_and_semicolons_are_kept(tmp_path: Path) -> None:
 
 def test_what_moodle_graded_since_then_stays(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_bytes(worksheet(ROWS))
-    platforms.fill_worksheet(tmp_path / "in.csv", CLASS, tmp_path / "out.csv")
+    fill(tmp_path)
     read = course()
     read.graded[13] = (8.0, datetime(2026, 11, 20, 9, 5))
     read.upload((tmp_path / "out.csv").read_bytes())
@@ -121,9 +130,7 @@ def test_what_moodle_graded_since_then_stays(tmp_path: Path) -> None:
 
 def test_excused_students_get_no_grade(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_bytes(worksheet(ROWS))
-    done = platforms.fill_worksheet(
-        tmp_path / "in.csv", results(result("4711", "", 0, EXCUSED, EXCUSED)), tmp_path / "out.csv"
-    )
+    done = fill(tmp_path, results(result("4711", "", 0, EXCUSED, EXCUSED)))
     assert (done.filled, done.table.rows[1][5]) == (0, "")
     assert done.said[-1] == "Moodle knows no excused grade, so that none is given to 4711"
 
@@ -134,7 +141,7 @@ def test_what_moodle_would_refuse_is_refused(tmp_path: Path, lost: str) -> None:
     cut = [[*row[:place], *row[place + 1 :]] for row in [HEAD, *ROWS]]
     (tmp_path / "in.csv").write_bytes(worksheet(cut[1:], cut[0]))
     with pytest.raises(ClassError) as refused:
-        platforms.fill_worksheet(tmp_path / "in.csv", CLASS, tmp_path / "out.csv")
+        fill(tmp_path)
     assert f"has no column {lost}, and Moodle would refuse it: download it in Moodle" in str(refused.value)
     with pytest.raises(ValueError, match="invalidgradeimport"):
         course().upload(worksheet(cut[1:], cut[0]))
@@ -143,15 +150,13 @@ def test_what_moodle_would_refuse_is_refused(tmp_path: Path, lost: str) -> None:
 def test_a_student_whom_no_column_tells_is_found_by_the_number_of_the_folder(tmp_path: Path) -> None:
     head, rows = [HEAD[0], *HEAD[5:]], [[row[0], *row[5:]] for row in ROWS]
     (tmp_path / "in.csv").write_bytes(worksheet(rows, head))
-    done = platforms.fill_worksheet(
-        tmp_path / "in.csv", results(result("4711", "", 1, RIGHT, WRONG, participant="11")), tmp_path / "out.csv"
-    )
+    done = fill(tmp_path, results(result("4711", "", 1, RIGHT, WRONG, participant="11")))
     assert done.rows == {"4711": 1}
 
 
 def test_feedback_files_reach_their_students(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_bytes(worksheet(ROWS))
-    who = platforms.participants(platforms.grading_worksheet(tmp_path / "in.csv"), CLASS)
+    who = GradingWorksheet(tmp_path / "in.csv").participants(CLASS)
     assert {student: each.number for student, each in who.items()} == {
         "4711": "11",
         "4712": "12",
@@ -159,9 +164,7 @@ def test_feedback_files_reach_their_students(tmp_path: Path) -> None:
         "4714": "14",
         "s5": "15",
     }
-    platforms.feedback_zip(
-        tmp_path / "f.zip", [(who[each], {"feedback.html": each.encode(), ".x.xlsx": b""}) for each in who]
-    )
+    feedback_zip(tmp_path / "f.zip", [(who[each], {"feedback.html": each.encode(), ".x.xlsx": b""}) for each in who])
     read = course()
     read.upload_zip(tmp_path / "f.zip")
     assert {number: files["feedback.html"].decode() for number, files in read.files.items()} == {
@@ -172,10 +175,10 @@ def test_feedback_files_reach_their_students(tmp_path: Path) -> None:
 
 def test_times_are_read_and_what_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_bytes(worksheet(ROWS))
-    read = platforms.times_by_participant(platforms.grading_worksheet(tmp_path / "in.csv"))
+    read = GradingWorksheet(tmp_path / "in.csv").times()
     assert read == dict.fromkeys(("11", "13", "14", "15"), datetime(2026, 11, 19, 23, 59))
     (tmp_path / "in.csv").write_bytes(
         worksheet([[each.replace("Thursday", "Donnerstag") for each in row] for row in ROWS])
     )
     with pytest.raises(ClassError, match="the time Donnerstag, 19 November 2026, 11:59 PM cannot be read"):
-        platforms.times_by_participant(platforms.grading_worksheet(tmp_path / "in.csv"))
+        GradingWorksheet(tmp_path / "in.csv").times()

@@ -29,8 +29,8 @@ def test_results_are_read_as_they_were_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (None, "cannot be read: name a folder"),
-        ("{", "holds no results (Expecting property name"),
+        (None, "cannot be read as results (no such file or directory): name a folder"),
+        ("{", "holds no results: Invalid JSON"),
         ('{"assignment": "a", "points": 1, "blanks": [], "results": [{"student": 3}]}', "results.0.student"),
         ('{"version": 2, "assignment": "a", "points": 1, "blanks": [], "results": []}', "holds no results: version"),
     ],
