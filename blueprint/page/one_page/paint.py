@@ -11,12 +11,13 @@ from itertools import accumulate, product
 from blueprint.language import Block
 from blueprint.page import digits, grid
 from blueprint.page.digits import Sum
-from blueprint.page.layout import Layout, Link
+from blueprint.page.layout import Layout
 from blueprint.page.one_page import look
-from blueprint.page.one_page.canvas import CELLS_WIDE, NEARLY, Leaf, Placed, Sheet, term_of
+from blueprint.page.one_page.canvas import CELLS_WIDE, NEARLY, Placed, Sheet
 from blueprint.page.one_page.columns import Column
 from blueprint.page.one_page.lines import ALL, LineWriter
 from blueprint.page.outline.items import PageMatrix, Tile
+from blueprint.page.outline.terms import Leaf, term_of
 
 TITLE, HEAD, STRIPS = 0, 1, 2
 """Rows of the title, of the heads of panels, and of what stands above several groups."""
@@ -211,17 +212,9 @@ class PanelWriter(LineWriter):
         for v in range(size):
             row = top + v
             if isinstance(called, Block) and (matrix.framed or weights is not None) and not placed.panel.tight:
-                self.live(
-                    row,
-                    label,
-                    self.layout.address(called, (v,), fixed=True),
-                    self.layout.values.cell(called, v),
-                    "member",
-                    repeats=True,
-                )
+                self.again(row, label, called, (v,), "member")
             elif matrix.symbol and v == 0:  # its symbol leads to its rows
-                style = f"one-page caption {model}"
-                self.layout.links.append(Link(grid.ONE_PAGE, row, placed.symbol, block, matrix.symbol, style))
+                self.pen.link(row, placed.symbol, block, matrix.symbol, f"one-page caption {model}")
             elif v == 1:
                 self.put(row, placed.symbol, matrix.words, "hint")
             for column in placed.columns:
@@ -231,14 +224,7 @@ class PanelWriter(LineWriter):
                 self.live(row, column.column, formula, number, f"matrix {model} {decimals}")
             if weights is not None:
                 for j, cell in enumerate(placed.weights):
-                    self.live(
-                        row,
-                        cell,
-                        self.layout.address(weights, (j, v), fixed=True),
-                        self.layout.values.cell(weights, j, v),
-                        "weights",
-                        repeats=True,
-                    )
+                    self.again(row, cell, weights, (j, v), "weights")
         for cells in placed.cells:
             corners = top, cells[0], top + size - 1, cells[-1]
             first = grid.address(top, cells[0])
@@ -372,18 +358,13 @@ class PagePainter(PanelWriter):
 
     def write_ways(self, row: int) -> None:
         """Writes below the tiles what there is to know, and the links that lead on."""
-        last, edges = len(self.sheet.widths) - 1, [0, *accumulate(self.sheet.widths)]
-        links = [
-            Link(grid.ONE_PAGE, row, last - 2 * i, f"{grid.quoted_title(sheet)}!A1", text, "one-page way")
-            for i, (sheet, text) in enumerate(self.ways())
-        ]
-        self.layout.links.extend(links)
-        whole = self.whole()
+        edges, whole = [0, *accumulate(self.sheet.widths)], self.whole()
+        left, columns = edges[-1], range(len(self.sheet.widths) - 1, -1, -2)
+        for column, (sheet, text) in zip(columns, self.ways(), strict=False):
+            self.pen.link(row, column, f"{grid.quoted_title(sheet)}!A1", text, "one-page way")
+            left = min(left, edges[column + 1] - self.ruler(text, look.style("way")))
         texts = [text.replace(ALL, whole) for text in self.page.settings if whole or ALL not in text]
         said = [text for text in texts if self.can_say(text)]
-        left = min(
-            (edges[link.column + 1] - self.ruler(link.text, look.style("way")) for link in links), default=edges[-1]
-        )
         if note := self.as_many_as_fit([*said, *filter(None, self.page.note.split("; "))], left - edges[1]):
             self.say(row, 1, note, "small")
 
@@ -395,8 +376,7 @@ class PagePainter(PanelWriter):
 
     def can_tile(self, tile: Tile) -> bool:
         """Tells whether what a tile shows is there."""
-        reads = [tile.block] if tile.block else [name for _, name in term_of(tile.value).leaves]
-        return all(name in self.blocks for name in reads)
+        return all(name in self.blocks for name in tile.reads)
 
     def each_tile(self, tile: Tile) -> list[Tile]:
         """Returns a tile for each group, or the tile itself."""
@@ -443,11 +423,9 @@ class PagePainter(PanelWriter):
 
     def tile_words(self, tile: Tile, row: int, left: int, right: int) -> None:
         """Writes the words of a tile, as a link to its rows."""
-        name = tile.block or next(name for _, name in term_of(tile.value).leaves)
-        words = self.words_of_tile(tile, sum(self.sheet.widths[left : right + 1]))
-        style = f"one-page tilewords {tile.model}"
-        said = words or self.blocks[name].about.meaning
-        self.layout.links.append(Link(grid.ONE_PAGE, row, left, self.blocks[name], said, style))
+        block = self.blocks[tile.reads[0]]
+        said = self.words_of_tile(tile, sum(self.sheet.widths[left : right + 1])) or block.about.meaning
+        self.pen.link(row, left, block, said, f"one-page tilewords {tile.model}")
 
     @staticmethod
     def span(edges: list[int], left: float, right: float) -> tuple[int, int]:
