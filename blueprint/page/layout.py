@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from blueprint.language import Axis, Block, Definition, Edge, Ref, Values, equation, walk
@@ -28,7 +29,7 @@ class At:
     row: int
     column: int
 
-    @property
+    @cached_property
     def cell(self) -> str:
         """The address of the cell, without its sheet."""
         return grid.address(self.row, self.column)

@@ -35,8 +35,9 @@ class PlainSheet(Worksheet):  # type: ignore[misc]
 
     def _write_cell(self, row: int, column: int, cell: Any) -> None:
         """Writes the cells that nearly all are, in the writer's letters, at once; it goes through a list for each of them."""
-        head = self._head(row, column, cell.format) if cell.format else ""
-        match cell.__class__.__name__ if head else "":
+        look = cell.format
+        head = f'<c r="{grid.column_letters(column)}{row + 1}" s="{look._get_xf_index()}"' if look else ""
+        match cell.__class__.__name__ if look else "":
             case "Number":
                 self.fh.write(f"{head}><v>{cell.number:.16G}</v></c>")
             case "String":
@@ -48,9 +49,6 @@ class PlainSheet(Worksheet):  # type: ignore[misc]
                 self.fh.write(f"{head}{typed}><f>{_escaped(cell.formula)}</f><v>{_escaped(value)}</v></c>")
             case _:
                 super()._write_cell(row, column, cell)
-
-    def _head(self, row: int, column: int, look: Any) -> str:
-        return f'<c r="{grid.address(row, column)}" s="{look._get_xf_index()}"'
 
     def formula(self, row: int, column: int, formula: str, look: Any, value: float | str) -> None:
         """Writes a formula as it is; the writer would look for functions that it spells otherwise, or that give an array."""
