@@ -287,8 +287,10 @@ def letters_of(watched: Watched) -> int:
 def not_a_formula(formula: Live) -> str:
     """Spells that the text of a formula has no capital letter, or, where it never had one, no small one."""
     text, found = formula.formula, f"_xlfn.FORMULATEXT({formula.cell})"
-    same = f"EXACT({found},{'UPPER' if text == text.lower() else 'LOWER'}({found}))"
-    return f"NOT(_xlfn.ISFORMULA({formula.cell}))" if text == text.upper() == text.lower() else same
+    small = text == text.lower()
+    if small and text == text.upper():
+        return f"NOT(_xlfn.ISFORMULA({formula.cell}))"
+    return f"EXACT({found},{'UPPER' if small else 'LOWER'}({found}))"
 
 
 def computed_again(formula: Live) -> str:

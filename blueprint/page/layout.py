@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from blueprint.page.steps import WalkLine, WalkList
 
 
-@dataclass(frozen=True)
+@dataclass
 class At:
-    """A cell: its sheet, row and column, counted from 0."""
+    """A cell: its sheet, row and column, counted from 0.
+
+    It and its kinds are not frozen: a workbook has tens of thousands, and to make a frozen one takes four times as long.
+    """
 
     sheet: str
     row: int
@@ -40,7 +43,7 @@ class At:
         return self.sheet, self.row, self.column
 
 
-@dataclass(frozen=True)
+@dataclass
 class Label(At):
     """A fixed text or number in a cell; `style` names how it looks."""
 
@@ -48,7 +51,7 @@ class Label(At):
     style: str
 
 
-@dataclass(frozen=True)
+@dataclass
 class Echo(At):
     """A cell that shows a block's cell again: the word beside its row, a result on the first sheet."""
 
@@ -57,7 +60,7 @@ class Echo(At):
     style: str
 
 
-@dataclass(frozen=True)
+@dataclass
 class Live(At):
     """A formula; of those that the layout lists none belongs to a block: what the chosen column holds, whether an input changed.
 
@@ -73,7 +76,7 @@ class Live(At):
     waits: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass
 class Link(At):
     """A link to a block, or to an address (`Start!A1`); of a block `text` may hold the {sheet}, {row} and first {cell}."""
 
