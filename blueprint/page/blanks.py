@@ -152,15 +152,10 @@ def _readers(formulas: Iterable[Live], layout: Layout) -> dict[Place, list[Place
     return readers
 
 
-def empty_blanks(layout: Layout) -> frozenset[int]:
-    """Returns the numbers of the blanks, counted from 1, of which a cell is empty."""
-    found = enumerate(layout.blueprint.blanks, 1)
-    return frozenset(number for number, blank in found if any(each != each for each in filled(blank, layout)))
-
-
 def waiting_cells(layout: Layout) -> frozenset[Place]:
     """Returns the cells that have no value yet: those that hang on a blank that is empty."""
-    missing = empty_blanks(layout)
+    blanks = enumerate(layout.blueprint.blanks, 1)
+    missing = {number for number, blank in blanks if any(each != each for each in filled(blank, layout))}
     return frozenset(cell for cell, numbers in layout.hangs.items() if numbers & missing)
 
 

@@ -74,12 +74,9 @@ def _refuse_open(node: Reduce, layout: Layout) -> None:
     """Refuses a sum over several groups unless one factor is empty or 0 between them and in their edge columns."""
     refs = [ref for ref in walk(node.body) if isinstance(ref, Ref)]
     over_groups = any(set(node.axes) & set(layout.places[ref.block].groups) for ref in refs)
-    if over_groups and not any(_closed(ref.block) and not _shifted(ref) for ref in refs):
+    still = [ref for ref in refs if not any(isinstance(index, Position) and index.by for index in ref.at)]
+    if over_groups and not any(_closed(ref.block) for ref in still):
         raise NotationError(f"{node} would count edge cells: one factor must be 0 or empty there, such as the mask")
-
-
-def _shifted(ref: Ref) -> bool:
-    return any(isinstance(index, Position) and index.by for index in ref.at)
 
 
 def _closed(block: Block) -> bool:

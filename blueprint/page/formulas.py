@@ -116,7 +116,8 @@ def summary(layout: Layout, watches: Iterable[Live]) -> Iterator[Live]:
     shown = f"+IF(IFERROR(AND({same}),0),0,1)" if same else ""
     yield Live(grid.FORMULAS, CHANGED_ROW, VERDICT, f"={grid.CHANGED_INPUTS}{shown}", 0.0, "live 0")
     yield _result(layout)
-    first, on_all = _first(watched, signs), _on_all(signs, layout)
+    first, as_delivered = _first(watched, signs), REMARK if any(signs.values()) else SAME
+    on_all = as_delivered if _result(layout).value else LOOK
     yield from _found(FIRST_ROW + len(watched) - 1, first, on_all)
     # Of a cell without a formula FORMULATEXT has no text, #N/A; a program that does not know it has another error.
     probe = f"=IF(ISERR(_xlfn.FORMULATEXT({grid.address(PROBE_ROW, grid.NAME)})),0,1)"
@@ -223,11 +224,6 @@ def _first(watched: Iterable[str], signs: Signs) -> str:
     """Says, as the sheet will, of the first row with a sign as delivered what it means: only that it has no number."""
     found = ((sheet, signs[sheet][ENDED]) for sheet in watched if ENDED in signs.get(sheet, {}))
     return next((f"{sheet}, row {row}: {MEANINGS[ENDED]}{UNREAD}" for sheet, row in found), "")
-
-
-def _on_all(signs: Signs, layout: Layout) -> str:
-    """Returns the verdict on all formulas, as delivered."""
-    return (SAME if not any(signs.values()) else REMARK) if _result(layout).value else LOOK
 
 
 def _found(last: int, first: str, on_all: str) -> Iterator[Live]:

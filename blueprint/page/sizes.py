@@ -368,7 +368,8 @@ def rows_of(sheet: outline.Sheet, layout: Layout, columns: Columns) -> Rows:
     if sheet.tight:
         rows.heights |= dict.fromkeys(low, TIGHT) | {row - 1: NARROW for row in sections(sheet.title, layout)}
         head = range(grid.BANNER_ROW, sections(sheet.title, layout)[0])
-        rows.heights |= dict.fromkeys(set(head) - said_in(sheet.title, layout), BARE)
+        said = {each.row for each in (*layout.labels, *layout.lives, *layout.links) if each.sheet == sheet.title}
+        rows.heights |= dict.fromkeys(set(head) - said, BARE)
     elif sheet.across and not any(placed.sheet == sheet.title for placed in layout.charts):
         rows.heights |= dict.fromkeys(low, LOW)
     style = styles.label_style("walk numbers")
@@ -432,11 +433,6 @@ def _pictures(placed: list[PlacedChart], widths: list[int], heights: list[int], 
     shown = [width for width, edge in zip(across, accumulate(across), strict=True) if edge - width < right]
     rows = sorted({each.row for each in placed})
     return Area(shown, heights[: rows[-1] + charts.ROWS], 0, body, (), tuple(rows))
-
-
-def said_in(title: str, layout: Layout) -> set[int]:
-    """Returns the rows of a sheet in which a text, a formula or a link stands that belongs to no block."""
-    return {each.row for each in (*layout.labels, *layout.lives, *layout.links) if each.sheet == title}
 
 
 def sections(title: str, layout: Layout) -> tuple[int, ...]:

@@ -293,17 +293,13 @@ class LineWriter(Claims):
             if middle and len(column.strip.columns) > 1:
                 self.merge(at, cell, at, column.strip.columns[-1].column, f"one-page {style}")
             self.live(at, cell, self.formula(row, column), value, style)
-        said = self.write_sign(line)
-        self.write_words(line, said)
+        sign = self.write_sign(line)
+        if row.words:  # those that say its numbers are gone where its sign says that it is something else
+            judged = grid.address(at, placed.sign) if sign and "{" in row.words else ""
+            self.say(at, placed.words, row.words, "words", judged, sign == OTHERWISE)
         self.write_marks(line)
         if row.arrow and placed.first > 1:
             self.put(at, placed.first - 1, "→", "sign")
-
-    def write_words(self, line: Drawn, sign: str) -> None:
-        """Writes the words beside a line; those that say its numbers are gone where its sign says that it is something else."""
-        if line.row.words:
-            judged = grid.address(line.at, line.panel.sign) if sign and "{" in line.row.words else ""
-            self.say(line.at, line.panel.words, line.row.words, "words", judged, sign == OTHERWISE)
 
     def say(self, at: int, column: int, text: str, style: str, judged: str = "", gone: bool = False) -> None:
         """Writes words; an expression of settings in them is live. judged: the cell of a sign with which they go, or are gone."""

@@ -76,9 +76,8 @@ class PanelWriter(LineWriter):
 
         many: how many members there are at most.
         """
-        row, time = self.checks_row, self.finder.time
+        row, time = self.checks_row, self.finder.along
         self.checks_row += 2
-        assert time is not None
         assert start.at is not None
         words, shown = list[str](), list[str]()
         for i in range(many):
@@ -116,7 +115,9 @@ class PanelWriter(LineWriter):
         if not panel.below:
             self.write_heads(placed)
         elif self.page.columns[panel.columns].of == "members":
-            self.write_numbers(placed, head)
+            for shown in placed.columns:  # whose members are others than those above
+                for axis, member in (shown.at or {}).items():
+                    self.put(head, shown.column, str(member + axis.start), f"headnumber {panel.model}")
         row = start
         for matrix in panel.matrices:
             if self.shows(matrix):
@@ -131,12 +132,6 @@ class PanelWriter(LineWriter):
             for each in rows:
                 self.note_line(each, placed, row)
                 row += 1
-
-    def write_numbers(self, placed: Placed, head: int) -> None:
-        """Writes into the head of a panel below another, whose columns are other members than those above, which they are."""
-        for column in placed.columns:
-            for axis, member in (column.at or {}).items():
-                self.put(head, column.column, str(member + axis.start), f"headnumber {placed.panel.model}")
 
     def letter(self, placed: Placed) -> str:
         """Returns the letter of a panel: those at the top come first, from left to right."""
@@ -314,7 +309,8 @@ class PagePainter(PanelWriter):
     def write_tiles(self, row: int) -> None:
         """Writes the result and what adds up to it, each over some columns."""
         result = self.blocks[self.page.of] if self.page.of else self.layout.blueprint.result
-        tiles = [each for tile in self.page.tiles if self.can_tile(tile) for each in self.each_tile(tile)]
+        can = (tile for tile in self.page.tiles if all(name in self.blocks for name in tile.reads))
+        tiles = [each for tile in can for each in self.each_tile(tile)]
         if result is None or result.axes:
             return
         edges = [0, *accumulate(self.sheet.widths)]
@@ -374,35 +370,25 @@ class PagePainter(PanelWriter):
         first = self.layout.blueprint.sheets[0].title
         return [(first, "→ Start: every piece" if first == "Start" else "→ every row"), *walk]
 
-    def can_tile(self, tile: Tile) -> bool:
-        """Tells whether what a tile shows is there."""
-        return all(name in self.blocks for name in tile.reads)
-
     def each_tile(self, tile: Tile) -> list[Tile]:
         """Returns a tile for each group, or the tile itself."""
         if not tile.groups:
             return [tile]
         families, _ = self.maker.family_axes(self.page.columns[tile.groups])
-        kept = [
+        return [
             replace(tile, groups=f"{tile.groups} {g}", sign="+" if g else "=", words=tile.words.format(g + 1))
-            for g in range(families)
+            for g in range(families if families <= MOST_TILES else 0)
         ]
-        if families <= MOST_TILES:
-            return kept
-        return []
 
     def group_sum(self, tile: Tile) -> tuple[str, float]:
         """Spells the sum of a block's numbers over the groups of a family, which stand in one row."""
         name, g = tile.groups.split(" ")
         peers, block = self.maker.peer_numbers(self.page.columns[name]), self.blocks[tile.block]
-        size, time = self.layout.values.size(peers.axes[1]), self.finder.time
-        assert time is not None
-        last = self.layout.values.size(time) - 1
+        size, last = self.layout.values.size(peers.axes[1]), self.layout.values.size(self.finder.along) - 1
         parts, total = [], 0.0
         for i in range(size):
             group = int(float(self.layout.values.cell(peers, int(g), i))) - 1
-            ends = (self.layout.address(block, (group, t), fixed=True) for t in (0, last))
-            first, final = ends
+            first, final = (self.layout.address(block, (group, t), fixed=True) for t in (0, last))
             parts.append(f"SUM({first}:{final.rpartition('!')[2]})")
             total += sum(float(self.layout.values.cell(block, group, t)) for t in range(last + 1))
         return "+".join(parts), total
