@@ -44,7 +44,7 @@ class PlainSheet(Worksheet):  # type: ignore[misc]
                 self.fh.write(f'{head} t="s"><v>{cell.string}</v></c>')
             case "Blank":
                 self.fh.write(f"{head}/>")
-            case "Formula" if not isinstance(value := cell.value, bool | Unknown) and not is_error(value):
+            case "Formula" if isinstance(value := cell.value, float) or _is_text(value):
                 typed = ' t="str"' if isinstance(value, str) and value else ""
                 self.fh.write(f"{head}{typed}><f>{_escaped(cell.formula)}</f><v>{_escaped(value)}</v></c>")
             case _:
@@ -90,6 +90,10 @@ class PlainSheet(Worksheet):  # type: ignore[misc]
             self._write_string(row, column, value, look)
         else:
             self._write_number(row, column, value, look)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and not (isinstance(value, Unknown) or is_error(value))
 
 
 def _escaped(text: str | float) -> str | float:
@@ -277,7 +281,7 @@ class BookWriter:
 
     def label_look(self, style: str) -> Any:
         """Returns the format of a label."""
-        return self.look(style, styles.label_style(style))
+        return self.formats.get(style) or self.look(style, styles.label_style(style))
 
     def labels(self) -> None:
         """Writes the fixed texts and numbers."""
