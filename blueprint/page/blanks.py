@@ -6,6 +6,7 @@ looks right. An error of it is hidden, too: its letters have the colour of its f
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from math import floor
 from typing import Any
 
@@ -146,21 +147,15 @@ def _readers(formulas: Iterable[Live], layout: Layout) -> dict[Place, list[Place
     for formula in formulas:
         here = formula.sheet, formula.row, formula.column
         for area in read_by(formula.formula, formula.sheet, known.get):
-            for row in range(area.top - 1, area.bottom):
-                for column in range(area.left - 1, area.right):
-                    readers.setdefault((area.sheet, row, column), []).append(here)
+            for row, column in product(area.rows, area.columns):
+                readers.setdefault((area.sheet, row - 1, column - 1), []).append(here)
     return readers
-
-
-def empty_blanks(layout: Layout) -> frozenset[int]:
-    """Returns the numbers of the blanks, counted from 1, of which a cell is empty."""
-    found = enumerate(layout.blueprint.blanks, 1)
-    return frozenset(number for number, blank in found if any(each != each for each in filled(blank, layout)))
 
 
 def waiting_cells(layout: Layout) -> frozenset[Place]:
     """Returns the cells that have no value yet: those that hang on a blank that is empty."""
-    missing = empty_blanks(layout)
+    blanks = enumerate(layout.blueprint.blanks, 1)
+    missing = {number for number, blank in blanks if any(each != each for each in filled(blank, layout))}
     return frozenset(cell for cell, numbers in layout.hangs.items() if numbers & missing)
 
 

@@ -4,7 +4,7 @@ All cells of a row have one formula in relative form, so it is spelled once per 
 the column letters go, which are filled in column by column.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from math import inf
@@ -54,11 +54,15 @@ class Template(NamedTuple):
     text: str
     holes: tuple[Hole, ...]
 
-    def filled(self, column: int, group_start: int) -> str:
-        """Returns the formula of the cell in a column (0-based)."""
-        letters = (grid.column_letters((group_start if h.from_group else column) + h.shift) for h in self.holes)
-        first, *others = self.text.split(HOLE)
-        return first + "".join(letter + text for letter, text in zip(letters, others, strict=True))
+    def filled(self, cells: Iterable[tuple[int, int]]) -> list[str]:
+        """Returns the formulas of cells, each given by its column and the start of its group (0-based)."""
+        first, *texts = self.text.split(HOLE)
+        holes = [(*hole, text) for hole, text in zip(self.holes, texts, strict=True)]
+        return [
+            first
+            + "".join(grid.column_letters((start if of_group else column) + by) + text for by, of_group, text in holes)
+            for column, start in cells
+        ]
 
 
 def template(block: Block, definition: Definition, at: Members, layout: Layout) -> Template:
@@ -74,12 +78,9 @@ def _refuse_open(node: Reduce, layout: Layout) -> None:
     """Refuses a sum over several groups unless one factor is empty or 0 between them and in their edge columns."""
     refs = [ref for ref in walk(node.body) if isinstance(ref, Ref)]
     over_groups = any(set(node.axes) & set(layout.places[ref.block].groups) for ref in refs)
-    if over_groups and not any(_closed(ref.block) and not _shifted(ref) for ref in refs):
+    still = [ref for ref in refs if not any(isinstance(index, Position) and index.by for index in ref.at)]
+    if over_groups and not any(_closed(ref.block) for ref in still):
         raise NotationError(f"{node} would count edge cells: one factor must be 0 or empty there, such as the mask")
-
-
-def _shifted(ref: Ref) -> bool:
-    return any(isinstance(index, Position) and index.by for index in ref.at)
 
 
 def _closed(block: Block) -> bool:
@@ -269,10 +270,9 @@ def _defined(block: Block, definition: Definition, layout: Layout) -> Iterator[R
         formulas = None
         if not constant and across:
             cells = (at | dict(zip(along, member, strict=True)) for member in members)
-            formulas = [template(block, definition, cell, layout).filled(0, grid.GROUPS) for cell in cells]
+            formulas = [template(block, definition, cell, layout).filled([(0, grid.GROUPS)])[0] for cell in cells]
         elif not constant:
-            spelled = template(block, definition, at, layout)
-            formulas = [spelled.filled(column, start) for column, start in zip(columns, starts, strict=True)]
+            formulas = template(block, definition, at, layout).filled(zip(columns, starts, strict=True))
         found = list(map(plain, np.ravel(values.view(target, at)[1]).tolist()))
         if block in values.ended:
             ends = np.ravel(_errors(block, values)[values.where(block, target.at, at).place(at)]).tolist()

@@ -11,7 +11,6 @@ from math import ceil
 
 from blueprint.language import Block, equations, needs
 from blueprint.page import grid, outline, styles
-from blueprint.page.cells import runs_of
 from blueprint.page.layout import Layout, Link, Pen, no_number, sheet_of_its_own
 
 # Each column with its width in letters. A reader knows them by name and number: another order is another layout version.
@@ -151,19 +150,18 @@ COPIES_HEADINGS = {
 def lay_delivered(layout: Layout) -> None:
     """Adds the sheet of copies: a verdict and a copy per typed block, and one verdict on all of them above."""
     pen = sheet_of_its_own(grid.DELIVERED, COPIES_LEAD, layout, grid.SYMBOL, FIRST_COPY_ROW, COPIES_HEADINGS)
-    row, changed = FIRST_COPY_ROW, 0
+    row = FIRST_COPY_ROW
     for block in layout.places:
         if block.typed and block not in layout.blueprint.looks:
-            row, same = _block(block, row, pen)
-            changed += not same
+            row = _block(block, row, pen)
     layout.end[grid.DELIVERED] = row
     # What is no longer counted as the same is counted, so that an error counts too.
     verdicts = f"{grid.address(FIRST_COPY_ROW, VERDICT)}:{grid.address(row - 1, VERDICT)}"
     pen.label(COUNT_ROW, grid.NAME, "inputs that were changed", "name")
-    pen.live(COUNT_ROW, VERDICT, f'=COUNTA({verdicts})-COUNTIF({verdicts},"{SAME}")', float(changed), "live 0 key")
+    pen.live(COUNT_ROW, VERDICT, f'=COUNTA({verdicts})-COUNTIF({verdicts},"{SAME}")', 0.0, "live 0 key")
     for sheet, place in layout.unchanged:
         asking = Pen(sheet, layout)
-        asking.live(place, VERDICT, f'=IF({grid.CHANGED_INPUTS}=0,"{SAME}","{CHANGED}")', _says(not changed), "verdict")
+        asking.live(place, VERDICT, f'=IF({grid.CHANGED_INPUTS}=0,"{SAME}","{CHANGED}")', SAME, "verdict")
         asking.link(place, VERDICT + 1, f"{grid.DELIVERED}!A1", f"{grid.DELIVERED}, row {COUNT_ROW + 1}")
 
 
@@ -177,26 +175,20 @@ def copies_widths(layout: Layout) -> list[float]:
     return [*COPIES_WIDTHS, *[wide] * (last - len(COPIES_WIDTHS) + 1)]
 
 
-def _says(same: bool) -> str:
-    return SAME if same else CHANGED
-
-
-def _block(block: Block, row: int, pen: Pen) -> tuple[int, bool]:
-    """Adds one block from a row on; returns the next free row, and whether what is typed is what was copied."""
+def _block(block: Block, row: int, pen: Pen) -> int:
+    """Adds one block from a row on; returns the next free row."""
     pen.link(row, grid.SYMBOL, block, block.name)
     pen.label(row, grid.NAME, block.about.meaning, "name")
     style = "live word" if block.text else f"delivered {block.about.decimals}" + styles.read_as(block.about.reads)
-    copies = [*_typed_cells(block, pen.layout)]
-    for down, along, value in copies:
+    for down, along, value in _typed_cells(block, pen.layout):
         if value == value:
             pen.label(row + down, COPY + along, value, style)
     top, left, bottom, right = pen.layout.corners(block)
     copy = grid.area(row, COPY, row + bottom - top, COPY + right - left)
     by_cell = bool(block.axes) and (block.text or block.limit)
     spelled = _same_cells(block, row, pen) if by_cell else _same(block, copy, row, pen)
-    same = _typed(block, pen.layout) == {(down, along): value for down, along, value in copies if value == value}
-    pen.live(row, VERDICT, f'=IF({spelled},"{SAME}","{CHANGED}")', _says(same), "verdict")
-    return row + (bottom - top + 1) * (2 if by_cell else 1), same
+    pen.live(row, VERDICT, f'=IF({spelled},"{SAME}","{CHANGED}")', SAME, "verdict")
+    return row + (bottom - top + 1) * (2 if by_cell else 1)
 
 
 def _same(block: Block, copy: str, row: int, pen: Pen) -> str:
@@ -206,11 +198,16 @@ def _same(block: Block, copy: str, row: int, pen: Pen) -> str:
     """
     name = grid.defined_name(block.name)
     if not block.axes:
-        return f"AND(EXACT({name},{copy}),ISNUMBER({name})=ISNUMBER({copy}))"  # a number typed as text is no number
+        return _exact(name, copy)
     pen.live(row, OFF, f"=IFERROR(SUMPRODUCT({name}-{copy},{name}-{copy}),SUMXMY2({name},{copy}))", 0.0, "live 10")
     pen.live(row, EMPTIED, f"=COUNT({copy})-COUNT({name})", 0.0, "live 0")
     # Counted, so that an error (a word where a number was) is not the same, and no error itself.
     return f"COUNTIF({grid.area(row, OFF, row, EMPTIED)},0)=2"
+
+
+def _exact(typed: str, copy: str) -> str:
+    """Spells that a cell is as it was; a number typed as text is no number."""
+    return f"AND(EXACT({typed},{copy}),ISNUMBER({typed})=ISNUMBER({copy}))"
 
 
 def _same_cells(block: Block, row: int, pen: Pen) -> str:
@@ -220,22 +217,9 @@ def _same_cells(block: Block, row: int, pen: Pen) -> str:
     for i, j, _ in _typed_cells(block, pen.layout):
         typed = f"{grid.quoted_title(pen.layout.places[block].sheet)}!{grid.address(top + i, left + j)}"
         copy = grid.address(row + i, COPY + j)
-        same = f"EXACT({typed},{copy})"
-        if block.limit:
-            same = f"AND({same},ISNUMBER({typed})=ISNUMBER({copy}))"  # a number typed as text is no number
+        same = _exact(typed, copy) if block.limit else f"EXACT({typed},{copy})"
         pen.live(below + i, COPY + j, f"=IF({same},0,1)", 0.0, "live 0")
     return f"SUM({grid.address(below, COPY)}:{grid.address(below + bottom - top, COPY + right - left)})=0"
-
-
-def _typed(block: Block, layout: Layout) -> dict[tuple[int, int], float | str]:
-    """Returns what is typed in the cells of a block, by row and column from its first one, blank ones left out."""
-    top, left, *_ = layout.corners(block)
-    cells = (
-        (run.row - top, column - left, value)
-        for run in runs_of(block, layout)
-        for column, value in zip(run.columns, run.values, strict=True)
-    )
-    return {(down, along): value for down, along, value in cells if value == value}
 
 
 def _typed_cells(block: Block, layout: Layout) -> Iterator[tuple[int, int, float | str]]:

@@ -11,7 +11,7 @@ of the walk, by how many decimals its numbers have, with the constants of that o
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal, localcontext
+from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 from math import floor, fsum, inf, isfinite, log10, nan
 
@@ -42,6 +42,8 @@ SMALLEST = 1e-12
 """What is smaller counts as 0, as on a calculator of twelve decimals: where a sum is 0, one program rounds to 3.7E-17."""
 LONGEST = 17
 """Letters of the longest number of fifteen digits, 0.123456789012345. Gnumeric joins some with twenty: 0.40419999999999999999."""
+EXACT = Context(prec=400)
+"""Digits enough for any number with any of these decimals."""
 LARGE_FORMAT = "0.0000E+00"
 """How a value is shown whose size is MOST or more."""
 
@@ -66,9 +68,8 @@ def half_up(value: float, decimals: int) -> Decimal:
     """Rounds as a sheet does: its numbers have 15 digits, and what is farther right is not there. What is infinite is no number."""
     if not isfinite(value):
         return Decimal(nan)
-    with localcontext(prec=400):
-        rounded = Decimal(f"{value:.15g}").quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
-        return rounded.normalize() if rounded else Decimal(0)
+    rounded = Decimal(f"{value:.15g}").quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP, EXACT)
+    return rounded.normalize(EXACT) if rounded else Decimal(0)
 
 
 @dataclass(frozen=True)

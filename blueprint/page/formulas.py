@@ -4,12 +4,12 @@ In the margin of every row with formulas stands a watch, one cell that sees when
 each sheet are summed up on the sheet Formulas.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from itertools import groupby
 from math import isfinite
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from blueprint.language import Block, picked
 from blueprint.page import blanks, grid
@@ -41,8 +41,8 @@ TOLERANCE = 1e-9
 """How far the sum of a row may be from the delivered one, relative to its numbers: as far as the proof allows a cell."""
 SHORTEST = 30
 """Letters that the formula of every watch has at least, and hardly another one that somebody types."""
-LONGEST = 7_500
-"""Letters of one formula; a cell takes 8,192."""
+LONGEST, MOST_CELLS = 7_500, 120
+"""Letters of one formula, of 8,192 that a cell takes, and what it lists, of 255 arguments of a function."""
 SUMS_BESIDE, SUMS_WIDE = 16, 11
 WIDTHS = (1.5, 30, 48, 12, 14, 14, 14, *[SUMS_WIDE] * SUMS_BESIDE)
 HEADINGS = {
@@ -116,7 +116,8 @@ def summary(layout: Layout, watches: Iterable[Live]) -> Iterator[Live]:
     shown = f"+IF(IFERROR(AND({same}),0),0,1)" if same else ""
     yield Live(grid.FORMULAS, CHANGED_ROW, VERDICT, f"={grid.CHANGED_INPUTS}{shown}", 0.0, "live 0")
     yield _result(layout)
-    first, on_all = _first(watched, signs), _on_all(signs, layout)
+    first, as_delivered = _first(watched, signs), REMARK if any(signs.values()) else SAME
+    on_all = as_delivered if _result(layout).value else LOOK
     yield from _found(FIRST_ROW + len(watched) - 1, first, on_all)
     # Of a cell without a formula FORMULATEXT has no text, #N/A; a program that does not know it has another error.
     probe = f"=IF(ISERR(_xlfn.FORMULATEXT({grid.address(PROBE_ROW, grid.NAME)})),0,1)"
@@ -212,27 +213,17 @@ def _gone(sheet: str, watches: Iterable[Live]) -> Iterator[str]:
     A row counts once if the text of its watch is too short, and not if it is long enough; where a cell has no text it counts
     as often as texts can be read, once or not at all. Every engine reads these formulas letter by letter: they are short.
     """
-    parts: list[str] = []
-    for live in watches:
-        cell = f"{grid.quoted_title(sheet)}!{live.cell}"
-        part = f"ROW({cell})*IFERROR(LEN(_xlfn.FORMULATEXT({cell}))<{SHORTEST_HERE},{PROBE_HERE})"
-        if parts and len(part) + sum(map(len, parts)) + len(parts) > LONGEST:
-            yield f"=MAX({','.join(parts)})"
-            parts = []
-        parts.append(part)
-    if parts:
-        yield f"=MAX({','.join(parts)})"
+    title = grid.quoted_title(sheet)
+    cells = (f"{title}!{live.cell}" for live in watches)
+    rows = (f"ROW({cell})*IFERROR(LEN(_xlfn.FORMULATEXT({cell}))<{SHORTEST_HERE},{PROBE_HERE})" for cell in cells)
+    for part in cut(rows, lambda row: len(row) + 1):
+        yield f"=MAX({','.join(part)})"
 
 
 def _first(watched: Iterable[str], signs: Signs) -> str:
     """Says, as the sheet will, of the first row with a sign as delivered what it means: only that it has no number."""
     found = ((sheet, signs[sheet][ENDED]) for sheet in watched if ENDED in signs.get(sheet, {}))
     return next((f"{sheet}, row {row}: {MEANINGS[ENDED]}{UNREAD}" for sheet, row in found), "")
-
-
-def _on_all(signs: Signs, layout: Layout) -> str:
-    """Returns the verdict on all formulas, as delivered."""
-    return (SAME if not any(signs.values()) else REMARK) if _result(layout).value else LOOK
 
 
 def _found(last: int, first: str, on_all: str) -> Iterator[Live]:
@@ -261,34 +252,41 @@ def _found(last: int, first: str, on_all: str) -> Iterator[Live]:
     yield Live(grid.FORMULAS, FOUND_ROW, VERDICT, f'=IF({same}={all_},"{SAME}",{remark})', on_all, "verdict")
 
 
-LONGEST_WATCH, MOST_CELLS = 7_500, 120
-"""Letters and cells of one watch: a formula may have 8,192 letters, and a function 255 arguments."""
+Item = TypeVar("Item")
 
 
-def watch_parts(formulas: list[Live]) -> Iterator[list[Live]]:
-    """Cuts the formulas of a row into parts that one watch can hold."""
-    part: list[Live] = []
-    letters = 0
-    for formula in formulas:
-        # The end of a range may be spelled once for each SUM, COUNT, MAX and MIN.
-        needs = (
-            len(not_a_formula(formula))
-            + (12 * len(formula.cell) if formula.summed else len(computed_again(formula)))
-            + 10
-        )
-        if part and (letters + needs > LONGEST_WATCH or len(part) == MOST_CELLS):
+def cut(items: Iterable[Item], letters: Callable[[Item], int]) -> Iterator[list[Item]]:
+    """Cuts what a formula lists into parts that one formula can hold."""
+    part: list[Item] = []
+    used = 0
+    for item in items:
+        needs = letters(item)
+        if part and (used + needs > LONGEST or len(part) == MOST_CELLS):
             yield part
-            part, letters = [], 0
-        part.append(formula)
-        letters += needs
-    yield part
+            part, used = [], 0
+        part.append(item)
+        used += needs
+    if part:
+        yield part
+
+
+Watched = tuple[Live, str]
+"""A formula, and the condition that it is none any more."""
+
+
+def letters_of(watched: Watched) -> int:
+    """Returns how many letters a formula takes in its watch; a range may be spelled once for each SUM, COUNT, MAX and MIN."""
+    formula, overwritten = watched
+    return len(overwritten) + (12 * len(formula.cell) if formula.summed else len(computed_again(formula))) + 10
 
 
 def not_a_formula(formula: Live) -> str:
     """Spells that the text of a formula has no capital letter, or, where it never had one, no small one."""
     text, found = formula.formula, f"_xlfn.FORMULATEXT({formula.cell})"
-    same = f"EXACT({found},{'UPPER' if text == text.lower() else 'LOWER'}({found}))"
-    return f"NOT(_xlfn.ISFORMULA({formula.cell}))" if text == text.upper() == text.lower() else same
+    small = text == text.lower()
+    if small and text == text.upper():
+        return f"NOT(_xlfn.ISFORMULA({formula.cell}))"
+    return f"EXACT({found},{'UPPER' if small else 'LOWER'}({found}))"
 
 
 def computed_again(formula: Live) -> str:
@@ -407,7 +405,8 @@ class Speller:
 
     def row(self, row: int, formulas: list[Live]) -> list[Live]:
         """Spells the watch of one row; one that is too long becomes several below the sheet, and a word on them."""
-        parts = [self.watch(part) for part in watch_parts(sorted(formulas, key=lambda formula: formula.column))]
+        across = [(each, not_a_formula(each)) for each in sorted(formulas, key=lambda formula: formula.column)]
+        parts = [self.watch(part) for part in cut(across, letters_of)]
         if len(parts) == 1:
             return [self.live(row, *parts[0])]
         first, self.below = self.below, self.below + len(parts)
@@ -422,12 +421,12 @@ class Speller:
         """Puts a formula into the margin; sign: what it says as delivered."""
         return Live(self.sheet, row, MARGIN, formula, sign, WATCH)
 
-    def watch(self, formulas: list[Live]) -> tuple[str, str]:
+    def watch(self, formulas: list[Watched]) -> tuple[str, str]:
         """Spells one watch; returns also the sign that it gives as delivered."""
-        constant = ",".join(map(not_a_formula, formulas))
-        known = [formula for formula in formulas if not formula.waits]
+        overwritten = f"IFERROR(OR({','.join(constant for _, constant in formulas)}),{grid.READS_FORMULAS})"
+        known = [formula for formula, _ in formulas if not formula.waits]
         if not known:
-            return f'=IF(IFERROR(OR({constant}),{grid.READS_FORMULAS}),"{OVERWRITTEN}","{INTACT}")', INTACT
+            return f'=IF({overwritten},"{OVERWRITTEN}","{INTACT}")', INTACT
         values = [computed_again(formula) for formula in known if not formula.summed]
         may_end = f"{grid.CHANGED_SINCE}+{ENDED_CELL}>0"
         if summed := [formula for formula in known if formula.summed]:
@@ -435,7 +434,6 @@ class Speller:
             values.append(self.summed(summed))
         same = f'IF(AND({",".join(values)}),"{INTACT}","{REPLACED}")'
         ended = INTACT if all(formula.repeats for formula in known) else ENDED  # it is said where it begins
-        overwritten = f"IFERROR(OR({constant}),{grid.READS_FORMULAS})"
         formula = f'=IF({overwritten},"{OVERWRITTEN}",IFERROR({same},IF({may_end},"{ended}","{REPLACED}")))'
         return formula, ended if any(map(_is_error, known)) else INTACT
 

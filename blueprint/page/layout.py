@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from blueprint.language import Axis, Block, Definition, Edge, Ref, Values, equation, walk
@@ -20,15 +21,18 @@ if TYPE_CHECKING:
     from blueprint.page.steps import WalkLine, WalkList
 
 
-@dataclass(frozen=True)
+@dataclass
 class At:
-    """A cell: its sheet, row and column, counted from 0."""
+    """A cell: its sheet, row and column, counted from 0.
+
+    It and its kinds are not frozen: a workbook has tens of thousands, and to make a frozen one takes four times as long.
+    """
 
     sheet: str
     row: int
     column: int
 
-    @property
+    @cached_property
     def cell(self) -> str:
         """The address of the cell, without its sheet."""
         return grid.address(self.row, self.column)
@@ -39,7 +43,7 @@ class At:
         return self.sheet, self.row, self.column
 
 
-@dataclass(frozen=True)
+@dataclass
 class Label(At):
     """A fixed text or number in a cell; `style` names how it looks."""
 
@@ -47,7 +51,7 @@ class Label(At):
     style: str
 
 
-@dataclass(frozen=True)
+@dataclass
 class Echo(At):
     """A cell that shows a block's cell again: the word beside its row, a result on the first sheet."""
 
@@ -56,7 +60,7 @@ class Echo(At):
     style: str
 
 
-@dataclass(frozen=True)
+@dataclass
 class Live(At):
     """A formula; of those that the layout lists none belongs to a block: what the chosen column holds, whether an input changed.
 
@@ -72,7 +76,7 @@ class Live(At):
     waits: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass
 class Link(At):
     """A link to a block, or to an address (`Start!A1`); of a block `text` may hold the {sheet}, {row} and first {cell}."""
 

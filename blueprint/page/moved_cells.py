@@ -80,7 +80,8 @@ class Moved:
         self._into = Way(_folded(sheets), _folded(lines), {})
         for block, found in both:
             if self.to_file(Address(block.sheet, block.top, block.left)) != (found.sheet, found.top, found.left):
-                self._into.alone.update(_cells_of(block, found))
+                for (_, *here), (_, *there) in zip(block.cells(), found.cells(), strict=True):
+                    self._into.alone[Address(block.sheet, *here)] = Address(found.sheet, *there)
         back = {titles: tuple(each.reversed() for each in lines[sheet]) for sheet, titles in sheets.items()}
         alone = {there: here for here, there in self._into.alone.items()}
         self._back = Way(_folded({title: sheet for sheet, title in sheets.items()}), _folded(back), alone)
@@ -188,9 +189,3 @@ def _by_formulas(
     )
     matcher = SequenceMatcher(None, [signed[0][n] for n in here], [signed[1][n] for n in there], autojunk=False)
     return {here[i + k]: there[j + k] for i, j, size in matcher.get_matching_blocks() for k in range(size)}
-
-
-def _cells_of(block: Spot, found: Found) -> dict[Address, Address]:
-    """Returns the cells of a block that stands alone, each with its place in the file."""
-    pairs = zip(block.cells(), found.cells(), strict=True)
-    return {Address(block.sheet, *here): Address(found.sheet, *there) for (_, *here), (_, *there) in pairs}

@@ -206,7 +206,8 @@ def lay_out(blueprint: Blueprint, values: Values) -> Layout:
         contents.lay_contents,
     ):
         lay(layout)
-    layout.lives = [replace(live, value=shown_value(live.value)) for live in layout.lives]
+    for live in layout.lives:
+        live.value = shown_value(live.value)
     return layout
 
 

@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from openpyxl.utils.cell import range_boundaries
 
-from blueprint.page import contents, grid, parse_cell, saved_file
+from blueprint.page import contents, grid, parse_cell
 from blueprint.page.grid import Address
-from blueprint.page.saved_file import Area, Sheet, Workbook, Written, named_areas, read_by, require
+from blueprint.page.saved_file import Area, Workbook, Written, named_areas, read_by, require
 from blueprint.page.saved_file import ReadError as ReadError
 from blueprint.quoting import quoted, unquoted
 
@@ -58,120 +57,6 @@ class Found(grid.Spot):
         return read(value, self.kind == "typed")
 
 
-def noted(book: Workbook) -> dict[str, str]:
-    """Returns what the file says about itself; programs that drop document properties leave this empty."""
-    return {name.removeprefix("blueprint "): value for name, value in book.facts.items()}
-
-
-def located(book: Workbook, path: Path) -> dict[str, Found]:
-    """Returns where every block of an opened file stands, by name; `path` is for the sentence of a ReadError.
-
-    Refuses another version's file, and one whose contents have lost a row.
-    """
-    facts = noted(book)
-    version = facts.get("layout", contents.LAYOUT_VERSION)
-    saved_file.require(
-        version == contents.LAYOUT_VERSION,
-        f"{path} was written in layout {version}, this program knows {contents.LAYOUT_VERSION}: use its version",
-    )
-    blocks: dict[str, Found] = {}
-    for line in _lines(book, path):
-        found = _found(book, line, path)
-        saved_file.require(
-            found.name not in blocks,
-            f"{path}: the Contents sheet lists {quoted(found.name)} twice: write the names as they were",
-        )
-        blocks[found.name] = found
-    expected = facts.get("blocks", str(len(blocks)))
-    saved_file.require(
-        str(len(blocks)) == expected,
-        f"{path}: the Contents sheet lists {len(blocks)} blocks, not {expected}: rows of it were deleted",
-    )
-    return blocks
-
-
-def _lines(book: Workbook, path: Path) -> Iterator[dict[str, Any]]:
-    """Yields the lines of Contents, by its columns."""
-    sheet, left, top, right, bottom = _destination(book, grid.CONTENTS_RANGE, path)
-    cells, columns = book.cells[sheet].values, range(left, right + 1)
-    rows = (tuple(cells.get((row, column)) for column in columns) for row in range(top, bottom + 1))
-    headings = next(rows)
-    if headings != contents.COLUMNS:
-        stray = next((name for name in contents.COLUMNS if name not in headings), "in another order")
-        raise saved_file.ReadError(
-            f"{path}: the Contents sheet has not the columns it had ({stray}): some were deleted or moved"
-        )
-    lines = (dict(zip(contents.COLUMNS, row, strict=True)) for row in rows)
-    yield from (line for line in lines if any(line[column] for column in READ))
-
-
-def _found(book: Workbook, line: dict[str, Any], path: Path) -> Found:
-    """Returns what a line of Contents says of a block. Raises ReadError where that cannot be, or is not so."""
-    name = unquoted(line["name"] or line["defined name"])
-    says = f"{path}: the Contents sheet says of {name}"
-    for column in READ:
-        value, known = line[column], OPTIONS.get(column)
-        if (value is not None and not isinstance(value, str)) or (known and value not in known):
-            expected = f"one of {', '.join(known)}" if known else "a word"
-            raise saved_file.ReadError(f"{says} under “{column}” {quoted(value)}, expected {expected}")
-    saved_file.require(line["name"], f"{path}: the Contents sheet has no name for {name}: write it back")
-    lies, called = line["lies"] or "", line["defined name"] or ""
-    try:
-        shape = grid.parse_shape(lies)
-    except ValueError as error:
-        raise saved_file.ReadError(f"{says} how it lies, but {error}") from error
-    sheet, left, top, right, bottom = _destination(book, called, path)
-    rows = 1 + sum((along.cells - 1) * along.down for along in shape)
-    columns = 1 + sum((along.cells - 1) * along.right for along in shape)
-    saved_file.require(
-        (bottom - top + 1, right - left + 1) == (rows, columns),
-        f"{path}: {name} should stand on {rows} rows and {columns} columns, but its range is "
-        f"{sheet}, {bottom - top + 1} rows and {right - left + 1} columns: rows or columns inside it were added or deleted",
-    )
-    saved_file.require(
-        prod(along.cells for along in shape) <= rows * columns,
-        f"{path}: the Contents sheet says that {name} lies as {quoted(lies)}, which puts cells upon each other",
-    )
-    reads = tuple(filter(None, (line["reads from"] or "").split(", ")))
-    words, limit = line["holds"] == contents.WORDS, line["holds"] == contents.LIMITS
-    return Found(sheet, top, left, shape, line["name"], line["kind"], words, reads, called, limit, line)
-
-
-_PLACE = re.compile(r"([A-Za-z_]\w*|'[^'!]+')!(\$[A-Z]{1,3}\$[0-9]+(?::\$[A-Z]{1,3}\$[0-9]+)?)", re.ASCII)
-"""How nearly all ranges are written: `'First hour'!$B$3:$D$9`; openpyxl takes the others apart, letter by letter."""
-
-
-def _destination(book: Workbook, name: str, path: Path) -> tuple[str, int, int, int, int]:
-    """Returns the range of a defined name: sheet, left, top, right and bottom, counted from 1."""
-    defined: Any = book.names.get(name)
-    name = unquoted(name)
-    saved_file.require(
-        defined is not None, f"{path} has no range called {name}: it is no blueprint workbook, or the name was deleted"
-    )
-    try:
-        plain = _PLACE.fullmatch(defined.attr_text)
-        others = () if plain else defined.destinations
-        places = (
-            [(plain[1].strip("'"), plain[2])] if plain else [(title.replace("''", "'"), area) for title, area in others]
-        )
-        saved_file.require(
-            "#REF!" not in defined.attr_text and len(places) == 1, f"{path}: the cells of {name} were deleted"
-        )
-        sheet, (left, top, right, bottom) = places[0][0], range_boundaries(places[0][1])
-        on_sheet = 1 <= left <= right <= grid.LAST_COLUMN and 1 <= top <= bottom <= grid.LAST_ROW
-        fits = on_sheet and (right - left + 1) * (bottom - top + 1) <= MOST_CELLS
-    except saved_file.ReadError:
-        raise
-    except Exception:  # what openpyxl says of odd ranges is written down nowhere
-        fits = False
-    saved_file.require(fits, f"{path}: {name} should be a range of cells, but is {unquoted(defined.attr_text)}")
-    saved_file.require(
-        sheet in book.cells,
-        f"{path}: {name} should stand on a sheet called {unquoted(sheet)}, but there is none",
-    )
-    return sheet, left, top, right, bottom
-
-
 def read(path: str | PathLike[str]) -> dict[str, npt.NDArray[Any]]:
     """Returns every block's array by name, edge cells included; blank cells are NaN among numbers and "" among words.
 
@@ -183,56 +68,125 @@ def read(path: str | PathLike[str]) -> dict[str, npt.NDArray[Any]]:
     return {name: file.array(name, unsaved=True) for name in file.places}
 
 
-class Opened:
+class Opened(Workbook):
     """A workbook and where its blocks stand.
 
-    Raises ReadError for a file that is no blueprint workbook, or for a block whose range was deleted, cut or widened.
+    places: by name where every block stands. noted: what the file says about itself, such as its seed; programs that drop
+    document properties leave it empty.
+
+    Raises ReadError for a file that is no blueprint workbook, is of another version, or has lost a row of its contents, and
+    for a block whose range was deleted, cut or widened.
     """
 
     def __init__(self, path: Path):
-        self.path, self._book = path, Workbook(path)
-        self.places: dict[str, Found] = located(self._book, path)
+        super().__init__(path)
+        self.noted = {name.removeprefix("blueprint "): value for name, value in self.facts.items()}
+        self.title = str(self.properties.title or path.stem)
+        version = self.noted.get("layout", contents.LAYOUT_VERSION)
+        require(
+            version == contents.LAYOUT_VERSION,
+            f"{path} was written in layout {version}, this program knows {contents.LAYOUT_VERSION}: use its version",
+        )
+        self.places: dict[str, Found] = {}
+        for line in self._lines():
+            found = self._found(line)
+            require(
+                found.name not in self.places,
+                f"{path}: the Contents sheet lists {quoted(found.name)} twice: write the names as they were",
+            )
+            self.places[found.name] = found
+        expected = self.noted.get("blocks", str(len(self.places)))
+        require(
+            str(len(self.places)) == expected,
+            f"{path}: the Contents sheet lists {len(self.places)} blocks, not {expected}: rows of it were deleted",
+        )
 
-    @cached_property
-    def noted(self) -> dict[str, str]:
-        """What the file says about itself, such as its seed; programs that drop document properties leave it empty."""
-        return noted(self._book)
+    def _lines(self) -> Iterator[dict[str, Any]]:
+        """Yields the lines of Contents, by its columns."""
+        area = self._range(grid.CONTENTS_RANGE)
+        cells = self.cells[area.sheet].values
+        headings, *rows = (tuple(cells.get((row, column)) for column in area.columns) for row in area.rows)
+        stray = next((name for name in contents.COLUMNS if name not in headings), "in another order")
+        require(
+            headings == contents.COLUMNS,
+            f"{self.path}: the Contents sheet has not the columns it had ({stray}): some were deleted or moved",
+        )
+        lines = (dict(zip(contents.COLUMNS, row, strict=True)) for row in rows)
+        yield from (line for line in lines if any(line[column] for column in READ))
 
-    @property
-    def title(self) -> str:
-        """The title of the document."""
-        return str(self._book.properties.title or self.path.stem)
+    def _found(self, line: dict[str, Any]) -> Found:
+        """Returns what a line of Contents says of a block. Raises ReadError where that cannot be, or is not so."""
+        name = unquoted(line["name"] or line["defined name"])
+        says = f"{self.path}: the Contents sheet says of {name}"
+        for column in READ:
+            value, known = line[column], OPTIONS.get(column)
+            expected = f"one of {', '.join(known)}" if known else "a word"
+            is_word = value is None or isinstance(value, str)
+            require(
+                is_word and (not known or value in known),
+                f"{says} under “{column}” {quoted(value)}, expected {expected}",
+            )
+        require(line["name"], f"{self.path}: the Contents sheet has no name for {name}: write it back")
+        lies, called = line["lies"] or "", line["defined name"] or ""
+        try:
+            shape = grid.parse_shape(lies)
+        except ValueError as error:
+            raise ReadError(f"{says} how it lies, but {error}") from error
+        area = self._range(called)
+        rows = 1 + sum((along.cells - 1) * along.down for along in shape)
+        columns = 1 + sum((along.cells - 1) * along.right for along in shape)
+        has_rows, has_columns = len(area.rows), len(area.columns)
+        require(
+            (has_rows, has_columns) == (rows, columns),
+            f"{self.path}: {name} should stand on {rows} rows and {columns} columns, but its range is {area.sheet}, "
+            f"{has_rows} rows and {has_columns} columns: rows or columns inside it were added or deleted",
+        )
+        require(
+            prod(along.cells for along in shape) <= rows * columns,
+            f"{self.path}: the Contents sheet says that {name} lies as {quoted(lies)}, which puts cells upon each other",
+        )
+        reads = tuple(filter(None, (line["reads from"] or "").split(", ")))
+        words, limit = line["holds"] == contents.WORDS, line["holds"] == contents.LIMITS
+        where = area.sheet, area.top, area.left
+        return Found(*where, shape, line["name"], line["kind"], words, reads, called, limit, line)
+
+    def _range(self, name: str) -> Area:
+        """Returns the range of a defined name."""
+        text, name = self.named(name), unquoted(name)
+        require(
+            text is not None,
+            f"{self.path} has no range called {name}: it is no blueprint workbook, or the name was deleted",
+        )
+        areas = [*named_areas(text or "")]
+        require("#REF!" not in (text or "") and len(areas) < 2, f"{self.path}: the cells of {name} were deleted")
+        fits = [
+            area
+            for area in areas
+            if 1 <= area.left <= area.right <= grid.LAST_COLUMN
+            and 1 <= area.top <= area.bottom <= grid.LAST_ROW
+            and len(area.rows) * len(area.columns) <= MOST_CELLS
+        ]
+        require(fits, f"{self.path}: {name} should be a range of cells, but is {unquoted(text)}")
+        sheet = fits[0].sheet
+        require(
+            sheet in self.cells,
+            f"{self.path}: {name} should stand on a sheet called {unquoted(sheet)}, but there is none",
+        )
+        return fits[0]
 
     def named(self, name: str) -> str | None:
         """Returns what a defined name stands for, such as `Inputs!$D$8`; None if there is no such name."""
         return self.names.get(name.casefold())
 
-    @cached_property
-    def names(self) -> dict[str, str]:
-        """What every defined name stands for, by the name in small letters."""
-        return {str(name).casefold(): str(defined.attr_text) for name, defined in self._book.names.items()}
-
     def words_on(self, sheet: str, rows: int) -> Iterator[tuple[int, int, str]]:
         """Yields row, column and text of the words in the first rows of a sheet; a chart of its own has none."""
-        values = self._book.cells[sheet].values if sheet in self._book.cells else {}
+        values = self.cells[sheet].values if sheet in self.cells else {}
         words = ((*at, value) for at, value in values.items() if at[0] <= rows and isinstance(value, str))
         yield from sorted(words)
 
-    @property
-    def sheets(self) -> list[str]:
-        """The names of the sheets."""
-        return self._book.sheets
-
-    @property
-    def cells(self) -> Mapping[str, Sheet]:
-        """The sheets that have cells, by name."""
-        return self._book.cells
-
     def block(self, name: str) -> Found:
         """Returns where a block stands. Raises ReadError where the file has no such block."""
-        saved_file.require(
-            name in self.places, f"{self.path} has no block {name}: it was made by another version of this program"
-        )
+        require(name in self.places, f"{self.path} has no block {name}: it was made by another version of this program")
         return self.places[name]
 
     def array(
@@ -271,7 +225,7 @@ class Opened:
 
     def value(self, sheet: str, row: int, column: int) -> Any:
         """Returns what a cell shows; None for a blank one, and for a formula that was saved without its number."""
-        return self._book.cells[sheet].values.get((row, column))
+        return self.cells[sheet].values.get((row, column))
 
     def formula(self, sheet: str, row: int, column: int) -> str | None:
         """Returns the formula of a cell; None for a cell without."""
@@ -281,7 +235,7 @@ class Opened:
     @cached_property
     def written(self) -> Written:
         """Every formula of the file, without its sign =; taken apart when the first is asked for."""
-        return {title: sheet.formulas for title, sheet in self._book.cells.items()}
+        return {title: sheet.formulas for title, sheet in self.cells.items()}
 
     def remark(self, name: str, at: tuple[int, ...]) -> str:
         """Says how a typed cell is understood where it is not a plain number or word: text that is one, or a formula.
@@ -300,7 +254,7 @@ class Opened:
 
     def links(self, sheet: str, row: int) -> list[str]:
         """Returns where the links in a row lead: `Weeks!N51` or `Weeks!N14:X14`."""
-        return self._book.cells[sheet].links.get(row, [])
+        return self.cells[sheet].links.get(row, [])
 
 
 At = tuple[int, ...]
@@ -369,9 +323,10 @@ class FilledIn:
         return any(isinstance(text, str) and text.endswith("”") for text in below)
 
     def _table(self, area: Area) -> list[list[Any]]:
-        columns = range(area.left, min(area.right, area.left + MOST_COLUMNS) + 1)
-        rows = range(area.top, min(area.bottom, area.top + MOST_BLANKS) + 1)
-        return [[self._file.value(area.sheet, row, column) for column in columns] for row in rows]
+        columns = area.columns[: MOST_COLUMNS + 1]
+        return [
+            [self._file.value(area.sheet, row, column) for column in columns] for row in area.rows[: MOST_BLANKS + 1]
+        ]
 
     @cached_property
     def waiting(self) -> frozenset[Spot]:
@@ -448,15 +403,8 @@ class FilledIn:
         return readers
 
     def _inside(self, area: Area) -> Iterator[Spot]:
-        """Yields the computed cells in an area, which may be a whole sheet."""
-        rows, columns = range(area.top, area.bottom + 1), range(area.left, area.right + 1)
-        if len(rows) * len(columns) < len(self._spots):
-            cells = (Address(area.sheet, row, column) for row in rows for column in columns)
-            yield from (self._spots[at] for at in cells if at in self._spots)
-            return
-        for at, spot in self._spots.items():
-            if at.sheet == area.sheet and at.row in rows and at.column in columns:
-                yield spot
+        """Yields the computed cells in an area."""
+        return map(self._spots.__getitem__, area.among(self._spots))
 
 
 def _told(line: dict[Any, Any]) -> Told:

@@ -9,7 +9,7 @@ numbers, dates, texts, and how a formula reads in another cell, and what it read
 import re
 import stat
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from io import BytesIO
@@ -259,6 +259,24 @@ class Area(NamedTuple):
     right: int
     bottom: int
 
+    @property
+    def rows(self) -> range:
+        """Its rows."""
+        return range(self.top, self.bottom + 1)
+
+    @property
+    def columns(self) -> range:
+        """Its columns."""
+        return range(self.left, self.right + 1)
+
+    def among(self, known: Collection[grid.Address]) -> Iterator[grid.Address]:
+        """Yields those of some cells that lie in it, which may be a whole sheet: in its order, or in theirs."""
+        rows, columns = self.rows, self.columns
+        if len(rows) * len(columns) < len(known):
+            mine = (grid.Address(self.sheet, row, column) for row in rows for column in columns)
+            return (at for at in mine if at in known)
+        return (at for at in known if at.sheet == self.sheet and at.row in rows and at.column in columns)
+
 
 def as_seen_from(formula: str, origin: str, cell: str) -> str:
     """Returns the formula of the cell `origin` as it would read in `cell`, as if it were copied there.
@@ -401,11 +419,12 @@ class Workbook:
     """A file as it was saved. Raises ReadError for what is no workbook, or would explode.
 
     sheets: the names of all sheets; cells: by name, the sheets that have cells.
-    names: the defined names; properties, facts: what the document says about itself, in fields of everybody's and its own.
+    names: what each defined name stands for, by the name in small letters.
+    properties, facts: what the document says about itself, in fields of everybody's and its own.
     """
 
     def __init__(self, path: Path):
-        plain = check_archive(path)
+        self.path, plain = path, check_archive(path)
         # openpyxl judges a path by its ending, a file by what is in it; it warns of what it would lose if it saved the file.
         with refusing(path), path.open("rb") as file, catch_warnings():
             simplefilter("ignore")
@@ -417,7 +436,8 @@ class Workbook:
             apply_stylesheet(reader.archive, reader.wb)  # which numbers are dates
             self.cells = dict(_sheets(reader, plain))
             self.sheets: list[str] = reader.wb.sheetnames
-            self.names: dict[str, Any] = reader.parser.defined_names.by_sheet()["global"]
+            names = reader.parser.defined_names.by_sheet()["global"]
+            self.names = {str(name).casefold(): str(defined.attr_text) for name, defined in names.items()}
             self.properties = reader.wb.properties
             self.facts = {str(each.name): str(each.value) for each in reader.wb.custom_doc_props.props}
 

@@ -148,27 +148,21 @@ def runs_of(cells: Iterable[tuple[int, int]]) -> list[Corners]:
     return runs
 
 
+def colour_words(page: Any, places: Iterable[Corners], look: Look, words: Mapping[str, styles.Properties]) -> None:
+    """Colours the cells in some places that say one of some words."""
+    for place in places:
+        for word, colours in words.items():
+            rule = {"type": "cell", "criteria": "==", "value": f'"{word}"', "format": look(("verdict", word), colours)}
+            page.conditional_format(*place, rule)
+
+
 def colour_verdicts(page: Any, corners: Corners, look: Look, said: Iterable[Corners] = ()) -> None:
     """Colours the words that say how a check went, and errors, which say that it could not be made.
 
     said: where such words stand, if not everywhere within the corners.
     """
-    rules = [
-        {"type": "cell", "criteria": "==", "value": f'"{word}"', "format": look(("verdict", word), colours)}
-        for word, colours in styles.VERDICTS.items()
-    ]
-    for place in said or [corners]:
-        for rule in rules:
-            page.conditional_format(*place, rule)
+    colour_words(page, said or [corners], look, styles.VERDICTS)
     page.conditional_format(*corners, {"type": "errors", "format": look("error", styles.BAD)})
-
-
-def colour_states(page: Any, layout: Layout, look: Look) -> None:
-    """Colours the words that say how far the blanks are filled in, and whether check digits are the same."""
-    corners = blanks.FIRST_ROW, grid.SYMBOL, layout.end[grid.BLANKS], grid.SYMBOL + len(blanks.widths(layout))
-    for word, colours in ((blanks.DONE, styles.GOOD), (blanks.SAME, styles.GOOD), (blanks.OTHER, styles.OTHER)):
-        rule = {"type": "cell", "criteria": "==", "value": f'"{word}"', "format": look(("verdict", word), colours)}
-        page.conditional_format(*corners, rule)
 
 
 OWN_WIDTHS: dict[str, Callable[[Layout], Iterable[float]]] = {
@@ -186,7 +180,9 @@ def set_up_own(title: str, page: Any, layout: Layout, look: Look) -> None:
     if listed:
         rows.heights |= contents.heights(layout)
     elif title == grid.BLANKS:
-        colour_states(page, layout, look)
+        corners = blanks.FIRST_ROW, grid.SYMBOL, layout.end[title], grid.SYMBOL + len(blanks.widths(layout))
+        states = {blanks.DONE: styles.GOOD, blanks.SAME: styles.GOOD, blanks.OTHER: styles.OTHER}
+        colour_words(page, [corners], look, states)
     else:
         colour_verdicts(page, (0, grid.LEFT, layout.end[title], grid.LEFT), look)
     if title == grid.FORMULAS:  # so that its head leaves room

@@ -127,6 +127,11 @@ class Columns:
         return used
 
     @cached_property
+    def sections(self) -> tuple[int, ...]:
+        """The rows at which the sections of the sheet begin."""
+        return tuple(text.row for text in self.texts if text.style == "section")
+
+    @cached_property
     def equations(self) -> list[Label]:
         """The equations that stand left of numbers, and the links that say where numbers come from."""
         shown = [text for text in self.texts if text.style in ("equation", "link")]
@@ -366,9 +371,10 @@ def rows_of(sheet: outline.Sheet, layout: Layout, columns: Columns) -> Rows:
     rows = Rows(folds=folds, closed=sheet.closed and not asked & folds)
     low = range(grid.TITLE_ROW + 1, layout.end[sheet.title])
     if sheet.tight:
-        rows.heights |= dict.fromkeys(low, TIGHT) | {row - 1: NARROW for row in sections(sheet.title, layout)}
-        head = range(grid.BANNER_ROW, sections(sheet.title, layout)[0])
-        rows.heights |= dict.fromkeys(set(head) - said_in(sheet.title, layout), BARE)
+        rows.heights |= dict.fromkeys(low, TIGHT) | {row - 1: NARROW for row in columns.sections}
+        head = range(grid.BANNER_ROW, columns.sections[0])
+        said = {each.row for each in (*layout.labels, *layout.lives, *layout.links) if each.sheet == sheet.title}
+        rows.heights |= dict.fromkeys(set(head) - said, BARE)
     elif sheet.across and not any(placed.sheet == sheet.title for placed in layout.charts):
         rows.heights |= dict.fromkeys(low, LOW)
     style = styles.label_style("walk numbers")
@@ -413,7 +419,7 @@ def area_of(sheet: outline.Sheet, layout: Layout, columns: Columns, rows: Rows) 
     ends = tuple(grid.start_column(group, columns.sizes[-1]) for group in groups)
     blocks = tuple(row for title, row, _ in layout.heads.values() if title == sheet.title)
     names = grid.LEFT if sheet.across else 0
-    area = Area(widths, heights, names, body, ends, sections(sheet.title, layout), blocks)
+    area = Area(widths, heights, names, body, ends, columns.sections, blocks)
     if ends and plan(area).pages > MOST_PAGES:
         return replace(area, widths=widths[: ends[0]], columns=(), cut=True)
     return area
@@ -432,13 +438,3 @@ def _pictures(placed: list[PlacedChart], widths: list[int], heights: list[int], 
     shown = [width for width, edge in zip(across, accumulate(across), strict=True) if edge - width < right]
     rows = sorted({each.row for each in placed})
     return Area(shown, heights[: rows[-1] + charts.ROWS], 0, body, (), tuple(rows))
-
-
-def said_in(title: str, layout: Layout) -> set[int]:
-    """Returns the rows of a sheet in which a text, a formula or a link stands that belongs to no block."""
-    return {each.row for each in (*layout.labels, *layout.lives, *layout.links) if each.sheet == title}
-
-
-def sections(title: str, layout: Layout) -> tuple[int, ...]:
-    """Returns the rows at which the sections of a sheet begin."""
-    return tuple(label.row for label in layout.labels if label.sheet == title and label.style == "section")

@@ -240,7 +240,7 @@ class Ruler:
     """Measures texts; `letters`: how many pixels one takes in Calibri at eleven points, in which columns are counted."""
 
     def __init__(self, letters: Callable[[str], int]):
-        self.letters = letters
+        self.letters = cache(letters)  # words and names are measured many times over
 
     def __call__(self, text: str, style: Properties) -> int:
         """Returns the pixels that a column needs to show a text in its style."""

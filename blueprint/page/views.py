@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from textwrap import wrap
 
-from blueprint.language import Block, Ended, Position, Ref, picked
+from blueprint.language import Block, Position, Ref, picked
 from blueprint.page import charts, digits, grid, layout, outline, steps, styles
 from blueprint.page.layout import SheetPen, origin
 from blueprint.page.outline import (
@@ -37,80 +37,54 @@ def place_told(told: outline.Told, pen: layout.SheetPen) -> None:
 
 
 def write_told(row: int, told: outline.Told, writer: steps.Picker) -> None:
-    """Spells the line: which group is meant for each member, the one picked, and right of it word and number of every column."""
-    pen, places = writer.pen, [*_group_starts(told, writer)]
-    for column, (formula, place) in enumerate(places, MEMBERS):
-        pen.live(row, column, formula, place, "as print")
+    """Spells the line: which group is meant for each member, the one picked, and right of it word and number of every column.
+
+    A column that does not count has the number 0, and no word.
+    """
+    pen, values, size = writer.pen, writer.values, writer.values.size(told.numbers.axes[-1])
+    starts = [*_group_starts(told, writer, grid.stride(size))]
+    for column, (formula, start) in enumerate(starts, MEMBERS):
+        pen.live(row, column, formula, start, "as print")
     chosen, (axis,) = writer.at[writer.choice.across[0]], writer.choice.across
-    here = MEMBERS + len(places)
-    among = grid.lookup_area(row, MEMBERS, row, here - 1)
+    here = MEMBERS + len(starts)
     number = f"{grid.defined_name(writer.choice.numbers[0].name)}-{axis.start - 1}"
-    pen.live(row, here, f"={picked(among, number)}", places[chosen][1], "as print")
-    group = int(places[chosen][1] - 1) // _stride(told, writer)
-    size = writer.values.size(told.numbers.axes[-1])
-    values = [_told_number(told, writer, (row, here, here + 1 + member), (group, member)) for member in range(size)]
+    among = grid.lookup_area(row, MEMBERS, row, here - 1)
+    pen.live(row, here, f"={picked(among, number)}", starts[chosen][1], "as print")
+    group, pick = int(starts[chosen][1] - 1) // grid.stride(size), grid.address(row, here, fixed=True)
+
+    def live(block: Block, member: int) -> str:
+        return picked(_row_range(block, writer), f"{pick}+{member}")
+
+    counted = [values.cell(told.counts, group, member) == 1 for member in range(size)]
+    numbers = [values.cell(told.numbers, group, i) if counts else 0.0 for i, counts in enumerate(counted)]
+    for i, value in enumerate(numbers):
+        formula = f"=IF({live(told.counts, i)}=1,{live(told.numbers, i)},0)"
+        pen.live(row, here + 1 + i, formula, value, "as print")
     whole = steps.origin(Ref(told.whole, tuple(map(Position, told.whole.axes))))  # it has a line of its own
-    decimals = writer.enough_for_sum(row, values, here + 1, digits.Operand(writer.value(whole), writer.cell_of(whole)))
-    pieces = [
-        _word_and_number(told, writer, (row, here, here + 1 + member), (group, member), decimals)
-        for member in range(size)
-    ]
+    decimals = writer.enough_for_sum(row, numbers, here + 1, digits.Operand(writer.value(whole), writer.cell_of(whole)))
+    cells, printed = list[str](), ""
+    for i, value in enumerate(numbers):
+        operand, behind = digits.Operand(value, grid.address(row, here + 1 + i)), here + 1 + size + i
+        word = f"{BETWEEN}{values.cell(told.words, group, i)} {operand.printed(decimals)}" if counted[i] else ""
+        spelled = operand.printed_formula(grid.address(row, DIGITS), writer.constants["longest"])
+        formula = f'=IF({live(told.counts, i)}=1,"{BETWEEN}"&{live(told.words, i)}&" "&{spelled},"")'
+        pen.live(row, behind, formula, digits.Print(word), "as print")
+        cells.append(grid.address(row, behind))
+        printed += word
     pen.name(row, told.numbers.symbol, told.says)
     pen.link(row, WHERE, told.numbers)
-    joined = "&".join(cell for cell, _ in pieces)
-    printed = "".join(text for _, text in pieces)[len(BETWEEN) :]
-    pen.live(row, EQUATION, f"=MID({joined},{len(BETWEEN) + 1},9999)", digits.Print(printed), "walk list")
+    formula = f"=MID({'&'.join(cells)},{len(BETWEEN) + 1},9999)"
+    pen.live(row, EQUATION, formula, digits.Print(printed[len(BETWEEN) :]), "walk list")
 
 
-def _stride(told: outline.Told, writer: steps.Picker) -> int:
-    return grid.stride(writer.values.size(told.numbers.axes[-1]))
-
-
-def _group_starts(told: outline.Told, writer: steps.Picker) -> Iterator[tuple[str, float]]:
+def _group_starts(told: outline.Told, writer: steps.Picker, stride: int) -> Iterator[tuple[str, float]]:
     """Yields for each member that may be picked how far from the first group its own begins, counted from 1."""
     place, table = writer.layout.places[told.group], writer.values[told.group]
     members, groups = table.shape
     for member in range(members):
         (top, left), (_, right) = (place.cell(told.group, (member, group)) for group in (0, groups - 1))
         span = f"{grid.quoted_title(place.sheet)}!{grid.lookup_area(top, left, top, right)}"
-        yield f"=MATCH(1,{span},0)", float(1 + list(table[member]).index(1) * _stride(told, writer))
-
-
-def _told_number(
-    told: outline.Told, writer: steps.Picker, at: tuple[int, int, int], member: tuple[int, int]
-) -> float | str:
-    """Spells the number of one column, 0 if it does not count; returns it. at: the row, the column of the group, and its own."""
-    row, here, column = at
-    pick = f"{grid.address(row, here, fixed=True)}+{member[1]}"
-    value = writer.values.cell(told.numbers, *member) if writer.values.cell(told.counts, *member) == 1 else 0.0
-    counts, number = (picked(_row_range(block, writer), pick) for block in (told.counts, told.numbers))
-    writer.pen.live(row, column, f"=IF({counts}=1,{number},0)", value, "as print")
-    return value
-
-
-def _word_and_number(
-    told: outline.Told,
-    writer: steps.Picker,
-    at: tuple[int, int, int],
-    member: tuple[int, int],
-    decimals: int | Ended,
-) -> tuple[str, str]:
-    """Spells the word of one column with its number, right of all numbers; returns the cell of that, and its text."""
-    row, here, column = at
-    pick, behind = (
-        f"{grid.address(row, here, fixed=True)}+{member[1]}",
-        column + writer.values.size(told.numbers.axes[-1]),
-    )
-    counted, word = writer.values.cell(told.counts, *member) == 1, str(writer.values.cell(told.words, *member))
-    value = writer.values.cell(told.numbers, *member) if counted else 0.0
-    number = digits.Operand(value, grid.address(row, column))
-    says = f"{BETWEEN}{word} {number.printed(decimals)}" if counted else ""
-    counts, words = (picked(_row_range(block, writer), pick) for block in (told.counts, told.words))
-    printed = number.printed_formula(grid.address(row, DIGITS), writer.constants["longest"])
-    writer.pen.live(
-        row, behind, f'=IF({counts}=1,"{BETWEEN}"&{words}&" "&{printed},"")', digits.Print(says), "as print"
-    )
-    return grid.address(row, behind), says
+        yield f"=MATCH(1,{span},0)", float(1 + list(table[member]).index(1) * stride)
 
 
 def _row_range(block: Block, writer: steps.Picker) -> str:

@@ -49,7 +49,9 @@ def fold_unused(layout: Layout, title: str) -> None:
     """Folds the lines of the walk that are not in use, and says how many they are."""
     lines = [line for line in layout.walk if isinstance(line, WalkLine)]
     rows = {line.row for line in layout.walk} | {row for row, _ in layout.told}
-    unused, apart = (_rows_without(used, lines, layout) for used in Usage(layout).of(lines))
+    lists = {line.row for line in layout.walk if not isinstance(line, WalkLine)}
+    shown = (lists | {line.row for line in lines if name(line.leaf) in used} for used in Usage(layout).of(lines))
+    unused, apart = ({line.row for line in lines} - each for each in shown)
     headings = sorted(each.row for each in layout.labels if each.sheet == title and each.style == "section")
     notes = {each.row for each in layout.labels if each.sheet == title} - {*headings}
     many = 0
@@ -65,13 +67,6 @@ def fold_unused(layout: Layout, title: str) -> None:
         counted = f"{many} of {len(rows)} lines are" if many > 1 else f"1 of {len(rows)} lines is"
         said = f"{counted} not in use with the settings that this file was made with, and folded: {OPENS}."
         Pen(title, layout).label(grid.BANNER_ROW, grid.LEFT, said, "note")
-
-
-def _rows_without(used: set[str], lines: Sequence[WalkLine], layout: Layout) -> set[int]:
-    """Returns the rows of which nothing is in use."""
-    shown = {line.row for line in lines if name(line.leaf) in used}
-    shown |= {line.row for line in layout.walk if not isinstance(line, WalkLine)}
-    return {line.row for line in lines} - shown
 
 
 class Usage:
@@ -235,7 +230,7 @@ class WalkWriter(steps.Picker):
 
     def __init__(self, layout: Layout, choice: outline.Choice, finder: tuple[str, int]):
         super().__init__(layout, choice, finder)
-        self.operands: dict[Leaf, digits.Operand] = {}
+        self.operand = cache(self._operand)
 
     def numbers(self, line: WalkLine, expr: Expr) -> None:
         """Spells an equation's right side with the numbers put in, as many decimals as it takes."""
@@ -325,13 +320,8 @@ class WalkWriter(steps.Picker):
             return digits.Operand(self.values.cell(expr.block), grid.defined_name(expr.block.name), whole=True)
         return self.operand(expr) if isinstance(expr, Ref | Reduce) else None
 
-    def operand(self, leaf: Leaf) -> digits.Operand:
-        """Returns a number that has a cell on the walk, as it is put into an equation; it is made once."""
-        if leaf not in self.operands:
-            self.operands[leaf] = self._operand(leaf)
-        return self.operands[leaf]
-
     def _operand(self, leaf: Leaf) -> digits.Operand:
+        """Returns a number that has a cell on the walk, as it is put into an equation."""
         leaf = origin(leaf) if isinstance(leaf, Ref) else leaf
         row, column = self.layout.numbered[name(leaf)]
         value, is_word = self.value(leaf), isinstance(self.value(leaf), str)

@@ -35,22 +35,20 @@ class PlainSheet(Worksheet):  # type: ignore[misc]
 
     def _write_cell(self, row: int, column: int, cell: Any) -> None:
         """Writes the cells that nearly all are, in the writer's letters, at once; it goes through a list for each of them."""
-        head = self._head(row, column, cell.format) if cell.format else ""
-        match cell.__class__.__name__ if head else "":
+        look = cell.format
+        head = f'<c r="{grid.column_letters(column)}{row + 1}" s="{look._get_xf_index()}"' if look else ""
+        match cell.__class__.__name__ if look else "":
             case "Number":
                 self.fh.write(f"{head}><v>{cell.number:.16G}</v></c>")
             case "String":
                 self.fh.write(f'{head} t="s"><v>{cell.string}</v></c>')
             case "Blank":
                 self.fh.write(f"{head}/>")
-            case "Formula" if not isinstance(value := cell.value, bool | Unknown) and not is_error(value):
+            case "Formula" if isinstance(value := cell.value, float) or _is_text(value):
                 typed = ' t="str"' if isinstance(value, str) and value else ""
                 self.fh.write(f"{head}{typed}><f>{_escaped(cell.formula)}</f><v>{_escaped(value)}</v></c>")
             case _:
                 super()._write_cell(row, column, cell)
-
-    def _head(self, row: int, column: int, look: Any) -> str:
-        return f'<c r="{grid.address(row, column)}" s="{look._get_xf_index()}"'
 
     def formula(self, row: int, column: int, formula: str, look: Any, value: float | str) -> None:
         """Writes a formula as it is; the writer would look for functions that it spells otherwise, or that give an array."""
@@ -92,6 +90,10 @@ class PlainSheet(Worksheet):  # type: ignore[misc]
             self._write_string(row, column, value, look)
         else:
             self._write_number(row, column, value, look)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and not (isinstance(value, Unknown) or is_error(value))
 
 
 def _escaped(text: str | float) -> str | float:
@@ -279,7 +281,7 @@ class BookWriter:
 
     def label_look(self, style: str) -> Any:
         """Returns the format of a label."""
-        return self.look(style, styles.label_style(style))
+        return self.formats.get(style) or self.look(style, styles.label_style(style))
 
     def labels(self) -> None:
         """Writes the fixed texts and numbers."""

@@ -3,7 +3,7 @@ its blanks; of a blueprint that no kind knows, with what the file's formulas rea
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -381,14 +381,9 @@ class OwnBook(SavedBook):
 
     def _inside(self, area: Area) -> dict[Block, list[Cell]]:
         """Returns the cells of an area, block by block."""
-        rows, columns = range(area.top, area.bottom + 1), range(area.left, area.right + 1)
-        known: Iterable[Address] = self._cells  # an area may be a whole sheet
-        if len(rows) * len(columns) < len(self._cells):
-            known = (Address(area.sheet, row, column) for row in rows for column in columns)
         groups: dict[Block, list[Cell]] = {}
-        for at in known:
-            if at in self._cells and at.sheet == area.sheet and at.row in rows and at.column in columns:
-                groups.setdefault(self._cells[at].block, []).append(self._cells[at])
+        for at in area.among(self._cells):
+            groups.setdefault(self._cells[at].block, []).append(self._cells[at])
         return groups
 
 

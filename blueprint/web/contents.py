@@ -5,7 +5,7 @@ Keys that would be empty are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from math import isinf
 from typing import Any
@@ -46,7 +46,8 @@ class Contents:
         outline, number = self.outline, self.packing.blocks
         steps, blocks = self.packing.steps(), [self.block(block) for block in number]
         chosen = outline.chosen
-        across = chosen.across if chosen else self.usual_columns()
+        usual = [sheet.across for sheet in outline.sheets if sheet.across]
+        across = chosen.across if chosen else max(usual, key=usual.count, default=())
         start = [int(self.values.cell(each)) for each in chosen.numbers] if chosen else [axis.start for axis in across]
         return filled(
             title=outline.title,
@@ -67,11 +68,6 @@ class Contents:
             proof=[*self.proof()],
             style=spelling(),
         )
-
-    def usual_columns(self) -> tuple[Axis, ...]:
-        """Returns the axes that run to the right on most sheets."""
-        across = [sheet.across for sheet in self.outline.sheets if sheet.across]
-        return max(across, key=across.count, default=())
 
     def block(self, block: Block) -> Data:
         """Packs a quantity: what it is, and its equations or what is typed."""
@@ -247,8 +243,3 @@ def plain(array: Any) -> Iterator[Any]:
             yield "off"
         else:
             yield int(cell) if float(cell).is_integer() and abs(cell) < 1e15 else float(cell)
-
-
-def cells_of(values: Values, blocks: Iterable[Block]) -> dict[str, list[Any]]:
-    """Returns all cells of blocks by name, as the page would hold them."""
-    return {block.name: [*plain(values.arrays[block])] for block in blocks}

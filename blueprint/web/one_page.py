@@ -7,7 +7,6 @@ an axis.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
 from typing import Any
 
 from blueprint.language import Axis, Block
@@ -15,17 +14,15 @@ from blueprint.language.packed import Data, Node, Packing, filled
 from blueprint.page.outline import Blueprint
 from blueprint.page.outline.book import blocks_on
 from blueprint.page.outline.items import Columns, OnePage, PageMatrix, PageRow, Panel, Tile
+from blueprint.page.outline.terms import Leaf, pieces_of, term_of
 
-OPERATIONS: Mapping[type, str] = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div"}
-COMPARISONS: Mapping[type, tuple[str, bool]] = {
-    ast.LtE: ("at_most", False),
-    ast.Lt: ("less", False),
-    ast.GtE: ("at_most", True),
-    ast.Gt: ("less", True),
-}
-"""By sign the condition, and whether its sides are swapped."""
-FUNCTIONS = {"exp": "exp", "ln": "log", "sqrt": "sqrt", "abs": "abs", "min": "minimum", "max": "maximum"}
-SHIFTS = {"next": 1, "before": -1}
+OPERATIONS: dict[type | str, str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.USub: "neg", ast.LtE: "at_most", ast.Lt: "less",
+    "exp": "exp", "ln": "log", "sqrt": "sqrt", "abs": "abs", "min": "minimum", "max": "maximum",
+}  # fmt: skip
+SWAPPED: dict[type | str, str] = {ast.GtE: "at_most", ast.Gt: "less"}
+"""Operations by sign or name, and comparisons whose sides are swapped."""
+SHIFTS = {"": 0, "next": 1, "before": -1}
 
 
 def one_page_of(outline: Blueprint, packing: Packing) -> Data | None:
@@ -125,7 +122,7 @@ class Pages:
             model=row.model if row.model != "none" else None,
             fills=self.tree(row.fills) if row.fills else None,
             clipped=self.tree(row.clipped) if row.clipped else None,
-            result=(bool(row.equals) if row.result is None else row.result) or None,
+            result=row.is_result or None,
             back=row.back or None,
         )
 
@@ -140,42 +137,25 @@ class Pages:
 
     def told(self, words: str) -> list[Any]:
         """Returns words as texts and, where they hold {expressions}, trees; without those that cannot be said here."""
-        parts = words.replace("}", "{").split("{")
-        packed = [part if i % 2 == 0 else self.tree(part) for i, part in enumerate(parts)]
+        packed = [part if i % 2 == 0 else self.tree(part) for i, part in enumerate(pieces_of(words))]
         return [] if None in packed else [part for part in packed if part != ""]
 
     def tree(self, text: str) -> Node | None:
         """Packs an expression of a line; None where it reads what is not there."""
         try:
-            return self._tree(ast.parse(text, mode="eval").body)
+            return term_of(text).folded(self._reference, lambda number: ["c", number], self._operation)
         except KeyError:
             return None
 
-    def _tree(self, node: ast.AST) -> Node:
-        match node:
-            case ast.Call(ast.Name(way), [ast.Name() | ast.Attribute() as inner]) if way in SHIFTS:
-                return self._reference(ast.unparse(inner), SHIFTS[way])
-            case ast.Name() | ast.Attribute():
-                return self._reference(ast.unparse(node), 0)
-            case ast.BinOp(left, op, right):
-                return ["o", OPERATIONS[type(op)], [self._tree(left), self._tree(right)]]
-            case ast.UnaryOp(_, operand):
-                return ["o", "neg", [self._tree(operand)]]
-            case ast.Compare(left, [op], [right]):
-                name, swapped = COMPARISONS[type(op)]
-                sides = [self._tree(left), self._tree(right)]
-                return ["o", name, sides[::-1] if swapped else sides]
-            case ast.Call(ast.Name("clip"), parts):
-                x, low, high = map(self._tree, parts)
-                return ["o", "minimum", [["o", "maximum", [x, low]], high]]
-            case ast.Call(ast.Name(name), parts):
-                return ["o", FUNCTIONS[name], [self._tree(part) for part in parts]]
-            case ast.Constant(value):
-                return ["c", value]
-        raise KeyError(ast.unparse(node))
+    def _operation(self, name: type | str, parts: list[Node]) -> Node:
+        if name == "clip":
+            x, low, high = parts
+            return ["o", "minimum", [["o", "maximum", [x, low]], high]]
+        return ["o", SWAPPED[name], parts[::-1]] if name in SWAPPED else ["o", OPERATIONS[name], parts]
 
-    def _reference(self, name: str, by: int) -> Node:
-        block = self.named[name]
+    def _reference(self, leaf: Leaf) -> Node:
+        way, name = leaf
+        block, by = self.named[name], SHIFTS[way]
         offset = self.packing.values.offset
         indices = [
             [self.packing.axis(axis), offset(block, axis, axis) + (by if axis is self.time else 0)]

@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
+from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
 
 from blueprint.files import require_page_ending, saved_whole
-from blueprint.language import Values
+from blueprint.language import Block, Values
+from blueprint.language.cells import Cell, filled_by
+from blueprint.language.cells import origin as link_origin
 from blueprint.language.packed import Data
-from blueprint.page.outline import Blueprint
+from blueprint.language.spelling.mathml import STYLE, mathml_equation, mathml_explained, mathml_symbol
+from blueprint.language.spelling.numbers import printed
+from blueprint.page.outline import Blueprint, Listed, Step
 from blueprint.web.contents import contents_of
-from blueprint.web.plain import plain_walk
 
 SCRIPTS = (
     "engine.js",
@@ -102,7 +106,7 @@ def page_of(outline: Blueprint, values: Values, served: Data | None = None) -> P
         style=font() + asset("style.css"),
         begin=asset("begin.js"),
         body=asset("page.html"),
-        plain=plain_walk(outline, values),
+        plain="\n".join(PlainWalk(outline, values).sections()),
         served="" if served is None else f'<script type="application/json" id="served">{as_script(served)}</script>\n',
         data=as_script(contents_of(outline, values)),
         scripts="\n".join(map(asset, SCRIPTS if served is None else (*SCRIPTS, "follow.js"))),
@@ -127,3 +131,83 @@ def font() -> str:
     """Returns the letters of the equations, a part of STIX Two Math, as a line of a style sheet."""
     packed = b64encode(files("blueprint.web").joinpath("assets", "math.woff2").read_bytes()).decode("ascii")
     return f'@font-face{{font-family:"STIX Two Math";src:url(data:font/woff2;base64,{packed}) format("woff2")}}'
+
+
+Places = tuple[int, ...]
+LONGEST_LIST = 40
+"""Members that a list shows at most."""
+
+
+class PlainWalk:
+    """The walk of the chosen column as plain HTML: what a page shows where no script runs, and what is printed.
+
+    It has a line for each quantity: its meaning, its equation, and the same with the numbers of the member of each axis with
+    which the book opens.
+    """
+
+    def __init__(self, outline: Blueprint, values: Values):
+        self.outline, self.values = outline, values
+        chosen = outline.chosen
+        numbers = [] if chosen is None else [int(float(self.values.cell(each))) for each in chosen.numbers]
+        self.across = () if chosen is None else chosen.across
+        self.at = {axis: number - axis.start for axis, number in zip(self.across, numbers, strict=True)}
+
+    def sections(self) -> Iterator[str]:
+        """Yields the sections of the walk; without one, the steps that lead to the result."""
+        sections = [
+            (section.title, "".join(self.line(item) for item in section.items if isinstance(item, Step | Listed)))
+            for sheet in self.outline.sheets
+            for section in sheet.sections
+        ]
+        said = [(title, lines) for title, lines in sections if lines]
+        if not said:
+            named = {block.name: block for block in self.outline.blocks()}
+            steps = [named[name] for name in self.outline.derivation if name in named]
+            computed = [block for block in named.values() if not (block.typed or block.link or block.text)]
+            said = [("Step by step", "".join(self.line(Step(block)) for block in steps or computed))]
+        for title, lines in said:
+            yield f"<section><h2>{escape(title)}</h2>{lines}</section>"
+
+    def line(self, step: Step | Listed) -> str:
+        """Returns the line of a step, "" for one that has no cell there."""
+        block = step.block
+        places = self.places(step)
+        if places is None:
+            return ""
+        says = (step.says if isinstance(step, Listed) else "") or block.about.meaning
+        head = f"<p>{escape(says)}</p>"
+        if isinstance(step, Listed):
+            return f'<div class="line">{head}<p>{_math(mathml_symbol(block.symbol))}: {self.listed(block, places)}</p></div>'
+        block, places = link_origin(Cell(block, places), self.values)
+        filled = filled_by(block, places, self.values)
+        if filled is None:
+            value = escape(printed(self.values.cell(block, *places)))
+            return f'<div class="line">{head}<p>{_math(mathml_symbol(block.symbol))} = {value}, typed in</p></div>'
+        equation = _math(mathml_equation(block, filled.definition, frozenset(self.across)))
+        numbers = _math(STYLE.equals + mathml_explained(block, places, self.values))
+        return f'<div class="line">{head}<p>{equation}</p><p>{numbers}</p></div>'
+
+    def places(self, step: Step | Listed) -> Places | None:
+        """Returns the 0-based places of a step's cell (of a list: of its first member); None outside of the block."""
+        block, member = step.block, step.member
+        by = int(step.later) if isinstance(step, Step) else step.by
+        places = [self.at.get(axis, 0) + (by if self.across and axis is self.across[-1] else 0) for axis in block.axes]
+        if isinstance(member, Block) and places and block.axes[-1] not in self.at:
+            places[-1] = int(float(self.values.cell(member, *(self.at.get(axis, 0) for axis in member.axes))))
+        elif isinstance(member, int) and places:
+            places[-1] = member
+        spans = self.values.spans(block)
+        return tuple(places) if all(place in span for place, span in zip(places, spans, strict=True)) else None
+
+    def listed(self, block: Block, places: Places) -> str:
+        """Returns the members of a list, each behind its name where it has one."""
+        names, axis = self.outline.names.get(block.axes[-1].extent), block.axes[-1]
+        members = range(min(self.values.size(axis), LONGEST_LIST))
+        shown = [printed(self.values.cell(block, *places[:-1], member)) for member in members]
+        if isinstance(names, Block):
+            shown = [f"{self.values.arrays[names].flat[i]} {number}" for i, number in zip(members, shown, strict=True)]
+        return escape("; ".join(shown) + ("; …" if self.values.size(axis) > LONGEST_LIST else ""))
+
+
+def _math(spelled: str) -> str:
+    return f"<math>{spelled}</math>"

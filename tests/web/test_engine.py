@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,10 @@ import pytest
 
 from blueprint.book import Book
 from blueprint.inputs import NumbersError, load
-from blueprint.language import NoNumber, NotationError
+from blueprint.language import Block, NoNumber, NotationError, Values
 from blueprint.language.cells import Cell, filled_by, reads
 from blueprint.language.spelling.mathml import STYLE, mathml_equation, mathml_explained, mathml_symbol
-from blueprint.web.contents import cells_of
+from blueprint.web.contents import plain
 from blueprint.workbooks import blueprint_of
 from tests.page.workshop import BUILT_IN, MAINS
 from tests.web.conftest import Opened, book_of, page_text
@@ -28,6 +29,13 @@ PRESETS = {
 NEAR = 1e-12
 """How far numbers may be apart, of the larger of 1 and their size."""
 CHANGES = 10
+
+
+def cells_of(values: Values, blocks: Iterable[Block]) -> dict[str, list[Any]]:
+    """Returns all cells of blocks by name, as the page would hold them."""
+    return {block.name: [*plain(values.arrays[block])] for block in blocks}
+
+
 COMPARE = """(cells) => {
   let worst = 0, compared = 0;
   const apart = [];

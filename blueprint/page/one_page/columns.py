@@ -7,7 +7,7 @@ printed, the page counts the members that count up to each position; the k-th of
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from blueprint.language import Axis, Block, Ended, require
+from blueprint.language import Axis, Block, Ended, NotationError
 from blueprint.page import grid
 from blueprint.page.layout import Layout, Pen
 from blueprint.page.outline.derived import axis_of
@@ -61,6 +61,12 @@ class Finder:
         self.outer = self.across[0] if len(self.across) > 1 else None
 
     @property
+    def along(self) -> Axis:
+        """The axis of time, where there is one."""
+        assert self.time is not None
+        return self.time
+
+    @property
     def stride(self) -> int:
         """How many columns the groups stand apart."""
         return grid.stride(self.values.size(self.time)) if self.time else 0
@@ -79,12 +85,12 @@ class Finder:
 
     def rows(self, block: Block, member: int = 0) -> str:
         """Returns the range of a whole row, from the first group's start column to the last one's Σ column."""
-        assert self.time is not None
         place = self.layout.places[block]
         lead = tuple(0 for axis in block.axes if axis in self.across)
         row, _ = place.cell(block, (*lead, member)[: len(block.axes)])
         groups = self.values.size(self.outer) if self.outer else 1
-        last = grid.start_column(groups - 1, self.values.size(self.time)) + self.values.size(self.time) + 2
+        members = self.values.size(self.along)
+        last = grid.start_column(groups - 1, members) + members + 2
         return f"{grid.quoted_title(place.sheet)}!{grid.area(row, grid.GROUPS, row, last, fixed=True)}"
 
     def formula(self, block: Block, column: Column, shift: int = 0, member: int = 0) -> str:
@@ -124,9 +130,8 @@ class Finder:
     def place_of(self, column: Column) -> float:
         """Returns the place of a column's member as delivered."""
         assert column.at is not None
-        assert self.time is not None
         group = column.strip.at.get(self.outer, 0) if self.outer is not None else 0
-        return float(group * self.stride * (self.outer is not None) + column.at[self.time] + 2)
+        return float(group * self.stride + column.at[self.along] + 2)
 
     def value(self, block: Block, column: Column, shift: int = 0, member: int = 0) -> float | str:
         """Returns the number that stands there as delivered; "" where there is none, 0 beyond the last one."""
@@ -151,34 +156,23 @@ class ColumnMaker:
     def widths(self, columns: Columns) -> list[int]:
         """Returns how many columns each strip has."""
         if columns.of == "members":
-            axis = self.axis(columns.axis)
-            return [min(columns.most, self.values.size(axis))]
+            return [min(columns.most, self.values.size(self.axis(columns.axis)))]
+        strips = [[*range(self.values.size(self.finder.outer) if self.finder.outer else 1)]]
         if columns.of == "peers":
             families, size = self.family_axes(columns)
-            block = self.peer_numbers(columns)
-            most = columns.most
-            return [
-                max(
-                    1,
-                    min(
-                        most,
-                        max(self.length(int(float(self.values.cell(block, g, i))) - 1) for g in range(families)),
-                    ),
-                )
-                for i in range(size)
-            ]
-        groups = range(self.values.size(self.finder.outer) if self.finder.outer else 1)
-        if columns.of == "pair":
+            cells = [[self.values.cell(self.peer_numbers(columns), g, i) for g in range(families)] for i in range(size)]
+            strips = [[int(float(number)) - 1 for number in groups] for groups in cells]
+        elif columns.of == "pair":
             is_chosen = self.pair_blocks(columns)[1]
-            groups = [n for n in groups if float(self.values.cell(is_chosen, n)) == columns.member]  # type: ignore[assignment]
-        lengths = [self.length(n) for n in groups]
-        return [max(1, min(columns.most, max(lengths, default=1)))]
+            strips = [[n for n in strips[0] if float(self.values.cell(is_chosen, n)) == columns.member]]
+        lengths = (max((len(self.counted(group)) for group in groups), default=1) for groups in strips)
+        return [max(1, min(columns.most, length)) for length in lengths]
 
     def axis(self, letter: str) -> Axis:
         """Finds an axis by its letter, the longest of them."""
         axis = axis_of(letter, self.finder.layout.blueprint)
-        require(axis is not None, f"one page: no block runs along an axis {letter}")
-        assert axis is not None
+        if axis is None:
+            raise NotationError(f"one page: no block runs along an axis {letter}")
         return axis
 
     def peer_numbers(self, columns: Columns) -> Block:
@@ -190,19 +184,10 @@ class ColumnMaker:
         family, peer = self.peer_numbers(columns).axes
         return self.values.size(family), self.values.size(peer)
 
-    def length(self, group: int) -> int:
-        """Counts the members of a group that count."""
-        return len(self.counted(group))
-
     def counted(self, group: int) -> list[int]:
         """Returns the positions of a group that count."""
-        time = self.finder.time
-        assert time is not None
-        spots = range(self.values.size(time))
-        if self.mask is None:
-            return list(spots)
-        lead = (group,) if self.finder.outer else ()
-        return [t for t in spots if float(self.values.cell(self.mask, *lead, t)) == 1]
+        spots, lead = range(self.values.size(self.finder.along)), (group,) if self.finder.outer else ()
+        return [t for t in spots if self.mask is None or float(self.values.cell(self.mask, *lead, t)) == 1]
 
     def made(self, columns: Columns, cells: list[list[int]]) -> list[Strip]:
         """Makes the strips of a panel; cells: the columns of each."""
@@ -265,8 +250,7 @@ class ColumnMaker:
     def positions(self, row: int, group: int, start: str, begins: float) -> tuple[str, str]:
         """Lists the places of all positions of a group, and the members that count up to each; returns both ranges."""
         finder, so_far = self.finder, 0
-        assert finder.time is not None
-        size, counted = self.values.size(finder.time), self.counted(group)
+        size, counted = self.values.size(finder.along), self.counted(group)
         for t in range(size):
             column = self.listed + t
             self.cell(row, column, f"{grid.address(row, column - 1)}+1" if t else start, begins + t)

@@ -12,26 +12,22 @@ from functools import partial
 from itertools import product
 from math import inf, isfinite, nan
 
-from blueprint.language import Axis, Ended
+from blueprint.language import Ended
 from blueprint.page import digits, grid
 from blueprint.page.digits import TILE_DECIMALS
-from blueprint.page.layout import Link
 from blueprint.page.one_page import look
 from blueprint.page.one_page.canvas import (
     DECIMALS,
     LEAST_DECIMALS,
     NARROW_DECIMALS,
     NEARLY,
-    SHIFTS,
     Drawn,
-    Leaf,
     PanelPlacer,
     Placed,
-    Term,
-    term_of,
 )
 from blueprint.page.one_page.columns import Column
 from blueprint.page.outline.items import PageRow, Tile
+from blueprint.page.outline.terms import Leaf, Term, pieces_of, said_in, term_of
 
 AGREES, ROUNDED, ANOTHER = 0.0, 1.0, 2.0
 """What a claim comes to: right from the displayed digits, right from all digits, or neither."""
@@ -41,6 +37,8 @@ MOST_SPELLED = 5
 """Texts and numbers by turns that are spelled in one cell: two numbers."""
 SETTING = 4
 """Decimals of a single number that words and claims hold."""
+SHIFTS = {"next": 1, "before": -1}
+"""How far from its column an expression reads."""
 TOLERANCE = 1e-9
 FEWER = 3
 """How much worse one decimal fewer is than one more."""
@@ -62,14 +60,10 @@ class Claims(PanelPlacer):
 
     def by_member(self, row: PageRow) -> bool:
         """Tells whether a line has a number for each member, or one for each group."""
-        reads = [row.block] if row.block else [name for _, name in term_of(row.value).leaves]
-        axes = {axis for name in reads for axis in self.blocks[name].axes}
-        return self.finder.time in axes or (not (axes & {*self.finder.across}) and self.is_member(axes))
-
-    def is_member(self, axes: set[Axis]) -> bool:
-        """Tells whether one of the axes is what columns of this page stand for."""
-        letters = {each.axis for each in self.page.columns.values() if each.of == "members"}
-        return any(axis.letter in letters for axis in axes)
+        axes = {axis for name in row.reads for axis in self.blocks[name].axes}
+        members = {each.axis for each in self.page.columns.values() if each.of == "members"}
+        across = axes & {*self.finder.across}
+        return self.finder.time in axes or (not across and any(axis.letter in members for axis in axes))
 
     def number(self, row: PageRow, column: Column) -> float | str:
         """Returns the number of a line in a column as it is delivered."""
@@ -253,8 +247,7 @@ class LineWriter(Claims):
         """Returns how many decimals a line may show, the best first: on a page that grows as many as its block has elsewhere."""
         if not self.page.grows:
             return DECIMALS
-        name = row.block or term_of(row.value).leaves[0][1]
-        own = self.blocks[name].about.decimals
+        own = self.blocks[row.reads[0]].about.decimals
         return tuple(sorted({*DECIMALS, *([0] if own == 0 else [])}, key=lambda many: (abs(many - own), many)))
 
     def fitting(
@@ -270,7 +263,7 @@ class LineWriter(Claims):
             return row.back and wide >= look.CELL
 
         def fits(decimals: int) -> bool:
-            bold = {"bold": bool(row.equals or row.fills) if row.result is None else row.result}
+            bold = {"bold": row.is_result or (row.result is None and bool(row.fills))}
             return all(
                 self.ruler(f"{'↖' * back(wide)}{number:.{decimals}f}", bold) <= FULL * wide for number, wide in numbers
             )
@@ -285,45 +278,35 @@ class LineWriter(Claims):
         """Writes a line: sign, symbol with a link to its rows, numbers, words."""
         row, placed, at = line.row, line.panel, line.at
         block = self.blocks.get(row.block)
-        result = bool(row.equals) if row.result is None else row.result
-        flag = " result" if result else ""
+        flag = " result" if row.is_result else ""
         symbol = "" if placed.panel.tight else row.symbol or (block.about.symbol if block is not None else "")
         if block is not None and symbol:
-            self.layout.links.append(
-                Link(grid.ONE_PAGE, at, placed.symbol, block, symbol, f"one-page symbol {row.model}{flag}")
-            )
+            self.pen.link(at, placed.symbol, block, symbol, f"one-page symbol {row.model}{flag}")
         else:
             self.put(at, placed.symbol, symbol, f"symbol {row.model}{flag}")
-        for i, (column, cell, value) in enumerate(line.cells):
-            goes_back = (
-                row.back and self.sheet.widths[line.cells[0][1]] >= look.CELL and column is not column.strip.columns[0]
-            )
-            back = " back" if goes_back else ""
-            middle = "" if self.by_member(row) else " middle"
-            close = " close" if line.decimals > DECIMALS[0] or self.sheet.widths[line.cells[0][1]] < look.CELL else ""
+        wide = self.sheet.widths[line.cells[0][1]] >= look.CELL
+        middle = "" if self.by_member(row) else " middle"
+        close = " close" if line.decimals > DECIMALS[0] or not wide else ""
+        for column, cell, value in line.cells:
+            back = " back" if row.back and wide and column is not column.strip.columns[0] else ""
             style = f"number {row.model} {line.decimals}{flag}{back}{middle}{close}"
             if middle and len(column.strip.columns) > 1:
                 self.merge(at, cell, at, column.strip.columns[-1].column, f"one-page {style}")
             self.live(at, cell, self.formula(row, column), value, style)
-            del i
-        said = self.write_sign(line)
-        self.write_words(line, said)
+        sign = self.write_sign(line)
+        if row.words:  # those that say its numbers are gone where its sign says that it is something else
+            judged = grid.address(at, placed.sign) if sign and "{" in row.words else ""
+            self.say(at, placed.words, row.words, "words", judged, sign == OTHERWISE)
         self.write_marks(line)
         if row.arrow and placed.first > 1:
             self.put(at, placed.first - 1, "→", "sign")
-
-    def write_words(self, line: Drawn, sign: str) -> None:
-        """Writes the words beside a line; those that say its numbers are gone where its sign says that it is something else."""
-        if line.row.words:
-            judged = grid.address(line.at, line.panel.sign) if sign and "{" in line.row.words else ""
-            self.say(line.at, line.panel.words, line.row.words, "words", judged, sign == OTHERWISE)
 
     def say(self, at: int, column: int, text: str, style: str, judged: str = "", gone: bool = False) -> None:
         """Writes words; an expression of settings in them is live. judged: the cell of a sign with which they go, or are gone."""
         if "{" not in text:
             self.put(at, column, text, style)
             return
-        formula, shown, parts = list[str](), list[str](), text.replace("}", "{").split("{")
+        formula, shown, parts = list[str](), list[str](), pieces_of(text)
         made, several = self.checks_row, len(parts) > MOST_SPELLED
         self.checks_row += several
         for i, part in enumerate(parts):
@@ -360,9 +343,7 @@ class LineWriter(Claims):
 
     def can_say(self, text: str) -> bool:
         """Tells whether all that the expressions of a text read is there."""
-        return all(
-            name in self.blocks for part in text.replace("}", "{").split("{")[1::2] for _, name in term_of(part).leaves
-        )
+        return all(name in self.blocks for name in said_in(text))
 
     def words_of_tile(self, tile: Tile, room: int) -> str:
         """Returns the words of a tile, with over which groups it goes where that is said and has room."""
@@ -377,13 +358,12 @@ class LineWriter(Claims):
             if row.sign and not row.equals:
                 self.put(at, placed.sign, row.sign, "sign")
             return ""
-        made, judgements = self.checks_row, list[float]()
+        made = self.checks_row
         self.checks_row += 1
         self.put(made, 1, row.called, "madename")
-        for i, (column, cell, value) in enumerate(line.cells):
-            judgements.append(self.judged(line, i))
-            self.live(made, cell, self.claim(line, i), judgements[-1], "made")
-            del column, value
+        judgements = [self.judged(line, i) for i in range(len(line.cells))]
+        for i, judgement in enumerate(judgements):
+            self.live(made, line.cells[i][1], self.claim(line, i), judgement, "made")
         area = grid.area(made, line.cells[0][1], made, line.cells[-1][1])
         sign = row.sign or "="
         both = (f"{sign} {NEARLY}", f"{sign}{NEARLY}") if sign != "=" else ()

@@ -11,12 +11,13 @@ from itertools import accumulate, product
 from blueprint.language import Block
 from blueprint.page import digits, grid
 from blueprint.page.digits import Sum
-from blueprint.page.layout import Layout, Link
+from blueprint.page.layout import Layout
 from blueprint.page.one_page import look
-from blueprint.page.one_page.canvas import CELLS_WIDE, NEARLY, Leaf, Placed, Sheet, term_of
+from blueprint.page.one_page.canvas import CELLS_WIDE, NEARLY, Placed, Sheet
 from blueprint.page.one_page.columns import Column
 from blueprint.page.one_page.lines import ALL, LineWriter
 from blueprint.page.outline.items import PageMatrix, Tile
+from blueprint.page.outline.terms import Leaf, term_of
 
 TITLE, HEAD, STRIPS = 0, 1, 2
 """Rows of the title, of the heads of panels, and of what stands above several groups."""
@@ -75,9 +76,8 @@ class PanelWriter(LineWriter):
 
         many: how many members there are at most.
         """
-        row, time = self.checks_row, self.finder.time
+        row, time = self.checks_row, self.finder.along
         self.checks_row += 2
-        assert time is not None
         assert start.at is not None
         words, shown = list[str](), list[str]()
         for i in range(many):
@@ -115,7 +115,9 @@ class PanelWriter(LineWriter):
         if not panel.below:
             self.write_heads(placed)
         elif self.page.columns[panel.columns].of == "members":
-            self.write_numbers(placed, head)
+            for shown in placed.columns:  # whose members are others than those above
+                for axis, member in (shown.at or {}).items():
+                    self.put(head, shown.column, str(member + axis.start), f"headnumber {panel.model}")
         row = start
         for matrix in panel.matrices:
             if self.shows(matrix):
@@ -130,12 +132,6 @@ class PanelWriter(LineWriter):
             for each in rows:
                 self.note_line(each, placed, row)
                 row += 1
-
-    def write_numbers(self, placed: Placed, head: int) -> None:
-        """Writes into the head of a panel below another, whose columns are other members than those above, which they are."""
-        for column in placed.columns:
-            for axis, member in (column.at or {}).items():
-                self.put(head, column.column, str(member + axis.start), f"headnumber {placed.panel.model}")
 
     def letter(self, placed: Placed) -> str:
         """Returns the letter of a panel: those at the top come first, from left to right."""
@@ -211,17 +207,9 @@ class PanelWriter(LineWriter):
         for v in range(size):
             row = top + v
             if isinstance(called, Block) and (matrix.framed or weights is not None) and not placed.panel.tight:
-                self.live(
-                    row,
-                    label,
-                    self.layout.address(called, (v,), fixed=True),
-                    self.layout.values.cell(called, v),
-                    "member",
-                    repeats=True,
-                )
+                self.again(row, label, called, (v,), "member")
             elif matrix.symbol and v == 0:  # its symbol leads to its rows
-                style = f"one-page caption {model}"
-                self.layout.links.append(Link(grid.ONE_PAGE, row, placed.symbol, block, matrix.symbol, style))
+                self.pen.link(row, placed.symbol, block, matrix.symbol, f"one-page caption {model}")
             elif v == 1:
                 self.put(row, placed.symbol, matrix.words, "hint")
             for column in placed.columns:
@@ -231,14 +219,7 @@ class PanelWriter(LineWriter):
                 self.live(row, column.column, formula, number, f"matrix {model} {decimals}")
             if weights is not None:
                 for j, cell in enumerate(placed.weights):
-                    self.live(
-                        row,
-                        cell,
-                        self.layout.address(weights, (j, v), fixed=True),
-                        self.layout.values.cell(weights, j, v),
-                        "weights",
-                        repeats=True,
-                    )
+                    self.again(row, cell, weights, (j, v), "weights")
         for cells in placed.cells:
             corners = top, cells[0], top + size - 1, cells[-1]
             first = grid.address(top, cells[0])
@@ -328,7 +309,8 @@ class PagePainter(PanelWriter):
     def write_tiles(self, row: int) -> None:
         """Writes the result and what adds up to it, each over some columns."""
         result = self.blocks[self.page.of] if self.page.of else self.layout.blueprint.result
-        tiles = [each for tile in self.page.tiles if self.can_tile(tile) for each in self.each_tile(tile)]
+        can = (tile for tile in self.page.tiles if all(name in self.blocks for name in tile.reads))
+        tiles = [each for tile in can for each in self.each_tile(tile)]
         if result is None or result.axes:
             return
         edges = [0, *accumulate(self.sheet.widths)]
@@ -372,18 +354,13 @@ class PagePainter(PanelWriter):
 
     def write_ways(self, row: int) -> None:
         """Writes below the tiles what there is to know, and the links that lead on."""
-        last, edges = len(self.sheet.widths) - 1, [0, *accumulate(self.sheet.widths)]
-        links = [
-            Link(grid.ONE_PAGE, row, last - 2 * i, f"{grid.quoted_title(sheet)}!A1", text, "one-page way")
-            for i, (sheet, text) in enumerate(self.ways())
-        ]
-        self.layout.links.extend(links)
-        whole = self.whole()
+        edges, whole = [0, *accumulate(self.sheet.widths)], self.whole()
+        left, columns = edges[-1], range(len(self.sheet.widths) - 1, -1, -2)
+        for column, (sheet, text) in zip(columns, self.ways(), strict=False):
+            self.pen.link(row, column, f"{grid.quoted_title(sheet)}!A1", text, "one-page way")
+            left = min(left, edges[column + 1] - self.ruler(text, look.style("way")))
         texts = [text.replace(ALL, whole) for text in self.page.settings if whole or ALL not in text]
         said = [text for text in texts if self.can_say(text)]
-        left = min(
-            (edges[link.column + 1] - self.ruler(link.text, look.style("way")) for link in links), default=edges[-1]
-        )
         if note := self.as_many_as_fit([*said, *filter(None, self.page.note.split("; "))], left - edges[1]):
             self.say(row, 1, note, "small")
 
@@ -393,36 +370,25 @@ class PagePainter(PanelWriter):
         first = self.layout.blueprint.sheets[0].title
         return [(first, "→ Start: every piece" if first == "Start" else "→ every row"), *walk]
 
-    def can_tile(self, tile: Tile) -> bool:
-        """Tells whether what a tile shows is there."""
-        reads = [tile.block] if tile.block else [name for _, name in term_of(tile.value).leaves]
-        return all(name in self.blocks for name in reads)
-
     def each_tile(self, tile: Tile) -> list[Tile]:
         """Returns a tile for each group, or the tile itself."""
         if not tile.groups:
             return [tile]
         families, _ = self.maker.family_axes(self.page.columns[tile.groups])
-        kept = [
+        return [
             replace(tile, groups=f"{tile.groups} {g}", sign="+" if g else "=", words=tile.words.format(g + 1))
-            for g in range(families)
+            for g in range(families if families <= MOST_TILES else 0)
         ]
-        if families <= MOST_TILES:
-            return kept
-        return []
 
     def group_sum(self, tile: Tile) -> tuple[str, float]:
         """Spells the sum of a block's numbers over the groups of a family, which stand in one row."""
         name, g = tile.groups.split(" ")
         peers, block = self.maker.peer_numbers(self.page.columns[name]), self.blocks[tile.block]
-        size, time = self.layout.values.size(peers.axes[1]), self.finder.time
-        assert time is not None
-        last = self.layout.values.size(time) - 1
+        size, last = self.layout.values.size(peers.axes[1]), self.layout.values.size(self.finder.along) - 1
         parts, total = [], 0.0
         for i in range(size):
             group = int(float(self.layout.values.cell(peers, int(g), i))) - 1
-            ends = (self.layout.address(block, (group, t), fixed=True) for t in (0, last))
-            first, final = ends
+            first, final = (self.layout.address(block, (group, t), fixed=True) for t in (0, last))
             parts.append(f"SUM({first}:{final.rpartition('!')[2]})")
             total += sum(float(self.layout.values.cell(block, group, t)) for t in range(last + 1))
         return "+".join(parts), total
@@ -443,11 +409,9 @@ class PagePainter(PanelWriter):
 
     def tile_words(self, tile: Tile, row: int, left: int, right: int) -> None:
         """Writes the words of a tile, as a link to its rows."""
-        name = tile.block or next(name for _, name in term_of(tile.value).leaves)
-        words = self.words_of_tile(tile, sum(self.sheet.widths[left : right + 1]))
-        style = f"one-page tilewords {tile.model}"
-        said = words or self.blocks[name].about.meaning
-        self.layout.links.append(Link(grid.ONE_PAGE, row, left, self.blocks[name], said, style))
+        block = self.blocks[tile.reads[0]]
+        said = self.words_of_tile(tile, sum(self.sheet.widths[left : right + 1])) or block.about.meaning
+        self.pen.link(row, left, block, said, f"one-page tilewords {tile.model}")
 
     @staticmethod
     def span(edges: list[int], left: float, right: float) -> tuple[int, int]:

@@ -53,16 +53,11 @@ class _Unsaid(Exception):
 
 def with_derived_page(made: Blueprint) -> Blueprint:
     """Returns a blueprint with a page of its own, where it has none and there is something to show."""
-    return made if made.one_page is not None else replace(made, one_page=derived_page(made))
-
-
-def derived_page(made: Blueprint) -> OnePage | None:
-    """Returns the page of a blueprint; None where nothing that is computed lies along an axis."""
-    if any(sheet.title == ONE_PAGE for sheet in made.sheets):
-        return None
+    if made.one_page is not None or any(sheet.title == ONE_PAGE for sheet in made.sheets):
+        return made
     ends = _ends(made)
-    axis = _axis(made, _near(ends))
-    return None if axis is None else _Derivation(made, ends, axis).page()
+    axis = _axis(made, _near(ends))  # None where nothing that is computed lies along one
+    return made if axis is None else replace(made, one_page=_Derivation(made, ends, axis).page())
 
 
 def _ends(made: Blueprint) -> list[Block]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from blueprint.language import Axis, Block
+from blueprint.page.outline.terms import term_of
 
 
 @dataclass(frozen=True)
@@ -306,6 +307,16 @@ class PageRow:
         """What other lines call it."""
         return self.id or self.block
 
+    @property
+    def reads(self) -> list[str]:
+        """The names of the blocks that it reads."""
+        return _reads(self.block, self.value)
+
+    @property
+    def is_result(self) -> bool:
+        """Whether a line stands above it, and its numbers are bold."""
+        return bool(self.equals) if self.result is None else self.result
+
 
 @dataclass(frozen=True)
 class PageMatrix:
@@ -390,6 +401,15 @@ class Tile:
     words: str = ""
     model: str = "none"
     groups: str = ""
+
+    @property
+    def reads(self) -> list[str]:
+        """The names of the blocks that it reads."""
+        return _reads(self.block, self.value)
+
+
+def _reads(block: str, value: str) -> list[str]:
+    return [block] if block else [name for _, name in term_of(value).leaves]
 
 
 @dataclass(frozen=True)
