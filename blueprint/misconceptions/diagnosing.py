@@ -9,7 +9,7 @@ from typing import Literal
 
 from blueprint.misconceptions.relatives import DISCOUNTED
 from blueprint.misconceptions.upstream import INSTEAD
-from blueprint.misconceptions.wrong_numbers import PLAIN, Wrong, one_idea
+from blueprint.misconceptions.wrong_numbers import PLAIN, Wrong
 
 FEWEST = 2
 """Significant digits that a rounded number has at least: with one alone, 1 for 1.09, it may stand for anything."""
@@ -111,7 +111,7 @@ def _named(
         return None
     near_fits = [each for each in fits if each.far == nearest[0]]
     return _said(
-        [*near_fits, *(each for each in fits if each.written and any(one_idea(each, near) for near in near_fits))]
+        [*near_fits, *(each for each in fits if each.written and any(each.key == near.key for near in near_fits))]
     )
 
 
@@ -143,7 +143,7 @@ def _needless(each: Wrong, other: Wrong) -> bool:
 
     A discounted sum is a computation of its own: who makes it does not know that she forgets λ by it.
     """
-    return one_idea(each, other) and not each.written and not each.name.startswith(DISCOUNTED)
+    return each.key == other.key and not each.written and not each.name.startswith(DISCOUNTED)
 
 
 def half_unit(decimals: int) -> float:
