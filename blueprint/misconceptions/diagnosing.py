@@ -30,17 +30,15 @@ def shortened(number: float, right: float, decimals: int) -> Shortened | None:
     leading = -floor(log10(abs(right)))  # decimals up to the first digit that counts
     fewest = min(leading + FEWEST - 1, decimals - 1)
     units = [10.0**-kept for kept in range(decimals, fewest - 1, -1)]
-    off, typed = abs(number - right), [unit for unit in units if _has_no_more(number, unit)]
+    off = abs(number - right)
+    typed = [
+        unit for unit in units if abs(number - round(number / unit) * unit) <= HAIR * unit
+    ]  # it has no more digits
     if any(off <= (1 / 2 + HAIR) * unit for unit in typed):
         return "rounded"
     farthest = 10.0 ** -min(leading + TELLING - 1, decimals - 1)
     nearer_0 = number * right > 0 and abs(number) < abs(right)
     return "cut" if nearer_0 and any(off <= (1 + HAIR) * unit for unit in typed if unit <= 1.5 * farthest) else None
-
-
-def _has_no_more(number: float, unit: float) -> bool:
-    """Tells whether a number has no digits below a unit."""
-    return abs(number - round(number / unit) * unit) <= HAIR * unit
 
 
 CHANCE = 0.05
