@@ -83,15 +83,10 @@ def check(files: Sequence[Checked], device: str = "auto", dtype: str = "float64"
     return Outcome(tuple(verdicts), Record(str(place), dtype, version("torch")))
 
 
-def _said_ties(file: Checked, found: Recomputed) -> tuple[str, ...]:
-    """Says which cells chose by a number at an edge."""
-    ties = (tie for tie in found.ties if tie.of in file.places)
-    return tuple(f"{_what(file, tie.of, tie.at)} falls within 1e-9 of an edge" for tie in ties)
-
-
 def judge(file: Checked, recomputed: Recomputed, page: OfPage, dtype: str, reveal: bool = False) -> Verdict:
     """Compares a file with what its equations make of its inputs, and these with the paper's page; names the first deviation."""
-    witness, ties = recomputed.rows, _said_ties(file, recomputed)
+    witness, tied = recomputed.rows, [tie for tie in recomputed.ties if tie.of in file.places]
+    ties = tuple(f"{_what(file, tie.of, tie.at)} falls within 1e-9 of an edge" for tie in tied)
     found = answers(file, witness)
     file, meant = held_against(file, with_repeats(file, witness))
     wider = widened(witness, {name: file.followers(name) for name in WHITENED if name in file.places})

@@ -5,7 +5,7 @@ The witness sees numbers; a formula of the same value, and one on a sheet that n
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -115,7 +115,10 @@ def against_fresh(like: Like, places: dict[str, Found], file: Written, value: Va
     moved = Moved(formulas, plain.blocks, file, places)
     if moved.known < FEWEST_BLOCKS:
         return Compared(why=ANOTHER_VERSION)
-    made = [like.fresh(off) for off in dict.fromkeys((_told_off(plain, moved, file), _shown_off(plain, moved, value)))]
+    there = ((limit, moved.to_file(place)) for limit, place in plain.limits.items())
+    limits = [(limit, at) for limit, at in there if at]
+    shown_off = frozenset(limit for limit, at in limits if value(at) == OFF)
+    made = [like.fresh(off) for off in dict.fromkeys((_told_off(limits, file), shown_off))]
     both = (_formulas_compared(fresh, moved, file, value) for fresh in made if version in ("", fresh.fingerprint))
     return min(both, key=lambda each: len(each.others), default=Compared(why=ANOTHER_VERSION))
 
@@ -156,35 +159,22 @@ def _agrees(written: str | None, at: Address, meant: str, place: Address, moved:
 
 def _other_formula(at: Address, written: str | None, meant: str, value: Value) -> Other:
     text = "" if written is None else f"={written}".replace("_xlfn.", "")
-    stands = unquoted(text, LONGEST_FORMULA) if text else _formula_shown(value(at))
+    stands = unquoted(text, LONGEST_FORMULA) if text else printed_value(value(at))
     return Other(f"{unquoted(at.sheet)}!{at.cell}", stands, unquoted(f"={meant}", LONGEST_FORMULA))
 
 
-def _formula_shown(value: object) -> str:
-    if value is None:
-        return "nothing"
-    return f"{value:.10g}" if isinstance(value, int | float) else quoted(value)
+def printed_value(value: object) -> str:
+    """Prints what a cell shows: a number, a text in quotes, or nothing."""
+    return f"{value:.10g}" if isinstance(value, int | float) else quoted(str(value)) if value else "nothing"
 
 
-def _told_off(fresh: Fresh, moved: Moved, file: Written) -> Off:
-    """Returns the computed limits that the watches compute a second time, as they do with words."""
-    limits = _limits(fresh, moved)
+def _told_off(limits: Sequence[tuple[tuple[str, int], Address]], file: Written) -> Off:
+    """Returns which computed limits, each with its cell, the watches compute a second time, as they do with words."""
     again: dict[str, set[str]] = {at.sheet: set() for _, at in limits}
     for sheet, found in again.items():
         watches = (text for (_, column), text in file.get(sheet, {}).items() if column == MARGIN)
         found.update(*map(_AGAIN.findall, watches))
     return frozenset(limit for limit, at in limits if at.cell in again[at.sheet])
-
-
-def _shown_off(fresh: Fresh, moved: Moved, value: Value) -> Off:
-    """Returns the computed limits that the file shows as off."""
-    return frozenset(limit for limit, at in _limits(fresh, moved) if value(at) == OFF)
-
-
-def _limits(fresh: Fresh, moved: Moved) -> list[tuple[tuple[str, int], Address]]:
-    """Lists the computed limits with their cells in the file."""
-    there = ((limit, moved.to_file(place)) for limit, place in fresh.limits.items())
-    return [(limit, at) for limit, at in there if at]
 
 
 At = tuple[int, ...]

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from blueprint.checking.deviations import TOLERANCES, WHITENED, Deviation, carried, compare, widened
-from blueprint.checking.files import Checked
+from blueprint.checking.files import Checked, printed_value
 from blueprint.language import Array, Block
 from blueprint.language.schedule import read_by
 from blueprint.page.digits import same_print
 from blueprint.page.outline import Blueprint
 from blueprint.page.parse_cell import is_error
-from blueprint.quoting import quoted, unquoted
+from blueprint.quoting import unquoted
 from blueprint.reopening.saved import cleaned
 
 if TYPE_CHECKING:
@@ -85,7 +85,8 @@ def _together(files: Sequence[Checked], device: str, dtype: str) -> list[Recompu
     return [
         Recomputed(
             {block.name: array for block, array in typed[number].items()},
-            {block.name: _of_file(array, number) for block, array in arrays.items()},
+            # a single cell is an array, too
+            {block.name: np.asarray(array[number], dtype=array.dtype) for block, array in arrays.items()},
             tuple(ties[number]),
         )
         for number in range(len(files))
@@ -105,11 +106,6 @@ def _beyond(arrays: Mapping[Block, Array]) -> list[Block]:
     for block in found:  # which grows by what is found
         found += [reader for reader in dict.fromkeys(readers.get(block, ())) if reader not in {*found}]
     return found
-
-
-def _of_file(array: Array, number: int) -> Array:
-    """Returns the cells of one file; a single one is an array, too."""
-    return np.asarray(array[number], dtype=array.dtype)
 
 
 def _typed_in(file: Checked, outline: Blueprint) -> dict[Block, Array]:
@@ -244,7 +240,7 @@ class Values:
 
 def values_of(file: Checked) -> Values:
     """Compares the stored values of a file's formulas that belong to no quantity."""
-    of_quantities = _of_quantities(file)
+    of_quantities = {(found.sheet, row, column) for found in file.places.values() for _, row, column in found.cells()}
     cells = [each for each in file.compared.cells if each not in of_quantities]
     if file.recalculated or not cells:
         return Values(why="the file was saved without them" if file.recalculated else "")
@@ -255,16 +251,11 @@ def values_of(file: Checked) -> Values:
     held = [(at, shows, is_) for at, shows, is_ in known if shows is not None or not file.blanks.cells]
     lost = float(np.spacing(max((_largest(array) for array in file.arrays.values()), default=1.0)))
     stale = (
-        Stale(f"{unquoted(at.sheet)}!{at.cell}", _print(shows), _print(is_))
+        Stale(f"{unquoted(at.sheet)}!{at.cell}", printed_value(shows), printed_value(is_))
         for at, shows, is_ in held
         if not _same(shows, is_, lost)
     )
     return Values(tuple(stale), len(held))
-
-
-def _of_quantities(file: Checked) -> set[tuple[str, int, int]]:
-    """Returns the cells that are compared with torch, by sheet, row and column."""
-    return {(found.sheet, row, column) for found in file.places.values() for _, row, column in found.cells()}
 
 
 def _largest(array: Array) -> float:
@@ -284,7 +275,3 @@ def _same(shows: object, computed: object, lost: float) -> bool:
     if isinstance(shows, str) and isinstance(computed, str):
         return same_print(shows, computed)
     return (shows or "") == (computed or "")
-
-
-def _print(value: object) -> str:
-    return f"{value:.10g}" if isinstance(value, int | float) else quoted(str(value)) if value else "nothing"

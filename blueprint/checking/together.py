@@ -5,6 +5,7 @@ Files of one kind and size have nearly the same formulas; to load them takes an 
 
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future
+from functools import partial
 from math import isfinite
 from typing import Any
 
@@ -32,18 +33,13 @@ def compute_together(files: Sequence[Checked], pool: Executor) -> None:
         others = Others([*places], [[stands(file, at) for at in places] for file in alike[1:]])
         made = pool.submit(alike_apart, first.path, others)
         for number, file in enumerate(alike):
-            file.computing = _Computing(made, number)
+            file.computing = partial(_values, made, number)
         left = [file for file in left if file not in alike]
 
 
-class _Computing:
+def _values(made: Future[list[Cells]], number: int) -> Cells:
     """Waits for the values of one of several files; raises RuntimeError where the engine has none."""
-
-    def __init__(self, made: Future[list[Cells]], number: int):
-        self._made, self._number = made, number
-
-    def __call__(self) -> Cells:
-        return self._made.result()[self._number]
+    return made.result()[number]
 
 
 def differing(first: Opened, other: Opened) -> set[Address] | None:

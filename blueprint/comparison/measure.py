@@ -165,16 +165,11 @@ def told_of(level: str) -> tuple[Catalogue, Comparison]:
 
 
 def _answer(preset: Preset, own: Found, without: list[tuple[str, Found]], default: Found) -> Answer:
-    """Says what each convention does: with it, beside without it."""
-    effects = [_effect(key, own, found) for key, found in without]
+    """Says what each convention adds: the loss with it, less the loss without it, which may be endless."""
+    effects = [Effect(key, own.loss - found.loss, own.beside(found)) for key, found in without]
     effects.sort(key=lambda effect: -inf if isnan(effect.adds) else -abs(effect.adds))
     norms = {side: float(np.linalg.norm(row)) for side, row in own.slopes.items()}
     return Answer(preset, own.numbers, tuple(effects), norms, own.beside(default))
-
-
-def _effect(key: str, own: Found, without: Found) -> Effect:
-    """Says what a convention adds: the loss with it, less the loss without it, which may be endless."""
-    return Effect(key, own.loss - without.loss, own.beside(without))
 
 
 def _yours(book: Book, default: Preset, among: Catalogue, of: Comparison) -> list[Preset]:

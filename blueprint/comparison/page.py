@@ -73,7 +73,7 @@ def loss_and_gradient_part(answers: Sequence[Answer], phrase: Callable[[str, Eff
     others = [each for each in every if not each.turns["policy"].distance < TINY] or every
 
     def moves(each: Answer) -> float:
-        return even(_loss_moved(each, default) / max(each.turns["policy"].distance, TINY))
+        return even(abs(each.loss - default.loss) / max(each.turns["policy"].distance, TINY))
 
     most, least = (_loss_and_turn(find(others, key=moves), default, main) for find in (max, min))
     told = [f"Relative to the change of the gradient, the loss changes most in {most}, and least in {least}."]
@@ -86,10 +86,6 @@ def loss_and_gradient_part(answers: Sequence[Answer], phrase: Callable[[str, Eff
 def even(number: float) -> float:
     """Rounds what is compared to ten digits, so that of equals the first is named, whichever way a machine rounds."""
     return float(f"{number:.9e}")
-
-
-def _loss_moved(answer: Answer, default: Answer) -> float:
-    return abs(answer.loss - default.loss)
 
 
 def _loss_and_turn(answer: Answer, default: Answer, main: str) -> str:

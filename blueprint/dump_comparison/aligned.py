@@ -4,7 +4,7 @@ Raises MinibatchError in a sentence that names the response where two dumps are 
 """
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,26 +19,30 @@ MOST_TOKENS = 6
 class Aligned:
     """Two dumps of the same batch.
 
-    one, other: the dumps. rows: [N, 2], rows of both that are the same response. by: how that is known, in words.
-    whole: whether every response of one is in the other, and the other way round. sides: the files that each was put together of.
+    sides: the files that each was put together of. rows: [N, 2], rows of both that are the same response. by: how that is known,
+    in words. whole: whether every response of one is in the other, and the other way round.
     """
 
-    one: Dump
-    other: Dump
+    sides: tuple[Side, Side]
     rows: Array
     by: str
     whole: bool
-    sides: tuple[Side, Side] | None = None
 
-    def place(self, side: int, row: int) -> tuple[str, int, int]:
-        """Returns where a row of one of both stands: its file, "" where there is one; its row there, and its first column."""
-        return self.sides[side].place(row) if self.sides else ("", *(self.one, self.other)[side].position(row))
+    @property
+    def one(self) -> Dump:
+        """The first dump."""
+        return self.sides[0].whole
+
+    @property
+    def other(self) -> Dump:
+        """The second dump."""
+        return self.sides[1].whole
 
     @property
     def files(self) -> list[tuple[Dump, Dump]]:
         """Returns the files of both that hold the same rows, in which alone logged numbers can be compared; else none."""
-        if self.sides is None or not self.whole:
-            return [(self.one, self.other)] if self.whole else []
+        if not self.whole:
+            return []
         one, other = (side.files for side in self.sides)
         if len(one) == len(other) and self.one.minibatch_rows is not None:
             both = list(zip(one, other, strict=True))
@@ -65,10 +69,14 @@ def align(ours: Side, theirs: Side) -> Aligned:
     Raises:
         MinibatchError: dumps of different kinds, or of different batches.
     """
-    return replace(_of_two(ours.whole, theirs.whole), sides=(ours, theirs))
+    return Aligned((ours, theirs), *_rows(ours.whole, theirs.whole))
 
 
-def _of_two(one: Dump, other: Dump) -> Aligned:
+Rows = tuple[Array, str, bool]
+"""Rows that are the same response, how that is known, and whether they are all."""
+
+
+def _rows(one: Dump, other: Dump) -> Rows:
     require(
         one.kind == other.kind,
         f"{one.path} is {_called(one)} and {other.path} {_called(other)}: compare two dumps of the same kind.",
@@ -82,7 +90,11 @@ def _of_two(one: Dump, other: Dump) -> Aligned:
         f"{one.path} has {counts[0]} rows and {other.path} {counts[1]}: they are of different batches, or of parts of one; "
         "compare the same part.",
     )
-    return Aligned(one, other, np.repeat(np.arange(counts[0])[:, None], 2, axis=1), "as they stand", True)
+    return _each_beside_itself(counts[0]), "as they stand", True
+
+
+def _each_beside_itself(count: int) -> Array:
+    return np.repeat(np.arange(count)[:, None], 2, axis=1)
 
 
 def _called(dump: Dump) -> str:
@@ -102,7 +114,7 @@ def _written(dump: Minibatch) -> list[bytes]:
     ]
 
 
-def _by_tokens(one: Minibatch, other: Minibatch, ours: list[bytes], theirs: list[bytes]) -> Aligned:
+def _by_tokens(one: Minibatch, other: Minibatch, ours: list[bytes], theirs: list[bytes]) -> Rows:
     """Pairs responses with the same tokens; of those that were written twice, the ones with the nearest log-probs."""
     places: dict[bytes, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for side, written in enumerate((ours, theirs)):
@@ -112,7 +124,7 @@ def _by_tokens(one: Minibatch, other: Minibatch, ours: list[bytes], theirs: list
     if len(pairs) < min(len(ours), len(theirs)):
         _refuse(one, other, ours, theirs, {row for row, _ in pairs})
     whole = len(pairs) == len(ours) == len(theirs)
-    return Aligned(one, other, np.array(pairs, np.int64), "by their tokens", whole)
+    return np.array(pairs, np.int64), "by their tokens", whole
 
 
 def _nearest(one: Minibatch, other: Minibatch, here: list[int], there: list[int]) -> list[tuple[int, int]]:
@@ -158,7 +170,7 @@ def _tokens(written: bytes) -> Array:
     return np.frombuffer(written, np.int64)
 
 
-def _as_they_stand(one: Minibatch, other: Minibatch) -> Aligned:
+def _as_they_stand(one: Minibatch, other: Minibatch) -> Rows:
     """Pairs rows as they stand. Raises MinibatchError for other numbers of responses, or responses of other lengths."""
     counts = len(one.mask), len(other.mask)
     require(
@@ -174,5 +186,4 @@ def _as_they_stand(one: Minibatch, other: Minibatch) -> Aligned:
             f"{one.path} and {other.path} are of different batches, or in another order: row {one.file_row(row)} has "
             f"{lengths[0][row]} tokens in the first and {lengths[1][row]} in the second; write response_ids into both."
         )
-    rows = np.repeat(np.arange(counts[0])[:, None], 2, axis=1)
-    return Aligned(one, other, rows, "as they stand: without response_ids in both nothing tells more", True)
+    return _each_beside_itself(counts[0]), "as they stand: without response_ids in both nothing tells more", True

@@ -192,7 +192,7 @@ def _placed(
     rows = finite.sum(axis=1) / np.maximum(inside.sum(axis=1), 1)
     columns = finite.sum(axis=0) / np.maximum(inside.sum(axis=0), 1)
     row, column = int(rows.argmax()), int(columns.argmax())
-    moved = pair.place(0, int(pair.rows[row, 0]))[2] if row < len(pair.rows) else 0
+    moved = pair.sides[0].place(int(pair.rows[row, 0]))[2] if row < len(pair.rows) else 0
     return replace(
         found,
         first=_place(pair, int(first[0]), int(first[1]), both, single),
@@ -206,8 +206,8 @@ def _place(pair: Aligned, at: int, column: int, both: tuple[Array, Array], singl
     one, other = (float(each[at, column]) for each in both)
     if at >= len(pair.rows):  # a row of a minibatch of a rollout
         return Place(at, at, None, one, other)
-    file, row, moved = pair.place(0, int(pair.rows[at, 0]))
-    other_file, other_row, _ = pair.place(1, int(pair.rows[at, 1]))
+    file, row, moved = pair.sides[0].place(int(pair.rows[at, 0]))
+    other_file, other_row, _ = pair.sides[1].place(int(pair.rows[at, 1]))
     return Place(row, other_row, None if single else column + moved, one, other, (file, other_file))
 
 

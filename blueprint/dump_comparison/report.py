@@ -27,12 +27,11 @@ def text_of(found: Comparison) -> str:
 def _head(found: Comparison) -> Iterator[str]:
     """Says what each dump is, by which conventions it is computed, and which rows are the same."""
     chosen, pair = found.conventions.chosen, found.pair
-    for at, (letter, dump) in enumerate(zip(SIDES, (pair.one, pair.other), strict=True)):
+    for at, (letter, side) in enumerate(zip(SIDES, pair.sides, strict=True)):
         by = f"; conventions of {chosen[at].preset.name}, {chosen[at].why}" if chosen else ""
-        side = pair.sides[at] if pair.sides else None
-        more = f" and {len(side.files) - 1} more" if side and len(side.files) > 1 else ""
-        yield f"{letter}: {printable(dump.path)}{more}: {_what(dump)}{by}"
-        yield from (f"   {printable(note)}" for note in (side.notes if side else ()))
+        more = f" and {len(side.files) - 1} more" if len(side.files) > 1 else ""
+        yield f"{letter}: {printable(side.whole.path)}{more}: {_what(side.whole)}{by}"
+        yield from (f"   {printable(note)}" for note in side.notes)
     count, order = len(pair.rows), ", in another order" if pair.moved else ""
     some = "" if pair.whole else "; one of the two has more, so that logged numbers are not compared"
     parts = "; the files of both hold other rows, so that logged numbers are not compared"
@@ -125,7 +124,7 @@ def data_of(found: Comparison) -> dict[str, Any]:
     return {
         "a": found.pair.one.path,
         "b": found.pair.other.path,
-        "files": [[each.path for each in side.files] for side in found.pair.sides] if found.pair.sides else None,
+        "files": [[each.path for each in side.files] for side in found.pair.sides],
         "presets": [each.preset.name for each in said.chosen] or None,
         "rows": found.pair.rows.tolist(),
         "rows_told": found.pair.by,

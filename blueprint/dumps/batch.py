@@ -95,13 +95,16 @@ def whole_number(found: Any, key: str, least: int | None = None) -> int:
 
 def number_said(found: Any, key: str) -> float:
     """Returns a number; the metadata of some formats are texts. Raises MinibatchError for anything else."""
-    try:
-        number = float(found) if isinstance(found, int | float | str) and not isinstance(found, bool) else None
-    except (ValueError, OverflowError):
-        number = None
-    require(number is not None, f"{key}: found {unquoted(str(found))}, expected a number.")
-    assert number is not None
+    if (number := _number(found)) is None:
+        raise MinibatchError(f"{key}: found {unquoted(str(found))}, expected a number.")
     return number
+
+
+def _number(found: Any) -> float | None:
+    try:
+        return float(found) if isinstance(found, int | float | str) and not isinstance(found, bool) else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def run_fields(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,6 +135,10 @@ SHARE_KEYS = {
 }  # fmt: skip
 """Metadata that say what losses were divided by, as verl 0.9.1 (core_algos.py, agg_loss) and OpenRLHF 0.11.2 call it, and
 the fields of a `Share` that they are."""
+
+
+SAYS_NOTHING = (None, "", "None", "null")
+"""What stands in metadata for nothing; those of some formats are texts."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +172,7 @@ def share_of(metadata: Mapping[str, Any]) -> Share | None:
 
 def _info(found: Any) -> Mapping[str, Any]:
     """Returns the object; metadata of some formats are texts."""
-    if _is_none(found):
+    if found in SAYS_NOTHING:
         return {}
     try:
         read: dict[str, Any] = json.loads(found) if isinstance(found, str) else found
@@ -179,18 +186,11 @@ def _info(found: Any) -> Mapping[str, Any]:
 
 
 def _divisors(metadata: Mapping[str, Any]) -> dict[str, float]:
-    return {key: _positive(metadata[key], key) for key in SHARE_KEYS if not _is_none(metadata.get(key))}
-
-
-def _is_none(found: Any) -> bool:
-    return found is None or found in ("", "None", "null")
+    return {key: _positive(metadata[key], key) for key in SHARE_KEYS if metadata.get(key) not in SAYS_NOTHING}
 
 
 def _positive(found: Any, key: str) -> float:
-    try:
-        number = float(found) if isinstance(found, int | float | str) and not isinstance(found, bool) else 0.0
-    except (ValueError, OverflowError):
-        number = 0.0
+    number = _number(found) or 0.0
     require(
         isfinite(number) and number > 0, f"metadata, {key}: found {unquoted(str(found))}, expected a number above 0."
     )

@@ -73,21 +73,12 @@ def without_effect(
     """
     made = {key.removeprefix("ppo.") for key in settings}
     found = list[str]()
-    for name, value in _named(_table(metadata, "hyperparameters")):
+    for name, value in _flat(_table(metadata, "hyperparameters"), lists=False):
         spelled = [name, *(f"{name}.{at}" for at in range(len(value)))] if isinstance(value, list) else [name]
         keys = {each.row.name.removeprefix("ppo.") for one in spelled for each in names.matching(one, SETTING, library)}
         if not (keys | {name.removeprefix("ppo.")}) & made and not any(name in note for note in notes):
             found.append(f"{name} = {value}")
     return tuple(found)
-
-
-def _named(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Yields dotted names and their values, lists as they are."""
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from _named(value, f"{before}{key}.")
-        else:
-            yield f"{before}{key}", value
 
 
 def _table(metadata: Mapping[str, Any], key: str) -> dict[str, Any]:
@@ -96,11 +87,11 @@ def _table(metadata: Mapping[str, Any], key: str) -> dict[str, Any]:
     return found
 
 
-def _flat(table: Any, before: str = "") -> Iterator[tuple[str, Any]]:
-    """Yields dotted names and their values; entries of a list are numbered from 0."""
+def _flat(table: Any, before: str = "", lists: bool = True) -> Iterator[tuple[str, Any]]:
+    """Yields dotted names and their values; entries of lists are numbered from 0, or lists are values as they are."""
     for key, value in table.items() if isinstance(table, dict) else enumerate(table):
-        if isinstance(value, dict | list | tuple):
-            yield from _flat(value, f"{before}{key}.")
+        if isinstance(value, dict) or (lists and isinstance(value, list | tuple)):
+            yield from _flat(value, f"{before}{key}.", lists)
         else:
             yield f"{before}{key}", value
 

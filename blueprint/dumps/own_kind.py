@@ -6,18 +6,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from blueprint.dumps.batch import Dump, run_fields
-from blueprint.dumps.formats import Array, MinibatchError, Raw
+from blueprint.dumps.formats import Array, Raw
 from blueprint.dumps.metadata import Mentioned, mentioned
 from blueprint.dumps.read import not_understood
-from blueprint.dumps.recognise import METADATA, Names, Recognised, recognise
+from blueprint.dumps.recognise import METADATA, Names, Recognised, column_of, known_preset, recognise
 from blueprint.inputs.catalogue import Catalogue, Setting
-from blueprint.inputs.errors import NumbersError
 
 ALGORITHM = "algorithm"
 COUNTED = "num_tokens"
 """What TRL logs of all steps so far together, of which one file says nothing."""
-SPELLED = {"nemorl": "nemo_rl"}
-"""What people call a library, where it is not the name of its column."""
 
 D = TypeVar("D", bound=Dump)
 
@@ -110,17 +107,11 @@ def preset_said(metadata: Mapping[str, Any], presets: Callable[[], Catalogue], o
 
     Raises MinibatchError for one that is named and that there is not.
     """
-    if metadata.get("preset"):
-        try:
-            return presets().preset(str(metadata["preset"])).name
-        except NumbersError as error:
-            raise MinibatchError(f"metadata, {error}") from error
-    return own if own in presets().presets else None
+    return known_preset(metadata.get("preset"), presets) or (own if own in presets().presets else None)
 
 
 def preset_of_library(names: Names, library: str | None, algorithm: str) -> str:
     """Returns the preset that the table has for an algorithm of a library, else the library's name as presets have it."""
-    plain = (library or "").lower().replace("-", "_").replace(" ", "_")
-    plain = SPELLED.get(plain, plain)
+    plain = column_of(library or "")
     meant = names.meant("preset", algorithm, plain) if plain in names.libraries else []
     return meant[0] if meant else plain

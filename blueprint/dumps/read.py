@@ -1,6 +1,5 @@
-"""Reads a dump of any kind, format and library: how kinds are told from each other, a minibatch checked inside its mask and at
-the ends of its responses; and what a file holds, recognised, missing, unknown, and what can be recomputed from it, also where
-it cannot be replayed.
+"""Reads a dump of any kind, format and library: how kinds are told from each other, a minibatch made and checked; and what a file
+holds, recognised, missing, unknown, and what can be recomputed from it, also where it cannot be replayed.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -12,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from blueprint.dumps.batch import Dump, Minibatch, forward_option, run_fields, share_of
-from blueprint.dumps.checks import check_numbers, without_critic
-from blueprint.dumps.formats import Array, MinibatchError, Raw, open_raw, require
+from blueprint.dumps.checks import behind_the_end, check_numbers, without_critic
+from blueprint.dumps.formats import MinibatchError, Raw, open_raw, require
 from blueprint.dumps.metadata import Mentioned, mentioned, without_effect
 from blueprint.dumps.recognise import (
     AID,
@@ -33,52 +32,6 @@ from blueprint.inputs.catalogue import Catalogue
 from blueprint.quoting import unquoted
 from blueprint.workbooks.common.conventions import LIVE, rlhf
 from blueprint.workbooks.registry import kind_named, kinds
-
-FEWEST_ROWS, MOST_ROWS_LISTED = 2, 8
-
-
-def behind_the_end(batch: Minibatch) -> tuple[str, ...]:
-    """Says where several responses end in one and the same token, written again and again, all inside the mask, as pads are.
-
-    One response alone may end so by itself, but for a token that prompts are padded with.
-    """
-    ids = batch.tensors.get("response_ids")
-    if ids is None or len(ids) != len(batch.mask):
-        return ()
-    width = min(ids.shape[1], batch.mask.shape[1])
-    ends = [_last_run(row[mask]) for row, mask in zip(np.asarray(ids)[:, :width], batch.mask[:, :width], strict=True)]
-    repeated = [token for token, times in ends if times > 1]
-    if not repeated:
-        return ()
-    token = max(dict.fromkeys(repeated), key=repeated.count)
-    rows = [row for row, (each, times) in enumerate(ends) if each == token and times > 1]
-    if len(rows) < FEWEST_ROWS and token not in _pads(batch):
-        return ()
-    listed = ", ".join(str(batch.file_row(row)) for row in rows[:MOST_ROWS_LISTED])
-    more = " …" if len(rows) > MOST_ROWS_LISTED else ""
-    return (
-        f"{len(rows)} of {len(ends)} responses end in token {token} several times over, all inside the mask (row {listed}{more}): "
-        "if that is the pad or the end token, tokens behind the first end token are counted",
-    )
-
-
-def _last_run(tokens: Array) -> tuple[int, int]:
-    """Returns the last token of a response, and how often it stands there without another between; −1 where there is none."""
-    if not len(tokens):
-        return -1, 0
-    others = np.flatnonzero(tokens != tokens[-1])
-    return int(tokens[-1]), len(tokens) - (int(others[-1]) + 1 if len(others) else 0)
-
-
-def _pads(batch: Minibatch) -> set[int]:
-    """Returns with what prompts begin twice and more, where others do not begin with it: what they are padded with."""
-    prompts = batch.tensors.get("prompt_ids")
-    if prompts is None or prompts.ndim != 2 or prompts.shape[1] < 2:
-        return set()
-    firsts = prompts[:, 0]
-    twice = {int(each) for each in firsts[firsts == prompts[:, 1]]}
-    return {each for each in twice if (firsts != each).any()}
-
 
 Needs = Mapping[str, Sequence[tuple[str, ...]]]
 """By quantity, sets of names of tensors of which one is enough; a name that is itself a key may be recomputed first."""
@@ -257,19 +210,19 @@ def _sentence(kind: str, names: Sequence[str], known: Collection[str]) -> str:
     return f"{kind} that are not understood and change nothing: {listed}{more}"
 
 
-NEEDS = {
-    "rewards": ("logprobs_old", "logprobs_ref", "scores"),
-    "advantages": ("rewards", "values_old"),
-    "returns": ("rewards", "values_old"),
-    "ratio, approximate KL": ("logprobs_old", "logprobs_new"),
-    "policy loss, clip fraction": ("logprobs_old", "logprobs_new", "advantages"),
-    "value loss": ("values_old", "values_new", "returns"),
-    "explained variance": ("values_old", "returns"),
-    "KL to the reference": ("logprobs_old", "logprobs_ref"),
-    "mean entropy": ("entropy",),
-    "gap to the generating engine": ("logprobs_old", "logprobs_rollout"),
+NEEDS: Needs = {
+    "rewards": [("logprobs_old", "logprobs_ref", "scores")],
+    "advantages": [("rewards", "values_old")],
+    "returns": [("rewards", "values_old")],
+    "ratio, approximate KL": [("logprobs_old", "logprobs_new")],
+    "policy loss, clip fraction": [("logprobs_old", "logprobs_new", "advantages")],
+    "value loss": [("values_old", "values_new", "returns")],
+    "explained variance": [("values_old", "returns")],
+    "KL to the reference": [("logprobs_old", "logprobs_ref")],
+    "mean entropy": [("entropy",)],
+    "gap to the generating engine": [("logprobs_old", "logprobs_rollout")],
 }
-"""What is computed from what; a name that is itself a key here may be recomputed first."""
+"""What a step of RLHF is computed from."""
 
 
 @dataclass(frozen=True)
@@ -381,7 +334,7 @@ def _of_kind(raw: Raw, kind: DumpKind, path: Path) -> Inspection:
         tuple(name for name, each in neutral.items() if each == UNUSED),
         {name: nearest(name, known) for name, each in neutral.items() if each is None},
         tuple(row.name for row in names.rows if row.kind == TENSOR and row.name not in has),
-        {what: _fewest(what, kind, has) for what in kind.needs},
+        {what: _lacking(what, kind.needs, has) for what in kind.needs},
         None if library is None else str(library),
         str(version) if library and version is not None else None,
         dump.preset if dump else None,
@@ -402,29 +355,20 @@ def _neutral(name: str, raw: Raw, names: Names, library: str | None) -> str | No
     return meant[0] if meant else UNUSED if name in names.spelled(UNUSED) else None
 
 
-def _fewest(what: str, kind: DumpKind, has: set[str]) -> tuple[str, ...]:
-    """Returns what is lacking for a quantity, of the set of names that lacks the fewest."""
+def _lacking(what: str, needs: Needs, has: set[str]) -> tuple[str, ...]:
+    """Returns what is lacking for a quantity, of the set of names that lacks the fewest; what can be recomputed is not lacking."""
     lacking = []
-    for some in kind.needs[what]:
+    for some in needs[what]:
         missing: list[str] = []
         for each in some:
             if each not in has:
-                missing += _fewest(each, kind, has) if each in kind.needs else [each]
+                missing += _lacking(each, needs, has) if each in needs else [each]
         lacking.append(tuple(dict.fromkeys(missing)))
     return min(lacking, key=len)
 
 
-def _needs(preset: str | None, named: Mentioned) -> Mapping[str, tuple[str, ...]]:
+def _needs(preset: str | None, named: Mentioned) -> Needs:
     """Returns what is computed from what; rewards need no reference where the KL is not paid in them."""
     of_preset = rlhf().presets.get(preset or "")
     paid_in = named.settings.get("reward.kl_in", of_preset.values["reward.kl_in"] if of_preset else "reward")
-    return NEEDS if paid_in in ("reward", "both") else {**NEEDS, "rewards": ("scores",)}
-
-
-def _lacking(name: str, needs: Mapping[str, tuple[str, ...]], has: set[str]) -> tuple[str, ...]:
-    """Returns what is lacking for a quantity; a name that can itself be recomputed is not lacking."""
-    missing: list[str] = []
-    for each in needs[name]:
-        if each not in has:
-            missing += _lacking(each, needs, has) if each in needs else [each]
-    return tuple(dict.fromkeys(missing))
+    return NEEDS if paid_in in ("reward", "both") else {**NEEDS, "rewards": [("scores",)]}

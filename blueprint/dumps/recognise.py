@@ -379,11 +379,7 @@ def _one(neutral: str, names: list[str], raw: Raw, preset: str | None, named: se
 def _library(raw: Raw, names: Names, presets: Callable[[], Catalogue]) -> tuple[str | None, str | None, list[str]]:
     """Returns library and preset as metadata say; else as the names show, if they show one."""
     library, version, preset = (_word(raw.metadata, key) for key in ("library", "version", "preset"))
-    if preset:
-        try:
-            presets().preset(preset)
-        except NumbersError as error:
-            raise MinibatchError(f"metadata, {error}") from error
+    known_preset(preset, presets)
     own = {each: names.own_to(each) & raw.tensors.keys() for each in names.libraries}
     showing = [each for each, some in own.items() if some]
     if library:
@@ -397,13 +393,31 @@ def _library(raw: Raw, names: Names, presets: Callable[[], Catalogue]) -> tuple[
 
 def preset_of(library: str, version: str | None, names: Names = NAMES) -> str | None:
     """Returns the preset of a library by what metadata call it: "TRL" 0.11.4, "NeMo-RL", "verl" …"""
-    plain = library.lower().replace("-", "_").replace(" ", "_")
+    plain = column_of(library)
     if plain in names.libraries:
         return plain
     if plain == "trl" and version:
         numbers = [int(part) for part in version.lstrip("v").split(".")[:2] if part.isdecimal() and len(part) < 5]
         return "trl_0.11.4" if numbers < [0, 12] else "trl_1.12"
-    return {"nemorl": "nemo_rl"}.get(plain)
+    return None
+
+
+SPELLED = {"nemorl": "nemo_rl"}
+"""What people call a library, where it is not the name of its column."""
+
+
+def column_of(library: str) -> str:
+    """Returns what the column of a library is called, if it has one."""
+    plain = library.lower().replace("-", "_").replace(" ", "_")
+    return SPELLED.get(plain, plain)
+
+
+def known_preset(named: Any, presets: Callable[[], Catalogue]) -> str | None:
+    """Returns the preset that metadata name, None where they name none. Raises MinibatchError for one that there is not."""
+    try:
+        return presets().preset(str(named)).name if named else None
+    except NumbersError as error:
+        raise MinibatchError(f"metadata, {error}") from error
 
 
 def _word(metadata: Mapping[str, Any], key: str) -> str | None:

@@ -178,10 +178,7 @@ def _stacked_alike(name: str, batches: Sequence[Minibatch]) -> Array:
             f"{batches[0].path} and {batch.path} cannot be joined: {name} has {arrays[0].ndim} axes in one and "
             f"{array.ndim} in the other; save it alike in all files of a step.",
         )
-    if arrays[0].ndim == 1:
-        return np.concatenate(arrays)
-    width = max(each.shape[1] for each in arrays)
-    return np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in arrays])
+    return _stacked(arrays)
 
 
 def first_pass(steps: Sequence[AnyDump]) -> list[AnyDump]:
@@ -199,7 +196,7 @@ def _written_together(steps: Sequence[Minibatch], width: int) -> dict[str, Array
     if any("response_ids" not in each.tensors for each in steps):
         return {}
     ids = [np.asarray(each.tensors["response_ids"])[:, :width] for each in steps]
-    return {"response_ids": np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in ids])}
+    return {"response_ids": _stacked(ids, width)}
 
 
 def joined_pass(steps: Sequence[Minibatch]) -> Minibatch:
@@ -229,8 +226,9 @@ def whole_of(dump: Dump, steps: Sequence[AnyDump]) -> AnyDump | None:
     return together(same) if len(same) > 1 else None
 
 
-def _stacked(arrays: Sequence[Array]) -> Array:
+def _stacked(arrays: Sequence[Array], width: int = 0) -> Array:
+    """Returns rows below each other, shorter ones padded at the right: to the longest, or to a width."""
     if arrays[0].ndim == 1:
         return np.concatenate(arrays)
-    width = max(each.shape[1] for each in arrays)
+    width = max(width, *(each.shape[1] for each in arrays))
     return np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in arrays])

@@ -97,7 +97,14 @@ class Explanation:
     head: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return as_text(self)
+        """Returns the text: what stands above the cell, the chain, and how to see more of it."""
+        lines = [*self.head, *_Printer(self).lines]
+        cut = sum(each.more for each, _ in self.nearest())
+        if cut and self.depth is not None:
+            cells = "1 cell marked … is" if cut == 1 else f"{cut} cells marked … are"
+            further = f"--depth {self.depth + 1} goes one step further, --depth all down to the inputs."
+            lines += ["", f"{cells} not opened: {further}"]
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         return f"<explanation of {self.label}: {self.numbers}>"
@@ -113,12 +120,29 @@ class Explanation:
         return list(home.items())[1:]
 
     def latex(self) -> str:
-        """Returns the equations and their numbers as an aligned environment, the first cell at the top."""
-        return as_latex(self)
+        """Returns an aligned environment, to be put into mathematics: `\\[ … \\]`.
+
+        An equation stands there once, with the numbers of each of its cells; cells of sums only where they are opened.
+        """
+        lines: dict[str, list[str]] = {}
+        for each in [self, *(each for each, parent in self.nearest() if each.reads or not _in_a_span(each, parent))]:
+            cell, values = each.here
+            shown = r"\ldots" if each.blank else latex_explained(*cell, values)
+            lines.setdefault(latex_equation(*cell, values), []).append(f"{_label(each)} &= {shown}")
+        groups = [" \\\\\n".join(filter(None, [equation, *cells])) for equation, cells in lines.items()]
+        return "\\begin{aligned}\n" + " \\\\[1ex]\n".join(groups) + "\n\\end{aligned}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns {"top": address, "cells": {address: facts}}: every cell once, with the addresses that it reads."""
-        return as_dict(self)
+        """Returns {"top": key, "cells": {key: facts}}: every cell once, by its address, the nearest to the top first.
+
+        `reads` lists the keys of what a cell's equation reads, in its order; `complete` is false where the depth was reached. A
+        blank value is None; one that ended is the error that a spreadsheet shows. `said` stands only where a file shows another
+        value, `blank` only in a worksheet.
+        """
+        return {
+            "top": _key(self),
+            "cells": {_key(each): _facts(each) for each in [self, *(each for each, _ in self.nearest())]},
+        }
 
 
 def explanation(cell: Cell, book: Book, depth: int | None, head: tuple[str, ...] = ()) -> Explanation:
@@ -204,17 +228,6 @@ FIELDS = (
 )  # fmt: skip
 
 
-def as_text(top: Explanation) -> str:
-    """Returns the text: what stands above the cell, the chain, and how to see more of it."""
-    lines = [*top.head, *_Printer(top).lines]
-    cut = sum(each.more for each, _ in top.nearest())
-    if cut and top.depth is not None:
-        cells = "1 cell marked … is" if cut == 1 else f"{cut} cells marked … are"
-        further = f"--depth {top.depth + 1} goes one step further, --depth all down to the inputs."
-        lines += ["", f"{cells} not opened: {further}"]
-    return "\n".join(lines)
-
-
 class _Printer:
     """Prints cell after cell; what a block means is said where its first cell is printed."""
 
@@ -292,20 +305,6 @@ def _value(cell: Explanation) -> str:
     return f"{cell.label} = {'…' if cell.blank and cell.value != cell.value else printed(cell.value)}"
 
 
-def as_latex(top: Explanation) -> str:
-    """Returns an aligned environment, to be put into mathematics: `\\[ … \\]`.
-
-    An equation stands there once, with the numbers of each of its cells; cells of sums only where they are opened.
-    """
-    lines: dict[str, list[str]] = {}
-    for each in [top, *(each for each, parent in top.nearest() if each.reads or not _in_a_span(each, parent))]:
-        cell, values = each.here
-        shown = r"\ldots" if each.blank else latex_explained(*cell, values)
-        lines.setdefault(latex_equation(*cell, values), []).append(f"{_label(each)} &= {shown}")
-    groups = [" \\\\\n".join(filter(None, [equation, *cells])) for equation, cells in lines.items()]
-    return "\\begin{aligned}\n" + " \\\\[1ex]\n".join(groups) + "\n\\end{aligned}"
-
-
 def _in_a_span(cell: Explanation, parent: Explanation) -> bool:
     return any(cell is each for span in parent.spans for each in parent.reads[span.first : span.last])
 
@@ -319,19 +318,6 @@ def _label(cell: Explanation) -> str:
 def _member(found: re.Match[str]) -> str:
     """Spells a member: a word as text, letters and numbers as a symbol."""
     return r"\text{``" + escaped(found["word"]) + "''}" if found["letters"] is None else latex_symbol(found["letters"])
-
-
-def as_dict(top: Explanation) -> dict[str, Any]:
-    """Returns {"top": key, "cells": {key: facts}}: every cell once, by its address, the nearest to the top first.
-
-    `reads` lists the keys of what a cell's equation reads, in its order; `complete` is false where the depth was reached. A
-    blank value is None; one that ended is the error that a spreadsheet shows. `said` stands only where a file shows another
-    value, `blank` only in a worksheet.
-    """
-    return {
-        "top": _key(top),
-        "cells": {_key(each): _facts(each) for each in [top, *(each for each, _ in top.nearest())]},
-    }
 
 
 def _key(cell: Explanation) -> str:

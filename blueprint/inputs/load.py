@@ -141,14 +141,9 @@ def given(numbers: Numbers) -> Values:
 
 
 def recognised(numbers: Numbers) -> Numbers:
-    """Return numbers that know which built-in set they are, if they are one."""
-    return replace(numbers, built_in=_built_in_name(numbers))
-
-
-def _built_in_name(numbers: Numbers) -> str:
-    """Return the name of the built-in set that these numbers are, with nothing laid over it; "" if they are none."""
+    """Return numbers that know which built-in set they are with nothing laid over it, if they are one."""
     alike = [name for name in kind_of(numbers).built_in() if _title(name) == numbers.title]
-    return next((name for name in alike if _built_in(name) == given(numbers)), "")
+    return replace(numbers, built_in=next((name for name in alike if _built_in(name) == given(numbers)), ""))
 
 
 @cache

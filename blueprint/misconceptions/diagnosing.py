@@ -9,7 +9,7 @@ from typing import Literal
 
 from blueprint.misconceptions.relatives import DISCOUNTED
 from blueprint.misconceptions.upstream import INSTEAD
-from blueprint.misconceptions.wrong_numbers import PLAIN, Wrong, one_idea
+from blueprint.misconceptions.wrong_numbers import PLAIN, Wrong
 
 FEWEST = 2
 """Significant digits that a rounded number has at least: with one alone, 1 for 1.09, it may stand for anything."""
@@ -30,17 +30,15 @@ def shortened(number: float, right: float, decimals: int) -> Shortened | None:
     leading = -floor(log10(abs(right)))  # decimals up to the first digit that counts
     fewest = min(leading + FEWEST - 1, decimals - 1)
     units = [10.0**-kept for kept in range(decimals, fewest - 1, -1)]
-    off, typed = abs(number - right), [unit for unit in units if _has_no_more(number, unit)]
+    off = abs(number - right)
+    typed = [
+        unit for unit in units if abs(number - round(number / unit) * unit) <= HAIR * unit
+    ]  # it has no more digits
     if any(off <= (1 / 2 + HAIR) * unit for unit in typed):
         return "rounded"
     farthest = 10.0 ** -min(leading + TELLING - 1, decimals - 1)
     nearer_0 = number * right > 0 and abs(number) < abs(right)
     return "cut" if nearer_0 and any(off <= (1 + HAIR) * unit for unit in typed if unit <= 1.5 * farthest) else None
-
-
-def _has_no_more(number: float, unit: float) -> bool:
-    """Tells whether a number has no digits below a unit."""
-    return abs(number - round(number / unit) * unit) <= HAIR * unit
 
 
 CHANCE = 0.05
@@ -111,7 +109,7 @@ def _named(
         return None
     near_fits = [each for each in fits if each.far == nearest[0]]
     return _said(
-        [*near_fits, *(each for each in fits if each.written and any(one_idea(each, near) for near in near_fits))]
+        [*near_fits, *(each for each in fits if each.written and any(each.key == near.key for near in near_fits))]
     )
 
 
@@ -143,7 +141,7 @@ def _needless(each: Wrong, other: Wrong) -> bool:
 
     A discounted sum is a computation of its own: who makes it does not know that she forgets λ by it.
     """
-    return one_idea(each, other) and not each.written and not each.name.startswith(DISCOUNTED)
+    return each.key == other.key and not each.written and not each.name.startswith(DISCOUNTED)
 
 
 def half_unit(decimals: int) -> float:

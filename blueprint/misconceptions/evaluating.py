@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from blueprint.language import (
 )
 from blueprint.language.trees import letters_of
 from blueprint.language.vectorise import compiled
-from blueprint.misconceptions.rewriting import Misconception
 
 
 class Arrays(Mapping[str, Array]):
@@ -76,39 +75,11 @@ class Shown:
 Cells = Sequence[tuple[int, ...]]
 
 
-class WrongRow(Protocol):
-    """A row with a misconception in it.
-
-    written: whether somebody wrote the sentence; the others follow from how the equation is built.
-    """
-
-    @property
-    def name(self) -> str:
-        """Short and stable."""
-
-    @property
-    def block(self) -> Block:
-        """The row."""
-
-    @property
-    def says(self) -> str:
-        """One sentence."""
-
-    @property
-    def written(self) -> bool:
-        """Whether somebody wrote it."""
-
-    def in_the_step(self, cells: Cells, values: Values) -> list[float]:
-        """Returns what cells come to if each is computed wrongly, from what all others hold; NaN where that is no number."""
-
-    def throughout(self, cells: Cells, values: Values) -> list[float] | None:
-        """Returns what cells come to if the whole recursion is computed wrongly; None where the row is none, or cannot be."""
-
-
 @dataclass(frozen=True, eq=False)
 class Rewritten:
     """A row with another equation.
 
+    name: short and stable. says: one sentence. written: whether somebody wrote it; others follow from how the equation is built.
     instead: the wrong right-hand side of each of its equations that has one. circle: the blocks that need each other,
     this one among them, where the row is a recursion.
     """
@@ -138,56 +109,52 @@ class Rewritten:
         return float(made[definition][tuple(members[axis] for axis in frame)])
 
     def throughout(self, cells: Cells, values: Values) -> list[float] | None:
-        """Computes the wrong recursion."""
-        if self._again is None:
+        """Computes the wrong recursion from end to end; None where the row is none, or a cell would need itself."""
+        if not self.circle or self.anew is None:
             return None
-        copy, steps = self._again
+        copy, steps = self.anew
         made = Values(values.sizes, beyond=True)
         made.arrays = dict(values.arrays)
         fill(steps, made)
         return [float(made.cell(copy, *cell)) for cell in cells]
 
     @cached_property
-    def _again(self) -> tuple[Block, tuple[Step, ...]] | None:
-        if not self.circle:
-            return None
-        copies = again(self.circle, {}, equations=self.instead)
+    def anew(self) -> tuple[Block, tuple[Step, ...]] | None:
+        """A copy of the row with the wrong equation, and the steps that compute it; None where a cell would need itself."""
+        circle = tuple(dict.fromkeys((*self.circle, self.block)))
         try:
-            return copies[self.block], schedule([copies[block] for block in self.circle])
-        except NotationError:  # a cell would need itself
+            copies = again(circle, {}, equations=self.instead)
+            return copies[self.block], schedule([copies[block] for block in circle])
+        except NotationError:
             return None
 
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """A row that shows what is made of the other rows' numbers."""
+    """A row that shows what is made of the other rows' numbers; it is made in the step alone."""
 
-    misconception: Misconception
+    name: str
+    says: str
+    made: Callable[[Shown], Any]
     block: Block
     bound: Mapping[str, str | None]
     named: Mapping[str, Block]
     written: bool = True
 
-    @property
-    def name(self) -> str:
-        """Short and stable."""
-        return self.misconception.name
-
-    @property
-    def says(self) -> str:
-        """One sentence."""
-        return self.misconception.says
-
     def in_the_step(self, cells: Cells, values: Values) -> list[float]:
         """Makes the row of what all rows hold, and of what its own equation comes to."""
-        assert self.misconception.made is not None
         places = [*product(*(range(values.size(axis)) for axis in self.block.axes))]
         right = Rewritten("", "", True, self.block, {}).in_the_step(places, values)
         meant = np.reshape(right, [values.size(axis) for axis in self.block.axes])
         rows = Arrays(self.named, lambda name: values[self.named[name]])
         with np.errstate(all="ignore"):
-            wrong = np.broadcast_to(self.misconception.made(Shown(rows, meant, self.bound)), meant.shape)
+            wrong = np.broadcast_to(self.made(Shown(rows, meant, self.bound)), meant.shape)
         return [float(wrong[cell]) for cell in cells]
 
     def throughout(self, cells: Cells, values: Values) -> None:
-        """Tells that it is made in the step alone."""
+        """Says that it is no recursion."""
+
+
+WrongRow = Rewritten | Made
+"""A row with a misconception in it: what cells come to if each is computed wrongly from what all others hold (NaN where that is
+no number), and throughout a recursion."""

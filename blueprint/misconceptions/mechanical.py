@@ -15,12 +15,11 @@ from blueprint.language import (
     Ref,
     exp,
     log,
-    rebuilt,
     text,
     walk,
 )
 from blueprint.language.nodes import Lookup
-from blueprint.misconceptions.rewriting import everywhere, is_setting, left_out, negative, neighbour, rest, same
+from blueprint.misconceptions.rewriting import everywhere, is_setting, left_out, negative, neighbour, put, rest, same
 
 Part = tuple[str, str, Expr | None]
 """What may stand for a part of an equation: name and sentence of the mistake, and the other part; None: nothing."""
@@ -238,11 +237,7 @@ def _replaced(expr: Expr, part: Expr, other: Expr | None) -> Expr | None:
     """Returns the whole equation with one part of it replaced; None where another cannot stand there."""
     if other is None or expr is part:
         return other
-
-    def change(inner: Expr) -> Expr:
-        return other if inner is part else rebuilt(inner, change)
-
-    return rebuilt(expr, change) if _fits(expr, part, other) else None
+    return put(expr, part, other) if _fits(expr, part, other) else None
 
 
 def _fits(expr: Expr, part: Expr, other: Expr) -> bool:
@@ -261,6 +256,4 @@ def _swapped(expr: Expr) -> Iterator[Changed]:
 
 
 def _exchanged(expr: Expr, into: Mapping[Block, Ref]) -> Expr:
-    if isinstance(expr, Ref) and expr.block in into:
-        return into[expr.block]
-    return rebuilt(expr, lambda inner: _exchanged(inner, into))
+    return everywhere(expr, lambda node: into.get(node.block, node) if isinstance(node, Ref) else node)

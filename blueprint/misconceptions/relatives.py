@@ -252,13 +252,12 @@ class Relatives:
             and each.axes == block.axes
             and "." in block.name
             and _leaf(each) == _leaf(block)
-            and [*map(_shape, each.definitions)] == [*map(_shape, block.definitions)]
+            and [_shape(one.expr) for one in each.definitions] == [_shape(one.expr) for one in block.definitions]
         ]
 
 
-def _shape(definition: object) -> list[str]:
+def _shape(expr: Expr) -> list[str]:
     """Returns the operations of an equation, in order."""
-    expr: Expr = definition.expr  # type: ignore[attr-defined]
     return [
         node.name
         if isinstance(node, Op | Reduce)
@@ -303,25 +302,22 @@ DEEPEST = 12
 """Rows of which each reads the next, in which a logarithm is looked for."""
 
 
-def in_other_units(block: Block, kin: Relatives) -> Iterator[Unit]:
-    """Yields what a row shows in another unit."""
+OF_LOGARITHMS: tuple[Unit, ...] = (
+    ("log-2", "The logarithm is to base 2, not the natural one.", lambda array: array / log(2)),
+    ("log-10", "The logarithm is to base 10, not the natural one.", lambda array: array / log(10)),
+    ("not-the-logarithm", "The logarithm is not taken.", np.exp),
+    ("not-the-logarithm", "The logarithm is not taken.", lambda array: np.exp(-array)),
+    ("not-the-logarithm", "The logarithm is not taken, and this is 1 minus it.", lambda array: 1 - np.exp(array)),
+    ("not-the-logarithm", "The logarithm is not taken, and this is 1 minus it.", lambda array: 1 - np.exp(-array)),
+)
+OF_SQUARES: tuple[Unit, ...] = (("root", "The root of it is taken.", np.sqrt),)
+
+
+def in_other_units(block: Block, kin: Relatives) -> tuple[Unit, ...]:
+    """Returns what a row shows in another unit."""
     if is_logarithm(block, kin):
-        yield "log-2", "The logarithm is to base 2, not the natural one.", lambda array: array / log(2)
-        yield "log-10", "The logarithm is to base 10, not the natural one.", lambda array: array / log(10)
-        yield "not-the-logarithm", "The logarithm is not taken.", np.exp
-        yield "not-the-logarithm", "The logarithm is not taken.", lambda array: np.exp(-array)
-        yield (
-            "not-the-logarithm",
-            "The logarithm is not taken, and this is 1 minus it.",
-            lambda array: 1 - np.exp(array),
-        )
-        yield (
-            "not-the-logarithm",
-            "The logarithm is not taken, and this is 1 minus it.",
-            lambda array: 1 - np.exp(-array),
-        )
-    elif any(_is_square(each.expr) for each in block.definitions):
-        yield "root", "The root of it is taken.", np.sqrt
+        return OF_LOGARITHMS
+    return OF_SQUARES if any(_is_square(each.expr) for each in block.definitions) else ()
 
 
 def is_logarithm(block: Block, kin: Relatives, deep: int = 0) -> bool:

@@ -6,7 +6,7 @@ computed again. What is compiled for that is kept, so that a whole class is gone
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -23,13 +23,14 @@ from blueprint.language import (
     Values,
     again,
     fill,
-    rebuilt,
+    in_order,
     schedule,
     walk,
 )
+from blueprint.language.making import reading
 from blueprint.misconceptions.evaluating import Cells, Rewritten, WrongRow
 from blueprint.misconceptions.relatives import ALTERNATIVES, DISCOUNTED, Relatives, discounted, in_other_units, to_go
-from blueprint.misconceptions.rewriting import everywhere, is_setting
+from blueprint.misconceptions.rewriting import everywhere, is_setting, put
 
 FARTHEST, NEAREST = 4, 1
 """Steps up to which a mistake is looked for; that a row only repeats another, or sums it, is no step. Up to the nearest one every
@@ -62,9 +63,9 @@ class Bench:
         self.base = values
         self._values.arrays = dict(values.arrays)
 
-    def computed(self, steps: tuple[Step, ...], anew: frozenset[Block], wrong: Arrays, wanted: Block) -> Array:
+    def computed(self, steps: tuple[Step, ...], wrong: Arrays, wanted: Block) -> Array:
         """Computes some rows anew while others show something else, and returns one of them; nothing is left of it."""
-        arrays, base = self._values.arrays, self.base.arrays
+        arrays, base, anew = self._values.arrays, self.base.arrays, [*in_order(steps)]
         try:
             for block in anew:
                 arrays.pop(block, None)
@@ -84,8 +85,8 @@ class Upstream:
     """A row under a mistake that was made further up.
 
     far: how far: 0 for what is next to the row's own step. made: what the rows with the mistake show.
-    path, steps: the rows between, this one among them, and the order in which they are computed. row: where it is one
-    that somebody wrote down, that row with it.
+    steps: how the rows between are computed, this one among them. row: where it is one that somebody wrote down, that row
+    with it.
     """
 
     name: str
@@ -93,8 +94,7 @@ class Upstream:
     block: Block
     far: int
     made: Made
-    path: frozenset[Block]
-    steps: tuple[Step, ...]
+    steps: tuple[Step, ...] = ()
     row: WrongRow | None = None
 
     @property
@@ -107,7 +107,7 @@ class Upstream:
         wrong = self.made(bench)
         if wrong is None:
             return None
-        found = bench.computed(self.steps, self.path, wrong, self.block) if self.path else wrong[self.block]
+        found = bench.computed(self.steps, wrong, self.block) if self.steps else wrong[self.block]
         before = [bench.base.before(self.block, axis) for axis in self.block.axes]
         return [float(found[tuple(place + b for place, b in zip(cell, before, strict=True))]) for cell in cells]
 
@@ -148,12 +148,10 @@ class Beyond:
             if is_setting(each) or (each.axes != block.axes and self.relatives.is_transposed(each, near)):
                 continue
             twins = self.relatives.twins(each, near)
-            paths = self._path([each], block), self._path([each, *twins], block)
-            for mistake in self._mistakes(each, far, twins):
-                path, steps = paths[mistake.together]
-                if path:
-                    far_now = max(far, 1)
-                    yield Upstream(mistake.name, mistake.says, block, far_now, mistake.made, path, steps, mistake.row)
+            paths = self._steps([each], block), self._steps([each, *twins], block)
+            for name, says, made, together, row in self._mistakes(each, far, twins):
+                if steps := paths[together]:
+                    yield Upstream(name, says, block, max(far, 1), made, steps, row)
         yield from self._settings(block)
 
     def _own(self, block: Block) -> Iterator[Upstream]:
@@ -162,23 +160,23 @@ class Beyond:
         for other in kin.apart(block, [*kin.alike(block), *kin.made_of(block, 2), *kin.makes(block)]):
             one, two = self._told_apart(other, block)
             says = f"This is {one}, not {two}."
-            yield Upstream(f"{INSTEAD}{other.name}", says, block, 0, _shows(block, other), frozenset(), ())
+            yield Upstream(f"{INSTEAD}{other.name}", says, block, 0, _shows(block, other))
         for name, says, change in (*in_other_units(block, kin), *along_axes(block)):
-            yield Upstream(name, says, block, 0, _changed(block, change), frozenset(), ())
+            yield Upstream(name, says, block, 0, _changed(block, change))
         for row in (*self._of_namesakes(block), *stopped(block)):
-            yield Upstream(row.name, row.says, block, 0, _Again(row), frozenset(), ())
+            yield Upstream(row.name, row.says, block, 0, _by_equation(row))
         for other in kin.few_cells(block, FEW):
             for place in range(kin.numbers(other).size):
                 says = f"This is {told(other)} of one {other.axes[0].meaning} alone."
-                yield Upstream(f"one-{other.name}", says, block, 0, _one_cell(block, other, place), frozenset(), ())
+                yield Upstream(f"one-{other.name}", says, block, 0, _one_cell(block, other, place))
         if block.axes:
             for other in kin.made_of(block, 2):
                 says = f"This is the sum of {told(other)} from here on."
-                yield Upstream(f"rest-of-{other.name}", says, block, 0, _to_go(block, other), frozenset(), ())
+                yield Upstream(f"rest-of-{other.name}", says, block, 0, _to_go(block, other))
             for other, by in discounted(block, kin, FARTHEST):
                 says = f"This is the sum of {told(other)} from here on, discounted by {by.symbol}."
                 name = f"{DISCOUNTED}{other.name}"
-                yield Upstream(name, says, block, 0, _to_go(block, other, by), frozenset(), ())
+                yield Upstream(name, says, block, 0, _to_go(block, other, by))
 
     def _of_namesakes(self, block: Block) -> Iterator[Rewritten]:
         """Yields the equation with another model's row read in one of the places where a row is read."""
@@ -191,34 +189,35 @@ class Beyond:
                     stands = self.relatives.with_edges(other, ref.block)
                     if stands is not None:
                         says = f"{told(other)} is read in one place where {told(ref.block)} should be."
-                        expr = replaced(definition.expr, ref, Ref(stands, ref.at))
+                        expr = put(definition.expr, ref, Ref(stands, ref.at))
                         yield Rewritten(f"{INSTEAD}{other.name}", says, False, block, {definition: expr})
 
-    def _path(self, above: Sequence[Block], block: Block) -> tuple[frozenset[Block], tuple[Step, ...]]:
+    def _steps(self, above: Sequence[Block], block: Block) -> tuple[Step, ...]:
+        """Returns how the rows between some rows and one are computed; nothing where these are too many, or a whole model."""
         shown = set(above)
         path = [each for each in self.relatives.between(above, block) if each not in shown]
         through_a_model = any(len(each.axes) >= ALTERNATIVES > len(block.axes) for each in path)
         if through_a_model or len(path) > MOST_BETWEEN:
-            return frozenset(), ()
+            return ()
         try:
-            return frozenset(path), schedule(path)
+            return schedule(path)
         except NotationError:
-            return frozenset(), ()
+            return ()
 
     def _mistakes(self, block: Block, far: int, twins: list[Block]) -> Iterator["_Mistake"]:
         """Yields the mistakes in a row further up."""
         where = f"In {told(block)}: "
         everywhere = f"In {', '.join(each.symbol for each in (block, *twins))}: "
-        at_twins = [self._wrong(twin) for twin in twins]
-        for i, row in enumerate(self._wrong(block)):
-            made = _made(row) if far <= NEAREST or row.written or row.name.startswith(CHOICE) else None
-            if made is None:
+        own, at_twins = self._wrong(block), [self._wrong(twin) for twin in twins]
+        for i, row in enumerate(own):
+            near = far <= NEAREST or row.written or row.name.startswith(CHOICE)
+            if not near or not isinstance(row, Rewritten):
                 continue
             written = row if row.written else None
-            yield _Mistake(row.name, f"{where}{row.says}", made, row=written)
-            makes = [_made(each[i]) for each in at_twins if len(each) == len(self._wrong(block))]
-            if makes and len(makes) == len(twins) and (all_made := [each for each in makes if each]):
-                together = _all([made, *all_made])
+            yield _Mistake(row.name, f"{where}{row.says}", _by_equation(row), row=written)
+            alike = [each[i] for each in at_twins] if all(len(each) == len(own) for each in at_twins) else []
+            if rows := [each for each in alike if isinstance(each, Rewritten)]:
+                together = _all([_by_equation(each) for each in (row, *rows)])
                 yield _Mistake(row.name, f"{everywhere}{row.says}", together, together=True, row=written)
         kin = self.relatives
         if kin.is_count(block):
@@ -248,30 +247,16 @@ class Beyond:
         near = self.relatives.near(block, 2)
         read = [each for each in near if is_setting(each) and not each.limit][:SETTINGS]
         for i, one in enumerate(read):
-            yield from self._with(
-                block, [one], f"left-out-{one.name}", f"{told(one)} is left out throughout.", _ones, near
-            )
+            mistakes: list[tuple[str, str, Callable[..., Made], list[Block]]]
+            mistakes = [(f"left-out-{one.name}", f"{told(one)} is left out throughout.", _ones, [one])]
             for other in read[:i]:
                 both, name = f"{told(one)} and {told(other)} are", f"{one.name}-{other.name}"
-                yield from self._with(
-                    block, [one, other], f"swapped-{name}", f"{both} exchanged throughout.", _turned, near
-                )
-                yield from self._with(
-                    block, [one, other], f"left-out-{name}", f"{both} left out throughout.", _ones, near
-                )
-
-    def _with(
-        self,
-        block: Block,
-        settings: list[Block],
-        name: str,
-        says: str,
-        made: Callable[..., Made],
-        near: Mapping[Block, int],
-    ) -> Iterator[Upstream]:
-        path, steps = self._path(settings, block)
-        if path:
-            yield Upstream(name, says, block, max(1, *(near[each] for each in settings)), made(*settings), path, steps)
+                mistakes.append((f"swapped-{name}", f"{both} exchanged throughout.", _turned, [one, other]))
+                mistakes.append((f"left-out-{name}", f"{both} left out throughout.", _ones, [one, other]))
+            for name, says, made, settings in mistakes:
+                if steps := self._steps(settings, block):
+                    far = max(1, *(near[each] for each in settings))
+                    yield Upstream(name, says, block, far, made(*settings), steps)
 
 
 def told(block: Block) -> str:
@@ -336,39 +321,19 @@ def _all(makes: Sequence[Made]) -> Made:
     return made
 
 
-def _made(row: WrongRow) -> Made | None:
-    """Returns what a row shows by another equation; None of a mistake that is none of an equation."""
-    if not isinstance(row, Rewritten):
-        return None
-    return _Again(row)
+def _by_equation(row: Rewritten) -> Made:
+    """Shows a row by another equation, computed from the others; throughout, where it is a recursion."""
 
-
-class _Again:
-    """A row with another equation, computed from the others; throughout, where it is a recursion."""
-
-    def __init__(self, row: Rewritten):
-        self.row = row
-
-    @cached_property
-    def _copy(self) -> tuple[Block, tuple[Step, ...], frozenset[Block]] | None:
-        before = self.row.block not in {*self.row.circle}
-        circle = (*self.row.circle, self.row.block) if before else self.row.circle
-        try:
-            copies = again(circle, {}, equations=self.row.instead)
-            own = [copies[each] for each in circle]
-            return copies[self.row.block], schedule(own), frozenset(own)
-        except (NotationError, KeyError):
+    def made(bench: Bench) -> Arrays | None:
+        if row.anew is None:
             return None
-
-    def __call__(self, bench: Bench) -> Arrays | None:
-        """Computes it on the student's numbers."""
-        if self._copy is None:
-            return None
-        copy, steps, own = self._copy
+        copy, steps = row.anew
         try:
-            return {self.row.block: bench.computed(steps, own, {}, copy)}
+            return {row.block: bench.computed(steps, {}, copy)}
         except (NotationError, IndexError, ValueError, KeyError):
             return None
+
+    return made
 
 
 def along_axes(block: Block) -> Iterator[tuple[str, str, Callable[[Array], Array]]]:
@@ -397,25 +362,15 @@ def stopped(block: Block) -> Iterator[Rewritten]:
     """Yields a recursion that stops after one step: what its cells would be without it is read in its place."""
     for definition in block.definitions:
         if any(isinstance(node, Ref) and node.block is block for node in walk(definition.expr)):
-            alone = _reading(definition.expr, block, lambda ref: Constant(0))
+            alone = everywhere(definition.expr, partial(_none_of, block))
             first = again((block,), {}, equations={definition: alone})[block]
-            expr = _reading(definition.expr, block, partial(_the_same_of, first))
+            expr = reading(definition.expr, {block: first})
             says = f"It goes on for one step alone: beyond the next place {block.symbol} is taken for 0."
             yield Rewritten("one-step-alone", says, False, block, {definition: expr}, (first,))
 
 
-def _reading(expr: Expr, block: Block, other: Callable[[Ref], Expr]) -> Expr:
-    """Returns an expression with something else wherever it reads a row."""
-    return everywhere(expr, lambda node: other(node) if isinstance(node, Ref) and node.block is block else node)
-
-
-def _the_same_of(block: Block, ref: Ref) -> Ref:
-    return Ref(block, ref.at)
-
-
-def replaced(expr: Expr, part: Expr, other: Expr) -> Expr:
-    """Returns an expression with one part of it replaced."""
-    return other if expr is part else rebuilt(expr, lambda inner: replaced(inner, part, other))
+def _none_of(block: Block, node: Expr) -> Expr:
+    return Constant(0) if isinstance(node, Ref) and node.block is block else node
 
 
 def ends(block: Block) -> Iterator[tuple[str, str, Callable[[Array], Array]]]:

@@ -135,11 +135,6 @@ def _elsewhere(blank: Blank, values: Values) -> list[tuple[int, ...]]:
     return others[:: max(1, len(others) // MOST_ELSEWHERE)][:MOST_ELSEWHERE]
 
 
-def one_idea(one: Wrong, other: Wrong) -> bool:
-    """Tells whether two mistakes are one, differently said: they give the same, as far as it is known, in the whole row."""
-    return one.key == other.key
-
-
 def _made(rows: Iterable[WrongRow], seen: _Seen) -> Iterator[Wrong]:
     for row in rows:
         for made in (row.in_the_step, row.throughout):
@@ -228,9 +223,9 @@ class Rows:
             if bound is None:
                 continue
             if each.made is not None:
-                yield Made(each, block, bound, self._named)
+                yield Made(each.name, each.says, each.made, block, bound, self._named)
             elif instead := self._changed(each, block, Names(self._named, bound)):
-                yield Rewritten(each.name, each.says, True, block, instead, self._circle(block))
+                yield Rewritten(each.name, each.says, True, block, instead, self._circles.get(block, ()))
 
     def _changed(self, each: Misconception, block: Block, names: Names) -> dict[Definition, Expr]:
         """Returns the equations that a misconception makes others of; none where the workbook lacks what it reads."""
@@ -244,17 +239,14 @@ class Rows:
         }
 
     def _built(self, block: Block) -> Iterator[WrongRow]:
-        circle = self._circle(block)
+        circle = self._circles.get(block, ())
         for definition in (each for each in block.definitions if not isinstance(each.expr, Constant)):
             for name, says, expr in changed(definition.expr):
                 yield Rewritten(name, says, False, block, {definition: expr}, circle)
 
-    def _circle(self, block: Block) -> tuple[Block, ...]:
-        """Returns the blocks that need each other, this one among them; none where it does not need itself."""
-        return self._circles.get(block, ())
-
     @cached_property
     def _circles(self) -> dict[Block, tuple[Block, ...]]:
+        """By block that needs itself, the blocks that need each other, this one among them."""
         computed = [block for block in self._named.values() if not block.typed]
         reads = {block: {need.read: None for need in needs(block) if not need.read.typed} for block in computed}
         circles = [group for group in components(reads) if len(group) > 1 or group[0] in reads[group[0]]]

@@ -17,6 +17,20 @@ def mean(x: Tensor, counted: Tensor, eps: float = 0.0) -> Tensor:
     return x[counted].sum() / (counted.sum().to(x.dtype) + eps)
 
 
+def kl_estimate(x: Tensor, estimator: str) -> Tensor:
+    """Returns the estimate of KL(π ‖ π_ref) by token, from x = log π − log π_ref of the token written."""
+    match estimator:
+        case "k1":
+            return x
+        case "k2":
+            return x**2 / 2
+        case "k3":
+            return (-x).exp() - 1 + x
+        case "abs":
+            return x.abs()
+    raise ValueError(estimator)
+
+
 @dataclass(frozen=True)
 class Kls:
     """KL(π_old ‖ π_θ), estimated from log π_θ − log π_old of the tokens written, by token or averaged."""
@@ -28,7 +42,7 @@ class Kls:
 
 def kls(log_ratio: Tensor) -> Kls:
     """Returns the estimates of each token."""
-    return Kls(-log_ratio, log_ratio**2 / 2, log_ratio.exp() - 1 - log_ratio)
+    return Kls(*(kl_estimate(-log_ratio, each) for each in ("k1", "k2", "k3")))
 
 
 def approx_kls(log_ratio: Tensor, counted: Tensor, eps: float = 0.0) -> Kls:

@@ -93,9 +93,3 @@ def steps_at_random(grid: Grid) -> Tensor:
     some = torch.eye(len(grid.lives), dtype=torch.float64) - grid.moves.mean(0)
     found: Tensor = torch.linalg.solve(some, grid.lives)
     return found
-
-
-def best_moves(grid: Grid, values: Tensor, gamma: float) -> Tensor:
-    """Returns which moves are best, [4, S]: several where they tie, none where one does not move on."""
-    q = action_values(grid, values, gamma)
-    return (q == q.amax(0)) & (grid.lives == 1)

@@ -2,15 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 
 from blueprint.witness.settings import WitnessError
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
-# Within this distance of a boundary two honest computations may decide differently.
-TIE = {torch.float64: 1e-9, torch.float32: 2e-5}
 
 
 def chosen_dtype(name: str) -> torch.dtype:
@@ -55,25 +53,9 @@ def ieee_products() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Tie:
-    """A number so close to a boundary that two honest computations may decide differently; counted from 1.
-
-    what: whose number it is; between: what lies on either side. Of a draw these are two tokens.
-    """
-
-    file: int
-    episode: int
-    position: int
-    margin: float
-    what: str = "draw"
-    between: str = "two tokens"
-
-
-@dataclass(frozen=True)
 class Record:
-    """How it was computed, and where another honest computation may draw another token."""
+    """How it was computed."""
 
     device: str
     dtype: str
     torch: str
-    ties: list[Tie] = field(default_factory=list)

@@ -3,8 +3,7 @@
 A file without a table of presets has the preset of each setting beside it. Order, ranges and options are those of the file.
 """
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -81,62 +80,33 @@ def ids(words: Array, known: Array, where: str, blanks: bool = True) -> Array:
     return found
 
 
-def place_of(word: object, words: Sequence[str], name: str) -> int:
+def place_of(word: object, known: Array, name: str) -> int:
     """Returns the place of a word, from 0; capitals do not matter. Raises WitnessError for another word."""
+    words = [str(each) for each in known.tolist()]
     lower = [each.lower() for each in words]
     if str(word).lower() not in lower:
         raise WitnessError(f"{name} is {quoted(word)}: write one of {', '.join(words)}")
     return lower.index(str(word).lower())
 
 
-def alternative(file: File, name: str, word: str) -> int:
-    """Returns the number of a switch's option among those in the file, from 0."""
-    return place_of(word, [str(each) for each in block(file, f"{name}.words").tolist()], name)
-
-
-def is_word(file: File, name: str) -> bool:
-    """Returns whether a setting is a switch."""
-    return f"{name}.words" in file
-
-
-def held(file: File) -> tuple[str, ...]:
-    """Returns the settings that a file has, in its order: that of its table of presets, where there is one."""
-    yours = [name.removesuffix(".yours") for name in file if name.endswith(".yours")]
-    table = [name.removeprefix("presets.") for name in file if name.startswith("presets.")]
-    return tuple(name for name in table if name in yours) if TABLE in file else tuple(yours)
-
-
-def column(file: File, preset: Any) -> int:
-    """Returns the place of a preset in the table, from 0. Raises WitnessError for another name."""
-    return place_of(preset, [str(each) for each in block(file, TABLE).tolist()], "the preset")
-
-
-def of_preset(file: File, name: str, place: int | None) -> Setting:
-    """Returns what a preset says about a setting: that at a place of the table, or, without a table, the one beside it."""
-    word = is_word(file, name)
-    read = block if word else numbers
-    found = single(file, f"{name}.preset") if place is None else read(file, f"presets.{name}")[place]
-    return str(found) if word else float(found)
-
-
 def settings_of(file: File) -> dict[str, Setting]:
-    """Returns every setting that a file uses, `name.yours` unless blank, else its preset's, and what goes with it, by blocks.
+    """Returns every setting that a file uses: what its user typed (`name.yours`), else what its preset says.
 
-    A switch is the option that stands there, and `.number` its place in the file. `.outside` is by how much a number, with
-    all above it, leaves its range; a limit that is off is in no range, and outside none. With a table of presets there is
-    also what the one in use says. Raises WitnessError for an option that there is not.
+    Of a preset it is that of the table of presets, or, without one, what stands beside the setting. A limit that is off is
+    infinite. Raises WitnessError for an option, or a preset, that there is not.
     """
-    place = column(file, single(file, "preset")) if TABLE in file else None
-    found: dict[str, Setting] = {} if place is None else {"preset.number": float(place)}
-    beyond = 0.0
-    for name in held(file):
-        preset, yours = of_preset(file, name, place), single(file, f"{name}.yours")
+    place = None
+    if TABLE in file:
+        place = place_of(single(file, "preset"), block(file, TABLE), "the preset")
+    found: dict[str, Setting] = {}
+    for name in (each.removesuffix(".yours") for each in file if each.endswith(".yours")):
+        if place is not None and f"presets.{name}" not in file:
+            continue
+        options, yours = file.get(f"{name}.words"), single(file, f"{name}.yours")
+        read = numbers if options is None else block
+        preset = single(file, f"{name}.preset") if place is None else read(file, f"presets.{name}")[place]
         value: Any = preset if is_blank(yours) else yours
-        found |= {} if place is None else {f"{name}.preset": preset}
-        if is_word(file, name):
-            found |= {name: str(value), f"{name}.number": float(alternative(file, name, str(value)))}
-        else:
-            low, high = (float(block(file, f"{name}.{end}")) for end in ("low", "high"))
-            beyond += 0.0 if math.isinf(value) else max(0.0, low - value) + max(0.0, value - high)
-            found |= {name: float(value), f"{name}.outside": beyond}
+        if options is not None:
+            place_of(value, options, name)
+        found[name] = float(value) if options is None else str(value)
     return found

@@ -233,23 +233,31 @@ def read_torch(path: Path, into: Raw, head_only: bool) -> None:
 
 def _loaded(path: Path, size: int, mmap: bool) -> dict[Any, Any]:
     """Returns what the file holds by name; tensors that are mapped are not read."""
+    with zipfile.ZipFile(path) as file:
+        check_total(sum(entry.file_size for entry in file.infolist()), size)
+    found: dict[Any, Any] = plain_tensors(path, MORE_THAN_TENSORS, mmap)
+    require(isinstance(found, dict), f"found {type(found).__name__}, expected a dictionary of tensors by name.")
+    return found
+
+
+MORE_THAN_TENSORS = (
+    "torch finds more in it than plain tensors, or it is damaged; it is not opened, because a pickle could run any code; save "
+    'tensors with safetensors.torch.save_file({name: tensor, …}, "run.safetensors").'
+)
+
+
+def plain_tensors(path: Path, otherwise: str, mmap: bool = False) -> Any:
+    """Returns what torch opens of plain weights. Raises MinibatchError, `otherwise`, for anything more, and without torch."""
     try:
         import torch
     except ImportError as error:
         raise MinibatchError(
             "a file of torch.save needs torch to be read: pip install torch, or save safetensors."
         ) from error
-    with zipfile.ZipFile(path) as file:
-        check_total(sum(entry.file_size for entry in file.infolist()), size)
     try:
-        found: dict[Any, Any] = torch.load(path, weights_only=True, map_location="cpu", mmap=mmap)
+        return torch.load(path, weights_only=True, map_location="cpu", mmap=mmap)
     except Exception as error:  # torch raises pickle's, zip's and its own errors alike
-        raise MinibatchError(
-            "torch finds more in it than plain tensors, or it is damaged; it is not opened, because a pickle could run any "
-            'code; save tensors with safetensors.torch.save_file({name: tensor, …}, "run.safetensors").'
-        ) from error
-    require(isinstance(found, dict), f"found {type(found).__name__}, expected a dictionary of tensors by name.")
-    return found
+        raise MinibatchError(otherwise) from error
 
 
 def _add_all(found: dict[Any, Any], into: Raw) -> None:
@@ -259,9 +267,9 @@ def _add_all(found: dict[Any, Any], into: Raw) -> None:
     for name, each in ((str(key), each) for key, each in found.items()):
         rows = list(each) if isinstance(each, list | tuple) else []
         if isinstance(each, torch.Tensor):
-            into.add(name, *_detached(name, each))
+            into.add(name, *detached(name, each))
         elif rows and all(isinstance(row, torch.Tensor) for row in rows):
-            arrays = [_detached(name, row.reshape(-1)) for row in rows]
+            arrays = [detached(name, row.reshape(-1)) for row in rows]
             into.add_rows(name, [array for array, _ in arrays], arrays[0][1])
             if all(row.dim() == 0 for row in rows):
                 into.tensors[name] = into.tensors[name][:, 0]
@@ -289,7 +297,7 @@ def _cell(name: str, value: Any) -> tuple[Array, str]:
     import torch
 
     if isinstance(value, torch.Tensor):
-        return _detached(name, value)
+        return detached(name, value)
     try:
         array = np.asarray(value)
     except ValueError as error:  # lists of different lengths
@@ -302,7 +310,7 @@ def _cell(name: str, value: Any) -> tuple[Array, str]:
     return array, array.dtype.name
 
 
-def _detached(name: str, tensor: Any) -> tuple[Array, str]:
+def detached(name: str, tensor: Any) -> tuple[Array, str]:
     """Returns a tensor as an array, and what its numbers were."""
     import torch
 

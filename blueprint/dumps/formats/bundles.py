@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from blueprint.dumps.formats.arrays import detached, plain_tensors
 from blueprint.dumps.formats.raw import Array, MinibatchError, Raw, check_total, from_json, require
 from blueprint.quoting import unquoted
 
@@ -148,25 +149,16 @@ def _add(path: Path, samples: list[dict[str, Any]], payloads: dict[str, Any], in
 
 def _payload(path: Path, spec: dict[str, Any], size: int) -> tuple[Array, str]:
     """Returns a tensor, and what its numbers were. Raises MinibatchError for one that is not as the manifest says."""
-    try:
-        import torch
-    except ImportError as error:
-        raise MinibatchError("a bundle of Relax needs torch to be read: pip install torch.") from error
     content = path.read_bytes()
     require(
         hashlib.sha256(content).hexdigest() == spec.get("sha256"),
         f"{PAYLOADS}/{path.name}: its checksum is not the one in {MANIFEST}: it was changed since it was written.",
     )
     check_total(len(content), size)
-    try:
-        tensor = torch.load(path, weights_only=True, map_location="cpu")
-    except Exception as error:  # torch raises pickle's, zip's and its own errors alike
-        raise MinibatchError(
-            f"{PAYLOADS}/{path.name}: torch finds more in it than a plain tensor; it is not opened."
-        ) from error
-    require(isinstance(tensor, torch.Tensor), f"{PAYLOADS}/{path.name}: expected a tensor.")
-    dtype = str(tensor.dtype).removeprefix("torch.")
-    return np.asarray((tensor.float() if dtype == "bfloat16" else tensor).detach().numpy()), dtype
+    name = f"{PAYLOADS}/{path.name}"
+    tensor = plain_tensors(path, f"{name}: torch finds more in it than a plain tensor; it is not opened.")
+    require(hasattr(tensor, "detach"), f"{name}: expected a tensor.")
+    return detached(name, tensor)
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -210,7 +210,7 @@ def _check_values(name: str, values: Sequence[Any]) -> None:
 def _check_lengths(name: str, values: Sequence[Any], lengths: Sequence[int]) -> None:
     """Refuses a column that is not as long as the responses, as slices of context parallelism are."""
     for row, (each, length) in enumerate(zip(values, lengths, strict=True)):
-        found = _length_of(each)
+        found = len(each) if hasattr(each, "__len__") else -1
         if found != length:
             raise MinibatchError(
                 f"row {row}: {name} has {found} entries, its response_length is {length}: a slice, as context parallelism "
@@ -221,7 +221,3 @@ def _check_lengths(name: str, values: Sequence[Any], lengths: Sequence[int]) -> 
 def _is_list(found: Any) -> TypeGuard[Sequence[Any]]:
     """Tells whether it is a list, or a tensor or array with rows."""
     return isinstance(found, list | tuple) or (hasattr(found, "tolist") and getattr(found, "ndim", 0) >= 1)
-
-
-def _length_of(found: Any) -> int:
-    return len(found) if hasattr(found, "__len__") else -1

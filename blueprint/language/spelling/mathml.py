@@ -1,7 +1,6 @@
 """The mathematics in MathML, which browsers set and screen readers read; as a table that a page can also apply by itself."""
 
 import re
-from collections.abc import Callable
 from html import escape
 
 from blueprint.language.axes import Axis, Edge, Position
@@ -109,7 +108,7 @@ def _piece(piece: str) -> str:
 
 def mathml(expr: Expr, understood: frozenset[Axis] = frozenset()) -> str:
     """Spells an expression; indices that are understood are left out, as in `text`."""
-    return styled(expr, STYLE, _refer(understood)).text
+    return styled(expr, STYLE, lambda ref: mathml_reference(ref.block, ref.at, understood)).text
 
 
 def mathml_equation(block: Block, definition: Definition, understood: frozenset[Axis] = frozenset()) -> str:
@@ -136,10 +135,6 @@ def indexed(symbol: str, inside: str) -> str:
     if lowered:
         return f"<msub>{lowered[1]}<mrow><mtext>{lowered[2]}</mtext>{STYLE.comma}{inside}</mrow></msub>"
     return f"<msub>{symbol}<mrow>{inside}</mrow></msub>"
-
-
-def _refer(understood: frozenset[Axis]) -> Callable[..., str]:
-    return lambda ref: mathml_reference(ref.block, ref.at, understood)
 
 
 def _index(index: Index, understood: frozenset[Axis]) -> str:

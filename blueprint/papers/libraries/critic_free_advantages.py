@@ -11,6 +11,9 @@ from math import inf
 import torch
 from torch import Tensor
 
+from blueprint.papers.advantage import returns
+from blueprint.papers.libraries.ppo import Whitening, divisor, moments
+
 
 @dataclass(frozen=True)
 class Shaping:
@@ -189,13 +192,6 @@ def finished(advantages: Tensor, shaping: Shaping, how: Credit) -> Tensor:
 # --- Advantages of tokens [B, T]
 
 
-def to_go(rewards: Tensor, gamma: float) -> Tensor:
-    """Returns the discounted sum of each token's reward and all behind it, as one matrix product."""
-    place = torch.arange(rewards.shape[1], device=rewards.device)
-    ahead = (place[:, None] - place).to(rewards.dtype)  # row: where a reward is; column: to which token it is credited
-    return rewards @ torch.where(ahead >= 0, gamma ** ahead.clamp(min=0), 0)
-
-
 def at_last_token(x: Tensor, mask: Tensor) -> Tensor:
     """Lays a number of each response, [B], on its last token."""
     place = torch.arange(mask.shape[1], device=mask.device)
@@ -218,9 +214,9 @@ def advantages_of_tokens(
         case "outcome":  # GRPO, sec. 4.1: the same for all tokens
             A = advantages[:, None].expand(mask.shape)
         case "to_go":  # OpenRLHF
-            A = to_go(at_last_token(advantages, mask) - mine, how.gamma)
+            A = returns(at_last_token(advantages, mask) - mine, how.gamma)
         case "reward_to_go":  # verl: REINFORCE++, ReMax
-            A = to_go(at_last_token(rewards, mask) - mine, how.gamma) - baseline[:, None]
+            A = returns(at_last_token(rewards, mask) - mine, how.gamma) - baseline[:, None]
         case "discounted":  # the authors of ReMax, once for each token from here on
             remaining = mask.flip(1).cumsum(1).flip(1).to(advantages.dtype)
             A = advantages[:, None] * how.gamma**remaining
@@ -231,19 +227,13 @@ def advantages_of_tokens(
     return whitened(A.where(mask, 0), mask, how) if how.whiten == "tokens" else A.where(mask, 0)
 
 
+FORMS = {"inside": "rsqrt_var_plus", "at_least": "clamp", "outside": "std_plus"}
+"""By where eps stands, the form of `papers.libraries.ppo` (verl; OpenRLHF and NeMo-RL; AReaL); otherwise nothing is scaled."""
+
+
 def whitened(A: Tensor, mask: Tensor, how: Credit) -> Tensor:
     """Centres advantages over all tokens of the batch, and scales them (REINFORCE++); eps stands in or outside of the root."""
-    tokens = A[mask]
-    n = mask.sum().to(A.dtype)  # a count of whole numbers plus 1e-8 would be of single precision
-    mean = tokens.sum() / (n + how.mean_eps)
-    variance = ((tokens - mean) ** 2).sum() / (n + how.mean_eps) * (n / (n - how.whiten_ddof))
-    match how.whiten_form:
-        case "inside":  # verl
-            by = (variance + how.whiten_eps).sqrt()
-        case "at_least":  # OpenRLHF, NeMo-RL
-            by = variance.clamp(min=how.whiten_eps).sqrt()
-        case "outside":  # AReaL
-            by = variance.sqrt() + how.whiten_eps
-        case _:  # "centre"
-            by = torch.ones_like(variance)
-    return ((A - mean) / by).where(mask, 0)
+    form = FORMS.get(how.whiten_form)
+    whitening = Whitening(ddof=how.whiten_ddof, eps=how.whiten_eps, form=form or "", mean_eps=how.mean_eps)
+    mean, variance = moments(A, mask, whitening)
+    return ((A - mean) / (divisor(variance, whitening) if form else 1.0)).where(mask, 0)

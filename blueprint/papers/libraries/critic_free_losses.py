@@ -11,6 +11,8 @@ from math import inf, log
 import torch
 from torch import Tensor
 
+from blueprint.papers.metrics import kl_estimate
+
 
 @dataclass(frozen=True)
 class Ratio:
@@ -229,24 +231,10 @@ def accepted(learner: Tensor, rollout: Tensor, mask: Tensor, how: Rollout) -> Te
 # --- The KL to the reference
 
 
-def estimate(x: Tensor, estimator: str) -> Tensor:
-    """Returns the estimate of the KL from x = log π − log π_ref at the token written (Schulman 2020)."""
-    match estimator:
-        case "k1":
-            return x
-        case "k2":
-            return x**2 / 2
-        case "k3":
-            return (-x).exp() - 1 + x
-        case "abs":
-            return x.abs()
-    raise ValueError(estimator)
-
-
 def kl_in_reward(old: Tensor, ref: Tensor, mask: Tensor, how: Kl) -> Tensor:
     """Returns the estimate that is paid before there is a loss."""
     x = (old - ref).where(mask, 0).clamp(-how.clamp_in, how.clamp_in)
-    return estimate(x, how.estimator).clamp(-how.clamp_out, how.clamp_out)
+    return kl_estimate(x, how.estimator).clamp(-how.clamp_out, how.clamp_out)
 
 
 def kl_in_loss(new: Tensor, ref: Tensor, rollout: Tensor, d: Tensor, ratio: Tensor, mask: Tensor, how: Kl) -> Tensor:
@@ -267,7 +255,7 @@ def kl_in_loss(new: Tensor, ref: Tensor, rollout: Tensor, d: Tensor, ratio: Tens
             weight = (x - x.detach() + (new.detach() - rollout).where(mask, 0)).exp()
         case _:
             raise ValueError(how.weight)
-    value = (weight * estimate(x, how.estimator)).clamp(-how.clamp_out, how.clamp_out)
+    value = (weight * kl_estimate(x, how.estimator)).clamp(-how.clamp_out, how.clamp_out)
     if how.gradient == "own":
         return value
     k2 = weight * free**2 / 2

@@ -13,6 +13,8 @@ from math import inf
 import torch
 from torch import Tensor
 
+from blueprint.papers.metrics import kl_estimate
+
 
 @dataclass(frozen=True)
 class Rollout:
@@ -192,17 +194,7 @@ def widened(mask: Tensor, slots: Tensor, behind: int) -> Tensor:
 def estimate(log_ratio: Tensor, exact: Tensor, kl: Kl) -> Tensor:
     """Returns KL(π ‖ π_ref) by token, from log π − log π_ref of the token written, or the exact one."""
     x = log_ratio.clamp(-kl.clamp_in, kl.clamp_in)
-    match kl.estimator:
-        case "k1":
-            found = x
-        case "k2":
-            found = x**2 / 2
-        case "k3":
-            found = (-x).exp() - 1 + x
-        case "abs":
-            found = x.abs()
-        case _:
-            found = exact
+    found = exact if kl.estimator == "full" else kl_estimate(x, kl.estimator)
     return found.clamp(-kl.clamp_out, kl.clamp_out)
 
 
