@@ -8,6 +8,7 @@ import numpy as np
 from blueprint.dumps import Array, MinibatchError, require
 from blueprint.inputs import ROWS, Numbers
 from blueprint.verifying import (
+    Again,
     Agreement,
     Chosen,
     Shown,
@@ -22,7 +23,7 @@ from blueprint.verifying import (
 )
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.schema import without
-from blueprint.workbooks.grpo.verifying.feeding import Replayed, cut_off, scores
+from blueprint.workbooks.grpo.verifying.feeding import cut_off, scores
 from blueprint.workbooks.grpo.verifying.judge import OVER_BATCH
 from blueprint.workbooks.grpo.verifying.recompute import recompute
 
@@ -37,7 +38,7 @@ def picked(verdict: Verdict, options: ViewOptions) -> Array:
 
     Raises MinibatchError for a row that is not there, two wishes at once, groups of several sizes, or more than fit.
     """
-    found: Replayed = verdict.replayed
+    found: Again = verdict.replayed
     batch, groups = found.batch, found.batch.groups
     require(groups is not None, f"{batch.path}: nothing tells which responses answer the same prompt; write group, [B]")
     assert groups is not None
@@ -78,7 +79,7 @@ def _place(batch: GroupedStep, row: int) -> int:
     return places.index(row)
 
 
-def _worst(found: Replayed, by: str | None, groups: Array) -> list[int]:
+def _worst(found: Again, by: str | None, groups: Array) -> list[int]:
     """Returns the groups, that with the worst token first."""
     row, usual = MEASURES[by or ("ratio" if "logprobs_new" in found.batch.tensors else "advantage")]
     values = found.rows.get(row, found.rows["advantages"])
@@ -101,7 +102,7 @@ LOSSES = ("policy_loss", "total_loss")
 def shown(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> Shown:
     """Shows whole groups of a step. Raises MinibatchError for rows that are not there, or groups that are not whole."""
     view = _view(verdict, chosen, options)
-    again = recompute(view.step, view.settings, device="cpu")
+    again = recompute(view.step, view.settings, sized=True)
     return view.shown(
         [*view.partly, *_stand_ins(verdict.replayed.batch)],
         lambda name: numbers_of(view, name),
@@ -110,7 +111,7 @@ def shown(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> Shown:
 
 
 def _view(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> View:
-    found: Replayed = verdict.replayed
+    found: Again = verdict.replayed
     batch, settings = found.batch, found.settings
     lacks = found.lacks.get("advantages")
     require(
@@ -190,7 +191,7 @@ STANDS = {
 }  # fmt: skip
 
 
-def agreement(arrays: Mapping[str, Array], ours: Replayed, view: View) -> Agreement:
+def agreement(arrays: Mapping[str, Array], ours: Again, view: View) -> Agreement:
     """Compares rows and losses of a workbook with the groups computed again."""
     here = np.asarray(arrays["mask"], float) == 1
     theirs = {block: np.asarray(arrays[block])[:, : here.shape[1]][here] for block in COMPARED if block in arrays}
