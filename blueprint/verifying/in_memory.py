@@ -2,7 +2,7 @@
 room that its kind gives it.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -49,8 +49,8 @@ class Quantity(NamedTuple):
 class Again:
     """A dump computed again, and what came of it. All by name; `rows` [N] or [N, T], `numbers` of the whole.
 
-    sizes: by number, the mean size of what it averages. room: how far rounding alone may move a row or number; extra: of a share,
-    how much more, where rounding decides. lacks: by quantity, what the file has not that it takes.
+    sizes: by number, the mean size of what it averages. room: how far rounding alone may move a row or number, or each cell;
+    extra: of a share, how much more, where rounding decides. lacks: by quantity, what the file has not that it takes.
     """
 
     batch: Any
@@ -58,7 +58,7 @@ class Again:
     rows: dict[str, Array] = field(default_factory=dict)
     numbers: dict[str, float] = field(default_factory=dict)
     sizes: dict[str, float] = field(default_factory=dict)
-    room: dict[str, float] = field(default_factory=dict)
+    room: dict[str, Any] = field(default_factory=dict)
     extra: dict[str, float] = field(default_factory=dict)
     lacks: dict[str, str] = field(default_factory=dict)
 
@@ -111,7 +111,7 @@ class Judge:
 
     def _room(self, quantity: Quantity, row: str) -> float:
         """Returns the room of a row; of one that the straight recomputation has not, that of the usual one."""
-        return self.straight.room.get(row, self.straight.room.get(quantity.name, 0.0))
+        return float(self.straight.room.get(row, self.straight.room.get(quantity.name, 0.0)))
 
     def _row(self, quantity: Quantity, row: str, means: str, found: Again) -> Compared:
         dtype, usual = self._dtype(quantity), self.straight.rows.get(row, found.rows[row])
@@ -170,7 +170,7 @@ def _nearest(found: Sequence[Compared]) -> Compared | None:
     return next((each for each in found if each.agrees), found[0] if found else None)
 
 
-def given_of(dump: Dump, quantities: Mapping[str, Any]) -> dict[str, Array]:
+def given_of(dump: Dump, quantities: Iterable[str]) -> dict[str, Array]:
     """Returns the results that a file has, to go on with in place of what was computed."""
     return {name: np.asarray(dump.tensors[name], np.float64) for name in quantities if name in dump.tensors}
 
@@ -277,11 +277,12 @@ class SmallTrial:
     effects: Effects = field(default_factory=Effects)
     of_step: dict[str, Array] = field(default_factory=dict)
     moved: Moved = field(default_factory=list)
+    cells = CELLS
 
     @property
     def most(self) -> int:
         """How many causes there is time for."""
-        return max(FEWEST, CELLS // max(1 << 12, int(self.batch.size)))
+        return max(FEWEST, self.cells // max(1 << 12, int(self.batch.size)))
 
     def called(self, name: str) -> str:
         """Returns what the file calls a quantity."""
@@ -307,7 +308,7 @@ class SmallTrial:
             return {}
         found = self._in_loss(made) if each and each.in_loss else made
         if each and until and not each.bits:
-            self.effects.note(until, each, _sums(found, until))
+            self.effects.note(until, each, self._sums(found, until))
         return self.judge.compared(found, until)
 
     def tries(self, name: str) -> Iterator[list[Try]]:
@@ -329,20 +330,32 @@ class SmallTrial:
         rows = {row: each for row, each in self.straight.rows.items() if row not in self.losses}
         return [Try(label, self.settings, {"stands": each}) for label, each in stands(rows, name)]
 
+    def _again(self, name: str, given: Given) -> Again:
+        """Computes the dump again without a change, for one quantity, as far as results of the file do not stand in place."""
+        return self.recompute(self.batch, self.settings, {"kept": self.kept}, given)
+
+    def _totals(self, of: Array | float) -> Array:
+        """Returns a number, or sums of a row, as pairs of changes are looked for."""
+        return totals_of(of)
+
+    def _sums(self, found: Again, name: str) -> Array | None:
+        """Returns what a quantity came to, as pairs of changes are looked for."""
+        there = found.numbers.get(name) if name in found.numbers else found.rows.get(name)
+        return None if there is None else self._totals(there)
+
     def _places(self, name: str, given: Given) -> list[Try]:
         """Returns where the numbers of a row may have come from, as far as every cell says so."""
         if name not in self.batch.tensors or name not in self.straight.rows:
             return []
-        found = self.recompute(self.batch, self.settings, {"kept": self.kept}, given)
+        found = self._again(name, given)
         allowed = self.judge.compared(found, name)[name].allowed
         places = places_of(self._seen(name, found), allowed)
         return [Try(f"{self.called(name)} that are {e.said}", self.settings, {"place": e, "of": name}) for e in places]
 
     def _placed(self, place: Any, name: str, given: Given) -> Again:
         """Computes the dump again with a row laid out in another way."""
-        found = self.recompute(self.batch, self.settings, {"kept": self.kept}, given)
-        row = laid(place, self._seen(name, found))
-        found = self.recompute(self.batch, self.settings, {"kept": self.kept}, {**given, name: row})
+        row = laid(place, self._seen(name, self._again(name, given)))
+        found = self._again(name, {**given, name: row})
         return replace(found, rows={**found.rows, name: row})
 
     def _seen(self, name: str, found: Again) -> Seen:
@@ -357,9 +370,9 @@ class SmallTrial:
 
     def _pairs(self, name: str, given: Given) -> list[Try]:
         """Returns two changes at a time that may explain a quantity together."""
-        found = self.recompute(self.batch, self.settings, {"kept": self.kept}, given)
-        compared, straight = self.judge.compared(found, name).get(name), _sums(found, name)
-        logged = totals_of(self.batch.logged[name] if name in self.batch.logged else self.batch.tensors[name])
+        found = self._again(name, given)
+        compared, straight = self.judge.compared(found, name).get(name), self._sums(found, name)
+        logged = self._totals(self.batch.logged[name] if name in self.batch.logged else self.batch.tensors[name])
         if compared is None or straight is None:
             return []
         allowed = compared.allowed * compared.cells**0.5
@@ -456,12 +469,6 @@ def moved(dump: Any) -> Any:
 
 
 MOVED, HALF = 256, 0.5
-
-
-def _sums(found: Again, name: str) -> Array | None:
-    """Returns what a quantity came to, as pairs of changes are looked for."""
-    there = found.numbers.get(name) if name in found.numbers else found.rows.get(name)
-    return None if there is None else totals_of(there)
 
 
 def verdict_of(trial: SmallTrial, preset: str, explain: bool) -> Verdict:

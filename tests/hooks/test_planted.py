@@ -146,7 +146,7 @@ def test_every_cause_is_computed_where_groups_are_split_unevenly() -> None:
     mixed = replace(together(first).some(np.array([0, 1, 9, 2])), logged=first[0].logged)
     for at, batch in enumerate([*first, mixed]):
         assert len(set(batch.sizes)) > 1
-        trial = trial_of(batch, choose(batch, VerifyOptions()).values, VerifyOptions(), None)
+        trial = trial_of(batch, choose(batch, VerifyOptions()).values, VerifyOptions())
         stages = [stage for name in ("kl.mean_new", "total_loss") for stage in trial.tries(name)]
         assert sum(map(len, stages)) > 1000
         for stage in stages:  # of the many changes of equations each batch takes others: all would take a minute

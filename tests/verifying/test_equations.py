@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
@@ -13,8 +15,9 @@ from blueprint.workbooks.dpo.schema import dpo_presets
 from blueprint.workbooks.dpo.verifying.recompute import EQUATIONS as DPO
 from blueprint.workbooks.dpo.verifying.verify import KIND as PAIRS
 from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
+from blueprint.workbooks.grpo.verifying.causes import MADE
 from blueprint.workbooks.grpo.verifying.feeding import EQUATIONS as GROUPS
-from blueprint.workbooks.grpo.verifying.verify import MADE, trial_of
+from blueprint.workbooks.grpo.verifying.verify import trial_of
 from blueprint.workbooks.reward_model.schema import rm_presets
 from blueprint.workbooks.reward_model.verifying import EQUATIONS as REWARD_MODEL
 from blueprint.workbooks.reward_model.verifying import KIND as SCORES
@@ -95,11 +98,11 @@ def test_what_is_kept_changes_no_number() -> None:
     """Of each change only what follows from it is made again: it comes to what everything made again comes to."""
     path = sorted((REAL / "trl_grpo" / "grpo").iterdir())[-1]
     (batch,) = read_dumps([path])[0]
-    trial = trial_of(batch, choose(batch, VerifyOptions()).values, VerifyOptions(), None)  # type: ignore[arg-type]
+    trial = trial_of(batch, choose(batch, VerifyOptions()).values, VerifyOptions())  # type: ignore[arg-type]
     tried = [each for stage in trial.tries("total_loss") for each in stage if "equations" in each.ways]
     moved = 0
     for each in tried[::60]:
-        kept, fresh = trial.compared(each), trial._replace(kept=Kept()).compared(each)
+        kept, fresh = trial.compared(each), replace(trial, kept=Kept()).compared(each)
         assert {name: (one.largest, one.deviating) for name, one in kept.items()} == {
             name: (one.largest, one.deviating) for name, one in fresh.items()
         }

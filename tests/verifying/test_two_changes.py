@@ -15,7 +15,6 @@ from blueprint.verifying import Definitions, Effects, Try, VerifyOptions, choose
 from blueprint.verifying.two_changes import CERTAIN
 from blueprint.workbooks.dpo.verifying.recompute import EQUATIONS as DPO
 from blueprint.workbooks.grpo.verifying.feeding import EQUATIONS as GROUPS
-from blueprint.workbooks.grpo.verifying.feeding import whole_of
 from blueprint.workbooks.grpo.verifying.recompute import recompute
 from blueprint.workbooks.grpo.verifying.verify import StepTrial, trial_of
 from blueprint.workbooks.reward_model.verifying import EQUATIONS as REWARD_MODEL
@@ -74,17 +73,18 @@ def test_a_word_moves_some_rows_and_all_others_are_the_same_blocks(of: Definitio
 def loaded() -> StepTrial:
     path = sorted((REAL / "trl_grpo" / "grpo").iterdir())[-1]
     (batch,) = read_dumps([path])[0]
-    return trial_of(batch, choose(batch, VerifyOptions()).values, VerifyOptions(), None)  # type: ignore[arg-type]
+    return trial_of(batch, choose(batch, VerifyOptions()).values, VerifyOptions())  # type: ignore[arg-type]
 
 
 def test_settings_that_are_tried_come_to_what_each_comes_to_by_itself() -> None:
     trial, moved = loaded(), 0
-    asked = (trial.given, "total_loss", None, "cpu", False)
-    straight = recompute(trial.batch, trial.settings, {"kept": trial.kept}, *asked).numbers["total_loss"]
+    until = {"until": "total_loss"}
+    kept = {**until, "kept": trial.kept}
+    straight = recompute(trial.batch, trial.settings, kept, trial.given).numbers["total_loss"]
     for key, word in words(GROUPS):
         settings = {**trial.settings, key: word}
-        ours = recompute(trial.batch, settings, {"kept": trial.kept}, *asked).numbers["total_loss"]
-        fresh = recompute(trial.batch, settings, {}, *asked).numbers["total_loss"]
+        ours = recompute(trial.batch, settings, kept, trial.given).numbers["total_loss"]
+        fresh = recompute(trial.batch, settings, until, trial.given).numbers["total_loss"]
         assert ours == pytest.approx(fresh, rel=1e-12, abs=1e-15, nan_ok=True)
         moved += ours != straight
     assert moved > 10
@@ -96,7 +96,7 @@ def test_two_mistakes_are_named_together_where_none_explains_all(tmp_path: Path)
     batches = [read_dumps([path])[0][0] for path in paths]
     for path, batch, file in zip(paths, batches, read(tmp_path), strict=True):
         settings = choose(batch, VerifyOptions()).values
-        trial = trial_of(batch, settings, VerifyOptions(), whole_of(batch, batches), batches)  # type: ignore[arg-type]
+        trial = trial_of(batch, settings, VerifyOptions(), batches)  # type: ignore[arg-type]
         wrong = trial.compared(
             Try("both", {**settings, "kl.coef": 0.1}, {"factor": {"policy_loss": -1.0}}), trial.given, "total_loss"
         )

@@ -26,7 +26,7 @@ OPEN = ("policy.logp", "chosen.logp", "rejected.logp", "chosen.ratio", "rejected
 
 
 COMPARED = SideBySide(
-    run=derived,
+    run=lambda given, use: derived(given, use).steps,
     labels=LABELS.labels,
     start=START,
     results=RESULTS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import nan
 from pathlib import Path
@@ -137,10 +137,12 @@ def groups_of(
     """
     if told is not None:
         require(len(told) == count, f"group: found {len(told)} entries, expected {count}, one for each response.")
-        return Groups(_numbered(told), TOLD)
+        whole = isinstance(told, np.ndarray) and told.dtype.kind in "iu"
+        return Groups(np.asarray(told, np.int64) if whole else _numbers_of(str(each).encode() for each in told), TOLD)
     if index is not None and each:
         return Groups(index // each, f"by row_index, {each} side by side")
-    same = None if prompts is None else _of_prompts(prompts)
+    # pads stand in front or behind, and are the same for equal prompts
+    same = None if prompts is None else _numbers_of(np.ascontiguousarray(each, np.int64).tobytes() for each in prompts)
     if each and count % each == 0:
         blocks = np.arange(count) // each
         if same is None:
@@ -150,16 +152,9 @@ def groups_of(
     return Groups(same, "by equal prompts" if same is not None else "")
 
 
-def _numbered(told: Array | tuple[str, ...]) -> Array:
-    """Returns whole numbers for what the file says; words become numbers that are the same in every file."""
-    if isinstance(told, np.ndarray) and told.dtype.kind in "iu":
-        return told.astype(np.int64)
-    return np.array([zlib.crc32(str(each).encode()) for each in told], np.int64)
-
-
-def _of_prompts(prompts: Array) -> Array:
-    """Returns a number for each prompt; pads stand in front or behind, and are the same for equal ones."""
-    return np.array([zlib.crc32(np.ascontiguousarray(each, np.int64).tobytes()) for each in prompts], np.int64)
+def _numbers_of(what: Iterable[bytes]) -> Array:
+    """Returns a whole number for each word or prompt, which is the same in every file."""
+    return np.array([zlib.crc32(each) for each in what], np.int64)
 
 
 ESTIMATORS = ("adv_estimator", "advantage_estimator", "advantage.estimator")
@@ -186,11 +181,6 @@ def hyperparameter(metadata: Mapping[str, Any], names: Sequence[str]) -> Any:
     flat |= {f"algo.advantage.{key}": value for key, value in advantage_said(said).items()}
     found = (flat[key] for name in names for key in flat if key == name or key.endswith(f".{name}"))
     return next((each for each in found if each is not None), None)
-
-
-def may_be_empty(metadata: Mapping[str, Any]) -> bool:
-    """Whether a file may have no token that counts: a part of a step whose responses that were cut off do not count (TRL, DAPO)."""
-    return hyperparameter(metadata, (CUT,)) is True and any(metadata.get(key) is not None for key in COUNTED_IN)
 
 
 def unsure_of(metadata: Mapping[str, Any]) -> float:
@@ -295,21 +285,20 @@ def step_of(raw: Raw, path: Path) -> GroupedStep:
         read = understood(raw, NAMES, grpo_presets, GRPO, settings_said(raw.metadata), (RESPONSES,), GROUP)
         found = _with_old(read.found)
         own = preset_of_library(NAMES, found.library, algorithm_of(raw.metadata) or "grpo")
-        empty = may_be_empty(raw.metadata)
+        # a part of a step may have no token that counts, where responses that were cut off do not (TRL, DAPO)
+        part = any(raw.metadata.get(key) is not None for key in COUNTED_IN)
+        empty = part and hyperparameter(raw.metadata, (CUT,)) is True
         batch = minibatch_of(raw, found, read.named, str(path), critic=False, empty=empty)
+        # by what verl's `-norm` divides the sum of a response where no loss_scale_factor says it: the columns of the batch
+        norm = str(hyperparameter(raw.metadata, ("loss_agg_mode",)) or "").endswith("-norm")
+        width = {"loss.constant": float(batch.mask.shape[1])} if norm else {}
         batch = replace(
             batch,
             preset=preset_said(raw.metadata, grpo_presets, own),
-            hyperparameters={**_width_said(raw.metadata, batch), **batch.hyperparameters},
+            hyperparameters={**width, **batch.hyperparameters},
             notes=(*batch.notes, *read.unknown),
         )
         return _grouped(raw, found, batch)
-
-
-def _width_said(metadata: Mapping[str, Any], batch: Minibatch) -> dict[str, float]:
-    """Returns by what verl's `-norm` divides the sum of a response where no loss_scale_factor says it: the columns of the batch."""
-    mode = str(hyperparameter(metadata, ("loss_agg_mode",)) or "")
-    return {"loss.constant": float(batch.mask.shape[1])} if mode.endswith("-norm") else {}
 
 
 def _with_old(found: Recognised) -> Recognised:
@@ -327,40 +316,40 @@ def _grouped(raw: Raw, found: Recognised, batch: Minibatch) -> GroupedStep:
     given = Given(raw, found)
     keep = batch.rows if batch.rows is not None else np.arange(len(batch.mask))
     tensors = dict(batch.tensors) | {name: np.asarray(given[name])[keep] for name in OWN if name in given}
-    each = hyperparameter(raw.metadata, SIZES)
+    said, each, of = (
+        raw.metadata.get("hyperparameters", {}),
+        hyperparameter(raw.metadata, SIZES),
+        raw.metadata.get(RESPONSES),
+    )
     count = None if each is None else whole_number(each, SIZES[0], 1)
-    told = tensors.get("group", _words(raw, keep))
+    words = next((raw.texts[name] for name in GROUP if name in raw.texts), None)  # as verl's uid are
+    in_words = None if words is None else tuple(words[at] for at in keep if at < len(words))
+    told = tensors.pop("group", in_words)
     groups = groups_of(told, tensors.get("row_index"), tensors.get("prompt_ids"), len(keep), count)
-    tensors.pop("group", None)
     if groups.numbers is not None:
         tensors["group"] = groups.numbers
-    functions, own = tensors.get("rewards_per_func"), raw.metadata.get("hyperparameters", {})
-    weights = None if functions is None else _weights(functions, own.get(WEIGHTS))
-    normalised = weights is not None and is_normalised(own)
-    if not normalised:
-        tensors.pop("rewards_per_func", None)
-    if "scores" not in tensors and functions is not None and weights is not None:
-        tensors["scores"] = _weighted(functions, weights)
+    weights: tuple[float, ...] = ()
+    if (functions := tensors.get("rewards_per_func")) is not None:
+        each_counts = _weights(functions, said.get(WEIGHTS))
+        if "scores" not in tensors:
+            # as TRL has it (nansum): a function that does not judge counts 0; one that none judges has no score
+            none = np.isnan(functions).all(axis=1)
+            tensors["scores"] = np.where(none, np.nan, np.nansum(functions * each_counts, axis=1))
+        if is_normalised(said):
+            weights = tuple(each_counts.tolist())
+        else:
+            del tensors["rewards_per_func"]
     dtypes = {**batch.dtypes, **{name: array.dtype.name for name, array in tensors.items() if name not in batch.dtypes}}
-    called = {**found.called, **batch.called}
     known = {field.name: getattr(batch, field.name) for field in fields(batch)}
-    known |= {"tensors": tensors, "dtypes": dtypes, "called": called}
-    told_weights = tuple(weights.tolist()) if normalised and weights is not None else ()
-    of = raw.metadata.get(RESPONSES)
+    known |= {"tensors": tensors, "dtypes": dtypes, "called": {**found.called, **batch.called}}
     return GroupedStep(
         **known,
         each=count,
         by=groups.by,
         unsure=unsure_of(raw.metadata),
-        weights=told_weights,
+        weights=weights,
         responses=None if of is None else whole_number(of, RESPONSES, 1),
     )
-
-
-def _words(raw: Raw, keep: Array) -> tuple[str, ...] | None:
-    """Returns groups that are said in words, as verl's uid are."""
-    texts = next((raw.texts[name] for name in GROUP if name in raw.texts), None)
-    return None if texts is None else tuple(texts[at] for at in keep if at < len(texts))
 
 
 def _weights(functions: Array, weights: Any) -> Array:
@@ -371,15 +360,6 @@ def _weights(functions: Array, weights: Any) -> Array:
         f"reward_weights: found {len(each)} weights, expected {functions.shape[1]}, one for each column of rewards_per_func.",
     )
     return each
-
-
-def _weighted(functions: Array, weights: Array) -> Array:
-    """Returns Σ weight·reward of each response, [B], as TRL has it (nansum): where a function does not judge, NaN, it counts 0.
-
-    A response that none of them judges has no score, NaN.
-    """
-    none = np.isnan(functions).all(axis=1)
-    return np.where(none, np.nan, np.nansum(functions * weights, axis=1))
 
 
 DUMPS = DumpKind("a step of GRPO", grpo_presets, step_of, is_grouped, NAMES, NEEDS)

@@ -1,11 +1,7 @@
 """Libraries: the same responses by the conventions of several libraries, a row for each under every quantity."""
 
-from collections.abc import Sequence
-
-from blueprint.language import Block
-from blueprint.workbooks.common import Choices, Rows
 from blueprint.workbooks.common.libraries import SideBySide
-from blueprint.workbooks.grpo.definitions import Derived, derived
+from blueprint.workbooks.grpo.definitions import derived
 from blueprint.workbooks.grpo.definitions.group_advantages import LABELS, i, q
 from blueprint.workbooks.grpo.schema import completed
 
@@ -37,17 +33,8 @@ OPEN = (
 """Rows that one looks for."""
 
 
-def _run(given: Rows, use: Choices) -> Derived:
-    return derived(given, completed(use))
-
-
-def _of_groups(row: Block, beside: Sequence[Block]) -> bool:
-    """Tells whether a section stands among columns of groups: one in which any row does."""
-    return any(i in each.axes for each in beside)
-
-
 COMPARED = SideBySide(
-    run=_run,
+    run=lambda given, use: derived(given, completed(use)),
     labels=LABELS.labels,
     start=START,
     results=RESULTS,
@@ -57,6 +44,6 @@ COMPARED = SideBySide(
     lead=LEAD,
     which=WHICH_TITLE,
     apart=("Library groups", IN_GROUPS, (q, i)),
-    holds=_of_groups,
+    holds=lambda row, beside: any(i in each.axes for each in beside),  # a section stands as a whole
     closed=True,
 )

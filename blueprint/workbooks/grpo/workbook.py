@@ -8,11 +8,11 @@ from blueprint.page.outline import Blueprint
 from blueprint.workbooks.common import Backward, Identity, Rows, Witnessed, checks, of_policy, rows_on, walk
 from blueprint.workbooks.common import libraries as common_libraries
 from blueprint.workbooks.common.sheets.start import opening_in
-from blueprint.workbooks.common.workbook import Start, Steps, workbook
-from blueprint.workbooks.grpo.definitions import Derived, derived
-from blueprint.workbooks.grpo.definitions import group_advantages as groups
-from blueprint.workbooks.grpo.definitions.group_advantages import LABELS, i, n, q
-from blueprint.workbooks.grpo.definitions.losses import seen
+from blueprint.workbooks.common.workbook import Start, workbook
+from blueprint.workbooks.common.workbook import Steps as Parts
+from blueprint.workbooks.grpo.definitions import derived
+from blueprint.workbooks.grpo.definitions.group_advantages import LABELS, Steps, i, n, q
+from blueprint.workbooks.grpo.definitions.losses import PARTS, seen
 from blueprint.workbooks.grpo.libraries import COMPARED, WHICH_TITLE
 from blueprint.workbooks.grpo.schema import completed
 from blueprint.workbooks.grpo.sheets import MODELS, SHOWN, charts_of, step_sheets
@@ -57,15 +57,15 @@ def whole(
     given, head = start.given, start.head
     use = completed(start.choices(LABELS.labels))
     made = derived(given, use)
-    more = seen({**given, **made.rows}, groups.Steps(use, made.steps.count, made.steps.places))
-    sheets = [*start.sheets, *step_sheets({**made.steps.sections, **more}, given, head, placed)]
+    more = seen({**given, **made.rows}, Steps(use, given))
+    sheets = [*start.sheets, *step_sheets({**made.sections, **more}, given, head, placed)]
     rows = {**given, **rows_on(*sheets)}
-    steps = Steps(
+    steps = Parts(
         sheets=sheets,
         rows=rows,
-        total=made.total.total.block,
-        parts=tuple(part.block for part in made.total.parts),
-        checked=_residuals(rows, made),
+        total=rows["total_loss"],
+        parts=tuple(rows[name] for name in PARTS),
+        checked=_residuals(rows),
         walk=SHOWN.walk_of(rows, head, rows["seen.counts"], first, "response", walk.MANY_OPTIONS),
         charts=charts_of(rows, head.on("charts").rows, use),
         heads=_heads(start.sizes),
@@ -80,10 +80,10 @@ def _heads(sizes: Mapping[Axis, int]) -> dict[Axis, list[str]]:
     return {n: [f"{number}: prompt {1 + group}, response {1 + place}" for number, (group, place) in enumerate(of, 1)]}
 
 
-def _residuals(rows: Rows, made: Derived) -> list[Block | Identity]:
+def _residuals(rows: Rows) -> list[Block | Identity]:
     """Lists what must be 0 in every workbook."""
     return [
         *(checks.sums_to_one(name, rows[f"{name}.p"], LABELS) for name in MODELS if f"{name}.p" in rows),
         *(checks.not_positive(name, rows[f"{name}.logprobs"], LABELS) for name in MODELS),
-        checks.shares_add_up(rows["response.tokens"], rows["share"], made.total.total.block, LABELS),
+        checks.shares_add_up(rows["response.tokens"], rows["share"], rows["total_loss"], LABELS),
     ]

@@ -16,8 +16,6 @@ Sources: GRPO, 2402.03300 (the same on every token); REINFORCE++, 2501.03262 (re
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from blueprint.language import (
     Axis,
     Block,
@@ -56,7 +54,7 @@ i = Axis("i", "response to the prompt", start=1)
 j = i.alias("j")
 o = n.alias("o")
 
-__all__ = ["FIXED", "LABELS", "Counts", "Given", "Places", "Row", "Steps", "i", "j", "n", "o", "q", "t", "v"]
+__all__ = ["FIXED", "LABELS", "Given", "Row", "Steps", "i", "j", "n", "o", "q", "t", "v"]
 
 
 LABELS = Choices({}, {}, labels=labels("live", "blueprint.workbooks.grpo"))
@@ -64,27 +62,19 @@ LABELS = Choices({}, {}, labels=labels("live", "blueprint.workbooks.grpo"))
 Row = Lined
 
 
-class Counts(NamedTuple):
-    """How many prompts there are, responses to each, and responses in all."""
-
-    prompts: Block
-    group: Block
-    responses: Block
-
-
-class Places(NamedTuple):
-    """Where responses stand: 1 where a place of a group, (q, i, o), or a column, (o, n), is that of the response o, else 0."""
-
-    in_groups: Block
-    in_columns: Block
-
-
 class Steps(Ordered):
-    """Writes rows by their names, along tokens, responses, places of groups and prompts."""
+    """Writes rows by their names, along tokens, responses, places of groups and prompts. What was written is `known` by its name.
 
-    def __init__(self, use: Choices, count: Counts, places: Places):
+    given: how many prompts there are, responses to each, and in all; and where responses stand: 1 where a place of a group,
+    (q, i, o), or a column, (o, n), is that of the response o, else 0.
+    """
+
+    def __init__(self, use: Choices, given: Rows):
         super().__init__(use)
-        self.count, self.places = count, places
+        self.prompts, self.group_size, self.responses = (
+            given[f"count.{of}"] for of in ("prompts", "group", "responses")
+        )
+        self.places, self.columns = given["response.is"], given["response.same"]
 
     def row(self, name: str, value: Operand | None = None) -> Row:
         """Writes a number for each token."""
@@ -104,12 +94,12 @@ class Steps(Ordered):
 
     def in_groups(self, name: str, of: Given) -> Row:
         """Lays a number of each response, (n), out by prompt and response, (q, i); on the way there it stands in a column."""
-        down = self.along(f"{name}.column", (o,), Sum(n, self.places.in_columns[o, n] * of[n]))
-        return self.table(name, Sum(o, self.places.in_groups[q, i, o] * down[o]))
+        down = self.along(f"{name}.column", (o,), Sum(n, self.columns[o, n] * of[n]))
+        return self.table(name, Sum(o, self.places[q, i, o] * down[o]))
 
     def of_response(self, name: str, of: Given) -> Row:
         """Takes back to each response, (n), what stands at its place, (q, i)."""
-        return self.each(name, Sum((q, i), of[q, i] * self.places.in_groups[q, i, n]))
+        return self.each(name, Sum((q, i), of[q, i] * self.places[q, i, n]))
 
 
 def answers(given: Rows) -> Rows:
@@ -163,26 +153,16 @@ def same_prompt(given: Rows) -> tuple[Rows, Block]:
     return named(place, total, down, groups, largest, apart), found
 
 
-class Rewards(NamedTuple):
-    """The shaped reward and the one that the group sees, (n); the KL that is paid for each token, (n, t)."""
-
-    shaped: Given
-    paid: Given
-    used: Given
-
-
-def rewards(
-    score: Given, length: Given, truncated: Given, logp_old: Given, logp_ref: Given, m: Given, s: Steps
-) -> Rewards:
+def rewards(score: Given, length: Given, truncated: Given, logp_old: Given, logp_ref: Given, m: Given, s: Steps) -> Row:
     """Shapes the score of each response, (n), and takes the KL of its tokens, (n, t), off where it is paid there."""
     s.under("The reward of a response")
     shaped = _shaped(score, length, truncated, s)
     s.under("The KL to the reference, paid as reward")
-    estimate = s.clamped("kl_old.used", kl_estimate("kl_old", logp_old, logp_ref, m, s).chosen, "kl.clamp_out")
+    estimate = s.clamped("kl_old.used", kl_estimate("kl_old", logp_old, logp_ref, m, s), "kl.clamp_out")
     paid = s.row("kl_old.paid", s.use.used["kl.coef"] * estimate[n, t])
     summed = s.each("kl_old.sum", Sum(t, paid[n, t]))
     in_reward = s.pick("kl_old.in_reward", (), "kl.place", **paid_where(reward=1, reward_token=1))
-    return Rewards(shaped, paid, s.each("reward", shaped[n] - with_weight(in_reward, summed[n])))
+    return s.each("reward", shaped[n] - with_weight(in_reward, summed[n]))
 
 
 def _shaped(score: Given, length: Given, truncated: Given, s: Steps) -> Row:
@@ -203,21 +183,12 @@ def _shaped(score: Given, length: Given, truncated: Given, s: Steps) -> Row:
     return s.pick("reward.shaped", (n,), "reward.clip_at", before=held[n], after=ended[n])
 
 
-class Estimate(NamedTuple):
-    """Over (n, t): the log-ratio to the reference, free and within its clamp, and the estimate of the KL, before any clamp."""
-
-    free: Row
-    within: Row
-    chosen: Row
-
-
-def kl_estimate(name: str, logp: Given, logp_ref: Given, m: Given, s: Steps) -> Estimate:
-    """Estimates the KL to the reference on each token, (n, t): Schulman, Approximating KL Divergence, 2020."""
+def kl_estimate(name: str, logp: Given, logp_ref: Given, m: Given, s: Steps) -> Row:
+    """Estimates the KL to the reference on each token, (n, t), before any clamp: Schulman, Approximating KL Divergence, 2020."""
     free = s.row(f"{name}.free", m[n, t] * (logp[n, t] - logp_ref[n, t]))
     k1 = s.clamped(f"{name}.k1", free, "kl.clamp_in")
     k2, k3 = s.row(f"{name}.k2", k1[n, t] * k1[n, t] / 2), s.row(f"{name}.k3", exp(-k1[n, t]) - 1 + k1[n, t])
-    chosen = s.pick(f"{name}.chosen", (n, t), "kl.estimator", k1=k1[n, t], k2=k2[n, t], k3=k3[n, t], abs=abs(k1[n, t]))
-    return Estimate(free, k1, chosen)
+    return s.pick(f"{name}.chosen", (n, t), "kl.estimator", k1=k1[n, t], k2=k2[n, t], k3=k3[n, t], abs=abs(k1[n, t]))
 
 
 def paid_where(**places: int) -> dict[str, int]:
@@ -225,30 +196,23 @@ def paid_where(**places: int) -> dict[str, int]:
     return {"none": 0, "loss": 0, "reward": 0, "reward_token": 0, "after": 0, "advantage": 0, **places}
 
 
-class Group(NamedTuple):
-    """Over (q, i) rewards, baselines, spreads, advantages, and 1 on what is left."""
+def group(reward: Given, length: Given, greedy: Given, s: Steps) -> None:
+    """Compares each response with the others to its prompt: `group.advantage`, and `group.left`, 1 on what is left, (q, i).
 
-    rewards: Given
-    baseline: Given
-    spread: Given
-    advantages: Given
-    left: Given
-
-
-def group(reward: Given, length: Given, greedy: Given, s: Steps) -> Group:
-    """Compares each response with the others to its prompt. reward, length: (n). greedy: (q)."""
+    reward, length: (n). greedy: (q).
+    """
     s.under("The rewards of each group")
     r, lengths = s.in_groups("group.reward", reward), s.in_groups("group.length", length)
     s.under("What is subtracted: the baseline")
-    many = s.pick("group.many", (), "group.of", prompt=s.count.group, row=1)
+    many = s.pick("group.many", (), "group.of", prompt=s.group_size, row=1)
     mean, others, batch, baseline = _baselines(r, lengths, greedy, many, s)
     left = s.table("group.less_baseline", r[q, i] - baseline[q, i])
     s.under("What is divided by: the spread")
     spread = _spread(r, mean, others, batch, left, many, s)
     s.under("The advantage of each response")
-    A = _advantages(left, spread, s)
+    _advantages(left, spread, s)
     s.under("Which responses are left")
-    return Group(r, baseline, spread, A, _filtered(mean, s))
+    _filtered(mean, s)
 
 
 def _baselines(r: Given, lengths: Given, greedy: Given, many: Given, s: Steps) -> tuple[Row, Row, Row, Row]:
@@ -257,15 +221,15 @@ def _baselines(r: Given, lengths: Given, greedy: Given, many: Given, s: Steps) -
     Returns the mean of the group, that of the others, that of the batch, and the baseline in use.
     """
     total = s.prompt("group.total", Sum(i, r[q, i]))
-    mean = s.prompt("group.mean", total[q] / s.count.group)
-    others = s.table("group.others", (total[q] - r[q, i]) / maximum(s.count.group - 1, 1))
-    batch = s.one("group.batch_mean", Sum(q, mean[q]) / s.count.prompts)
+    mean = s.prompt("group.mean", total[q] / s.group_size)
+    others = s.table("group.others", (total[q] - r[q, i]) / maximum(s.group_size - 1, 1))
+    batch = s.one("group.batch_mean", Sum(q, mean[q]) / s.prompts)
     tokens = s.prompt("group.tokens", maximum(Sum(i, lengths[q, i]), 1))
     by_length = s.prompt("group.by_length", Sum(i, lengths[q, i] * r[q, i]) / tokens[q])
     best = s.prompt("group.best", Max(i, r[q, i]))
     is_best = s.table("group.is_best", equal(r[q, i], best[q]))
     # Where the best stood a number stands that no reward is below, so that the largest of these is the second best.
-    rest = s.table("group.rest", where(less(0, is_best[q, i]), total[q] - (s.count.group - 1) * best[q], r[q, i]))
+    rest = s.table("group.rest", where(less(0, is_best[q, i]), total[q] - (s.group_size - 1) * best[q], r[q, i]))
     tied = s.prompt("group.tied", Sum(i, is_best[q, i]))
     second = s.prompt("group.second", where(less(1, tied[q]), best[q], Max(i, rest[q, i])))
     only_best = s.table("group.only_best", where(less(0, is_best[q, i]), second[q], r[q, i]))
@@ -289,27 +253,25 @@ def _spread(r: Given, mean: Given, others: Given, batch: Given, left: Given, man
     ddof = s.use.used["group.ddof"]
     centred = s.table("group.centred", r[q, i] - mean[q])
     group_std = s.prompt(
-        "group.deviation", sqrt(Sum(i, centred[q, i] * centred[q, i]) / maximum(s.count.group - ddof, 1))
+        "group.deviation", sqrt(Sum(i, centred[q, i] * centred[q, i]) / maximum(s.group_size - ddof, 1))
     )
-    square = s.prompt("group.square", Sum(i, r[q, i] * r[q, i]) / s.count.group - mean[q] * mean[q])
-    moments = s.prompt("group.moments", sqrt(maximum(square[q], 0) * s.count.group / maximum(s.count.group - 1, 1)))
+    square = s.prompt("group.square", Sum(i, r[q, i] * r[q, i]) / s.group_size - mean[q] * mean[q])
+    moments = s.prompt("group.moments", sqrt(maximum(square[q], 0) * s.group_size / maximum(s.group_size - 1, 1)))
     own = s.along("group.own", (q, i, j))  # counts down to 0 at the response itself
     own[q, i, j.first - 1] = number(i)
     own[q, i, j] = own[q, i, j - 1] - 1
     away = _around_others(r, own, s)
-    root = sqrt(Sum(j, away[q, i, j] * away[q, i, j]) / maximum(s.count.group - 2, 1))
+    root = sqrt(Sum(j, away[q, i, j] * away[q, i, j]) / maximum(s.group_size - 2, 1))
     # Of two responses the other is one alone: that it has no spread is not left to rounding.
-    of_others = s.table("group.std_of_others", where(less(2, s.count.group), root, 0))
+    of_others = s.table("group.std_of_others", where(less(2, s.group_size), root, 0))
     off = s.table("group.off_batch", r[q, i] - batch)
-    batch_std = s.one(
-        "group.batch_std", sqrt(Sum((q, i), off[q, i] * off[q, i]) / maximum(s.count.responses - ddof, 1))
-    )
+    batch_std = s.one("group.batch_std", sqrt(Sum((q, i), off[q, i] * off[q, i]) / maximum(s.responses - ddof, 1)))
     residual = s.one(
-        "group.residual_std", sqrt(Sum((q, i), centred[q, i] * centred[q, i]) / maximum(s.count.responses - 1, 1))
+        "group.residual_std", sqrt(Sum((q, i), centred[q, i] * centred[q, i]) / maximum(s.responses - 1, 1))
     )
     left_std, left_batch = _of_what_is_left(left, s)
     not_zero = s.table("group.not_zero", where(equal(r[q, i], 0), 0, 1))
-    share = s.one("group.share_not_zero", maximum(Sum((q, i), not_zero[q, i]), 1) / s.count.responses)
+    share = s.one("group.share_not_zero", maximum(Sum((q, i), not_zero[q, i]), 1) / s.responses)
     picked = s.pick(
         "group.spread", (q, i), "group.std", none=1, group=group_std[q], moments=moments[q], others=of_others[q, i],
         batch=batch_std, residual=residual, group_of_advantages=left_std[q], batch_of_advantages=left_batch, mean=mean[q],
@@ -330,20 +292,20 @@ def _around_others(r: Given, own: Row, s: Steps) -> Row:
     best = where(less(0, s.known("group.is_best")[q, i]), s.known("group.second")[q], s.known("group.best")[q])
     top = s.table("group.best_of_others", best)
     below = s.along("group.below", (q, i, j), where(equal(own[q, i, j], 0), 0, r[q, j] - top[q, i]))
-    mean = s.table("group.below_mean", Sum(j, below[q, i, j]) / maximum(s.count.group - 1, 1))
+    mean = s.table("group.below_mean", Sum(j, below[q, i, j]) / maximum(s.group_size - 1, 1))
     return s.along("group.away", (q, i, j), where(equal(own[q, i, j], 0), 0, below[q, i, j] - mean[q, i]))
 
 
 def _of_what_is_left(x: Given, s: Steps) -> tuple[Row, Row]:
     """Takes the standard deviation of rewards less their baselines: of each group, and of the batch."""
     ddof = s.use.used["group.ddof"]
-    mean = s.prompt("group.left_mean", Sum(i, x[q, i]) / s.count.group)
+    mean = s.prompt("group.left_mean", Sum(i, x[q, i]) / s.group_size)
     centred = s.table("group.left_centred", x[q, i] - mean[q])
-    each = s.prompt("group.left_std", sqrt(Sum(i, centred[q, i] * centred[q, i]) / maximum(s.count.group - ddof, 1)))
-    whole = s.one("group.left_batch_mean", Sum(q, mean[q]) / s.count.prompts)
+    each = s.prompt("group.left_std", sqrt(Sum(i, centred[q, i] * centred[q, i]) / maximum(s.group_size - ddof, 1)))
+    whole = s.one("group.left_batch_mean", Sum(q, mean[q]) / s.prompts)
     off = s.table("group.left_off", x[q, i] - whole)
     return each, s.one(
-        "group.left_batch_std", sqrt(Sum((q, i), off[q, i] * off[q, i]) / maximum(s.count.responses - ddof, 1))
+        "group.left_batch_std", sqrt(Sum((q, i), off[q, i] * off[q, i]) / maximum(s.responses - ddof, 1))
     )
 
 
@@ -356,9 +318,9 @@ def _advantages(left: Given, spread: Given, s: Steps) -> Row:
     scaled = s.table("group.scaled", where(less(0, plain[q, i]), left[q, i], left[q, i] / divided[q, i]))
     held = s.within("group.held", scaled, "reward.clip_low", "reward.clip_high", (lambda low: low, lambda high: high))
     late = s.pick("group.late", (q, i), "reward.clip_at", before=scaled[q, i], after=held[q, i])
-    mean = s.one("group.advantage_mean", Sum((q, i), late[q, i]) / s.count.responses)
+    mean = s.one("group.advantage_mean", Sum((q, i), late[q, i]) / s.responses)
     off = s.table("group.advantage_off", late[q, i] - mean)
-    std = s.one("group.advantage_std", sqrt(Sum((q, i), off[q, i] * off[q, i]) / maximum(s.count.responses - 1, 1)))
+    std = s.one("group.advantage_std", sqrt(Sum((q, i), off[q, i] * off[q, i]) / maximum(s.responses - 1, 1)))
     white = s.table("group.whitened", off[q, i] / (std + s.use.used["advantage.whiten_eps"]))
     return s.pick(
         "group.advantage", (q, i), "advantage.whiten", none=late[q, i], tokens=late[q, i], responses=white[q, i]
@@ -367,9 +329,9 @@ def _advantages(left: Given, spread: Given, s: Steps) -> Row:
 
 def _filtered(mean: Given, s: Steps) -> Row:
     """Is 1 on the responses that a filter leaves; a response that is alone has nothing to be equal to, and stays."""
-    same = s.prompt("group.same", equal(s.known("group.tied")[q], s.count.group))
-    s.one("group.share_same", Sum(q, same[q]) / s.count.prompts)
-    differ = s.prompt("group.differ", maximum(1 - same[q], 1 - less(1, s.count.group)))
+    same = s.prompt("group.same", equal(s.known("group.tied")[q], s.group_size))
+    s.one("group.share_same", Sum(q, same[q]) / s.prompts)
+    differ = s.prompt("group.differ", maximum(1 - same[q], 1 - less(1, s.group_size)))
     between = s.prompt("group.between", minimum(less(0, mean[q]), less(mean[q], 1)))
     spread = s.table("group.has_spread", 1 - s.known("group.is_zero")[q, i])
     return s.pick(
@@ -383,12 +345,12 @@ def _filtered(mean: Given, s: Steps) -> Row:
     )
 
 
-def advantages(of: Group, given: Rewards, m: Given, s: Steps) -> Row:
-    """Gives each token its part. m: (n, t), with an end cell."""
+def advantages(m: Given, s: Steps) -> Row:
+    """Gives each token its part of what the group said of its response. m: (n, t), with an end cell."""
     s.under("The advantage of each token")
-    gamma = s.use.used["gamma"]
-    A = s.of_response("advantage.response", of.advantages)
-    b = s.of_response("advantage.baseline", of.baseline)
+    gamma, paid = s.use.used["gamma"], s.known("kl_old.paid")
+    A = s.of_response("advantage.response", s.known("group.advantage"))
+    b = s.of_response("advantage.baseline", s.known("group.baseline_used"))
     last = s.row("advantage.last", m[n, t] * (1 - m[n, t + 1]))
     own = s.pick(
         "advantage.own",
@@ -396,11 +358,11 @@ def advantages(of: Group, given: Rewards, m: Given, s: Steps) -> Row:
         "advantage.credit",
         outcome=A[n],
         to_go=A[n],
-        reward_to_go=given.shaped[n],
+        reward_to_go=s.known("reward.shaped")[n],
         discounted=A[n],
     )
     per_token = s.pick("advantage.kl_per_token", (), "kl.place", **paid_where(reward_token=1, after=1))
-    placed = s.row("advantage.placed", last[n, t] * own[n] - with_weight(per_token, given.paid[n, t]))
+    placed = s.row("advantage.placed", last[n, t] * own[n] - with_weight(per_token, paid[n, t]))
     ahead = s.row("advantage.to_go")
     ahead[n, t.last + 1] = 0
     ahead[n, t] = m[n, t] * (placed[n, t] + gamma * ahead[n, t + 1])
@@ -412,7 +374,7 @@ def advantages(of: Group, given: Rewards, m: Given, s: Steps) -> Row:
         reward_to_go=ahead[n, t] - b[n], discounted=A[n] * fading[n, t],
     )  # fmt: skip
     less_kl = s.pick("advantage.less_kl", (), "kl.place", **paid_where(advantage=1))
-    return _whitened(s.row("advantage.token", m[n, t] * (credit[n, t] - with_weight(less_kl, given.paid[n, t]))), m, s)
+    return _whitened(s.row("advantage.token", m[n, t] * (credit[n, t] - with_weight(less_kl, paid[n, t]))), m, s)
 
 
 def _whitened(A: Given, m: Given, s: Steps) -> Row:

@@ -18,7 +18,7 @@ What one watches while training; none of it enters the loss. What libraries call
 Sources: TRL 1.16.0, grpo_trainer.py; verl 0.9.1, core_algos.py; OpenRLHF 0.11.2, loss.py; NeMo-RL, loss functions.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
 
 from blueprint.language import (
     Arithmetic,
@@ -38,7 +38,6 @@ from blueprint.language import (
 from blueprint.workbooks.common import Rows, Switch, limited, with_weight
 from blueprint.workbooks.grpo.definitions.group_advantages import (
     Given,
-    Group,
     Row,
     Steps,
     i,
@@ -50,19 +49,7 @@ from blueprint.workbooks.grpo.definitions.group_advantages import (
 )
 
 
-class Ratios(NamedTuple):
-    """Over (n, t): new log-probs as numbers, those below, the log-ratio of each token, free and as it counts, that of its level,
-    the ratio in use."""
-
-    kept: Given
-    old: Given
-    free: Given
-    log_ratio: Given
-    level: Given
-    used: Given
-
-
-def ratios(logp: Given, logp_old: Given, logp_rollout: Given, m: Given, s: Steps) -> Ratios:
+def ratios(logp: Given, logp_old: Given, logp_rollout: Given, m: Given, s: Steps) -> Row:
     """Takes the ratio of each token. logp: in training; logp_old: at the step's start; logp_rollout: of the generation engine."""
     s.under("The ratio")
     kept = s.held("ratio.kept", logp)
@@ -89,20 +76,16 @@ def ratios(logp: Given, logp_old: Given, logp_rollout: Given, m: Given, s: Steps
         "ratio.level_of", (n, t), "ratio.level", token=d[n, t], response=mean[n], own_token=most[n, t], product=total[n],
         rollout=rollout_mean[n], batch=batch,
     )  # fmt: skip
-    return Ratios(kept, old, free, d, level, s.row("ratio", exp(m[n, t] * level[n, t])))
+    return s.row("ratio", exp(m[n, t] * level[n, t]))
 
 
-class Rollout(NamedTuple):
-    """The weight of each token, and 1 on what is not rejected, (n, t)."""
+def rollout(logp_old: Given, logp_rollout: Given, m: Given, s: Steps) -> None:
+    """Weighs each token with π_old/π_rollout, cut off or set to 0 outside of bounds: `rollout.counts`.
 
-    weight: Given
-    kept: Given
-
-
-def rollout(of: Ratios, logp_old: Given, logp_rollout: Given, m: Given, s: Steps) -> Rollout:
-    """Weighs each token with π_old/π_rollout, cut off or set to 0 outside of bounds."""
+    `rollout.kept` is 1 on what is not rejected.
+    """
     s.under("Rollout correction")
-    kept = of.kept[n, t]
+    kept = s.known("ratio.kept")[n, t]
     top = s.pick("rollout.old_logprobs", (n, t), "ratio.old", old=logp_old[n, t], new=kept, rollout=kept)
     free = s.row("rollout.log_free", m[n, t] * (top[n, t] - logp_rollout[n, t]))
     each = s.clamped("rollout.log_token", free, "rollout.clamp")
@@ -125,7 +108,8 @@ def rollout(of: Ratios, logp_old: Given, logp_rollout: Given, m: Given, s: Steps
     normed = s.pick("rollout.normed", (n, t), "rollout.normalise", off=chosen[n, t], on=divided)
     x = normed[n, t]
     used = s.pick("rollout.picked", (n, t), "rollout.level", none=1, token=x, product=x, mean=x)
-    return Rollout(s.held("rollout.counts", used), _accepted(free, mean, m, s))
+    s.held("rollout.counts", used)
+    _accepted(free, mean, m, s)
 
 
 def _average(w: Row, m: Given, s: Steps) -> Row:
@@ -155,13 +139,13 @@ def _judged(top: Given, logp_rollout: Given, w: Given, length: Given, m: Given, 
     )
 
 
-def _accepted(free: Given, mean: Given, m: Given, s: Steps) -> Row:
+def _accepted(free: Given, mean: Given, m: Given, s: Steps) -> None:
     """Takes tokens, or whole responses, out of the loss whose ratio is outside of bounds of its own."""
     x = s.pick("rollout.tried", (n, t), "rollout.reject", off=1, token=exp(free[n, t]), mean=exp(mean[n]))
     inside = _between("rollout.accepted", x, "rollout.reject_low", "rollout.reject_high", s)
     y = inside[n, t]
     accepted = s.pick("rollout.passes", (n, t), "rollout.reject", off=1, token=y, mean=y)
-    return s.row("rollout.kept", m[n, t] * accepted[n, t])
+    s.row("rollout.kept", m[n, t] * accepted[n, t])
 
 
 def _between(name: str, x: Row, low: str, high: str, s: Steps) -> Row:
@@ -176,20 +160,20 @@ ENDS = (lambda low: 1 - low, lambda high: 1 + high)
 """Between what the ratio counts, from the settings."""
 
 
-def objective(logp: Given, of: Ratios, A: Given, m: Given, s: Steps) -> Row:
+def objective(logp: Given, ratio: Given, A: Given, m: Given, s: Steps) -> Row:
     """Makes the loss of each token, by the objective in use; log-probs, advantages and mask are (n, t)."""
     s.under("Ratio times advantage, clipped")
-    near = s.within("ratio.clipped", of.used, "loss.clip_low", "loss.clip_high", ENDS)
-    clipped = _clipped(of.used, near, A, s)
+    near = s.within("ratio.clipped", ratio, "loss.clip_low", "loss.clip_high", ENDS)
+    clipped, free = _clipped(ratio, near, A, s), s.known("log_ratio.free")
     s.under("Other objectives")
     made = {
         "clip": clipped[n, t],
         "cispo": -(s.held("cispo.weight", near)[n, t] * A[n, t] * logp[n, t]),
         "reinforce": -(A[n, t] * logp[n, t]),
-        "ratio": -(of.used[n, t] * A[n, t]),
-        "sapo": _sapo(of.used, A, s)[n, t],
-        "gmpo": _geometric(of.free, A, m, s)[n, t],
-        "vespo": _gamma_weighted(of.free, A, logp, s)[n, t],
+        "ratio": -(ratio[n, t] * A[n, t]),
+        "sapo": _sapo(ratio, A, s)[n, t],
+        "gmpo": _geometric(free, A, m, s)[n, t],
+        "vespo": _gamma_weighted(free, A, logp, s)[n, t],
     }
     picked = s.pick("policy.objective", (n, t), "loss.objective", **made)
     return s.row("policy.token_loss", m[n, t] * picked[n, t])
@@ -246,38 +230,21 @@ AVERAGED, BY_PROMPT = "How tokens are averaged", "Tokens that count, by prompt"
 """Titles; what is of a prompt stands where the groups do."""
 
 
-class Total(NamedTuple):
-    """The three parts in the order in which they add up, and the total."""
-
-    parts: tuple[Row, Row, Row]
-    total: Row
-
-
-def counted(kept: Given, truncated: Given, left: Given, s: Steps) -> Row:
-    """Takes responses that were cut off, or whose group is filtered, out of the loss, where that is asked for.
-
-    kept: (n, t), 1 on what was not rejected; left: (q, i).
-    """
+def counted(truncated: Given, s: Steps) -> Row:
+    """Takes responses that were cut off, or whose group is filtered, out of the loss, where that is asked for."""
     s.under("What counts")
     whole = s.pick("loss.whole", (n,), "loss.mask", response=1, drop_truncated=1 - truncated[n])
-    stays = s.of_response("loss.left", left)
-    return s.row("loss.counted", kept[n, t] * (whole[n] * stays[n]))
+    stays = s.of_response("loss.left", s.known("group.left"))
+    return s.row("loss.counted", s.known("rollout.kept")[n, t] * (whole[n] * stays[n]))
 
 
-class Averages(NamedTuple):
-    """1 on what counts, (n, t), and by the word of each average the weight of a token: a number, or one of its response."""
+def averages(M: Row, s: Steps) -> dict[str, Row]:
+    """Makes the weights of every average, by its word: Σ weight·x over what counts is the average of x.
 
-    counted: Row
-    ways: dict[str, Row]
-
-
-def averages(M: Row, left: Given, s: Steps) -> Averages:
-    """Makes the weights of every average: Σ weight·x over what counts is the average of x.
-
-    M: (n, t), 1 on what counts. left: (q, i), 1 on the responses that a filter leaves: only these are counted.
+    M: (n, t), 1 on what counts; of responses those are counted that a filter leaves. Returns a number, or one of each response.
     """
     s.under(AVERAGED)
-    used = s.use.used
+    used, left = s.use.used, s.known("group.left")
     # Of a mean that is not asked for nothing may be lost: it divides by 1 where nothing counts.
     ends: dict[str, Operand] = dict.fromkeys(s.use.switch["loss.aggregation"].words, 1)
     least = s.pick("average.least", (), "loss.aggregation", **{**ends, "token_mean": used["loss.at_least"]})
@@ -291,20 +258,19 @@ def averages(M: Row, left: Given, s: Steps) -> Averages:
     group = s.prompt("average.of_prompt", prompts * maximum(Sum(i, each[q, i]), 1))
     share = s.table("average.of_place", 1 / group[q])
     s.under(AVERAGED)
-    ways = {
+    return {
         "token_mean": s.one("average.token_mean", 1 / (maximum(Sum(n, length[n]), least) + used["loss.agg_eps"])),
         "seq_mean_token_mean": s.each("average.seq_mean", 1 / (rows * words[n])),
         "seq_mean_token_sum": s.one("average.seq_sum", 1 / (rows * used["loss.constant"])),
         "token_sum": s.one("average.token_sum", 1 / used["loss.constant"]),
         "prompt_mean": s.of_response("average.prompt_mean", share),
     }
-    return Averages(M, ways)
 
 
-def weight(of: str, by: Averages, s: Steps) -> Row:
+def weight(of: str, ways: Mapping[str, Row], s: Steps) -> Row:
     """Takes the weights by which a part of the loss is averaged, (n, t). of: policy, kl or entropy."""
-    used = s.each(f"weight.{of}", _mode(of, s).choose(**{word: way[way.axes] for word, way in by.ways.items()}))
-    return s.row(f"weight.{of}.row", by.counted[n, t] * used[n])
+    used = s.each(f"weight.{of}", _mode(of, s).choose(**{word: way[way.axes] for word, way in ways.items()}))
+    return s.row(f"weight.{of}.row", s.known("loss.counted")[n, t] * used[n])
 
 
 def _mode(of: str, s: Steps) -> Switch:
@@ -318,36 +284,37 @@ def _mode(of: str, s: Steps) -> Switch:
     return Switch(policy.words, same)
 
 
-def kl_in_loss(logp: Given, logp_ref: Given, logp_rollout: Given, of: Ratios, m: Given, s: Steps) -> Row:
+def kl_in_loss(logp: Given, logp_ref: Given, logp_rollout: Given, m: Given, s: Steps) -> Row:
     """Estimates the KL to the reference of each token in training, (n, t): first weighed, then clamped.
 
     With the gradient of k2 the value is the estimate's own: k2 less k2, through the second of which nothing flows back.
     """
     s.under("The KL to the reference, in the loss")
-    kl = kl_estimate("kl_new", logp, logp_ref, m, s)
+    chosen, kept = kl_estimate("kl_new", logp, logp_ref, m, s), s.known("ratio.kept")
+    free, within, level = s.known("kl_new.free"), s.known("kl_new.k1"), s.known("ratio.level_of")
     # NeMo-RL, calculate_kl: the weight of a token has no gradient either where the clamp of the log-ratio holds.
-    moving = s.row("kl_new.logp", where(equal(kl.within[n, t], kl.free[n, t]), logp[n, t], of.kept[n, t]))
+    moving = s.row("kl_new.logp", where(equal(within[n, t], free[n, t]), logp[n, t], kept[n, t]))
     log_weight = s.pick(
-        "kl_new.log_weight", (n, t), "kl.weight", none=0, ratio=of.level[n, t], own=moving[n, t] - of.kept[n, t],
+        "kl_new.log_weight", (n, t), "kl.weight", none=0, ratio=level[n, t], own=moving[n, t] - kept[n, t],
         rollout=moving[n, t] - logp_rollout[n, t],
     )  # fmt: skip
     weight = s.row("kl_new.weight", exp(m[n, t] * log_weight[n, t]))
-    weighed = s.row("kl_new.weighed", weight[n, t] * kl.chosen[n, t])
+    weighed = s.row("kl_new.weighed", weight[n, t] * chosen[n, t])
     value = s.clamped("kl_new.used", weighed, "kl.clamp_out")
-    k2 = s.row("kl_new.moving", weight[n, t] * kl.free[n, t] * kl.free[n, t] / 2)
-    reach = s.held("kl_new.reach", _reaching(of, s))
+    k2 = s.row("kl_new.moving", weight[n, t] * free[n, t] * free[n, t] / 2)
+    reach = s.held("kl_new.reach", _reaching(s))
     moves = s.pick("kl_new.moves", (n, t), "kl.gradient", own=value[n, t], k2=k2[n, t], k2_is=reach[n, t] * k2[n, t])
     back = moves[n, t] - s.held("kl_new.moves_held", moves)[n, t]
     return s.row("kl_new.counts", back + s.held("kl_new.used_held", value)[n, t])
 
 
-def _reaching(of: Ratios, s: Steps) -> Row:
+def _reaching(s: Steps) -> Row:
     """Takes the ratio of each token before its clamp, at most as large as asked for: OpenRLHF 0.11.2, compute_approx_kl.
 
     e^x is taken of an x whose e^x is already more than that, so that it has a number however large the log-ratio is.
     """
     most = s.use.used["kl.reach"]
-    return s.row("kl_new.reaching", minimum(most, exp(minimum(of.free[n, t], log(1 + most)))))
+    return s.row("kl_new.reaching", minimum(most, exp(minimum(s.known("log_ratio.free")[n, t], log(1 + most)))))
 
 
 def kept_tokens(A: Given, logp: Given, logp_old: Given, entropy: Given, m: Given, s: Steps) -> Row:
@@ -366,12 +333,10 @@ def kept_tokens(A: Given, logp: Given, logp_old: Given, entropy: Given, m: Given
     return s.row("keep", unsure[n, t] * good[n, t])
 
 
-def total(
-    token_loss: Given, weight: Given, keep: Given, kl: Given, entropy: Given, by: dict[str, Row], s: Steps
-) -> Total:
-    """Averages the parts and adds them up. token_loss, weight (of the rollout), keep, kl, entropy: (n, t)."""
+def total(token_loss: Given, keep: Given, kl: Given, entropy: Given, by: Mapping[str, Row], s: Steps) -> None:
+    """Averages the parts and adds them up: `PARTS`, then `total_loss`. token_loss, keep, kl, entropy: (n, t)."""
     s.under("The loss")
-    used = s.use.used
+    used, weight = s.use.used, s.known("rollout.counts")
     counts = s.row("policy.counts", used["loss.factor"] * keep[n, t] * weight[n, t] * token_loss[n, t])
     policy = s.one("policy_loss", Sum((n, t), by["policy"][n, t] * counts[n, t]))
     beta = used["kl.coef"] * s.pick("kl_loss.counts", (), "kl.place", **paid_where(loss=1))
@@ -379,30 +344,34 @@ def total(
     paid = s.one("adds.kl_loss", with_weight(beta, kl_mean))
     mean = s.one("entropy", Sum((n, t), by["entropy"][n, t] * entropy[n, t]))
     bonus = s.one("adds.entropy", -(used["loss.ent_coef"] * mean))
-    return Total((policy, paid, bonus), s.one("total_loss", policy + paid + bonus))
+    s.one("total_loss", policy + paid + bonus)
 
 
-def watched(of: Group, score: Given, length: Given, A: Row, ratio: Ratios, kl: Row, m: Given, s: Steps) -> None:
+PARTS = ("policy_loss", "adds.kl_loss", "adds.entropy")
+"""The parts of the total, in the order in which they add up."""
+
+
+def watched(score: Given, length: Given, A: Row, ratio: Row, kl: Row, m: Given, s: Steps) -> None:
     """Adds means over responses, (n), and over tokens, (n, t), clip fractions, and which groups have equal rewards."""
     s.under("What one watches")
     N = s.one("response.tokens_in_all", maximum(Sum((n, t), m[n, t]), 1))
-    s.one("mean.score", Sum(n, score[n]) / s.count.responses)
-    s.one("mean.reward", Sum((q, i), of.rewards[q, i]) / s.count.responses)
-    s.one("response.mean_length", Sum(n, length[n]) / s.count.responses)
+    s.one("mean.score", Sum(n, score[n]) / s.responses)
+    s.one("mean.reward", Sum((q, i), s.known("group.reward")[q, i]) / s.responses)
+    s.one("response.mean_length", Sum(n, length[n]) / s.responses)
     near = s.known("ratio.clipped")
 
     def mean(x: Given) -> Arithmetic:
         return Sum((n, t), m[n, t] * x[n, t]) / N
 
     s.one("mean.advantage", mean(A))
-    s.one("mean.ratio", mean(ratio.used))
+    s.one("mean.ratio", mean(ratio))
     s.one("mean.ratio_clipped", mean(near))
-    s.one("approx_kl.k1", -mean(ratio.log_ratio))
+    s.one("approx_kl.k1", -mean(s.known("log_ratio")))
     s.one("kl.mean_new", mean(kl))
     s.one("rollout.mean_token", mean(s.known("rollout.token")))
     s.one("rollout.mean_kl", -mean(s.known("rollout.log_free")))
     s.one("rollout.share_inside", mean(s.known("rollout.inside")))
-    _clip_fractions(ratio.used, near, length, A, N, m, s)
+    _clip_fractions(ratio, near, length, A, N, m, s)
 
 
 def _clip_fractions(ratio: Given, near: Row, length: Given, A: Row, N: Row, m: Given, s: Steps) -> None:
@@ -414,7 +383,7 @@ def _clip_fractions(ratio: Given, near: Row, length: Given, A: Row, N: Row, m: G
     )
     s.one("clip.fraction", below + above)
     share = s.each("clip.of_response", (Sum(t, low[n, t]) + Sum(t, high[n, t])) / maximum(length[n], 1))
-    s.one("clip.mean_of_responses", Sum(n, share[n]) / s.count.responses)
+    s.one("clip.mean_of_responses", Sum(n, share[n]) / s.responses)
     worse, kept = s.known("surrogate.pessimistic"), s.known("surrogate")
     dual = s.row("clip.dual", m[n, t] * less(worse[n, t], kept[n, t]))
     s.one("clip.fraction_dual", Sum((n, t), dual[n, t]) / N)

@@ -8,6 +8,7 @@ import numpy as np
 from blueprint.dumps import Array, MinibatchError, require
 from blueprint.inputs import ROWS, Numbers
 from blueprint.verifying import (
+    Again,
     Agreement,
     Chosen,
     Shown,
@@ -22,7 +23,7 @@ from blueprint.verifying import (
 )
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.schema import without
-from blueprint.workbooks.grpo.verifying.feeding import Replayed, cut_off, scores
+from blueprint.workbooks.grpo.verifying.feeding import cut_off, scores
 from blueprint.workbooks.grpo.verifying.judge import OVER_BATCH
 from blueprint.workbooks.grpo.verifying.recompute import recompute
 
@@ -37,54 +38,42 @@ def picked(verdict: Verdict, options: ViewOptions) -> Array:
 
     Raises MinibatchError for a row that is not there, two wishes at once, groups of several sizes, or more than fit.
     """
-    found: Replayed = verdict.replayed
-    batch, groups = found.batch, found.batch.groups
-    require(groups is not None, f"{batch.path}: nothing tells which responses answer the same prompt; write group, [B]")
-    assert groups is not None
+    batch: GroupedStep = verdict.replayed.batch
+    if (groups := batch.groups) is None:
+        raise MinibatchError(f"{batch.path}: nothing tells which responses answer the same prompt; write group, [B]")
     require(
         options.rows is None or options.worst is None,
         "--rows names the responses, --worst finds them: use one of the two",
     )
-    chosen = _groups(verdict, options, groups)
-    sizes = {int((groups == each).sum()) for each in chosen}
-    require(
-        len(sizes) == 1,
-        f"{batch.path} has groups of {sorted(sizes)} responses there: a workbook shows groups of one size",
-    )
-    rows = np.concatenate([np.flatnonzero(groups == each) for each in chosen])
+    members = [np.flatnonzero(groups == each) for each in _groups(verdict, options, groups)]
+    sizes = sorted({len(each) for each in members})
+    require(len(sizes) == 1, f"{batch.path} has groups of {sizes} responses there: a workbook shows groups of one size")
+    rows = np.concatenate(members)
     require(len(rows) <= ROWS[1], f"{len(rows)} responses are asked for: a workbook shows up to {ROWS[1]}")
     return rows
 
 
 def _groups(verdict: Verdict, options: ViewOptions, groups: Array) -> list[int]:
+    """Returns the groups that are shown: those of rows that are asked for, all of a small step, else the worst of one size."""
     batch: GroupedStep = verdict.replayed.batch
-    count = int(groups.max()) + 1
+    places = list(range(len(batch.mask))) if batch.rows is None else np.asarray(batch.rows).tolist()
+    for row in options.rows or ():
+        require(
+            row in places,
+            f"{batch.path} has no row {row}, or leaves it out: it has rows 0 … {max(places)}",
+        )
     if options.rows is not None:
-        return list(dict.fromkeys(int(groups[_place(batch, row)]) for row in options.rows))
+        return list(dict.fromkeys(int(groups[places.index(row)]) for row in options.rows))
     if options.worst is None and len(groups) <= ALL and len(set(batch.sizes.tolist())) == 1:
-        return list(range(count))
-    worst = _worst(verdict.replayed, options.by, groups)
+        return list(range(len(batch.sizes)))
+    by, usual = MEASURES[options.by or ("ratio" if "logprobs_new" in batch.tensors else "advantage")]
+    values = verdict.replayed.rows.get(by, verdict.replayed.rows["advantages"])
+    off = np.where(batch.mask, np.abs(values - usual), 0.0).max(axis=1)
+    worst = np.argsort([-off[groups == each].max() for each in range(len(batch.sizes))], kind="stable").tolist()
     spot = verdict.first.compared.spot if verdict.first else None
     first = [int(groups[spot.episode])] if spot and options.worst is None else []
     alike = [each for each in worst if batch.sizes[each] == batch.sizes[(first or worst)[0]]]
     return list(dict.fromkeys([*first, *alike]))[: options.worst or FEW]
-
-
-def _place(batch: GroupedStep, row: int) -> int:
-    """Returns the response that stands in a row of the file."""
-    places = list(range(len(batch.mask))) if batch.rows is None else np.asarray(batch.rows).tolist()
-    if row not in places:
-        raise MinibatchError(f"{batch.path} has no row {row}, or leaves it out: it has rows 0 … {max(places)}")
-    return places.index(row)
-
-
-def _worst(found: Replayed, by: str | None, groups: Array) -> list[int]:
-    """Returns the groups, that with the worst token first."""
-    row, usual = MEASURES[by or ("ratio" if "logprobs_new" in found.batch.tensors else "advantage")]
-    values = found.rows.get(row, found.rows["advantages"])
-    off = np.where(found.batch.mask, np.abs(values - usual), 0.0).max(axis=1)
-    worst = np.array([off[groups == each].max() for each in range(int(groups.max()) + 1)])
-    return [int(each) for each in np.argsort(-worst, kind="stable")]
 
 
 NEAR = 1e-12
@@ -101,16 +90,18 @@ LOSSES = ("policy_loss", "total_loss")
 def shown(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> Shown:
     """Shows whole groups of a step. Raises MinibatchError for rows that are not there, or groups that are not whole."""
     view = _view(verdict, chosen, options)
-    again = recompute(view.step, view.settings, device="cpu")
+    again = recompute(view.step, view.settings, sized=True)
+    tensors = verdict.replayed.batch.tensors
+    stand_ins = (f"The dump has no {tensor}: {says}." for tensor, says in STANDS.items() if tensor not in tensors)
     return view.shown(
-        [*view.partly, *_stand_ins(verdict.replayed.batch)],
+        [*view.partly, *stand_ins],
         lambda name: numbers_of(view, name),
         lambda arrays: agreement(arrays, again, view),
     )
 
 
 def _view(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> View:
-    found: Replayed = verdict.replayed
+    found: Again = verdict.replayed
     batch, settings = found.batch, found.settings
     lacks = found.lacks.get("advantages")
     require(
@@ -142,7 +133,10 @@ def numbers_of(view: View, name: str) -> Numbers:
     """Makes the numbers of a workbook that begins at log-probs, 15 digits of each."""
     step, groups = view.step, view.step.groups
     assert groups is not None
-    given = _given(step)
+    given, greedy = _given(step), np.asarray(step.tensors.get("greedy", np.zeros(len(groups))), np.float64)
+    of_tokens = {key: np.asarray(step.tensors[tensor], np.float64) for key, tensor in given.items()}
+    # rounding may have lifted a log-prob above 0, which it is not
+    of_tokens = {key: each if given[key] == "entropy" else np.minimum(each, 0.0) for key, each in of_tokens.items()}
     parts: dict[str, object] = {
         "preset": view.preset,
         "compare": (),
@@ -150,8 +144,8 @@ def numbers_of(view: View, name: str) -> Numbers:
         "text.responses": words_of(step.tensors.get("response_ids"), step.mask, lambda at: f"token {at + 1}"),
         "text.truncated": cut_off(step),
         "reward.scores": digits(scores(step)),
-        "reward.greedy": digits(_first_of(step, groups)),
-        **{key: ragged(_logged(step, tensor), step.mask) for key, tensor in given.items()},
+        "reward.greedy": digits(greedy[np.unique(groups, return_index=True)[1]]),
+        **{key: ragged(each, step.mask) for key, each in of_tokens.items()},
     }
     asked = {key: view.settings[key] for key in without(given) if key in view.asked}
     what = f"{len(step.mask)} responses of a step of {step.library or 'GRPO'}, whole groups"
@@ -168,29 +162,13 @@ def _given(step: GroupedStep) -> dict[str, str]:
     return found
 
 
-def _logged(step: GroupedStep, tensor: str) -> Array:
-    """Returns a tensor of tokens, [B, T]; rounding may have lifted a log-prob above 0, which it is not."""
-    array = np.asarray(step.tensors[tensor], np.float64)
-    return np.minimum(array, 0.0) if tensor.startswith("logprobs") else array
-
-
-def _first_of(step: GroupedStep, groups: Array) -> Array:
-    """Returns the score of the greedy response to each prompt, 0 where the file has none."""
-    each = np.asarray(step.tensors.get("greedy", np.zeros(len(groups))), np.float64)
-    return np.asarray(each[np.unique(groups, return_index=True)[1]])
-
-
-def _stand_ins(step: GroupedStep) -> tuple[str, ...]:
-    return tuple(f"The dump has no {tensor}: {STANDS[tensor]}." for tensor in STANDS if tensor not in step.tensors)
-
-
 STANDS = {
     "logprobs_new": "those of the old policy stand there, as on a first step, so that every ratio is 1",
     "logprobs_ref": "the workbook has no KL", "entropy": "the workbook has no entropy",
 }  # fmt: skip
 
 
-def agreement(arrays: Mapping[str, Array], ours: Replayed, view: View) -> Agreement:
+def agreement(arrays: Mapping[str, Array], ours: Again, view: View) -> Agreement:
     """Compares rows and losses of a workbook with the groups computed again."""
     here = np.asarray(arrays["mask"], float) == 1
     theirs = {block: np.asarray(arrays[block])[:, : here.shape[1]][here] for block in COMPARED if block in arrays}

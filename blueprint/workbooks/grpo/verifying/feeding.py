@@ -4,103 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 
 from blueprint.dumps import Array, MinibatchError, first_pass, joined_pass, of_one_pass
 from blueprint.language import Axis
-from blueprint.verifying import Definitions, Known, Selection, Settings, counted
+from blueprint.verifying import Definitions, Known, Selection, Ways, counted
 from blueprint.workbooks.grpo.definitions import derived
 from blueprint.workbooks.grpo.definitions.group_advantages import LABELS, i, n, o, q, t
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.schema import GRPO
-
-Given = Mapping[str, Array]
-NOTHING: Given = MappingProxyType({})
-Ways = Mapping[str, Any]
-"""What is done otherwise than in every library: known mistakes, and conventions that no setting names.
-
-factor: by quantity, what it is multiplied by, −1 for the other sign; in_loss is that of the advantages in the loss alone.
-line: slope and constant of the straight line of the right ones on which advantages lie.
-parts: losses are means over so many parts of the rows, one below the other. share: False where losses are means over the file,
-not its share of those over a larger batch. padded: losses are means over all slots, those behind a response with the loss 0.
-swap: by tensor, which one stands in its place. moved: tensors whose columns stand one later (1) or earlier (−1).
-groups: "interleaved" where row i answers prompt i modulo the number of prompts; "rows" where groups are rows side by side.
-mask: a word of `masks.py`.
-rows_read, rows_given: by what is known of the responses, whose reward each is compared with, and whose advantage it gets, [B].
-inverted: the ratio is old over new. joined: changes of the total as TRL adds it up.
-equations: by row of the definitions, how its equation is changed; kept: rows without that.
-"""
-PLAIN: Ways = MappingProxyType({})
-
-
-class Made(dict[object, Any]):
-    """What was made of a step last, and the step, `joined`: all its files share both, and nothing else holds them."""
-
-    joined: GroupedStep
-
-
-_STEPS = WeakValueDictionary[tuple[int, ...], Made]()
 
 
 @dataclass(frozen=True)
 class Whole:
     """The step of which a file is a part: the rows of all its files, one file below the other, and which of them are the file's.
 
-    made: what was made of the step last, which is that of every file, by what it was made with.
+    made: the advantages of the step that were made last, which every file shares, by what they were made with.
     """
 
     step: GroupedStep
     rows: slice
-    made: Made = field(default_factory=lambda: Made())
+    made: dict[object, Any] = field(default_factory=dict)
 
 
-@dataclass
-class Replayed:
-    """A step computed again, and what came of it.
-
-    left: [B], 0 for responses whose group was taken out. rows: [B, T]; numbers: of the step; both as computed. sizes: by number,
-    the mean size of the terms that it sums. room: by row of tensors, how much further than rounding of the number itself a number
-    may be off, [B, 1] or [B, T]; infinite where rounding decides it altogether. lacks: by quantity, what the file has not that it
-    takes. started: the tensors of the file in which the computation begins.
-    """
-
-    batch: GroupedStep
-    settings: Settings
-    left: Array
-    rows: dict[str, Array] = field(default_factory=dict)
-    numbers: dict[str, float] = field(default_factory=dict)
-    sizes: dict[str, float] = field(default_factory=dict)
-    room: dict[str, Array] = field(default_factory=dict)
-    lacks: dict[str, str] = field(default_factory=dict)
-    started: tuple[str, ...] = ()
-
-    @property
-    def options(self) -> Settings:
-        """The conventions in force."""
-        return self.settings
+Wholes = dict[tuple[int, ...], Whole]
+"""By the files of a pass, each by its identity, what they are together: the steps of one call of verify share it."""
 
 
-def whole_of(batch: GroupedStep, steps: Sequence[GroupedStep]) -> Whole | None:
-    """Returns the files of the same pass over the rollout as one step; None where the file is alone, or its own groups are whole
-    and nothing is shared with other files."""
+def whole_of(batch: GroupedStep, steps: Sequence[GroupedStep], wholes: Wholes) -> Whole | None:
+    """Returns the files of the same pass over the rollout as one step; None where the file is alone, or they cannot be joined."""
     same = [each for each in steps if each is batch or of_one_pass(each, batch)]
     if len(same) < 2:
         return None
-    key = tuple(map(id, same))
-    if (made := _STEPS.get(key)) is None:
-        made = Made()
+    if (key := tuple(map(id, same))) not in wholes:
         try:
-            made.joined = together(same)
+            wholes[key] = Whole(together(same), slice(None))
         except MinibatchError:
             return None
-        _STEPS[key] = made
     at = next(place for place, each in enumerate(same) if each is batch)
     before = sum(len(each.mask) for each in same[:at])
-    return Whole(made.joined, slice(before, before + len(batch.mask)), made)
+    return replace(wholes[key], rows=slice(before, before + len(batch.mask)))
 
 
 def together(steps: Sequence[GroupedStep]) -> GroupedStep:
@@ -152,71 +97,59 @@ Fed = dict[str, Array]
 """What is known of each response, [B], and of each token, [B, T], by block; and under `group` whose response it is, from 0."""
 
 
+PLACE = "place"
+"""Under which the place of each response in the rollout stands among what is known of it, [B]; else its place in the file."""
+
+
 def fed(batch: GroupedStep, ways: Ways) -> Fed:
     """Returns the responses of a dump; where nothing tells the groups, each is one."""
     mask = counted(batch.mask, str(ways.get("mask", ""))).astype(np.float64)
     found = {block: _tokens(batch, name, mask, ways) for block, name in OF_TOKENS.items()}
     greedy = np.asarray(batch.tensors.get("greedy", np.zeros(len(mask))), np.float64)
+    places = np.asarray(batch.tensors.get("row_index", np.arange(len(mask)))).reshape(-1).astype(np.int64)
     return found | {
         "response.tokens": mask, "response.length": mask.sum(axis=1), "score": scores(batch), "truncated": cut_off(batch),
-        "greedy": greedy, "group": _groups(batch, ways), PLACE: places(batch),
+        "greedy": greedy, "group": _groups(batch, ways), PLACE: places,
     }  # fmt: skip
-
-
-PLACE = "place"
-"""Under which the place of each response in the rollout stands among what is known of it, [B]."""
-
-
-def places(batch: GroupedStep) -> Array:
-    """Returns the place of each response in the rollout, by which those of a group stand in their order, [B]; else in the file."""
-    return np.asarray(batch.tensors.get("row_index", np.arange(len(batch.mask)))).reshape(-1).astype(np.int64)
 
 
 def order_of(of: Fed) -> Array:
     """Returns the responses group by group, each group in the order of the rollout, [B]."""
-    return np.lexsort((of.get(PLACE, np.arange(len(of["group"]))), of["group"]))
+    return np.lexsort((of[PLACE], of["group"]))
 
 
-def by_group(of: Fed) -> list[tuple[Fed, Array]]:
-    """Returns all responses together where groups are of one size, else those of each group; with the rows where they stand."""
-    groups = of["group"]
-    same = len(set(np.bincount(groups).tolist())) == 1
-    members = [np.arange(len(groups))] if same else [np.flatnonzero(groups == each) for each in np.unique(groups)]
-    return [(some(of, rows), rows) for rows in members]
-
-
-def some(of: Fed, rows: Array) -> Fed:
-    """Returns some of the responses."""
-    return {name: each[rows] for name, each in of.items()}
+def cells_of(of: Fed) -> tuple[Array, Array]:
+    """Returns the group, from 0, and the place in it of each response of `order_of`, [B]."""
+    groups = np.unique(of["group"], return_inverse=True)[1][order_of(of)]
+    count = np.bincount(groups)
+    return groups, np.arange(len(groups)) - np.repeat(np.cumsum(count) - count, count)
 
 
 def laid_out(of: Fed) -> tuple[dict[Axis, int], dict[str, Array | Selection]]:
-    """Returns the sizes, and what stands in the blocks; groups of different sizes have places that are empty."""
-    _, first, groups = np.unique(of["group"], return_index=True, return_inverse=True)
-    count, (rows, columns) = np.bincount(groups), of["response.tokens"].shape
-    order = order_of({**of, "group": groups})
-    places = np.arange(rows) - np.repeat(np.cumsum(count) - count, count)
+    """Returns the sizes, and what stands in the blocks; groups of different sizes have places that are empty.
+
+    With `left`, 1 on the responses that a filter leaves, also what the definitions have of it where they begin at advantages.
+    """
+    first, count = np.unique(of["group"], return_index=True, return_counts=True)[1:]
+    (rows, columns), order, (groups, places) = of["response.tokens"].shape, order_of(of), cells_of(of)
     sizes = {q: len(count), i: int(count.max(initial=0)), n: rows, t: columns}
-    where: Array | Selection = Selection(order.reshape(sizes[q], -1), np.argsort(order)) if count.min() == count.max() else (
-        np.zeros((sizes[q], sizes[i], rows)))  # fmt: skip
-    if not isinstance(where, Selection):
-        where[groups[order], places, order] = 1.0
+    where: Array | Selection
+    if count.min() == count.max():
+        where = Selection(order.reshape(sizes[q], -1), np.argsort(order))
+    else:
+        where = np.zeros((sizes[q], sizes[i], rows))
+        where[groups, places, order] = 1.0
     known: Known = {
-        **{name: each for name, each in of.items() if name not in ("group", PLACE)}, "greedy": of["greedy"][first],
+        **{name: each for name, each in of.items() if name not in ("group", PLACE, "left")}, "greedy": of["greedy"][first],
         "response.tokens": np.pad(of["response.tokens"], ((0, 0), (0, 1))), "response.is": where,
         "response.same": Selection(np.arange(rows), np.arange(rows)), "count.prompts": np.asarray(float(len(count))),
         "count.group": np.asarray(float(sizes[i])), "count.responses": np.asarray(float(rows)),
     }  # fmt: skip
+    if "left" in of:
+        left = np.zeros((sizes[q], sizes[i]))
+        left[groups, places] = of["left"][order]
+        known = {**known, "loss.left": of["left"], "group.left": left}
     return sizes, dict(known)
-
-
-def in_places(of: Fed, each: Array) -> Array:
-    """Lays a number of each response, [B], out by prompt and response; 0 where nothing stands."""
-    _, groups = np.unique(of["group"], return_inverse=True)
-    count, order = np.bincount(groups), order_of({**of, "group": groups})
-    laid = np.zeros((len(count), int(count.max(initial=0))))
-    laid[groups[order], np.arange(len(groups)) - np.repeat(np.cumsum(count) - count, count)] = each[order]
-    return laid
 
 
 def _groups(batch: GroupedStep, ways: Ways) -> Array:
@@ -239,6 +172,12 @@ def _tokens(batch: GroupedStep, name: str, mask: Array, ways: Ways) -> Array:
         return np.zeros_like(mask)
     array = np.roll(np.asarray(batch.tensors[there], np.float64), ways.get("moved", {}).get(name, 0), axis=1)
     return np.where((mask > 0) | (np.abs(array) < LARGEST), np.nan_to_num(array), 0.0)
+
+
+def wide(row: Any, mask: Array) -> Array:
+    """Returns a row of responses, [B], or of tokens as one of tokens, [B, T]."""
+    row = np.asarray(row, np.float64)
+    return np.broadcast_to(row[:, None] if row.ndim == 1 else row, mask.shape)
 
 
 LARGEST = 1e4

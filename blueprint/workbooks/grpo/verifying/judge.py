@@ -14,8 +14,10 @@ from blueprint.verifying import (
     OF_RESPONSES,
     SUMS,
     TOLERANCES,
+    Again,
     Axes,
     Compared,
+    Judge,
     Quantity,
     Settings,
     coarsest,
@@ -28,7 +30,7 @@ from blueprint.verifying import (
     once_each,
 )
 from blueprint.workbooks.grpo.dumps import GroupedStep
-from blueprint.workbooks.grpo.verifying.feeding import Replayed, Whole
+from blueprint.workbooks.grpo.verifying.feeding import wide
 
 LOGPROBS = ("logprobs_old", "logprobs_new")
 SIGNAL = ("scores", "advantages")
@@ -75,63 +77,27 @@ NUMBERS = (
 ALL = {each.name: each for each in (*ROWS, *NUMBERS)}
 
 
-class Judge:
-    """Compares what a file logged with what was computed again. factor: multiplies every tolerance."""
+class StepJudge(Judge):
+    """Compares what a file logged with what was computed again, token by token. factor: multiplies every tolerance."""
 
-    def __init__(self, batch: GroupedStep, straight: Replayed, factor: float = 1.0) -> None:
+    def __init__(self, batch: GroupedStep, straight: Again, factor: float = 1.0) -> None:
         """Takes sizes from the straight recomputation, so that what is allowed does not depend on what is tried."""
-        self.batch, self.straight, self.factor = batch, straight, factor
-        self._dtypes = held_in(batch)
+        super().__init__(batch, straight, ALL, factor)
+        self.batch, self._dtypes = batch, held_in(batch)
 
-    def compared(self, found: Replayed, only: str = "") -> dict[str, Compared]:
-        """Returns what each logged quantity comes to, in the order of derivation; of what may stand for it, the nearest.
-
-        only: the one that is asked for; "": all.
-        """
-        tensors, logged = self.batch.tensors, self.batch.logged
-        both = [
-            _nearest([self._row(each, row, means, found, only) for row, means in each.rows if row in found.rows])
-            for each in ROWS
-            if each.name in tensors
-            and self.batch.mask.any()
-            and only in ("", each.name)
-            and self._can(each, found)
-            and each.name not in self.straight.started
-        ]
-        both += [
-            _nearest([self._number(each, row, means, found) for row, means in each.rows if row in found.numbers])
-            for each in NUMBERS
-            if each.name in logged and only in ("", each.name) and self._can(each, found)
-        ]
-        return {each.name: each for each in both}
-
-    @staticmethod
-    def _can(quantity: Quantity, found: Replayed) -> bool:
-        made = found.rows.keys() | found.numbers.keys()
-        return quantity.name not in found.lacks and quantity.name in made
-
-    def called(self, name: str) -> str:
-        """Returns what the file calls a quantity."""
-        return self.batch.called.get(name, name)
-
-    def uncompared(self) -> dict[str, str]:
-        """Returns by what the file calls it what was logged and cannot be computed, and what that takes."""
-        lacks, logged = self.straight.lacks, self.batch.tensors.keys() | self.batch.logged.keys()
-        return {self.called(each): lacks[each] for each in ALL if each in logged and each in lacks}
+    def _each(self, quantity: Quantity, found: Again) -> Compared | None:
+        there = quantity not in ROWS or self.batch.mask.any()
+        return super()._each(quantity, found) if there else None
 
     def tolerance(self, quantity: Quantity) -> float:
         """Returns the tolerance by the coarsest number format of a quantity and of what it is made of."""
         return self.factor * TOLERANCES[self._dtype(quantity)]
 
-    def _dtype(self, quantity: Quantity) -> str:
-        return coarsest(self._dtypes, (quantity.name, *quantity.made_of))
-
-    def _row(self, quantity: Quantity, row: str, means: str, found: Replayed, only: str = "") -> Compared:
+    def _row(self, quantity: Quantity, row: str, means: str, found: Again) -> Compared:
         """Compares a tensor of the file with a row; behind the response nothing counts, nor where rounding decides it."""
         mask, usual = self.batch.mask, self.straight.rows.get(row, found.rows[row])
-        theirs = np.asarray(self.batch.tensors[quantity.name], np.float64)
-        theirs = np.broadcast_to(theirs[:, None] if theirs.ndim == 1 else theirs, mask.shape)
-        ours, base = found.rows[row], self.tolerance(quantity)
+        theirs, ours = wide(self.batch.tensors[quantity.name], mask), found.rows[row]
+        base = self.tolerance(quantity)
         if row == "advantages" and self._in_one_go():
             base = min(base, self.factor * OF_ADVANTAGES)
         room = self.straight.room.get(row, np.zeros((len(mask), 1)))
@@ -158,10 +124,10 @@ class Judge:
         return Compared(
             quantity.name, row, means, *cells, typical, spot, size=max(size, float(np.abs(ours).max(initial=0.0) > 0) * 1.0),
             extra=more, dtype=dtype, arithmetic=self.factor * SUMS[dtype] * (1 + size), axes=OF_RESPONSES if single else Axes(),
-            ours=None if only else folded(ours[where]),
+            ours=folded(ours[where]),
         )  # fmt: skip
 
-    def _number(self, quantity: Quantity, row: str, means: str, found: Replayed) -> Compared:
+    def _number(self, quantity: Quantity, row: str, means: str, found: Again) -> Compared:
         name, tolerance, logged = quantity.name, self.tolerance(quantity), self.batch.logged[quantity.name]
         size = self.straight.sizes.get(row, 1.0)
         extra = last_digit(logged) + (self._near_the_clip(tolerance) if name.startswith("clip.") else 0.0)
@@ -205,16 +171,6 @@ class Judge:
         return float(max(by_token, by_row))
 
 
-def _nearest(found: Sequence[Compared]) -> Compared:
-    """Returns the first that agrees, else the usual one."""
-    return next((each for each in found if each.agrees), found[0])
-
-
-def given_of(batch: GroupedStep) -> dict[str, Array]:
-    """Returns the results that a file has, to go on with in place of what was computed."""
-    return {name: batch.tensors[name] for name in ("advantages",) if name in batch.tensors}
-
-
 FEWEST = 6
 """Different advantages below which a straight line through them proves nothing."""
 OVER_BATCH = ("batch", "residual", "batch_of_advantages")
@@ -233,22 +189,20 @@ class Straight:
 
 
 def left_open(
-    judge: Judge, found: Replayed, straight: Mapping[str, Compared], settings: Settings, whole: Whole | None
+    judge: StepJudge, straight: Mapping[str, Compared], settings: Settings, alone: bool
 ) -> dict[str, Straight]:
     """Returns advantages that only the mean and deviation of another batch explain, and what follows from them is not looked at.
 
-    Only where those are asked for, and the file does not say that it is all of its step; a line that falls, or a batch that
-    is too small to tell, leaves nothing open.
+    Only where those are asked for, and the file, alone, does not say that it is all of its step; a line that falls, or a batch
+    that is too small to tell, leaves nothing open.
     """
-    compared = straight.get("advantages")
+    compared, batch = straight.get("advantages"), judge.batch
+    one = batch.place and (batch.place.world_size, batch.place.minibatches, batch.place.microbatches) == (1, 1, 1)
     over = settings["advantage.whiten"] != "none" or settings["group.std"] in OVER_BATCH
-    if compared is None or compared.agrees or not over or _is_all(found, whole):
+    if compared is None or compared.agrees or not over or (alone and one):
         return {}
-    batch = found.batch
-    raw, logged = (
-        found.rows["advantages.raw"][batch.mask],
-        np.asarray(batch.tensors["advantages"], np.float64)[batch.mask],
-    )
+    raw = judge.straight.rows["advantages.raw"][batch.mask]
+    logged = np.asarray(batch.tensors["advantages"], np.float64)[batch.mask]
     if len(np.unique(raw.round(9))) < FEWEST or not np.isfinite(logged).all():
         return {}
     line = np.stack([raw, np.ones_like(raw)], axis=1)
@@ -256,14 +210,6 @@ def left_open(
     off = np.abs(line @ np.array([slope, constant]) - logged).max()
     room = judge.tolerance(ALL["advantages"]) * (1 + np.abs(logged).max())
     return {"advantages": Straight(float(slope), float(constant))} if slope > 0 and off <= room else {}
-
-
-def _is_all(found: Replayed, whole: Whole | None) -> bool:
-    """Whether the file says that it is the whole of its step."""
-    place = found.batch.place
-    if place is None or whole is not None:
-        return False
-    return place.world_size == 1 and place.minibatches == 1 and place.microbatches == 1
 
 
 SETTING = "loss.entropy_least"

@@ -1,36 +1,41 @@
 """A step of GRPO computed again by the definitions: advantages over whole groups, then ratios, KL and losses of its rows; with
 what becomes of shares and parts, what a file lacks, and how far rounding may move it.
+
+What is done otherwise than in every library, in `ways`: known mistakes, and conventions that no setting names.
+
+factor: by quantity, what it is multiplied by, −1 for the other sign; in_loss is that of the advantages in the loss alone.
+line: slope and constant of the straight line of the right ones on which advantages lie.
+parts: losses are means over so many parts of the rows, one below the other. share: False where losses are means over the file,
+not its share of those over a larger batch. padded: losses are means over all slots, those behind a response with the loss 0.
+swap: by tensor, which one stands in its place. moved: tensors whose columns stand one later (1) or earlier (−1).
+groups: "interleaved" where row i answers prompt i modulo the number of prompts; "rows" where groups are rows side by side.
+mask: a word of `masks.py`.
+rows_read, rows_given: by what is known of the responses, whose reward each is compared with, and whose advantage it gets, [B].
+inverted: the ratio is old over new. joined: changes of the total as TRL adds it up.
+equations: by row of the definitions, how its equation is changed; kept: rows without that. until: the last quantity that is needed.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple, cast
 
 import numpy as np
 
 from blueprint.dumps import Array
 from blueprint.inputs.catalogue import OFF
-from blueprint.language import Axis
-from blueprint.verifying import Selection, Settings, changed, coarsest, held_in
+from blueprint.verifying import NO_RESULTS, PLAIN, Again, Given, Settings, Ways, changed, coarsest, held_in
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.verifying.feeding import (
     EQUATIONS,
-    NOTHING,
     PLACE,
-    PLAIN,
     Fed,
-    Given,
-    Replayed,
-    Ways,
     Whole,
-    by_group,
     fed,
-    in_places,
     laid_out,
     order_of,
     rounding_of,
-    some,
 )
-from blueprint.workbooks.grpo.verifying.joined import joined_total
+from blueprint.workbooks.grpo.verifying.spelled import joined_total
 
 WHOLE_STEP = ("mean.reward", "mean.spread", "group.share_same")
 """Logged numbers that are of the whole step, whatever part of it a file is."""
@@ -105,17 +110,18 @@ FRACTIONS = ("clip.fraction_low", "clip.fraction_high", "clip.fraction")
 
 def watched(of: Fed, rows: Fed, use: Settings, ways: Ways, device: str) -> dict[str, float]:
     """Returns what is logged beside the losses: means over tokens, of the ratio, of clipped tokens, of entropy and KL."""
-    sizes, known = _from_advantages(of)
+    sizes, known = laid_out(of)
     known |= {**{name: rows[name] for name in ("ratio", "clip.low", "clip.high")}, "kl_new.counts": rows["kl_new.used"]}
     names = (*FRACTIONS, "mean.ratio", "kl.mean_new")
     made = EQUATIONS.values(use, sizes, known, names, **changed(ways), device=device)
-    found = {name: float(each) for name, each in made.items()}
     m, low, high = of["response.tokens"], rows["clip.low"], rows["clip.high"]
     x = {"entropy.mean": of["policy.entropy"], "approx_kl": of["old.logprobs"] - of["policy.logprobs"]}
-    found |= {name: float((each * m).sum() / max(1, m.sum())) for name, each in x.items()}
-    per = np.maximum(m.sum(axis=1), 1)
     clipped = zip(FRACTIONS, (low, high, low + high), strict=True)
-    return found | {f"{name}.rows": float(((each * m).sum(axis=1) / per).mean()) for name, each in clipped}
+    return {
+        **{name: float(each) for name, each in made.items()},
+        **{name: float((each * m).sum() / max(1, m.sum())) for name, each in x.items()},
+        **{f"{name}.rows": float(((each * m).sum(1) / np.maximum(m.sum(1), 1)).mean()) for name, each in clipped},
+    }
 
 
 UNIT = {"float64": 2.0**-50, "float32": 2.0**-21, "float16": 2.0**-9, "bfloat16": 2.0**-6}
@@ -137,67 +143,55 @@ class Credited(NamedTuple):
     numbers: dict[str, float]
 
 
-def credited(step: GroupedStep, use: Settings, ways: Ways, device: str, sized: bool) -> Credited:
-    """Computes the advantages of every token; those of groups of several sizes are computed each by itself.
-
-    sized: with room for rounding.
-    """
-    scored = _scored(step)
-    if not scored.all():
-        return _apart(credited(step.some(scored), use, ways, device, sized), scored)
-    of = _rows_of_others(fed(step, ways), ways)
-    wide = np.zeros_like(of["response.tokens"])
-    found = Fed(advantages=wide, raw=np.zeros(len(wide)), left=np.ones(len(wide)), reward=np.zeros(len(wide)))
-    found["spread"] = np.zeros(len(wide))
-    for each, members in by_group(of):
-        sizes, known = laid_out(each)
-        rows = EQUATIONS.values(
-            use, sizes, known, ("advantages", *OF_GROUPS.values(), "reward"), **changed(ways), device=device
-        )
-        back = np.argsort(order_of(each))
-        found["advantages"][members], found["reward"][members] = rows["advantages"], rows["reward"]
-        for name, table in OF_GROUPS.items():
-            found[name][members] = rows[table].ravel()[back]
-    if (
-        "rows_read" in ways or "rows_given" in ways
-    ):  # the tokens are those of the response, the number is that of another one
-        raw = found["raw"][ways["rows_given"](of)] if "rows_given" in ways else found["raw"]
-        of["response.tokens"] = fed(step, ways)["response.tokens"]
-        found["raw"], found["advantages"] = raw, raw[:, None] * of["response.tokens"]
-    room = _room(step, found, use) if sized else np.zeros(len(wide))
-    raw = found["raw"][:, None] * of["response.tokens"]
-    return Credited(found["advantages"], raw, room[:, None], found["left"], _numbers(step, of, use))
-
-
-def _rows_of_others(of: Fed, ways: Ways) -> Fed:
-    """Returns the responses; with the rewards, and all that they are made of, of others in the same places of the same groups."""
-    if "rows_read" not in ways:
-        return of
-    order = ways["rows_read"](of)
-    return {name: each if name in ("group", PLACE) else each[order] for name, each in of.items()}
-
-
 OF_GROUPS = {"raw": "group.advantage", "left": "group.left", "spread": "group.spread_used"}
 """What is taken of each response from the table of its group."""
 
 
+def credited(step: GroupedStep, use: Settings, ways: Ways, device: str, sized: bool) -> Credited:
+    """Computes the advantages of every token; those of groups of several sizes are computed each by itself. A response of which
+    nobody judged enters no mean and no spread, and has the advantage 0.
+
+    sized: with room for rounding.
+    """
+    scored, every = _scored(step), len(step.mask)
+    step = step if scored.all() else step.some(scored)
+    of = fed(step, ways)
+    if (
+        "rows_read" in ways
+    ):  # the rewards, and all that they are made of, of others in the same places of the same groups
+        order = ways["rows_read"](of)
+        of = {name: each if name in ("group", PLACE) else each[order] for name, each in of.items()}
+    found = {name: np.zeros(len(step.mask)) for name in (*OF_GROUPS, "reward", "room")}
+    found["advantages"] = np.zeros_like(of["response.tokens"])
+    groups = of["group"]
+    same = len(set(np.bincount(groups).tolist())) == 1
+    for members in [np.arange(len(groups))] if same else [np.flatnonzero(groups == each) for each in np.unique(groups)]:
+        each = {name: row[members] for name, row in of.items()}
+        sizes, known = laid_out(each)
+        wanted = ("advantages", *OF_GROUPS.values(), "reward")
+        rows = EQUATIONS.values(use, sizes, known, wanted, **changed(ways), device=device)
+        back = np.argsort(order_of(each))
+        found["advantages"][members], found["reward"][members] = rows["advantages"], rows["reward"]
+        for name, table in OF_GROUPS.items():
+            found[name][members] = rows[table].ravel()[back]
+    if "rows_read" in ways or "rows_given" in ways:
+        # the tokens are those of the response, the number is that of another one
+        of["response.tokens"] = fed(step, ways)["response.tokens"]
+        found["raw"] = found["raw"][ways["rows_given"](of)] if "rows_given" in ways else found["raw"]
+        found["advantages"] = found["raw"][:, None] * of["response.tokens"]
+    if sized:
+        found["room"] = _room(step, found, use)
+    found["raw"], found["room"] = found["raw"][:, None] * of["response.tokens"], found["room"][:, None]
+    wide = {name: np.zeros((every, *row.shape[1:])) for name, row in found.items()} | {"left": np.ones(every)}
+    for name, row in found.items():
+        wide[name][scored] = row
+    return Credited(wide["advantages"], wide["raw"], wide["room"], wide["left"], _numbers(step, of, use))
+
+
 def _scored(step: GroupedStep) -> Array:
-    """Returns which responses have a score at all, [B]; those of which nobody judged enter no mean and no spread."""
+    """Returns which responses have a score at all, [B]."""
     scores = np.asarray(step.tensors["scores"])
     return np.isfinite(scores) if scores.ndim == 1 else np.ones(len(scores), np.bool_)
-
-
-def _apart(made: Credited, scored: Array) -> Credited:
-    """Returns the same for all responses: the others have the advantage 0."""
-
-    def spread(each: Array) -> Array:
-        wide = np.zeros((len(scored), *each.shape[1:]))
-        wide[scored] = each
-        return wide
-
-    left = np.ones(len(scored))
-    left[scored] = made.left
-    return Credited(spread(made.advantages), spread(made.raw), spread(made.room), left, made.numbers)
 
 
 def _room(step: GroupedStep, of: Fed, use: Settings) -> Array:
@@ -244,77 +238,71 @@ TRL = "trl"
 """Whose entropy bonus is a mean of each microbatch, divided by their number, also where its losses are shares (1.16.0)."""
 
 
-@np.errstate(
-    over="ignore", invalid="ignore"
-)  # a cause that is tried may make infinite numbers; it then explains nothing
+@np.errstate(over="ignore", invalid="ignore")  # a cause may make infinite numbers; it then explains nothing
 def recompute(
     batch: GroupedStep,
     settings: Settings,
     ways: Ways = PLAIN,
-    given: Given = NOTHING,
-    until: str = "",
+    given: Given = NO_RESULTS,
+    sized: bool = False,
     whole: Whole | None = None,
     device: str = "cpu",
-    sized: bool = True,
-) -> Replayed:
+) -> Again:
     """Computes a step again under the values of a preset.
 
-    given: results of the file that stand in place of computed ones. until: the last quantity that is needed; "": all.
-    whole: the step of which the file is a part, if its other files are there. sized: whether it is asked how far rounding may move
-    what comes out.
+    given: results of the file that stand in place of computed ones. sized: whether it is asked how far rounding may move what comes
+    out; room: by row, how much further than rounding of the number itself, [B, 1] or [B, T]; infinite where rounding decides it.
+    whole: the step of which the file is a part, if its other files are there.
     """
-    use, found = settings, Replayed(batch, settings, np.ones(len(batch.mask)))
-    step, rows = (whole.step, whole.rows) if whole else (batch, slice(None))
-    found.lacks = lacking(batch, step, use)
+    found, until, left = Again(batch, settings), str(ways.get("until", "")), np.ones(len(batch.mask))
+    found.lacks = lacking(batch, whole.step if whole else batch, settings)
     if until in WITHOUT and "advantages" in batch.tensors:
         given = {**given, "advantages": batch.tensors["advantages"]}
     # where nothing reads how advantages arose, that need not be computed again
-    later = "advantages" in given and until not in ("", "advantages", *WHOLE_STEP) and use["group.filter"] == "off"
-    made = None if later or "advantages" in found.lacks else _credited_once(step, whole, use, ways, device, sized)
-    if made is not None:
-        _take(found, made, rows)
-    if "advantages" in found.lacks and "advantages" in batch.tensors:
-        found.started = ("advantages",)
+    later = "advantages" in given and until not in ("", "advantages", *WHOLE_STEP) and settings["group.filter"] == "off"
+    if not later and "advantages" not in found.lacks:
+        made = _credited_once(batch, whole, settings, ways, device, sized)
+        rows, width = whole.rows if whole else slice(None), batch.mask.shape[1]  # other files may have longer responses
+        found.rows |= {"advantages": made.advantages[rows][:, :width], "advantages.raw": made.raw[rows][:, :width]}
+        found.room["advantages"], left = made.room[rows], made.left[rows]
+        found.numbers |= made.numbers
+        found.sizes |= {name: 1.0 + abs(number) for name, number in made.numbers.items()}
     A = _used(found, given, ways)
     if A is not None and until != "advantages":
         plain = "kept" in ways and not ways.keys() & {"mask", "moved", "swap", "groups"}
         of = ways["kept"].fed(lambda: fed(batch, ways)) if plain else fed(batch, ways)
         if ways.get("inverted"):
             of = {**of, "policy.logprobs": of["old.logprobs"], "old.logprobs": of["policy.logprobs"]}
-        _losses(found, of | {"advantages": A, "left": found.left}, use, ways, until, sized, device)
+        _losses(found, of | {"advantages": A, "left": left}, ways, sized, device)
     return found
 
 
 def _credited_once(
-    step: GroupedStep, whole: Whole | None, use: Settings, ways: Ways, device: str, sized: bool
+    batch: GroupedStep, whole: Whole | None, use: Settings, ways: Ways, device: str, sized: bool
 ) -> Credited:
     """Computes the advantages of a step; those of its files together are made for the first, and are those of all."""
-    if whole is None or ways.keys() - {"kept"}:
-        return credited(step, use, ways, device, sized)
+    if whole is None or ways.keys() - {"kept", "until"}:
+        return credited(whole.step if whole else batch, use, ways, device, sized)
     key = (tuple(use.items()), device, sized)
     if key not in whole.made:
         whole.made.clear()
-        whole.made[key] = credited(step, use, ways, device, sized)
+        whole.made[key] = credited(whole.step, use, ways, device, sized)
     return cast(Credited, whole.made[key])
 
 
-def _take(found: Replayed, made: Credited, rows: slice) -> None:
-    """Takes the advantages of the file's rows, and what is said of the whole step."""
-    width = found.batch.mask.shape[1]  # other files may have longer responses
-    found.rows["advantages"], found.room["advantages"] = made.advantages[rows][:, :width], made.room[rows][:, :width]
-    found.rows["advantages.raw"], found.left = made.raw[rows][:, :width], made.left[rows]
-    found.numbers |= made.numbers
-    found.sizes |= {name: 1.0 + abs(number) for name, number in made.numbers.items()}
+def started(found: Again) -> bool:
+    """Whether the computation begins at advantages that stand in the file."""
+    return "advantages" in found.lacks and "advantages" in found.batch.tensors
 
 
-def _used(found: Replayed, given: Given, ways: Ways) -> Array | None:
+def _used(found: Again, given: Given, ways: Ways) -> Array | None:
     """Returns the advantages that the losses are made of: the file's where they stand in for ours, or are all there is."""
     own, turned = found.rows.get("advantages"), ways.get("factor", {})
     if own is not None:
         slope, constant = ways.get("line", (1.0, 0.0))
         own = (own * slope + constant) * found.batch.mask
         found.rows["advantages"] = own = own * float(turned.get("advantages", 1.0))
-    if "advantages" in found.started or "advantages" in given:
+    if started(found) or "advantages" in given:
         own = np.nan_to_num(np.asarray(found.batch.tensors["advantages"], np.float64)) * found.batch.mask
     if own is not None and "mask" in ways:  # the advantage of a response counts for tokens that are none of it
         own = np.broadcast_to(
@@ -329,10 +317,11 @@ def _of_responses(A: Array, mask: Array) -> Array:
     return np.broadcast_to(first, A.shape) if mask.any(axis=1).all() and np.all(np.where(mask, first == A, True)) else A
 
 
-def _losses(found: Replayed, of: Fed, use: Settings, ways: Ways, until: str, sized: bool, device: str) -> None:
+def _losses(found: Again, of: Fed, ways: Ways, sized: bool, device: str) -> None:
     """Adds ratio, KL and losses; of what the file lacks something for, nothing is compared. of: with `advantages`, and `left`."""
-    sizes, known = _from_advantages(of)
-    rows = EQUATIONS.values(use, sizes, known, OF_LOSSES, **changed(ways), device=device)
+    use, (sizes, known) = found.settings, laid_out(of)
+    values = partial(EQUATIONS.values, use, sizes, device=device)
+    rows = values(known, OF_LOSSES, **changed(ways))
     weighed = rows["policy.token_loss"] * rows["rollout.counts"]
     coef = float(use["kl.coef"]) if use["kl.place"] == "loss" else 0.0
     found.rows |= {
@@ -340,9 +329,6 @@ def _losses(found: Replayed, of: Fed, use: Settings, ways: Ways, until: str, siz
         "token_loss.all": weighed + coef * rows["kl_new.used"], "kl_new": rows["kl_new.used"],
         "rollout_weights": rows["rollout.counts"],
     }  # fmt: skip
-    steep = 1 + np.abs(of["policy.logprobs"] - of["old.logprobs"])
-    found.room |= dict.fromkeys(("ratio", "token_loss", "token_loss.weighed", "token_loss.all", "kl_new"), steep)
-    found.room["rollout_weights"] = _room_of_weights(of, rows, use)
     means = _means(of, rows, use, ways, device)
     factors: Mapping[str, float] = ways.get("factor", {})
     thinner = float(found.batch.mask.mean()) if ways.get("padded") else 1.0  # of a mean over all slots
@@ -352,21 +338,21 @@ def _losses(found: Replayed, of: Fed, use: Settings, ways: Ways, until: str, siz
     if scale.get("bonus", 1.0) != 1.0:
         numbers["entropy.share"] = paid["entropy"]
     added = {name: np.asarray(number * factors.get(name, 1.0)) for name, number in paid.items()}
-    total = EQUATIONS.values(use, sizes, {**known, **added}, ("total_loss",), **changed(ways), device=device)
-    numbers["total_loss"] = float(total["total_loss"])
+    numbers["total_loss"] = float(values({**known, **added}, ("total_loss",), **changed(ways))["total_loss"])
     if "joined" in ways:
-        each = EQUATIONS.values(use, sizes, known, ("policy.counts", "loss.counted"), device=device)
+        tokens = values(known, ("policy.counts", "loss.counted")) | {"kl_new.counts": rows["kl_new.used"]}
         bonus = float(use["loss.ent_coef"]) * paid["entropy"]
-        tokens = each | {"kl_new.counts": rows["kl_new.used"]}
         numbers["total_loss"] = joined_total(use, tokens, ways["joined"], scale.get("policy_loss", 1.0), bonus)
     numbers = {name: number * factors.get(name, 1.0) for name, number in numbers.items()}
     numbers["adds.kl_loss"] = coef * numbers["kl_loss"]
-    found.numbers |= numbers | (watched(of, rows, use, ways, device) if until not in PARTS else {})
-    if not sized:
-        return
-    size = _sizes(of, rows, use, coef, device)
-    found.sizes |= {name: size.get(name, size["policy_loss"]) * abs(scale.get(name, 1.0)) for name in numbers}
-    found.sizes |= {name: 1.0 + abs(found.numbers[name]) for name in found.numbers if name not in found.sizes}
+    found.numbers |= numbers | (watched(of, rows, use, ways, device) if ways.get("until") not in PARTS else {})
+    if sized:
+        steep = 1 + np.abs(of["policy.logprobs"] - of["old.logprobs"])
+        found.room |= dict.fromkeys(("ratio", "token_loss", "token_loss.weighed", "token_loss.all", "kl_new"), steep)
+        found.room["rollout_weights"] = _room_of_weights(of, rows, use)
+        size = _sizes(of, rows, use, coef, device)
+        found.sizes |= {name: size.get(name, size["policy_loss"]) * abs(scale.get(name, 1.0)) for name in numbers}
+        found.sizes |= {name: 1.0 + abs(found.numbers[name]) for name in found.numbers if name not in found.sizes}
 
 
 OF_LOSSES = ("ratio", "policy.token_loss", "rollout.counts", "rollout.judged", "kl_new.used", "clip.low", "clip.high")
@@ -389,12 +375,6 @@ def _room_of_weights(of: Fed, rows: Fed, use: Settings) -> Array:
 AVERAGED = ("policy_loss", "kl_loss", "entropy")
 
 
-def _from_advantages(of: Fed) -> tuple[dict[Axis, int], dict[str, Array | Selection]]:
-    """Returns the sizes, and what stands in the blocks where the definitions begin at advantages."""
-    sizes, known = laid_out({name: each for name, each in of.items() if name != "left"})
-    return sizes, known | {"loss.left": of["left"], "group.left": in_places(of, of["left"])}
-
-
 def _means(of: Fed, rows: Fed, use: Settings, ways: Ways, device: str) -> dict[str, float]:
     """Returns the parts of the loss; as means over parts of the rows, those that stand one below the other in the file."""
     parts, ready = int(ways.get("parts", 1)), of | {"kl_new.counts": rows["kl_new.used"]}
@@ -402,16 +382,15 @@ def _means(of: Fed, rows: Fed, use: Settings, ways: Ways, device: str) -> dict[s
         ready |= {name: rows[name] for name in ("policy.token_loss", "rollout.counts")}
     else:  # a part has no groups, but responses; and what is of a batch is its own
         ready["group"] = np.arange(len(of["group"]))
-    places = np.arange(len(of["group"]))
-    size = -(-len(places) // parts)
-    some_of = [some(ready, places[start : start + size]) for start in range(0, len(places), size)]
-    return EQUATIONS.means(use, [_from_advantages(each) for each in some_of], AVERAGED, **changed(ways), device=device)
+    size = -(-len(of["group"]) // parts)
+    some = [{name: row[at : at + size] for name, row in ready.items()} for at in range(0, len(of["group"]), size)]
+    return EQUATIONS.means(use, [laid_out(each) for each in some], AVERAGED, **changed(ways), device=device)
 
 
 def _sizes(of: Fed, rows: Fed, use: Settings, coef: float, device: str) -> dict[str, float]:
     """Returns the mean size of what each part of the loss averages."""
     policy = np.abs(rows["policy.token_loss"] * rows["rollout.counts"]) * abs(float(use["loss.factor"]))
-    sizes, known = _from_advantages(of)
+    sizes, known = laid_out(of)
     known |= {
         "policy.counts": policy, "kl_new.counts": np.abs(rows["kl_new.used"]), "policy.entropy": np.abs(of["policy.entropy"]),
         "loss.counted": of["response.tokens"],

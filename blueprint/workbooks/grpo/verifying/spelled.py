@@ -1,120 +1,138 @@
-"""Equations of GRPO as TRL spells them, and whose reward or advantage a response may have by mistake: both are no change of one
-part of a definition.
+"""Equations of GRPO as TRL spells them, and whose reward or advantage a response may have by mistake: none is a change of one part
+of a definition.
 
-RLOO's advantage is defined by the mean of the others, and computed from the mean of all: (r − mean)·n/(n − 1).
+RLOO's advantage is defined by the mean of the others, and computed from the mean of all: (r − mean)·n/(n − 1). And the KL comes
+to each token's loss, and the sum is averaged once: the definitions average both, and add up the means.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
 from blueprint.dumps import Array
-from blueprint.language import Constant, Expr, Op, Position, Ref, Sum, exp, reading, text
+from blueprint.language import Constant, Expr, Position, Ref, Sum, block, exp, reading
 from blueprint.misconceptions import Change, Names
-from blueprint.verifying import Settings, Try
-from blueprint.verifying.constant_rows import without_ones
-from blueprint.verifying.equations import every_change
-from blueprint.workbooks.grpo.definitions.group_advantages import i, q
-from blueprint.workbooks.grpo.verifying.feeding import EQUATIONS, PLACE, Fed
+from blueprint.verifying import Definitions, Settings, Try, of_equations, spelled
+from blueprint.verifying.equations import to
+from blueprint.workbooks.common import Choices, Rows
+from blueprint.workbooks.grpo.definitions.group_advantages import LABELS, i, n, q, t
+from blueprint.workbooks.grpo.schema import GRPO
+from blueprint.workbooks.grpo.verifying.feeding import EQUATIONS, PLACE, Fed, order_of
 
-LEFT, MEAN = "group.less_baseline", "group.mean"
-
-
-def _of_all(expr: Expr, b: Names) -> Expr:
-    """Returns a reward less the mean of the others by the mean of all: (r − mean)·n/(n − 1)."""
-    n = b("count.group")
-    mean = Ref(b[MEAN], (Position(q),))
-    return (b("group.reward") - mean) * n / (n - 1)
-
-
-def _mean_at_once(expr: Expr, b: Names) -> Expr:
-    return Sum(i, Ref(b["group.reward"], (Position(q), Position(i)))) / b("count.group")
-
-
-def _k3(expr: Expr, b: Names) -> Expr:
-    """Returns e^x − x − 1 of the log-ratio x of the reference to the policy."""
-    x = Op("neg", (b("kl_new.k1"),))
-    return exp(x) - x - Constant(1)
+LEFT, MEAN, K3 = "group.less_baseline", "group.mean", "kl_new.k3"
 
 
 def of_trl(settings: Settings, wanted: tuple[str, ...], known: tuple[str, ...]) -> Iterator[Try]:
     """Yields every change of one part of an equation as TRL spells it, between what is known and what is wanted."""
     equations = EQUATIONS.under(settings)
-    rows = tuple(each for each in wanted if each in equations.rows)
-    on_the_way = {name for row in rows for name in equations.on_the_way(row, known)}
-    spelled: dict[str, Change] = {}
-    if "kl_new.k3" in on_the_way:
-        spelled["kl_new.k3"] = _k3
-    if LEFT in on_the_way and settings["group.baseline"] == "mean":
-        spelled[MEAN] = _mean_at_once
-    names = Names({**{block.name: block for block in equations.numbers}, **equations.rows}, {})
-    if LEFT in on_the_way and settings["group.baseline"] == "others":
-        yield from _of_others(settings, rows, names)
-    for name, change in spelled.items():
-        row = equations.rows[name]
-        yield from _changed(settings, rows, name, change(row.definitions[0].expr, names))
+    on_the_way = equations.reached(tuple(each for each in wanted if each in equations.rows), known)
+    b = Names({**{block.name: block for block in equations.numbers}, **equations.rows}, {})
+
+    def changes(name: str, expr: Expr) -> Iterator[Try]:
+        return spelled(EQUATIONS, settings, name, expr, {}, wanted[0])
+
+    if K3 in on_the_way:
+        x = -b("kl_new.k1")
+        yield from changes(K3, exp(x) - x - Constant(1))
+    if LEFT not in on_the_way or settings["group.baseline"] not in ("mean", "others"):
+        return
+    of_group = changes(MEAN, Sum(i, Ref(b["group.reward"], (Position(q), Position(i)))) / b("count.group"))
+    if settings["group.baseline"] == "mean":
+        yield from of_group
+        return
+    # Of RLOO the mean is in the advantage alone, where the definition has that of the others.
+    size, own = b("count.group"), equations.rows[LEFT].definitions[0].expr
+    left = (b("group.reward") - Ref(b[MEAN], (Position(q),))) * size / (size - 1)
+    yield from changes(LEFT, left)
+    for each in of_group:
+        mean = equations.changed(MEAN, each.ways["equations"][MEAN])
+        yield each._replace(ways={"equations": {LEFT: to(own, reading(left, {b[MEAN]: mean}))}})
 
 
-def _changed(settings: Settings, wanted: tuple[str, ...], name: str, own: Expr) -> Iterator[Try]:
-    equations = EQUATIONS.under(settings)
-    seen = {text(without_ones(own))}
-    for says, made in every_change(equations, name, wanted, own):
-        if (said := text(without_ones(made))) not in seen:
-            seen.add(said)
-            label = f"another equation of {name}, as libraries spell it: {says.removesuffix('.')}"
-            yield Try(label, settings, {"equations": {name: _becomes(made)}})
-
-
-def _becomes(made: Expr) -> Change:
-    return lambda expr, names: made
-
-
-def _of_others(settings: Settings, wanted: tuple[str, ...], names: Names) -> Iterator[Try]:
-    """Yields changes of RLOO's advantage, and of the mean in it."""
-    left = _of_all(Constant(0), names)
-    yield from _changed(settings, wanted, LEFT, left)
-    for each in _changed(settings, wanted, MEAN, _mean_at_once(Constant(0), names)):
-        own = EQUATIONS.under(settings).changed(MEAN, each.ways["equations"][MEAN])
-        yield each._replace(ways={"equations": {LEFT: _becomes(reading(left, {names[MEAN]: own}))}})
-
-
-Rows = Callable[[Fed], Array]
-
-
-def _before(by: int) -> Rows:
-    """Takes the response before (1) or behind (−1) in the rollout; the last stands before the first."""
-
-    def rows(of: Fed) -> Array:
-        order = np.argsort(of[PLACE], kind="stable")
-        found = np.empty_like(order)
-        found[order] = np.roll(order, by)
-        return found
-
-    return rows
-
-
-def _table(axis: int, by: int) -> Rows:
-    """Takes the response before or behind in the group (1), or in the same place of another group (0)."""
-
-    def rows(of: Fed) -> Array:
-        sizes = np.bincount(of["group"])
-        order = np.lexsort((of[PLACE], of["group"]))
-        found = np.arange(len(order))
-        if sizes.min() == sizes.max():
-            table = order.reshape(len(sizes), -1)
-            found[table.ravel()] = np.roll(table, by, axis=axis).ravel()
-        return found
-
-    return rows
-
-
-ROWS: Mapping[str, Rows] = {
-    "of the response before in the rollout": _before(1), "of the response behind in the rollout": _before(-1),
-    "of the response before in its group": _table(1, 1), "of the response behind in its group": _table(1, -1),
-    "of the group before": _table(0, 1), "of the group behind": _table(0, -1),
+MODE = "loss.aggregation"
+TYPED = {
+    "policy.counts": (n, t), "kl_new.counts": (n, t), "loss.counted": (n, t), "joined.tokens": (), "joined.responses": (),
+    "joined.bonus": (),
 }  # fmt: skip
+
+
+def _derived(given: Rows, use: Choices) -> Rows:
+    """Makes loss and KL of each token, their sums over the tokens of each response, and the mean of these."""
+    loss, counts, tokens, responses = (
+        given[name] for name in ("policy.counts", "loss.counted", "joined.tokens", "joined.responses")
+    )
+    paid = block("joined.kl", (n, t), "k", "β times the KL of the token")
+    paid[n, t] = use.used["kl.coef"] * given["kl_new.counts"][n, t]
+    each = block("joined.each", (n, t), "ℓ", "loss of the token, with its KL")
+    each[n, t] = loss[n, t] + paid[n, t]
+    sums = block("joined.sums", (n,), "s", "sum over the tokens of the response")
+    sums[n] = Sum(t, counts[n, t] * each[n, t])
+    mean = block("joined.means", (n,), "s̄", "mean over the tokens of the response")
+    mean[n] = sums[n] / Sum(t, counts[n, t])
+    made = {
+        "token_mean": lambda: Sum(n, sums[n]) / tokens,
+        "seq_mean_token_mean": lambda: Sum(n, mean[n]) / responses,
+        "seq_mean_token_sum": lambda: Sum(n, sums[n]) / responses / use.used["loss.constant"],
+    }
+    average = block("joined.mean", (), "L̄", "mean of the losses")
+    average[()] = made[use.switch[MODE].words[0]]()
+    total = block("joined.total", (), "L", "total loss")
+    total[()] = average - given["joined.bonus"]
+    return {each.name: each for each in (paid, each, sums, mean, average, total)}
+
+
+JOINED = Definitions(GRPO, LABELS.labels, TYPED, _derived, masks=("loss.counted",))
+WORDS = ("token_mean", "seq_mean_token_mean", "seq_mean_token_sum")
+
+
+def of_joined(settings: Settings) -> Iterator[Try]:
+    """Yields every change of one part of these equations, where the KL is paid in the loss and averaged as the rest is."""
+    if settings[MODE] in WORDS and settings["kl.place"] == "loss" and settings["kl.aggregation"] == "as_policy":
+        for each in of_equations(JOINED, settings, "joined.total", ()):
+            yield each._replace(ways={"joined": each.ways["equations"]})
+
+
+def joined_total(
+    settings: Settings, of: Mapping[str, Array], changes: Mapping[str, Change], share: float, bonus: float
+) -> float:
+    """Computes the total with changes. of: the typed rows of tokens, [B, T]; share: of a mean over this file, as it counts in that
+    over a larger batch; bonus: what is taken off for entropy."""
+    counts = of["loss.counted"]
+    numbers = {"joined.tokens": counts.sum() / share, "joined.responses": len(counts) / share, "joined.bonus": bonus}
+    known = {**of, **{name: np.asarray(each) for name, each in numbers.items()}}
+    sizes = {n: counts.shape[0], t: counts.shape[1]}
+    return float(JOINED.values(settings, sizes, known, ("joined.total",), changes)["joined.total"])
+
+
+def _of_neighbour(of: Fed, by: int) -> Array:
+    """Takes the response before (1) or behind (−1) in the rollout; the last stands before the first."""
+    order = np.argsort(of[PLACE], kind="stable")
+    found = np.empty_like(order)
+    found[order] = np.roll(order, by)
+    return found
+
+
+def _of_table(of: Fed, axis: int, by: int) -> Array:
+    """Takes the response before or behind in the group (axis 1), or in the same place of another group (0)."""
+    sizes, order = np.bincount(of["group"]), order_of(of)
+    found = np.arange(len(order))
+    if sizes.min() == sizes.max():
+        table = order.reshape(len(sizes), -1)
+        found[table.ravel()] = np.roll(table, by, axis=axis).ravel()
+    return found
+
+
+ROWS: Mapping[str, Callable[[Fed], Array]] = {
+    "of the response before in the rollout": partial(_of_neighbour, by=1),
+    "of the response behind in the rollout": partial(_of_neighbour, by=-1),
+    "of the response before in its group": partial(_of_table, axis=1, by=1),
+    "of the response behind in its group": partial(_of_table, axis=1, by=-1),
+    "of the group before": partial(_of_table, axis=0, by=1),
+    "of the group behind": partial(_of_table, axis=0, by=-1),
+}
 
 
 def of_other_rows(settings: Settings) -> Iterator[Try]:
