@@ -1,6 +1,6 @@
 """A book: a blueprint with its numbers, ready to be shown, saved and proved."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -52,16 +52,28 @@ class Book:
 
     beyond: goes on with infinity and NaN, as a library does; such a book can be read, but not saved.
     held: numbers that stand in computed cells whatever their equations say, as what was filled into a worksheet's blanks.
+    finished: adds to the blueprint what helps to read it and computes nothing; not done before somebody looks at it.
     """
 
-    def __init__(self, blueprint: outline.Blueprint, beyond: bool = False, held: Held | None = None):
-        self.blueprint = blueprint
+    def __init__(
+        self,
+        blueprint: outline.Blueprint,
+        beyond: bool = False,
+        held: Held | None = None,
+        finished: Callable[[outline.Blueprint], outline.Blueprint] | None = None,
+    ):
+        self._outline, self._finished = blueprint, finished
         try:
             self.values: Values = compute(
                 blueprint.blocks(), blueprint.sizes, blueprint.typed, beyond, held or {}, blueprint.results
             )
         except NoNumber as ended:
             raise ended.at(self.stands(ended.block, ended.places, ended.values)) from None
+
+    @cached_property
+    def blueprint(self) -> outline.Blueprint:
+        """The blueprint, with what helps to read it."""
+        return self._finished(self._outline) if self._finished else self._outline
 
     def __repr__(self) -> str:
         """Says what the book is, what it comes to, and what to ask next."""
@@ -77,7 +89,7 @@ class Book:
     @property
     def loss(self) -> float:
         """The number that everything leads to. Raises NotationError for a book that has none."""
-        result = self.blueprint.result
+        result = self._outline.result
         if result is None:
             raise NotationError(f"{self.blueprint.title} leads to no single number: ask for a block, book[name]")
         if result.axes:
@@ -98,7 +110,7 @@ class Book:
     @cached_property
     def blocks(self) -> dict[str, Block]:
         """The blocks by name."""
-        return {block.name: block for block in self.blueprint.blocks()}
+        return {block.name: block for block in self._outline.blocks()}
 
     def page(self, path: str | PathLike[str] | None = None) -> "Page":
         """Makes a page for the browser, which computes every number by itself; with a path it is written, too.

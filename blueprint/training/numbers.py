@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from blueprint.files import content_of
@@ -29,6 +30,8 @@ Above0 = Annotated[FiniteFloat, Field(gt=0)]
 NotNegative = Annotated[FiniteFloat, Field(ge=0)]
 Share = Annotated[FiniteFloat, Field(ge=0, le=1)]
 Tokens = dict[str, FiniteFloat]
+Arrays = dict[str, NDArray[Any]]
+"""What is kept of a run, by name."""
 
 
 class Table(BaseModel):

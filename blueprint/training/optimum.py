@@ -49,7 +49,10 @@ class Everything:
     def __init__(self, numbers: RunNumbers, models: Models, seed: int | None = None) -> None:
         """Lists them. seed: the first one if left out. Raises NumbersError where there are too many."""
         at = numbers.all_seeds.index(numbers.seed if seed is None else seed)
-        sft, reward_model = (_of_seed(model, at) for model in (models.sft, models.reward_model))
+        sft, reward_model = (
+            {name: each[at : at + 1].cpu() for name, each in model.items()}
+            for model in (models.sft, models.reward_model)
+        )
         self.numbers = numbers
         self.tokens, self.mask = every_response(numbers)
         self.gold = people.gold(numbers, self.tokens, self.mask)
@@ -139,7 +142,3 @@ def every_response(numbers: RunNumbers) -> tuple[Tensor, Tensor]:
 def text_of(numbers: RunNumbers, tokens: Sequence[int], mask: Sequence[bool]) -> str:
     """Spells a response."""
     return " ".join(numbers.text.vocabulary[token] for token, here in zip(tokens, mask, strict=True) if here)
-
-
-def _of_seed(model: Weights, at: int) -> Weights:
-    return {name: each[at : at + 1].cpu() for name, each in model.items()}

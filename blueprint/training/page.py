@@ -53,13 +53,12 @@ def html_of(run: Run, seed: int | None = None) -> str:
 
 def _data(run: Run, seed: int | None) -> dict[str, Any]:
     """Returns what the page draws: titles, lines by quantity and β, and responses by iteration and β."""
-    panels = panels_of(run)
     step = -(-run.iterations // MOST_SAMPLED)
     betas = [*lines_of(run, "gold", seed)]
     return {
         "panels": [
             {"title": title, "lines": [[_short(x) for x in line] for line in lines_of(run, name, seed).values()]}
-            for name, title in panels.items()
+            for name, title in panels_of(run).items()
         ],
         "betas": [f"{beta:.3g}" for beta in betas],
         "step": step,
