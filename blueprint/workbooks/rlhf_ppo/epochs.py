@@ -102,17 +102,19 @@ def _tokens(epochs: Sequence[Epoch], far: Sequence[Rows], like: Sheet) -> Sheet:
     """Outlines what each token is in every step, a row for each step. like: a sheet with a column for each token."""
     head = tuple(link(f"tokens.{each.name.rpartition('.')[2]}", each) for each in like.head)
     ratios, *others = (
-        Section(title, tuple(_of_step(name, epoch) for epoch in epochs)) for name, title in BY_TOKEN.items()
+        Section(
+            title,
+            tuple(
+                link(f"tokens.{name}.{epoch.number}", row := epoch.rows[name], symbol=of_step(row.symbol, epoch.number))
+                for epoch in epochs
+            ),
+        )
+        for name, title in BY_TOKEN.items()
     )
     furthest = Section(
         "The largest and the smallest of these ratios", tuple(each[name] for name in FAR for each in far)
     )
     return Sheet("Tokens", LEAD_TOKENS, (ratios, furthest, *others), like.across, head, head[-1])
-
-
-def _of_step(name: str, epoch: Epoch) -> Block:
-    row = epoch.rows[name]
-    return link(f"tokens.{name}.{epoch.number}", row, symbol=of_step(row.symbol, epoch.number))
 
 
 JOINT = "loss.joint.number"

@@ -242,9 +242,11 @@ def minibatch_level(numbers: MinibatchNumbers) -> Blueprint:
     made = steps_of(given, head, use)
     words = count("window.words", given["mask"], use)
     means = _means(made.named, Counting(given["mask"], words, words))
-    checked, verdict, tolerances = checks_sheet(
-        head.on("checks").rows, _residuals(made, chosen), _identities(made, use)
-    )
+    gae = made.signal.gae
+    known = (
+        [lambda_0(gae, use), gamma_0(gae, made.named["rewards"], use)] if gae else []
+    )  # nothing enters behind the last column
+    checked, verdict, tolerances = checks_sheet(head.on("checks").rows, _residuals(made, chosen), known)
     picked, first_choice = walk.choice(episode=1, decision=numbers.focus)
     drawn, of_pictures = pictures(made, head.on("charts").rows, use)
     library, logged = library_sheet(numbers.typed, made.named, head)
@@ -303,9 +305,3 @@ def _residuals(made: Steps, chosen: Chosen) -> list[Block | Identity]:
         checks.parts_add_up(total.parts, total.total),
         checks.all_in_range(chosen.settings),
     ]
-
-
-def _identities(made: Steps, use: Choices) -> list[Identity]:
-    """Runs the recursion at λ = 0 and γ = 0, where nothing enters behind the last column."""
-    gae = made.signal.gae
-    return [lambda_0(gae, use), gamma_0(gae, made.named["rewards"], use)] if gae else []
