@@ -114,15 +114,10 @@ class Trainer:
         log_p, log_ref = (page.log_probs(each, self.prompts, tokens) for each in (state.policy, self.reference))
         logp, logp_ref = page.written(log_p, tokens), page.written(log_ref, tokens)
         values = page.values(state.critic, self.prompts, tokens)
-        scores = page.scores(self.reward_model, self.prompts, tokens, mask)
-        return Rollout(tokens, mask, logp, logp_ref, values, self._penalised(scores, mask)), log_p, log_ref
-
-    def _penalised(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """Takes from the scores what tokens beyond the free ones cost."""
-        of = self.numbers.reward
-        if not of.length_penalty:
-            return scores
-        return scores - of.length_penalty * (mask.sum(2) - of.free_tokens).clamp(min=0).to(scores.dtype)
+        scores, of = page.scores(self.reward_model, self.prompts, tokens, mask), self.numbers.reward
+        if of.length_penalty:
+            scores = scores - of.length_penalty * (mask.sum(2) - of.free_tokens).clamp(min=0).to(scores.dtype)
+        return Rollout(tokens, mask, logp, logp_ref, values, scores), log_p, log_ref
 
     @torch.no_grad()
     def _seen_before(self, rollout: Rollout, state: State, log_p: Tensor, log_ref: Tensor) -> dict[str, Tensor]:

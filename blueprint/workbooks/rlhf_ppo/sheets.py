@@ -275,7 +275,7 @@ def signal_sections(rows: Rows) -> Iterator[Titled]:
         yield title, several(rows, *names)
 
 
-LEAD_OF_LIBRARIES = "the same tokens, log-probs, values and scores by the conventions of several libraries: find the row where they part"
+SIDE_BY_SIDE = "the same tokens, log-probs, values and scores by the conventions of several libraries: find the row where they part"
 FIXED = "Tokens and log-probs are those of this workbook, the temperature included: what a library samples anew is not shown."
 WHERE = "Rows of steps on the way are folded; the sign at the left of a row opens them."
 WHICH = "one batch, several answers: what each library computes, what it does differently, and why"
@@ -330,7 +330,7 @@ def _libraries(
         sections.append(Section(section.title, items))
     logged = tuple(item for section in metrics for item in map(folded, section.items))
     sections.append(Section("What is watched", logged))
-    return replace(sheet_of("Libraries", LEAD_OF_LIBRARIES, sections, head, first=0), closed=True)
+    return replace(sheet_of("Libraries", SIDE_BY_SIDE, sections, head, first=0), closed=True)
 
 
 def _results(out: Loss, metrics: tuple[Section, ...]) -> tuple[Item, ...]:
