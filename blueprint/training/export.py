@@ -67,6 +67,7 @@ def workbook_numbers(numbers: RunNumbers, of: Moment) -> Tables:
 def _of_ppo(numbers: RunNumbers, of: Moment) -> Tables:
     """Returns the tables of RLHF PPO, level weights."""
     update, vocabulary = numbers.update, numbers.text.vocabulary
+    each = update.responses // len(numbers.text.prompts)
     models = {"old": of.policy, "reference": of.reference, "old_critic": of.critic, "reward_model": of.reward_model}
     return {
         "level": "weights",
@@ -79,7 +80,7 @@ def _of_ppo(numbers: RunNumbers, of: Moment) -> Tables:
             "prompt": len(numbers.text.prompts[0].split()),
             "max_new_tokens": numbers.text.max_new_tokens,
         },
-        "text": {"vocabulary": vocabulary, "prompts": _prompts(numbers)},
+        "text": {"vocabulary": vocabulary, "prompts": [text for text in numbers.text.prompts for _ in range(each)]},
         "rollout": {"responses": _responses(numbers, of)},
         "update": {
             **_update(numbers, of),
@@ -166,12 +167,6 @@ def _responses(numbers: RunNumbers, of: Moment) -> list[str]:
         " ".join(numbers.text.vocabulary[token] for token, here in zip(row, mask, strict=True) if here)
         for row, mask in zip(of.tokens.tolist(), of.mask.tolist(), strict=True)
     ]
-
-
-def _prompts(numbers: RunNumbers) -> list[str]:
-    """Returns the prompt of each response."""
-    each = numbers.update.responses // len(numbers.text.prompts)
-    return [text for text in numbers.text.prompts for _ in range(each)]
 
 
 def _listed(models: Mapping[str, Weights]) -> Tables:

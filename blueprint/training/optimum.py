@@ -121,21 +121,20 @@ class Everything:
 def every_response(numbers: RunNumbers) -> tuple[Tensor, Tensor]:
     """Returns the tokens of every response, and where they are, [N, T]; shorter ones first."""
     V, T = len(numbers.text.vocabulary), numbers.text.max_new_tokens
-    number = sum((V - 1) ** each for each in range(T)) + (V - 1) ** T
+    number = sum((V - 1) ** each for each in range(T + 1))
     if number > MOST_RESPONSES:
         raise refusal(
             "text.max_new_tokens",
             f"{T}, with which there are {number:,} responses",
             f"at most {MOST_RESPONSES:,}, to list all",
         )
-    words = torch.arange(1, V)
-    open_ended, tokens, mask = torch.zeros(1, 0, dtype=torch.long), [], []
-    for length in range(T):
-        tokens.append(torch.nn.functional.pad(open_ended, (0, T - length)))
-        mask.append((torch.arange(T) <= length).expand(len(open_ended), T))
-        open_ended = torch.cat([open_ended.repeat_interleave(V - 1, 0), words.repeat(len(open_ended))[:, None]], dim=1)
-    tokens.append(open_ended)
-    mask.append(torch.ones_like(open_ended, dtype=torch.bool))
+    tokens, mask = [], []
+    for length in range(T + 1):  # how many words stand before the end token; of T words it is not written
+        words = torch.zeros(1, 0, dtype=torch.long)
+        if length:
+            words = torch.cartesian_prod(*[torch.arange(1, V)] * length).reshape(-1, length)
+        tokens.append(torch.nn.functional.pad(words, (0, T - length)))
+        mask.append((torch.arange(T) <= length).expand(len(words), T))
     return torch.cat(tokens), torch.cat(mask)
 
 

@@ -91,7 +91,11 @@ class Steps(NamedTuple):
 
 def steps_of(given: Blocks, head: InView, use: Choices) -> Steps:
     """Defines and outlines what the dump does not give itself."""
-    made = signal(_signal_given(given), use)
+    # With given advantages the old values are read only where there are given returns for the value loss.
+    begins_late = "advantages_used" in given and "returns" not in given
+    there = {name: row for name, row in given.items() if not (name == "old_critic.values" and begins_late)}
+    again = repeated(there, "signal", REPEATED)
+    made = signal({**again, **named(*places(again["slots"], given["mask"], given["after.words"]))}, use)
     out = loss(loss_sheet.linked({**given, **named(*rows(made.at and made.at.first_past)), **made.rows}), use)
     outline = loss_sheet.sections(out, flags=rows(*clip_flags(out.clip, use)))
     sheets = (
@@ -99,17 +103,6 @@ def steps_of(given: Blocks, head: InView, use: Choices) -> Steps:
         sheet_of("Loss", f"{loss_sheet.LEAD} of the batch", outline, head.on("loss")),
     )
     return Steps(made, out, sheets, {**rows_on(*sheets), **given})
-
-
-def _signal_given(given: Blocks) -> Blocks:
-    """Collects what the signal is made of: what there is up to the row in which the file begins.
-
-    With given advantages the old values are read only where there are given returns for the value loss.
-    """
-    begins_late = "advantages_used" in given and "returns" not in given
-    there = {name: row for name, row in given.items() if not (name == "old_critic.values" and begins_late)}
-    again = repeated(there, "signal", REPEATED)
-    return {**again, **named(*places(again["slots"], given["mask"], given["after.words"]))}
 
 
 PARTS = {
