@@ -9,12 +9,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.book import Book
-from blueprint.workbooks.registry import blueprint_of, kinds, level_of
+from blueprint.workbooks.registry import blueprint_of, guided, kinds, level_of, outline_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -67,7 +68,8 @@ def build(
     if not isinstance(numbers, str | PathLike | Mapping | Sequence) and not hasattr(numbers, "to_dict"):
         raise NumbersError(f"numbers: found {numbers!r}, expected a name, a path, tables, or rows of your own")
     source = numbers if isinstance(numbers, str | PathLike | Mapping) else _tables_of(numbers, kind)
-    return Book(blueprint_of(load(source, {**chosen, **(set or {})})))
+    loaded = load(source, {**chosen, **(set or {})})
+    return Book(outline_of(loaded), finished=partial(guided, numbers=loaded))
 
 
 def _tables_of(rows: Sequence[Mapping[str, Any]] | DataFrame, kind: str | None) -> Mapping[str, Any]:

@@ -1,6 +1,6 @@
 """A book: a blueprint with its numbers, ready to be shown, saved and proved."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -52,16 +52,28 @@ class Book:
 
     beyond: goes on with infinity and NaN, as a library does; such a book can be read, but not saved.
     held: numbers that stand in computed cells whatever their equations say, as what was filled into a worksheet's blanks.
+    finished: adds to the blueprint what helps to read it and computes nothing; not done before somebody looks at it.
     """
 
-    def __init__(self, blueprint: outline.Blueprint, beyond: bool = False, held: Held | None = None):
-        self.blueprint = blueprint
+    def __init__(
+        self,
+        blueprint: outline.Blueprint,
+        beyond: bool = False,
+        held: Held | None = None,
+        finished: Callable[[outline.Blueprint], outline.Blueprint] | None = None,
+    ):
+        self.outline, self._finished = blueprint, finished
         try:
             self.values: Values = compute(
                 blueprint.blocks(), blueprint.sizes, blueprint.typed, beyond, held or {}, blueprint.results
             )
         except NoNumber as ended:
             raise ended.at(self.stands(ended.block, ended.places, ended.values)) from None
+
+    @cached_property
+    def blueprint(self) -> outline.Blueprint:
+        """The blueprint, with what helps to read it."""
+        return self._finished(self.outline) if self._finished else self.outline
 
     def __repr__(self) -> str:
         """Says what the book is, what it comes to, and what to ask next."""
@@ -77,13 +89,13 @@ class Book:
     @property
     def loss(self) -> float:
         """The number that everything leads to. Raises NotationError for a book that has none."""
-        result = self.blueprint.result
+        result = self.outline.result
         if result is None:
-            raise NotationError(f"{self.blueprint.title} leads to no single number: ask for a block, book[name]")
+            raise NotationError(f"{self.outline.title} leads to no single number: ask for a block, book[name]")
         if result.axes:
             axes = " and ".join(axis.meaning for axis in result.axes)
             raise NotationError(
-                f"{self.blueprint.title} leads to no single number: its result has one for each {axes}; "
+                f"{self.outline.title} leads to no single number: its result has one for each {axes}; "
                 f"write book[{result.name!r}]"
             )
         return float(self.values.cell(result))
@@ -98,7 +110,7 @@ class Book:
     @cached_property
     def blocks(self) -> dict[str, Block]:
         """The blocks by name."""
-        return {block.name: block for block in self.blueprint.blocks()}
+        return {block.name: block for block in self.outline.blocks()}
 
     def page(self, path: str | PathLike[str] | None = None) -> "Page":
         """Makes a page for the browser, which computes every number by itself; with a path it is written, too.
@@ -273,8 +285,8 @@ class Book:
         if isinstance(block, Block):
             return block
         require(isinstance(block, str), f"book[{block!r}]: ask for a block by its name, such as book[“price”]")
-        if block == RESULT and block not in self.blocks and self.blueprint.result is not None:
-            return self.blueprint.result
+        if block == RESULT and block not in self.blocks and self.outline.result is not None:
+            return self.outline.result
         return self.block_named(block)
 
 
@@ -345,8 +357,8 @@ def walk_of(book: "Book", members: Mapping[str, int | str]) -> "pd.DataFrame":
     """Returns a row for each step that leads to the result, at the members that are named of its axes."""
     import pandas as pd
 
-    steps = [book.blocks[name] for name in book.blueprint.derivation if name in book.blocks]
-    require(steps, f"{book.blueprint.title} names no steps that lead to its result: ask for one cell, book.show(name)")
+    steps = [book.blocks[name] for name in book.outline.derivation if name in book.blocks]
+    require(steps, f"{book.outline.title} names no steps that lead to its result: ask for one cell, book.show(name)")
     letters = {axis.letter for block in steps for axis in block.axes}
     unknown = sorted(members.keys() - letters)
     require(not unknown, f"{', '.join(unknown)}: no step has such an axis; write one of {', '.join(sorted(letters))}")
@@ -382,7 +394,7 @@ class Differentiable(Mapping[str, "Tensor"]):
         return len(self._named)
 
     def __repr__(self) -> str:
-        return f"<{len(self)} tensors of {self._book.blueprint.title}: {', '.join([*self][:3])}, …>"
+        return f"<{len(self)} tensors of {self._book.outline.title}: {', '.join([*self][:3])}, …>"
 
     def slopes(self, *totals: "Block | str") -> dict[str, "Tensor"]:
         """Returns how much totals, or the sums of their cells, grow with every cell of every block of numbers, by its name."""
@@ -414,7 +426,7 @@ def differentiable(book: "Book", device: str, dtype: str) -> Differentiable:
 def _member(axis: Axis, place: int, book: "Book") -> object:
     """Returns what a member of an axis is called."""
     part, number = book.values.part(axis, place)
-    known = book.blueprint.names.get(part, part.letter if part.size == 1 else "")
+    known = book.outline.names.get(part, part.letter if part.size == 1 else "")
     if isinstance(known, Block):
         return book.values.cell(known, number)
     return (known if part.size == 1 else known.format(number + part.start)) or number + part.start

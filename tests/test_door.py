@@ -76,6 +76,14 @@ def test_the_loss_is_a_number_and_a_symbol_finds_its_row(book: bp.Book) -> None:
     assert sweep[0] == book.loss != sweep[1]
 
 
+def test_a_book_that_is_asked_for_numbers_makes_no_notes_and_guides() -> None:
+    asked = bp.build("default")
+    assert asked.loss == asked.values.cell(asked.blocks["total_loss"])
+    assert "blueprint" not in vars(asked)
+    assert [sheet.title for sheet in asked.blueprint.sheets if sheet.title in ("First hour", "Notes")]
+    assert list(asked.blocks.values()) == asked.blueprint.blocks()
+
+
 def test_a_book_without_a_result_says_so() -> None:
     t = notation.Axis("t", "day", start=1)
     x, twice = notation.typed("x", (t,)), notation.block("twice", (t,))

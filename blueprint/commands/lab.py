@@ -258,7 +258,7 @@ def _write_networks(use: Settings, iteration: int, number: int, output: Path, pr
     """Writes the networks of a minibatch as a workbook, and says how what they come to lies to the run's."""
     from blueprint.book import book
     from blueprint.labs.cart_pole import moment
-    from blueprint.labs.networks import forward, m
+    from blueprint.labs.export import forward, m
 
     of = moment(use, iteration, number)
     blocks, numbers = forward(of)

@@ -200,7 +200,9 @@ class Trainer:
                 found = self.loss(batch, clip)
                 if number == 1:
                     seen |= self._first(batch, found)
-                self._check(found, number)
+                for name in ("policy_loss", "value_loss", "entropy"):
+                    if not torch.isfinite(getattr(found, name)):
+                        raise self._no_number(f"{name.replace('_', ' ')} of minibatch {number}")
                 norm = float(take_step(self.optimiser, found.total, use.max_norm))
                 seen["grad_norm"] = max(seen["grad_norm"], norm)
         if stop_before:
@@ -246,12 +248,6 @@ class Trainer:
                 raise self._no_number(name.replace("_", " "))
         lengths = [each.length for each in self.ended[-LAST:]] or self.environments.lengths.tolist()
         return {"steps": self.steps, "iteration": self.done, "length": float(np.mean(lengths)), "ended": ended, **seen}
-
-    def _check(self, found: ClassicPpo, number: int) -> None:
-        """Raises LabError where a loss is no number any more."""
-        for name in ("policy_loss", "value_loss", "entropy"):
-            if not torch.isfinite(getattr(found, name)):
-                raise self._no_number(f"{name.replace('_', ' ')} of minibatch {number}")
 
     def _no_number(self, what: str) -> LabError:
         return LabError(

@@ -84,6 +84,8 @@ def _draw(panel: Any, study: Study, name: str) -> None:
 
 def _watched(study: Study, label: str, name: str, at: Any) -> Any:
     """Returns what was watched, [seeds, points]: the mean of the iterations since the point before; nan where there were none."""
+    import pandas as pd
+
     iterations = study.frame("iterations")
     rows = []
     for _, run in iterations[iterations["label"] == label].groupby("seed"):
@@ -92,14 +94,8 @@ def _watched(study: Study, label: str, name: str, at: Any) -> Any:
         place = np.searchsorted(at, run["steps"].to_numpy())
         of = run[name].to_numpy(float)
         rows.append([of[place == p].mean() if (place == p).any() else np.nan for p in range(len(at))])
-    found = np.array(rows, dtype=float)
-    return np.array([_joined(row) for row in found])
-
-
-def _joined(row: Any) -> Any:
-    """Fills points without an iteration by a line between their neighbours; before the first and behind the last they stay nan."""
-    some, places = ~np.isnan(row), np.arange(len(row))
-    return np.interp(places, places[some], row[some], left=np.nan, right=np.nan) if some.any() else row
+    # Between two points that have iterations a line goes on; before the first and behind the last there is none.
+    return pd.DataFrame(rows, dtype=float).interpolate(axis=1, limit_area="inside").to_numpy()
 
 
 def draw(study: Study, path: Path, panels: Sequence[str] = tuple(PANELS), title: str = "") -> None:

@@ -181,17 +181,11 @@ def minibatches(rollout: Rollout, use: Settings, generator: torch.Generator) -> 
     size = len(steps) if use.minibatch == "all" else use.minibatch
     if size < len(steps):
         steps = steps[torch.randperm(len(steps), generator=generator)]
-    return [_cut(rollout, at) for at in torch.split(steps, size) if len(at) > 1]
-
-
-def _cut(rollout: Rollout, at: Tensor) -> Minibatch:
-    def of(tensor: Tensor) -> Tensor:
-        return tensor.flatten(0, 1)[at]
-
-    return Minibatch(
-        of(rollout.observations), of(rollout.actions), of(rollout.logits), of(rollout.logp), of(rollout.values[:, :-1]),
-        of(rollout.returns),
+    kept = (
+        rollout.observations, rollout.actions, rollout.logits, rollout.logp, rollout.values[:, :-1], rollout.returns,
     )  # fmt: skip
+    flat = [each.flatten(0, 1) for each in kept]
+    return [Minibatch(*(each[at] for each in flat)) for at in torch.split(steps, size) if len(at) > 1]
 
 
 def evaluate(policy: Any, seed: int, episodes: int = 100, limit: int = 500) -> NDArray[np.int64]:

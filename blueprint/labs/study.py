@@ -112,12 +112,10 @@ def begun(folder: Path, plan: Plan) -> Study | None:
         return Study()
     found = read(folder)
     for name, frames in found.tables.items():
-        found.tables[name] = [each[[run in found.finished for run in _runs_of(each)]] for each in frames]
+        found.tables[name] = [
+            each[[run in found.finished for run in zip(each["label"], each["seed"], strict=True)]] for each in frames
+        ]
     return found
-
-
-def _runs_of(frame: DataFrame) -> list[tuple[str, int]]:
-    return list(zip(frame["label"], frame["seed"], strict=True))
 
 
 def begin(folder: Path, plan: Plan) -> None:

@@ -42,18 +42,14 @@ def learned_before(numbers: RunNumbers, device: str = "cpu") -> Models:
     found = []
     for first in range(0, numbers.seeds, SEEDS_AT_ONCE):
         some = {"seed": numbers.seed + first, "seeds": min(SEEDS_AT_ONCE, numbers.seeds - first)}
-        found.append(_learned(numbers.model_copy(update=some), device))
-    return Models(*(_joined([vars(each)[part] for each in found]) for part in ("sft", "reward_model", "report")))
-
-
-def _learned(numbers: RunNumbers, device: str) -> Models:
-    sft, nll = fine_tuned(numbers, device)
-    reward_model, report = fitted(numbers, sft, device)
-    return Models(sft, reward_model, {"sft_nll": nll, **report})
-
-
-def _joined(parts: list[dict[str, Tensor]]) -> dict[str, Tensor]:
-    return {name: torch.cat([each[name] for each in parts]) for name in parts[0]}
+        seeds = numbers.model_copy(update=some)
+        sft, nll = fine_tuned(seeds, device)
+        reward_model, report = fitted(seeds, sft, device)
+        found.append((sft, reward_model, {"sft_nll": nll, **report}))
+    joined = (
+        {name: torch.cat([each[name] for each in parts]) for name in parts[0]} for parts in zip(*found, strict=True)
+    )
+    return Models(*joined)
 
 
 def _begun(numbers: RunNumbers, head: tuple[int, ...], first: int, device: str) -> Weights:

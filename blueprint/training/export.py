@@ -1,18 +1,21 @@
-"""One iteration of a run as the numbers of a workbook: the models before it, the responses as sampled, and Adam's steps.
+"""One iteration of a run for others to read: as the numbers of a workbook, and its last step as a trainer would dump it.
 
 The workbook computes the iteration again from its definitions, so its last weights are the run's next ones. An iteration of PPO
 is a workbook of RLHF PPO, one of GRPO a workbook of GRPO, and one of rejection sampling a workbook of fine-tuning on the best.
+Tensors of a dump have the neutral names of `docs/minibatch.md`; its metadata says the settings, and what the run computed.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from blueprint.training.folder import RunError
-from blueprint.training.numbers import RunNumbers
+from blueprint.training.iteration import LastStep
+from blueprint.training.numbers import Arrays, RunNumbers
 
 MOST_EPISODES, MOST_EPOCHS, MOST_STEPS = 64, 8, 12
 """What a workbook holds: responses, passes over them, and steps of the optimiser."""
@@ -48,7 +51,11 @@ class Moment:
 
 def workbook_numbers(numbers: RunNumbers, of: Moment) -> Tables:
     """Returns the tables of a numbers file for an iteration. Raises RunError for what a workbook does not hold, in a sentence."""
-    _refuse(numbers, of)
+    if reason := too_large(numbers):
+        raise RunError(
+            f"iteration {of.iteration} as a workbook: {reason}; its last step is a dump: --iteration {of.iteration} -o FILE.npz, or"
+            " run.dump"
+        )
     made = {"ppo": _of_ppo, "grpo": _of_grpo, "rejection": _of_rejection}[numbers.update.method](numbers, of)
     return {
         "title": f"{numbers.title}: iteration {of.iteration}, β = {of.kl_coef:g}",
@@ -59,7 +66,8 @@ def workbook_numbers(numbers: RunNumbers, of: Moment) -> Tables:
 
 def _of_ppo(numbers: RunNumbers, of: Moment) -> Tables:
     """Returns the tables of RLHF PPO, level weights."""
-    update, use, vocabulary = numbers.update, numbers.ppo, numbers.text.vocabulary
+    update, vocabulary = numbers.update, numbers.text.vocabulary
+    each = update.responses // len(numbers.text.prompts)
     models = {"old": of.policy, "reference": of.reference, "old_critic": of.critic, "reward_model": of.reward_model}
     return {
         "level": "weights",
@@ -72,34 +80,34 @@ def _of_ppo(numbers: RunNumbers, of: Moment) -> Tables:
             "prompt": len(numbers.text.prompts[0].split()),
             "max_new_tokens": numbers.text.max_new_tokens,
         },
-        "text": {"vocabulary": vocabulary, "prompts": _prompts(numbers)},
+        "text": {"vocabulary": vocabulary, "prompts": [text for text in numbers.text.prompts for _ in range(each)]},
         "rollout": {"responses": _responses(numbers, of)},
         "update": {
             **_update(numbers, of),
             **({"minibatches": update.minibatches, "whiten": "batch"} if update.minibatches > 1 else {}),
         },
-        "ppo": {
-            "gamma": use.gamma,
-            "gae_lambda": use.gae_lambda,
-            "kl_coef": of.kl_coef,
-            "clip_range": use.clip_range,
-            "value_clip_range": use.value_clip_range,
-            "vf_coef": use.vf_coef,
-            "ent_coef": use.ent_coef,
-        },
-        **({"reward": _length_penalty(numbers)} if numbers.reward.length_penalty else {}),
+        **_settings(numbers, of.kl_coef),
+        **({"reward": numbers.reward.model_dump()} if numbers.reward.length_penalty else {}),
         **_listed(models),
     }
 
 
-def _length_penalty(numbers: RunNumbers) -> Tables:
-    return {"length_penalty": numbers.reward.length_penalty, "free_tokens": numbers.reward.free_tokens}
+def _settings(numbers: RunNumbers, kl_coef: float) -> Tables:
+    """Returns the settings of the loss, table by table, as a numbers file has them; kl_coef: β in this iteration."""
+    if numbers.update.method == "ppo":
+        return {"ppo": {**numbers.ppo.model_dump(), "kl_coef": kl_coef}}
+    clip = numbers.ppo.clip_range
+    return {
+        "kl": {"place": "loss", "coef": kl_coef},
+        "group": {"std": "group" if numbers.grpo.scale else "none"},
+        "loss": {"aggregation": "seq_mean_token_mean", "clip_low": clip, "clip_high": clip},
+    }
 
 
 def _of_grpo(numbers: RunNumbers, of: Moment) -> Tables:
     """Returns the tables of GRPO, level prompts; a score with a length penalty is typed, for no reward model gives it."""
     text, (B, T) = numbers.text, of.tokens.shape
-    typed = bool(numbers.reward.length_penalty)
+    typed, settings = bool(numbers.reward.length_penalty), _settings(numbers, of.kl_coef)
     models = {"old": of.policy, "reference": of.reference, "reward_model": of.reward_model}
     return {
         "level": "prompts",
@@ -113,13 +121,8 @@ def _of_grpo(numbers: RunNumbers, of: Moment) -> Tables:
             "scores": of.scores.tolist(),
             "greedy": [0.0] * len(text.prompts),
         },
-        "kl": {"place": "loss", "coef": of.kl_coef, "estimator": "k3"},
-        "group": {"std": "group" if numbers.grpo.scale else "none"},
-        "loss": {
-            "aggregation": "seq_mean_token_mean",
-            "clip_low": numbers.ppo.clip_range,
-            "clip_high": numbers.ppo.clip_range,
-        },
+        **settings,
+        "kl": {**settings["kl"], "estimator": "k3"},
         **_listed(models),
     }  # fmt: skip
 
@@ -166,12 +169,6 @@ def _responses(numbers: RunNumbers, of: Moment) -> list[str]:
     ]
 
 
-def _prompts(numbers: RunNumbers) -> list[str]:
-    """Returns the prompt of each response."""
-    each = numbers.update.responses // len(numbers.text.prompts)
-    return [text for text in numbers.text.prompts for _ in range(each)]
-
-
 def _listed(models: Mapping[str, Weights]) -> Tables:
     return {name: {key: array.tolist() for key, array in model.items()} for name, model in models.items()}
 
@@ -184,27 +181,14 @@ def next_weights(numbers: RunNumbers, of: Moment) -> dict[str, Any]:
     return found | critic if numbers.update.method == "ppo" else found
 
 
-def last_step(numbers: RunNumbers) -> str:
-    """Names the last step of an iteration as a workbook's blocks do: `update4`, or `update4.2` with two minibatches."""
-    update = numbers.update
-    return f"update{update.epochs}" + (f".{update.minibatches}" if update.minibatches > 1 else "")
-
-
 def farthest(numbers: RunNumbers, of: Moment, blocks: Mapping[str, Any]) -> float:
     """Returns the largest difference between a workbook's last weights and the run's next ones. blocks: arrays by name."""
-    step = last_step(numbers)
+    update = numbers.update
+    last = f"update{update.epochs}" + (f".{update.minibatches}" if update.minibatches > 1 else "")
     return max(
-        float(np.abs(np.asarray(blocks[f"{step}.{name}"]) - array).max())
+        float(np.abs(np.asarray(blocks[f"{last}.{name}"]) - array).max())
         for name, array in next_weights(numbers, of).items()
     )
-
-
-def _refuse(numbers: RunNumbers, of: Moment) -> None:
-    if reason := too_large(numbers):
-        raise RunError(
-            f"iteration {of.iteration} as a workbook: {reason}; its last step is a dump: --iteration {of.iteration} -o FILE.npz, or"
-            " run.dump"
-        )
 
 
 def group_too_large(numbers: RunNumbers) -> str:
@@ -225,3 +209,70 @@ def too_large(numbers: RunNumbers) -> str:
         found = f"found {update.epochs} epochs of {update.minibatches} steps"
         return f"{found}, and a workbook holds at most {MOST_EPOCHS} epochs and {MOST_STEPS} steps"
     return ""
+
+
+LOGGED = {"total_loss": "total", "policy_loss": "policy_loss"}
+OF_PPO = {
+    **LOGGED,
+    "value_loss": "value_loss",
+    "entropy": "entropy",
+    "clip_fraction.used": "clip_fraction",
+    "approx_kl.used": "approx_kl",
+}
+"""By name in a dump, the result of the page that was logged."""
+
+
+class Dump(NamedTuple):
+    """Tensors by neutral name, and metadata."""
+
+    tensors: Arrays
+    metadata: dict[str, Any]
+
+
+def dump_of(numbers: RunNumbers, step: LastStep, r: int, iteration: int, kl_coef: float) -> Dump:
+    """Returns the step of a run, by its place among all. Raises RunError where there is no such dump, in a sentence."""
+    update = numbers.update
+    if update.method == "rejection":
+        raise RunError(
+            f"iteration {iteration} as a dump: rejection sampling learns from the best responses alone, as fine-tuning does;"
+            " write it as a workbook"
+        )
+    rows = slice(update.responses - update.responses // update.minibatches, update.responses)  # the last minibatch
+    tensors = {name: each[r].cpu().numpy()[rows] for name, each in _tensors(numbers, step).items()}
+    each = update.responses // len(numbers.text.prompts)
+    group = np.arange(update.responses)[rows] // each
+    prompts = np.array([numbers.ids(prompt) for prompt in numbers.text.prompts])
+    tensors |= {"prompt_ids": prompts[group], "row_index": np.arange(update.responses)[rows]}
+    logged = OF_PPO if update.method == "ppo" else LOGGED
+    settings = _settings(numbers, kl_coef).items()
+    metadata = {
+        "preset": "default",
+        "layout": "response",
+        "step": iteration,
+        "epoch": update.epochs - 1,
+        "epochs": update.epochs,
+        "optimizer_step": update.epochs * update.minibatches - 1,
+        "logprobs_old_from": "trainer",
+        "forward_dtype": "float64",
+        "hyperparameters": {f"{table}.{key}": value for table, values in settings for key, value in values.items()},
+        "logged": {name: float(getattr(step.loss, of)[r]) for name, of in logged.items()},
+    }
+    return Dump(tensors | ({"group": group} if update.method == "grpo" else {}), metadata)
+
+
+def _tensors(numbers: RunNumbers, step: LastStep) -> dict[str, Tensor]:
+    """Returns what a trainer has in hand; of one of several minibatches not the scores, for it is whitened over the whole batch."""
+    rollout = step.rollout
+    found = {
+        "response_ids": rollout.tokens,
+        "response_mask": rollout.mask.to(step.logp.dtype),
+        "logprobs_old": rollout.logp_old,
+        "logprobs_ref": rollout.logp_ref,
+        "logprobs_new": step.logp,
+        "entropy": step.entropy,
+    }
+    if numbers.update.method == "grpo":
+        return found | {"scores": rollout.scores}
+    found |= {"values_old": rollout.values, "values_new": step.values}
+    whole = numbers.update.minibatches == 1
+    return found | ({"scores": rollout.scores} if whole else {"advantages": step.advantages, "returns": step.returns})

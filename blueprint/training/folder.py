@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from blueprint.files import SaveError, saved_whole
 from blueprint.inputs import NumbersError
 from blueprint.quoting import unquoted
-from blueprint.training.numbers import RunNumbers, run_numbers, toml_of
+from blueprint.training.numbers import Arrays, RunNumbers, run_numbers, toml_of
 
-Arrays = dict[str, NDArray[Any]]
 NUMBERS, MODELS, ITERATIONS = "numbers.toml", "models.npz", "iterations"
 PER_FILE = 10
 """Iterations that a file holds; what is lost when a run is killed is at most so much."""

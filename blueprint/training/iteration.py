@@ -1,4 +1,5 @@
-"""One iteration of many runs: sample responses, score them, and take some steps of Adam on what was sampled.
+"""One iteration of many runs: sample responses, score them, and take some steps of Adam on what was sampled; and several
+iterations in a row, from the arrays that are kept before them to those that are kept after them.
 
 The leading dimension R is a run, in the order of `RunNumbers.runs`. All arithmetic of the loss is in `papers/many_runs.py`.
 """
@@ -13,7 +14,7 @@ from blueprint.papers import many_runs as page
 from blueprint.papers.many_runs import Loss, Rollout, Weights
 from blueprint.training import people
 from blueprint.training.before import Models, prompts_of
-from blueprint.training.numbers import RunNumbers
+from blueprint.training.numbers import Arrays, RunNumbers
 
 WATCHED = (
     "gold", "proxy", "kl", "kl_k1", "clip_fraction", "entropy", "value_loss", "grad_norm", "length", "policy_loss", "approx_kl",
@@ -113,15 +114,10 @@ class Trainer:
         log_p, log_ref = (page.log_probs(each, self.prompts, tokens) for each in (state.policy, self.reference))
         logp, logp_ref = page.written(log_p, tokens), page.written(log_ref, tokens)
         values = page.values(state.critic, self.prompts, tokens)
-        scores = page.scores(self.reward_model, self.prompts, tokens, mask)
-        return Rollout(tokens, mask, logp, logp_ref, values, self._penalised(scores, mask)), log_p, log_ref
-
-    def _penalised(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """Takes from the scores what tokens beyond the free ones cost."""
-        of = self.numbers.reward
-        if not of.length_penalty:
-            return scores
-        return scores - of.length_penalty * (mask.sum(2) - of.free_tokens).clamp(min=0).to(scores.dtype)
+        scores, of = page.scores(self.reward_model, self.prompts, tokens, mask), self.numbers.reward
+        if of.length_penalty:
+            scores = scores - of.length_penalty * (mask.sum(2) - of.free_tokens).clamp(min=0).to(scores.dtype)
+        return Rollout(tokens, mask, logp, logp_ref, values, scores), log_p, log_ref
 
     @torch.no_grad()
     def _seen_before(self, rollout: Rollout, state: State, log_p: Tensor, log_ref: Tensor) -> dict[str, Tensor]:
@@ -222,3 +218,68 @@ class Trainer:
             return kl_coef
         error = (kl / of.target - 1).clamp(-0.2, 0.2)
         return kl_coef * (1 + error * self.numbers.update.responses / of.horizon)
+
+
+Progress = Callable[[int], None]
+"""Is told how many iterations more are finished."""
+PARTS = ("sft", "reward_model", "report")
+"""What is learned before the first iteration, by the fields of `Models`."""
+
+
+def arrays_after(
+    trainer: Trainer, before: Arrays | None, first: int, end: int, progress: Progress = lambda done: None
+) -> Arrays:
+    """Returns what is kept of iterations from `first` up to, and without, `end`; before: what is kept of those before, if any."""
+    state, outcomes = state_in(before, trainer.device) if before else trainer.start(), []
+    for iteration in range(first, end):
+        outcomes.append(trainer.iterate(state, iteration))
+        state = outcomes[-1].after
+        progress(1)
+    return _arrays(outcomes)
+
+
+def models_in(arrays: Arrays, device: str) -> Models:
+    """Returns the models that were learned before, from their arrays."""
+    return Models(*(_part(arrays, part, device) for part in PARTS))
+
+
+def arrays_of_models(models: Models) -> Arrays:
+    """Returns the models that were learned before as arrays by name."""
+    return {f"{part}.{name}": each.cpu().numpy() for part in PARTS for name, each in getattr(models, part).items()}
+
+
+def _part(arrays: Arrays, part: str, device: str) -> dict[str, torch.Tensor]:
+    """Returns the tensors whose names begin with a part and a dot."""
+    begin = f"{part}."
+    return {
+        name.removeprefix(begin): torch.as_tensor(each, device=device)
+        for name, each in arrays.items()
+        if name.startswith(begin)
+    }
+
+
+def state_in(arrays: Arrays, device: str) -> State:
+    """Returns the state after the iterations of a file."""
+    m, v = (_part(arrays, f"adam.{letter}", device) for letter in "mv")
+    kept = Kept(int(arrays["adam.steps"]), {name: (m[name], v[name]) for name in m}) if m else None
+    return State(
+        _part(arrays, "policy", device),
+        _part(arrays, "critic", device),
+        torch.as_tensor(arrays["next_kl_coef"], device=device),
+        kept,
+    )
+
+
+def _arrays(outcomes: list[Outcome]) -> Arrays:
+    """Returns what is kept of some iterations: what was watched, the responses, and the state after the last one."""
+    after = outcomes[-1].after
+    found = {name: torch.stack([each.watched[name] for each in outcomes]) for name in WATCHED}
+    found["next_kl_coef"] = after.kl_coef
+    for part, weights in (("policy", after.policy), ("critic", after.critic)):
+        found |= {f"{part}.{name}": each for name, each in weights.items()}
+    for name, (m, v) in after.adam.moments.items() if after.adam else ():
+        found |= {f"adam.m.{name}": m, f"adam.v.{name}": v}
+    if after.adam:
+        found["adam.steps"] = torch.tensor(after.adam.steps)
+    tokens = torch.stack([each.tokens for each in outcomes]).to(torch.uint8)
+    return {name: each.cpu().numpy() for name, each in found.items()} | {"tokens": tokens.cpu().numpy()}

@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from blueprint.files import content_of
@@ -29,6 +30,8 @@ Above0 = Annotated[FiniteFloat, Field(gt=0)]
 NotNegative = Annotated[FiniteFloat, Field(ge=0)]
 Share = Annotated[FiniteFloat, Field(ge=0, le=1)]
 Tokens = dict[str, FiniteFloat]
+Arrays = dict[str, NDArray[Any]]
+"""What is kept of a run, by name."""
 
 
 class Table(BaseModel):
@@ -262,15 +265,11 @@ def _checked(tables: dict[str, Any], name: str) -> RunNumbers:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         key = ".".join(str(each) for each in first["loc"])
-        raise refusal(f"{name}, {key}", shown(first["input"]), _expected(first["msg"])) from None
+        expected = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+        raise refusal(f"{name}, {key}", shown(first["input"]), expected) from None
     _check_text(found)
     _check_sizes(found)
     return found
-
-
-def _expected(message: str) -> str:
-    """Words what pydantic asks for as an expectation."""
-    return message.removeprefix("Input should be ").removeprefix("Value error, ")
 
 
 def _check_text(numbers: RunNumbers) -> None:
@@ -306,31 +305,46 @@ def _check_text(numbers: RunNumbers) -> None:
 def _check_sizes(numbers: RunNumbers) -> None:
     """Refuses numbers of responses that prompts and minibatches cannot share."""
     prompts, update = len(numbers.text.prompts), numbers.update
+    at_once = len(numbers.runs) * update.responses
     shared = {
         "update.responses": update.responses,
         "demonstrations.number": numbers.demonstrations.number,
         "comparisons.pairs": numbers.comparisons.pairs,
         "comparisons.held_out": numbers.comparisons.held_out,
     }
-    for key, number in shared.items():
-        if number % prompts:
-            raise refusal(key, str(number), f"a multiple of {prompts}, the number of prompts")
-    if update.method == "grpo" and update.responses < 2 * prompts:
-        raise refusal(
-            "update.responses", str(update.responses), f"at least {2 * prompts}: GRPO compares responses to a prompt"
-        )
-    if update.responses % update.minibatches:
-        raise refusal("update.minibatches", str(update.minibatches), f"a divisor of {update.responses}, the responses")
-    if update.method != "ppo" and update.minibatches > 1:
-        raise refusal(
-            "update.minibatches", str(update.minibatches), f"1: {update.method} takes all responses in a step"
-        )
-    if update.method == "rejection" and numbers.controller.target:
-        raise refusal("controller.target", str(numbers.controller.target), "0: rejection sampling has no β")
-    if (responses := len(numbers.runs) * update.responses) > MOST_RESPONSES:
-        raise refusal("update.responses", f"{responses:,} of all runs", f"at most {MOST_RESPONSES:,} in an iteration")
-    if len(numbers.runs) > MOST_RUNS:
-        raise refusal("seeds", str(numbers.seeds), f"at most {MOST_RUNS:,} runs, seeds times KL coefficients")
+    refused = (
+        *(
+            (number % prompts > 0, key, number, f"a multiple of {prompts}, the number of prompts")
+            for key, number in shared.items()
+        ),
+        (
+            update.method == "grpo" and update.responses < 2 * prompts,
+            "update.responses", update.responses, f"at least {2 * prompts}: GRPO compares responses to a prompt",
+        ),
+        (
+            update.responses % update.minibatches > 0,
+            "update.minibatches", update.minibatches, f"a divisor of {update.responses}, the responses",
+        ),
+        (
+            update.method != "ppo" and update.minibatches > 1,
+            "update.minibatches", update.minibatches, f"1: {update.method} takes all responses in a step",
+        ),
+        (
+            update.method == "rejection" and numbers.controller.target > 0,
+            "controller.target", numbers.controller.target, "0: rejection sampling has no β",
+        ),
+        (
+            at_once > MOST_RESPONSES,
+            "update.responses", f"{at_once:,} of all runs", f"at most {MOST_RESPONSES:,} in an iteration",
+        ),
+        (
+            len(numbers.runs) > MOST_RUNS,
+            "seeds", numbers.seeds, f"at most {MOST_RUNS:,} runs, seeds times KL coefficients",
+        ),
+    )  # fmt: skip
+    for wrong, key, found, expected in refused:
+        if wrong:
+            raise refusal(key, str(found), expected)
 
 
 def toml_of(numbers: RunNumbers) -> str:

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from blueprint.cluster import RETRIES, connected
 from blueprint.training.before import Models, learned_before
-from blueprint.training.folder import Arrays, RunError, Stretch
-from blueprint.training.iteration import WATCHED, Trainer
-from blueprint.training.numbers import RunNumbers
-from blueprint.training.stretch import Progress, arrays_of_models, models_in, stretch_from
+from blueprint.training.folder import RunError
+from blueprint.training.iteration import WATCHED, Progress, Trainer, arrays_after, arrays_of_models, models_in
+from blueprint.training.numbers import Arrays, RunNumbers
 
 BY_ITERATION = (*WATCHED, "tokens")
 """What is kept of each iteration: there the runs are the second dimension, and elsewhere the first."""
@@ -67,17 +66,15 @@ class OnRay:
 
     def models(self) -> Models:
         """Learns what comes before, a task for each share of the seeds."""
-        of_seeds = shares_of(self._one_coefficient(), len(self._shares))
+        first = self._numbers.ppo.model_copy(
+            update={"kl_coef": self._numbers.ppo.kl_coef[:1]}
+        )  # here β is not known yet
+        of_seeds = shares_of(self._numbers.model_copy(update={"ppo": first}), len(self._shares))
         tasks = [self._learned.remote(each.numbers, self._device) for each in of_seeds]
         parts = self._results(tasks, "before iteration 0")
         return models_in({name: np.concatenate([part[name] for part in parts]) for name in parts[0]}, self._device)
 
-    def _one_coefficient(self) -> RunNumbers:
-        """Returns the numbers with one KL coefficient: what is learned before knows none."""
-        first = self._numbers.ppo.model_copy(update={"kl_coef": self._numbers.ppo.kl_coef[:1]})
-        return self._numbers.model_copy(update={"ppo": first})
-
-    def stretch(self, models: Models, before: Arrays | None, first: int, end: int, progress: Progress) -> Stretch:
+    def arrays_after(self, models: Models, before: Arrays | None, first: int, end: int, progress: Progress) -> Arrays:
         """Computes some iterations, from what is kept before them, a task for each share of the runs."""
         learned = arrays_of_models(models)
         tasks = [
@@ -92,7 +89,7 @@ class OnRay:
         ]
         parts = self._results(tasks, f"iterations {first} to {end - 1}")
         progress(end - first)
-        return Stretch(first, end, self._together(parts))
+        return self._together(parts)
 
     def _together(self, parts: list[Arrays]) -> Arrays:
         """Puts every share's arrays in the places of its runs."""
@@ -136,4 +133,4 @@ def _learned(numbers: RunNumbers, device: str) -> Arrays:
 
 def _taken(numbers: RunNumbers, learned: Arrays, before: Arrays | None, span: tuple[int, int], device: str) -> Arrays:
     """The task: some iterations of some runs, with one thread for arithmetic, as Ray itself sets it for a task of one core."""
-    return stretch_from(Trainer(numbers, models_in(learned, device), device), before, *span).arrays
+    return arrays_after(Trainer(numbers, models_in(learned, device), device), before, *span)

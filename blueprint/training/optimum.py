@@ -49,7 +49,10 @@ class Everything:
     def __init__(self, numbers: RunNumbers, models: Models, seed: int | None = None) -> None:
         """Lists them. seed: the first one if left out. Raises NumbersError where there are too many."""
         at = numbers.all_seeds.index(numbers.seed if seed is None else seed)
-        sft, reward_model = (_of_seed(model, at) for model in (models.sft, models.reward_model))
+        sft, reward_model = (
+            {name: each[at : at + 1].cpu() for name, each in model.items()}
+            for model in (models.sft, models.reward_model)
+        )
         self.numbers = numbers
         self.tokens, self.mask = every_response(numbers)
         self.gold = people.gold(numbers, self.tokens, self.mask)
@@ -118,28 +121,23 @@ class Everything:
 def every_response(numbers: RunNumbers) -> tuple[Tensor, Tensor]:
     """Returns the tokens of every response, and where they are, [N, T]; shorter ones first."""
     V, T = len(numbers.text.vocabulary), numbers.text.max_new_tokens
-    number = sum((V - 1) ** each for each in range(T)) + (V - 1) ** T
+    number = sum((V - 1) ** each for each in range(T + 1))
     if number > MOST_RESPONSES:
         raise refusal(
             "text.max_new_tokens",
             f"{T}, with which there are {number:,} responses",
             f"at most {MOST_RESPONSES:,}, to list all",
         )
-    words = torch.arange(1, V)
-    open_ended, tokens, mask = torch.zeros(1, 0, dtype=torch.long), [], []
-    for length in range(T):
-        tokens.append(torch.nn.functional.pad(open_ended, (0, T - length)))
-        mask.append((torch.arange(T) <= length).expand(len(open_ended), T))
-        open_ended = torch.cat([open_ended.repeat_interleave(V - 1, 0), words.repeat(len(open_ended))[:, None]], dim=1)
-    tokens.append(open_ended)
-    mask.append(torch.ones_like(open_ended, dtype=torch.bool))
+    tokens, mask = [], []
+    for length in range(T + 1):  # how many words stand before the end token; of T words it is not written
+        words = torch.zeros(1, 0, dtype=torch.long)
+        if length:
+            words = torch.cartesian_prod(*[torch.arange(1, V)] * length).reshape(-1, length)
+        tokens.append(torch.nn.functional.pad(words, (0, T - length)))
+        mask.append((torch.arange(T) <= length).expand(len(words), T))
     return torch.cat(tokens), torch.cat(mask)
 
 
 def text_of(numbers: RunNumbers, tokens: Sequence[int], mask: Sequence[bool]) -> str:
     """Spells a response."""
     return " ".join(numbers.text.vocabulary[token] for token, here in zip(tokens, mask, strict=True) if here)
-
-
-def _of_seed(model: Weights, at: int) -> Weights:
-    return {name: each[at : at + 1].cpu() for name, each in model.items()}

@@ -23,13 +23,6 @@ DIGITS = 6
 
 def write_page(run: Run, path: Path, seed: int | None = None) -> None:
     """Writes the page of a seed; without one, charts show the mean over seeds, and responses are of the first. Raises SaveError."""
-    text = html_of(run, seed)
-    with saved_whole(path) as unfinished:
-        unfinished.write_text(text, encoding="utf-8", newline="\n")
-
-
-def html_of(run: Run, seed: int | None = None) -> str:
-    """Returns the page."""
     numbers = run.numbers
     whose = (
         f"seed {numbers.seed if seed is None else seed}"
@@ -38,7 +31,7 @@ def html_of(run: Run, seed: int | None = None) -> str:
     )
     ends = endings_of(run)
     shown = set(lines_of(run, "gold"))
-    return _template().render(
+    text = _template().render(
         policy=POLICY,
         style=asset("style.css"),
         numbers=numbers,
@@ -49,17 +42,18 @@ def html_of(run: Run, seed: int | None = None) -> str:
         iterations=run.iterations,
         data=as_script(_data(run, seed)),
     )
+    with saved_whole(path) as unfinished:
+        unfinished.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _data(run: Run, seed: int | None) -> dict[str, Any]:
     """Returns what the page draws: titles, lines by quantity and β, and responses by iteration and β."""
-    panels = panels_of(run)
     step = -(-run.iterations // MOST_SAMPLED)
     betas = [*lines_of(run, "gold", seed)]
     return {
         "panels": [
             {"title": title, "lines": [[_short(x) for x in line] for line in lines_of(run, name, seed).values()]}
-            for name, title in panels.items()
+            for name, title in panels_of(run).items()
         ],
         "betas": [f"{beta:.3g}" for beta in betas],
         "step": step,

@@ -56,9 +56,9 @@ def lines_of(run: Run, name: str, seed: int | None = None) -> dict[float, NDArra
 
 def smoothed(line: NDArray[np.float64]) -> NDArray[np.float64]:
     """Returns the mean of each iteration and up to four before it."""
-    sums = np.cumsum(np.concatenate([[0.0], line]))
-    at = np.arange(1, len(line) + 1)
-    return np.asarray((sums[at] - sums[np.maximum(at - SMOOTH, 0)]) / np.minimum(at, SMOOTH))
+    import pandas as pd
+
+    return np.asarray(pd.Series(line).rolling(SMOOTH, min_periods=1).mean())
 
 
 def figure_of(run: Run, seed: int | None = None) -> Figure:

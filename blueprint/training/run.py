@@ -9,27 +9,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from blueprint.training.before import Models, learned_before
-from blueprint.training.dump import Dump, dump_of
-from blueprint.training.export import Moment, workbook_numbers
-from blueprint.training.folder import PER_FILE, Arrays, Folder, RunError, Stretch
-from blueprint.training.iteration import WATCHED, Kept, State, Trainer
+from blueprint.training.export import Dump, Moment, dump_of, workbook_numbers
+from blueprint.training.folder import PER_FILE, Folder, RunError, Stretch
+from blueprint.training.iteration import (
+    WATCHED,
+    Kept,
+    Progress,
+    State,
+    Trainer,
+    arrays_after,
+    arrays_of_models,
+    models_in,
+    state_in,
+)
 from blueprint.training.numbers import RunNumbers
-from blueprint.training.stretch import Progress, arrays_of_models, models_in, state_in, stretch_from, threads_for
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from blueprint.training.on_ray import OnRay
     from blueprint.training.optimum import Everything
+
+MANY_RUNS = 64
+"""Runs from which more than one thread of a processor has enough to do."""
 
 
 class Run:
@@ -167,63 +179,46 @@ def trained(
     which names the iteration, where a number is none any more or a file cannot be read or written.
     """
     _check_device(device)
-    with threads_for(len(numbers.runs)):
-        return _trained(numbers, Folder(folder) if folder else None, device, progress, ray)
-
-
-def _trained(numbers: RunNumbers, kept: Folder | None, device: str, progress: Progress, ray: str | None) -> Run:
+    kept = Folder(folder) if folder else None
     if kept:
         kept.begin(numbers)
-    with _workers(numbers, device, ray) as work:
-        models, stretches = _models(numbers, kept, device, work), [*kept.stretches()] if kept else []
+    with _threads_for(len(numbers.runs)), _cluster(numbers, device, ray) as cluster:
+        models, stretches = _models(numbers, kept, device, cluster), [*kept.stretches()] if kept else []
+        trainer = Trainer(numbers, models, device)
         done = stretches[-1].end if stretches else 0
         progress(done)
         for first in range(done, numbers.update.iterations, PER_FILE):
             end = min(first + PER_FILE, numbers.update.iterations)
             before = stretches[-1].arrays if stretches else None
-            stretches.append(work.stretch(models, before, first, end, progress))
+            if cluster:
+                after = cluster.arrays_after(models, before, first, end, progress)
+            else:
+                after = arrays_after(trainer, before, first, end, progress)
+            stretches.append(Stretch(first, end, after))
             _refuse_nan(numbers, stretches[-1])
             if kept:
                 kept.save(stretches[-1])
-        return Run(numbers, models, stretches, device)
+    return Run(numbers, models, stretches, device)
 
 
-class Workers(Protocol):
-    """What learns the models before the first iteration, and takes iterations."""
+def _cluster(numbers: RunNumbers, device: str, ray: str | None) -> AbstractContextManager[OnRay | None]:
+    """Connects to the cluster that computes, from which it parts in the end; None where this process does."""
+    if ray is None:
+        return nullcontext()
+    from blueprint.training.on_ray import OnRay
 
-    def models(self) -> Models:
-        """Learns what comes before."""
-
-    def stretch(self, models: Models, before: Arrays | None, first: int, end: int, progress: Progress) -> Stretch:
-        """Computes some iterations, from what is kept before them."""
-
-
-class Here:
-    """Computes all runs in this process."""
-
-    def __init__(self, numbers: RunNumbers, device: str) -> None:
-        """Computes nothing yet."""
-        self.numbers, self.device = numbers, device
-
-    def models(self) -> Models:
-        """Learns what comes before."""
-        return learned_before(self.numbers, self.device)
-
-    def stretch(self, models: Models, before: Arrays | None, first: int, end: int, progress: Progress) -> Stretch:
-        """Computes some iterations, from what is kept before them."""
-        return stretch_from(Trainer(self.numbers, models, self.device), before, first, end, progress)
+    return closing(OnRay(numbers, device, ray))
 
 
 @contextmanager
-def _workers(numbers: RunNumbers, device: str, ray: str | None) -> Iterator[Workers]:
-    """Gives what computes: this process, or a cluster, from which it parts in the end."""
-    if ray is None:
-        yield Here(numbers, device)
-        return
-    from blueprint.training.on_ray import OnRay
-
-    with closing(OnRay(numbers, device, ray)) as cluster:
-        yield cluster
+def _threads_for(runs: int) -> Iterator[None]:
+    """Lets torch use one thread for few runs: of tensors this small, several threads mostly wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1 if runs < MANY_RUNS else before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def opened(folder: Path, device: str = "cpu") -> Run:
@@ -247,11 +242,11 @@ def _check_device(device: str) -> None:
         ) from error
 
 
-def _models(numbers: RunNumbers, kept: Folder | None, device: str, work: Workers) -> Models:
+def _models(numbers: RunNumbers, kept: Folder | None, device: str, cluster: OnRay | None) -> Models:
     """Learns what comes before, or reads it where it was learned already."""
     if kept and (arrays := kept.models()) is not None:
         return models_in(arrays, device)
-    models = work.models()
+    models = cluster.models() if cluster else learned_before(numbers, device)
     for name, each in {**models.sft, **models.reward_model, **models.report}.items():
         if not torch.isfinite(each).all():
             raise RunError(f"before iteration 0: {name} is no number any more; make sft.lr or reward_model.lr smaller")

@@ -44,7 +44,7 @@ def write_workbook(run: Run, path: Path, seed: int | None = None) -> None:
 
     seed = run.numbers.seed if seed is None else seed
     with saved_whole(path) as unfinished:
-        book = xlsxwriter.Workbook(str(unfinished))
+        book = xlsxwriter.Workbook(str(unfinished), {"strings_to_formulas": False, "strings_to_urls": False})
         styles = {
             "title": book.add_format({"bold": True, "font_size": 14}),
             "head": book.add_format({"bold": True, "text_wrap": True, "valign": "top", "bottom": 1}),
@@ -63,17 +63,10 @@ def write_workbook(run: Run, path: Path, seed: int | None = None) -> None:
 def _write_data(sheet: Any, run: Run, seed: int, styles: dict[str, Any]) -> None:
     """Types what was watched: the rows of the first β, then those of the next."""
     sheet.write(0, 0, "What blueprint run computed: for each KL coefficient a row for each iteration", styles["title"])
-    for column, meaning in enumerate(("β", "iteration", *COLUMNS.values())):
-        sheet.write(HEAD - 1, column, meaning, styles["head"])
-    row = HEAD
-    for beta in run.numbers.ppo.kl_coef:
-        r = run.place(beta, seed)
-        for iteration in range(run.iterations):
-            sheet.write_number(row, 0, beta)
-            sheet.write_number(row, 1, iteration)
-            for column, name in enumerate(COLUMNS, start=2):
-                sheet.write_number(row, column, float(run.watched[name][iteration, r]), styles["typed"])
-            row += 1
+    sheet.write_row(HEAD - 1, 0, ("β", "iteration", *COLUMNS.values()), styles["head"])
+    rows = run.frame(seed)
+    for column, name in enumerate(("beta", "iteration", *COLUMNS)):
+        sheet.write_column(HEAD, column, rows[name].tolist(), styles["typed"] if name in COLUMNS else None)
     sheet.write(HEAD - 1, len(COLUMNS) + 3, "β to choose from", styles["head"])
     sheet.write_column(HEAD, len(COLUMNS) + 3, run.numbers.ppo.kl_coef)
     sheet.set_column(0, len(COLUMNS) + 3, 11)
@@ -106,8 +99,7 @@ def _write_run(book: Any, sheet: Any, run: Run, seed: int, styles: dict[str, Any
         "gold, mean of 5",
         "proxy, mean of 5",
     ]
-    for column, meaning in enumerate(meanings):
-        sheet.write(HEAD - 1, column, meaning, styles["head"])
+    sheet.write_row(HEAD - 1, 0, meanings, styles["head"])
     r = run.place(betas[start], seed)
     for iteration in range(many):
         for column, (formula, value) in enumerate(_formulas(run, r, iteration)):
@@ -150,16 +142,15 @@ def _add_charts(book: Any, sheet: Any, names: list[str], meanings: list[str], ma
     for place, shown in enumerate(CHARTS):
         chart = book.add_chart({"type": "line"})
         for name in shown:
-            columns = [names.index(each) for each in (f"{name}.mean", name) if each in names][:1]
-            for column in columns:
-                chart.add_series(
-                    {
-                        "name": meanings[column],
-                        "categories": ["Run", HEAD, 0, HEAD + many - 1, 0],
-                        "values": ["Run", HEAD, column, HEAD + many - 1, column],
-                        "line": {"width": 1.5},
-                    }
-                )
+            column = names.index(f"{name}.mean" if f"{name}.mean" in names else name)
+            chart.add_series(
+                {
+                    "name": meanings[column],
+                    "categories": ["Run", HEAD, 0, HEAD + many - 1, 0],
+                    "values": ["Run", HEAD, column, HEAD + many - 1, column],
+                    "line": {"width": 1.5},
+                }
+            )
         chart.set_title(
             {"name": " and ".join(meanings[names.index(name)] for name in shown), "name_font": {"size": 10}}
         )
@@ -173,15 +164,13 @@ def _write_samples(sheet: Any, run: Run, seed: int, styles: dict[str, Any]) -> N
     """Types one response to each prompt, every few iterations, a column for each β."""
     betas, prompts = run.numbers.ppo.kl_coef, run.numbers.text.prompts
     sheet.write(0, 0, "The first response to each prompt, every few iterations", styles["title"])
-    for column, head in enumerate(("iteration", "prompt", *(f"β = {beta:g}" for beta in betas))):
-        sheet.write(HEAD - 1, column, head, styles["head"])
+    sheet.write_row(HEAD - 1, 0, ("iteration", "prompt", *(f"β = {beta:g}" for beta in betas)), styles["head"])
     each, row = run.numbers.update.responses // len(prompts), HEAD
     for iteration in sampled_iterations(run.iterations):
         for q, prompt in enumerate(prompts):
-            sheet.write_number(row, 0, iteration)
-            sheet.write_string(row, 1, prompt)
-            for column, beta in enumerate(betas, start=2):
-                sheet.write_string(row, column, run.samples(iteration, beta, seed)[q * each])
+            sheet.write_row(
+                row, 0, (iteration, prompt, *(run.samples(iteration, beta, seed)[q * each] for beta in betas))
+            )
             row += 1
     sheet.set_column(1, len(betas) + 1, 32)
 

@@ -136,17 +136,27 @@ def blueprint_of(numbers: Any, witnessed: "Witnessed | None" = None) -> "Bluepri
 
     witnessed: numbers of an outside witness, to stand beside the workbook's own on the sheet Checks.
     """
-    from blueprint.workbooks.common.guides import with_guides, with_notes, with_one_page
+    return guided(outline_of(numbers, witnessed), numbers)
 
+
+def outline_of(numbers: Any, witnessed: "Witnessed | None" = None) -> "Blueprint":
+    """Make the blueprint of numbers of any kind: all that is computed, and nothing that only helps to read it."""
     kind = kind_of(numbers)
     build = imported(kind.build[numbers.level] if isinstance(kind.build, Mapping) else kind.build)
-    outline = build(numbers, witnessed) if witnessed else build(numbers)
+    outline: Blueprint = build(numbers, witnessed) if witnessed else build(numbers)
     if numbers.gradients and kind.gradient is None:
         raise KindError(f"gradients: {kind.title} has no loss, and only a loss has gradients; leave gradients out.")
     if numbers.gradients:
         outline = kind.part("gradient")(outline)
-    outline = replace(outline, derivation=kind.derivation, topics=kind.topics)
-    guided = with_guides(
+    return replace(outline, derivation=kind.derivation, topics=kind.topics)
+
+
+def guided(outline: "Blueprint", numbers: Any) -> "Blueprint":
+    """Add to the blueprint of numbers its notes and what helps to read it."""
+    from blueprint.workbooks.common.guides import with_guides, with_notes, with_one_page
+
+    kind = kind_of(numbers)
+    made = with_guides(
         with_notes(outline, kind.notes, imported(kind.settings) or {}),
         built_in=numbers.built_in,
         models=kind.models,
@@ -155,5 +165,5 @@ def blueprint_of(numbers: Any, witnessed: "Witnessed | None" = None) -> "Bluepri
     if kind.one_page is None and kind.name not in _own():
         from blueprint.page.outline.derived import with_derived_page
 
-        return with_derived_page(guided)
-    return with_one_page(guided, kind.one_page)
+        return with_derived_page(made)
+    return with_one_page(made, kind.one_page)

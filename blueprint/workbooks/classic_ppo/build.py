@@ -144,8 +144,11 @@ def _diagnostics(known: Blocks, use: Choices) -> Sheet:
     over = Counting(EVERYWHERE, known["count"], known["count"])
     tiny = typed("rounding", (), "tiny", "what is smaller is mere rounding", decimals=12)
     repeated = {name: link(f"diagnostics.{own}", known[name]) for name, own in LINKED.items()}
+    d = repeated["log_ratio"]
+    kl = policy_kl(d, d, use)
+    means = (key(mean(f"approx_kl.{name}", x, over, use)) for name, x in (("k1", kl.k1), ("k3", kl.k3)))
     outline = (
-        _approximate_kl(repeated["log_ratio"], over, use),
+        Section("Approximate KL of the update", (d, *kl.steps, *means)),
         *_clipped(repeated, known["ratio.clipped"], tiny, over, use),
         *_foreseen(repeated, tiny, over, use),
         Section("Means shown on Start", tuple(means_of([known["rewards"], known["td_errors"]], over).values())),
@@ -168,13 +171,6 @@ LINKED = {
     "returns": "returns",
 }
 """What the metrics are made of, and what it is called where the sheet repeats it."""
-
-
-def _approximate_kl(d: Block, over: Counting, use: Choices) -> Section:
-    """Estimates how far the update moved the policy."""
-    kl = policy_kl(d, d, use)
-    means = (key(mean(f"approx_kl.{name}", x, over, use)) for name, x in (("k1", kl.k1), ("k3", kl.k3)))
-    return Section("Approximate KL of the update", (d, *kl.steps, *means))
 
 
 def _clipped(repeated: Blocks, clipped_ratio: Block, tiny: Block, over: Counting, use: Choices) -> tuple[Section, ...]:

@@ -70,11 +70,6 @@ def _saved(file: "Saved", parts: Values) -> Values:
     }
 
 
-def _typed(numbers: Numbers) -> dict[str, Any]:
-    """List what stands otherwise in a workbook: the value after the last step is in the end column of the old values."""
-    return {"values.old": np.column_stack([numbers["rollout.values_old"], numbers["rollout.next_values"]])}
-
-
 def _numbers(draft: Draft) -> Numbers:
     """Make the numbers of a checked file.
 
@@ -130,7 +125,10 @@ LEVEL = Level(
     presets=classic_presets,
     limits={"environment": ROWS, "step": (1, LONGEST), "action": (2, 64)},
     make=_numbers,
-    more_typed=_typed,
+    # The value after the last step is in the end column of the old values.
+    more_typed=lambda numbers: {
+        "values.old": np.column_stack([numbers["rollout.values_old"], numbers["rollout.next_values"]])
+    },
     more_saved=_saved,
 )  # fmt: skip
 
@@ -193,6 +191,11 @@ def rollout() -> Sheet:
         typed("rewards", (n, t), "r", "reward of the step", decimals=2),
         typed("terminated", (n, t), "over", "1 where the task itself ended", unit="0 or 1", decimals=0),
     )
+    environments, steps = PLAIN.one("count.environments", size(n)), PLAIN.one("count.steps", size(t))
+    N, actions_there = (
+        PLAIN.one("count", environments * steps),
+        PLAIN.one("count.actions", size(a)),
+    )  # a mean is over all N
     meaning, source = "value before the step; at the end V(next)", PLAIN.labels.of("stop").source
     values = (
         typed("values.old", (n, t), "V_old", meaning, decimals=2, source=source, edges=(t.last + 1,)),
@@ -203,7 +206,7 @@ def rollout() -> Sheet:
         Section("What the critic said, before and after the update", values),
         _policy("old", "old policy", "The policy that acted: soft-max of its scores", actions),
         _policy("policy", "new policy", "The policy after the update, asked about the same steps", actions),
-        Section("How many there are", _counts()),
+        Section("How many there are", (environments, steps, N, actions_there)),
     )
     return Sheet("Rollout", LEAD, sections, (n, t), (actions, done))
 
@@ -215,13 +218,6 @@ def _policy(name: str, whose: str, title: str, actions: Block) -> Section:
     steps = map(minor, (over.top, over.exponentials, over.logsumexp, over.logp))
     logprobs = chosen_logprobs(name, over.logp, actions, EVERYWHERE, PLAIN)
     return Section(title, (logits, *steps, Row(over.p, "probability"), over.p_log_p, key(logprobs)))
-
-
-def _counts() -> tuple[Block, ...]:
-    """Counts what there is; a mean is over all steps of all environments."""
-    environments, steps = PLAIN.one("count.environments", size(n)), PLAIN.one("count.steps", size(t))
-    N, actions = PLAIN.one("count", environments * steps), PLAIN.one("count.actions", size(a))
-    return environments, steps, N, actions
 
 
 def inputs(table: PresetTable, chosen: Settings, norm: Block) -> Sheet:

@@ -76,8 +76,7 @@ from blueprint.workbooks.common.update import TYPED
 from blueprint.workbooks.rlhf_ppo.epochs import explained, with_epochs
 from blueprint.workbooks.rlhf_ppo.inputs import RlhfNumbers, WeightNumbers
 from blueprint.workbooks.rlhf_ppo.levels import LOGITS
-from blueprint.workbooks.rlhf_ppo.libraries import compared
-from blueprint.workbooks.rlhf_ppo.sheets import diagnostics, walk_sections
+from blueprint.workbooks.rlhf_ppo.sheets import compared, diagnostics, walk_sections
 from blueprint.workbooks.rlhf_ppo.steps import (
     Minibatch,
     Models,

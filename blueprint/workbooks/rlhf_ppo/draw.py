@@ -90,17 +90,13 @@ def claims_of(parts: Mapping[str, Any], spare: Collection[str]) -> dict[str, Cla
     settled: dict[str, Claim] = {}
     for claim in claims:
         if claim.size not in settled:
-            _check_limits(claim)
+            low, high = LIMITS[claim.size]
+            if not low <= claim.value <= high:
+                found = shown(claim.value)
+                stated = claim.source == f"sizes.{claim.size}"
+                raise refusal(claim.source, found if stated else f"{claim.size} = {found}", f"{low} to {high}")
             settled[claim.size] = claim
     return settled
-
-
-def _check_limits(claim: Claim) -> None:
-    low, high = LIMITS[claim.size]
-    if not low <= claim.value <= high:
-        found = shown(claim.value)
-        stated = claim.source == f"sizes.{claim.size}"
-        raise refusal(claim.source, found if stated else f"{claim.size} = {found}", f"{low} to {high}")
 
 
 def _solved(told: dict[str, int]) -> dict[str, int]:
@@ -253,7 +249,13 @@ def fitting(parts: Mapping[str, Any], sizes: Sizes, spare: Collection[str]) -> d
     for key, value in parts.items():
         try:
             _check_sizes(key, value, sizes, claims)
-            _check_words(key, value, sizes, kept.get("text.vocabulary") or vocabulary(sizes.vocabulary))
+            words = kept.get("text.vocabulary") or vocabulary(sizes.vocabulary)
+            if key == "text.vocabulary":
+                check_vocabulary(value)
+            elif key == "text.prompts":
+                _check_prompts(value, words)
+            elif key == "rollout.responses":
+                _check_responses(value, words, sizes)
         except NumbersError:
             if key not in spare:
                 raise
@@ -278,16 +280,6 @@ def _check_sizes(key: str, value: Any, sizes: Sizes, claims: Mapping[str, Claim]
         if len(row) != len(value[0]):
             expected = f"{len(value[0])}, as many as in every row"
             raise refusal(f"{key}, row {number}", counted(len(row), "number"), expected)
-
-
-def _check_words(key: str, value: Any, sizes: Sizes, vocabulary: list[str]) -> None:
-    match key.split("."):
-        case ["text", "vocabulary"]:
-            check_vocabulary(value)
-        case ["text", "prompts"]:
-            _check_prompts(value, vocabulary)
-        case ["rollout", "responses"]:
-            _check_responses(value, vocabulary, sizes)
 
 
 def _check_prompts(prompts: list[list[str]], vocabulary: list[str]) -> None:

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from itertools import chain, pairwise
+from itertools import chain, count, pairwise, takewhile
 from operator import add
 from pathlib import Path
-from typing import NamedTuple
 
 from blueprint.language import Arithmetic, Axis, Block, Max, Sum, at_most, block, exp, link, typed, where
-from blueprint.language.gradient import Gradient
 from blueprint.page.outline import Blueprint, Item, Line, Note, Section, Sheet, Table, key, minor
 from blueprint.workbooks.common import Backward, Switch, n, t, v, with_library_gradients
 from blueprint.workbooks.common.definitions.optimiser import Group, apart, of_step, rates
@@ -34,6 +32,8 @@ MOVED = Backward(
     critic=(CRITIC, ("critic.out",), ("critic.values",)),
 )
 """Weights, else logits and values, else what a dump says of them."""
+backward = MOVED.of
+"""Differentiates the loss of the blocks of a workbook, by their names."""
 
 
 def with_gradients(outline: Blueprint) -> Blueprint:
@@ -54,11 +54,6 @@ def with_gradients(outline: Blueprint) -> Blueprint:
         )
     made = MOVED(outline)
     return with_library_gradients(made, MOVED, "Which PPO") if "library.total_loss" in rows else made
-
-
-def backward(rows: Mapping[str, Block]) -> Gradient:
-    """Differentiates the loss. rows: the blocks of a workbook by their names."""
-    return MOVED.of(rows)
 
 
 Rows = Mapping[str, Block]
@@ -102,17 +97,19 @@ def _tokens(epochs: Sequence[Epoch], far: Sequence[Rows], like: Sheet) -> Sheet:
     """Outlines what each token is in every step, a row for each step. like: a sheet with a column for each token."""
     head = tuple(link(f"tokens.{each.name.rpartition('.')[2]}", each) for each in like.head)
     ratios, *others = (
-        Section(title, tuple(_of_step(name, epoch) for epoch in epochs)) for name, title in BY_TOKEN.items()
+        Section(
+            title,
+            tuple(
+                link(f"tokens.{name}.{epoch.number}", row := epoch.rows[name], symbol=of_step(row.symbol, epoch.number))
+                for epoch in epochs
+            ),
+        )
+        for name, title in BY_TOKEN.items()
     )
     furthest = Section(
         "The largest and the smallest of these ratios", tuple(each[name] for name in FAR for each in far)
     )
     return Sheet("Tokens", LEAD_TOKENS, (ratios, furthest, *others), like.across, head, head[-1])
-
-
-def _of_step(name: str, epoch: Epoch) -> Block:
-    row = epoch.rows[name]
-    return link(f"tokens.{name}.{epoch.number}", row, symbol=of_step(row.symbol, epoch.number))
 
 
 JOINT = "loss.joint.number"
@@ -147,15 +144,6 @@ LONGEST, ALLOWED = 1e-3, 1e-4
 wrong on purpose the nearest is off by 4e-4 (`tests/workbooks/test_slope.py`)."""
 
 
-class Pass(NamedTuple):
-    """What is read of a pass: its loss, the length of its gradient, and weights and gradients by the names of the weights."""
-
-    loss: Block
-    norm: Block
-    weights: Rows
-    slopes: Rows
-
-
 def explained(made: Blueprint) -> Blueprint:
     """Adds to a workbook with several steps the check, and in which order it is read."""
     return with_order(with_slope(made))
@@ -164,26 +152,16 @@ def explained(made: Blueprint) -> Blueprint:
 def with_slope(made: Blueprint) -> Blueprint:
     """Adds the sheet Slope to a workbook with several passes over one loss; with minibatches each step has another loss."""
     rows = {each.name: each for each in made.blocks()}
-    passes = [_pass(rows, "")] if not {"epoch1.2.total_loss", "critic_loss"} & rows.keys() else []
-    while passes and f"epoch{len(passes) + 1}.total_loss" in rows:
-        passes.append(_pass(rows, f"epoch{len(passes) + 1}."))
-    if len(passes) < 2:
+    passes = ["", *takewhile(lambda name: f"{name}total_loss" in rows, (f"epoch{each}." for each in count(2)))]
+    if len(passes) < 2 or {"epoch1.2.total_loss", "critic_loss"} & rows.keys():
         return made
-    sheet, given = _sheet(passes)
+    sheet, given = _sheet(rows, passes)
     at = next(place for place, each in enumerate(made.sheets) if each.title == "Epochs")
     return replace(made, sheets=(*made.sheets[: at + 1], sheet, *made.sheets[at + 1 :]), typed={**made.typed, **given})
 
 
-def _pass(rows: Rows, prefix: str) -> Pass:
-    def of(name: str) -> Block:
-        return rows[f"{prefix}{name}"]
-
-    weights, slopes = {name: of(name) for name in WEIGHTS}, {name: of(f"{name}.grad") for name in WEIGHTS}
-    return Pass(of("total_loss"), of("loss.grad.norm"), weights, slopes)
-
-
-def _sheet(passes: list[Pass]) -> tuple[Sheet, dict[Block, object]]:
-    """Outlines the check, a column for each step; returns what is typed there, too."""
+def _sheet(rows: Rows, passes: Sequence[str]) -> tuple[Sheet, dict[Block, object]]:
+    """Outlines the check, a column for each step; returns what is typed there, too. passes: what begins the names of each."""
     parts = [Axis(f"e{number}", "step", start=number, size=1) for number in range(1, len(passes))]
     e = Axis("e", "step", start=1, parts=tuple(parts)) if len(parts) > 1 else parts[0]
     each = [_row(e, name, f"of_{name}", f"step of {name} · mean gradient") for name in WEIGHTS]
@@ -193,10 +171,11 @@ def _sheet(passes: list[Pass]) -> tuple[Sheet, dict[Block, object]]:
     moved: list[Block] = []
     for (before, after), part in zip(pairwise(passes), parts, strict=True):
         for row, name in zip(each, WEIGHTS, strict=True):
-            moved.append(_moved(f"slope.step{part.start}.{name}", before.weights[name], after.weights[name]))
-            row[part] = (_times(before.slopes[name], moved[-1]) + _times(after.slopes[name], moved[-1])) / 2
-        came[part] = after.loss - before.loss
-        length[part] = abs(promised[part]) / before.norm
+            moved.append(_moved(f"slope.step{part.start}.{name}", rows[f"{before}{name}"], rows[f"{after}{name}"]))
+            first, last = (_times(rows[f"{at}{name}.grad"], moved[-1]) for at in (before, after))
+            row[part] = (first + last) / 2
+        came[part] = rows[f"{after}total_loss"] - rows[f"{before}total_loss"]
+        length[part] = abs(promised[part]) / rows[f"{before}loss.grad.norm"]
     promised[e] = reduce(add, (row[e] for row in each))
     judged, given = _judged(e, came, promised, length)
     tables = tuple(Table(row, _across(row), "plain") if row.axes else Line((row,)) for row in moved)

@@ -254,9 +254,12 @@ def _trained(raw: Raw, before: Before, gained: Experience, weights: Named) -> Na
     optimisers, rows = _optimisers(raw, weights), dict[str, Tensor]()
     side_by_side: list[Named] = []
     for number_of, of in _steps(raw):
-        used = _whitened_anew(raw, before, gained, of)
+        used = gained
+        if of is not None and _whitens_anew(raw):  # over the minibatch
+            slots, response = _within(before.texts.slots, of), _within(gained.response, of)
+            used = replace(gained, used=whitened(gained.advantages, slots, response, options_of(raw)))
         found, seen = _step(raw, before, used, weights, of)
-        seen |= {"advantages_used": used.used, "mean.ratio": _mean_ratio(found, before.texts.mask, of)}
+        seen |= {"advantages_used": used.used, "mean.ratio": metrics.mean(found.ratio, _within(before.texts.mask, of))}
         shown = {name: each.detach().clone() for name, each in seen.items()}
         rows |= {f"epoch{number_of}.{name}" if side_by_side else name: each for name, each in shown.items()}
         moved = _moved(raw, found, optimisers)
@@ -270,20 +273,8 @@ def _trained(raw: Raw, before: Before, gained: Experience, weights: Named) -> Na
     return rows
 
 
-def _whitened_anew(raw: Raw, before: Before, gained: Experience, of: Tensor | None) -> Experience:
-    """Returns the experience of a minibatch with its advantages whitened over it, where the file shows their mean."""
-    if of is None or not _whitens_anew(raw):
-        return gained
-    slots, response = _within(before.texts.slots, of), _within(gained.response, of)
-    return replace(gained, used=whitened(gained.advantages, slots, response, options_of(raw)))
-
-
 def _whitens_anew(raw: Raw) -> bool:
     return any(name.startswith("epoch") and name.endswith(".advantage.mean") for name in raw.file)
-
-
-def _mean_ratio(found: Loss, mask: Tensor, of: Tensor | None) -> Tensor:
-    return metrics.mean(found.ratio, _within(mask, of))
 
 
 def _steps(raw: Raw) -> Iterator[tuple[str, Tensor | None]]:

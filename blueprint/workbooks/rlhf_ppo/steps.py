@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from blueprint.language import Block, Definition, Max, Ref, Sum, at_most, block, less, maximum, reading, typed, walk
 from blueprint.language.gradient.graph import behind_links
-from blueprint.page.outline import Blueprint, Row, Section, Sheet, key, minor
+from blueprint.page.outline import Blueprint, Section, Sheet, key, minor
 from blueprint.workbooks.common import (
     PRESET_DEFAULT,
     ROWS,
@@ -26,7 +26,6 @@ from blueprint.workbooks.common import (
     Rows,
     Signal,
     Switch,
-    Whitened,
     by_name,
     clip_flags,
     defined,
@@ -125,7 +124,7 @@ def places_of(update: Update) -> dict[Block, int | list[int]]:
         return {}
     meaning = "responses of each minibatch; fixed by the number of minibatches"
     size = typed(f"{TAKEN}.size", (), "size", meaning, unit="responses", decimals=0)
-    made: dict[Block, int | list[int]] = {size: _size(update)}
+    made: dict[Block, int | list[int]] = {size: len(update.order[0]) // update.minibatches}
     for epoch, order in enumerate(update.order, start=1):
         meaning = f"at which place epoch {epoch} takes the response"
         row = typed(f"{TAKEN}.place{epoch}", (n,), f"place{epoch}", meaning, unit="1 … number of responses", decimals=0)
@@ -138,25 +137,19 @@ def ranges_of(places: Mapping[Block, int | list[int]]) -> dict[str, tuple[float,
     return {row.name: (found, found) if isinstance(found, int) else (1, len(found)) for row, found in places.items()}
 
 
-def _size(update: Update) -> int:
-    return len(update.order[0]) // update.minibatches
-
-
 def taken_by_step(update: Update, places: Iterable[Block]) -> Taken:
     """Makes 1 on each response of a minibatch: those of the first places, of the next ones, and so on. None: no steps."""
+    if not update.order:
+        return {}
     numbers = [(epoch, step) for epoch in range(1, len(update.order) + 1) for step in range(1, update.minibatches + 1)]
     names = [TAKEN, *(f"epoch{epoch}.{step}.{TAKEN}" for epoch, step in numbers[1:])]
-    rows = list(places)
-    return {
-        f"{epoch}.{step}": _taken(name, rows[epoch], step, rows[0])
-        for name, (epoch, step) in zip(names, numbers, strict=False)
-    }
-
-
-def _taken(name: str, place: Block, step: int, size: Block) -> Block:
-    inside = less(reduce(add, [size] * (step - 1)), place[n]) if step > 1 else 1
-    made = ROWS.each(TAKEN, inside * at_most(place[n], reduce(add, [size] * step)))
-    made.name = name
+    size, *rows = places
+    made: Taken = {}
+    for name, (epoch, step) in zip(names, numbers, strict=False):
+        place, last = rows[epoch - 1], reduce(add, [size] * step)
+        inside = less(reduce(add, [size] * (step - 1)), place[n]) if step > 1 else 1
+        made[f"{epoch}.{step}"] = ROWS.each(TAKEN, inside * at_most(place[n], last))
+        made[f"{epoch}.{step}"].name = name
     return made
 
 
@@ -195,14 +188,10 @@ def of_minibatch(
         return own, (section,)
     mask, counted = chosen.get("response", step.mask), {"response.words": step.words, **chosen}
     white = whitened(made.estimates.advantages, counted, Counted(mask, mask), chosen.get("slots", mask), use)
-    anew = Section("Whitening of the advantages, over the minibatch", _shown(white))
-    return own | {"advantages_used": white.used}, (section, anew)
-
-
-def _shown(white: Whitened) -> tuple[Row, ...]:
     of = white.of
-    steps = rows(*of.counting.steps, of.mean, of.centred, of.variance, *of.divisors, white.whitened, white.shifted)
-    return (*map(minor, steps), key(white.used))
+    shown = rows(*of.counting.steps, of.mean, of.centred, of.variance, *of.divisors, white.whitened, white.shifted)
+    anew = Section("Whitening of the advantages, over the minibatch", (*map(minor, shown), key(white.used)))
+    return own | {"advantages_used": white.used}, (section, anew)
 
 
 LINKED = {

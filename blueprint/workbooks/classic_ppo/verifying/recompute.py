@@ -281,16 +281,11 @@ class _Again:
         environments, length = self.inputs.rollout.shape
         sizes: dict[Axis, int] = {n: count, t: 1} if minibatch else {n: environments, t: length}
         if self.ways.get("over") == "rollout" and row == "advantages_used":
-            known = known | self._moments()
+            moments, of_rollout = ("advantage.mean", "advantage.variance"), {n: environments, t: length}
+            known = known | EQUATIONS.values(self.found.settings, of_rollout, self.steps, moments, **changed(self.ways))
         if row == "advantages":
             return advantages(settings, sizes, known, self.ways)
         return EQUATIONS.values(settings, sizes, known, (row,), **changed(self.ways))[row]
-
-    def _moments(self) -> dict[str, Array]:
-        """Returns mean and variance of the advantages of all steps."""
-        environments, length = self.inputs.rollout.shape
-        of = ("advantage.mean", "advantage.variance")
-        return EQUATIONS.values(self.found.settings, {n: environments, t: length}, self.steps, of, **changed(self.ways))
 
 
 def advantages(settings: Settings, sizes: Mapping[Axis, int], known: Mapping[str, Array], ways: Ways) -> Array:

@@ -91,7 +91,11 @@ class Steps(NamedTuple):
 
 def steps_of(given: Blocks, head: InView, use: Choices) -> Steps:
     """Defines and outlines what the dump does not give itself."""
-    made = signal(_signal_given(given), use)
+    # With given advantages the old values are read only where there are given returns for the value loss.
+    begins_late = "advantages_used" in given and "returns" not in given
+    there = {name: row for name, row in given.items() if not (name == "old_critic.values" and begins_late)}
+    again = repeated(there, "signal", REPEATED)
+    made = signal({**again, **named(*places(again["slots"], given["mask"], given["after.words"]))}, use)
     out = loss(loss_sheet.linked({**given, **named(*rows(made.at and made.at.first_past)), **made.rows}), use)
     outline = loss_sheet.sections(out, flags=rows(*clip_flags(out.clip, use)))
     sheets = (
@@ -99,17 +103,6 @@ def steps_of(given: Blocks, head: InView, use: Choices) -> Steps:
         sheet_of("Loss", f"{loss_sheet.LEAD} of the batch", outline, head.on("loss")),
     )
     return Steps(made, out, sheets, {**rows_on(*sheets), **given})
-
-
-def _signal_given(given: Blocks) -> Blocks:
-    """Collects what the signal is made of: what there is up to the row in which the file begins.
-
-    With given advantages the old values are read only where there are given returns for the value loss.
-    """
-    begins_late = "advantages_used" in given and "returns" not in given
-    there = {name: row for name, row in given.items() if not (name == "old_critic.values" and begins_late)}
-    again = repeated(there, "signal", REPEATED)
-    return {**again, **named(*places(again["slots"], given["mask"], given["after.words"]))}
 
 
 PARTS = {
@@ -242,9 +235,11 @@ def minibatch_level(numbers: MinibatchNumbers) -> Blueprint:
     made = steps_of(given, head, use)
     words = count("window.words", given["mask"], use)
     means = _means(made.named, Counting(given["mask"], words, words))
-    checked, verdict, tolerances = checks_sheet(
-        head.on("checks").rows, _residuals(made, chosen), _identities(made, use)
-    )
+    gae = made.signal.gae
+    known = (
+        [lambda_0(gae, use), gamma_0(gae, made.named["rewards"], use)] if gae else []
+    )  # nothing enters behind the last column
+    checked, verdict, tolerances = checks_sheet(head.on("checks").rows, _residuals(made, chosen), known)
     picked, first_choice = walk.choice(episode=1, decision=numbers.focus)
     drawn, of_pictures = pictures(made, head.on("charts").rows, use)
     library, logged = library_sheet(numbers.typed, made.named, head)
@@ -303,9 +298,3 @@ def _residuals(made: Steps, chosen: Chosen) -> list[Block | Identity]:
         checks.parts_add_up(total.parts, total.total),
         checks.all_in_range(chosen.settings),
     ]
-
-
-def _identities(made: Steps, use: Choices) -> list[Identity]:
-    """Runs the recursion at λ = 0 and γ = 0, where nothing enters behind the last column."""
-    gae = made.signal.gae
-    return [lambda_0(gae, use), gamma_0(gae, made.named["rewards"], use)] if gae else []

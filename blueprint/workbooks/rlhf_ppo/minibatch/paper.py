@@ -44,24 +44,18 @@ def results(raw: Raw) -> Named:
     moving = {name: raw.tensor(name).requires_grad_() for name in MOVING if name in raw}
     logp, nothing = moving["policy.logprobs"], torch.zeros_like(raw.tensor("policy.logprobs"))
     update = Update(logp, moving.get("critic.values", nothing), moving.get("policy.entropy", nothing), nothing, nothing)
-    each = _cut(tokens(rollout, before, _wider(update), use))
+    wider = Update(
+        *(pad(getattr(update, each.name), (0, 1)) for each in fields(Update))
+    )  # by the column behind the window
+    each = _cut(tokens(rollout, before, wider, use))
     found = _numbers(raw, each, update, use)
     rows = _experience_rows(raw, _cut(rollout), _cut(before), begins)
     rows |= token_rows(_cut(rollout), each) | found | _slopes(raw, found, moving)
-    rows |= _means(raw, rows)
+    mask = raw.mask("mask")
+    means = {name: metrics.mean(row[:, : mask.shape[1]], mask) for name, row in rows.items() if row.dim() == 2}
+    rows |= {f"mean.{name}": mean for name, mean in means.items()}
     hidden = set() if "value_loss" in found else {name for name in rows if name.startswith("value.")}
     return {name: each.detach() for name, each in rows.items() if name in raw and name not in hidden}
-
-
-def _means(raw: Raw, rows: Named) -> Named:
-    """Returns the means over the tokens shown, of results of which the file shows one."""
-    mask = raw.mask("mask")
-    return {f"mean.{name}": metrics.mean(row[:, : mask.shape[1]], mask) for name, row in rows.items() if row.dim() == 2}
-
-
-def _wider(update: Update) -> Update:
-    """Adds the column behind the window."""
-    return Update(*(pad(getattr(update, each.name), (0, 1)) for each in fields(Update)))
 
 
 def _cut(found: Columns) -> Columns:
@@ -97,15 +91,13 @@ def _before(raw: Raw, rollout: Rollout, use: Options, begins: str) -> Experience
         return Experience(
             **vars(paid), rewards=nothing, values=values, deltas=nothing, advantages=nothing, returns=returns, used=used
         )
-    rewards = pad(raw.tensor("rewards"), (0, 1)) if begins == "rewards" else _rewards(raw, rollout, paid, use)
+    rewards = paid.rewards_raw
+    if begins == "rewards":
+        rewards = pad(raw.tensor("rewards"), (0, 1))
+    elif use.whiten_rewards:
+        of = raw.tensor("reward.mean"), raw.tensor("reward.variance")
+        rewards = whitened_rewards(rewards, *of, paid.kept, rollout.slots, use)
     return _advantages(raw, rollout, paid, rewards, values, use)
-
-
-def _rewards(raw: Raw, rollout: Rollout, paid: Rewarded, use: Options) -> Tensor:
-    if not use.whiten_rewards:
-        return paid.rewards_raw
-    of = raw.tensor("reward.mean"), raw.tensor("reward.variance")
-    return whitened_rewards(paid.rewards_raw, *of, paid.kept, rollout.slots, use)
 
 
 def _advantages(
