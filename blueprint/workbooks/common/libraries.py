@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain
 from operator import add
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from blueprint.inputs import Catalogue
 from blueprint.inputs.catalogue import in_groups
@@ -36,7 +36,7 @@ from blueprint.language.gradient import Gradient
 from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Sheet, Table, key, minor
 from blueprint.workbooks.common.backward import Backward, Rows
 from blueprint.workbooks.common.definitions import gradients
-from blueprint.workbooks.common.definitions.choices import Choices, Fixed
+from blueprint.workbooks.common.definitions.choices import Choices, Fixed, Ordered
 from blueprint.workbooks.common.definitions.settings_and_presets import PRESET, Switch
 from blueprint.workbooks.common.labels import Labels, labels
 from blueprint.workbooks.common.sheets.conventions import Chosen
@@ -224,7 +224,7 @@ class SideBySide(NamedTuple):
     lead and columns of the sheet of rows that lie otherwise; holds: whether a row stands there, with the rows of its section.
     """
 
-    run: Callable[[Rows, Choices], Any]
+    run: Callable[[Rows, Choices], Ordered]
     labels: Labels
     start: Mapping[str, str]
     results: tuple[str, ...]
@@ -248,9 +248,9 @@ class SideBySide(NamedTuple):
         start = {name: link(f"libraries.{again}", given[name]) for name, again in self.start.items() if name in given}
         made = self.run({**given, **start}, like.choices(chosen.settings.switch, self.labels))
         results = tuple(made.rows[name] for name in self.results)
-        needed = behind((*results, made.total.total.block))
+        needed = behind((*results, made.rows["total_loss"]))
         sections: tuple[list[Section], list[Section]] = [], []
-        for title, rows in made.steps.sections.items():
+        for title, rows in made.sections.items():
             for of, there in zip(sections, (False, True), strict=True):
                 if kept := [row for row in rows if row in needed and self.holds(row, rows) == there]:
                     of.append(Section(title, tuple(map(self._row, kept))))

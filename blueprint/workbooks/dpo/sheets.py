@@ -55,8 +55,7 @@ from blueprint.workbooks.common import (
 from blueprint.workbooks.common.preference_pairs import columns
 from blueprint.workbooks.common.sheets.charts import Drawn
 from blueprint.workbooks.common.sheets.shown import shown_in
-from blueprint.workbooks.dpo.definitions import Derived
-from blueprint.workbooks.dpo.definitions.logprobs import LABELS, n, o, p, t, v
+from blueprint.workbooks.dpo.definitions.logprobs import LABELS, Steps, n, o, p, t, v
 from blueprint.workbooks.dpo.definitions.losses import WATCHED
 
 LEAD_INPUTS = (
@@ -172,16 +171,16 @@ def model_sheet(
 SHOWN = shown_in(Path(__file__).parent)
 
 
-def step_sheets(made: Derived, given: Rows, head: InView) -> list[Sheet]:
+def step_sheets(made: Steps, given: Rows, head: InView) -> list[Sheet]:
     """Outlines the sheets of steps: rows that one looks for are marked, the others folded, and those that none reads left out."""
-    watched = made.steps.sections[WATCHED]
+    watched = made.sections[WATCHED]
     needed = behind([*watched, *(row for name, row in made.rows.items() if name in SHOWN.looked_for)])
     sheets = []
     for name, across in (("Log-probs", (n, t)), ("Pairs", (p,))):
         paired = across == (p,)
         sections = [
             Section(title, tuple(SHOWN.row(row, not row.axes) for row in found))
-            for title, rows in made.steps.sections.items()
+            for title, rows in made.sections.items()
             if (found := [row for row in rows if row in needed and of_pairs(row, rows) == paired])
         ]
         if paired:

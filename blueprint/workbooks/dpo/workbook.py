@@ -97,8 +97,8 @@ def whole(start: Start, witnessed: Witnessed | None = None, per: str = "") -> Bl
     steps = Steps(
         sheets=sheets,
         rows=rows,
-        total=made.total.total.block,
-        parts=tuple(part.block for part in made.total.parts),
+        total=made.rows["total_loss"],
+        parts=(made.rows["preference_loss"], made.rows["adds.nll"]),
         checked=_residuals(rows),
         walk=walk_of(rows),
         charts=charts_of(rows, use),

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from blueprint.language import Block
 from blueprint.workbooks.common import Choices, Rows
 from blueprint.workbooks.common.libraries import SideBySide
-from blueprint.workbooks.grpo.definitions import Derived, derived
-from blueprint.workbooks.grpo.definitions.group_advantages import LABELS, i, q
+from blueprint.workbooks.grpo.definitions import derived
+from blueprint.workbooks.grpo.definitions.group_advantages import LABELS, Steps, i, q
 from blueprint.workbooks.grpo.schema import completed
 
 LEAD = "the same responses, log-probs and scores by the conventions of several libraries: find the row where they part"
@@ -37,8 +37,8 @@ OPEN = (
 """Rows that one looks for."""
 
 
-def _run(given: Rows, use: Choices) -> Derived:
-    return derived(given, completed(use))
+def _run(given: Rows, use: Choices) -> Steps:
+    return derived(given, completed(use)).steps
 
 
 def _of_groups(row: Block, beside: Sequence[Block]) -> bool:

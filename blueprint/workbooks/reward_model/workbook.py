@@ -37,7 +37,8 @@ from blueprint.workbooks.common.sheets.models import memory_sections
 from blueprint.workbooks.common.sheets.shown import shown_in
 from blueprint.workbooks.common.sheets.start import opening_in
 from blueprint.workbooks.common.workbook import Start, Steps, chosen_in, workbook
-from blueprint.workbooks.reward_model.definitions import LABELS, Derived, derived, n, o, p, q, t, u, v
+from blueprint.workbooks.reward_model.definitions import LABELS, derived, n, o, p, q, t, u, v
+from blueprint.workbooks.reward_model.definitions import Steps as Definitions
 from blueprint.workbooks.reward_model.schema import (
     MOST_RESPONSES,
     OF_PAIRS,
@@ -93,15 +94,15 @@ def whole(start: Start, words: str, witnessed: Witnessed | None = None) -> Bluep
     given, head = start.given, start.head
     made = derived(given, start.choices(LABELS.labels))
     overflow, cases = overflow_sheet(given)
-    inputs, pairs = inputs_sheet(given, words, made.steps), rankings_sheet(given, made.steps)
+    inputs, pairs = inputs_sheet(given, words, made), rankings_sheet(given, made)
     sheets = [inputs, pairs, *start.sheets, *_steps(made, given, head), overflow]
     rows = {**given, **rows_on(*sheets)}
     steps = Steps(
         sheets=sheets,
         rows=rows,
-        total=made.total.total.block,
-        parts=tuple(part.block for part in made.total.parts),
-        checked=_residuals(rows, made),
+        total=rows["total_loss"],
+        parts=tuple(rows[part] for part in ("preference_loss", "adds.center", "adds.l2")),
+        checked=_residuals(rows),
         charts=charts_of(rows, head.on("charts").rows),
         typed=cases,
         heads={n: [f"response {number}" for number in range(1, 1 + start.sizes[n])]},
@@ -128,12 +129,12 @@ def _start(numbers: Numbers, level: Level, given: Rows, words: str, sizes: Mappi
     )
 
 
-def _residuals(rows: Rows, made: Derived) -> list[Block | Identity]:
+def _residuals(rows: Rows) -> list[Block | Identity]:
     """Lists what must be 0 in every workbook."""
     places = LABELS.along(
         "check.places", (o,), sum((abs(Sum(n, rows[f"{side}.is"][o, n]) - 1) for side in ("chosen", "rejected")), 0)
     )
-    apart, shifted = made.compared.difference, made.shifted
+    apart, shifted = rows["difference"], rows["shifted.difference"]
     off = abs(shifted[p] - apart[p]) / maximum(1, abs(apart[p]))
     return [
         places,
@@ -142,9 +143,9 @@ def _residuals(rows: Rows, made: Derived) -> list[Block | Identity]:
     ]
 
 
-def _steps(made: Derived, given: Rows, head: InView) -> list[Sheet]:
+def _steps(steps: Definitions, given: Rows, head: InView) -> list[Sheet]:
     """Outlines the sheets of steps: rows that one looks for are marked, the others folded."""
-    steps, here = made.steps, head.on("on_scores")
+    here = head.on("on_scores")
     column = link("on_pairs.column", given["pair.column"])
     sections = {
         title: [Section(each, tuple(map(_row, steps.sections[each]))) for each in steps.sheets[title]]

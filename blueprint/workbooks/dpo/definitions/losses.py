@@ -22,35 +22,31 @@ Sources: TRL 1.16.0, dpo_trainer.py, `_compute_loss`, and TRL 0.24.0, `get_batch
 means have 1e-8 below as its loss has; `watch.rewards` in `conventions.toml` names the others.
 """
 
-from typing import NamedTuple
-
 from blueprint.language import Operand, Sum, at_most, equal, exp, less, log, maximum, minimum, sqrt, tanh, where
 from blueprint.workbooks.common import with_weight
-from blueprint.workbooks.dpo.definitions.logprobs import Given, Margins, Row, Sequences, Sides, Steps, n, o, p, t
+from blueprint.workbooks.dpo.definitions.logprobs import SIDES, Given, Row, Steps, n, o, p, t
 
 
-def aligned(of: Margins, seen: Sequences, s: Steps) -> dict[str, Operand]:
+def _aligned(s: Steps) -> dict[str, Operand]:
     """Makes the losses that compare the smallest with the smallest, the next with the next, and so on."""
     s.under("Sorted")
-    mine = s.pair("sorted.policy", seen.policy.chosen[p] - seen.policy.rejected[p])
-    theirs = s.pair("sorted.reference", seen.reference.chosen[p] - seen.reference.rejected[p])
-    return {
-        "aot": _compared("aot", mine, theirs, s)[p],
-        "aot_unpaired": _compared("aot_unpaired", of.ratio.chosen, of.ratio.rejected, s)[p],
-    }
+    policy, reference, ratio = s.of_sides("logp"), s.of_sides("logp_ref"), s.of_sides("ratio")
+    mine = s.pair("sorted.policy", policy.chosen[p] - policy.rejected[p])
+    theirs = s.pair("sorted.reference", reference.chosen[p] - reference.rejected[p])
+    return {"aot": _compared("aot", mine, theirs, s), "aot_unpaired": _compared("aot_unpaired", *ratio, s)}
 
 
-def _compared(name: str, x: Row, y: Row, s: Steps) -> Row:
+def _compared(name: str, x: Given, y: Given, s: Steps) -> Operand:
     """Compares two rows in order, (p): the k-th smallest of each."""
     smooth = s.use.used["loss.label_smoothing"]
     first, second = _in_order(f"{name}.first", x, s), _in_order(f"{name}.second", y, s)
     u = s.pair(f"{name}.argument", s.use.used["beta"] * (first[p] - second[p]))
     turned = s.pair(f"{name}.turned", -u[p])
     right, wrong = s.log_sigmoid(f"{name}.right", u), s.log_sigmoid(f"{name}.wrong", turned)
-    return s.pair(f"loss.{name}", -((1 - smooth) * right[p]) - smooth * wrong[p])
+    return s.pair(f"loss.{name}", -((1 - smooth) * right[p]) - smooth * wrong[p])[p]
 
 
-def _in_order(name: str, x: Row, s: Steps) -> Row:
+def _in_order(name: str, x: Given, s: Steps) -> Row:
     """Sorts a row, (p), upwards: each goes to the place that says how many are smaller, or equal and before it.
 
     Numbers that are apart by rounding alone count as equal: a sheet compares 15 digits, and a program all of them.
@@ -59,7 +55,7 @@ def _in_order(name: str, x: Row, s: Steps) -> Row:
     down = s.down(f"{name}.down", x)
     smaller = s.along(f"{name}.smaller", (o, p), less(down[o] + tie, x[p]))
     same = s.along(f"{name}.same", (o, p), at_most(abs(down[o] - x[p]), tie))
-    before = s.along(f"{name}.before", (o, p), same[o, p] * s.places.before[o, p])
+    before = s.along(f"{name}.before", (o, p), same[o, p] * s["pair.before"][o, p])
     rank = s.pair(f"{name}.rank", 1 + Sum(o, smaller[o, p]) + Sum(o, before[o, p]))
     left = s.along(f"{name}.left", (o, p))
     left[o.first - 1, p] = rank[p]
@@ -69,45 +65,39 @@ def _in_order(name: str, x: Row, s: Steps) -> Row:
     return s.across(f"{name}.sorted", placed)
 
 
-class Forms(NamedTuple):
-    """Of each pair, (p): the loss by the form in use, and that of the binary classifier, which may be mixed in."""
-
-    used: Row
-    binary: Row
-
-
-def forms(of: Margins, seen: Sequences, logp: Given, m: Given, meant: Sides, s: Steps) -> Forms:
-    """Makes the loss of each pair, (p), by the form in use. logp, m: (n, t). meant: the true rewards, which RPO reads."""
-    rewards = _rewards(of, s)
-    classified = _binary(rewards, s)
+def forms(s: Steps) -> None:
+    """Makes the loss of each pair, (p), by the form in use."""
+    s.under("The implicit rewards")
+    for side, ratio in zip(SIDES, s.of_sides("ratio"), strict=True):
+        s.pair(f"{side}.reward", s.use.used["beta"] * ratio[p])
+    binary = _binary(s)
     made: dict[str, Operand] = {
-        **_of_margin(of, s),
-        **_of_rewards(of, rewards, s),
-        "bco": classified[p],
-        **_of_true_rewards(of, meant, s),
-        **aligned(of, seen, s),
-        **_odds(seen, logp, m, s),
+        **_of_margin(s),
+        **_of_rewards(s),
+        "bco": binary,
+        **_of_true_rewards(s),
+        **_aligned(s),
+        **_odds(s),
         "kto": 0,
         "apo_zero_unpaired": 0,
         "none": 0,
     }
     s.under("The loss of a pair")
-    return Forms(s.pick("loss.pair", (p,), "loss.form", **made), classified)
+    s.pick("loss.pair", (p,), "loss.form", **made)
 
 
-def _of_margin(of: Margins, s: Steps) -> dict[str, Operand]:
+def _of_margin(s: Steps) -> dict[str, Operand]:
     """Makes those of u = βh − γ, and of h."""
     s.under("Of the margin")
-    used, u, right, wrong = s.use.used, of.argument, of.right, of.wrong
-    smooth = used["loss.label_smoothing"]
+    used, (h, u, right, wrong) = s.use.used, (s[f"margin{of}"] for of in ("", ".argument", ".right", ".wrong"))
+    smooth, eps = used["loss.label_smoothing"], used["loss.exo_eps"]
     plain = s.pair("loss.sigmoid", -((1 - smooth) * right[p]) - smooth * wrong[p])
     inverse = s.pair("loss.turned", smooth * wrong[p] - (1 - smooth) * right[p])
     robust = s.pair("loss.robust", inverse[p] / (1 - 2 * smooth))
     half = s.one("loss.ipo_target", 1 / (2 * used["beta"]))
-    off = s.pair("loss.ipo_off", of.difference[p] - half)
+    off = s.pair("loss.ipo_off", h[p] - half)
     sure = s.sigmoid("loss.sure", u)
     unsure = s.pair("loss.unsure", 1 - sure[p])
-    eps = used["loss.exo_eps"]
     exo = sure[p] * (right[p] - log(1 - eps)) + unsure[p] * (wrong[p] - log(eps))
     at = s.pair("loss.discopop_at", u[p] / used["loss.discopop_tau"])
     w, log_w = s.sigmoid("loss.discopop_weight", at), s.log_sigmoid("loss.discopop_log", at)
@@ -115,35 +105,25 @@ def _of_margin(of: Margins, s: Steps) -> dict[str, Operand]:
         "sigmoid": plain[p],
         "robust": robust[p],
         "hinge": s.pair("loss.hinge", maximum(0, 1 - u[p]))[p],
-        "slic": s.pair("loss.slic", maximum(0, used["beta"] - of.difference[p]))[p],
+        "slic": s.pair("loss.slic", maximum(0, used["beta"] - h[p]))[p],
         "ipo": s.pair("loss.ipo", off[p] * off[p])[p],
         "exo": s.pair("loss.exo", exo)[p],
         "discopop": s.pair("loss.discopop", exp(log_w[p] - u[p]) - (1 - w[p]) * right[p])[p],
     }
 
 
-def _rewards(of: Margins, s: Steps) -> Sides:
-    """Makes the implicit rewards: β times the log-ratios."""
-    s.under("The implicit rewards")
-    beta = s.use.used["beta"]
-    return Sides(
-        *(s.pair(f"{side}.reward", beta * ratio[p]) for side, ratio in zip(Sides._fields, of.ratio, strict=True))
-    )
-
-
-def _of_rewards(of: Margins, reward: Sides, s: Steps) -> dict[str, Operand]:
+def _of_rewards(s: Steps) -> dict[str, Operand]:
     """Makes those that look at each reward by itself."""
     s.under("Of each reward by itself")
+    ratio, reward = s.of_sides("ratio"), s.of_sides("reward")
     half = s.one("loss.sppo_target", 1 / (2 * s.use.used["beta"]))
-    low = s.pair("loss.sppo_chosen", of.ratio.chosen[p] - half)
-    high = s.pair("loss.sppo_rejected", of.ratio.rejected[p] + half)
+    low = s.pair("loss.sppo_chosen", ratio.chosen[p] - half)
+    high = s.pair("loss.sppo_rejected", ratio.rejected[p] + half)
     good = s.log_sigmoid("chosen.good", reward.chosen)
-    turned = [s.pair(f"{side}.turned", -each[p]) for side, each in zip(Sides._fields, reward, strict=True)]
-    not_good, not_bad = (
-        s.log_sigmoid(f"{side}.not_good", each) for side, each in zip(Sides._fields, turned, strict=True)
-    )
-    up, down = (s.sigmoid(f"{side}.likely", each) for side, each in zip(Sides._fields, reward, strict=True))
-    between = s.sigmoid("margin.likely", of.scaled)
+    turned = [s.pair(f"{side}.turned", -each[p]) for side, each in zip(SIDES, reward, strict=True)]
+    not_good, not_bad = (s.log_sigmoid(f"{side}.not_good", each) for side, each in zip(SIDES, turned, strict=True))
+    up, down = (s.sigmoid(f"{side}.likely", each) for side, each in zip(SIDES, reward, strict=True))
+    between = s.sigmoid("margin.likely", s["margin.scaled"])
     return {
         "sppo": s.pair("loss.sppo", low[p] * low[p] + high[p] * high[p])[p],
         "nca": s.pair("loss.nca", -good[p] - not_good[p] / 2 - not_bad[p] / 2)[p],
@@ -152,24 +132,26 @@ def _of_rewards(of: Margins, reward: Sides, s: Steps) -> dict[str, Operand]:
     }
 
 
-def _binary(reward: Sides, s: Steps) -> Row:
+def _binary(s: Steps) -> Operand:
     """Tells good from bad by a threshold δ: 0, or the mean of all rewards, through which nothing flows back."""
     s.under("Good or bad by a threshold")
+    reward = s.of_sides("reward")
     both = s.pair("loss.bco_both", reward.chosen[p] + reward.rejected[p])
-    mean = s.one("loss.bco_mean", Sum(p, both[p]) / (2 * s.pairs))
+    mean = s.one("loss.bco_mean", Sum(p, both[p]) / (2 * s["count.pairs"]))
     delta = s.held("loss.bco_held", s.pick("loss.bco_delta", (), "loss.bco_threshold", off=0, batch_mean=mean))
     above = s.pair("loss.bco_above", reward.chosen[p] - delta)
     below = s.pair("loss.bco_below", delta - reward.rejected[p])
     first, second = s.log_sigmoid("loss.bco_chosen", above), s.log_sigmoid("loss.bco_rejected", below)
-    return s.pair("loss.bco", -first[p] - second[p])
+    return s.pair("loss.bco", -first[p] - second[p])[p]
 
 
-def _of_true_rewards(of: Margins, meant: Sides, s: Steps) -> dict[str, Operand]:
+def _of_true_rewards(s: Steps) -> dict[str, Operand]:
     """Compares the margin with that of true rewards: by either KL of the preference, or squared."""
     s.under("Against true rewards")
+    meant, own = s.of_sides("true"), s["margin.scaled"]
     true = s.pair("true.margin", meant.chosen[p] - meant.rejected[p])
-    off = s.pair("loss.rpo_off", of.scaled[p] - true[p])
-    names = {"true": true, "own": of.scaled}
+    off = s.pair("loss.rpo_off", own[p] - true[p])
+    names: dict[str, Given] = {"true": true, "own": own}
     right = {name: s.log_sigmoid(f"{name}.right", each) for name, each in names.items()}
     turned = {name: s.pair(f"{name}.turned", -each[p]) for name, each in names.items()}
     wrong = {name: s.log_sigmoid(f"{name}.wrong", each) for name, each in turned.items()}
@@ -183,35 +165,37 @@ def _of_true_rewards(of: Margins, meant: Sides, s: Steps) -> dict[str, Operand]:
     }
 
 
-def _odds(seen: Sequences, logp: Given, m: Given, s: Steps) -> dict[str, Operand]:
+def _odds(s: Steps) -> dict[str, Operand]:
     """Compares odds p/(1 − p): of the mean log-prob of a response, or of each token (ColossalChat)."""
     s.under("Odds")
-    sides = dict(zip(Sides._fields, seen.policy, strict=True))
-    odds = Sides(*(_log_odds(side, x, s) for side, x in sides.items()))
-    apart = s.pair("odds.difference", odds.chosen[p] - odds.rejected[p])
-    words = s.use.switch["loss.form"].words
-    asked = s.pick("odds.asked", (), "loss.form", **{word: int(word == "orpo") for word in words})
-    certain = Sides(*(_certain(side, x, asked, s) for side, x in sides.items()))
+    logp, m, x, form = s["policy.logprobs"], s["response.tokens"], s.of_sides("logp"), s.use.switch["loss.form"]
+    odds = [_log_odds(side, each, s) for side, each in zip(SIDES, x, strict=True)]
+    apart = s.pair("odds.difference", odds[0][p] - odds[1][p])
+    asked = s.pick("odds.asked", (), "loss.form", **{word: int(word == "orpo") for word in form.words})
+    for side, each in zip(SIDES, x, strict=True):
+        # Odds are infinite where the probability is 1; that counts where the loss reads them.
+        certain = s.pair(f"{side}.certain", at_most(0, each[p]))
+        s.pair(f"{side}.endless", asked * certain[p])
     each = s.row("odds.token", m[n, t] * (logp[n, t] - log(s.use.used["loss.odds_one"] - exp(logp[n, t]))))
     mean = s.sides("odds", s.each("odds.sum", Sum(t, each[n, t])))
-    length = s.sides("odds.length", seen.length)
-    totals = [
+    length = s.sides("odds.length", s["logp.length"])
+    chosen, rejected = (
         s.one(f"odds.{side}", Sum(p, total[p]) / Sum(p, count[p]))
-        for side, total, count in zip(Sides._fields, mean, length, strict=True)
-    ]
-    whole = s.pair("odds.batch", totals[0] - totals[1])
-    right = s.log_sigmoid("odds.right", apart)
+        for side, total, count in zip(SIDES, mean, length, strict=True)
+    )
+    whole = s.pair("odds.batch", chosen - rejected)
+    right, endless = s.log_sigmoid("odds.right", apart), s.of_sides("endless")
     # TRL 1.16.0, odds_ratio_loss: infinite log-odds of the chosen response leave a loss of 0, whose gradient is nan, as the root
     # of 0 has no slope; those of the rejected one an infinite loss, both of them nan, as there is no log of 0.
-    least = s.pair("odds.endless", where(equal(certain.chosen[p], 1), sqrt(-seen.policy.chosen[p]), right[p]))
-    lost = s.pair("odds.lost", log(1 - certain.rejected[p]))
+    least = s.pair("odds.endless", where(equal(endless.chosen[p], 1), sqrt(-x.chosen[p]), right[p]))
+    lost = s.pair("odds.lost", log(1 - endless.rejected[p]))
     return {
         "orpo": s.pair("loss.orpo", -(s.use.used["beta"] * (least[p] + lost[p])))[p],
         "orpo_tokens": s.pair("loss.orpo_tokens", -s.log_sigmoid("odds.batch_right", whole)[p])[p],
     }
 
 
-def _log_odds(side: str, x: Row, s: Steps) -> Row:
+def _log_odds(side: str, x: Given, s: Steps) -> Row:
     """Takes ln p − ln(1 − p) of x = ln p < 0; 0 stands for those of certainty, which are infinite.
 
     With h = tanh(x/2) it is 1 − e^x = −2h/(1 − h), which has all its digits also where e^x is as good as 1.
@@ -220,101 +204,89 @@ def _log_odds(side: str, x: Row, s: Steps) -> Row:
     return s.pair(f"{side}.log_odds", where(less(x[p], 0), x[p] - log(-(2 * h) / (1 - h)), 0))
 
 
-def _certain(side: str, x: Row, asked: Row, s: Steps) -> Row:
-    """Says where the odds of a response are infinite: its probability is 1, and it is the odds that the loss reads."""
-    certain = s.pair(f"{side}.certain", at_most(0, x[p]))
-    return s.pair(f"{side}.endless", asked * certain[p])
-
-
 UNPAIRED = "Each response by itself: KTO"
 
 
-def elsewhere(other: Given, other_ref: Given, m_other: Given, s: Steps) -> Row:
-    """Makes the log-ratio of each mismatched response, (n), of log-probs of its tokens, (n, t)."""
-    s.under(UNPAIRED)
-    away = s.row("kto.away", m_other[n, t] * (other[n, t] - other_ref[n, t]))
-    return s.each("kto.elsewhere", Sum(t, away[n, t]))
+def unpaired(s: Steps) -> None:
+    """Makes the loss of each response, (n), of KTO and of APO-zero, which takes 0 for z.
 
-
-def unpaired(logp: Given, logp_ref: Given, m: Given, other: Given, good: Given, s: Steps) -> tuple[Row, Row]:
-    """Makes the loss of each response, (n). other: log-ratio of the mismatched responses. good: 1 on chosen ones.
-
-    Returns that of KTO, and that of APO-zero, which takes 0 for z.
+    The log-ratio of each mismatched response, (n), is given, or that of the models' log-probs of its tokens.
     """
     s.under(UNPAIRED)
+    m, good, known = s["response.tokens"], s["response.chosen"], "mismatched.ratio" in s.given
+    if not known:
+        there, logp, logp_ref = (s[f"mismatched.{of}"] for of in ("tokens", "policy.logprobs", "reference.logprobs"))
+        away = s.row("kto.away", there[n, t] * (logp[n, t] - logp_ref[n, t]))
+        s.each("kto.elsewhere", Sum(t, away[n, t]))
+    far, logp, logp_ref = (
+        s["mismatched.ratio" if known else "kto.elsewhere"],
+        s["policy.logprobs"],
+        s["reference.logprobs"],
+    )
     ratio = s.each("kto.ratio", Sum(t, m[n, t] * s.row("kto.log_ratio", logp[n, t] - logp_ref[n, t])[n, t]))
-    responses = 2 * s.pairs
-    z = s.held("kto.held", s.one("kto.z", maximum(0, Sum(n, other[n]) / responses)))
-    sign = s.each("kto.sign", 2 * good[n] - 1)
-    beta, used = s.use.used["beta"], s.use.used
+    z = s.held("kto.held", s.one("kto.z", maximum(0, Sum(n, far[n]) / (2 * s["count.pairs"]))))
+    sign, used = s.each("kto.sign", 2 * good[n] - 1), s.use.used
     weight = s.each("kto.weight", where(equal(good[n], 1), used["loss.desirable"], used["loss.undesirable"]))
-    made = [
-        s.each(f"kto.{name}.argument", beta * sign[n] * (ratio[n] - point))
-        for name, point in (("against", z), ("zero", 0))
-    ]
-    against, zero = (
-        s.sigmoid(f"kto.{name}.likely", each) for name, each in zip(("against", "zero"), made, strict=True)
-    )
-    return (
-        s.each("loss.kto", weight[n] * (1 - against[n])),
-        s.each("loss.apo_zero_unpaired", weight[n] * (1 - zero[n])),
-    )
+    points: dict[str, Operand] = {"against": z, "zero": 0}
+    made = {
+        name: s.each(f"kto.{name}.argument", used["beta"] * sign[n] * (ratio[n] - point))
+        for name, point in points.items()
+    }
+    against, zero = (s.sigmoid(f"kto.{name}.likely", each) for name, each in made.items())
+    s.each("loss.kto", weight[n] * (1 - against[n]))
+    s.each("loss.apo_zero_unpaired", weight[n] * (1 - zero[n]))
 
 
-class Total(NamedTuple):
-    """The two parts in the order in which they add up, and the total."""
-
-    parts: tuple[Row, Row]
-    total: Row
-
-
-def total(pairs: Row, kto: tuple[Row, Row], bco: Row, weight: Row | None, nll: Row, s: Steps) -> Total:
+def total(s: Steps) -> None:
     """Takes the mean over pairs, or over all responses where each counts by itself, and adds the NLL of chosen ones.
 
-    weight: of each pair, (p), or None where every one counts 1.
+    Every pair counts 1 where no weights were made.
     """
     s.under("The loss")
-    used = s.use.used
-    weighed = s.pair("loss.weighed", pairs[p] if weight is None else weight[p] * pairs[p])
-    over = s.one("loss.over", s.pairs + used["loss.mean_eps"])
+    used, pairs, count = s.use.used, s["loss.pair"], s["count.pairs"]
+    weighed = s.pair("loss.weighed", s["weight.used"][p] * pairs[p] if "weight.used" in s.rows else pairs[p])
+    over = s.one("loss.over", count + used["loss.mean_eps"])
     mean = s.one("loss.paired", Sum(p, weighed[p]) / over)
-    responses = s.one("loss.responses", 2 * s.pairs + used["loss.mean_eps"])
-    single = [
-        s.one(f"loss.{name}_mean", Sum(n, each[n]) / responses)
-        for name, each in zip(("kto", "apo_zero_unpaired"), kto, strict=True)
-    ]
+    responses = s.one("loss.responses", 2 * count + used["loss.mean_eps"])
     words = dict.fromkeys(s.use.switch["loss.form"].words, mean)
-    chosen = s.pick("loss.preference", (), "loss.form", **{**words, "kto": single[0], "apo_zero_unpaired": single[1]})
-    binary = s.one("loss.bco_whole", Sum(p, bco[p]) / over)
+    for name in ("kto", "apo_zero_unpaired"):
+        words[name] = s.one(f"loss.{name}_mean", Sum(n, s[f"loss.{name}"][n]) / responses)
+    chosen = s.pick("loss.preference", (), "loss.form", **words)
+    binary = s.one("loss.bco_whole", Sum(p, s["loss.bco"][p]) / over)
     mix = used["loss.bco_mix"]
     mixed = s.one("preference_loss", (chosen + mix * binary) / (1 + mix))
-    added = s.one("adds.nll", with_weight(used["loss.nll_coef"], nll))
-    return Total((mixed, added), s.one("total_loss", mixed + added))
+    added = s.one("adds.nll", with_weight(used["loss.nll_coef"], s["nll"]))
+    s.one("total_loss", mixed + added)
 
 
-def likelihood(logp: Given, m: Given, text: Given, good: Given, s: Steps) -> Row:
+def likelihood(s: Steps) -> None:
     """Takes the NLL of the chosen responses: of the response, of prompt and response, or of pads too."""
     s.under("The likelihood of chosen responses")
+    logp, m, text, good = (s[of] for of in ("policy.logprobs", "response.tokens", "text.tokens", "response.chosen"))
+    pairs = s["count.pairs"]
     every = s.row("nll.every", 1 + 0 * m[n, t])
     counts = s.pick("nll.region", (n, t), "loss.nll_region", response=m[n, t], text=text[n, t], everything=every[n, t])
     counted = s.row("nll.counted", good[n] * counts[n, t])
     each = s.row("nll.of_token", -(counted[n, t] * logp[n, t]))
     summed, length = s.each("nll.sum", Sum(t, each[n, t])), s.each("nll.length", Sum(t, counted[n, t]))
     mean = s.each("nll.row_mean", where(less(0, length[n]), summed[n] / length[n], 0))
-    over = s.one("nll.over", s.pairs + s.use.used["loss.mean_eps"])
-    cells = s.one("nll.all_cells", s.pairs * s.one("nll.columns", Sum((n, t), every[n, t]) / (2 * s.pairs)))
-    return s.pick(
+    over = s.one("nll.over", pairs + s.use.used["loss.mean_eps"])
+    cells = s.one("nll.all_cells", pairs * s.one("nll.columns", Sum((n, t), every[n, t]) / (2 * pairs)))
+    s.pick(
         "nll", (), "loss.nll_mean", token=Sum(n, summed[n]) / Sum(n, length[n]), sequence_mean=Sum(n, mean[n]) / over,
         sequence_sum=Sum(n, summed[n]) / over, cells=Sum(n, summed[n]) / cells,
     )  # fmt: skip
 
 
-def weights(logp: Given, square: Given, m: Given, length: Row, s: Steps) -> Row:
-    """Weighs each pair by how likely the policy writes such responses (WPO); square: Σ π² of each token, (n, t).
+def weights(s: Steps) -> None:
+    """Weighs each pair by how likely the policy writes such responses (WPO); `policy.square` is Σ π² of each token.
 
     TRL 0.24.0 moves log-probs one column on before it takes them, and holds the weight at 1.
     """
+    if "policy.square" not in s.given:
+        return
     s.under("The weight of a pair")
+    logp, m, length, square = (s[of] for of in ("policy.logprobs", "response.tokens", "logp.length", "policy.square"))
     away = s.row("weight.away", log(square[n, t]))
     own = s.row("weight.own", m[n, t] * logp[n, t])
     late = s.row("weight.late")
@@ -330,42 +302,37 @@ def weights(logp: Given, square: Given, m: Given, length: Row, s: Steps) -> Row:
         made[name] = s.pair(f"weight.{name}", exp(mean.chosen[p] + mean.rejected[p]))
     at_most = s.pair("weight.held", minimum(1, made["wpo_shifted"][p]))
     used = s.pick("weight.pair", (p,), "loss.weight", off=1, wpo=made["wpo"][p], wpo_shifted=at_most[p])
-    return s.held("weight.used", used)
+    s.held("weight.used", used)
 
 
 WATCHED = "What one watches"
 
 
-def watched(of: Margins, seen: Sequences, sums: tuple[Given, Given], s: Steps) -> None:
-    """Adds what one watches. sums: log-probs of responses, weighed sums, of policy and reference, (n)."""
+def watched(s: Steps) -> None:
+    """Adds what one watches: rewards as in the loss, of sums, with the reference though the loss has none, or without β, as a
+    library logs them; and the mean log-prob of either side, of sums where rewards are, else of what the loss takes (unbent).
+    """
     s.under(WATCHED)
-    beta, over = s.use.used["beta"], s.known("loss.over")
-    mine, theirs = s.sides("sum", sums[0]), s.sides("sum_ref", sums[1])
-    logged = Sides(*(_logged(side, of, seen, mine, theirs, beta, s) for side in Sides._fields))
+    beta, over, total = s.use.used["beta"], s["loss.over"], s["policy.sum"]
+    s.sides("sum", total)
+    s.sides("sum_ref", s["reference.sum"])
+    for side in SIDES:
+        ratio, policy, reference, own, their = (
+            s[f"{side}.{of}"] for of in ("ratio", "logp", "logp_ref", "sum", "sum_ref")
+        )
+        s.pick(
+            f"{side}.logged", (p,), "watch.rewards", same=beta * ratio[p], sum=beta * (own[p] - their[p]),
+            with_reference=beta * (policy[p] - reference[p]), no_beta=1 * ratio[p],
+        )  # fmt: skip
+    logged = s.of_sides("logged")
     margin = s.pair("watch.margin", logged.chosen[p] - logged.rejected[p])
     right = s.pair("watch.right", less(logged.rejected[p], logged.chosen[p]))
-    for side, each in zip(Sides._fields, logged, strict=True):
+    for side, each in zip(SIDES, logged, strict=True):
         s.one(f"rewards.{side}", Sum(p, each[p]) / over)
     s.one("rewards.margins", Sum(p, margin[p]) / over)
     s.one("rewards.accuracies", Sum(p, right[p]) / over)
-    _logprobs(sums[0], s)
-    s.pair("odds.certain", s.known("chosen.certain")[p] + s.known("rejected.certain")[p])
-
-
-def _logprobs(total: Given, s: Steps) -> None:
-    """Takes the mean log-prob of either side: sums where rewards are logged of sums, else what the loss takes (unbent)."""
     sums = s.use.switch["watch.rewards"].says("sum")
-    each = s.sides("logps", s.each("watch.logps", where(sums, total[n], s.known("policy.logp")[n])))
-    for side, row in zip(Sides._fields, each, strict=True):
-        s.one(f"logps.{side}", Sum(p, row[p]) / s.known("loss.over"))
-
-
-def _logged(side: str, of: Margins, seen: Sequences, mine: Sides, theirs: Sides, beta: object, s: Steps) -> Row:
-    """Takes the reward that a library logs: as in the loss, of sums, with the reference though the loss has none, without β."""
-    ratio, policy, reference, own, their = (
-        getattr(each, side) for each in (of.ratio, seen.policy, seen.reference, mine, theirs)
-    )
-    return s.pick(
-        f"{side}.logged", (p,), "watch.rewards", same=beta * ratio[p], sum=beta * (own[p] - their[p]),
-        with_reference=beta * (policy[p] - reference[p]), no_beta=1 * ratio[p],
-    )  # fmt: skip
+    logps = s.sides("logps", s.each("watch.logps", where(sums, total[n], s["policy.logp"][n])))
+    for side, each in zip(SIDES, logps, strict=True):
+        s.one(f"logps.{side}", Sum(p, each[p]) / over)
+    s.pair("odds.certain", s["chosen.certain"][p] + s["rejected.certain"][p])
