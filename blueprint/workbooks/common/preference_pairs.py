@@ -7,7 +7,7 @@ through a column, (o), with a row for each pair: 1 where a response, or a pair, 
 from typing import NamedTuple
 
 from blueprint.language import Axis, Block, Operand, Sum, equal, exp, less, log, maximum, minimum
-from blueprint.workbooks.common.definitions.choices import Choices, Given, Lined, Ordered, n
+from blueprint.workbooks.common.definitions.choices import ByName, Choices, Given, Lined, n
 from blueprint.workbooks.common.sheets.walk import Rows, named
 
 p = Axis("p", "pair", start=1)
@@ -24,19 +24,16 @@ class Sides(NamedTuple):
 SIDES = Sides._fields
 
 
-class PairSteps(Ordered):
-    """Writes rows by their names, along responses and pairs; what was written, and what is given, is read by its name.
+class PairSteps(ByName):
+    """Writes rows by their names, along responses and pairs; reads by name what was written and what is given.
 
     places: by name what is 1 for the chosen response of a pair, and for the rejected one, (o, n); `pair.same` is 1 where row and
     column are of one pair, (o, p).
     """
 
     def __init__(self, use: Choices, given: Rows, places: tuple[str, str]):
-        super().__init__(use)
-        self.given, self.places = given, dict(zip(SIDES, places, strict=True))
-
-    def __getitem__(self, name: str) -> Given:
-        return self.known(name) if name in self.rows else self.given[name]
+        super().__init__(use, given)
+        self.places = dict(zip(SIDES, places, strict=True))
 
     def of_sides(self, name: str) -> Sides:
         """Reads the numbers of both sides that were written before."""

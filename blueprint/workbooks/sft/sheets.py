@@ -24,7 +24,6 @@ from blueprint.workbooks.common.sheets.charts import Drawn
 from blueprint.workbooks.common.sheets.models import memory_sections
 from blueprint.workbooks.common.sheets.shown import shown_in
 from blueprint.workbooks.sft.definitions import LABELS, n, t, v
-from blueprint.workbooks.sft.definitions import Row as Lined
 
 LEAD_INPUTS = (
     "texts that somebody wrote: a prompt, and the response that the policy is to learn; everything typed but the policy"
@@ -90,10 +89,10 @@ def run_network(given: Rows) -> tuple[Block, tuple[Section, ...]]:
     return z, (*memory_sections(memory, Y, read, network), Section("Logit of every next token", (z,)))
 
 
-def policy_sheet(z: Block, above: tuple[Section, ...], label: Lined, head: InView) -> tuple[Sheet, Rows]:
+def policy_sheet(z: Block, above: tuple[Section, ...], label: Block, head: InView) -> tuple[Sheet, Rows]:
     """Outlines the policy from its logits on; returns the sheet, and what is read of it. above: how the logits came about."""
     words = softmax("policy", z, LABELS)
-    written = link("policy.written", label.block)
+    written = link("policy.written", label)
     logprobs = chosen_logprobs("policy", words.logp, written, use=LABELS)
     chosen = LABELS.row("policy.label_logit", z[n, t, written[n, t]])
     unsure = entropy("policy", words.p_log_p, use=LABELS)
