@@ -27,8 +27,8 @@ Names = Mapping[str, str]
 
 
 class Compared(NamedTuple):
-    """A row. responses: the prompt before each, the best first; scores: of each, or none; margin: how far the two of a pair are meant
-    to be apart, 0 if nobody says.
+    """A row. responses: the prompt before each, the best first; scores: of each, or none; margin: how far the two of a pair should
+    be apart, 0 if nobody says.
     """
 
     responses: list[Written]

@@ -7,7 +7,6 @@ from blueprint.language import (
     Block,
     Sum,
     at_most,
-    block,
     equal,
     exp,
     filled,
@@ -51,17 +50,13 @@ def texts(words: str) -> dict[str, Block]:
     is_end = LABELS.row("token.is_end", text[n, t] * as_end[n, t])
     count = LABELS.one("count.responses", size(n))
     found = named(vocabulary, word, end, number, end_id, ids, text, as_end, is_end, count)
-    return {**found, **_singles(), **_pairs(number)}
-
-
-def _singles() -> dict[str, Block]:
-    """Makes the numbers that are typed once."""
-    return named(
+    numbers = (
         typed("shift", (), "s", "added to every score", decimals=1),
         typed("scale", (), "k", "by which every score is multiplied", decimals=1),
         typed("overflow.sheet", (), "most", "from here on e^x is no number in a sheet", decimals=1),
         typed("overflow.float32", (), "most_32", "from here on e^x is infinite in float32", decimals=1),
     )
+    return {**found, **named(*numbers), **_pairs(number)}
 
 
 def _pairs(number: Block) -> dict[str, Block]:
@@ -79,15 +74,9 @@ def _pairs(number: Block) -> dict[str, Block]:
     apart[q.first - 1, p] = ranking[p]
     apart[q, p] = apart[q - 1, p] - 1
     of = LABELS.along("pair.of_ranking", (q, p), equal(apart[q, p], 0))
-    return {**named(chosen, rejected, column, margin, ranking, counts, apart, of), **laid,
-            **_selected(number, {"chosen": chosen, "rejected": rejected}, laid["pair.same"])}  # fmt: skip
-
-
-def _selected(number: Block, sides: Mapping[str, Block], same: Block) -> dict[str, Block]:
-    """Says which response is the chosen, and which the rejected one of each pair, (o, n)."""
-    found: dict[str, Block] = {}
-    for side, of in sides.items():
-        down = LABELS.along(f"{side}.number.column", (o,), Sum(p, same[o, p] * of[p]))
+    found = {**named(chosen, rejected, column, margin, ranking, counts, apart, of), **laid}
+    for side in ("chosen", "rejected"):
+        down = LABELS.along(f"{side}.number.column", (o,), Sum(p, laid["pair.same"][o, p] * found[f"{side}.number"][p]))
         found |= named(down, LABELS.along(f"{side}.is", (o, n), equal(down[o], number[n])))
     return found
 
@@ -184,10 +173,11 @@ def charts_of(rows: Rows, head: tuple[Block, ...]) -> tuple[Sheet, Mapping[Block
     grid = [FROM + STEP * at for at in range(round((TO - FROM) / STEP) + 1)]
     axis = Axis("g", "difference", start=1, size=len(grid))
     x = typed("curve.difference", (axis,), "Δ_g", "difference of two scores", decimals=1)
-    likely = block("curve.probability", (axis,), "σ_g", "probability that the chosen one is preferred")
-    likely[axis] = exp(minimum(x[axis], 0)) / (1 + exp(-abs(x[axis])))
-    lost = block("curve.loss", (axis,), "l_g", "loss −log σ")
-    lost[axis] = maximum(0, -x[axis]) + log(1 + exp(-abs(x[axis])))
+    likely = charts.curve(
+        "curve.probability", axis, "σ_g", "probability that the chosen one is preferred",
+        exp(minimum(x[axis], 0)) / (1 + exp(-abs(x[axis]))),
+    )  # fmt: skip
+    lost = charts.curve("curve.loss", axis, "l_g", "loss −log σ", maximum(0, -x[axis]) + log(1 + exp(-abs(x[axis]))))
     items = tuple(Table(each, role="fixed" if each.typed else "plain") for each in (x, likely, lost))
     drawn = [
         Drawn(

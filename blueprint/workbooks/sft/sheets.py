@@ -122,9 +122,8 @@ def charts_of(rows: Rows, head: tuple[Block, ...]) -> tuple[Sheet, Mapping[Block
 def _cost_and_pull(rows: Rows) -> Drawn:
     """Draws what a label costs, and how strongly it pulls, over its probability; with the labels of the texts."""
     p = typed("curve.p", (GRID,), "π_g", "probability of the label", decimals=2)
-    cost, pull = (block(f"curve.{name}", (GRID,), symbol, meaning) for name, symbol, meaning in (
-        ("cost", "−logπ_g", "what it costs: −log π"), ("pull", "1−π_g", "how strongly its logit is pulled: 1 − π")))  # fmt: skip
-    cost[GRID], pull[GRID] = -log(p[GRID]), 1 - p[GRID]
+    cost = charts.curve("curve.cost", GRID, "−logπ_g", "what it costs: −log π", -log(p[GRID]))
+    pull = charts.curve("curve.pull", GRID, "1−π_g", "how strongly its logit is pulled: 1 − π", 1 - p[GRID])
     m = rows["label.counts"][n, t]
     x = block("dot.p", (n, t), "dot_π", "where the dot is: the label's probability")
     x[n, t] = m * rows["dft.probability"][n, t] - (1 - m)
