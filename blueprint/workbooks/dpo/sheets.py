@@ -55,8 +55,7 @@ from blueprint.workbooks.common import (
 from blueprint.workbooks.common.preference_pairs import columns
 from blueprint.workbooks.common.sheets.charts import Drawn
 from blueprint.workbooks.common.sheets.shown import shown_in
-from blueprint.workbooks.dpo.definitions.logprobs import LABELS, Steps, n, o, p, t, v
-from blueprint.workbooks.dpo.definitions.losses import WATCHED
+from blueprint.workbooks.dpo.definitions import LABELS, WATCHED, Steps, n, o, p, t, v
 
 LEAD_INPUTS = (
     "pairs of a chosen and a rejected response to the same prompt, side by side; "

@@ -38,8 +38,7 @@ from blueprint.workbooks.common.sheets.models import moved, run
 from blueprint.workbooks.common.sheets.start import opening_in
 from blueprint.workbooks.common.update import TYPED
 from blueprint.workbooks.common.workbook import Start, Steps, chosen_in, workbook
-from blueprint.workbooks.dpo.definitions import derived
-from blueprint.workbooks.dpo.definitions.logprobs import LABELS, n, p, t, v
+from blueprint.workbooks.dpo.definitions import LABELS, derived, n, p, t, v
 from blueprint.workbooks.dpo.schema import (
     BY_RESPONSE,
     CHOICES,

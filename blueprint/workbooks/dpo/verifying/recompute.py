@@ -35,8 +35,7 @@ from blueprint.verifying import (
     parts_of,
     places,
 )
-from blueprint.workbooks.dpo.definitions import derived
-from blueprint.workbooks.dpo.definitions.logprobs import LABELS, n, o, p, t
+from blueprint.workbooks.dpo.definitions import LABELS, derived, n, o, p, t
 from blueprint.workbooks.dpo.dumps import PairStep
 from blueprint.workbooks.dpo.schema import DPO
 

@@ -45,7 +45,7 @@ from blueprint.verifying import (
     view_of,
     words_of,
 )
-from blueprint.workbooks.dpo.definitions.logprobs import n
+from blueprint.workbooks.dpo.definitions import n
 from blueprint.workbooks.dpo.dumps import PairStep
 from blueprint.workbooks.dpo.schema import DPO, MOST_PAIRS, PER, WITHOUT, check_asked, dpo_presets, presets_of
 from blueprint.workbooks.dpo.verifying.recompute import EQUATIONS, OF_LOGITS, TRUE, recompute, uses
