@@ -2,7 +2,6 @@
 texts, and the pairs that are compared, typed or made of rankings, of both.
 """
 
-from collections.abc import Sequence
 from functools import cache, partial
 from itertools import combinations
 from pathlib import Path
@@ -87,21 +86,19 @@ def checked(parts: dict[str, Any]) -> dict[str, Any]:
         NumbersError: if there is no such preset, a token is unknown, or a pair names a response that there is not.
     """
     rm_presets().preset(parts["preset"])
-    _check_texts(parts)
-    return {key: each for key, each in {**parts, **_pairs(parts)}.items() if key != "pairs.rankings"}
-
-
-def _check_texts(parts: dict[str, Any]) -> None:
     check_vocabulary(parts["text.vocabulary"])
-    known = {each.casefold() for each in parts["text.vocabulary"]}
-    if parts["text.end"].casefold() not in known:
+    if parts["text.end"].casefold() not in {each.casefold() for each in parts["text.vocabulary"]}:
         raise refusal("text.end", parts["text.end"], "a token of text.vocabulary")
     check_words(parts, "text.texts")
+    return {key: each for key, each in {**parts, **_pairs(parts)}.items() if key != "pairs.rankings"}
 
 
 def _pairs(parts: dict[str, Any]) -> dict[str, Any]:
     """Return what is typed of every pair."""
-    rankings, given = [list(each) for each in parts.get("pairs.rankings", ())], [*zip(*_both(parts), strict=True)]
+    chosen, rejected = ([int(each) for each in parts.get(f"pairs.{side}", ())] for side in ("chosen", "rejected"))
+    if len(chosen) != len(rejected):
+        raise refusal("pairs.rejected", f"{len(rejected)} numbers", f"{len(chosen)}, one per pair, as pairs.chosen has")
+    rankings, given = [list(each) for each in parts.get("pairs.rankings", ())], [*zip(chosen, rejected, strict=True)]
     ranked = [(at, pair) for at, each in enumerate(rankings, start=1) for pair in combinations(each, 2)]
     every = [*(pair for _, pair in ranked), *given]
     if not 1 <= len(every) <= MOST_PAIRS:
@@ -120,13 +117,6 @@ def _pairs(parts: dict[str, Any]) -> dict[str, Any]:
             f"numbers from 1 to {len(every)}, since there are no more rankings than pairs",
         )
     return {key: np.array(value, dtype=float) for key, value in made.items()}
-
-
-def _both(parts: dict[str, Any]) -> tuple[Sequence[int], Sequence[int]]:
-    chosen, rejected = ([int(each) for each in parts.get(f"pairs.{side}", ())] for side in ("chosen", "rejected"))
-    if len(chosen) != len(rejected):
-        raise refusal("pairs.rejected", f"{len(rejected)} numbers", f"{len(chosen)}, one per pair, as pairs.chosen has")
-    return chosen, rejected
 
 
 def _of_all(key: str, found: Any, otherwise: Any) -> Any:

@@ -7,7 +7,6 @@ from typing import Any
 
 from blueprint.inputs import Level, Numbers
 from blueprint.language import Axis, Block, Sum, link, maximum, needs, typed
-from blueprint.language.gradient import Declared
 from blueprint.page.outline import Blueprint, Line, Row, Section, Sheet, Table
 from blueprint.workbooks.common import (
     Backward,
@@ -63,16 +62,14 @@ KEPT = ("score", "difference")
 """Rows whose slope one looks for: ∓σ(−x) over the number of pairs."""
 
 
-def of_log_sigmoids(rows: Mapping[str, Block]) -> list[Declared]:
-    """Lists the derivatives that a textbook writes in one line: of log σ, whose steps have a kink at 0."""
-    return [gradients.of_log_sigmoid(rows[name], next(needs(rows[name])).read) for name in LOG_SIGMOIDS]
-
-
 MOVED = Backward(
-    policy=(WEIGHTS, ("head.score",)), critic=(), constant=("softmax.held",), declared=of_log_sigmoids, keep=KEPT
+    policy=(WEIGHTS, ("head.score",)),
+    critic=(),
+    constant=("softmax.held",),
+    # A textbook writes that of log σ, whose steps have a kink at 0, in one line.
+    declared=lambda rows: [gradients.of_log_sigmoid(rows[name], next(needs(rows[name])).read) for name in LOG_SIGMOIDS],
+    keep=KEPT,
 )
-
-
 EPOCHS = repeated(WEIGHTS, ("Reward model", "Scores", "Positions", "Pairs"), MOVED.of, beside_in(Path(__file__).parent))
 
 

@@ -53,11 +53,6 @@ def texts(level: str) -> Rows:
     return {**found, "text.number": place}
 
 
-def in_view(given: Rows) -> InView:
-    """Makes what stays in view: what a column writes, and whether that is of the response."""
-    return InView(given["word_written"], given["response.tokens"])
-
-
 def inputs_sheet(given: Rows) -> Sheet:
     """Outlines vocabulary and texts."""
     flags = ("mask", "text.mask", "response.tokens", "text.tokens")

@@ -1,13 +1,11 @@
 """The workbook of supervised fine-tuning at both levels, from texts to the loss; with its gradient, and steps along it."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from blueprint.inputs import Level, Numbers
 from blueprint.language import Axis, Block
-from blueprint.language.gradient import Declared
 from blueprint.page.outline import Blueprint, Section, Sheet
 from blueprint.workbooks.common import (
     PRESET,
@@ -34,22 +32,20 @@ from blueprint.workbooks.sft.sheets import (
     SHOWN,
     charts_of,
     given_logits,
-    in_view,
     inputs_sheet,
     policy_sheet,
     run_network,
     texts,
 )
 
-
-def of_policy(rows: Mapping[str, Block]) -> list[Declared]:
-    """Lists the derivative that a textbook writes in one line: of the log-prob of the label, 1 − p or −p."""
-    return [of_written(rows)]
-
-
-MOVED = Backward(policy=(WEIGHTS, ("policy.logits",)), critic=(), constant=("dft.used",), declared=of_policy)
-
-
+MOVED = Backward(
+    policy=(WEIGHTS, ("policy.logits",)),
+    critic=(),
+    constant=("dft.used",),
+    declared=lambda rows: [
+        of_written(rows)
+    ],  # of the log-prob of the label, 1 − p or −p, which a textbook writes in one line
+)
 EPOCHS = repeated(WEIGHTS, ("Policy", "Loss", "Diagnostics"), MOVED.of, beside_in(Path(__file__).parent))
 
 
@@ -79,7 +75,7 @@ def _whole(
     given: Rows,
 ) -> Blueprint:
     """Outlines the workbook. policy: its logits, and how they come about."""
-    size, head = level.sizes(numbers), in_view(given)
+    size, head = level.sizes(numbers), InView(given["word_written"], given["response.tokens"])
     sizes = {**dict.fromkeys((n, o, b), size["text"]), t: size["position"], v: size["token"]}
     sizes[PRESET] = len(sft_presets().presets)
     start = Start(
