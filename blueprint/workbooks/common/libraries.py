@@ -248,7 +248,7 @@ class SideBySide(NamedTuple):
         start = {name: link(f"libraries.{again}", given[name]) for name, again in self.start.items() if name in given}
         made = self.run({**given, **start}, like.choices(chosen.settings.switch, self.labels))
         results = tuple(made.rows[name] for name in self.results)
-        needed = behind((*results, made.rows["total_loss"]))
+        needed = behind(results)
         sections: tuple[list[Section], list[Section]] = [], []
         for title, rows in made.sections.items():
             for of, there in zip(sections, (False, True), strict=True):
