@@ -141,7 +141,7 @@ READS_MANY = {
     "page.sheet_setup", "page.sizes", "page.steps", "page.views", "page.walk", "page.write", "training.on_ray", "training.run",
     "verifying",
     "verifying.equations", "verifying.in_memory", "verifying.small_kind", "verifying.trials", "verifying.verdict",
-    "workbooks.common", "workbooks.common.workbook", "workbooks.dpo.workbook",
+    "workbooks.common", "workbooks.common.workbook",
     "workbooks.grpo.verifying.verify", "workbooks.grpo.workbook", "workbooks.rlhf_ppo.build", "workbooks.rlhf_ppo.verifying",
     "workbooks.rlhf_ppo.verifying.causes", "workbooks.rlhf_ppo.verifying.trial", "workbooks.rlhf_ppo.verifying.verify",
     "worksheets", "worksheets.making",

@@ -15,9 +15,9 @@ from blueprint.language.gradient import Gradient, gradient
 from blueprint.papers.libraries import grpo as page
 from blueprint.workbooks.common import Choices, Switch
 from blueprint.workbooks.dpo import definitions as dpo
-from blueprint.workbooks.dpo.definitions.logprobs import LABELS as LABELS_OF_PAIRS
-from blueprint.workbooks.dpo.definitions.logprobs import o as column
-from blueprint.workbooks.dpo.definitions.logprobs import p
+from blueprint.workbooks.dpo.definitions import LABELS as LABELS_OF_PAIRS
+from blueprint.workbooks.dpo.definitions import o as column
+from blueprint.workbooks.dpo.definitions import p
 from blueprint.workbooks.dpo.workbook import GIVEN, HELD, of_policy
 from blueprint.workbooks.grpo import definitions as grpo
 from blueprint.workbooks.grpo.definitions.group_advantages import LABELS, i, n, o, q, t

@@ -4,10 +4,10 @@ Responses lie side by side, (n), and so do pairs, (p). Only what lies alike can 
 through a column, (o), with a row for each pair: 1 where a response, or a pair, is the one of that row, else 0.
 """
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from blueprint.language import Axis, Block, Operand, Sum, equal, exp, less, log, maximum, minimum
-from blueprint.workbooks.common.definitions.choices import Choices, Given, Lined, Ordered, n
+from blueprint.workbooks.common.definitions.choices import ByName, Choices, Given, Lined, n
 from blueprint.workbooks.common.sheets.walk import Rows, named
 
 p = Axis("p", "pair", start=1)
@@ -17,32 +17,27 @@ o = p.alias("o")
 class Sides(NamedTuple):
     """A number of the chosen response of each pair, and of the rejected one, (p)."""
 
-    chosen: Lined
-    rejected: Lined
+    chosen: Given
+    rejected: Given
 
 
-class Sorting(Protocol):
-    """Says which response belongs to which pair, 0 or 1: the chosen one, the rejected one, (o, n); same: itself, (o, p)."""
-
-    @property
-    def chosen(self) -> Block:
-        """1 for the chosen response of a pair, (o, n)."""
-
-    @property
-    def rejected(self) -> Block:
-        """1 for the rejected response of a pair, (o, n)."""
-
-    @property
-    def same(self) -> Block:
-        """1 where row and column are of one pair, (o, p)."""
+SIDES = Sides._fields
 
 
-class PairSteps(Ordered):
-    """Writes rows by their names, along responses and pairs."""
+class PairSteps(ByName):
+    """Writes rows by their names, along responses and pairs; reads by name what was written and what is given.
 
-    def __init__(self, use: Choices, sorting: Sorting):
-        super().__init__(use)
-        self.sorting = sorting
+    places: by name what is 1 for the chosen response of a pair, and for the rejected one, (o, n); `pair.same` is 1 where row and
+    column are of one pair, (o, p).
+    """
+
+    def __init__(self, use: Choices, given: Rows, places: tuple[str, str]):
+        super().__init__(use, given)
+        self.places = dict(zip(SIDES, places, strict=True))
+
+    def of_sides(self, name: str) -> Sides:
+        """Reads the numbers of both sides that were written before."""
+        return Sides(*(self[f"{side}.{name}"] for side in SIDES))
 
     def each(self, name: str, value: Operand) -> Lined:
         """Writes a number for each response."""
@@ -54,27 +49,26 @@ class PairSteps(Ordered):
 
     def sides(self, name: str, of: Given) -> Sides:
         """Sets a number of each response, (n), side by side: that of the chosen, and of the rejected response of each pair."""
-        return Sides(*(self._side(f"{side}.{name}", of, getattr(self.sorting, side)) for side in Sides._fields))
-
-    def _side(self, name: str, of: Given, place: Block) -> Lined:
-        """Looks up one side's number; on the way from responses to pairs it stands in a column, (o)."""
-        down = self.along(f"{name}.column", (o,), Sum(n, place[o, n] * of[n]))
-        return self.across(name, down)
+        # On the way from responses to pairs it stands in a column, (o).
+        return Sides(*(
+            self.across(f"{side}.{name}", self.along(f"{side}.{name}.column", (o,), Sum(n, self[place][o, n] * of[n])))
+            for side, place in self.places.items()
+        ))  # fmt: skip
 
     def down(self, name: str, of: Given) -> Lined:
         """Lays a number of each pair, (p), out in a column, (o)."""
-        return self.along(name, (o,), Sum(p, self.sorting.same[o, p] * of[p]))
+        return self.along(name, (o,), Sum(p, self["pair.same"][o, p] * of[p]))
 
     def across(self, name: str, of: Given) -> Lined:
         """Lays a column, (o), out across pairs, (p)."""
-        return self.pair(name, Sum(o, of[o] * self.sorting.same[o, p]))
+        return self.pair(name, Sum(o, of[o] * self["pair.same"][o, p]))
 
-    def log_sigmoid(self, name: str, x: Lined) -> Lined:
+    def log_sigmoid(self, name: str, x: Given) -> Lined:
         """Takes log σ(x) so that no e^x overflows: −(max(0, −x) + log(1 + e^−|x|))."""
         at = x.axes
         return self.along(name, at, -(maximum(0, -x[at]) + log(1 + exp(-abs(x[at])))))
 
-    def sigmoid(self, name: str, x: Lined) -> Lined:
+    def sigmoid(self, name: str, x: Given) -> Lined:
         """Takes σ(x) so that no e^x overflows: e^min(x, 0) / (1 + e^−|x|)."""
         at = x.axes
         return self.along(name, at, exp(minimum(x[at], 0)) / (1 + exp(-abs(x[at]))))

@@ -92,7 +92,6 @@ class PairStep(Dump):
 STACKED = ("tokens", "mask", "text", "logprobs", "logprobs_ref", "log_squares")
 OF_TOKENS = {"logp": "logprobs", "logp_ref": "logprobs_ref"}
 """What is one number of a response, or one of each token; and what it is then."""
-BOTH = ("margin", "loss.pair", "row_index")
 
 
 def laid_apart(
@@ -105,16 +104,21 @@ def laid_apart(
     """
     found, names = dict[str, Array](), dict[str, str]()
     for name, array in arrays.items():
+        side, _, what = name.partition(".")
+        made = {name: array if what in ("mask", "text") else array.reshape(-1)}
         if name in STACKED:
-            both = halves(name, array, called[name])
-            found |= both
-            names |= dict.fromkeys(both, called[name])
-        elif name in BOTH:
-            found[name], names[name] = array.reshape(-1), called[name]
-        else:
-            _one_side(name, array, lengths, called, found, names)
+            made = halves(name, array, called[name])
+        elif what in OF_TOKENS and array.ndim == 2 and array.shape[1:] != (1,):
+            made = {f"{side}.{OF_TOKENS[what]}": np.nan_to_num(array)}
+            if name in lengths:  # lists of different lengths bring their mask along
+                found.setdefault(f"{side}.mask", np.arange(array.shape[1]) < lengths[name][:, None])
+        found |= made
+        names |= dict.fromkeys(made, called[name])
     check_even(found, names)
-    _enough(found)
+    require(
+        "chosen.logp" in found or "chosen.logprobs" in found,
+        "log-probs of chosen and rejected responses are missing: chosen_logps and rejected_logps, or per_token_logps.",
+    )
     check_axes(found, names, STACKED)
     _widen(found)
     _masked(found, names)
@@ -122,40 +126,12 @@ def laid_apart(
     return found, names
 
 
-def _one_side(
-    name: str,
-    array: Array,
-    lengths: Mapping[str, Array],
-    called: Mapping[str, str],
-    found: dict[str, Array],
-    names: dict[str, str],
-) -> None:
-    """Takes what is of one side; log-probs of each token bring their mask along where they are lists of different lengths."""
-    side, _, what = name.partition(".")
-    if what in OF_TOKENS and array.ndim == 2 and array.shape[1:] != (1,):
-        if name in lengths:
-            found.setdefault(f"{side}.mask", np.arange(array.shape[1]) < lengths[name][:, None])
-        found[f"{side}.{OF_TOKENS[what]}"], names[f"{side}.{OF_TOKENS[what]}"] = np.nan_to_num(array), called[name]
-        return
-    found[name] = array if what in ("mask", "text") else array.reshape(-1)
-    names[name] = called[name]
-
-
 def _widen(found: dict[str, Array]) -> None:
     """Makes both sides as wide as the wider one; the columns that are added hold 0, which is nothing in a mask."""
-    for name in [name.partition(".")[2] for name in found if name.startswith(SIDES[0]) and found[name].ndim == 2]:
-        both = [found[f"{side}.{name}"] for side in SIDES]
-        width = max(each.shape[1] for each in both)
-        for side, each in zip(SIDES, both, strict=True):
-            found[f"{side}.{name}"] = np.pad(each, ((0, 0), (0, width - each.shape[1])))
-
-
-def _enough(found: Mapping[str, Array]) -> None:
-    """Refuses a file without log-probs."""
-    require(
-        "chosen.logp" in found or "chosen.logprobs" in found,
-        "log-probs of chosen and rejected responses are missing: chosen_logps and rejected_logps, or per_token_logps.",
-    )
+    for chosen, rejected in [(name, name.replace(*SIDES)) for name in found if name.startswith(SIDES[0])]:
+        width = max(found[chosen].shape[-1], found[rejected].shape[-1])
+        for name in (chosen, rejected) if found[chosen].ndim == 2 else ():
+            found[name] = np.pad(found[name], ((0, 0), (0, width - found[name].shape[1])))
 
 
 def _masked(found: dict[str, Array], names: Mapping[str, str]) -> None:
@@ -253,15 +229,14 @@ def is_old(metadata: Mapping[str, Any]) -> bool:
 
 def settings_said(metadata: Mapping[str, Any]) -> Any:
     """Returns the hyperparameters, those of TRL that follow from several of them under our own keys."""
-    said = _of_trl(metadata)
+    said, old = _of_trl(metadata), is_old(metadata)
     if said is None:
         return metadata.get("hyperparameters") or {}
-    old = is_old(metadata)
     kept = {key: value for key, value in said.items() if key not in OWN or (key == "label_smoothing" and old)}
-    found = kept | _divergence(said) | _loss(said, old)
+    found = kept | _loss(said, old)
     if not old or found.get("loss.form") == "exo":
         found.pop("label_smoothing", None)
-    return found | _weights(said, old) | (_of_old(said) if old else {})
+    return found | _besides(said, old)
 
 
 def terms_said(metadata: Mapping[str, Any]) -> list[tuple[float, dict[str, Any]]]:
@@ -269,11 +244,9 @@ def terms_said(metadata: Mapping[str, Any]) -> list[tuple[float, dict[str, Any]]
 
     There are none where a single loss has the weight 1, which the hyperparameters say; the NLL is never one of them.
     """
-    said = _of_trl(metadata)
-    pairs = _of_pairs(_losses(said)) if said is not None else {}
-    return (
-        [(share, _form(word, said or {}, is_old(metadata))) for word, share in pairs.items()] if _mixed(pairs) else []
-    )
+    said = _of_trl(metadata) or {}
+    pairs = {word: share for word, share in _losses(said).items() if word != NLL}
+    return [(share, _form(word, said, is_old(metadata))) for word, share in pairs.items()] if _mixed(pairs) else []
 
 
 def _of_trl(metadata: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -295,18 +268,15 @@ def _losses(said: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def _of_pairs(losses: Mapping[str, float]) -> dict[str, float]:
-    return {word: share for word, share in losses.items() if word != NLL}
-
-
 def _mixed(pairs: Mapping[str, float]) -> bool:
-    return len(pairs) > 1 or any(share != 1 for share in pairs.values())
+    return [*pairs.values()] not in ([], [1.0])
 
 
 def _loss(said: Mapping[str, Any], old: bool) -> dict[str, Any]:
     """Returns the form of the loss, if it is one alone, and the weight of the NLL."""
     losses = _losses(said)
-    pairs, found = _of_pairs(losses), {"loss.nll_coef": losses[NLL]} if losses.get(NLL) else {}
+    pairs = {word: share for word, share in losses.items() if word != NLL}
+    found = {"loss.nll_coef": losses[NLL]} if losses.get(NLL) else {}
     if _mixed(pairs):
         return found | ({"logp.of": "mean"} if old and "ipo" in pairs else {})  # then all take means
     if not pairs:
@@ -338,30 +308,21 @@ def number_in(said: Mapping[str, Any], key: str) -> float:
     return number_said(said[key], key)
 
 
-def _of_old(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what versions before 0.29 had besides: a loss without reference, and an NLL."""
-    found: dict[str, Any] = {"loss.nll_coef": number_in(said, "rpo_alpha")} if said.get("rpo_alpha") is not None else {}
-    if said.get("reference_free"):
-        found |= {"reference.used": "off", "watch.rewards": "with_reference"}
-    return found
-
-
-def _divergence(said: Mapping[str, Any]) -> dict[str, Any]:
-    word = str(said.get("f_divergence_type") or "").rpartition(".")[2].lower()
-    known = word in ("reverse_kl", "forward_kl", "js_divergence")
-    if not word:
-        return {}
-    return {"margin.divergence": DIVERGENCES.get(word, word)} if known else {"f_divergence_type": word}
-
-
-def _weights(said: Mapping[str, Any], old: bool) -> dict[str, Any]:
-    """Returns weights of tokens and pairs."""
-    found: dict[str, Any] = {}
+def _besides(said: Mapping[str, Any], old: bool) -> dict[str, Any]:
+    """Returns the divergence, and weights of tokens and pairs; before 0.29 also a loss without reference, and an NLL."""
+    found = dict[str, Any]()
+    if word := str(said.get("f_divergence_type") or "").rpartition(".")[2].lower():
+        known = word in ("reverse_kl", "forward_kl", "js_divergence")
+        found |= {"margin.divergence": DIVERGENCES.get(word, word)} if known else {"f_divergence_type": word}
     if said.get("ld_alpha") is not None:
         found |= {"logp.ld": "policy" if old else "both", "logp.ld_alpha": number_in(said, "ld_alpha")}
         found |= {"logp.ld_from": "row"} if old else {}
     if said.get("use_weighting") not in (None, False):
         found["loss.weight"] = "wpo_shifted" if old else "wpo"
+    if old and said.get("rpo_alpha") is not None:
+        found["loss.nll_coef"] = number_in(said, "rpo_alpha")
+    if old and said.get("reference_free"):
+        found |= {"reference.used": "off", "watch.rewards": "with_reference"}
     return found
 
 
@@ -378,14 +339,9 @@ NEEDS: Needs = {
 
 def is_pairs(raw: Raw) -> bool:
     """Whether a file is a step of DPO or a relative: it says so, or has log-probs of chosen and of rejected responses."""
-    return not single_responses(raw) and (
-        bool(algorithm_of(raw.metadata))
-        or all(any(name in NAMES.spelled("tensor") and _is_logp(name, side) for name in raw.tensors) for side in SIDES)
-    )
-
-
-def _is_logp(name: str, side: str) -> bool:
-    return side in name and "logp" in name.replace("_", "")
+    known = [name for name in raw.tensors if name in NAMES.spelled("tensor") and "logp" in name.replace("_", "")]
+    sides = all(any(side in name for name in known) for side in SIDES)
+    return not single_responses(raw) and (bool(algorithm_of(raw.metadata)) or sides)
 
 
 def step_of(raw: Raw, path: Path) -> PairStep:
@@ -401,15 +357,12 @@ def step_of(raw: Raw, path: Path) -> PairStep:
         tensors, called = laid_apart(read.arrays, lengths, names, raw.above_zero)
         notes = [*_accepted(tensors, called)] if raw.above_zero else []
         preset = preset_said(raw.metadata, dpo_presets, _own_preset(raw.metadata, read.library))
-        terms = _terms(raw.metadata, read.library)
+        terms = tuple(  # raises MinibatchError for one that is no loss
+            (share, mentioned({"hyperparameters": own}, read.library, NAMES, DPO).settings)
+            for share, own in terms_said(raw.metadata)
+        )
         made = read.made(PairStep, path, tensors, called, notes, preset=preset, terms=terms)
         return replace(made, notes=(*made.notes, f"the loss is a sum: {made.mixture}")) if made.terms else made
-
-
-def _terms(metadata: dict[str, Any], library: str | None) -> tuple[tuple[float, Mapping[str, float | str]], ...]:
-    """Returns the losses of a sum. Raises MinibatchError for one that is no loss."""
-    each = terms_said(metadata)
-    return tuple((share, mentioned({"hyperparameters": own}, library, NAMES, DPO).settings) for share, own in each)
 
 
 def _own_preset(metadata: Mapping[str, Any], library: str | None) -> str:

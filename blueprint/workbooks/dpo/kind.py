@@ -7,9 +7,9 @@ KIND = kind_in(
     "DPO",
     levels={"choices": "schema:CHOICES", "preferences": "schema:PREFERENCES", "pair-logprobs": "schema:PAIR_LOGPROBS"},
     build={
-        "choices": "levels:weights_level",
-        "preferences": "levels:logits_level",
-        "pair-logprobs": "levels:logprobs_level",
+        "choices": "workbook:weights_level",
+        "preferences": "workbook:logits_level",
+        "pair-logprobs": "workbook:logprobs_level",
     },
     saved={
         "choices": "mismatched.response",

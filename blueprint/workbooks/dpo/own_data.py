@@ -141,11 +141,15 @@ def tables_from(
     written, cut = within([each for pair in pairs for each in pair.sides], most_tokens)
     logs, spoken = _of_models(written)
     unaligned = [] if all(each.aligned for each in written) else [UNALIGNED]
-    said += [f"pairs: {len(rows)} of {len(own.rows)}", *unaligned, *cut, *spoken, *_long(pairs)]
-    text = {"prompts": [heading(pair.prompt)[0] for pair in pairs], **_sides([each.tokens for each in written])}
+    said += [f"pairs: {len(rows)} of {len(own.rows)}", *unaligned, *cut, *spoken]
+    headings = [heading(pair.prompt) for pair in pairs]
+    if shortened := [text for text, is_cut in headings if is_cut]:
+        said.append(f"prompts longer than {len(shortened[0])} letters are cut")
+    rewards = [each for pair in pairs for each in pair.rewards]
+    text = {"prompts": [text for text, _ in headings], **_sides([each.tokens for each in written])}
     about = f"{counted(len(pairs), 'pair')} of a chosen and a rejected response, read from {own.name}."
     head = own.head("pair-logprobs", about)
-    return {**head, "per": per, "text": text, **logs, **_rewards(pairs)}, said
+    return {**head, "per": per, "text": text, **logs, **({"rewards": _sides(rewards)} if rewards else {})}, said
 
 
 def _sides(of_responses: Sequence[Any]) -> dict[str, list[Any]]:
@@ -164,13 +168,3 @@ def _of_models(written: Sequence[Written]) -> tuple[dict[str, dict[str, Any]], l
             return {"policy": tables[only]}, [f"log-probs: those of {only} stand for both models: {FIRST}"]
         case _:
             return tables, []
-
-
-def _rewards(pairs: Sequence[Both]) -> dict[str, dict[str, list[float]]]:
-    """Returns true rewards, where there are any."""
-    return {"rewards": _sides([each for pair in pairs for each in pair.rewards])} if pairs[0].rewards else {}
-
-
-def _long(pairs: Sequence[Both]) -> list[str]:
-    cut = [text for text, is_cut in (heading(pair.prompt) for pair in pairs) if is_cut]
-    return [f"prompts longer than {len(cut[0])} letters are cut"] if cut else []

@@ -9,7 +9,7 @@ from math import inf
 import torch
 from torch import Tensor
 
-from blueprint.papers.libraries.dpo import Batch, Options, Preference, dpo, logprobs
+from blueprint.papers.libraries.dpo import Batch, Options, dpo, logprobs
 from blueprint.papers.models import Rnn
 from blueprint.papers.models import logits as logits_of
 from blueprint.witness.raw import Named, Page, Raw, shown_slopes
@@ -32,10 +32,14 @@ def results(raw: Raw) -> Named:
 
     Log-probs of tokens mean something where `response.tokens` is 1; KTO's numbers are there where its form is in use.
     """
-    start, use, order = _start(raw), options(raw.settings), _order(raw)
+    start, use, order, sides = _start(raw), options(raw.settings), _order(raw), ("chosen", "rejected")
     unasked = "mismatched.ratio" in raw and "reference.logprobs" not in raw
     back = order.argsort()
     made = dpo(Batch(*(each[order] for each in vars(start.batch).values())), use)
+    of_sides = {
+        "ratio": made.ratio.chunk(2),
+        "logged": made.rewards,
+    }
     named = {
         "response.tokens": start.batch.mask.to(raw.dtype),
         LOGP: start.batch.logp,
@@ -43,8 +47,18 @@ def results(raw: Raw) -> Named:
         "policy.curved": made.logp[back],
         "reference.logp": made.logp_ref[back],
         **{name: start.moved[name] for name in (LOGITS,) if name in start.moved},
-        **_of_pairs(made),
-        **_of_batch(made, use),
+        **{f"{side}.{what}": each for what, both in of_sides.items() for side, each in zip(sides, both, strict=True)},
+        "margin": made.margin,
+        "loss.weighed": made.losses,
+        "loss.bco": made.bco_losses,
+        "preference_loss": made.preference_loss,
+        "nll": made.nll,
+        "adds.nll": use.nll_coef * made.nll if use.nll_coef else torch.zeros_like(made.nll),
+        "total_loss": made.loss,
+        **{f"rewards.{side}": each for side, each in zip(sides, made.mean_rewards, strict=True)},
+        "rewards.margins": made.mean_margin,
+        "rewards.accuracies": made.accuracy,
+        **{f"logps.{side}": each for side, each in zip(sides, made.mean_logp, strict=True)},
     }
     if use.form == "kto":
         named |= {"kto.z": made.kto_point}
@@ -95,37 +109,6 @@ def _order(raw: Raw) -> Tensor:
     pairs = raw.tensor("pair.column")[:, None] == raw.tensor("pair.number")
     good = raw.mask("response.chosen")
     return torch.cat([(pairs & good).int().argmax(1), (pairs & ~good).int().argmax(1)])
-
-
-def _of_pairs(made: Preference) -> Named:
-    """Returns the results that pairs have."""
-    sides = ("chosen", "rejected")
-    ratios = dict(zip(sides, made.ratio.chunk(2), strict=True))
-    rewards = dict(zip(sides, made.rewards, strict=True))
-    return {
-        **{f"{side}.ratio": each for side, each in ratios.items()},
-        **{f"{side}.logged": each for side, each in rewards.items()},
-        "margin": made.margin,
-        "loss.weighed": made.losses,
-        "loss.bco": made.bco_losses,
-    }
-
-
-def _of_batch(made: Preference, use: Options) -> Named:
-    """Returns the results of which there is one."""
-    rewards, logp = made.mean_rewards, made.mean_logp
-    return {
-        "preference_loss": made.preference_loss,
-        "nll": made.nll,
-        "adds.nll": use.nll_coef * made.nll if use.nll_coef else torch.zeros_like(made.nll),
-        "total_loss": made.loss,
-        "rewards.chosen": rewards[0],
-        "rewards.rejected": rewards[1],
-        "rewards.margins": made.mean_margin,
-        "rewards.accuracies": made.accuracy,
-        "logps.chosen": logp[0],
-        "logps.rejected": logp[1],
-    }
 
 
 def _start(raw: Raw) -> Start:

@@ -263,10 +263,6 @@ def _typed_choices(numbers: Numbers) -> Values:
     }
 
 
-def _part_of_pairs(key: str, about: str, **more: Any) -> Part:
-    return Part(key, Prompt, ("pair",), about, noun="text", **more)
-
-
 CHOICES = Level(
     "dpo",
     "choices",
@@ -276,9 +272,11 @@ CHOICES = Level(
         *update.PARTS,
         Part("text.vocabulary", Word, ("token",), "the first token ends a text; tokens differ by more than capitals", noun="token",
              block="vocabulary"),
-        _part_of_pairs("text.prompts", "tokens of the vocabulary, blanks between them; a prompt for each pair"),
-        _part_of_pairs("text.chosen", "the chosen response of each pair, its end token included"),
-        _part_of_pairs("text.rejected", "the rejected response of each pair"),
+        *(Part(f"text.{key}", Prompt, ("pair",), about, noun="text") for key, about in (
+            ("prompts", "tokens of the vocabulary, blanks between them; a prompt for each pair"),
+            ("chosen", "the chosen response of each pair, its end token included"),
+            ("rejected", "the rejected response of each pair"),
+        )),
         Part("rewards.chosen", Number, ("pair",), "the true reward of each chosen response, which RPO alone reads", None, 1.0, "0"),
         Part("rewards.rejected", Number, ("pair",), "the same of each rejected response", None, 0.0, "0"),
         Part(OTHERS, Prompt, ("response",), "for KTO: what stands behind each prompt in place of its response, chosen and rejected "
@@ -371,16 +369,12 @@ def check_asked(parts: Mapping[str, Any], asked: Mapping[str, float | str]) -> N
         if words and value not in words:
             allowed = " or ".join(map(str, words))
             raise refusal(key, str(value), f"{allowed}, which is all that log-probs of each {per} say")
-    _check_logprobs_read(set(parts), {**presets_of(per).presets[name].values, **asked})
-
-
-def _check_logprobs_read(given: set[str], in_force: Mapping[str, float | str]) -> None:
-    """Check that no setting in force reads what is not given. Raises NumbersError, with what it reads."""
+    given, in_force = set(parts), {**presets_of(per).presets[name].values, **asked}
     if "reference.chosen" not in given:
         given = given | {"mismatched.chosen"}  # the policy is the reference: there is no KL on any response
     for part, readers in READS.items():
-        if part not in given and (asked := reader_in(readers, in_force)):
-            key, word = asked
+        if part not in given and (reader := reader_in(readers, in_force)):
+            key, word = reader
             raise refusal(key, f"{word} without {part}", f"{part} in the file, which it reads, or another setting")
 
 
@@ -419,18 +413,12 @@ def _checked_pair_logprobs(draft: Draft) -> Numbers:
         raise refusal("reference.chosen", "log-probs", "those of policy.chosen, too, with which they are compared")
     if not any(len(row) for side in SIDES for row in parts[f"text.{side}"]):
         raise refusal("text.chosen", "no token in any response", "a token in at least one of them")
-    if parts["per"] == BY_RESPONSE:
-        _check_single(parts)
-    check_asked(parts, draft.settings)
-    return draft.numbers(parts)
-
-
-def _check_single(parts: dict[str, Any]) -> None:
-    """Check that each response has one entry, where a log-prob is that of a whole response."""
-    for side in SIDES:
+    for side in SIDES if parts["per"] == BY_RESPONSE else ():
         for place, row in enumerate(parts[f"text.{side}"], start=1):
             if len(row) != 1:
                 raise refusal(f"text.{side}, row {place}", f"{len(row)} tokens", 'one text, where per is "response"')
+    check_asked(parts, draft.settings)
+    return draft.numbers(parts)
 
 
 def _saved_pair_logprobs(file: Any, parts: Values) -> Values:

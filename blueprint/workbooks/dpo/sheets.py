@@ -55,9 +55,7 @@ from blueprint.workbooks.common import (
 from blueprint.workbooks.common.preference_pairs import columns
 from blueprint.workbooks.common.sheets.charts import Drawn
 from blueprint.workbooks.common.sheets.shown import shown_in
-from blueprint.workbooks.dpo.definitions import Derived
-from blueprint.workbooks.dpo.definitions.logprobs import LABELS, n, o, p, t, v
-from blueprint.workbooks.dpo.definitions.losses import WATCHED
+from blueprint.workbooks.dpo.definitions import LABELS, WATCHED, Steps, n, o, p, t, v
 
 LEAD_INPUTS = (
     "pairs of a chosen and a rejected response to the same prompt, side by side; "
@@ -172,35 +170,22 @@ def model_sheet(
 SHOWN = shown_in(Path(__file__).parent)
 
 
-def step_sheets(made: Derived, given: Rows, head: InView) -> list[Sheet]:
+def step_sheets(made: Steps, given: Rows, head: InView) -> list[Sheet]:
     """Outlines the sheets of steps: rows that one looks for are marked, the others folded, and those that none reads left out."""
-    watched = made.steps.sections[WATCHED]
-    needed = behind([*watched, *(row for name, row in made.rows.items() if name in SHOWN.looked_for)])
-    sheets = []
-    for name, across in (("Log-probs", (n, t)), ("Pairs", (p,))):
-        paired = across == (p,)
-        sections = [
-            Section(title, tuple(SHOWN.row(row, not row.axes) for row in found))
-            for title, rows in made.steps.sections.items()
-            if (found := [row for row in rows if row in needed and of_pairs(row, rows) == paired])
-        ]
-        if paired:
-            where = (Row(given["pair.column"]), *(minor(given[f"pair.{name}"]) for name in ("left", "same", "before")))
-            sections = [Section("Which pair stands where", where), *sections]
-        here = None if paired else head.on(f"on_{name.lower()}")
-        rows = here.rows if here else ()
-        sheets.append(
-            Sheet(
-                name,
-                SHOWN.sheets[name]["lead"],
-                tuple(sections),
-                across,
-                rows,
-                here.mask if here else None,
-                closed=True,
-            )
-        )
-    return sheets
+    looked_for = [row for name, row in made.rows.items() if name in SHOWN.looked_for]
+    needed = behind([*made.sections[WATCHED], *looked_for])
+    sections: dict[bool, list[Section]] = {False: [], True: []}
+    for title, rows in made.sections.items():
+        for paired, those in sections.items():
+            if kept := [row for row in rows if row in needed and of_pairs(row, rows) == paired]:
+                those.append(Section(title, tuple(SHOWN.row(row, not row.axes) for row in kept)))
+    where = (Row(given["pair.column"]), *(minor(given[f"pair.{name}"]) for name in ("left", "same", "before")))
+    pairs, here = (Section("Which pair stands where", where), *sections[True]), head.on("on_log-probs")
+    lead, lead_pairs = (SHOWN.sheets[name]["lead"] for name in ("Log-probs", "Pairs"))
+    return [
+        Sheet("Log-probs", lead, tuple(sections[False]), (n, t), here.rows, here.mask, closed=True),
+        Sheet("Pairs", lead_pairs, pairs, (p,), closed=True),
+    ]
 
 
 def of_pairs(row: Block, beside: Sequence[Block]) -> bool:
@@ -226,21 +211,10 @@ def _tokens(rows: Rows) -> Iterator[tuple[str, tuple[Block | Told, ...]]]:
     """Yields what both models say of each token of the chosen response, and of the rejected one; and of the whole of it."""
     words, counts = rows["word_written"], rows["response.tokens"]
     for side in ("chosen", "rejected"):
-        lines = (
-            line
-            for model, of in LOGP_OF.items()
-            for line in (
-                Told(
-                    rows[f"{model}.logprobs"],
-                    words,
-                    counts,
-                    rows[f"pair.{side}"],
-                    rows[f"{side}.{of}"],
-                    f"its tokens, by the {model}",
-                ),
-                rows[f"{side}.{of}"],
-            )
-        )
+        lines = list[Block | Told]()
+        for model, of in LOGP_OF.items():
+            whole, says = rows[f"{side}.{of}"], f"its tokens, by the {model}"
+            lines += [Told(rows[f"{model}.logprobs"], words, counts, rows[f"pair.{side}"], whole, says), whole]
         length = (rows[f"{side}.length"],) if f"{side}.length" in rows else ()
         yield f"The {side} response, token by token", (*length, *lines)
 
@@ -255,8 +229,7 @@ REWARDS = {"chosen response": "chosen.reward", "rejected response": "rejected.re
 def charts_of(rows: Rows, use: Choices) -> tuple[Sheet, Mapping[Block, object]]:
     """Outlines the gallery, and returns it with what is typed there."""
     part = typed("curve.part", (U,), "part", "points of the curves, as parts of the width", decimals=1)
-    far = block("curve.size", (p,), "|u|", "size of the margin of each pair")
-    far[p] = abs(rows["margin.argument"][p])
+    far = charts.curve("curve.size", p, "|u|", "size of the margin of each pair", abs(rows["margin.argument"][p]))
     width = block("curve.width", (), "u_max", "width of the picture to either side")
     width[()] = maximum(2, 2 * Max(p, far[p]))
     x = charts.curve("curve.u", U, "u_grid", "points of the curves: u = βh − γ", width * part[U])
@@ -322,11 +295,11 @@ def _ratios(rows: Rows) -> Drawn:
     """Draws both log-ratios against each other, with the line on which nobody is ahead."""
     ends = typed("even.part", (END,), "end", "which end of the line", decimals=0)
     sizes = [
-        block(f"even.{side}", (p,), f"|r_{side[0]}|", f"size of the {side} log-ratio")
+        charts.curve(
+            f"even.{side}", p, f"|r_{side[0]}|", f"size of the {side} log-ratio", abs(rows[f"{side}.ratio"][p])
+        )
         for side in ("chosen", "rejected")
     ]
-    for reach, side in zip(sizes, ("chosen", "rejected"), strict=True):
-        reach[p] = abs(rows[f"{side}.ratio"][p])
     far = block("even.far", (), "r_max", "how far the line goes")
     far[()] = maximum(1, maximum(Max(p, sizes[0][p]), Max(p, sizes[1][p])))
     line = charts.curve("even.line", END, "even", "the line on which both have gained alike", far * ends[END])

@@ -1,14 +1,13 @@
 """Dumps of steps of KTO, whose responses are not in pairs: their names, and what must hold of them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
 from blueprint.dumps import (
-    METADATA,
     Array,
     Dump,
     DumpKind,
@@ -16,15 +15,13 @@ from blueprint.dumps import (
     Names,
     Needs,
     Raw,
-    mentioned,
     naming,
-    not_understood,
-    recognise,
+    preset_said,
     require,
     rounding,
-    run_fields,
     single_responses,
     true_or_false,
+    understood,
 )
 from blueprint.workbooks.kto.build import KTO, kto_presets
 
@@ -74,8 +71,6 @@ class SingleResponses(Dump):
 
 
 NAMES = Names(Path(__file__).with_suffix(".csv"), KTO)
-ALGORITHM, COUNTED = "algorithm", "num_tokens"
-"""TRL logs the tokens of all steps so far together, of which one file says nothing."""
 OF_TOKENS = {"logp": "logprobs", "logp_ref": "logprobs_ref"}
 POLICY, REFERENCE, OTHERS = "log-probs of responses", "those of the reference", "both of responses to other prompts"
 NEEDS: Needs = {
@@ -95,27 +90,11 @@ def step_of(raw: Raw, path: Path) -> SingleResponses:
         MinibatchError: as `read_dump`; no labels or log-probs, a mask that is missing, or shapes that disagree.
     """
     with naming(path):
-        logged = raw.metadata.get("logged") or {}
-        kept = {key: each for key, each in logged.items() if key != COUNTED} if isinstance(logged, dict) else logged
-        read = replace(raw, metadata={**raw.metadata, "logged": kept})
-        found = recognise(read, NAMES, kto_presets)
-        library = found.library and found.library.lower()
-        named = mentioned(read.metadata, library, NAMES, KTO)
-        arrays = {name: raw.tensors[own] for name, own in found.called.items()}
-        tensors = _checked(arrays, found.called, raw.above_zero)
-        unknown = not_understood(read, list(found.unknown), named, (*METADATA, ALGORITHM), NAMES, KTO)
-        return SingleResponses(
-            str(path),
-            tensors,
-            {name: raw.dtypes[own] for name, own in found.called.items() if own in raw.dtypes},
-            {**found.called, **named.called},
-            library=found.library,
-            preset=str(raw.metadata["preset"]) if raw.metadata.get("preset") else "trl_1.16" if library == "trl" else None,
-            notes=(*found.notes, *named.notes, *unknown),
-            hyperparameters=named.settings,
-            logged=named.logged,
-            **run_fields(raw.metadata),
-        )  # fmt: skip
+        read = understood(raw, NAMES, kto_presets, KTO)
+        called = read.found.called
+        tensors = _checked(read.arrays, called, raw.above_zero)
+        preset = preset_said(raw.metadata, kto_presets, "trl_1.16" if read.library == "trl" else None)
+        return read.made(SingleResponses, path, tensors, called, preset=preset)
 
 
 def _checked(found: Mapping[str, Array], called: Mapping[str, str], above_zero: bool) -> dict[str, Array]:

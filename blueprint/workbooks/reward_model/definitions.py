@@ -10,11 +10,8 @@ Compared are the scores at the same positions, from the first difference to the 
 of the shorter one that is what the model says after pads.
 """
 
-from typing import NamedTuple
-
 from blueprint.language import (
     Axis,
-    Block,
     Max,
     Operand,
     Sum,
@@ -31,12 +28,12 @@ from blueprint.language import (
     where,
 )
 from blueprint.workbooks.common import Choices, Given, Lined, Rows, labels, n, t, v
-from blueprint.workbooks.common.preference_pairs import PairSteps, Sides, o, p
+from blueprint.workbooks.common.preference_pairs import SIDES, PairSteps, Sides, o, p
 
 q = Axis("q", "ranking", start=1)
 u = t.alias("u")
 
-__all__ = ["LABELS", "Given", "Places", "Row", "Sides", "Steps", "n", "o", "p", "q", "t", "u", "v"]
+__all__ = ["LABELS", "Given", "Row", "Sides", "Steps", "n", "o", "p", "q", "t", "u", "v"]
 
 
 LABELS = Choices({}, {}, labels=labels("live", "blueprint.workbooks.reward_model"))
@@ -44,24 +41,17 @@ LABELS = Choices({}, {}, labels=labels("live", "blueprint.workbooks.reward_model
 Row = Lined
 
 
-class Places(NamedTuple):
-    """Which response is which of a pair, (o, n); which pair stands in which column, (o, p); of which ranking it is, (q, p).
+class Steps(PairSteps):
+    """Writes rows by their names, along tokens, responses, pairs and rankings; what was written, and what is given, is read by its
+    name. `sheets` has the titles of sections by sheet.
 
-    Each holds 0 or 1.
+    Given are texts, pairs, and under `head` a score after every token; and, 0 or 1, which response is which of a pair, (o, n),
+    which pair stands in which column, (o, p), and of which ranking it is, (q, p).
     """
 
-    chosen: Block
-    rejected: Block
-    same: Block
-    ranking: Block
-
-
-class Steps(PairSteps):
-    """Writes rows by their names, along tokens, responses, pairs and rankings; `sheets` has the titles of sections by sheet."""
-
-    def __init__(self, use: Choices, places: Places):
-        super().__init__(use, places)
-        self.places, self.sheets = places, dict[str, list[str]]()
+    def __init__(self, use: Choices, given: Rows):
+        super().__init__(use, given, ("chosen.is", "rejected.is"))
+        self.sheets = dict[str, list[str]]()
 
     def on(self, sheet: str, title: str) -> None:
         """Begins a section of a sheet, or goes on with it."""
@@ -83,20 +73,21 @@ class Steps(PairSteps):
 
     def of_pairs(self, name: str, of: Row) -> Row:
         """Gives each pair, (p), the number of its ranking, (q)."""
-        return self.pair(name, Sum(q, self.places.ranking[q, p] * of[q]))
+        return self.pair(name, Sum(q, self["pair.of_ranking"][q, p] * of[q]))
 
 
 READ = "Where the score is read"
 SCALE = "Scale and shift: only differences between responses to one prompt mean something"
 
 
-def scores(head: Given, text: Given, is_end: Given, s: Steps) -> Row:
-    """Makes the score of each response, (n). head: (n, t), after each token; text: 1 on its tokens; is_end: 1 on the end token.
+def scores(s: Steps) -> None:
+    """Makes the score of each response, (n), of those after each token.
 
     Source: TRL 1.16.0, reward_trainer.py, and transformers 5.23.0, GenericForSequenceClassification: the rightmost token that is
     not the pad. Where the pad is the end token, that is the one before it.
     """
     s.on("Scores", READ)
+    head, text, is_end = s["head"], s["text.there"], s["token.is_end"]
     of = s.pick(
         "read.of", (n, t), "score.read", last_token=text[n, t], before_end=text[n, t] * (1 - is_end[n, t]), last_column=1
     )  # fmt: skip
@@ -106,12 +97,13 @@ def scores(head: Given, text: Given, is_end: Given, s: Steps) -> Row:
     here = s.token("read.here", of[n, t] * (1 - after[n, t + 1]))
     score = s.each("score", Sum(t, here[n, t] * head[n, t]))
     used = s.use.used
-    return s.each("score.used", (score[n] - used["score.subtract"]) / used["score.divide"])
+    s.each("score.used", (score[n] - used["score.subtract"]) / used["score.divide"])
 
 
-def scaled(score: Row, count: Given, s: Steps) -> None:
-    """Shows scores without their mean, and by their standard deviation: the pairs' differences keep their signs. score: (n)."""
+def scaled(s: Steps) -> None:
+    """Shows scores without their mean, and by their standard deviation: the pairs' differences keep their signs."""
     s.on("Scores", SCALE)
+    score, count = s["score.used"], s["count.responses"]
     mean = s.one("score.average", Sum(n, score[n]) / count)
     centred = s.each("score.centred", score[n] - mean)
     square = s.one("score.variance", Sum(n, centred[n] * centred[n]) / count)
@@ -124,32 +116,21 @@ WEIGHTS = "What each pair weighs"
 SOFTMAX = "Each ranking: a soft-max over its responses"
 
 
-class Weights(NamedTuple):
-    """What each pair weighs, (p); by what a mean over pairs is divided; and the pairs of each ranking that count, (q)."""
-
-    pair: Row
-    divisor: Row
-    sizes: Row
-
-
-def best(chosen: Given, below: Given, ranking: Given, s: Steps) -> Row:
-    """Marks the pairs, (p), whose chosen response is the best of its ranking: it is rejected in no pair of it.
-
-    chosen, ranking: the numbers of the chosen response, and of the ranking of the pair, (p). below: the number of the rejected
-    response, in a column, (o).
-    """
+def best(s: Steps) -> None:
+    """Marks the pairs, (p), whose chosen response is the best of its ranking: it is rejected in no pair of it."""
     s.on("Rankings", BEST)
+    chosen, below, ranking = s["chosen.number"], s["rejected.number.column"], s["pair.ranking"]
     of = s.down("pair.ranking.column", ranking)
     beaten = s.along("ranking.beaten", (o, p), equal(below[o], chosen[p]))
     fellow = s.along("ranking.fellow", (o, p), equal(of[o], ranking[p]))
     times = s.pair("ranking.lost", Sum(o, beaten[o, p] * fellow[o, p]))
-    return s.pair("ranking.best", 1 - minimum(1, times[p]))
+    s.pair("ranking.best", 1 - minimum(1, times[p]))
 
 
-def weights(counts: Given, s: Steps) -> Weights:
-    """Makes the weight of each pair, (p). counts: 1 on pairs that count."""
+def weights(s: Steps) -> None:
+    """Makes the weight of each pair, (p), of those that count."""
     s.on("Rankings", WEIGHTS)
-    of = s.places.ranking
+    of, counts = s["pair.of_ranking"], s["pair.counts"]
     pairs = s.one("pairs.counted", Sum(p, counts[p]))
     divisor = s.one("pairs.divisor", maximum(1, pairs) + s.use.used["loss.mean_eps"])
     sizes = s.ranked("ranking.pairs", Sum(p, of[q, p] * counts[p]))
@@ -157,105 +138,82 @@ def weights(counts: Given, s: Steps) -> Weights:
     many = s.one("rankings.counted", Sum(q, there[q]))
     shared = s.of_pairs("ranking.size", sizes)
     each = s.pair("weight.per_ranking", 1 / (maximum(1, shared[p]) * maximum(1, many)))
-    pair = s.pick(
-        "weight.pair", (p,), "loss.average", pairs=counts[p] / divisor, rankings=counts[p] * each[p]
-    )  # fmt: skip
-    return Weights(pair, divisor, sizes)
+    s.pick("weight.pair", (p,), "loss.average", pairs=counts[p] / divisor, rankings=counts[p] * each[p])
 
 
-def softmax(first: Row, difference: Row, s: Steps) -> Row:
+def softmax(s: Steps) -> None:
     """Makes the loss of a soft-max over the responses of a ranking, with the best for its label, for each of its pairs, (p).
 
-    first: 1 on pairs of the best response. difference: (p). What is subtracted before e^x is a number: it drops out of the slope.
+    What is subtracted before e^x is a number: it drops out of the slope.
     """
     s.on("Pairs", SOFTMAX)
+    first, difference, of = s["ranking.best"], s["difference"], s["pair.of_ranking"]
     behind = s.pair("softmax.behind", -(first[p] * difference[p]))
-    laid = s.along("softmax.laid", (q, p), s.places.ranking[q, p] * behind[p])
+    laid = s.along("softmax.laid", (q, p), of[q, p] * behind[p])
     most = s.held("softmax.held", s.ranked("softmax.most", maximum(0, Max(p, laid[q, p]))))
-    counts = s.along("softmax.counts", (q, p), s.places.ranking[q, p] * first[p])
+    counts = s.along("softmax.counts", (q, p), of[q, p] * first[p])
     e = s.along("softmax.exponentials", (q, p), exp(laid[q, p] - most[q]))
     own = s.ranked("softmax.own", exp(-most[q]))
     lost = s.ranked("softmax.loss", most[q] + log(own[q] + Sum(p, counts[q, p] * e[q, p])))
     there = s.ranked("softmax.there", where(less(0, Sum(p, counts[q, p])), 1, 0))
-    return s.of_pairs("loss.softmax_best", s.ranked("softmax.kept", there[q] * lost[q]))
+    s.of_pairs("loss.softmax_best", s.ranked("softmax.kept", there[q] * lost[q]))
 
 
-SIDES = "The scores of both responses, and how far they are apart"
+SIDES_APART = "The scores of both responses, and how far they are apart"
 MARGIN = "How far they are meant to be apart"
 LOSS = "The loss of each pair"
 WHOLE = "The loss of the batch"
 ONLY = "Only differences count: add a number to every score, or multiply them"
 
 
-class Compared(NamedTuple):
-    """The scores of both sides of each pair, and their difference, (p)."""
-
-    score: Sides
-    difference: Row
-
-
-class Total(NamedTuple):
-    """The loss, and the parts that add up to it."""
-
-    total: Row
-    parts: tuple[Row, ...]
+def compared(s: Steps) -> None:
+    """Sets the scores of responses side by side. Source: Bradley and Terry 1952: the log-odds are the difference."""
+    s.on("Pairs", SIDES_APART)
+    sides = s.sides("score", s["score.used"])
+    s.sigmoid("probability", s.pair("difference", sides.chosen[p] - sides.rejected[p]))
 
 
-def compared(score: Row, s: Steps) -> Compared:
-    """Sets the scores of responses, (n), side by side. Source: Bradley and Terry 1952: the log-odds are the difference."""
-    s.on("Pairs", SIDES)
-    sides = s.sides("score", score)
-    apart = s.pair("difference", sides.chosen[p] - sides.rejected[p])
-    s.sigmoid("probability", apart)
-    return Compared(sides, apart)
-
-
-def losses(of: Compared, margin: Given, limit: Given, by_position: Row, best: Row, s: Steps) -> Row:
-    """Makes the loss of each pair, (p). limit: beyond it a sheet has no e^x. by_position: (o), the mean over positions.
-
-    best: the loss of the soft-max over the ranking of the pair.
-    """
+def losses(s: Steps) -> None:
+    """Makes the loss of each pair, (p). Beyond the limit of a sheet there is no e^x."""
     s.on("Pairs", MARGIN)
-    asked = s.pick("margin.used", (p,), "loss.margin", off=0, typed=margin[p])
-    x = s.pair("argument", of.difference[p] - asked[p])
+    difference, limit = s["difference"], s["overflow.sheet"]
+    asked = s.pick("margin.used", (p,), "loss.margin", off=0, typed=s["pair.margin"][p])
+    x = s.pair("argument", difference[p] - asked[p])
     s.on("Pairs", LOSS)
     right = s.log_sigmoid("argument.right", x)
     stable = s.pair("loss.logsigmoid", -right[p])
-    held = s.pair("log_exp.held", minimum(-of.difference[p], limit))
+    held = s.pair("log_exp.held", minimum(-difference[p], limit))
     plain = s.pair("loss.log_exp", log(1 + exp(held[p])))
-    each = s.across("loss.per_position", by_position)
-    return s.pick(
+    each = s.across("loss.per_position", s["position.mean"])
+    best = s["loss.softmax_best"]
+    s.pick(
         "loss.pair", (p,), "loss.form", logsigmoid=stable[p], log_exp=plain[p], per_position=each[p], softmax_best=best[p],
     )  # fmt: skip
 
 
-def total(loss: Row, of: Compared, by: Weights, counts: Given, s: Steps) -> Total:
+def total(s: Steps) -> None:
     """Adds up the losses of all pairs, each with its weight, and what scores cost that are far from 0."""
     s.on("Pairs", WHOLE)
-    used, w = s.use.used, by.pair
+    used, w, loss, counts, score = s.use.used, s["weight.pair"], s["loss.pair"], s["pair.counts"], s.of_sides("score")
     kept = s.pair("pair.kept", counts[p] * loss[p])
-    s.ranked("ranking.mean", Sum(p, s.places.ranking[q, p] * kept[p]) / maximum(1, by.sizes[q]))
+    s.ranked("ranking.mean", Sum(p, s["pair.of_ranking"][q, p] * kept[p]) / maximum(1, s["ranking.pairs"][q]))
     mean = s.one("preference_loss", Sum(p, w[p] * loss[p]))
-    both = s.pair("center.sum", of.score.chosen[p] + of.score.rejected[p])
+    both = s.pair("center.sum", score.chosen[p] + score.rejected[p])
     square = s.pair("center.square", both[p] * both[p])
     centred = s.one("adds.center", used["center"] * s.one("center.mean", Sum(p, w[p] * square[p])))
-    size = s.pair(
-        "l2.of_pair",
-        (of.score.chosen[p] * of.score.chosen[p] + of.score.rejected[p] * of.score.rejected[p]) / 2,
-    )
+    size = s.pair("l2.of_pair", (score.chosen[p] * score.chosen[p] + score.rejected[p] * score.rejected[p]) / 2)
     small = s.one("adds.l2", used["l2"] * s.one("l2.mean", Sum(p, w[p] * size[p])))
-    return Total(s.one("total_loss", mean + centred + small), (mean, centred, small))
+    s.one("total_loss", mean + centred + small)
 
 
-def moved(of: Compared, shift: Given, scale: Given, s: Steps) -> Row:
-    """Adds one number to every score, and multiplies all by another: returns the difference after the shift, (p)."""
+def moved(s: Steps) -> None:
+    """Adds one number to every score, and multiplies all by another."""
     s.on("Pairs", ONLY)
     chosen, rejected = (
-        s.pair(f"shifted.{side}", each[p] + shift) for side, each in zip(Sides._fields, of.score, strict=True)
+        s.pair(f"shifted.{side}", each[p] + s["shift"]) for side, each in zip(SIDES, s.of_sides("score"), strict=True)
     )
-    shifted = s.pair("shifted.difference", chosen[p] - rejected[p])
-    s.sigmoid("scaled.probability", s.pair("scaled.difference", scale * of.difference[p]))
-    return shifted
+    s.pair("shifted.difference", chosen[p] - rejected[p])
+    s.sigmoid("scaled.probability", s.pair("scaled.difference", s["scale"] * s["difference"][p]))
 
 
 PLACES = "Positions in a column: for losses that compare every position"
@@ -264,14 +222,16 @@ POSITIONS_SCORED = "The scores at these positions"
 LOSS_BY_POSITION = "The loss of each position, and of the pair"
 
 
-def positions(head: Given, ids: Given, text: Given, s: Steps) -> Row:
-    """Makes the mean loss over the positions of each pair, (o). head, ids, text: (n, t), scores, tokens, and 1 on the text."""
+def positions(s: Steps) -> None:
+    """Makes the mean loss over the positions of each pair, (o)."""
     s.on("Inputs", PLACES)
+    head, ids, text = s["head"], s["token.id"], s["text.there"]
     place = s.along("position.number", (u,))
     place[u.first - 1] = 0
     place[u] = place[u - 1] + 1
     here = s.along("position.here", (u, n, t), equal(place[u], number(t)))
-    counted = _compared(_laid("id", ids, here, s), s.each("text.length", Sum(t, text[n, t])), place, s)
+    laid = s.along("position.id", (u, n), Sum(t, here[u, n, t] * ids[n, t]))
+    counted = _compared(laid, s.each("text.length", Sum(t, text[n, t])), place, s)
     s.on("Scores", PLACES.replace("Positions", "Scores"))
     column = s.along("position.score", (u, n), Sum(t, here[u, n, t] * head[n, t]))
     s.on("Positions", POSITIONS_SCORED)
@@ -281,19 +241,13 @@ def positions(head: Given, ids: Given, text: Given, s: Steps) -> Row:
     right = s.log_sigmoid("position.right", gap)
     lost = s.table("position.loss", -(counted[o, u] * right[o, u]))
     many = s.along("position.count", (o,), Sum(u, counted[o, u]))
-    return s.along("position.mean", (o,), Sum(u, lost[o, u]) / many[o])
-
-
-def _laid(name: str, of: Given, here: Row, s: Steps) -> Row:
-    """Lays a number of each token, (n, t), out with the positions in a column, (u, n)."""
-    return s.along(f"position.{name}", (u, n), Sum(t, here[u, n, t] * of[n, t]))
+    s.along("position.mean", (o,), Sum(u, lost[o, u]) / many[o])
 
 
 def _sides(name: str, of: Row, s: Steps) -> Sides:
     """Looks the numbers of both responses of a pair up, (o, u)."""
     return Sides(*(
-        s.table(f"position.{side}.{name}", Sum(n, place[o, n] * of[u, n]))
-        for side, place in (("chosen", s.places.chosen), ("rejected", s.places.rejected))
+        s.table(f"position.{side}.{name}", Sum(n, s[place][o, n] * of[u, n])) for side, place in s.places.items()
     ))  # fmt: skip
 
 
@@ -306,8 +260,7 @@ def _compared(ids: Row, length: Row, place: Row, s: Steps) -> Row:
     since[o, u.first - 1] = 0
     since[o, u] = maximum(since[o, u - 1], apart[o, u])
     first, second = (
-        s.along(f"position.{side}.length", (o,), Sum(n, at[o, n] * length[n]))
-        for side, at in (("chosen", s.places.chosen), ("rejected", s.places.rejected))
+        s.along(f"position.{side}.length", (o,), Sum(n, s[place][o, n] * length[n])) for side, place in s.places.items()
     )
     longer = s.along("position.longer", (o,), maximum(first[o], second[o]))
     inside = s.table("position.inside", at_most(place[u], longer[o]))
@@ -319,50 +272,26 @@ def _compared(ids: Row, length: Row, place: Row, s: Steps) -> Row:
 WATCHED = "What one watches"
 
 
-def watched(of: Compared, by: Weights, counts: Given, s: Steps) -> None:
+def watched(s: Steps) -> None:
     """Adds the metrics. A tie is wrong everywhere; margin and centring do not enter. Source: TRL 1.16.0, reward_trainer.py."""
     s.on("Pairs", WATCHED)
-    chosen, rejected = of.score
+    counts, divisor, (chosen, rejected) = s["pair.counts"], s["pairs.divisor"], s.of_sides("score")
     right = s.pair("right", less(rejected[p], chosen[p]))
-    s.one("accuracy", Sum(p, counts[p] * right[p]) / by.divisor)
-    good = s.one("rewards.chosen", Sum(p, counts[p] * chosen[p]) / by.divisor)
-    bad = s.one("rewards.rejected", Sum(p, counts[p] * rejected[p]) / by.divisor)
-    s.one("rewards.margins", Sum(p, counts[p] * of.difference[p]) / by.divisor)
+    s.one("accuracy", Sum(p, counts[p] * right[p]) / divisor)
+    good = s.one("rewards.chosen", Sum(p, counts[p] * chosen[p]) / divisor)
+    bad = s.one("rewards.rejected", Sum(p, counts[p] * rejected[p]) / divisor)
+    s.one("rewards.margins", Sum(p, counts[p] * s["difference"][p]) / divisor)
     s.one("rewards.mean", (good + bad) / 2)
     s.one("rewards.max", Max(p, s.pair("rewards.higher", maximum(chosen[p], rejected[p]))[p]))
     s.one("rewards.min", -Max(p, s.pair("rewards.lower", -minimum(chosen[p], rejected[p]))[p]))
 
 
-PAIRS = ("chosen.number", "rejected.number.column", "pair.margin", "pair.ranking", "pair.counts")
-"""What is read of pairs."""
+IN_TURN = (best, weights, scores, scaled, positions, compared, softmax, losses, total, watched, moved)
 
 
-class Derived(NamedTuple):
-    """Every row in order, and those that one looks for. shifted: the difference of scores to which one number was added."""
-
-    steps: Steps
-    score: Row
-    compared: Compared
-    shifted: Row
-    total: Total
-
-    @property
-    def rows(self) -> dict[str, Block]:
-        """The rows by the names that they have without a library."""
-        return self.steps.rows
-
-
-def derived(given: Rows, use: Choices) -> Derived:
+def derived(given: Rows, use: Choices) -> Steps:
     """Runs the definitions, one after the other. given: by name, texts, pairs, and under `head` a score after every token."""
-    s = Steps(use, Places(*(given[name] for name in ("chosen.is", "rejected.is", "pair.same", "pair.of_ranking"))))
-    chosen, below, margin, ranking, counts = (given[name] for name in PAIRS)
-    head, text = given["head"], given["text.there"]
-    first, by = best(chosen, below, ranking, s), weights(counts, s)
-    score = scores(head, text, given["token.is_end"], s)
-    scaled(score, given["count.responses"], s)
-    each = positions(head, given["token.id"], text, s)
-    of = compared(score, s)
-    lost = losses(of, margin, given["overflow.sheet"], each, softmax(first, of.difference, s), s)
-    whole = total(lost, of, by, counts, s)
-    watched(of, by, counts, s)
-    return Derived(s, score, of, moved(of, given["shift"], given["scale"], s), whole)
+    s = Steps(use, given)
+    for define in IN_TURN:
+        define(s)
+    return s

@@ -140,15 +140,12 @@ def _laid_apart(arrays: Mapping[str, Array], called: Mapping[str, str]) -> tuple
     require("chosen.score" in found, "scores of both sides are missing: rewards_chosen and rewards_rejected, [P].")
     check_axes(found, names, STACKED)
     for side in SIDES:
-        wide = {what: found[f"{side}.{what}"] for what in STACKED if f"{side}.{what}" in found}
-        for what, array in wide.items():
-            first = next(iter(wide))
-            one, other = names[f"{side}.{what}"], names[f"{side}.{first}"]
-            require(
-                array.shape == wide[first].shape, f"{one} and {other} disagree; they need the same rows and columns."
-            )
-        if "text" in wide:
-            found[f"{side}.text"] = true_or_false(wide["text"], names[f"{side}.text"])
+        wide = [name for name in (f"{side}.{what}" for what in STACKED) if name in found]
+        for name in wide:
+            says = f"{names[name]} and {names[wide[0]]} disagree; they need the same rows and columns."
+            require(found[name].shape == found[wide[0]].shape, says)
+        if (text := f"{side}.text") in wide:
+            found[text] = true_or_false(found[text], names[text])
     for name in [each for each in found if each.rpartition(".")[2] in ("score", "margin")]:
         bad = np.flatnonzero(~np.isfinite(found[name]))
         where = f"{unquoted(names[name])}, pair {bad[0] if len(bad) else 0}"
@@ -170,7 +167,10 @@ def _follows(
         return found, ()
     if end != pad:
         return found | {"score.read": "last_token"}, ()
-    again = any(_pads_at_the_end(tensors[f"{side}.tokens"], tensors[f"{side}.text"], pad).max() > 1 for side in SIDES)
+    tokens, text = _both(tensors, "tokens"), _both(tensors, "text")
+    columns = np.arange(text.shape[1])
+    last = np.where(text & (tokens != pad), columns, -1).max(axis=1)  # of each text, behind which pads may stand
+    again = (text & (columns > last[:, None])).sum(axis=1).max() > 1
     return found | {"score.read": "before_end"}, (PADS_COUNT if again else BEFORE_END,)
 
 
@@ -178,24 +178,18 @@ def _pad(said: Mapping[str, Any]) -> int | None:
     return None if said.get(PAD) is None else whole_number(said[PAD], PAD)
 
 
+def _both(tensors: Mapping[str, Array], name: str) -> Array:
+    return np.concatenate([tensors[f"{side}.{name}"] for side in SIDES])
+
+
 def _end(tensors: Mapping[str, Array], pad: int | None) -> int | None:
     """Returns the token that ends texts: the pad, where some text ends in it, else that of most; None where none are known."""
     if "chosen.tokens" not in tensors or "chosen.text" not in tensors:
         return None
-    last = np.concatenate([_last_tokens(tensors[f"{side}.tokens"], tensors[f"{side}.text"]) for side in SIDES])
+    text = _both(tensors, "text")
+    last = _both(tensors, "tokens")[np.arange(len(text)), text.shape[1] - 1 - text[:, ::-1].argmax(axis=1)]
     tokens, counts = np.unique(last, return_counts=True)
     return pad if pad is not None and pad in tokens else int(tokens[counts.argmax()]) if len(tokens) else None
-
-
-def _last_tokens(tokens: Array, text: Array) -> Array:
-    return np.asarray(tokens[np.arange(len(tokens)), text.shape[1] - 1 - text[:, ::-1].argmax(axis=1)])
-
-
-def _pads_at_the_end(tokens: Array, text: Array, pad: int) -> Array:
-    """Returns how many pads each text has behind its last other token, [P]."""
-    columns = np.arange(text.shape[1])
-    last = np.where(text & (tokens != pad), columns, -1).max(axis=1)
-    return np.asarray((text & (columns > last[:, None])).sum(axis=1))
 
 
 DUMPS = DumpKind("a step of a reward model", rm_presets, step_of, is_scored, NAMES, NEEDS)

@@ -26,34 +26,27 @@ Names = Mapping[str, str]
 """By what is looked for the name of its column."""
 
 
-class Response(NamedTuple):
-    """A prompt with a response, as tokens, and its score, or none."""
-
-    written: Written
-    score: float | None
-
-
 class Compared(NamedTuple):
-    """A row: its responses, the best first, and by how much the two of a pair are meant to be apart; 0 if nobody says."""
+    """A row. responses: the prompt before each, the best first; scores: of each, or none; margin: how far the two of a pair should
+    be apart, 0 if nobody says.
+    """
 
-    responses: list[Response]
+    responses: list[Written]
+    scores: list[float | None]
     margin: float
 
 
 def compared_of(row: Record, names: Names) -> Compared:
     """Reads a row. Raises NumbersError for what is no pair and no ranking."""
     if isinstance(listed(row.cells.get(names.get("responses", ""))), list):
-        return Compared(_ranking(row, names), 0.0)
+        return _ranking(row, names)
     pair = pair_of(row, names)
     scores = [_number(row, names, f"score_{side}") for side in SIDES]
-    responses = [
-        _response(f"{row.where}, {side}", pair.prompt, getattr(pair, side), score)
-        for side, score in zip(SIDES, scores, strict=True)
-    ]
-    return Compared(responses, _number(row, names, "margin") or 0.0)
+    responses = [_response(f"{row.where}, {side}", pair.prompt, getattr(pair, side)) for side in SIDES]
+    return Compared(responses, scores, _number(row, names, "margin") or 0.0)
 
 
-def _ranking(row: Record, names: Names) -> list[Response]:
+def _ranking(row: Record, names: Names) -> Compared:
     """Reads several responses, the best first: by their ranks, of which 1 is the best, else by their scores."""
     cells = listed(row.cells[names["responses"]])
     if len(cells) < 2:
@@ -65,17 +58,15 @@ def _ranking(row: Record, names: Names) -> list[Response]:
         raise NumbersError(
             f"{row.where}: nothing says which response is the best; write their ranks, 1 for the best, or scores."
         )
-    order = [float(each) for each in ranks] if ranks else [-each for each in scores]
+    order = ranks or [-each for each in scores]
     if len(set(order)) < len(order):
         raise NumbersError(
             f"{row.where}: two responses have one {'rank' if ranks else 'score'}; give each another, or leave one out."
         )
     prompt = text_of(listed(row.cells.get(names.get("prompt", ""))))
-    made = [
-        _response(f"{row.where}, response {place + 1}", prompt, each, scores[place] if scores else None)
-        for place, each in enumerate(cells)
-    ]
-    return [made[place] for place in sorted(range(len(made)), key=order.__getitem__)]
+    made = [_response(f"{row.where}, response {place}", prompt, each) for place, each in enumerate(cells, start=1)]
+    best = sorted(range(len(made)), key=order.__getitem__)
+    return Compared([made[at] for at in best], [scores[at] if scores else None for at in best], 0.0)
 
 
 def _list(row: Record, names: Names, what: str, count: int) -> list[float]:
@@ -101,13 +92,8 @@ def _number(row: Record, names: Names, what: str) -> float | None:
     return None if isnan(found) else found
 
 
-def _response(where: str, prompt: str, response: Any, score: float | None) -> Response:
-    content = (
-        response
-        if isinstance(response, list) and not any(isinstance(each, dict) for each in response)
-        else text_of(response)
-    )
-    return Response(Written(where, plain([*tokens_of(prompt), *tokens_of(content)]), {}, True), score)
+def _response(where: str, prompt: str, response: Any) -> Written:
+    return Written(where, plain([*tokens_of(prompt), *tokens_of(response)]), {}, True)
 
 
 TABLE = table_beside(__file__)
@@ -130,37 +116,36 @@ def tables_from(
     rows = [compared_of(row, own.names) for row in own.chosen(prompts, MOST_RESPONSES)]
     rows.sort(key=lambda row: len(row.responses) == 2)  # pairs come behind rankings, as a numbers file counts them
     responses = [each for row in rows for each in row.responses]
-    _check_few(rows, responses, own.name)
-    texts, cut = _texts(responses, most_tokens)
-    pairs, scores = _pairs(rows), {"head": _head(responses, texts)}
-    counts = f"{len(rows)} of {len(own.rows)}, {counted(len(responses), 'response')}"
-    about = f"{counted(len(rows), 'comparison')} of {counted(len(responses), 'response')}, read from {own.name}."
-    loss = {"loss": {"margin": "typed"}} if "margin" in pairs else {}
-    said = [*own.said, f"comparisons: {counts}", *cut, AT_THE_END, *([MARGINS] if loss else [])]
-    head = own.head("scores", about)
-    return {**head, **loss, "text": _spelled(texts, own.name), "pairs": pairs, "scores": scores}, said
-
-
-def _texts(responses: Sequence[Response], most: int | None) -> tuple[list[list[str]], list[str]]:
-    """Returns the tokens that are kept of each text; one that was not cut ends in the end token."""
-    whole = [each.written for each in responses]
-    kept, cut = within(whole, most)
-    uncut = [len(one.tokens) == len(other.tokens) for one, other in zip(kept, whole, strict=True)]
-    return [[*each.tokens, END] if ends else each.tokens for each, ends in zip(kept, uncut, strict=True)], cut
-
-
-def _spelled(texts: Sequence[Sequence[str]], name: str) -> dict[str, Any]:
-    """Returns vocabulary and texts, spelled as it spells them."""
-    vocabulary = vocabulary_of(texts, name)
+    scores = [each for row in rows for each in row.scores]
+    _check_few(rows, responses, scores, own.name)
+    kept, cut = within(responses, most_tokens)
+    texts = [  # one that was not cut ends in the end token
+        [*one.tokens, END] if len(one.tokens) == len(each.tokens) else one.tokens
+        for one, each in zip(kept, responses, strict=True)
+    ]
+    pairs, width = _pairs(rows), max(map(len, texts))
+    vocabulary = vocabulary_of(texts, own.name)
     known = {each.casefold(): each for each in vocabulary}
-    return {
+    text = {
         "vocabulary": vocabulary,
         "end": END,
         "texts": [[known[token.casefold()] for token in row] for row in texts],
     }
+    # Each score stands after the last token of its text.
+    head = [
+        [0.0] * (len(row) - 1) + [score] + [0.0] * (width - len(row)) for row, score in zip(texts, scores, strict=True)
+    ]
+    counts = f"{len(rows)} of {len(own.rows)}, {counted(len(responses), 'response')}"
+    about = f"{counted(len(rows), 'comparison')} of {counted(len(responses), 'response')}, read from {own.name}."
+    loss = {"loss": {"margin": "typed"}} if "margin" in pairs else {}
+    said = [*own.said, f"comparisons: {counts}", *cut, AT_THE_END, *([MARGINS] if loss else [])]
+    tables = own.head("scores", about) | loss
+    return {**tables, "text": text, "pairs": pairs, "scores": {"head": head}}, said
 
 
-def _check_few(rows: Sequence[Compared], responses: Sequence[Response], name: str) -> None:
+def _check_few(
+    rows: Sequence[Compared], responses: Sequence[Written], scores: Sequence[float | None], name: str
+) -> None:
     """Checks that there is room for all. Raises NumbersError; also where a response has no score."""
     pairs = sum(len([*combinations(row.responses, 2)]) for row in rows)
     if len(responses) > MOST_RESPONSES or pairs > MOST_PAIRS:
@@ -168,7 +153,7 @@ def _check_few(rows: Sequence[Compared], responses: Sequence[Response], name: st
             f"{name}: {len(responses)} responses in {pairs} pairs, but a workbook shows up to {MOST_RESPONSES} in {MOST_PAIRS}; "
             f"choose fewer rows with --prompts."
         )
-    if lacking := next((each.written.where for each in responses if each.score is None), ""):
+    if lacking := next((each.where for each, score in zip(responses, scores, strict=True) if score is None), ""):
         raise NumbersError(
             f"{lacking}: there is no score; write what a reward model gave it: score_chosen and score_rejected, or scores."
         )
@@ -188,12 +173,3 @@ def _pairs(rows: Sequence[Compared]) -> dict[str, Any]:
             found["rejected"].append(places[1])
         found["margin"] += [row.margin] * len([*combinations(places, 2)])
     return {key: each for key, each in found.items() if each and any(each)}
-
-
-def _head(responses: Sequence[Response], texts: Sequence[Sequence[str]]) -> list[list[float]]:
-    """Puts each score after the last token of its text."""
-    width = max(map(len, texts))
-    return [
-        [each.score if place == len(text) - 1 else 0.0 for place in range(width)]  # type: ignore[misc]  # scores are all there
-        for each, text in zip(responses, texts, strict=True)
-    ]

@@ -7,7 +7,6 @@ from blueprint.language import (
     Block,
     Sum,
     at_most,
-    block,
     equal,
     exp,
     filled,
@@ -51,17 +50,13 @@ def texts(words: str) -> dict[str, Block]:
     is_end = LABELS.row("token.is_end", text[n, t] * as_end[n, t])
     count = LABELS.one("count.responses", size(n))
     found = named(vocabulary, word, end, number, end_id, ids, text, as_end, is_end, count)
-    return {**found, **_singles(), **_pairs(number)}
-
-
-def _singles() -> dict[str, Block]:
-    """Makes the numbers that are typed once."""
-    return named(
+    numbers = (
         typed("shift", (), "s", "added to every score", decimals=1),
         typed("scale", (), "k", "by which every score is multiplied", decimals=1),
         typed("overflow.sheet", (), "most", "from here on e^x is no number in a sheet", decimals=1),
         typed("overflow.float32", (), "most_32", "from here on e^x is infinite in float32", decimals=1),
     )
+    return {**found, **named(*numbers), **_pairs(number)}
 
 
 def _pairs(number: Block) -> dict[str, Block]:
@@ -79,15 +74,9 @@ def _pairs(number: Block) -> dict[str, Block]:
     apart[q.first - 1, p] = ranking[p]
     apart[q, p] = apart[q - 1, p] - 1
     of = LABELS.along("pair.of_ranking", (q, p), equal(apart[q, p], 0))
-    return {**named(chosen, rejected, column, margin, ranking, counts, apart, of), **laid,
-            **_selected(number, {"chosen": chosen, "rejected": rejected}, laid["pair.same"])}  # fmt: skip
-
-
-def _selected(number: Block, sides: Mapping[str, Block], same: Block) -> dict[str, Block]:
-    """Says which response is the chosen, and which the rejected one of each pair, (o, n)."""
-    found: dict[str, Block] = {}
-    for side, of in sides.items():
-        down = LABELS.along(f"{side}.number.column", (o,), Sum(p, same[o, p] * of[p]))
+    found = {**named(chosen, rejected, column, margin, ranking, counts, apart, of), **laid}
+    for side in ("chosen", "rejected"):
+        down = LABELS.along(f"{side}.number.column", (o,), Sum(p, laid["pair.same"][o, p] * found[f"{side}.number"][p]))
         found |= named(down, LABELS.along(f"{side}.is", (o, n), equal(down[o], number[n])))
     return found
 
@@ -184,43 +173,26 @@ def charts_of(rows: Rows, head: tuple[Block, ...]) -> tuple[Sheet, Mapping[Block
     grid = [FROM + STEP * at for at in range(round((TO - FROM) / STEP) + 1)]
     axis = Axis("g", "difference", start=1, size=len(grid))
     x = typed("curve.difference", (axis,), "Δ_g", "difference of two scores", decimals=1)
-    likely = block("curve.probability", (axis,), "σ_g", "probability that the chosen one is preferred")
-    likely[axis] = exp(minimum(x[axis], 0)) / (1 + exp(-abs(x[axis])))
-    lost = block("curve.loss", (axis,), "l_g", "loss −log σ")
-    lost[axis] = maximum(0, -x[axis]) + log(1 + exp(-abs(x[axis])))
+    likely = charts.curve(
+        "curve.probability", axis, "σ_g", "probability that the chosen one is preferred",
+        exp(minimum(x[axis], 0)) / (1 + exp(-abs(x[axis]))),
+    )  # fmt: skip
+    lost = charts.curve("curve.loss", axis, "l_g", "loss −log σ", maximum(0, -x[axis]) + log(1 + exp(-abs(x[axis]))))
     items = tuple(Table(each, role="fixed" if each.typed else "plain") for each in (x, likely, lost))
-    drawn = [
-        Drawn(
-            _probability_over_difference(rows, x, likely),
-            Section("Probability over difference: the curve", items),
-            {x: grid},
-        ),
-        Drawn(
-            _loss_over_difference(rows, x, lost),
-            Section("Loss over difference: rows of Pairs, and the curve above", ()),
-            {},
-        ),
-    ]
-    return charts.charts_sheet(drawn, head)
-
-
-def _probability_over_difference(rows: Rows, x: Block, likely: Block) -> Chart:
-    """Draws σ of the difference, with the pairs on it."""
-    return Chart(
+    probability = Chart(
         "Probability that the chosen response is preferred", "scatter",
         (Series("σ(Δ)", likely, x), Series("pairs of this batch", rows["probability"], rows["difference"], dots=True)),
         Scale("difference of the scores Δ = r_w − r_l", FROM, TO, 2), Scale("probability", 0, 1, 0.25),
         "At a difference of 0 the model knows nothing: ½. The difference is the log-odds, so that 4.5 means .989, and 9 not twice "
         "that. Left of 0 the model prefers the rejected response: this pair is not in the accuracy.",
     )  # fmt: skip
-
-
-def _loss_over_difference(rows: Rows, x: Block, lost: Block) -> Chart:
-    """Draws the loss over the difference less the margin, with the pairs on it."""
-    return Chart(
+    loss = Chart(
         "Loss of a pair over the difference less its margin", "scatter",
         (Series("−log σ", lost, x), Series("pairs of this batch", rows["loss.logsigmoid"], rows["argument"], dots=True)),
         Scale("difference less margin", FROM, TO, 2), Scale("loss", 0),
         "Far on the left the loss is the difference itself, and its slope −1: a pair that is wrong by 710 costs 710. On the right "
         "it never is 0: a pair that is right still pulls, ever less.",
     )  # fmt: skip
+    below = Section("Loss over difference: rows of Pairs, and the curve above", ())
+    curves = Drawn(probability, Section("Probability over difference: the curve", items), {x: grid})
+    return charts.charts_sheet([curves, Drawn(loss, below, {})], head)

@@ -202,9 +202,7 @@ def _add_room(found: Again, scores: Array) -> None:
     of_scores = max(UNITS[held], UNITS.get(str(forward), 0.0))
     largest = max(float(np.abs(batch.tensors[name]).max()) for name in SCORES)
     off, own = of_scores * (1 + largest), UNITS[held] * (1 + largest)
-    found.room = dict.fromkeys(SCORES, off)
-    found.room |= dict.fromkeys(found.numbers, 2 * off)
-    found.room["accuracy"] = 1e-6
+    found.room = dict.fromkeys(SCORES, off) | dict.fromkeys(found.numbers, 2 * off) | {"accuracy": 1e-6}
     found.extra["accuracy"] = float(((apart > 0) & (apart <= 2 * off)).mean())
     weight = 1 + 4 * (float(settings["center"]) + float(settings["l2"])) * (1 + largest)
     finite = found.rows["loss.pair"][np.isfinite(found.rows["loss.pair"])]
@@ -270,24 +268,21 @@ def tries(
     given: results of the file before it. whole: all files of the step, where there are several.
     """
     if name in SCORES:
-        other_places = [
-            INSTEAD.changed(settings, {"score.read": word}, f": {READ[word]}")
-            for word in READ
-            if word != settings["score.read"]
-        ]
+        words = [word for word in READ if word != settings["score.read"]]
+        other_places = [INSTEAD.changed(settings, {"score.read": word}, f": {READ[word]}") for word in words]
         both = [*other_places, *mistakes_in(SLIPS, ("score",), {**settings, "score.read": "last_token"})]
         yield both
         side = name.partition(".")[0]
-        alone = [each for each in both if each.ways]
-        yield [Try(f"{each.label}, on the {side} side alone", settings, {**each.ways, "only": side}) for each in alone]
+        alone = f", on the {side} side alone"
+        yield [Try(f"{each.label}{alone}", settings, {**each.ways, "only": side}) for each in both if each.ways]
         return
-    share = name == "accuracy"  # it has few bits: only how a success is told is changed, next to what is known
-    told = [*of_equations(EQUATIONS, settings, "right", ("chosen.score", "rejected.score"))] if share else []
-    if share:
-        told = [*told, *extremes(EQUATIONS, settings, name)]
     read = [key for key in REWARD_MODEL if not key.startswith("score.")] if name in LOSSES else []
-    yield [*_slips(batch, settings, name, whole), *INSTEAD.others(settings, read), *told]
-    if not share:
+    known = [*_slips(batch, settings, name, whole), *INSTEAD.others(settings, read)]
+    if name == "accuracy":  # it has few bits: only how a success is told is changed, next to what is known
+        known += of_equations(EQUATIONS, settings, "right", ("chosen.score", "rejected.score"))
+        yield [*known, *extremes(EQUATIONS, settings, name)]
+    else:
+        yield known
         yield list(of_equations(EQUATIONS, settings, MEANS.get(name, name), ("score",)))
     if name in LOSSES:
         yield list(INSTEAD.of_presets(settings))
@@ -341,18 +336,15 @@ def shown(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> Shown:
 def _check(step: ScoredPairs, rows: Array, settings: Settings) -> None:
     """Raises MinibatchError for texts that are too long, or of which no token has the score that is read."""
     check_length(step.path, int(step.mask.sum(axis=1).max()), "a text")
-    _check_rows(step, rows, np.asarray(step.mask.any(axis=1)), "without a token there,")
+    there = {"without a token there,": step.mask.any(axis=1)}
     if settings["score.read"] == "before_end" and AT_POSITIONS[0] in step.tensors:
         texts, _, end = _texts(step)
-        others = np.array([any(word != end for word in text) for text in texts])
         lacking = "that is nothing but its end, and score.read = before_end reads the score in front of that,"
-        _check_rows(step, rows, others, lacking)
-
-
-def _check_rows(step: ScoredPairs, rows: Array, there: Array, lacking: str) -> None:
-    gone = np.flatnonzero(~there) % len(rows)
-    where = f"in row {rows[gone[0]]}" if len(gone) else ""
-    require(not len(gone), f"{step.path} has a text {lacking} {where}: name others with --rows")
+        there[lacking] = np.array([any(word != end for word in text) for text in texts])
+    for lacking, has in there.items():
+        gone = np.flatnonzero(~has) % len(rows)
+        where = f"in row {rows[gone[0]]}" if len(gone) else ""
+        require(not len(gone), f"{step.path} has a text {lacking} {where}: name others with --rows")
 
 
 def numbers_of(view: View, name: str) -> Numbers:
@@ -379,40 +371,44 @@ def _head(step: ScoredPairs, read: float | str) -> Array:
     """Returns the score after each token, [2P, S], texts first, then pads, as a workbook has them; one of each text where nothing
     else is known. read: where scores are read; in the last column stands that of the last one of the file, if it is there."""
     if AT_POSITIONS[0] not in step.tensors:
-        return digits(np.concatenate([step.tensors[f"{side}.score"] for side in SIDES]))[:, None]
-    found = np.concatenate([step.tensors[f"{side}.position_scores"] for side in SIDES])
+        return digits(_both(step, "score"))[:, None]
+    found = _both(step, "position_scores")
     laid = np.take_along_axis(found, np.argsort(~step.mask, axis=1, kind="stable"), axis=1)[:, :LONGEST]
     if read == "last_column":
         laid[:, -1] = found[:, -1]
     return digits(laid)
 
 
+def _both(step: ScoredPairs, name: str) -> Array:
+    """Returns what both sides have, chosen ones first."""
+    return np.concatenate([step.tensors[f"{side}.{name}"] for side in SIDES])
+
+
 def _texts(step: ScoredPairs) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...], str]:
     """Returns the texts, the vocabulary, and the token that ends texts: ids, where they are known and few enough."""
-    mask = step.mask
+    mask, end, unknown = step.mask, step.end, ((PAD, END, TOKEN), END)
     if AT_POSITIONS[0] not in step.tensors:
-        return tuple((TOKEN,) for _ in range(2 * step.pairs)), (PAD, END, TOKEN), END
-    if step.end is None:
-        lengths = mask.sum(axis=1)
-        return tuple((*[TOKEN] * (int(each) - 1), END) for each in lengths), (PAD, END, TOKEN), END
-    ids = np.concatenate([step.tensors[f"{side}.tokens"] for side in SIDES])
-    used, end = np.unique([*ids[mask], step.end]), step.end
+        return tuple((TOKEN,) for _ in range(2 * step.pairs)), *unknown
+    if end is None:
+        return tuple((*[TOKEN] * (int(each) - 1), END) for each in mask.sum(axis=1)), *unknown
+    ids = _both(step, "tokens")
+    used, rows = np.unique([*ids[mask], end]), [row[of].tolist() for row, of in zip(ids, mask, strict=True)]
     if len(used) > MOST_WORDS:
-        words = [[END if each == end else TOKEN for each in row[of]] for row, of in zip(ids, mask, strict=True)]
-        return tuple(map(tuple, words)), (PAD, END, TOKEN), END
-    texts = tuple(tuple(f"#{int(each)}" for each in row[of]) for row, of in zip(ids, mask, strict=True))
-    return texts, (PAD, *(f"#{int(each)}" for each in used)), f"#{end}"
+        return tuple(tuple(END if each == end else TOKEN for each in row) for row in rows), *unknown
+    return (
+        tuple(tuple(f"#{each}" for each in row) for row in rows),
+        (PAD, *(f"#{each}" for each in used.tolist())),
+        f"#{end}",
+    )
 
 
 def agreement(arrays: Mapping[str, Array], ours: Again) -> Agreement:
     """Compares rows and losses of a workbook with the pairs computed again."""
     rows = {block: ours.rows[row] for block, row in COMPARED.items() if row in ours.rows}
-    shift, scale = (
-        float(ours.settings["score.subtract"]),
-        float(ours.settings["score.divide"]),
-    )  # scores as they are used
-    rows |= {"difference": rows["difference"] / scale}
-    rows |= {"chosen.score": (rows["chosen.score"] - shift) / scale} if "chosen.score" in rows else {}
+    shift, scale = (float(ours.settings[f"score.{key}"]) for key in ("subtract", "divide"))  # scores as they are used
+    rows["difference"] = rows["difference"] / scale
+    if "chosen.score" in rows:
+        rows["chosen.score"] = (rows["chosen.score"] - shift) / scale
     return agreement_of(arrays, rows | {name: np.asarray(ours.numbers[name]) for name in NUMBERS}, NEAR)
 
 

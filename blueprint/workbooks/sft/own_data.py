@@ -38,7 +38,7 @@ def tables_from(
     whole = [_demonstration(row, own.names) for row in rows]
     kept, cut = within(whole, most_tokens)
     ended = [
-        _ended(each) if len(each.tokens) == len(all_.tokens) else each for each, all_ in zip(kept, whole, strict=True)
+        _ended(each) if len(each.tokens) == len(uncut.tokens) else each for each, uncut in zip(kept, whole, strict=True)
     ]
     known = load(BUILT_IN)
     vocabulary = vocabulary_of([each.tokens for each in ended], own.name, known["text.vocabulary"])
@@ -71,16 +71,8 @@ def _parts(where: str, cells: Mapping[str, Any]) -> list[tuple[bool, Any]]:
             )
         return [(each["role"] == "assistant", text_of(each["content"])) for each in messages]
     if (response := cells.get("response")) not in (None, "", []):
-        prompt = cells.get("prompt")
-        return [
-            (False, prompt if _is_tokens(prompt) else text_of(prompt)),
-            (True, response if _is_tokens(response) else text_of(response)),
-        ]
+        return [(False, cells.get("prompt")), (True, response)]
     return [(True, text_of(cells.get("text")))]
-
-
-def _is_tokens(cell: Any) -> bool:
-    return isinstance(cell, list) and not any(isinstance(each, dict) for each in cell)
 
 
 def _ended(of: Written) -> Written:

@@ -24,7 +24,6 @@ from blueprint.workbooks.common.sheets.charts import Drawn
 from blueprint.workbooks.common.sheets.models import memory_sections
 from blueprint.workbooks.common.sheets.shown import shown_in
 from blueprint.workbooks.sft.definitions import LABELS, n, t, v
-from blueprint.workbooks.sft.definitions import Row as Lined
 
 LEAD_INPUTS = (
     "texts that somebody wrote: a prompt, and the response that the policy is to learn; everything typed but the policy"
@@ -52,11 +51,6 @@ def texts(level: str) -> Rows:
     text[n, t] = there[n, t]
     found = named(vocabulary, written, mask, there, end, count, ids, read, first, end_id, m, text)
     return {**found, "text.number": place}
-
-
-def in_view(given: Rows) -> InView:
-    """Makes what stays in view: what a column writes, and whether that is of the response."""
-    return InView(given["word_written"], given["response.tokens"])
 
 
 def inputs_sheet(given: Rows) -> Sheet:
@@ -90,10 +84,10 @@ def run_network(given: Rows) -> tuple[Block, tuple[Section, ...]]:
     return z, (*memory_sections(memory, Y, read, network), Section("Logit of every next token", (z,)))
 
 
-def policy_sheet(z: Block, above: tuple[Section, ...], label: Lined, head: InView) -> tuple[Sheet, Rows]:
+def policy_sheet(z: Block, above: tuple[Section, ...], label: Block, head: InView) -> tuple[Sheet, Rows]:
     """Outlines the policy from its logits on; returns the sheet, and what is read of it. above: how the logits came about."""
     words = softmax("policy", z, LABELS)
-    written = link("policy.written", label.block)
+    written = link("policy.written", label)
     logprobs = chosen_logprobs("policy", words.logp, written, use=LABELS)
     chosen = LABELS.row("policy.label_logit", z[n, t, written[n, t]])
     unsure = entropy("policy", words.p_log_p, use=LABELS)
@@ -123,9 +117,8 @@ def charts_of(rows: Rows, head: tuple[Block, ...]) -> tuple[Sheet, Mapping[Block
 def _cost_and_pull(rows: Rows) -> Drawn:
     """Draws what a label costs, and how strongly it pulls, over its probability; with the labels of the texts."""
     p = typed("curve.p", (GRID,), "π_g", "probability of the label", decimals=2)
-    cost, pull = (block(f"curve.{name}", (GRID,), symbol, meaning) for name, symbol, meaning in (
-        ("cost", "−logπ_g", "what it costs: −log π"), ("pull", "1−π_g", "how strongly its logit is pulled: 1 − π")))  # fmt: skip
-    cost[GRID], pull[GRID] = -log(p[GRID]), 1 - p[GRID]
+    cost = charts.curve("curve.cost", GRID, "−logπ_g", "what it costs: −log π", -log(p[GRID]))
+    pull = charts.curve("curve.pull", GRID, "1−π_g", "how strongly its logit is pulled: 1 − π", 1 - p[GRID])
     m = rows["label.counts"][n, t]
     x = block("dot.p", (n, t), "dot_π", "where the dot is: the label's probability")
     x[n, t] = m * rows["dft.probability"][n, t] - (1 - m)

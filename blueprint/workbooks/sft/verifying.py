@@ -154,14 +154,17 @@ def _add_room(found: Again) -> None:
     held = coarsest(batch.dtypes, MADE_OF)
     unit = max(UNITS[held], UNITS.get(str(batch.forward_dtype), 0.0))
     nll = found.numbers["nll"]
-    found.sizes = {name: abs(number) for name, number in found.numbers.items()}
-    off = unit * (1 + abs(nll))
-    found.room = {"nll": off, "perplexity": off * found.numbers["perplexity"]}
-    found.room["entropy"] = UNITS[coarsest(batch.dtypes, ("entropy",))] * (1 + abs(found.numbers.get("entropy", 0.0)))
-    found.room["total_loss"] = off * (abs(found.numbers["total_loss"] / nll) if nll else 1.0)
+    off, numbers, rows = unit * (1 + abs(nll)), found.numbers, found.rows
     most = float(np.max(batch.mask.sum(axis=1), initial=1))
-    found.room["text_loss"] = unit * (most + float(np.max(found.rows["text_loss"], initial=0.0)))
-    found.room["text_mean"] = unit * (1 + float(np.max(found.rows["text_mean"], initial=0.0)))
+    found.sizes = {name: abs(number) for name, number in numbers.items()}
+    found.room = {
+        "nll": off,
+        "perplexity": off * numbers["perplexity"],
+        "entropy": UNITS[coarsest(batch.dtypes, ("entropy",))] * (1 + abs(numbers.get("entropy", 0.0))),
+        "total_loss": off * (abs(numbers["total_loss"] / nll) if nll else 1.0),
+        "text_loss": unit * (most + float(np.max(rows["text_loss"], initial=0.0))),
+        "text_mean": unit * (1 + float(np.max(rows["text_mean"], initial=0.0))),
+    }
 
 
 SLIPS: Mistakes = {

@@ -1,13 +1,11 @@
 """The workbook of supervised fine-tuning at both levels, from texts to the loss; with its gradient, and steps along it."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from blueprint.inputs import Level, Numbers
 from blueprint.language import Axis, Block
-from blueprint.language.gradient import Declared
 from blueprint.page.outline import Blueprint, Section, Sheet
 from blueprint.workbooks.common import (
     PRESET,
@@ -27,28 +25,27 @@ from blueprint.workbooks.common.epochs import beside_in, repeated, with_epochs
 from blueprint.workbooks.common.sheets.start import opening_in
 from blueprint.workbooks.common.update import UPDATE
 from blueprint.workbooks.common.workbook import Start, Steps, chosen_in, workbook
-from blueprint.workbooks.sft.definitions import LABELS, Derived, Labels, b, derived, n, o, t, v
+from blueprint.workbooks.sft.definitions import LABELS, b, derived, n, o, t, v
+from blueprint.workbooks.sft.definitions import Steps as Definitions
 from blueprint.workbooks.sft.schema import DEMONSTRATIONS, LABELLED, WEIGHTS, sft_presets
 from blueprint.workbooks.sft.sheets import (
     SHOWN,
     charts_of,
     given_logits,
-    in_view,
     inputs_sheet,
     policy_sheet,
     run_network,
     texts,
 )
 
-
-def of_policy(rows: Mapping[str, Block]) -> list[Declared]:
-    """Lists the derivative that a textbook writes in one line: of the log-prob of the label, 1 − p or −p."""
-    return [of_written(rows)]
-
-
-MOVED = Backward(policy=(WEIGHTS, ("policy.logits",)), critic=(), constant=("dft.used",), declared=of_policy)
-
-
+MOVED = Backward(
+    policy=(WEIGHTS, ("policy.logits",)),
+    critic=(),
+    constant=("dft.used",),
+    declared=lambda rows: [
+        of_written(rows)
+    ],  # of the log-prob of the label, 1 − p or −p, which a textbook writes in one line
+)
 EPOCHS = repeated(WEIGHTS, ("Policy", "Loss", "Diagnostics"), MOVED.of, beside_in(Path(__file__).parent))
 
 
@@ -78,69 +75,56 @@ def _whole(
     given: Rows,
 ) -> Blueprint:
     """Outlines the workbook. policy: its logits, and how they come about."""
+    size, head = level.sizes(numbers), InView(given["word_written"], given["response.tokens"])
+    sizes = {**dict.fromkeys((n, o, b), size["text"]), t: size["position"], v: size["token"]}
+    sizes[PRESET] = len(sft_presets().presets)
     start = Start(
         numbers=numbers,
         chosen=chosen_in(numbers, sft_presets()),
         given=given,
-        head=in_view(given),
-        sizes=_sizes(level, numbers),
+        head=head,
+        sizes=sizes | {axis: size[name] for axis, name in ((k, "embedding"), (j, "hidden")) if name in size},
         names={**NETWORK, v: given["vocabulary"]},
         typed=level.typed(numbers),
         ranges={"mask": (0, 1), "text.mask": (0, 1)},
         words=("word_written", "end_word"),
     )
-    made, sheets = _sheets(given, policy, start)
-    head, rows = start.head, {**given, **rows_on(*sheets)}
+    sheets = [inputs_sheet(given)]
+
+    def says(label: Block) -> Rows:
+        sheet, rows = policy_sheet(*policy, label, head)
+        sheets.append(sheet)
+        return rows
+
+    made = derived(given, says, start.choices(LABELS.labels))
+    before, *after = (_steps(title, made, head) for title in SHOWN.sheets)
+    sheets = [sheets[0], before, sheets[1], *after]
+    rows = {**given, **rows_on(*sheets)}
+    first = next(
+        zip(*np.nonzero(numbers["text.response"]), strict=True), (0, 0)
+    )  # Walk begins at the first of a response
     steps = Steps(
         sheets=sheets,
         rows=rows,
-        total=made.loss.total.block,
+        total=rows["total_loss"],
         checked=(
             checks.is_0_or_1("mask", rows["mask"], rows["text.mask"], use=LABELS),
             checks.sums_to_one("policy", rows["policy.p"], LABELS),
             checks.not_positive("policy", rows["policy.logprobs"], LABELS),
             checks.in_one_part("microbatch", rows["microbatch.inside"], LABELS),
         ),
-        walk=SHOWN.walk_of(rows, head, made.labels.counts.block, _shown_first(numbers), "text"),
+        walk=SHOWN.walk_of(rows, head, rows["label.counts"], (int(first[0]) + 1, int(first[1]) + 1), "text"),
         charts=charts_of(rows, head.on("charts").rows),
-        heads={n: [f"text {place}" for place in range(1, 1 + len(numbers["text.texts"]))]},
+        heads={n: [f"text {place}" for place in range(1, 1 + size["text"])]},
     )
     return workbook(start, steps, OPENING, witnessed)
 
 
-def _sheets(given: Rows, policy: tuple[Block, tuple[Section, ...]], start: Start) -> tuple[Derived, list[Sheet]]:
-    """Runs the definitions, and outlines their sheets in reading order: the policy stands between labels and loss."""
-    head, said = start.head, list[Sheet]()
-
-    def says(of: Labels) -> Rows:
-        sheet, rows = policy_sheet(*policy, of.id, head)
-        said.append(sheet)
-        return rows
-
-    made = derived(given, says, start.choices(LABELS.labels))
-    before, *after = (_steps(title, made, head) for title in SHOWN.sheets)
-    return made, [inputs_sheet(given), before, *said, *after]
-
-
-def _steps(title: str, made: Derived, head: InView) -> Sheet:
+def _steps(title: str, made: Definitions, head: InView) -> Sheet:
     """Outlines a sheet of steps: rows that one looks for are marked, the others folded."""
     sections = [
         Section(name, tuple(SHOWN.row(row, not row.axes) for row in rows))
-        for name, rows in made.steps.sections.items()
+        for name, rows in made.sections.items()
         if made.sheet(name) == title
     ]
     return sheet_of(title, SHOWN.sheets[title]["lead"], sections, head.on(f"on_{title.lower()}"))
-
-
-def _sizes(level: Level, numbers: Numbers) -> dict[Axis, int]:
-    """Counts the members of every axis."""
-    size = level.sizes(numbers)
-    presets = len(sft_presets().presets)
-    found = {n: size["text"], o: size["text"], b: size["text"], t: size["position"], v: size["token"], PRESET: presets}
-    return found | {axis: size[name] for axis, name in ((k, "embedding"), (j, "hidden")) if name in size}
-
-
-def _shown_first(numbers: Numbers) -> tuple[int, int]:
-    """Returns the text and the position that Walk shows at first: the first of a response."""
-    found = np.argwhere(np.asarray(numbers["text.response"], float) > 0)
-    return (int(found[0][0]) + 1, int(found[0][1]) + 1) if len(found) else (1, 1)

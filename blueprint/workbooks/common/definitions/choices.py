@@ -346,3 +346,14 @@ class Ordered:
         cell = x[x.axes]
         held = limited(self.use.used[setting], cell, lambda by: maximum(-by, minimum(by, cell)))
         return self.along(name, x.axes, held)
+
+
+class ByName(Ordered):
+    """Writes rows by their names, and reads by name what was written and what is given."""
+
+    def __init__(self, use: Choices, given: Mapping[str, Block]):
+        super().__init__(use)
+        self.given = given
+
+    def __getitem__(self, name: str) -> Given:
+        return self.known(name) if name in self.rows else self.given[name]

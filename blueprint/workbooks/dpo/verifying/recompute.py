@@ -35,13 +35,13 @@ from blueprint.verifying import (
     parts_of,
     places,
 )
-from blueprint.workbooks.dpo.definitions import derived
-from blueprint.workbooks.dpo.definitions.logprobs import LABELS, n, o, p, t
+from blueprint.workbooks.dpo.definitions import LABELS, derived, n, o, p, t
 from blueprint.workbooks.dpo.dumps import PairStep
 from blueprint.workbooks.dpo.schema import DPO
 
 OF_LOGITS = ("logits.chosen", "logits.rejected", "entropy", "token_accuracy")
 REFERENCE = "log-probs under the reference"
+WATCHED = ("rewards.chosen", "rewards.rejected", "rewards.margins", "rewards.accuracies")
 TRUE = ("rpo_squared", "rpo_backward", "rpo_forward")
 TYPED = {
     **dict.fromkeys(("policy.logprobs", "reference.logprobs", "policy.square", "response.tokens", "text.tokens"), (n, t)),
@@ -64,33 +64,24 @@ def lacking(batch: PairStep, settings: Settings) -> dict[str, str]:
     rewards = [] if watched == "sum" and known else [*reference, *(tokens if settings["logp.of"] != "sum" else [])]
     if watched in ("sum", "with_reference") and not known:
         rewards = [REFERENCE]
-    loss = [each for use in uses(batch, settings) for each in (*reference, *_of_loss(batch, use, tokens))]
+    loss = list[str]()
+    for use in uses(batch, settings):
+        form, squares = use["loss.form"], use["loss.weight"] != "off" and "chosen.log_squares" not in batch.tensors
+        loss += [*reference, *(tokens if use["logp.of"] != "sum" or form == "orpo_tokens" else [])]
+        loss += ["log-probs of responses to other prompts"] * (form == "kto")
+        loss += ["true rewards"] * (form in TRUE) + ["log_sum_sq_probs"] * squares
     nll = tokens if float(settings["loss.nll_coef"]) else []
-    found = dict.fromkeys(OF_LOGITS, "logits")
     takes = {
         "nll": tokens, "preference_loss": loss, "loss.pair": loss, "total_loss": [*loss, *nll],
-        **dict.fromkeys((*(f"{side}.reward" for side in SIDES), "margin"), rewards),
-        **dict.fromkeys(("rewards.chosen", "rewards.rejected", "rewards.margins", "rewards.accuracies"), rewards),
+        **dict.fromkeys((*(f"{side}.reward" for side in SIDES), "margin", *WATCHED), rewards),
     }  # fmt: skip
-    return found | {name: " and ".join(dict.fromkeys(each)) for name, each in takes.items() if each}
+    missing = {name: " and ".join(dict.fromkeys(each)) for name, each in takes.items() if each}
+    return dict.fromkeys(OF_LOGITS, "logits") | missing
 
 
 def uses(batch: PairStep, settings: Settings) -> list[Settings]:
     """Returns the conventions of each loss of which the loss is the sum; usually there is one."""
     return [{**settings, **own} for _, own in batch.terms] or [settings]
-
-
-def _of_loss(batch: PairStep, use: Settings, tokens: list[str]) -> list[str]:
-    """Returns what one loss takes besides the reference."""
-    form = use["loss.form"]
-    found = tokens if use["logp.of"] != "sum" or form == "orpo_tokens" else []
-    squares = use["loss.weight"] != "off" and "chosen.log_squares" not in batch.tensors
-    return [
-        *found,
-        *(["log-probs of responses to other prompts"] if form == "kto" else []),
-        *(["true rewards"] if form in TRUE else []),
-        *(["log_sum_sq_probs"] if squares else []),
-    ]
 
 
 MODELS = {"policy": "logprobs", "reference": "logprobs_ref"}
@@ -101,16 +92,23 @@ Fed = dict[str, Array]
 
 def fed(batch: PairStep, ways: Ways) -> Fed:
     """Returns what a file has; no reference stands there as 0, and the log-prob of a whole response on its first token."""
-    mask, count = _mask(batch, ways), batch.pairs
-    found = {f"{model}.logprobs": _model(batch, model, mask, ways) for model in MODELS}
-    found["response.tokens"] = mask
-    found["text.tokens"] = np.concatenate([np.ones((2 * count, 1)), np.maximum(_text(batch, mask), mask)], axis=1)
-    found["response.chosen"] = np.repeat([1.0, 0.0], count)
-    found["true.reward"] = np.zeros(2 * count)
-    found["mismatched.ratio"] = np.zeros(2 * count)  # APO without pairs reads no other responses; KTO is lacking them
-    if "chosen.log_squares" in batch.tensors:
-        found["policy.square"] = np.exp(np.where(mask > 0, _both(batch, "log_squares"), 0.0))
-    return found
+    count, way, mask = batch.pairs, str(ways.get("mask")), batch.mask.astype(bool)
+    mask = _text(batch, mask) if way == "text" else counted(mask, way).astype(np.float64)
+    squares = {"policy.square": np.exp(np.where(mask > 0, _both(batch, "log_squares"), 0.0))} if _weighs(batch) else {}
+    return {
+        **{f"{model}.logprobs": _model(batch, model, mask, ways) for model in MODELS},
+        "response.tokens": mask,
+        "text.tokens": np.concatenate([np.ones((2 * count, 1)), np.maximum(_text(batch, mask), mask)], axis=1),
+        "response.chosen": np.repeat([1.0, 0.0], count),
+        # RPO is lacking true rewards, and KTO the other responses, which APO without pairs does not read.
+        **dict.fromkeys(("true.reward", "mismatched.ratio"), np.zeros(2 * count)),
+        **squares,
+    }
+
+
+def _weighs(batch: PairStep) -> bool:
+    """Whether a file has what weights of pairs are made of."""
+    return "chosen.log_squares" in batch.tensors
 
 
 def laid_out(of: Fed, pairs: Array | None = None) -> tuple[dict[Axis, int], dict[str, Array | Selection]]:
@@ -147,20 +145,8 @@ def exchanged(of: Fed, ways: Ways) -> Fed:
     return others | {f"{model}.{row}": each for model, rows in made.items() for row, each in rows.items()}
 
 
-def given_sums(given: Given, model: str) -> Array | None:
-    """Returns the log-probs of responses that stand in place of computed ones, [2P]; None where they do not."""
-    names = [f"{side}.{WHOLE[model]}" for side in SIDES]
-    return np.concatenate([given[name] for name in names]) if all(name in given for name in names) else None
-
-
 def _both(batch: PairStep, name: str) -> Array:
     return np.concatenate([np.asarray(batch.tensors[f"{side}.{name}"], np.float64) for side in SIDES])
-
-
-def _mask(batch: PairStep, ways: Ways) -> Array:
-    """Returns which tokens count, [2P, T]."""
-    mask, way = batch.mask.astype(bool), str(ways.get("mask"))
-    return _text(batch, mask) if way == "text" else counted(mask, way).astype(np.float64)
 
 
 def _text(batch: PairStep, mask: Array) -> Array:
@@ -188,12 +174,6 @@ def _model(batch: PairStep, model: str, mask: Array, ways: Ways) -> Array:
 
 Terms = Sequence[tuple[float, Settings]]
 """The losses that are added up, each with its weight and all conventions in force; usually there is one, of weight 1."""
-
-
-def terms_of(batch: PairStep, settings: Settings, ways: Ways) -> Terms:
-    """Returns the losses of a file's sum; `shares` of ways are other weights."""
-    shares = ways.get("shares", [share for share, _ in batch.terms] or [1.0])
-    return list(zip(shares, uses(batch, settings), strict=True))
 
 
 ORDERED = {"aot": ("sorted.policy", "sorted.reference"), "aot_unpaired": ("chosen.ratio", "rejected.ratio")}
@@ -238,45 +218,27 @@ OF_LOGPROBS = ("logprobs", "logprobs_ref", "logp", "logp_ref")
 
 
 def add_room(found: Again, of: Fed, losses: Callable[[Fed], Mapping[str, Array]]) -> None:
-    """Adds the room of every row and number. of: what was fed; losses: makes them of something else that is fed."""
+    """Adds the room of every row and number. of: what was fed; losses: makes them of something else that is fed.
+
+    Of rewards it is the room of log-probs times β; of an accuracy the share of pairs that are nearer than that to a tie; of losses
+    what comes of log-probs that are off by as much, either side at a time, up or down; the NLL stays.
+    """
     unit = UNIT[coarsest(found.batch.dtypes, [f"{side}.{name}" for side in SIDES for name in OF_LOGPROBS])]
-    sums = [(of[f"{model}.logprobs"] * of["response.tokens"]).sum(axis=1) for model in MODELS]
-    off = unit * (1 + sum(_largest(each) for each in sums))
-    for name, row in found.rows.items():
-        found.room[name] = off if ".logp" in name else unit * (1 + _largest(row))
-    _room_of_rewards(found, off)
-    _room_of_losses(found, of, off, unit, losses)
-
-
-def _room_of_rewards(found: Again, off: float) -> None:
-    """Of rewards that is the room of log-probs times β; of an accuracy the share of pairs that are nearer than that to a tie."""
+    off = unit * (1 + sum(_largest((of[f"{model}.logprobs"] * of["response.tokens"]).sum(axis=1)) for model in MODELS))
     beta = 1.0 if found.settings["watch.rewards"] == "no_beta" else abs(float(found.settings["beta"]))
-    for name in (*(f"{side}.reward" for side in SIDES), "margin"):
-        found.room[name] = 2 * beta * off
-    for name in ("chosen", "rejected", "margins"):
-        found.room[f"rewards.{name}"] = 2 * beta * off
-    margin = np.abs(found.rows["margin"])
+    margin, rewards, usual = np.abs(found.rows["margin"]), 2 * beta * off, losses(of)
+    found.room |= {name: off if ".logp" in name else unit * (1 + _largest(row)) for name, row in found.rows.items()}
+    found.room |= dict.fromkeys((*(f"{side}.reward" for side in SIDES), "margin", *WATCHED), rewards)
+    found.room |= dict.fromkeys((f"logps.{side}{more}" for side in SIDES for more in ("", ".mean")), off)
     found.room["rewards.accuracies"] = 1e-6
-    found.extra["rewards.accuracies"] = float(((margin > 0) & (margin <= 4 * beta * off)).mean())
-    for side in SIDES:
-        found.room[f"logps.{side}"] = found.room[f"logps.{side}.mean"] = off
-
-
-def _room_of_losses(
-    found: Again, of: Fed, off: float, unit: float, losses: Callable[[Fed], Mapping[str, Array]]
-) -> None:
-    """Of losses it is what comes of log-probs that are off by as much, either side at a time, up or down; the NLL stays."""
-    usual, moved = losses(of), dict[str, float]()
-    of = of | {"nll": usual["nll"]}
+    found.extra["rewards.accuracies"] = float(((margin > 0) & (margin <= 2 * rewards)).mean())
+    far = dict.fromkeys(usual, 0.0)
     for side in (1.0, 0.0):
         by = off * (of["response.chosen"] == side)
-        both = [losses(_moved(of, sign * by)) for sign in (1, -1)]
-        for name in usual:
-            with np.errstate(invalid="ignore"):
-                far = max(_largest(each[name] - usual[name]) for each in both)
-            moved[name] = moved.get(name, 0.0) + far
-    for name, far in moved.items():
-        found.room[name] = far + unit * (1 + _largest(usual[name]))
+        both = [losses(_moved(of | {"nll": usual["nll"]}, sign * by)) for sign in (1, -1)]
+        with np.errstate(invalid="ignore"):
+            far = {name: has + max(_largest(each[name] - usual[name]) for each in both) for name, has in far.items()}
+    found.room |= {name: by + unit * (1 + _largest(usual[name])) for name, by in far.items()}
 
 
 def _moved(of: Fed, by: Array) -> Fed:
@@ -310,8 +272,9 @@ def recompute(
     comes out.
     """
     found = Again(batch, settings, lacks=lacking(batch, settings))
-    terms = terms_of(batch, settings, ways)
-    if "chosen.log_squares" not in batch.tensors:  # what is made of weights is lacking, all else is not
+    shares = ways.get("shares", [share for share, _ in batch.terms] or [1.0])
+    terms = list(zip(shares, uses(batch, settings), strict=True))
+    if not _weighs(batch):  # what is made of weights is lacking, all else is not
         terms = [(share, {**use, "loss.weight": "off"}) for share, use in terms]
     plain = "kept" in ways and not ways.keys() & {"mask", "moved"}
     of = ways["kept"].fed(lambda: fed(batch, ways)) if plain else fed(batch, ways)
@@ -373,10 +336,10 @@ def _with_given(of: Fed, settings: Settings, given: Given, device: str) -> Fed:
     Where the loss takes means, the file may have these: then each counts as its own sum.
     """
     found = dict(of)
-    for model in MODELS:
-        theirs = given_sums(given, model)
-        if theirs is None:
+    for model, whole in WHOLE.items():
+        if any(f"{side}.{whole}" not in given for side in SIDES):
             continue
+        theirs = np.concatenate([given[f"{side}.{whole}"] for side in SIDES])
         if settings["logp.of"] != "sum":
             rows = EQUATIONS.values(
                 settings, *laid_out(of), [f"{model}.{row}" for row in ("sum", "mean", "over")], device=device
@@ -386,9 +349,6 @@ def _with_given(of: Fed, settings: Settings, given: Given, device: str) -> Fed:
                 theirs = theirs * over if np.abs(theirs - mean).sum() < np.abs(theirs - total).sum() else theirs
         found[f"{model}.sum"] = theirs
     return found
-
-
-WATCHED = ("rewards.chosen", "rewards.rejected", "rewards.margins", "rewards.accuracies")
 
 
 def _watched(found: Again, of: Fed, ways: Ways, given: Given, device: str) -> None:

@@ -1,40 +1,53 @@
-"""Which number of a step of DPO went wrong first, all being computed again; and the causes that are tried."""
+"""Which number of a step of DPO went wrong first, all being computed again; the causes that are tried; and pairs as a workbook."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
 from math import isfinite
 
 import numpy as np
 
-from blueprint.dumps import SIDES
+from blueprint.dumps import SIDES, Array, MinibatchError, require
+from blueprint.inputs import Numbers, NumbersError
 from blueprint.inputs.catalogue import OFF
 from blueprint.language import at_most, constant, exp, less
 from blueprint.misconceptions import becomes, equation
 from blueprint.verifying import (
+    Again,
+    Agreement,
     Axes,
+    Chosen,
     Conventions,
     Given,
     Mistakes,
     Quantity,
     Settings,
+    Shown,
     SmallKind,
     Try,
+    Verdict,
+    View,
+    ViewOptions,
+    agreement_of,
+    check_length,
     coefficient,
+    computable,
     extremes,
     mistakes_in,
     multiplied,
     of_equations,
     of_what_is_read,
     off_by,
+    ragged,
     spelled,
     sums_of,
     typed,
+    view_of,
+    words_of,
 )
-from blueprint.workbooks.dpo.definitions.logprobs import n
+from blueprint.workbooks.dpo.definitions import n
 from blueprint.workbooks.dpo.dumps import PairStep
-from blueprint.workbooks.dpo.schema import DPO, dpo_presets
-from blueprint.workbooks.dpo.verifying.export import shown
+from blueprint.workbooks.dpo.schema import DPO, MOST_PAIRS, PER, WITHOUT, check_asked, dpo_presets, presets_of
 from blueprint.workbooks.dpo.verifying.recompute import EQUATIONS, OF_LOGITS, TRUE, recompute, uses
 
 PAIRS = Axes("pair", "", "pair")
@@ -76,31 +89,30 @@ MOST_NLL = 100.0
 def fitted(batch: PairStep, settings: Settings, name: str, given: Given) -> Iterator[tuple[str, float]]:
     """Yields settings with the numbers that make a quantity what the file logged, as somebody would type them."""
     if "reward" in name or name == "margin":
-        yield from _ratio(batch, settings, name, given)
-        return
-    if name not in batch.logged or not isfinite(batch.logged[name]):
-        return
-    off = off_by(recompute, batch, settings, name, given)
-    yield from _typed("loss.nll_coef", coefficient(partial(off, "loss.nll_coef")), MOST_NLL)
-    for key in REACH:
-        yield from _root(key, partial(off, key))
+        share = _share(batch, settings, name, given)
+        yield from (("beta", each) for each in typed(float(settings["beta"]) * share, REACH["beta"][1]))
+    elif name in batch.logged and isfinite(batch.logged[name]):
+        off = off_by(recompute, batch, settings, name, given)
+        nll = coefficient(partial(off, "loss.nll_coef"))
+        yield from (("loss.nll_coef", each) for each in typed(nll, MOST_NLL))
+        for key, (least, most) in REACH.items():
+            for root in _roots(least, most, partial(off, key)):
+                yield from ((key, each) for each in typed(root, most))
 
 
-def _ratio(batch: PairStep, settings: Settings, name: str, given: Given) -> Iterator[tuple[str, float]]:
-    """Rewards are β times log-ratios, whatever is logged of them."""
+def _share(batch: PairStep, settings: Settings, name: str, given: Given) -> float:
+    """Returns by how much rewards are larger in the file: they are β times log-ratios, whatever is logged of them."""
     ours = recompute(batch, settings, given=given)
     if name in batch.tensors:
         theirs, mine = np.asarray(batch.tensors[name], np.float64), ours.rows[name]
         at = int(np.argmax(np.abs(mine)))
-        share = float(theirs[at] / mine[at]) if mine[at] else np.nan
-    else:
-        share = batch.logged[name] / ours.numbers[name] if ours.numbers[name] else np.nan
-    yield from _typed("beta", float(settings["beta"]) * share, REACH["beta"][1])
+        return float(theirs[at] / mine[at]) if mine[at] else np.nan
+    return batch.logged[name] / ours.numbers[name] if ours.numbers[name] else np.nan
 
 
-def _root(key: str, off: Callable[[float], float]) -> Iterator[tuple[str, float]]:
+def _roots(least: float, most: float, off: Callable[[float], float]) -> Iterator[float]:
     """Halves intervals in which a difference changes its sign, on the scale of logarithms."""
-    grid = np.geomspace(*REACH[key], PLACES)
+    grid = np.geomspace(least, most, PLACES)
     found = [off(float(each)) for each in grid]
     for low, high, one, other in zip(grid, grid[1:], found, found[1:], strict=False):
         if not (isfinite(one) and isfinite(other)) or one * other > 0:
@@ -109,11 +121,7 @@ def _root(key: str, off: Callable[[float], float]) -> Iterator[tuple[str, float]
         for _ in range(HALVED):
             middle = (a + b) / 2
             a, b = (middle, b) if np.sign(off(float(np.exp(middle)))) == sign else (a, middle)
-        yield from _typed(key, float(np.exp((a + b) / 2)), REACH[key][1])
-
-
-def _typed(key: str, value: float, most: float) -> Iterator[tuple[str, float]]:
-    yield from ((key, each) for each in typed(value, most))
+        yield float(np.exp((a + b) / 2))
 
 
 NUMBERS: Mapping[str, tuple[float, ...]] = {
@@ -252,7 +260,8 @@ def _slips(batch: PairStep, settings: Settings, name: str, whole: PairStep | Non
     """Yields mistakes, and numbers that were averaged in parts, multiplied or divided."""
     yield from mistakes_in(SLIPS, OF.get(name, ("reward", "logp", "logp_ref")), settings)
     if name in LOSSES:
-        yield from _shares(batch, settings)
+        shares, names = [share for share, _ in batch.terms], batch.losses
+        yield from (Try(label, settings, {"shares": each}) for label, each in _shares(shares, names))
     yield multiplied(settings, name, -1.0, f"the opposite sign of {name}")
     if whole is not None:
         yield Try("a number of all files of the step together, not of this one", settings, {"whole": True})
@@ -265,18 +274,14 @@ def _slips(batch: PairStep, settings: Settings, name: str, whole: PairStep | Non
     yield from sums_of(batch.pairs, settings, name)
 
 
-def _shares(batch: PairStep, settings: Settings) -> Iterator[Try]:
+def _shares(shares: list[float], names: list[str]) -> Iterator[tuple[str, list[float]]]:
     """Yields other weights of the losses that are added up: none of them, in another order, or one loss left out."""
-    shares = [share for share, _ in batch.terms]
-    if not shares:
-        return
-    yield Try("the weights of the losses left out", settings, {"shares": [1.0] * len(shares)})
-    yield Try("the weights of the losses the other way round", settings, {"shares": shares[::-1]})
-    for at, name in enumerate(batch.losses):
-        yield Try(f"the loss {name} left out", settings, {"shares": [*shares[:at], 0.0, *shares[at + 1 :]]})
-        yield Try(
-            f"the loss {name} alone", settings, {"shares": [float(other == at) for other, _ in enumerate(shares)]}
-        )
+    if shares:
+        yield "the weights of the losses left out", [1.0] * len(shares)
+        yield "the weights of the losses the other way round", shares[::-1]
+    for at, name in enumerate(names):
+        yield f"the loss {name} left out", [*shares[:at], 0.0, *shares[at + 1 :]]
+        yield f"the loss {name} alone", [float(other == at) for other, _ in enumerate(shares)]
 
 
 def _conventions(settings: Settings, name: str) -> Iterator[Try]:
@@ -289,6 +294,133 @@ def _conventions(settings: Settings, name: str) -> Iterator[Try]:
     for more in () if rewards or of_logprobs else TOGETHER:
         changes = {key: value for key, value in more.items() if settings[key] != value}
         yield from [INSTEAD.changed(settings, changes)] if changes else []
+
+
+NEAR = 1e-10
+"""How far |a − b| may be, over 1 + the largest of a row: both are float64, a cell has 15 digits, and losses are steep."""
+SHOWN_ROWS = {"chosen.logged": "chosen.reward", "rejected.logged": "rejected.reward", "loss.pair": "loss.pair"}
+SHOWN_NUMBERS = ("rewards.margins", "rewards.accuracies", "preference_loss", "total_loss")
+SHOWN_OF_REWARDS = ("chosen.logged", "rejected.logged", "rewards.margins", "rewards.accuracies")
+"""What is made of rewards as they are watched."""
+REWARDS_OF_SUMS = (
+    "The rewards shown are of log-probs per token, which the loss takes; those that the library logs are of sums, and only verify "
+    "has them: with the log-probs of all tokens, of the reference too, a workbook would."
+)
+IDS_SHOWN = 30
+
+
+def shown(verdict: Verdict, chosen: Chosen, options: ViewOptions) -> Shown:
+    """Shows pairs of a step. Raises MinibatchError for rows that are not there, more than fit, or conventions that read more."""
+    found: Again = verdict.replayed
+    batch: PairStep = found.batch
+    computable(found, "total_loss", " missing")
+    require(
+        not batch.terms,
+        f"{batch.path} cannot be made into a workbook: its loss is {batch.mixture}, and a workbook has one loss: "
+        "verify computes the sum",
+    )
+    view = view_of(found, chosen, options, -found.rows["margin"], MOST_PAIRS[1], "pairs")
+    longest = int(view.step.mask.sum(axis=1).max())
+    if per_of(view) == PER[0]:
+        check_length(batch.path, longest, "a response")
+    require(
+        longest > 0, f"{batch.path} has no token in any of the responses there: a workbook needs one; --rows others"
+    )
+    try:
+        check_asked(_parts(view), _asked(view))
+    except NumbersError as error:
+        raise MinibatchError(f"{batch.path} cannot be made into a workbook: {error}") from error
+    again = recompute(view.step, view.settings)
+    # Of a library that watches rewards of sums only the means that its loss takes can be given.
+    other = per_of(view) == PER[1] and view.settings["logp.of"] != "sum" and view.settings["watch.rewards"] == "sum"
+    return view.shown(
+        [*view.partly, *([REWARDS_OF_SUMS] if other else [])],
+        lambda name: numbers_of(view, name),
+        lambda arrays: agreement(arrays, again, SHOWN_OF_REWARDS if other else ()),
+    )
+
+
+def per_of(view: View) -> str:
+    """Returns what has a log-prob, a word of `PER`: each token, where those of both models are known, else each response."""
+    known = all(f"chosen.{name}" in view.step.tensors for name in ("logprobs", "logprobs_ref"))
+    return PER[0] if known else PER[1]
+
+
+def _asked(view: View) -> dict[str, float | str]:
+    """Returns the settings that are not as the preset has them, of those that log-probs alone say."""
+    per = per_of(view)
+    usual, offered = presets_of(per).presets.get(view.preset), presets_of(per).settings
+    alone = {key: words[0] for key, words in WITHOUT[per].items() if len(words) == 1 and key != "logp.of"}
+    odd = [key for key, word in alone.items() if view.settings[key] != word and _read(view, key)]
+    instead = "".join(f"{key}={alone[key]}" for key in odd[:1])
+    require(
+        not odd,
+        f"{view.step.path} cannot be made into a workbook: {''.join(odd[:1])} reads more than log-probs; "
+        f"--set {instead} shows the step without it",
+    )
+    return {
+        key: view.settings[key]
+        for key in offered
+        if _read(view, key) and (usual is None or view.settings[key] != usual.values.get(key))
+    }
+
+
+def _read(view: View, key: str) -> bool:
+    """Whether a setting counts: those of the NLL do only where it has a weight, and those of LD-DPO where that is on."""
+    if key.startswith("loss.nll"):
+        return bool(float(view.settings["loss.nll_coef"]))
+    return not key.startswith("logp.ld_") or view.settings["logp.ld"] != "off"
+
+
+def numbers_of(view: View, name: str) -> Numbers:
+    """Makes the numbers of a workbook that begins at log-probs, 15 digits of each."""
+    what = f"{len(view.rows)} pairs of a step of {view.step.library or 'DPO'}"
+    return view.numbers("pair-logprobs", name, what, _asked(view), _parts(view))
+
+
+def _parts(view: View) -> dict[str, object]:
+    """Returns what is typed, by the keys of a numbers file."""
+    step, per = view.step, per_of(view)
+    parts: dict[str, object] = {"preset": view.preset, "per": per, "text.prompts": _prompts(view)}
+    for at, side in enumerate(SIDES):
+        mask, ids = step.mask[at * step.pairs :][: step.pairs], step.tensors.get(f"{side}.tokens")
+        of_tokens = per == PER[0]
+        whole = tuple((f"{side} response {row}",) for row in view.rows)
+        parts[f"text.{side}"] = words_of(ids, mask, lambda at: "?") if of_tokens else whole
+        for model, tokens, name in (("policy", "logprobs", "logp"), ("reference", "logprobs_ref", "logp_ref")):
+            if of_tokens:
+                logprobs, there = step.tensors[f"{side}.{tokens}"], mask
+            else:
+                logprobs, there = _whole(view, side, tokens, name, mask)[:, None], np.ones((step.pairs, 1), np.bool_)
+            parts[f"{model}.{side}"] = ragged(np.minimum(logprobs, 0.0), there)
+    return parts
+
+
+def _whole(view: View, side: str, tokens: str, whole: str, mask: Array) -> Array:
+    """Returns the log-prob of each response as the loss takes it, a sum or a mean; 0 where there is no reference."""
+    tensors = view.step.tensors
+    if f"{side}.{tokens}" in tensors:
+        found = (tensors[f"{side}.{tokens}"].astype(np.float64) * mask).sum(axis=1)
+    else:
+        found = tensors.get(f"{side}.{whole}", np.zeros(len(mask)))
+    return np.asarray(found / np.maximum(mask.sum(axis=1), 1) if view.settings["logp.of"] != "sum" else found, float)
+
+
+def _prompts(view: View) -> tuple[str, ...]:
+    """Returns the prompt of each pair, the ids of its tokens as far as they fit."""
+    ids, mask = view.step.tensors.get("chosen.tokens"), view.step.tensors.get("chosen.mask")
+    if ids is None or mask is None:
+        return tuple(f"prompt {row}" for row in view.rows)
+    ends = mask.argmax(axis=1) + ids.shape[1] - mask.shape[1]
+    return tuple(" ".join(f"#{each}" for each in row[:end][-IDS_SHOWN:]) for row, end in zip(ids, ends, strict=True))
+
+
+def agreement(arrays: Mapping[str, Array], ours: Again, other: Collection[str] = ()) -> Agreement:
+    """Compares rows and losses of a workbook with the pairs computed again. other: rows that are something else there."""
+    found = {block: ours.rows[row] for block, row in SHOWN_ROWS.items()} | {
+        name: np.asarray(ours.numbers[name]) for name in SHOWN_NUMBERS
+    }
+    return agreement_of(arrays, {name: row for name, row in found.items() if name not in other}, NEAR)
 
 
 KIND = SmallKind(ALL, lambda device: partial(recompute, device=device), tries, LOSSES, PAIRS, as_good=LOGPS)
