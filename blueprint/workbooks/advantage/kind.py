@@ -5,9 +5,9 @@ from blueprint.workbooks.kind import kind_in
 KIND = kind_in(
     __file__,
     "the advantage",
-    levels={"traces": "build:LEVEL"},
-    build="build:LESSON.blueprint",
-    settings="build:ADVANTAGE",
+    levels={"traces": "lesson:LEVEL"},
+    build="lesson:LESSON.blueprint",
+    settings="lesson:SETTINGS",
     saved={"traces": "trace.action"},
-    misconceptions="definitions:MISCONCEPTIONS",
+    misconceptions="lesson:MISCONCEPTIONS",
 )

@@ -5,9 +5,9 @@ from blueprint.workbooks.kind import kind_in
 KIND = kind_in(
     __file__,
     "the bandit",
-    levels={"pulls": "build:LEVEL"},
-    build="build:LESSON.blueprint",
-    settings="build:BANDIT",
+    levels={"pulls": "lesson:LEVEL"},
+    build="lesson:LESSON.blueprint",
+    settings="lesson:SETTINGS",
     saved={"pulls": "arm.mean"},
-    misconceptions="definitions:MISCONCEPTIONS",
+    misconceptions="lesson:MISCONCEPTIONS",
 )

@@ -5,9 +5,9 @@ from blueprint.workbooks.kind import kind_in
 KIND = kind_in(
     __file__,
     "the frontier of proxy, gold and KL",
-    levels={"proxy-and-gold": "build:LEVEL"},
-    build="build:LESSON.blueprint",
-    settings="build:FRONTIER",
+    levels={"proxy-and-gold": "lesson:LEVEL"},
+    build="lesson:LESSON.blueprint",
+    settings="lesson:SETTINGS",
     saved={"proxy-and-gold": "sweep.beta"},
-    misconceptions="definitions:MISCONCEPTIONS",
+    misconceptions="lesson:MISCONCEPTIONS",
 )

@@ -5,9 +5,9 @@ from blueprint.workbooks.kind import kind_in
 KIND = kind_in(
     __file__,
     "the adaptive KL controller",
-    levels={"controller": "build:LEVEL"},
-    build="build:kl_controller",
-    settings="build:CONTROLLER",
+    levels={"controller": "lesson:LEVEL"},
+    build="lesson:LESSON.blueprint",
+    settings="lesson:SETTINGS",
     saved={"controller": "responses.kl"},
-    misconceptions="build:MISCONCEPTIONS",
+    misconceptions="lesson:MISCONCEPTIONS",
 )

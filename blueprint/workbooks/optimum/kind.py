@@ -5,9 +5,9 @@ from blueprint.workbooks.kind import kind_in
 KIND = kind_in(
     __file__,
     "the optimum of PPO and DPO",
-    levels={"enumerated": "build:LEVEL"},
-    build="build:LESSON.blueprint",
-    settings="build:OPTIMUM",
+    levels={"enumerated": "lesson:LEVEL"},
+    build="lesson:LESSON.blueprint",
+    settings="lesson:SETTINGS",
     saved={"enumerated": "way.step"},
-    misconceptions="definitions:MISCONCEPTIONS",
+    misconceptions="lesson:MISCONCEPTIONS",
 )

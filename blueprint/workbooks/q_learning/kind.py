@@ -5,9 +5,9 @@ from blueprint.workbooks.kind import kind_in
 KIND = kind_in(
     __file__,
     "Q-learning",
-    levels={"steps": "build:LEVEL"},
-    build="build:LESSON.blueprint",
-    settings="build:SETTINGS",
+    levels={"steps": "lesson:LEVEL"},
+    build="lesson:LESSON.blueprint",
+    settings="lesson:SETTINGS",
     saved={"steps": "step.uniform"},
-    misconceptions="definitions:MISCONCEPTIONS",
+    misconceptions="lesson:MISCONCEPTIONS",
 )

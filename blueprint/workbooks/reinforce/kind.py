@@ -5,9 +5,9 @@ from blueprint.workbooks.kind import kind_in
 KIND = kind_in(
     __file__,
     "REINFORCE",
-    levels={"bandit": "build:LEVEL"},
-    build="build:reinforce",
-    settings="build:REINFORCE",
+    levels={"bandit": "lesson:LEVEL"},
+    build="lesson:LESSON.blueprint",
+    settings="lesson:SETTINGS",
     saved={"bandit": "draws.uniform"},
-    misconceptions="definitions:MISCONCEPTIONS",
+    misconceptions="lesson:MISCONCEPTIONS",
 )

@@ -5,9 +5,9 @@ from blueprint.workbooks.kind import kind_in
 KIND = kind_in(
     __file__,
     "value iteration",
-    levels={"grid": "build:LEVEL"},
-    build="build:LESSON.blueprint",
-    settings="build:SETTINGS",
+    levels={"grid": "lesson:LEVEL"},
+    build="lesson:LESSON.blueprint",
+    settings="lesson:SETTINGS",
     saved={"grid": "sweep.number"},
-    misconceptions="definitions:MISCONCEPTIONS",
+    misconceptions="lesson:MISCONCEPTIONS",
 )
