@@ -26,7 +26,7 @@ from blueprint.language import (
     typed,
     where,
 )
-from blueprint.workbooks.common.definitions.choices import ROWS, Choices, n, t, v
+from blueprint.workbooks.common.definitions.choices import ROWS, Choices, defined, n, t, v
 from blueprint.workbooks.common.definitions.losses import per_response
 from blueprint.workbooks.common.definitions.rewards_and_gae import count, ends_at
 from blueprint.workbooks.common.sheets.walk import Rows, named
@@ -43,8 +43,7 @@ def prompts(with_responses: bool = False) -> dict[str, Block]:
     vocabulary = typed("vocabulary", (v,), "vocab", "tokens; the first one (id 0) ends a text", text=True)
     given = typed("given", (n, t), "prompt", "given token; blank: the policy writes", text=True, edges=(t.first - 1,))
     is_given, given_id = prompt_ids(given, vocabulary)
-    decisions = block("decisions", (), "T", "positions: longest prompt + tokens allowed", decimals=0)
-    decisions[()] = size(t)
+    decisions = defined(block("decisions", (), "T", "positions: longest prompt + tokens allowed", decimals=0), size(t))
     blank = "token that is written; blank: the draw decides"
     return named(
         vocabulary,

@@ -5,10 +5,11 @@ goes on downhill, Loss and Diagnostics show which token pulls, and three more pi
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
-from blueprint.language import Axis, Block, NotationError, Ref, join, less, link, typed, walk, where
+from blueprint.language import Axis, Block, NotationError, Ref, less, link, typed, walk, where
 from blueprint.language import block as new_block
 from blueprint.language.gradient import Gradient
 from blueprint.page.outline import (
@@ -32,7 +33,7 @@ from blueprint.page.outline import (
 from blueprint.workbooks.common.definitions import gradients
 from blueprint.workbooks.common.definitions.choices import defined
 from blueprint.workbooks.common.labels import labels
-from blueprint.workbooks.common.sheets.charts import HIGH, LOW, Drawn, Within
+from blueprint.workbooks.common.sheets.charts import HIGH, LOW, Drawn, Within, side_by_side
 from blueprint.workbooks.common.sheets.start import COLUMNS, MAP
 
 
@@ -122,11 +123,10 @@ def _of_loss(sheet: Sheet, blocks: list[Block], made: Gradient) -> Section:
 
 def _repeated(block: Block, made: Gradient, there: set[Block]) -> Block | None:
     """Repeats the adjoint of what is itself repeated here, if it stands on another sheet."""
-    try:
-        adjoint = made[block] if block.link else None
-    except NotationError:
-        return None
-    return None if adjoint is None or adjoint in there else link(f"{block.name}{GRAD}", adjoint)
+    with suppress(NotationError):  # no derivative goes through it, or it needed no row
+        if block.link and made[block] not in there:
+            return link(f"{block.name}{GRAD}", made[block])
+    return None
 
 
 def _is_of_logprob(block: Block, made: Gradient) -> bool:
@@ -200,18 +200,15 @@ SOFTMAX = "Downhill through the soft-max: what the logits feel"
 def with_walk(blueprint: Blueprint, made: Gradient) -> Blueprint:
     """Adds the way back to the sheet that derives one token."""
     rows = {block.name: block for block in blueprint.blocks()}
-    sheets = (
-        _with_way_back(sheet, blueprint, made, rows) if sheet.title == WALK else sheet for sheet in blueprint.sheets
-    )
-    return replace(blueprint, sheets=tuple(sheets))
-
-
-def _with_way_back(sheet: Sheet, blueprint: Blueprint, made: Gradient, rows: Mapping[str, Block]) -> Sheet:
-    *sections, last = sheet.sections
-    shown = {item.block for item in sheet.items() if isinstance(item, Step)}
-    first, *others = _sections(blueprint, made, rows, shown)
+    sheets = {sheet.title: sheet for sheet in blueprint.sheets}
+    if WALK not in sheets:
+        return blueprint
+    *sections, last = sheets[WALK].sections
+    shown = {item.block for item in sheets[WALK].items() if isinstance(item, Step)}
+    first, *others = (replace(each, printed=False) for each in _sections(blueprint, made, rows, shown))
     back = replace(first, items=(UNPRINTED, *first.items)), *others
-    return replace(sheet, sections=(*sections, *(replace(each, printed=False) for each in back), last))
+    sheets[WALK] = replace(sheets[WALK], sections=(*sections, *back, last))
+    return replace(blueprint, sheets=tuple(sheets.values()))
 
 
 def _sections(
@@ -420,7 +417,7 @@ def _pull_picture(rows: Mapping[str, Block]) -> Drawn:
     g, rho, U, size = (rows[name] for name in ("ratio.grad", "ratio", "surrogate.grad", "dot.size"))
     at = rho.axes
     pull = new_block("dot.grad.pull", at, "dot_pull", "how high: its pull / |Â|")
-    pull[at] = where(less(rows["loss.grad.tiny"], abs(U[at]) * size[at]), g[at] * rho[at] / U[at] / size[at], 0)
+    defined(pull, where(less(rows["loss.grad.tiny"], abs(U[at]) * size[at]), g[at] * rho[at] / U[at] / size[at], 0))
     chart = Chart(
         "Clip: pull of each token, per unit of advantage", "scatter",
         (*(Series(f"advantage {sign}1", curves[way][-1], curves[way][-2]) for way, sign in (("good", "+"), ("bad", "−"))),
@@ -462,12 +459,8 @@ def _token_picture(rows: Mapping[str, Block]) -> Drawn:
 
 def _norm_picture(norms: list[Block]) -> Drawn:
     """Draws how long the gradient of each weight is."""
-    single = tuple(Axis(f"w{place}", "gradient", size=1) for place, _ in enumerate(norms, 1))
-    each = join("w", "gradient", *single)
-    names = typed("norms.grad.names", (each,), "gradient", "of what it is the gradient", text=True)
-    values = new_block("norms.grad.bars", (each,), "norm", "how long it is")
-    for axis, norm in zip(single, norms, strict=True):
-        values[axis] = norm
+    told = ("norms.grad.names", "gradient", "of what it is the gradient")
+    names, values = side_by_side(("w", "gradient"), told, ("norms.grad.bars", "norm", "how long it is"), norms)
     chart = Chart(
         "How long the gradient of each weight is", "bars", (Series("norm", values, names),),
         Scale("weight, and all of a model"), Scale("norm of the gradient", 0),
