@@ -6,12 +6,10 @@ comes then is worth 0; the long trace, (s), is cut, and goes on with the value o
 """
 
 from pathlib import Path
-from typing import Annotated, Any
-
-from pydantic import WithJsonSchema
+from typing import Any
 
 from blueprint.inputs import Level, Numbers, Part, settings_in
-from blueprint.inputs.entries import Flag, Number, between
+from blueprint.inputs.entries import Flag, Number
 from blueprint.language import (
     Arithmetic,
     Axis,
@@ -39,10 +37,10 @@ from blueprint.workbooks.common import (
 )
 from blueprint.workbooks.common.definitions.recursions import counted, discounted
 from blueprint.workbooks.common.lesson import Lesson
+from blueprint.workbooks.common.numbers_file import number_from
 
 FOLDER = Path(__file__).parent
 SETTINGS = settings_in(FOLDER).settings
-Lambda = Annotated[Number, between(0, 1), WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1})]
 NAMES = ("whole", "to go", "less b", "less V", "GAE")
 
 
@@ -60,7 +58,7 @@ LEVEL = Level(
         Part("traces.rewards", Number, ("trace", "step"), "what each step earned", block="trace.reward"),
         Part("traces.values", Number, ("trace", "step"), "what a critic expected from this step on; after the last one it is 0",
              block="trace.value"),
-        Part("sweep.lambdas", Lambda, ("λ",), "four λ from 0 to 1", block="sweep.lambda"),
+        Part("sweep.lambdas", number_from(0, 1), ("λ",), "four λ from 0 to 1", block="sweep.lambda"),
         Part("long.rewards", Number, ("step of the long trace",), "the rewards of one long trace", block="long.reward"),
         Part("long.values", Number, ("step of the long trace",), "its values", block="long.value"),
         Part("long.last_value", Number, (), "the value of what comes after its last step", block="long.last_value"),

@@ -6,12 +6,9 @@ pull decides the next. `estimate` and `arm.pulls` have a cell before the first p
 """
 
 from pathlib import Path
-from typing import Annotated
-
-from pydantic import WithJsonSchema
 
 from blueprint.inputs import Level, Part, settings_in
-from blueprint.inputs.entries import Draw, Number, Word, between
+from blueprint.inputs.entries import Draw, Number, Word
 from blueprint.language import Axis, Block, Max, Sum, at_most, equal, find, maximum, number, size, where
 from blueprint.misconceptions import equation, instead, of, operand, operation, row, turned, whole, without
 from blueprint.workbooks.common import (
@@ -25,15 +22,10 @@ from blueprint.workbooks.common import (
 )
 from blueprint.workbooks.common.definitions.recursions import counted, running_sum
 from blueprint.workbooks.common.lesson import Lesson
+from blueprint.workbooks.common.numbers_file import number_from
 
 FOLDER = Path(__file__).parent
 SETTINGS = settings_in(FOLDER).settings
-COLDEST, HOTTEST = 0.001, 1000.0
-Temperature = Annotated[
-    Number,
-    between(COLDEST, HOTTEST),
-    WithJsonSchema({"type": "number", "minimum": COLDEST, "maximum": HOTTEST}),
-]
 
 
 LEVEL = Level(
@@ -45,7 +37,8 @@ LEVEL = Level(
         Part("arms.means", Number, ("arm",), "what each arm pays on average; whoever pulls does not know it", block="arm.mean"),
         Part("pulls.uniform", Draw, ("pull",), "which arm is pulled: a number from 0.01 to 0.99", block="pull.uniform"),
         Part("pulls.normal", Number, ("pull",), "what the arm pays above its mean, in units of noise", block="pull.noise"),
-        Part("sweep.temperatures", Temperature, ("temperature",), "temperatures that are tried on the last estimates",
+        Part("sweep.temperatures", number_from(0.001, 1000.0), ("temperature",),
+             "temperatures that are tried on the last estimates",
              block="tau.value"),
     ),
     tables={

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import WithJsonSchema
 
 from blueprint.inputs import Level, Numbers, Part, settings_in
-from blueprint.inputs.entries import Number, Positive, Text, Word, must_be
+from blueprint.inputs.entries import Number, Text, Word, must_be
 from blueprint.language import (
     Axis,
     Block,
@@ -42,6 +42,7 @@ from blueprint.workbooks.common import (
 )
 from blueprint.workbooks.common.definitions.recursions import counted
 from blueprint.workbooks.common.lesson import Lesson, with_vocabulary
+from blueprint.workbooks.common.numbers_file import whole_to
 
 FOLDER = Path(__file__).parent
 SETTINGS = settings_in(FOLDER).settings
@@ -49,13 +50,6 @@ Share = Annotated[
     Number,
     must_be("a number above 0", lambda number: number > 0),
     WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
-]
-
-
-Draws = Annotated[
-    Positive,
-    must_be("a whole number of at most 100000", lambda number: number <= 100000),
-    WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 100000}),
 ]
 
 
@@ -88,7 +82,7 @@ LEVEL = Level(
         Part("proxy.each", Number, ("token",), "the proxy of each time that it occurs", block="proxy.each"),
         Part("gold.once", Number, ("token",), "the gold reward of a response in which the token occurs", block="gold.once"),
         Part("sweep.betas", Share, ("KL coefficient",), "the KL coefficients that are tried", block="sweep.beta"),
-        Part("sweep.draws", Draws, ("number of draws",), "how many responses best-of-n draws", block="best.draws"),
+        Part("sweep.draws", whole_to(100_000), ("number of draws",), "how many responses best-of-n draws", block="best.draws"),
     ),
     tables={
         "frontier": "settings; one that is left out is as here", "text": "what was asked, and the tokens of the language",

@@ -1,13 +1,5 @@
 """The record of the adaptive KL controller."""
 
-from blueprint.workbooks.kind import kind_in
+from blueprint.workbooks.kind import lesson_in
 
-KIND = kind_in(
-    __file__,
-    "the adaptive KL controller",
-    levels={"controller": "lesson:LEVEL"},
-    build="lesson:LESSON.blueprint",
-    settings="lesson:SETTINGS",
-    saved={"controller": "responses.kl"},
-    misconceptions="lesson:MISCONCEPTIONS",
-)
+KIND = lesson_in(__file__, "the adaptive KL controller", "controller", "responses.kl")

@@ -2,14 +2,15 @@
 episode; and misconceptions about it.
 """
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 from pydantic import WithJsonSchema
 
-from blueprint.inputs import Draft, Level, Numbers, NumbersError, Part, Values, settings_in
-from blueprint.inputs.entries import Draw, Positive, Text, must_be
+from blueprint.inputs import Level, Numbers, Part, Values, settings_in
+from blueprint.inputs.entries import Draw, Text, must_be
 from blueprint.language import (
     Axis,
     Block,
@@ -48,35 +49,19 @@ from blueprint.workbooks.common.grid_map import (
     START,
     WALL,
     Cell,
-    check_start,
+    with_map,
 )
 from blueprint.workbooks.common.lesson import Lesson
+from blueprint.workbooks.common.numbers_file import whole_to
 
 FOLDER = Path(__file__).parent
 SETTINGS = settings_in(FOLDER).settings
 MOST_STATES, MOST_EPISODES, MOST_STEPS = 16, 16, 160
-Episodes = Annotated[
-    Positive,
-    must_be(f"a whole number of at most {MOST_EPISODES}", lambda number: number <= MOST_EPISODES),
-    WithJsonSchema({"type": "integer", "minimum": 1, "maximum": MOST_EPISODES}),
-]
 Move = Annotated[
     Text,
     must_be("up, down, left, right or nothing", lambda text: text in ("", *MOVES)),
     WithJsonSchema({"enum": ["", *MOVES]}),
 ]
-
-
-def _numbers(draft: Draft) -> Numbers:
-    """Make the numbers of a checked file. Raises NumbersError if the map has two starts or too many cells."""
-    parts = draft.fitted()
-    map_ = parts["grid.map"]
-    check_start(map_)
-    if len(map_) * len(map_[0]) > MOST_STATES:
-        raise NumbersError(
-            f"grid.map: found {len(map_)} by {len(map_[0])} cells, expected {MOST_STATES} at most, for every step has all of them."
-        )
-    return draft.numbers(parts)
 
 
 def _typed(numbers: Numbers) -> dict[str, Any]:
@@ -111,7 +96,7 @@ LEVEL = Level(
     parts=(
         Part("grid.map", Cell, ("row", "column"), "S start, G goal, # wall, . free; who walks into a wall stays", noun="cell",
              block="grid.map"),
-        Part("grid.episodes", Episodes, (), "after how many episodes learning ends"),
+        Part("grid.episodes", whole_to(MOST_EPISODES), (), "after how many episodes learning ends"),
         Part("steps.uniform", Draw, ("step",), "a number from 0.01 to 0.99 per step: chance, typed", block="step.uniform"),
         Part("steps.moves", Move, ("step",), "up, down, left or right; nothing: as the policy draws", noun="move",
              block="step.typed_move"),
@@ -121,7 +106,7 @@ LEVEL = Level(
     settings=SETTINGS,
     of_settings="q_learning",
     limits={"row": (1, MOST_STATES), "column": (1, MOST_STATES), "step": (1, MOST_STEPS)},
-    make=_numbers,
+    make=partial(with_map, most=MOST_STATES),
     more_typed=_typed,
     more_saved=_saved,
 )  # fmt: skip

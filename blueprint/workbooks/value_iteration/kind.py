@@ -1,13 +1,5 @@
 """The record of value iteration on a grid."""
 
-from blueprint.workbooks.kind import kind_in
+from blueprint.workbooks.kind import lesson_in
 
-KIND = kind_in(
-    __file__,
-    "value iteration",
-    levels={"grid": "lesson:LEVEL"},
-    build="lesson:LESSON.blueprint",
-    settings="lesson:SETTINGS",
-    saved={"grid": "sweep.number"},
-    misconceptions="lesson:MISCONCEPTIONS",
-)
+KIND = lesson_in(__file__, "value iteration", "grid", "sweep.number")

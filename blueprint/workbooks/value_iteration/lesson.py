@@ -3,13 +3,11 @@ sweeps over all cells; and misconceptions about it.
 """
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from pydantic import WithJsonSchema
 
-from blueprint.inputs import Draft, Level, Numbers, Part, Values, settings_in
-from blueprint.inputs.entries import Positive, must_be
+from blueprint.inputs import Level, Numbers, Part, Values, settings_in
 from blueprint.language import Axis, Block, Expr, Max, Position, Sum, equal, maximum, size, where
 from blueprint.misconceptions import equation, instead, of, operand, operation, turned, without
 from blueprint.workbooks.common import (
@@ -20,23 +18,12 @@ from blueprint.workbooks.common import (
     all_in_range,
     labels,
 )
-from blueprint.workbooks.common.grid_map import ARROWS, FREE, GOAL, MOVES, START, WALL, Cell, check_start
+from blueprint.workbooks.common.grid_map import ARROWS, FREE, GOAL, MOVES, START, WALL, Cell, with_map
 from blueprint.workbooks.common.lesson import Lesson
+from blueprint.workbooks.common.numbers_file import whole_to
 
 FOLDER = Path(__file__).parent
 SETTINGS = settings_in(FOLDER).settings
-MOST_SWEEPS = 32
-Sweeps = Annotated[
-    Positive,
-    must_be(f"a whole number of at most {MOST_SWEEPS}", lambda number: number <= MOST_SWEEPS),
-    WithJsonSchema({"type": "integer", "minimum": 1, "maximum": MOST_SWEEPS}),
-]
-
-
-def _numbers(draft: Draft) -> Numbers:
-    parts = draft.fitted()
-    check_start(parts["grid.map"])
-    return draft.numbers(parts)
 
 
 def _typed(numbers: Numbers) -> dict[str, Any]:
@@ -56,13 +43,13 @@ LEVEL = Level(
     parts=(
         Part("grid.map", Cell, ("row", "column"), "S start, G goal, # wall, . free; who walks into a wall stays", noun="cell",
              block="grid.map"),
-        Part("grid.sweeps", Sweeps, (), "how often every cell is computed anew, from 0 on"),
+        Part("grid.sweeps", whole_to(32), (), "how often every cell is computed anew, from 0 on"),
     ),
     tables={"value_iteration": "settings; one that is left out is as here", "grid": "the map, and how many sweeps"},
     settings=SETTINGS,
     of_settings="value_iteration",
     limits={"row": (1, 8), "column": (1, 8)},
-    make=_numbers,
+    make=with_map,
     more_typed=_typed,
     more_saved=_saved,
 )  # fmt: skip

@@ -364,6 +364,4 @@ class Ordered:
 
     def clamped(self, name: str, x: Lined, setting: str) -> Lined:
         """Holds a row within ± a setting, which may be off."""
-        cell = x[x.axes]
-        held = limited(self.use.used[setting], cell, lambda by: maximum(-by, minimum(by, cell)))
-        return self.along(name, x.axes, held)
+        return self.along(name, x.axes, clamped(x[x.axes], self.use.used[setting]))
