@@ -187,13 +187,13 @@ def answered(prompts: Rows, response: Block, whose: str, ids: str, use: Choices)
     return named(response, m, own, a, s)
 
 
-def in_order(rows: Rows, use: Choices = ROWS) -> tuple[Block, ...]:
+def in_order(rows: Rows) -> tuple[Block, ...]:
     """Measures what must be 0 of typed texts: a token behind a blank, a cell with two tokens, a text without a response."""
     text, m = rows["text.tokens"], rows["response.tokens"]
     return (
-        use.row("check.gap", less(text[n, t - 1], text[n, t])),
-        use.row("check.twice", rows["is_given"][n, t] * m[n, t]),
-        use.each("check.no_response", less(Sum(t, m[n, t]), 1)),
+        ROWS.row("check.gap", less(text[n, t - 1], text[n, t])),
+        ROWS.row("check.twice", rows["is_given"][n, t] * m[n, t]),
+        ROWS.each("check.no_response", less(Sum(t, m[n, t]), 1)),
     )
 
 
