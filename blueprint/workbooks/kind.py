@@ -145,6 +145,22 @@ def kind_in(record: str, title: str, **parts: Any) -> Kind:
     return Kind(folder.name, title, **{part: _whole_address(each, package) for part, each in (found | parts).items()})
 
 
+def lesson_in(record: str, title: str, level: str, typed: str) -> Kind:
+    """Make the record of a kind that is one lesson: what it consists of lies in its module `lesson` (`common.lesson`).
+
+    level: the word of its level. typed: a block that only its files have.
+    """
+    return kind_in(
+        record,
+        title,
+        levels={level: "lesson:LEVEL"},
+        build="lesson:LESSON.blueprint",
+        settings="lesson:SETTINGS",
+        saved={level: typed},
+        misconceptions="lesson:MISCONCEPTIONS",
+    )
+
+
 def _whole_address(part: Any, package: str) -> Any:
     """Return a part with its package in front of every address."""
     if isinstance(part, dict):

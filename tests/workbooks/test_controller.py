@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from blueprint.inputs import load
-from blueprint.workbooks.kl_controller.build import CONTROLLER
+from blueprint.workbooks.kl_controller.lesson import SETTINGS as CONTROLLER
 from tests.page.finished import Engine
 from tests.page.workshop import made, row
 from tests.workbooks.test_classic_golden import RUNS

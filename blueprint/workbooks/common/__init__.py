@@ -2,7 +2,7 @@
 workbook has. Kinds import it from here; rooms that need no more than the conventions read `conventions`."""
 
 from blueprint.workbooks.common.backward import Backward, of_policy, of_written
-from blueprint.workbooks.common.conventions import GROUPS, LIVE, PRESET_DEFAULT, rlhf
+from blueprint.workbooks.common.conventions import LIVE, PRESET_DEFAULT, rlhf
 from blueprint.workbooks.common.definitions import checks
 from blueprint.workbooks.common.definitions.checks import (
     Identity,
@@ -21,8 +21,8 @@ from blueprint.workbooks.common.definitions.choices import (
     Lined,
     Ordered,
     Used,
+    Written,
     case,
-    clamped,
     defined,
     fixed,
     j,
@@ -38,7 +38,6 @@ from blueprint.workbooks.common.definitions.choices import (
 from blueprint.workbooks.common.definitions.logprobs_and_kl import (
     NEW,
     OLD,
-    Distribution,
     chosen_logprobs,
     entropy,
     exact_kl,
@@ -64,18 +63,13 @@ from blueprint.workbooks.common.definitions.losses import (
     variance_floor,
 )
 from blueprint.workbooks.common.definitions.networks import (
-    Head,
     Memory,
-    Network,
-    at_start,
-    change_of,
     head_weights,
     logits,
     memory_weights,
     rnn,
     scalar_head,
     tempered,
-    updated,
     word_weights,
 )
 from blueprint.workbooks.common.definitions.rewards_and_gae import (
@@ -92,7 +86,6 @@ from blueprint.workbooks.common.definitions.rewards_and_gae import (
     kept_values,
     mean,
     places,
-    score_of,
     score_stays,
     spread,
     statistics,
@@ -110,13 +103,11 @@ from blueprint.workbooks.common.definitions.settings_and_presets import (
 )
 from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.libraries import (
-    LIBRARY,
     PREFIX,
     Apart,
     Preferred,
     folded,
     naming,
-    offered,
     preferred,
     turned,
     which_sheet,
@@ -131,22 +122,15 @@ from blueprint.workbooks.common.sheets.checks import Witnessed, checks_sheet
 from blueprint.workbooks.common.sheets.conventions import Chosen, chosen_of, conventions_sheet, presets_sheet
 from blueprint.workbooks.common.sheets.start import (
     ABOUT,
-    DASH,
-    DOWN,
     LEGEND,
-    LINE,
-    ON,
     TOTAL,
     UP,
     Made,
     Says,
-    adding_up,
     conventions_in_use,
     facts_of,
     in_line,
-    lines_of_flow,
     start_sheet,
-    way_back,
     with_,
 )
 from blueprint.workbooks.common.sheets.walk import (
@@ -164,20 +148,18 @@ from blueprint.workbooks.common.sheets.walk import (
 from blueprint.workbooks.common.signal import Signal, signal, whitened
 
 __all__ = [
-    "ABOUT", "DASH", "DOWN", "EQUAL_RETURNS", "EVERYWHERE", "FIXED", "GROUPS", "LEGEND", "LIBRARY", "LINE", "LIVE", "NEW",
-    "OLD", "ON", "PREFIX", "PRESET", "PRESET_DEFAULT", "ROWS", "TOTAL", "UP", "Apart", "Backward", "Choices", "Chosen",
-    "Counted", "Counting", "Distribution", "Gae", "Given", "Head", "Identity", "InView", "Lined", "Loss", "Made", "Memory",
-    "Network", "Ordered", "Places", "Preferred", "PresetTable", "Reach", "Rows", "Says", "Settings", "Signal", "Switch",
-    "Titled", "Total", "Used", "Whitened", "Witnessed", "adding_up", "all_in_range", "any_of", "at_start", "behind", "below",
-    "by_name", "case", "change_of", "charts", "checks", "checks_sheet", "chosen_logprobs", "chosen_of", "clamped",
-    "clip_flags", "conventions_in_use", "conventions_sheet", "count", "defined", "effective_sample_size", "ends", "ends_at",
-    "entropy", "exact_kl", "explained_variance", "facts_of", "fixed", "folded", "gae", "gamma_0", "head_weights",
-    "identities", "in_line", "j", "k", "kept_values", "labels", "lambda_0", "largest", "limited", "lines_of_flow", "logits",
-    "loss", "loss_sheet", "lowest_ratio", "mean", "means_of", "memory_weights", "metrics_of", "n", "named", "naming",
-    "not_negative", "of_policy", "of_written", "offered", "one", "outside", "per_response", "places", "policy_kl", "preferred",
-    "preset_table", "presets_sheet", "repeated", "residual", "rlhf", "rnn", "rows", "rows_on", "scalar_head", "score_of",
-    "score_stays", "settings", "settings_sections", "several", "sheet_of", "signal", "signal_sheet", "size", "softmax",
-    "spread", "start_sheet", "statistics", "surrogate", "t", "tempered", "titled_sections", "turned", "updated", "v",
-    "variance_floor", "walk", "way_back", "which_sheet", "whitened", "whitened_advantages", "with_", "with_backward",
-    "with_lambda", "with_library_gradients", "with_weight", "word_weights",
+    "ABOUT", "EQUAL_RETURNS", "EVERYWHERE", "FIXED", "LEGEND", "LIVE", "NEW", "OLD", "PREFIX", "PRESET", "PRESET_DEFAULT",
+    "ROWS", "TOTAL", "UP", "Apart", "Backward", "Choices", "Chosen", "Counted", "Counting", "Gae", "Given", "Identity",
+    "InView", "Lined", "Loss", "Made", "Memory", "Ordered", "Places", "Preferred", "PresetTable", "Reach", "Rows", "Says",
+    "Settings", "Signal", "Switch", "Titled", "Total", "Used", "Whitened", "Witnessed", "Written", "all_in_range", "any_of",
+    "behind", "below", "by_name", "case", "charts", "checks", "checks_sheet", "chosen_logprobs", "chosen_of", "clip_flags",
+    "conventions_in_use", "conventions_sheet", "count", "defined", "effective_sample_size", "ends", "ends_at", "entropy",
+    "exact_kl", "explained_variance", "facts_of", "fixed", "folded", "gae", "gamma_0", "head_weights", "identities",
+    "in_line", "j", "k", "kept_values", "labels", "lambda_0", "largest", "limited", "logits", "loss", "loss_sheet",
+    "lowest_ratio", "mean", "means_of", "memory_weights", "metrics_of", "n", "named", "naming", "not_negative", "of_policy",
+    "of_written", "one", "outside", "per_response", "places", "policy_kl", "preferred", "preset_table", "presets_sheet",
+    "repeated", "residual", "rlhf", "rnn", "rows", "rows_on", "scalar_head", "score_stays", "settings", "settings_sections",
+    "several", "sheet_of", "signal", "signal_sheet", "size", "softmax", "spread", "start_sheet", "statistics", "surrogate",
+    "t", "tempered", "titled_sections", "turned", "v", "variance_floor", "walk", "which_sheet", "whitened",
+    "whitened_advantages", "with_", "with_backward", "with_lambda", "with_library_gradients", "with_weight", "word_weights",
 ]  # fmt: skip

@@ -3,7 +3,7 @@ page that sets libraries side by side says of a kind of workbook.
 """
 
 import tomllib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -23,9 +23,9 @@ FOLLOWS = MappingProxyType(
 """By key the setting that means it, too, where only that one is given: most libraries have one number for both."""
 
 
-def followed(given: Mapping[str, float | str], but: Collection[str] = ()) -> dict[str, float | str]:
-    """Return settings with those that follow them; what is given itself, or is named in `but`, follows nothing."""
-    return {**{key: given[led] for key, led in FOLLOWS.items() if led in given and key not in but}, **given}
+def followed(given: Mapping[str, float | str]) -> dict[str, float | str]:
+    """Return settings with those that follow them; what is given itself follows nothing."""
+    return {**{key: given[led] for key, led in FOLLOWS.items() if led in given}, **given}
 
 
 RESPONSE = MappingProxyType({"mask": (1, "1 for a token of the response or 0 for any other")})

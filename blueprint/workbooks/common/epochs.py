@@ -28,6 +28,7 @@ from blueprint.page.outline import (
     blocks_on,
 )
 from blueprint.page.outline.book import sheet_again
+from blueprint.workbooks.common.definitions.choices import defined
 from blueprint.workbooks.common.definitions.optimiser import (
     KEPT_M,
     KEPT_V,
@@ -133,34 +134,26 @@ def beside_in(folder: Path) -> Beside:
     return Beside(**{**found, "pictures": {title: Drawn(**each) for title, each in found["pictures"].items()}})
 
 
-class _Steps(NamedTuple):
-    """The steps as an axis of columns, each of which has an equation of its own."""
-
-    axis: Axis
-    parts: tuple[Axis, ...]
-
-    def row(self, name: str, of: Sequence[Block]) -> Block:
-        """Repeats a number of each step in a row; what it says of itself, the first of them says."""
-        made = Block(f"epochs.{name}", (self.axis,), replace(of[0].about, symbol=of_step(of[0].symbol)), link=True)
-        for part, value in zip(self.parts, of, strict=True):
-            made[part] = value
-        return made
-
-
 def side_by_side(
     epochs: Sequence[Epoch], shows: Beside, more: Sequence[Rows] = ()
 ) -> tuple[Sheet, dict[Block, object]]:
     """Outlines the sheet; returns what is typed on it, too. more: what each step has besides the rows of its sheets."""
     parts = tuple(Axis(epoch.number, "step", start=at, size=1) for at, epoch in enumerate(epochs, start=1))
     e = Axis("e", "step", start=1, parts=parts) if len(parts) > 1 else parts[0]
-    steps = _Steps(e, parts)
+
+    def row(name: str, of: Sequence[Block]) -> Block:
+        """Repeats a number of each step in a row; what it says of itself, the first of them says."""
+        made = Block(f"epochs.{name}", (e,), replace(of[0].about, symbol=of_step(of[0].symbol)), link=True)
+        for part, value in zip(parts, of, strict=True):
+            made[part] = value
+        return made
+
     rows = [{**epoch.rows, **own} for epoch, own in zip(epochs, more or [{}] * len(epochs), strict=True)]
-    shown = {
-        name: steps.row(name, [each[name] for each in rows]) for names in shows.sections.values() for name in names
-    }
-    every = {name: typed(f"epochs.{_last(name)}", (e,), *NUMBERS[name], decimals=0) for name in shows.numbered}
+    shown = {name: row(name, [each[name] for each in rows]) for names in shows.sections.values() for name in names}
+    called = {"number": "number", "epoch": "number.epoch", "minibatch": "number.minibatch"}
+    every = {name: typed(f"epochs.{called[name]}", (e,), *NUMBERS[name], decimals=0) for name in shows.numbered}
     norms = [
-        steps.row(norm.name[norm.name.index("norm") :], [epoch.stepped.norms[at] for epoch in epochs])
+        row(norm.name[norm.name.index("norm") :], [epoch.stepped.norms[at] for epoch in epochs])
         for at, norm in enumerate(epochs[0].stepped.norms)
     ]
     numbers = dict(zip(NUMBERS, _numbered(epochs), strict=True))
@@ -170,11 +163,7 @@ def side_by_side(
         Section("The gradient", tuple(norms)),
         Section("The pictures", _pictures(every["number"], shown, norms, shows.pictures), numbered=False),
     )
-    return Sheet("Epochs", shows.lead, sections, across=(e,)), {row: numbers[name] for name, row in every.items()}
-
-
-def _last(name: str) -> str:
-    return name if name == "number" else f"number.{name}"
+    return Sheet("Epochs", shows.lead, sections, across=(e,)), {each: numbers[name] for name, each in every.items()}
 
 
 def _numbered(epochs: Sequence[Epoch]) -> tuple[list[int], ...]:
@@ -301,14 +290,9 @@ def _handed(
     last = epochs[-1]
     made = []
     for name, weight in last.stepped.new.items():
-        each = block(
-            f"update{last.number}.handed.{name}",
-            weight.axes,
-            f"{weight.symbol}_d",
-            f"{weight.symbol}, rounded: handed over",
-        )
-        each[weight.axes] = rounded(weight[weight.axes], decimals)
-        made.append(each)
+        symbol, told = f"{weight.symbol}_d", f"{weight.symbol}, rounded: handed over"
+        each = block(f"update{last.number}.handed.{name}", weight.axes, symbol, told)
+        made.append(defined(each, rounded(weight[weight.axes], decimals)))
     stepped = replace(last.stepped, rows=(*last.stepped.rows, *made))
     whole = _joined(first, [*epochs[:-1], replace(last, stepped=stepped)], update, groups, of, (decimals,))
     return replace(

@@ -1,11 +1,10 @@
 """What kinds on a grid share: the words of a map, how a file's map is checked, and the arrows of a policy."""
 
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import WithJsonSchema
 
-from blueprint.inputs import refusal
+from blueprint.inputs import Draft, Numbers, NumbersError, refusal
 from blueprint.inputs.entries import Word, must_be
 
 WALL, GOAL, START, FREE = "#", "G", "S", "."
@@ -21,8 +20,15 @@ Cell: Any = Annotated[
 ]
 
 
-def check_start(rows: Sequence[Sequence[str]]) -> None:
-    """Check that a map has one start at most. Raises NumbersError if it has more."""
+def with_map(draft: Draft, most: int | None = None) -> Numbers:
+    """Make the numbers of a checked file with a map. most: cells of it. Raises NumbersError for two starts, or too many cells."""
+    parts = draft.fitted()
+    rows = parts["grid.map"]
     many = sum(cell == START for row in rows for cell in row)
     if many > 1:
         raise refusal("grid.map", f"{many} cells S", "one start at most")
+    if most is not None and len(rows) * len(rows[0]) > most:
+        raise NumbersError(
+            f"grid.map: found {len(rows)} by {len(rows[0])} cells, expected {most} at most, for every step has all of them."
+        )
+    return draft.numbers(parts)

@@ -1,20 +1,18 @@
 """A workbook that is one lesson, as its record tells it: what Start says, which rows stand on which sheet, and the charts.
 
-A kind whose parts are a level, definitions and checks alone is a `Lesson`; one with more calls `lesson` itself.
-
 Of `lesson.toml` beside a kind's record the keys are: heading, reading, try and flow (a line of the map: each box with the row
-to which it leads); inputs (of a `Lesson`), the line below the heading of Inputs, and its sections before the settings; pieces,
-the numbers it arrives at, each with what it is taken over and, if it stands elsewhere, its row; differences, those of them that
-are the difference of two others; key, minor and probability, rows that one looks for, steps that may be folded away, and rows
-in the colour of probabilities; heat, rows that are coloured like a map; result and whole; ranges of what is typed; checks, what
-stays in view on Checks and which row it repeats; sheet, with `across` as the letter of an axis, `links`, how names of rows that
-stay in view begin, and sections with their rows, where what has a blank is a note; charts.
+to which it leads); under, behind how many empty cells what else enters a box stands below the map; inputs, the line below the
+heading of Inputs, its sections before the settings, and notes behind them; pieces, the numbers it arrives at, each with what it
+is taken over and, if it stands elsewhere, its row; differences, those of them that are the difference of two others; key, minor
+and probability, rows that one looks for, steps that may be folded away, and rows in the colour of probabilities; heat, rows
+that are coloured like a map; result and whole; ranges of what is typed; checks, what stays in view on Checks and which row it
+repeats; sheet, with `across` as the letter of an axis, `links`, how names of rows that stay in view begin, and sections with
+their rows, where what has a blank is a note; charts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -24,7 +22,6 @@ from blueprint.inputs.catalogue import data_in
 from blueprint.language import Axis, Block, link
 from blueprint.page.outline import (
     Blueprint,
-    Box,
     Chart,
     Flow,
     Item,
@@ -42,7 +39,8 @@ from blueprint.page.outline import (
     minor,
 )
 from blueprint.workbooks.common.definitions.checks import Identity
-from blueprint.workbooks.common.definitions.choices import Choices
+from blueprint.workbooks.common.definitions.choices import Choices, Written
+from blueprint.workbooks.common.definitions.choices import t as position
 from blueprint.workbooks.common.definitions.settings_and_presets import Settings, settings, settings_sections
 from blueprint.workbooks.common.sheets.checks import Witnessed, checks_sheet
 from blueprint.workbooks.common.sheets.start import (
@@ -57,6 +55,7 @@ from blueprint.workbooks.common.sheets.start import (
     judged,
     lines_of_flow,
     made_by,
+    with_,
 )
 
 COMES = "What comes of it"
@@ -65,7 +64,6 @@ ROLES = ("line", "fixed", "", "key", "edge")
 
 
 Rows = Mapping[str, Block]
-NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -74,9 +72,9 @@ class Lesson:
 
     Attributes:
         folder: the kind's own, in which lesson.toml lies. level: what its numbers files hold, settings among it.
-        labels: what its rows say. n: the axis of a row that is given for each one.
-        steps: its definitions, first to last: each takes the rows so far and returns its own.
-        checks: from all rows, settings and choices, what must be 0.
+        labels: what its rows say. n, t: the axes of a row that is given for each one, and in it for each place in time.
+        steps: its definitions, first to last: each writes its rows down, and finds there those so far; or returns its own.
+        checks: from all rows, settings and choices, what must be 0. identities: what is known otherwise.
         sizes: by axis the typed block along whose first axis it counts, or it and which of its axes, from 0; or a number.
         names: by axis the block that names its places.
     """
@@ -85,37 +83,57 @@ class Lesson:
     level: Level
     labels: Any
     n: Axis
-    steps: Sequence[Callable[[Rows, Choices], Rows]]
+    steps: Sequence[Callable[[Rows, Written], Rows | None]]
     checks: Callable[[Rows, Settings, Choices], Sequence[Block | Identity]]
     sizes: Mapping[Axis, str | int | tuple[str, int]]
     names: Mapping[Axis, str] = field(default_factory=dict)
+    t: Axis = position
+    identities: Callable[[Rows, Choices], Sequence[Identity]] = lambda rows, use: ()
 
     def blueprint(self, numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
         """Make the blueprint; witnessed: numbers of an outside witness, to stand beside the workbook's own on Checks."""
+        told, given = data_in(self.folder / "lesson.toml"), self.level.typed(numbers)
         chosen = settings(numbers.ppo, self.level.settings)
-        use = Choices(chosen.used, chosen.switch, n=self.n, labels=self.labels)
-        rows: dict[str, Block] = {}
+        use = Written(chosen.used, chosen.switch, n=self.n, t=self.t, labels=self.labels)
+        rows = use.made
         for step in self.steps:
-            rows |= step(rows, use)
-        given = self.level.typed(numbers)
-        return lesson(
-            self.folder,
-            numbers,
-            chosen,
-            rows,
-            self.checks(rows, chosen, use),
-            self._inputs(rows, chosen),
-            witnessed,
+            rows |= step(rows, use) or {}
+        pieces = _pieces(told, rows)
+        repeated, first = told["checks"]
+        head = link(repeated, rows[first])
+        residuals, identities = self.checks(rows, chosen, use), [*self.identities(rows, use)]
+        shown = [piece.shown for piece in pieces]
+        checks, verdict, tolerances = checks_sheet((head,), residuals, identities, witnessed, shown)
+        facts = facts_of(numbers.name, numbers.level)
+        start = _start(told, f"{numbers.title}: {numbers.about}", pieces, _map(told, rows), verdict, made_by(facts))
+        charts = [_charts(told["charts"], rows)] if "charts" in told else []
+        return Blueprint(
+            title=numbers.title,
+            sheets=(
+                start,
+                self._inputs(told["inputs"], rows, chosen),
+                *_sheets(told, rows),
+                *charts,
+                replace(checks, across=head.axes, grey=None),
+            ),
             sizes={axis: _size_of(size, given) for axis, size in self.sizes.items()},
+            typed={**chosen.typed, **tolerances},
             names={axis: rows[name] for axis, name in self.names.items()},
+            choices=chosen.choices,
+            ranges={**chosen.ranges, **{rows[name]: tuple(ends) for name, ends in told.get("ranges", {}).items()}},
+            facts=facts,
+            result=rows[told["result"]],
+            whole=told.get("whole", "table"),
         ).with_typed(given)
 
-    def _inputs(self, rows: Rows, chosen: Settings) -> Sheet:
-        """Outline the sheet of settings, with what is asked above them."""
-        lead, asked = data_in(self.folder / "lesson.toml")["inputs"]
+    def _inputs(self, told: Sequence[Any], rows: Rows, chosen: Settings) -> Sheet:
+        """Outline the sheet of settings, with what is asked above them, and notes below."""
+        lead, asked, *noted = told
         above = [Section(title, tuple(_asked(rows[name]) for name in names)) for title, names in asked.items()]
+        below = [Section(title, tuple(map(Note, texts))) for each in noted for title, texts in each.items()]
         longest = max((len(word) for each in self.level.settings.values() for word in each.words), default=0)
-        return Sheet("Inputs", lead, (*above, *settings_sections(chosen)), widths=(max(13, longest - 2),) * 8)
+        sections = (*above, *settings_sections(chosen), *below)
+        return Sheet("Inputs", lead, sections, widths=(max(13, longest - 2),) * 8)
 
 
 def _size_of(size: str | int | tuple[str, int], given: Mapping[str, Any]) -> int:
@@ -137,50 +155,12 @@ def with_vocabulary(draft: Draft) -> Numbers:
     return draft.numbers(parts)
 
 
-def lesson(
-    folder: Path,
-    numbers: Numbers,
-    chosen: Settings,
-    rows: Rows,
-    residuals: Sequence[Block | Identity],
-    inputs: Sheet,
-    witnessed: Witnessed | None,
-    *,
-    identities: Sequence[Identity] = (),
-    sizes: Mapping[Axis, int],
-    names: Mapping[Axis, Block | str] = NOTHING,
-    typed: Mapping[Block, object] = NOTHING,
-    under: Sequence[Box | str] = (),
-) -> Blueprint:
-    """Makes the blueprint of a lesson.
-
-    rows: every block by its name. residuals: what must be 0; identities: what is known otherwise. inputs: the settings.
-    witnessed: numbers of an outside witness, to stand beside the workbook's own on Checks. typed: what the charts are drawn over.
-    under: what stands below the last line of the map.
-    """
-    told = data_in(folder / "lesson.toml")
-    pieces = _pieces(told, rows)
-    repeated, first = told["checks"]
-    head = link(repeated, rows[first])
-    checks, verdict, tolerances = checks_sheet(
-        (head,), residuals, [*identities], witnessed, [piece.shown for piece in pieces]
-    )
-    facts = facts_of(numbers.name, numbers.level)
-    flow = Flow((*lines_of_flow(told["flow"], rows), *([tuple(under)] if under else [])))
-    start = _start(told, f"{numbers.title}: {numbers.about}", pieces, flow, verdict, made_by(facts))
-    charts = [_charts(told["charts"], rows)] if "charts" in told else []
-    return Blueprint(
-        title=numbers.title,
-        sheets=(start, inputs, *_sheets(told, rows), *charts, replace(checks, across=head.axes, grey=None)),
-        sizes=sizes,
-        typed={**chosen.typed, **tolerances, **typed},
-        names=names,
-        choices=chosen.choices,
-        ranges={**chosen.ranges, **{rows[name]: tuple(ends) for name, ends in told.get("ranges", {}).items()}},
-        facts=facts,
-        result=rows[told["result"]],
-        whole=told.get("whole", "table"),
-    )
+def _map(told: Mapping[str, Any], rows: Rows) -> Flow:
+    """Draw the map; below its last line stands, behind some empty cells, what else enters a box."""
+    if "under" not in told:
+        return Flow(tuple(lines_of_flow(told["flow"], rows)))
+    empty, title, name = told["under"]
+    return Flow((*lines_of_flow(told["flow"], rows), ("",) * empty + (with_(title, rows[name]),)))
 
 
 def _pieces(told: Mapping[str, Any], rows: Rows) -> list[Piece]:

@@ -36,7 +36,7 @@ from blueprint.language.gradient import Gradient
 from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Sheet, Table, key, minor
 from blueprint.workbooks.common.backward import Backward, Rows
 from blueprint.workbooks.common.definitions import gradients
-from blueprint.workbooks.common.definitions.choices import Choices, Fixed, Ordered
+from blueprint.workbooks.common.definitions.choices import Choices, Fixed, Ordered, defined
 from blueprint.workbooks.common.definitions.settings_and_presets import PRESET, Switch
 from blueprint.workbooks.common.labels import Labels, labels
 from blueprint.workbooks.common.sheets.conventions import Chosen
@@ -105,32 +105,30 @@ def preferred(chosen: Chosen, offered: Mapping[str, tuple[str, ...]] | None = No
     """Looks up what each library does. offered: by key the words that there are for libraries, where these are not all."""
     table = chosen.table
     names = typed(f"{PREFIX}names", (LIBRARY,), "library", "library, by the name of its preset", text=True)
-    number = block(f"{PREFIX}number", (LIBRARY,), "preset_no_l", "its number in the table, from 0", decimals=0)
-    number[LIBRARY] = match(PRESET, table.names[PRESET], names[LIBRARY])
+    number = _of_library("number", "preset_no_l", "its number in the table, from 0", decimals=0)
+    defined(number, match(PRESET, table.names[PRESET], names[LIBRARY]))
     made = Preferred(names, number, offered=dict(offered or {}))
     for setting, used in chosen.settings.used.items():
-        about = used.about
-        row = block(f"{PREFIX}{setting}", (LIBRARY,), f"{about.symbol}_l", about.meaning, decimals=about.decimals)
-        row[LIBRARY] = table.rows[setting][number[LIBRARY]]
-        made.rows[setting] = row
+        row = _of_library(setting, f"{used.symbol}_l", used.about.meaning, decimals=used.about.decimals)
+        made.rows[setting] = defined(row, table.rows[setting][number[LIBRARY]])
         if setting in chosen.settings.switch:
-            made.words[setting] = _number(
-                f"{setting}.number", "number of the option", row, chosen.settings.words[setting]
-            )
-            if len(made.offered.get(setting, chosen.settings.switch[setting].words)) < len(
-                chosen.settings.switch[setting].words
-            ):
+            words, there = chosen.settings.words[setting], chosen.settings.switch[setting].words
+            made.words[setting] = _number(f"{setting}.number", "number of the option", row, words)
+            if len(made.offered.get(setting, there)) < len(there):
                 made.places[setting] = _place(setting, row, len(made.offered[setting]))
     return made
 
 
+def _of_library(name: str, symbol: str, meaning: str, **more: Any) -> Block:
+    """Makes a block with one number, or word, for each library."""
+    return block(f"{PREFIX}{name}", (LIBRARY,), symbol, meaning, **more)
+
+
 def _number(name: str, told: str, row: Block, alternatives: Block, ends: str = "no_l") -> Block:
     """Finds the number of each library's word among the alternatives, from 0."""
-    symbol = row.symbol.removesuffix("_l").removesuffix("_is")
-    made = block(PREFIX + name, (LIBRARY,), f"{symbol}_{ends}", f"{told} {row.symbol}", decimals=0)
-    axis = alternatives.axes[0]
-    made[LIBRARY] = match(axis, alternatives[axis], row[LIBRARY])
-    return made
+    (axis,), symbol = alternatives.axes, row.symbol.removesuffix("_l").removesuffix("_is")
+    made = _of_library(name, f"{symbol}_{ends}", f"{told} {row.symbol}", decimals=0)
+    return defined(made, match(axis, alternatives[axis], row[LIBRARY]))
 
 
 def _place(setting: str, row: Block, size: int) -> tuple[Block, Block]:
@@ -159,8 +157,7 @@ def which_sheet(title: str, lead: str, like: Preferred, results: Iterable[Item],
     come: what the results are.
     """
     flags, count = _differences(like, chosen)
-    why = block(f"{PREFIX}why", (LIBRARY,), "why", "what sets it apart")
-    why[LIBRARY] = chosen.why[like.number[LIBRARY]]
+    why = defined(_of_library("why", "why", "what sets it apart"), chosen.why[like.number[LIBRARY]])
     sections = [
         Section(f"What comes of it: {come}, on this batch", tuple(results)),
         Section("Why", (Row(why, "paragraph"),)),
@@ -186,15 +183,10 @@ def _differences(like: Preferred, chosen: Chosen) -> tuple[Block, Block]:
         f"{PREFIX}differs", (convention, LIBRARY), "differs", "1 where a convention differs", decimals=0, reads=DIFFERS
     )
     for name, part in parts.items():
-        if name in switch:
-            flags[part, LIBRARY] = 1 - equal(switch[name].number, like.words[name][LIBRARY])
-        else:
-            flags[part, LIBRARY] = 1 - equal(used[name], like.rows[name][LIBRARY])
-    count = block(
-        f"{PREFIX}differences", (LIBRARY,), "differ_sum", "conventions that differ from those in use", decimals=0
-    )
-    count[LIBRARY] = Sum(convention, flags[convention, LIBRARY])
-    return flags, count
+        own, theirs = (switch[name].number, like.words[name]) if name in switch else (used[name], like.rows[name])
+        flags[part, LIBRARY] = 1 - equal(own, theirs[LIBRARY])
+    count = _of_library("differences", "differ_sum", "conventions that differ from those in use", decimals=0)
+    return flags, defined(count, Sum(convention, flags[convention, LIBRARY]))
 
 
 def turned(row: Block) -> Block:
@@ -348,13 +340,12 @@ def measured(side: str, theirs: Sequence[Block], ours: Sequence[Block], norm: Bl
     """
     named = {end: labels("live").of(f"{side}.grad.{end}") for end in ("norm_l", "inner", "cosine")}
     length, inner, cosine = (
-        block(f"{PREFIX}{side}.grad.{end}", (LIBRARY,), label.symbol, label.meaning) for end, label in named.items()
+        _of_library(f"{side}.grad.{end}", label.symbol, label.meaning) for end, label in named.items()
     )
-    length[LIBRARY] = sqrt(_inner(zip(theirs, theirs, strict=True)))
-    inner[LIBRARY] = _inner(zip(theirs, ours, strict=True))
+    defined(length, sqrt(_inner(zip(theirs, theirs, strict=True))))
+    defined(inner, _inner(zip(theirs, ours, strict=True)))
     both = length[LIBRARY] * norm
-    cosine[LIBRARY] = where(less(0, both), inner[LIBRARY] / both, 0)
-    return length, inner, cosine
+    return length, inner, defined(cosine, where(less(0, both), inner[LIBRARY] / both, 0))
 
 
 def _norm(side: str, moved: Sequence[Block], rows: Rows) -> Block:
@@ -378,18 +369,19 @@ def _ways_back(
     """Outlines the way back: results first, then every adjoint from the loss down to the weights, and those in use."""
     if apart is None:
         return [_way_back(made, list(made.blocks), used, found, like)]
-    beside = set(_beside(made).values())
     there = [each for each in made.blocks if apart.holds(each)]
-    ways: dict[Block, list[Item]] = {}
-    for each in there:
-        if each not in beside:
-            ways.setdefault(made.totals[each], []).append(_item(each, made, apart.across))
-    sections = [Section(BACK.format(NAMED[total.name]), tuple(items)) for total, items in ways.items()]
     rest = [each for each in made.blocks if not apart.holds(each)]
-    return [
-        Sheet(apart.title, apart.lead, tuple(sections), apart.across),
-        _way_back(made, rest, used, found, like),
-    ]
+    sections = tuple(Section(title, tuple(items)) for title, items in _ways(made, there, apart.across))
+    return [Sheet(apart.title, apart.lead, sections, apart.across), _way_back(made, rest, used, found, like)]
+
+
+def _ways(made: Gradient, blocks: Sequence[Block], across: tuple[Axis, ...]) -> list[tuple[str, list[Item]]]:
+    """Lists by title the rows on the way back from each total; tables that stand beside a row come with it."""
+    beside, ways = set(_beside(made).values()), dict[Block, list[Item]]()
+    for each in blocks:
+        if each not in beside:
+            ways.setdefault(made.totals[each], []).append(_item(each, made, across))
+    return [(BACK.format(NAMED[total.name]), items) for total, items in ways.items()]
 
 
 def _way_back(
@@ -400,14 +392,9 @@ def _way_back(
     like: Sheet,
 ) -> Sheet:
     """Outlines the sheet of the way back among columns of tokens, or of whatever the sheet `like` has."""
-    beside = set(_beside(made).values())
-    ways: dict[Block, list[Item]] = {}
-    for each in blocks:
-        if each not in beside:
-            ways.setdefault(made.totals[each], []).append(_item(each, made, like.across))
     sections = (
         *(Section(f"What comes of it: {side}", tuple(map(key, rows))) for side, rows in found.items()),
-        *(Section(BACK.format(NAMED[total.name]), (Note(SAME), *items)) for total, items in ways.items()),
+        *(Section(title, (Note(SAME), *items)) for title, items in _ways(made, blocks, like.across)),
         Section("The gradient in use, once more", tuple(map(minor, used))),
     )
     head = {each: link(each.name.replace("libraries.", "library_gradients."), each) for each in like.head}

@@ -1,12 +1,13 @@
 """What numbers files of several kinds share: weights and texts, and which presets are used and stand side by side."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import WithJsonSchema
 
 from blueprint.inputs import DEFAULT, Catalogue, Part, check_vocabulary, refusal
-from blueprint.inputs.entries import Number, Text
+from blueprint.inputs.entries import Number, Positive, Text, between, must_be
 
 SHAPES = {"E": ("token", "embedding"), "W": ("input", "hidden"), "Y": ("hidden", "token"), "w": ("hidden",), "b": ()}
 ABOUT = {
@@ -18,6 +19,17 @@ ABOUT = {
 }
 LIMITS = {"token": (2, 64), "hidden": (1, 32), "embedding": (1, 31), "input": (3, 64)}
 """The least and the most of what weights count."""
+
+
+def whole_to(most: int) -> Any:
+    """Describes a whole number from 1 on."""
+    entry = must_be(f"a whole number of at most {most}", lambda number: number <= most)
+    return Annotated[Positive, entry, WithJsonSchema({"type": "integer", "minimum": 1, "maximum": most})]
+
+
+def number_from(low: float, high: float) -> Any:
+    """Describes a number between two, which it may be itself."""
+    return Annotated[Number, between(low, high), WithJsonSchema({"type": "number", "minimum": low, "maximum": high})]
 
 
 def keys_of(models: Mapping[str, tuple[str, Sequence[str]]]) -> tuple[str, ...]:
@@ -64,11 +76,15 @@ def check_words(parts: Mapping[str, Any], *keys: str, unit: str = "row") -> None
     Raises:
         NumbersError: for the first token that there is not.
     """
-    known = {each.casefold() for each in parts["text.vocabulary"]}
     for key in keys:
-        for place, words in enumerate(parts.get(key, ()), start=1):
-            if stray := next((word for word in words if word.casefold() not in known), ""):
-                raise refusal(f"{key}, {unit} {place}", stray, "a token of text.vocabulary")
+        _check_known(f"{key}, {unit}", parts.get(key, ()), parts["text.vocabulary"], "a token of text.vocabulary")
+
+
+def _check_known(where: str, texts: Sequence[Sequence[str]], known: Sequence[str], expected: str) -> None:
+    there = {each.casefold() for each in known}
+    for place, words in enumerate(texts, start=1):
+        if stray := next((word for word in words if word.casefold() not in there), ""):
+            raise refusal(f"{where} {place}", stray, expected)
 
 
 def check_texts(parts: Mapping[str, Any], *keys: str, prompts: str = "text.prompts") -> None:
@@ -80,14 +96,14 @@ def check_texts(parts: Mapping[str, Any], *keys: str, prompts: str = "text.promp
         NumbersError: for the first token that there is not, or that ends a text too early.
     """
     check_vocabulary(parts["text.vocabulary"])
-    end, *known = [each.casefold() for each in parts["text.vocabulary"]]
-    for key in (prompts, *keys):
-        for place, text in enumerate(parts[key], start=1):
-            before = text if key == prompts or text[-1].casefold() != end else text[:-1]
-            if stray := next((word for word in before if word.casefold() not in known), ""):
-                raise refusal(f"{key}, row {place}", stray, "a token of text.vocabulary that does not end a text")
+    end, *known = parts["text.vocabulary"]
+    _check_known(f"{prompts}, row", parts[prompts], known, NO_END)
+    for key in keys:
+        texts = [text[:-1] if text[-1].casefold() == end.casefold() else text for text in parts[key]]
+        _check_known(f"{key}, row", texts, known, NO_END)
 
 
+NO_END = "a token of text.vocabulary that does not end a text"
 ALL = "all"
 EVERY_WORD = "every word"
 """Part of numbers that no file has: words that no library has are offered, too, for conventions of one's own beside them."""

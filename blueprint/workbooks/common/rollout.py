@@ -26,7 +26,7 @@ from blueprint.language import (
     typed,
     where,
 )
-from blueprint.workbooks.common.definitions.choices import ROWS, Choices, n, t, v
+from blueprint.workbooks.common.definitions.choices import ROWS, Choices, defined, n, t, v
 from blueprint.workbooks.common.definitions.losses import per_response
 from blueprint.workbooks.common.definitions.rewards_and_gae import count, ends_at
 from blueprint.workbooks.common.sheets.walk import Rows, named
@@ -43,8 +43,7 @@ def prompts(with_responses: bool = False) -> dict[str, Block]:
     vocabulary = typed("vocabulary", (v,), "vocab", "tokens; the first one (id 0) ends a text", text=True)
     given = typed("given", (n, t), "prompt", "given token; blank: the policy writes", text=True, edges=(t.first - 1,))
     is_given, given_id = prompt_ids(given, vocabulary)
-    decisions = block("decisions", (), "T", "positions: longest prompt + tokens allowed", decimals=0)
-    decisions[()] = size(t)
+    decisions = defined(block("decisions", (), "T", "positions: longest prompt + tokens allowed", decimals=0), size(t))
     blank = "token that is written; blank: the draw decides"
     return named(
         vocabulary,
@@ -188,13 +187,13 @@ def answered(prompts: Rows, response: Block, whose: str, ids: str, use: Choices)
     return named(response, m, own, a, s)
 
 
-def in_order(rows: Rows, use: Choices = ROWS) -> tuple[Block, ...]:
+def in_order(rows: Rows) -> tuple[Block, ...]:
     """Measures what must be 0 of typed texts: a token behind a blank, a cell with two tokens, a text without a response."""
     text, m = rows["text.tokens"], rows["response.tokens"]
     return (
-        use.row("check.gap", less(text[n, t - 1], text[n, t])),
-        use.row("check.twice", rows["is_given"][n, t] * m[n, t]),
-        use.each("check.no_response", less(Sum(t, m[n, t]), 1)),
+        ROWS.row("check.gap", less(text[n, t - 1], text[n, t])),
+        ROWS.row("check.twice", rows["is_given"][n, t] * m[n, t]),
+        ROWS.each("check.no_response", less(Sum(t, m[n, t]), 1)),
     )
 
 

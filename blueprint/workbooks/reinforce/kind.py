@@ -1,13 +1,5 @@
 """The record of REINFORCE."""
 
-from blueprint.workbooks.kind import kind_in
+from blueprint.workbooks.kind import lesson_in
 
-KIND = kind_in(
-    __file__,
-    "REINFORCE",
-    levels={"bandit": "build:LEVEL"},
-    build="build:reinforce",
-    settings="build:REINFORCE",
-    saved={"bandit": "draws.uniform"},
-    misconceptions="definitions:MISCONCEPTIONS",
-)
+KIND = lesson_in(__file__, "REINFORCE", "bandit", "draws.uniform")

@@ -1,13 +1,5 @@
 """The record of value iteration on a grid."""
 
-from blueprint.workbooks.kind import kind_in
+from blueprint.workbooks.kind import lesson_in
 
-KIND = kind_in(
-    __file__,
-    "value iteration",
-    levels={"grid": "build:LEVEL"},
-    build="build:LESSON.blueprint",
-    settings="build:SETTINGS",
-    saved={"grid": "sweep.number"},
-    misconceptions="definitions:MISCONCEPTIONS",
-)
+KIND = lesson_in(__file__, "value iteration", "grid", "sweep.number")

@@ -127,9 +127,9 @@ def in_one_part(name: str, inside: Row, use: Choices = ROWS) -> Block:
     return use.along(f"check.{name}", (member,), abs(Sum(part, inside[part, member]) - 1))
 
 
-def ratio_rests(ratio: Block, update_step: Block, use: Choices = ROWS) -> Block:
+def ratio_rests(ratio: Block, update_step: Block) -> Block:
     """Measures how far ratios are from 1 when nothing was updated."""
-    return use.along("check.ratio", ratio.axes, where(equal(update_step, 0), abs(ratio[ratio.axes] - 1), 0))
+    return ROWS.along("check.ratio", ratio.axes, where(equal(update_step, 0), abs(ratio[ratio.axes] - 1), 0))
 
 
 def adds_up(A: Block, V: Block, R: Block, use: Choices = ROWS) -> Block:
@@ -148,28 +148,28 @@ def as_built(used: Block, built: Block, use: Choices = ROWS) -> Block:
     return use.one("check.norm", 1 - equal(used, built))
 
 
-def all_in_range(chosen: Settings, use: Choices = ROWS) -> Block:
+def all_in_range(chosen: Settings) -> Block:
     """Repeats how far the settings are outside their ranges, all together."""
-    return use.one("check.settings", chosen.outside if chosen.outside is not None else 0)
+    return ROWS.one("check.settings", chosen.outside if chosen.outside is not None else 0)
 
 
-def parts_add_up(parts: Iterable[Block], total: Block, use: Choices = ROWS) -> Identity:
+def parts_add_up(parts: Iterable[Block], total: Block) -> Identity:
     """Measures how far the policy loss and what the others add are from the total, as a share of parts above 1."""
     listed = list(parts)
-    most = use.one("check.parts_size", reduce(add, map(abs, listed)))
-    return Identity((most,), use.one("check.parts", abs(reduce(add, listed) - total) / maximum(1, most)))
+    most = ROWS.one("check.parts_size", reduce(add, map(abs, listed)))
+    return Identity((most,), ROWS.one("check.parts", abs(reduce(add, listed) - total) / maximum(1, most)))
 
 
-def no_gap(is_given: Block, use: Choices = ROWS) -> Block:
+def no_gap(is_given: Block) -> Block:
     """Finds a given word that comes after an empty cell: a prompt has no gap."""
     n, t = is_given.axes
-    return use.row("check.prompt", less(is_given[n, t - 1], is_given[n, t]))
+    return ROWS.row("check.prompt", less(is_given[n, t - 1], is_given[n, t]))
 
 
-def not_empty(is_given: Block, use: Choices = ROWS) -> Block:
+def not_empty(is_given: Block) -> Block:
     """Finds an episode without a prompt: at least its first word must be given, or there is nothing to read."""
     n, t = is_given.axes
-    return use.each("check.empty", 1 - is_given[n, t.first - 1])
+    return ROWS.each("check.empty", 1 - is_given[n, t.first - 1])
 
 
 def shares_add_up(m: Block, share: Block, total: Block, use: Choices = ROWS) -> Identity:

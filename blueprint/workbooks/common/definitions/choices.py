@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from blueprint.inputs.catalogue import OFF, Setting
 from blueprint.language import (
@@ -26,6 +26,7 @@ from blueprint.language import (
     maximum,
     minimum,
     needs,
+    typed,
     weighed,
     where,
 )
@@ -169,6 +170,26 @@ class Choices:
             isinstance(self.switch[key], Switch) if key in self.switch else isinstance(self.used[key], Arithmetic)
             for key in keys
         )
+
+
+@dataclass(frozen=True)
+class Written(Choices):
+    """Choices that keep every block that is made by them, by its name: whoever defines rows has nothing to return."""
+
+    made: dict[str, Block] = field(default_factory=dict)
+
+    def along(self, name: str, along: tuple[Axis, ...], value: Operand | None = None) -> Block:
+        """Makes a block along any axes, and keeps it."""
+        return self.keep(super().along(name, along, value))
+
+    def typed(self, name: str, along: tuple[Axis, ...], symbol: str, meaning: str, **more: Any) -> Block:
+        """Makes a block that is typed, and keeps it; more: as of `blueprint.language.typed`."""
+        return self.keep(typed(name, along, symbol, meaning, **more))
+
+    def keep(self, made: Block) -> Block:
+        """Keeps a block that was made elsewhere, too."""
+        self.made[made.name] = made
+        return made
 
 
 ROWS = Choices({}, {})
@@ -343,9 +364,7 @@ class Ordered:
 
     def clamped(self, name: str, x: Lined, setting: str) -> Lined:
         """Holds a row within ± a setting, which may be off."""
-        cell = x[x.axes]
-        held = limited(self.use.used[setting], cell, lambda by: maximum(-by, minimum(by, cell)))
-        return self.along(name, x.axes, held)
+        return self.along(name, x.axes, clamped(x[x.axes], self.use.used[setting]))
 
 
 class ByName(Ordered):

@@ -51,17 +51,15 @@ def entropy(name: str, p_log_p: Block, m: Row = EVERYWHERE, use: Choices = ROWS)
     return use.along(f"{name}.entropy", at, -(m[at] * p_log_p[at]))
 
 
-def exact_kl(
-    name: str, p: Block, p_log_p: Block, log_q: Block, m: Row = EVERYWHERE, use: Choices = ROWS
-) -> tuple[Block, Block]:
+def exact_kl(name: str, p: Block, p_log_p: Block, log_q: Block, m: Row = EVERYWHERE) -> tuple[Block, Block]:
     """Sums over all alternatives, exactly, how far q is from p: Σ p log p − Σ p log q; 0 where m is 0.
 
     Returns Σ p log q, and the KL.
     """
     *at, v = p.axes
     row = tuple(at)
-    cross = use.along(f"{name}.cross", row, Sum(v, p[p.axes] * log_q[p.axes]))
-    return cross, use.along(f"{name}.exact", row, m[row] * (p_log_p[row] - cross[row]))
+    cross = ROWS.along(f"{name}.cross", row, Sum(v, p[p.axes] * log_q[p.axes]))
+    return cross, ROWS.along(f"{name}.exact", row, m[row] * (p_log_p[row] - cross[row]))
 
 
 class Drifting(NamedTuple):

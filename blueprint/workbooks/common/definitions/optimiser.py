@@ -15,7 +15,7 @@ from operator import add
 from typing import NamedTuple
 
 from blueprint.language import Arithmetic, Block, Sum, at_most, block, exp, log, minimum, sqrt, typed, where
-from blueprint.workbooks.common.definitions.choices import limited
+from blueprint.workbooks.common.definitions.choices import defined, limited
 
 
 class Rates(NamedTuple):
@@ -71,16 +71,12 @@ def apart(keys: Sequence[str], others: Sequence[str], by: Rates, joint: Arithmet
     most = typed(f"{name}_max_norm", (), f"g_max_{whose}", f"largest norm of the {whose}'s gradient, where it is trained apart",
                  unit="> 0, or off", limit=True)  # fmt: skip
     used = [
-        block(f"{each.name}.used", (), f"{each.symbol}′", f"the one that is used: {each.symbol} where it is trained apart",
-              decimals=each.about.decimals)
-        for each in (lr, most)
+        defined(block(f"{own.name}.used", (), f"{own.symbol}′", f"the one that is used: {own.symbol} where it is trained apart",
+                      decimals=own.about.decimals), where(joint, shared, own))
+        for own, shared in ((lr, by.lr), (most, by.max_norm))
     ]  # fmt: skip
-    for made, own, shared in zip(used, (lr, most), (by.lr, by.max_norm), strict=True):
-        made[()] = where(joint, shared, own)
-    first = next(iter(keys)).partition(".")[0]
-    return Group(first, keys, by, joint), Group(
-        whose, others, by._replace(lr=used[0], max_norm=used[1]), joint, (lr, most)
-    )
+    theirs = by._replace(lr=used[0], max_norm=used[1])
+    return Group(keys[0].partition(".")[0], keys, by, joint), Group(whose, others, theirs, joint, (lr, most))
 
 
 def of_step(symbol: str, number: object = "") -> str:
@@ -143,16 +139,14 @@ def resumed(weights: Mapping[str, Block], by: Rates) -> tuple[State, tuple[Block
     """Begins with what Adam kept from steps before: their number and both means of each weight are typed. Returns also all rows."""
     steps = typed(STEPS, (), "s", "steps that were taken before the first one here", decimals=0)
     power1, power2 = (
-        block(
-            f"optimiser.kept.power{at}",
-            (),
-            f"{beta.symbol}ˢ",
-            f"{beta.symbol} to the power of the number of these steps",
+        defined(
+            block(
+                f"optimiser.kept.power{at}", (), f"{b.symbol}ˢ", f"{b.symbol} to the power of the number of these steps"
+            ),
+            where(at_most(b, 0), 1 - minimum(1, steps), exp(steps * log(b))),  # 0 has no logarithm
         )
-        for at, beta in ((1, by.beta1), (2, by.beta2))
+        for at, b in ((1, by.beta1), (2, by.beta2))
     )
-    for power, beta in ((power1, by.beta1), (power2, by.beta2)):
-        power[()] = where(at_most(beta, 0), 1 - minimum(1, steps), exp(steps * log(beta)))  # 0 has no logarithm
     moments = {key: _kept(key, weight) for key, weight in weights.items()}
     rows = (steps, power1, power2, *(row for pair in moments.values() for row in pair))
     return State(0, moments, power1, power2, "ˢ⁺"), rows
@@ -181,10 +175,8 @@ def step(
     first, norms, scaled = _held(slopes, groups, name, k)
     rates = {key: group.by for group in groups for key in group.keys}
     if kind == SGD:
-        new = {
-            key: _new(f"{name}.{key}", x.weight, rates[key].lr * _decayed(x, rates[key]), k)
-            for key, x in scaled.items()
-        }
+        far = {key: rates[key].lr * _decayed(slope, rates[key]) for key, slope in scaled.items()}
+        new = {key: _new(f"{name}.{key}", slope.weight, far[key], k) for key, slope in scaled.items()}
         rows = (row for key, slope in scaled.items() for row in (slope.gradient, new[key]))
         return Stepped(new, State(k, {}), norms, (*first, *rows))
     by = groups[0].by
@@ -223,8 +215,7 @@ def _held(
 
 def _square(before: str, key: str, g: Block) -> Block:
     made = block(f"{before}{key}", (), f"|{g.symbol}|²", f"{key}: sum of the squares of its gradient", decimals=7)
-    made[()] = Sum(g.axes, g[g.axes] * g[g.axes]) if g.axes else g * g
-    return made
+    return defined(made, Sum(g.axes, g[g.axes] * g[g.axes]) if g.axes else g * g)
 
 
 def _held_norm(squares: Mapping[str, Block], group: Group, name: str, k: int) -> tuple[Block, Block]:
@@ -235,29 +226,22 @@ def _held_norm(squares: Mapping[str, Block], group: Group, name: str, k: int) ->
     )
     meaning = f"norm of the gradient of the {group.name}, or of all of it" if whose else "norm of the whole gradient"
     norm = block(f"{name}.norm{whose}", (), of_step(f"|g|{of}", k), meaning, decimals=5)
-    norm[()] = sqrt(reduce(add, own) + (group.joint * reduce(add, others) if others else 0))
-    scale = block(
-        f"{name}.scale{whose}",
-        (),
-        of_step(f"s_g{of}", k),
-        "what the gradient is multiplied by, so that its norm is at most g_max",
-    )
-    scale[()] = limited(group.by.max_norm, 1, lambda most: minimum(1, most / (norm + group.by.norm_eps)))
-    return norm, scale
+    defined(norm, sqrt(reduce(add, own) + (group.joint * reduce(add, others) if others else 0)))
+    told = "what the gradient is multiplied by, so that its norm is at most g_max"
+    scale = block(f"{name}.scale{whose}", (), of_step(f"s_g{of}", k), told)
+    held = limited(group.by.max_norm, 1, lambda most: minimum(1, most / (norm + group.by.norm_eps)))
+    return norm, defined(scale, held)
 
 
 def _scaled(name: str, slope: Slope, scale: Block, k: int) -> Block:
-    weight, gradient = slope
-    called = of_step(weight.symbol)
-    made = block(name, weight.axes, of_step(f"g_{called}", k), f"gradient of {called}, scaled")
-    made[weight.axes] = scale * gradient[weight.axes]
-    return made
+    at, called = slope.weight.axes, of_step(slope.weight.symbol)
+    made = block(name, at, of_step(f"g_{called}", k), f"gradient of {called}, scaled")
+    return defined(made, scale * slope.gradient[at])
 
 
 def _power(name: str, before: Arithmetic | int, beta: Block, exponent: str) -> Block:
-    made = block(name, (), beta.symbol + exponent, f"{beta.symbol} to the power of the number of the step")
-    made[()] = before * beta
-    return made
+    told = f"{beta.symbol} to the power of the number of the step"
+    return defined(block(name, (), beta.symbol + exponent, told), before * beta)
 
 
 def _moments(key: str, gradient: Arithmetic, weight: Block, by: Rates, before: State, name: str) -> Moments:
@@ -266,18 +250,17 @@ def _moments(key: str, gradient: Arithmetic, weight: Block, by: Rates, before: S
     m = block(f"{name}.m.{key}", at, of_step(f"m_{symbol}", k), f"mean gradient of {symbol}")
     v = block(f"{name}.v.{key}", at, of_step(f"v_{symbol}", k), f"mean squared gradient of {symbol}", reads="0.0E+00")
     m_before, v_before = (each[at] for each in before.moments[key]) if key in before.moments else (0, 0)
-    m[at] = by.beta1 * m_before + (1 - by.beta1) * gradient
-    v[at] = by.beta2 * v_before + (1 - by.beta2) * (gradient * gradient)
-    return Moments(m, v)
+    return Moments(
+        defined(m, by.beta1 * m_before + (1 - by.beta1) * gradient),
+        defined(v, by.beta2 * v_before + (1 - by.beta2) * (gradient * gradient)),
+    )
 
 
 def _direction(name: str, weight: Block, by: Rates, moments: Moments, after: State) -> Block:
     """Divides the mean gradient by its size, both corrected for their start at 0."""
-    symbol = of_step(f"step_{of_step(weight.symbol)}", after.number)
-    made = block(name, weight.axes, symbol, "mean gradient over its size, both corrected for their start at 0")
-    at = weight.axes
-    made[at] = moments.m[at] / (1 - after.power1) / (sqrt(moments.v[at] / (1 - after.power2)) + by.eps)
-    return made
+    at, symbol = weight.axes, of_step(f"step_{of_step(weight.symbol)}", after.number)
+    made = block(name, at, symbol, "mean gradient over its size, both corrected for their start at 0")
+    return defined(made, moments.m[at] / (1 - after.power1) / (sqrt(moments.v[at] / (1 - after.power2)) + by.eps))
 
 
 def _decayed(slope: Slope, by: Rates) -> Arithmetic:
@@ -297,6 +280,4 @@ def _with_decay(kind: str, direction: Block, slope: Slope, by: Rates) -> Arithme
 
 def _new(name: str, weight: Block, step: Arithmetic, k: int) -> Block:
     symbol = of_step(weight.symbol)
-    made = block(name, weight.axes, of_step(symbol, k), f"{symbol} after step {k}")
-    made[weight.axes] = weight[weight.axes] - step
-    return made
+    return defined(block(name, weight.axes, of_step(symbol, k), f"{symbol} after step {k}"), weight[weight.axes] - step)

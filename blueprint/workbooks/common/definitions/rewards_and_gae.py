@@ -222,16 +222,14 @@ def whitened_advantages(A: Block, of: Statistics, use: Choices, M: Row = EVERYWH
 
 
 class Score(NamedTuple):
-    """The score of each response (n), step by step, and where it lands (n, t)."""
+    """The score of each response (n), corrected and clipped, and on the slot where it lands (n, t).
 
-    beyond: Block
-    shortened: Block
-    ended: Block
-    subtracted: Block
-    replaced: Block
-    corrected: Block
+    ways: the steps to the corrected one, in order. steps: those from it to its slot, the clipped one among them.
+    """
+
+    ways: tuple[Block, ...]
+    steps: tuple[Block, ...]
     clipped: Block
-    place: Block
     placed: Block
 
 
@@ -293,7 +291,7 @@ def score(given: Block, length: Block, by_word: Block, by_pad: Block, at: Places
     landing = switch["reward.score_slot"].choose(**{word: slot[n, use.t] for word, slot in slots.items()})
     place = use.row("score.place", landing)
     placed = use.row("score.placed", place[row] * held[each])
-    return Score(beyond, short, ended, taken, replaced, corrected, held, place, placed)
+    return Score((beyond, short, ended, taken, replaced), (corrected, held, place), held, placed)
 
 
 def score_stays(kept: Block, made: Score, use: Choices) -> Block:

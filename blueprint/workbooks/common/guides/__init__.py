@@ -230,11 +230,8 @@ def notes_sheet(made: Blueprint) -> list[Sheet]:
         for sheet in made.sheets
     }
     sections = tuple(Section(title, notes, ("stands on", "note")) for title, notes in found.items() if notes)
-    return (
-        [Sheet("Notes", NOTES, sections, widths=(27, 101), printed=False, first=None, tab=LOOKED_UP)]
-        if sections
-        else []
-    )
+    listed = Sheet("Notes", NOTES, sections, widths=(27, 101), printed=False, first=None, tab=LOOKED_UP)
+    return [listed] if sections else []
 
 
 COLOURS = {
@@ -258,7 +255,12 @@ def with_one_page(made: Blueprint, path: Path | None) -> Blueprint:
     if path is None:
         return made
     data = dict(data_in(path))
-    made = with_colours(made, data.pop("sheets", {}))
+    models = data.pop("sheets", {})
+    # A sheet of a later step, such as Policy 2, is like the first one.
+    sheets = [
+        replace(sheet, colour=COLOURS[models.get(re.sub(r" [\d.]+$", "", sheet.title), "none")])
+        for sheet in made.sheets
+    ]
     page, known = one_page_in(data), {block.name for block in made.blocks()}
     named = (row.block.split() for panel in page.panels for section in panel.sections for row in section.rows)
     there = {names[0]: next((name for name in names if name in known), names[0]) for names in named if names}
@@ -272,18 +274,7 @@ def with_one_page(made: Blueprint, path: Path | None) -> Blueprint:
         )
         for panel in page.panels
     )
-    return replace(made, one_page=replace(page, panels=panels))
-
-
-def with_colours(made: Blueprint, models: Mapping[str, str]) -> Blueprint:
-    """Gives sheets the colours of models; models: by the title of a sheet. A sheet of a later step is like the first one."""
-    sheets = (replace(sheet, colour=COLOURS[models.get(_first(sheet.title), "none")]) for sheet in made.sheets)
-    return replace(made, sheets=tuple(sheets))
-
-
-def _first(title: str) -> str:
-    """Returns the title of a sheet in the first step."""
-    return re.sub(r" [\d.]+$", "", title)
+    return replace(made, sheets=tuple(sheets), one_page=replace(page, panels=panels))
 
 
 def _of_level(row: PageRow, there: Mapping[str, str]) -> PageRow:
@@ -300,34 +291,31 @@ def _of_level(row: PageRow, there: Mapping[str, str]) -> PageRow:
 
 def one_page_in(data: dict[str, Any]) -> OnePage:
     """Returns the page that a file describes; its keys are the fields of `page.outline.items.OnePage`."""
-    panels = tuple(map(_panel, data.pop("panel")))
-    tiles = tuple(Tile(**_coloured(each)) for each in data.pop("tile", []))
-    columns = {name: Columns(**each) for name, each in data.pop("columns", {}).items()}
-    data.setdefault("result", RESULT)
-    for several in ("settings", "part"):
-        data[several] = tuple(data.pop(several, ()))
-    return OnePage(panels=panels, tiles=tiles, columns=columns, **data)
+    told: dict[str, Any] = {"result": RESULT, **_coloured(data)}
+    panels = tuple(map(_panel, told.pop("panel")))
+    tiles = tuple(Tile(**each) for each in told.pop("tile", ()))
+    columns = {name: Columns(**each) for name, each in told.pop("columns", {}).items()}
+    return OnePage(panels=panels, tiles=tiles, columns=columns, **told)
 
 
-def _panel(data: dict[str, Any]) -> Panel:
+def _panel(told: dict[str, Any]) -> Panel:
     sections = (
-        PageSection(each.get("title", ""), tuple(PageRow(**_coloured(row)) for row in each["rows"]))
-        for each in data.get("section", [])
+        PageSection(each.get("title", ""), tuple(PageRow(**row) for row in each["rows"]))
+        for each in told.pop("section", ())
     )
-    matrices = tuple(
-        PageMatrix(**each | {"captions": tuple(each.get("captions", ()))}) for each in data.get("matrices", [])
-    )
-    rest: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in _coloured(data).items()
-        if key not in ("section", "matrices")
-    }
-    return Panel(matrices=matrices, sections=tuple(sections), **rest)
+    matrices = (PageMatrix(**each) for each in told.pop("matrices", ()))
+    return Panel(matrices=tuple(matrices), sections=tuple(sections), **told)
 
 
-def _coloured(data: dict[str, Any]) -> dict[str, Any]:
-    """Says the colour of a model where the model is said."""
-    return data | {"model": COLOURS[data["model"]]} if "model" in data else data
+def _coloured(told: Any) -> Any:
+    """Says the colour of a model wherever one is said; lists become tuples."""
+    match told:
+        case dict():
+            return {key: COLOURS[each] if key == "model" else _coloured(each) for key, each in told.items()}
+        case list():
+            return tuple(map(_coloured, told))
+        case _:
+            return told
 
 
 HEADS = "Hover over a row's name to see its note: what it is for, and where libraries differ."
@@ -411,17 +399,11 @@ def models_section(blocks: Mapping[str, Block], texts: Mapping[str, Any]) -> Sec
     runs = any(name.endswith(".E") for name in blocks) and "told_with_weights" in texts
     begun = "told_with_steps" if OPTIMISER in blocks else "told_with_weights"
     notes = Note(texts["told"]), Note(texts[begun] if runs else GIVEN), Note(texts["passes"])
-    return Section(
-        "The models",
-        (*(_model(model, blocks) for model in texts["model"]), *notes),
-        ("in training", "stands on", "", "begins"),
-    )
-
-
-def _model(model: Mapping[str, Any], blocks: Mapping[str, Block]) -> Entry:
-    """Outlines one model; the first of its rows that is there leads to it."""
-    found = next((Box("{sheet}", blocks[name]) for name in model["rows"] if name in blocks), "")
-    return Entry((model["symbol"], model["name"], model["state"], found, "", model["begins"]))
+    models = []
+    for model in texts["model"]:
+        leads = next((Box("{sheet}", blocks[name]) for name in model["rows"] if name in blocks), "")
+        models.append(Entry((model["symbol"], model["name"], model["state"], leads, "", model["begins"])))
+    return Section("The models", (*models, *notes), ("in training", "stands on", "", "begins"))
 
 
 def loop_section(blocks: Mapping[str, Block], texts: Mapping[str, str]) -> list[Section]:

@@ -23,21 +23,10 @@ def listed(value: Any) -> Any:
             value = json.loads(value)
         except (ValueError, RecursionError):
             return value
-    if _is_sharegpt(value):
-        return [_message(value)]
-    return [_message(each) for each in value] if _is_list_of_sharegpt(value) else value
-
-
-def _is_sharegpt(value: Any) -> bool:
-    return isinstance(value, dict) and {"from", "value"} <= value.keys()
-
-
-def _is_list_of_sharegpt(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(map(_is_sharegpt, value))
-
-
-def _message(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {"role": SHAREGPT.get(str(found["from"]), str(found["from"])), "content": found["value"]}
+    messages = value if isinstance(value, list) and value else [value]
+    if not all(isinstance(each, dict) and {"from", "value"} <= each.keys() for each in messages):
+        return value
+    return [{"role": SHAREGPT.get(str(each["from"]), str(each["from"])), "content": each["value"]} for each in messages]
 
 
 def text_of(value: Any) -> str:

@@ -5,10 +5,10 @@ goes on downhill, Loss and Diagnostics show which token pulls, and three more pi
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import NamedTuple
 
-from blueprint.language import Axis, Block, NotationError, Ref, join, less, link, typed, walk, where
+from blueprint.language import Axis, Block, NotationError, Ref, less, link, typed, walk, where
 from blueprint.language import block as new_block
 from blueprint.language.gradient import Gradient
 from blueprint.page.outline import (
@@ -32,7 +32,7 @@ from blueprint.page.outline import (
 from blueprint.workbooks.common.definitions import gradients
 from blueprint.workbooks.common.definitions.choices import defined
 from blueprint.workbooks.common.labels import labels
-from blueprint.workbooks.common.sheets.charts import HIGH, LOW, Drawn, Within
+from blueprint.workbooks.common.sheets.charts import HIGH, LOW, Drawn, Within, side_by_side
 from blueprint.workbooks.common.sheets.start import COLUMNS, MAP
 
 
@@ -122,11 +122,10 @@ def _of_loss(sheet: Sheet, blocks: list[Block], made: Gradient) -> Section:
 
 def _repeated(block: Block, made: Gradient, there: set[Block]) -> Block | None:
     """Repeats the adjoint of what is itself repeated here, if it stands on another sheet."""
-    try:
-        adjoint = made[block] if block.link else None
-    except NotationError:
-        return None
-    return None if adjoint is None or adjoint in there else link(f"{block.name}{GRAD}", adjoint)
+    with suppress(NotationError):  # no derivative goes through it, or it needed no row
+        if block.link and made[block] not in there:
+            return link(f"{block.name}{GRAD}", made[block])
+    return None
 
 
 def _is_of_logprob(block: Block, made: Gradient) -> bool:
@@ -200,18 +199,15 @@ SOFTMAX = "Downhill through the soft-max: what the logits feel"
 def with_walk(blueprint: Blueprint, made: Gradient) -> Blueprint:
     """Adds the way back to the sheet that derives one token."""
     rows = {block.name: block for block in blueprint.blocks()}
-    sheets = (
-        _with_way_back(sheet, blueprint, made, rows) if sheet.title == WALK else sheet for sheet in blueprint.sheets
-    )
-    return replace(blueprint, sheets=tuple(sheets))
-
-
-def _with_way_back(sheet: Sheet, blueprint: Blueprint, made: Gradient, rows: Mapping[str, Block]) -> Sheet:
-    *sections, last = sheet.sections
-    shown = {item.block for item in sheet.items() if isinstance(item, Step)}
-    first, *others = _sections(blueprint, made, rows, shown)
+    sheets = {sheet.title: sheet for sheet in blueprint.sheets}
+    if WALK not in sheets:
+        return blueprint
+    *sections, last = sheets[WALK].sections
+    shown = {item.block for item in sheets[WALK].items() if isinstance(item, Step)}
+    first, *others = (replace(each, printed=False) for each in _sections(blueprint, made, rows, shown))
     back = replace(first, items=(UNPRINTED, *first.items)), *others
-    return replace(sheet, sections=(*sections, *(replace(each, printed=False) for each in back), last))
+    sheets[WALK] = replace(sheets[WALK], sections=(*sections, *back, last))
+    return replace(blueprint, sheets=tuple(sheets.values()))
 
 
 def _sections(
@@ -263,51 +259,44 @@ REPHRASED = {
 """Sentences that hold only without a gradient, and what is said instead."""
 
 
-class Watched(NamedTuple):
-    """What there is to watch: which tokens pull, how many, the norms by sheet, and the norm of all of them.
-
-    pulls, counts, norms, total: missing where the numbers have no such row. at: the title of the sheet on which pulls stand.
-    diagnosed: whether there is a sheet of diagnostics, on which counts and the total stand; else they stand below the pulls.
-    """
-
-    pulls: gradients.Pulls | None
-    at: str
-    counts: tuple[Block, ...]
-    norms: Mapping[str, tuple[Block, ...]]
-    total: tuple[Block, ...]
-    diagnosed: bool
-
-
 def with_watched(blueprint: Blueprint) -> Blueprint:
-    """Adds to a workbook with a gradient what one watches of it, as far as there is a row of log-probs, and weights."""
+    """Adds to a workbook with a gradient what one watches of it, as far as there is a row of log-probs, and weights.
+
+    Counts and the norm of all stand on the sheet of diagnostics, where there is one; else below the marks of which tokens pull.
+    """
     if not any(block.name == PULLS for block in blueprint.blocks()):
         return blueprint  # of a kind that has no policy
-    at, pulls = next(filter(lambda found: found[1], _found(blueprint.sheets)), ("", None))
-    norms = {sheet.title: found for sheet in blueprint.sheets if (found := _norms(sheet))}
+    sheets = {sheet.title: sheet for sheet in blueprint.sheets}
+    at, pulls = _pulls(blueprint.sheets)
+    norms = {title: found for title, sheet in sheets.items() if (found := _norms(sheet))}
     total = (gradients.joint_norm("loss.grad.norm", [each[-1] for each in norms.values()]),) if norms else ()
-    diagnosed = any(sheet.title == DIAGNOSTICS for sheet in blueprint.sheets)
-    seen = Watched(pulls, at, gradients.counted(pulls.rows) if pulls else (), norms, total, diagnosed)
+    counts = gradients.counted(pulls.rows) if pulls else ()
+    if pulls:
+        seen: tuple[Item, ...] = () if DIAGNOSTICS in sheets else (*counts, *map(key, total))
+        rows: tuple[Item, ...] = (*pulls.rows, *seen, Note(ROUNDING), Line((pulls.tiny,), "fixed"))
+        longer = (replace(e, items=(*e.items, *rows)) if _goes_back(e) else e for e in sheets[at].sections)
+        sheets[at] = replace(sheets[at], sections=tuple(longer))
+    added = {title: Section(NORMS, (*each, key(joint))) for title, (*each, joint) in norms.items()}
+    if DIAGNOSTICS in sheets:
+        models = (link(f"diagnostics.{each[-1].name}", each[-1]) for each in norms.values())
+        added[DIAGNOSTICS] = Section(WATCHED, (*counts, *models, *map(key, total)))
+    for title, section in added.items():
+        sheets[title] = replace(sheets[title], sections=(*sheets[title].sections, section))
+    if START in sheets:
+        told = _on_start(sheets[START].sections, counts, pulls.rows if pulls else (), total)
+        sheets[START] = replace(sheets[START], sections=tuple(told))
     given = {pulls.tiny: gradients.TINY} if pulls else {}
-    return replace(
-        blueprint,
-        sheets=tuple(_rephrased(_with_watched(sheet, seen)) for sheet in blueprint.sheets),
-        typed={**blueprint.typed, **given},
-    )
+    return replace(blueprint, sheets=tuple(map(_rephrased, sheets.values())), typed={**blueprint.typed, **given})
 
 
-def _found(sheets: Sequence[Sheet]) -> Iterator[tuple[str, gradients.Pulls | None]]:
-    """Tells, sheet by sheet, which tokens pull: first where a sheet ends with the log-prob, then where one goes on behind it."""
-    for sections in (slice(-1, None), slice(None)):
-        yield from ((sheet.title, _pulls(sheet, sections)) for sheet in sheets)
-
-
-def _pulls(sheet: Sheet, sections: slice) -> gradients.Pulls | None:
-    """Tells which tokens pull, where a section goes back to the log-prob: its last row, which one looks at first."""
-    for section in sheet.sections[sections]:
-        looked_at = section.items[-1] if _goes_back(section) else None
+def _pulls(sheets: Sequence[Sheet]) -> tuple[str, gradients.Pulls | None]:
+    """Tells which tokens pull, and on which sheet: first where one ends with the log-prob, then where one goes on behind it."""
+    ends = [(sheet, each) for sheet in sheets if sheet.grey is not None for each in sheet.sections if _goes_back(each)]
+    for sheet, section in sorted(ends, key=lambda found: found[1] is not found[0].sections[-1]):
+        looked_at = section.items[-1]
         if isinstance(looked_at, Row) and sheet.grey is not None:
-            return gradients.pulls(looked_at.block, sheet.grey)
-    return None
+            return sheet.title, gradients.pulls(looked_at.block, sheet.grey)
+    return "", None
 
 
 def _goes_back(section: Section) -> bool:
@@ -326,34 +315,13 @@ def _norms(sheet: Sheet) -> tuple[Block, ...]:
     return (*each, gradients.joint_norm(f"{model}{GRAD}.norm", each))
 
 
-def _with_watched(sheet: Sheet, seen: Watched) -> Sheet:
-    """Adds to one sheet what is watched on it."""
-    if seen.pulls and sheet.title == seen.at:
-        sheet = _with_pulls(sheet, seen, seen.pulls)
-    if sheet.title in seen.norms:
-        *each, joint = seen.norms[sheet.title]
-        return replace(sheet, sections=(*sheet.sections, Section(NORMS, (*each, key(joint)))))
-    if sheet.title == DIAGNOSTICS:
-        models = (link(f"diagnostics.{each[-1].name}", each[-1]) for each in seen.norms.values())
-        return replace(
-            sheet, sections=(*sheet.sections, Section(WATCHED, (*seen.counts, *models, *map(key, seen.total))))
-        )
-    return replace(sheet, sections=tuple(_on_start(sheet.sections, seen))) if sheet.title == START else sheet
-
-
-def _with_pulls(sheet: Sheet, seen: Watched, pulls: gradients.Pulls) -> Sheet:
-    """Adds which tokens pull, below the adjoint of the log-prob."""
-    counts: tuple[Item, ...] = () if seen.diagnosed else (*seen.counts, *map(key, seen.total))
-    rows: tuple[Item, ...] = (*pulls.rows, *counts, Note(ROUNDING), Line((pulls.tiny,), "fixed"))
-    longer = (replace(each, items=(*each.items, *rows)) if _goes_back(each) else each for each in sheet.sections)
-    return replace(sheet, sections=tuple(longer))
-
-
-def _on_start(sections: Sequence[Section], seen: Watched) -> Iterator[Section]:
+def _on_start(
+    sections: Sequence[Section], counts: Sequence[Block], flags: Sequence[Block], total: Sequence[Block]
+) -> Iterator[Section]:
     """Adds to the first sheet, after its map, how many tokens pull, and to its pieces the norm of the gradient."""
-    norm = tuple(Piece("gradient norm", each, each, of=ALL) for each in seen.total)
-    flags = zip(seen.counts, seen.pulls.rows if seen.pulls else (), strict=True)
-    pulling = tuple(Piece(PULLING[count.symbol], count, row, of=COUNTED) for count, row in flags)
+    norm = tuple(Piece("gradient norm", each, each, of=ALL) for each in total)
+    marked = zip(counts, flags, strict=True)
+    pulling = tuple(Piece(PULLING[count.symbol], count, row, of=COUNTED) for count, row in marked)
     for section in sections:
         if section.title.startswith(PIECES):
             at = next(i for i, item in enumerate(section.items) if isinstance(item, Note))
@@ -366,16 +334,11 @@ def _on_start(sections: Sequence[Section], seen: Watched) -> Iterator[Section]:
 
 def _rephrased(sheet: Sheet) -> Sheet:
     """Says nothing that holds only without a gradient."""
-    sections = (
-        replace(
-            section,
-            items=tuple(
-                replace(item, text=REPHRASED.get(item.text, item.text)) if isinstance(item, Note) else item
-                for item in section.items
-            ),
-        )
-        for section in sheet.sections
-    )
+
+    def said(item: Item) -> Item:
+        return replace(item, text=REPHRASED.get(item.text, item.text)) if isinstance(item, Note) else item
+
+    sections = (replace(section, items=tuple(map(said, section.items))) for section in sheet.sections)
     return replace(sheet, lead=REPHRASED.get(sheet.lead, sheet.lead), sections=tuple(sections))
 
 
@@ -420,7 +383,7 @@ def _pull_picture(rows: Mapping[str, Block]) -> Drawn:
     g, rho, U, size = (rows[name] for name in ("ratio.grad", "ratio", "surrogate.grad", "dot.size"))
     at = rho.axes
     pull = new_block("dot.grad.pull", at, "dot_pull", "how high: its pull / |Â|")
-    pull[at] = where(less(rows["loss.grad.tiny"], abs(U[at]) * size[at]), g[at] * rho[at] / U[at] / size[at], 0)
+    defined(pull, where(less(rows["loss.grad.tiny"], abs(U[at]) * size[at]), g[at] * rho[at] / U[at] / size[at], 0))
     chart = Chart(
         "Clip: pull of each token, per unit of advantage", "scatter",
         (*(Series(f"advantage {sign}1", curves[way][-1], curves[way][-2]) for way, sign in (("good", "+"), ("bad", "−"))),
@@ -462,12 +425,8 @@ def _token_picture(rows: Mapping[str, Block]) -> Drawn:
 
 def _norm_picture(norms: list[Block]) -> Drawn:
     """Draws how long the gradient of each weight is."""
-    single = tuple(Axis(f"w{place}", "gradient", size=1) for place, _ in enumerate(norms, 1))
-    each = join("w", "gradient", *single)
-    names = typed("norms.grad.names", (each,), "gradient", "of what it is the gradient", text=True)
-    values = new_block("norms.grad.bars", (each,), "norm", "how long it is")
-    for axis, norm in zip(single, norms, strict=True):
-        values[axis] = norm
+    told = ("norms.grad.names", "gradient", "of what it is the gradient")
+    names, values = side_by_side(("w", "gradient"), told, ("norms.grad.bars", "norm", "how long it is"), norms)
     chart = Chart(
         "How long the gradient of each weight is", "bars", (Series("norm", values, names),),
         Scale("weight, and all of a model"), Scale("norm of the gradient", 0),

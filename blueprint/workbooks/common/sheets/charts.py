@@ -1,6 +1,6 @@
 """Charts: five pictures of the numbers, and the rows from which they are drawn."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, cast
 
@@ -44,9 +44,7 @@ class Drawn(NamedTuple):
 
 def curve(name: str, axis: Axis, symbol: str, meaning: str, value: Operand, decimals: int = 4) -> Block:
     """Defines a row of a picture by one equation."""
-    made = block(name, (axis,), symbol, meaning, decimals=decimals)
-    made[axis] = value
-    return made
+    return defined(block(name, (axis,), symbol, meaning, decimals=decimals), value)
 
 
 class Within(NamedTuple):
@@ -190,14 +188,26 @@ def next_word_picture(policies: dict[str, Block], vocabulary: Block) -> Drawn:
     return Drawn(chart, Section("Probabilities of the next token", (how, Spread(policies))), {})
 
 
+def side_by_side(
+    axis: tuple[str, str], names: Sequence[str], values: Sequence[str], bars: Sequence[Block]
+) -> tuple[Block, Block]:
+    """Sets single numbers side by side, for bars: the typed row of their names, and the numbers.
+
+    axis: its letter, and what each of them is called. names, values: of either row the name, symbol and meaning.
+    """
+    letter, member = axis
+    single = tuple(Axis(f"{letter}{place}", member, size=1) for place, _ in enumerate(bars, 1))
+    along = join(letter, member, *single)
+    named, row = typed(names[0], (along,), *names[1:], text=True), block(values[0], (along,), *values[1:])
+    for one, bar in zip(single, bars, strict=True):
+        row[one] = bar
+    return named, row
+
+
 def parts_picture(parts: dict[str, Block]) -> Drawn:
     """Draws where the total loss comes from."""
-    single = tuple(Axis(f"q{number}", "part of the loss", size=1) for number, _ in enumerate(parts, 1))
-    part = join("q", "part", *single)
-    names = typed("parts.names", (part,), "part", "what adds to the total, and the total", text=True)
-    values = block("parts", (part,), "adds", "what each adds")
-    for axis, value in zip(single, parts.values(), strict=True):
-        values[axis] = value
+    told = ("parts.names", "part", "what adds to the total, and the total")
+    names, values = side_by_side(("q", "part"), told, ("parts", "adds", "what each adds"), [*parts.values()])
     chart = Chart(
         "Where the total loss comes from", "bars", (Series("adds to the loss", values, names),),
         Scale("part, and the total"), Scale("loss"),

@@ -26,7 +26,7 @@ def sections(made: Signal) -> Iterator[Section]:
         yield Section("How far from the reference?", steps)
     if scored:
         score = several(given, "score.given", "response.length", "response.ended", "response.padded")
-        steps = (*score, *minors(*scored[:5]), *scored[5:8], key(scored.placed))
+        steps = (*score, *minors(*scored.ways), *scored.steps, key(scored.placed))
         yield Section("Score: corrected, clipped, and put at one position", steps)
     if paid and found:
         last = key(found.used if found.raw is None else found.raw)

@@ -151,9 +151,11 @@ def start_sheet(
 
     parts: the total loss and what it is made of. pieces: every piece in the order of derivation. choices: which PPO it is.
     """
+    among = tuple(part.shown for part in parts)  # a total and its parts, which add up
+    summed = tuple(replace(part, among=among) for part in with_origins(parts))
     sections = [
         judged(verdict),
-        *([Section(LOSS, tuple(_of_sum(parts)), COLUMNS)] if parts else []),
+        *([Section(LOSS, summed, COLUMNS)] if parts else []),
         Section(MAP, (flow,)),
         Section(ABOUT, tuple(map(Note, told.says.reading))),
         *([Section(told.says.which, (*choices, Note(told.says.choices)))] if choices else []),
@@ -176,12 +178,6 @@ def judged(verdict: Block) -> Section:
 def first_sheet(lead: str, sections: Sequence[Section], heading: str) -> Sheet:
     """Outlines Start of its sections; its rows are low, so that the first ones are seen at once."""
     return Sheet("Start", lead, tuple(sections), widths=WIDTHS, heading=heading, first=None, tight=True)
-
-
-def _of_sum(parts: list[Piece]) -> list[Piece]:
-    """Says of a total and its parts that they add up."""
-    among = tuple(part.shown for part in parts)
-    return [replace(part, among=among) for part in with_origins(parts)]
 
 
 def conventions_in_use(chosen: "Chosen", shown: Mapping[str, str]) -> tuple[Piece, ...]:
@@ -244,8 +240,13 @@ class Opening:
 
     def map(self, rows: Rows) -> Flow:
         """Draws the way from what is given to the loss, and the way back."""
-        lines = [
-            tuple(each if isinstance(each, str) else _box(each[0], each[1], rows) for each in line)
+        lines: list[tuple[Box | str, ...]] = [
+            tuple(
+                each
+                if isinstance(each, str)
+                else Box(each[0], first_of(each[1], rows), small=each[0].startswith("with "))
+                for each in line
+            )
             for line in self.cells
         ]
         for line in self.flow:
@@ -253,10 +254,6 @@ class Opening:
             if "arrow" in line:
                 lines.append((*[""] * line["empty"], line["arrow"]))
         return Flow((*lines, *([way_back(self.back["boxes"], rows)] if self.back else [])))
-
-
-def _box(title: str, names: str, rows: Rows) -> Box:
-    return Box(title, first_of(names, rows), small=title.startswith("with "))
 
 
 def opening_in(folder: Path, file: str = "start.toml") -> Opening:

@@ -2,6 +2,15 @@
 episode; and misconceptions about it.
 """
 
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import WithJsonSchema
+
+from blueprint.inputs import Level, Numbers, Part, Values, settings_in
+from blueprint.inputs.entries import Draw, Text, must_be
 from blueprint.language import (
     Axis,
     Block,
@@ -18,13 +27,90 @@ from blueprint.language import (
     minimum,
     rounded,
     size,
-    typed,
     where,
 )
 from blueprint.language import number as number_of
 from blueprint.misconceptions import equation, instead, of, operand, row, turned, without
-from blueprint.workbooks.common import Choices, Rows, labels, named
-from blueprint.workbooks.common.grid_map import GOAL, START, WALL
+from blueprint.workbooks.common import (
+    Choices,
+    Rows,
+    Settings,
+    Written,
+    all_in_range,
+    labels,
+)
+from blueprint.workbooks.common.definitions.recursions import running_sum
+from blueprint.workbooks.common.grid_map import (
+    ARROWS,
+    DOWNWARDS,
+    GOAL,
+    MOVES,
+    RIGHTWARDS,
+    START,
+    WALL,
+    Cell,
+    with_map,
+)
+from blueprint.workbooks.common.lesson import Lesson
+from blueprint.workbooks.common.numbers_file import whole_to
+
+FOLDER = Path(__file__).parent
+SETTINGS = settings_in(FOLDER).settings
+MOST_STATES, MOST_EPISODES, MOST_STEPS = 16, 16, 160
+Move = Annotated[
+    Text,
+    must_be("up, down, left, right or nothing", lambda text: text in ("", *MOVES)),
+    WithJsonSchema({"enum": ["", *MOVES]}),
+]
+
+
+def _typed(numbers: Numbers) -> dict[str, Any]:
+    """List what is typed and not in a file: the numbers of states, moves and episodes, and where they are."""
+    height, width = len(numbers["grid.map"]), len(numbers["grid.map"][0])
+    place = np.arange(float(height * width))
+    return {
+        "grid.number": place.reshape(height, width),
+        "state.number": place,
+        "state.row": place // width,
+        "state.column": place % width,
+        "move.word": np.array(MOVES, dtype=object),
+        "move.down": np.array(DOWNWARDS),
+        "move.right": np.array(RIGHTWARDS),
+        "move.number": np.arange(4.0),
+        "move.weight": 2 ** np.arange(4.0),
+        "draw.digits": 9.0,
+        "arrows": np.array(ARROWS, dtype=object),
+        "episode.number": np.arange(1.0, numbers["grid.episodes"] + 1),
+    }
+
+
+def _saved(file: Any, parts: Values) -> Values:
+    """Return how many episodes a saved workbook has."""
+    return {"grid.episodes": file.array("episode.number", 1).size}
+
+
+LEVEL = Level(
+    "q_learning",
+    "steps",
+    "a map, and a uniform draw for every step",
+    parts=(
+        Part("grid.map", Cell, ("row", "column"), "S start, G goal, # wall, . free; who walks into a wall stays", noun="cell",
+             block="grid.map"),
+        Part("grid.episodes", whole_to(MOST_EPISODES), (), "after how many episodes learning ends"),
+        Part("steps.uniform", Draw, ("step",), "a number from 0.01 to 0.99 per step: chance, typed", block="step.uniform"),
+        Part("steps.moves", Move, ("step",), "up, down, left or right; nothing: as the policy draws", noun="move",
+             block="step.typed_move"),
+    ),
+    tables={"q_learning": "settings; one that is left out is as here", "grid": "the map, and how many episodes",
+            "steps": "an entry per step, all episodes one after the other"},
+    settings=SETTINGS,
+    of_settings="q_learning",
+    limits={"row": (1, MOST_STATES), "column": (1, MOST_STATES), "step": (1, MOST_STEPS)},
+    make=partial(with_map, most=MOST_STATES),
+    more_typed=_typed,
+    more_saved=_saved,
+)  # fmt: skip
+
 
 i = Axis("i", "row", start=1)
 j = Axis("j", "column", start=1)
@@ -36,12 +122,12 @@ d = Axis("d", "set of moves")
 LABELS = labels(own=__package__)
 
 
-def states(of: Rows, use: Choices) -> Rows:
+def states(of: Rows, use: Written) -> None:
     """Number the cells of the map, row by row from 0: what each of them is. of: nothing yet."""
-    cell = typed("grid.map", (i, j), "map", "S start, G goal, # wall, . free", text=True)
-    numbers = typed("grid.number", (i, j), "s_ij", "number of the cell, its state", decimals=0)
+    cell = use.typed("grid.map", (i, j), "map", "S start, G goal, # wall, . free", text=True)
+    use.typed("grid.number", (i, j), "s_ij", "number of the cell, its state", decimals=0)
     number, at_row, at_column = (
-        typed(f"state.{name}", (s,), symbol, meaning, decimals=0)
+        use.typed(f"state.{name}", (s,), symbol, meaning, decimals=0)
         for name, symbol, meaning in (
             ("number", "s", "number of the state"),
             ("row", "row", "its row, from 0"),
@@ -50,19 +136,16 @@ def states(of: Rows, use: Choices) -> Rows:
     )
     line = use.along("state.line", (s, j), cell[at_row[s], j])
     word = use.along("state.cell", (s,), line[s, at_column[s]])
-    is_wall, is_goal, is_start = (
+    for name, sign in (("wall", WALL), ("goal", GOAL), ("start", START)):
         use.along(f"state.{name}", (s,), equal(word[s], sign))
-        for name, sign in (("wall", WALL), ("goal", GOAL), ("start", START))
-    )
-    begin = use.one("start.state", Sum(s, is_start[s] * number[s]))
-    return named(cell, numbers, number, at_row, at_column, line, word, is_wall, is_goal, is_start, begin)
+    use.one("start.state", Sum(s, of["state.start"][s] * number[s]))
 
 
-def moves(of: Rows, use: Choices) -> Rows:
+def moves(of: Rows, use: Written) -> None:
     """Say where each move leads from each state: to the neighbour; off the map, or into a wall, one stays."""
-    word = typed("move.word", (a,), "move", "the moves", text=True)
+    use.typed("move.word", (a,), "move", "the moves", text=True)
     down, right, number = (
-        typed(f"move.{name}", (a,), symbol, meaning, decimals=0)
+        use.typed(f"move.{name}", (a,), symbol, meaning, decimals=0)
         for name, symbol, meaning in (
             ("down", "Δrow", "rows further down"),
             ("right", "Δcol", "columns further to the right"),
@@ -76,26 +159,22 @@ def moves(of: Rows, use: Choices) -> Rows:
         for name, last, by in (("row", last_row, down), ("column", last_column, right))
     )
     ahead = use.along("to.cell", (s, a), to_row[s, a] * columns + to_column[s, a])
-    lands = use.along(
-        "to.state", (s, a), where(equal(of["state.wall"][ahead[s, a]], 1), of["state.number"][s], ahead[s, a])
-    )
-    slot = use.along("to.slot", (s, a), 2 * (2 * of["state.number"][s]) + number[a])
-    arrows = typed("arrows", (d,), "arrows", "moves: up 1, down 2, left 4, right 8", text=True)
-    weight = typed("move.weight", (a,), "w_a", "what the move adds to a set", decimals=0)
-    return named(word, down, right, number, rows_, columns, last_row, last_column, to_row, to_column, ahead, lands, slot,
-                 arrows, weight)  # fmt: skip
+    use.along("to.state", (s, a), where(equal(of["state.wall"][ahead[s, a]], 1), of["state.number"][s], ahead[s, a]))
+    use.along("to.slot", (s, a), 2 * (2 * of["state.number"][s]) + number[a])
+    use.typed("arrows", (d,), "arrows", "moves: up 1, down 2, left 4, right 8", text=True)
+    use.typed("move.weight", (a,), "w_a", "what the move adds to a set", decimals=0)
 
 
-def explored(here: Block, top: Block, use: Choices) -> Rows:
+def explored(here: Block, top: Block, use: Written) -> Block:
     """Make the policy of a state out of its values: ε-greedy, with the first of several best moves, or a soft-max at τ.
+
+    Returns where on the line from 0 to 1 each move begins, which a draw falls on.
 
     here: the values of the state's four moves. top: the largest of them. Source: Sutton & Barto 2018, sec. 2.2 and 2.8.
     """
     count = use.one("move.count", size(a))
     is_top = use.along("move.is_top", (t, a), at_most(top[t], here[t, a]))
-    so_far = use.along("move.so_far", (t, a))
-    so_far[t, a.first - 1] = 0
-    so_far[t, a] = so_far[t, a - 1] + is_top[t, a]
+    so_far = running_sum("move.so_far", is_top, use)
     first = use.along("move.first", (t, a), is_top[t, a] * equal(so_far[t, a], 1))
     epsilon = use.used["epsilon"]
     greedy = use.along("move.greedy", (t, a), (1 - epsilon) * first[t, a] + epsilon / count)
@@ -103,23 +182,20 @@ def explored(here: Block, top: Block, use: Choices) -> Rows:
     parts = use.along("soft.total", (t,), Sum(a, heap[t, a]))
     soft = use.along("soft.p", (t, a), heap[t, a] / parts[t])
     p = use.along("step.p", (t, a), use.switch["exploration"].choose(epsilon_greedy=greedy[t, a], softmax=soft[t, a]))
-    up_to = use.along("step.up_to", (t, a))
-    up_to[t, a.first - 1] = 0
-    up_to[t, a] = up_to[t, a - 1] + p[t, a]
+    up_to = running_sum("step.up_to", p, use)
     # A draw of 0.95 must fall on the same move whether 0.925 + 0.025 is 0.95 or a last digit more.
-    digits = typed("draw.digits", (), "digits", "decimals of what a draw is compared with", decimals=0)
-    begins = use.along("step.begins", (t, a), rounded(up_to[t, a - 1], digits))
-    return named(digits, begins, count, is_top, so_far, first, greedy, heap, parts, soft, p, up_to)
+    digits = use.typed("draw.digits", (), "digits", "decimals of what a draw is compared with", decimals=0)
+    return use.along("step.begins", (t, a), rounded(up_to[t, a - 1], digits))
 
 
-def steps(of: Rows, use: Choices) -> Rows:
+def steps(of: Rows, use: Written) -> None:
     """Walk and learn, step by step: Q(s, a) ← Q(s, a) + α·[r + γ·max_a′ Q(s′, a′) − Q(s, a)].
 
     A new episode begins after a step on to the goal; behind the last episode nothing is learned. Source: Sutton & Barto 2018,
     sec. 6.5; Watkins & Dayan 1992.
     """
-    u = typed("step.uniform", (t,), "u", "uniform draw, typed", unit="0.01 … 0.99", decimals=2)
-    told = typed("step.typed_move", (t,), "move_typed", "up, down, left, right; blank: as drawn", text=True)
+    u = use.typed("step.uniform", (t,), "u", "uniform draw, typed", unit="0.01 … 0.99", decimals=2)
+    told = use.typed("step.typed_move", (t,), "move_typed", "up, down, left, right; blank: as drawn", text=True)
     episodes = use.one("episode.count", size(e))
     episode, state, lands, done, Q = (
         use.along(name, along)
@@ -134,10 +210,10 @@ def steps(of: Rows, use: Choices) -> Rows:
     state[t] = where(equal(done[t - 1], 1), of["start.state"], lands[t - 1])
     here = use.along("step.q_here", (t, a), Q[t - 1, a, state[t]])
     top = use.along("step.q_top", (t,), Max(a, here[t, a]))
-    policy = explored(here, top, use)
-    drawn = use.along("step.drawn", (t,), find(a, policy["step.begins"][t, a], u[t]))
+    begins = explored(here, top, use)
+    drawn = use.along("step.drawn", (t,), find(a, begins[t, a], u[t]))
     action = use.along("step.action", (t,), where(filled(told[t]), match(a, of["move.word"][a], told[t]), drawn[t]))
-    word = use.along("step.move", (t,), of["move.word"][action[t]])
+    use.along("step.move", (t,), of["move.word"][action[t]])
     leads = use.along("step.leads", (t, a), of["to.state"][state[t], a])
     lands[t] = leads[t, action[t]]
     done[t] = of["state.goal"][lands[t]]
@@ -150,14 +226,9 @@ def steps(of: Rows, use: Choices) -> Rows:
     new = use.along("step.q_new", (t,), q[t] + use.used["alpha"] * error[t])
     slot = use.along("step.slot", (t,), where(equal(counts[t], 1), 2 * (2 * state[t]) + action[t], -constant(1)))
     Q[t, a, s] = where(equal(of["to.slot"][s, a], slot[t]), new[t], Q[t - 1, a, s])
-    return {
-        **named(u, told, episodes, episode, counts, state, here, top, drawn, action, word, leads, lands, done, reward, q, after,
-                best, target, error, new, slot, Q),
-        **policy,
-    }  # fmt: skip
 
 
-def as_gae(of: Rows, use: Choices) -> Rows:
+def as_gae(of: Rows, use: Written) -> None:
     """Set PPO's advantage beside the TD error: δ = r + γ·V(s′) − V(s) with V(s) = Q(s, a) and V(s′) = max Q(s′, ·), then GAE.
 
     With λ = 0 the advantage is δ, and δ is the TD error. Source: 1506.02438, eq. 16.
@@ -169,13 +240,12 @@ def as_gae(of: Rows, use: Choices) -> Rows:
     A = use.along("gae.advantage", (t,))
     A[t.last + 1] = 0
     A[t] = of["step.counts"][t] * (delta[t] + gamma * use.used["gae_lambda"] * (1 - done[t]) * A[t + 1])
-    apart = use.along("gae.difference", (t,), A[t] - of["step.counts"][t] * of["step.td_error"][t])
-    return named(delta, A, apart)
+    use.along("gae.difference", (t,), A[t] - of["step.counts"][t] * of["step.td_error"][t])
 
 
-def episodes(of: Rows, use: Choices) -> Rows:
+def episodes(of: Rows, use: Written) -> None:
     """Read the table at the end of each episode: all values, the best of each state, and the moves that reach it."""
-    number = typed("episode.number", (e,), "e", "number of the episode", decimals=0)
+    number = use.typed("episode.number", (e,), "e", "number of the episode", decimals=0)
     time = use.along("step.time", (t,), number_of(t))
     sums = use.along("step.return", (t,))
     sums[t.first - 1] = 0
@@ -186,33 +256,59 @@ def episodes(of: Rows, use: Choices) -> Rows:
     count = use.one("step.count", size(t))
     clock = use.along("step.clock", (t,), of["step.episode"][t] + time[t] / (count + 1))
     end[e] = find(t, clock[t], number[e] + 1)
-    took = use.along("episode.steps", (e,), end[e] - end[e - 1])
+    use.along("episode.steps", (e,), end[e] - end[e - 1])
     began = use.along("episode.began", (e,), equal(of["step.episode"][end[e]], number[e]))
-    ended = use.along("episode.ended", (e,), began[e] * of["step.done"][end[e]])
-    earned = use.along("episode.return", (e,), began[e] * sums[end[e]])
+    use.along("episode.ended", (e,), began[e] * of["step.done"][end[e]])
+    use.along("episode.return", (e,), began[e] * sums[end[e]])
     table = use.along("episode.q", (e, s, a), of["q.table"][end[e], a, s])
     best = use.along("episode.best", (e, s), Max(a, table[e, s, a]))
     is_best = use.along("episode.is_best", (e, s, a), at_most(best[e, s], table[e, s, a]))
-    code = use.along("episode.moves", (e, s), Sum(a, is_best[e, s, a] * of["move.weight"][a]))
-    return named(number, time, sums, count, clock, end, took, began, ended, earned, table, best, is_best, code)
+    use.along("episode.moves", (e, s), Sum(a, is_best[e, s, a] * of["move.weight"][a]))
 
 
-def pictures(of: Rows, use: Choices) -> Rows:
+def pictures(of: Rows, use: Written) -> None:
     """Lay the best values and their moves out as the map has its cells; and take what is known of the start at the end."""
     place = of["grid.number"]
-    value = use.along("picture.value", (e, i, j), of["episode.best"][e, place[i, j]])
+    use.along("picture.value", (e, i, j), of["episode.best"][e, place[i, j]])
     word = use.along("picture.cell", (i, j), of["state.cell"][place[i, j]])
     code = use.along("picture.moves", (e, i, j), of["episode.moves"][e, place[i, j]])
     lives = use.along("picture.lives", (i, j), 1 - equal(word[i, j], WALL) - equal(word[i, j], GOAL))
-    arrow = use.along("picture.arrow", (e, i, j), where(equal(lives[i, j], 1), of["arrows"][code[e, i, j]], word[i, j]))
+    use.along("picture.arrow", (e, i, j), where(equal(lives[i, j], 1), of["arrows"][code[e, i, j]], word[i, j]))
     start = use.along("episode.start", (e,), of["episode.best"][e, of["start.state"]])
     last = use.one("episode.last", of["episode.count"] - 1)
-    finals = [
-        use.one(f"final.{name}", row[last])
-        for name, row in (("start", start), ("steps", of["episode.steps"]), ("earned", of["episode.return"]))
+    for name, each in (("start", start), ("steps", of["episode.steps"]), ("earned", of["episode.return"])):
+        use.one(f"final.{name}", each[last])
+    use.one("final.ended", Sum(e, of["episode.ended"][e]))
+
+
+def checks_of(of: Rows, chosen: Settings, use: Choices) -> list[Block]:
+    """Measure how far from 0 is what must be 0: chances add up, a step changes one value, and with λ = 0 GAE is the TD error."""
+    lam = use.used["gae_lambda"]
+    return [
+        use.along("check.chances", (t,), abs(Sum(a, of["step.p"][t, a]) - 1)),
+        use.along("check.gae", (t,), where(equal(lam, 0), abs(of["gae.difference"][t]), 0)),
+        all_in_range(chosen),
     ]
-    ended = use.one("final.ended", Sum(e, of["episode.ended"][e]))
-    return named(value, word, code, lives, arrow, start, last, *finals, ended)
+
+
+LESSON = Lesson(
+    FOLDER,
+    LEVEL,
+    LABELS,
+    n=t,
+    steps=(states, moves, steps, as_gae, episodes, pictures),
+    checks=checks_of,
+    sizes={
+        i: "grid.map",
+        j: ("grid.map", 1),
+        s: "state.number",
+        a: "move.number",
+        t: "step.uniform",
+        e: "episode.number",
+        d: "arrows",
+    },
+    names={a: "move.word"},
+)
 
 
 # fmt: off

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.inputs import LONGEST, ROWS, Level, Numbers, Part, Values, settings_in
+from blueprint.inputs import LONGEST, ROWS, Level, Part, Values, settings_in
 from blueprint.inputs.entries import Number, Positive
-from blueprint.language import Axis, Block, Sum, maximum, minimum, size, typed
+from blueprint.language import Axis, Block, Sum, maximum, minimum, size
 from blueprint.misconceptions import (
     becomes,
     equation,
@@ -23,25 +23,20 @@ from blueprint.misconceptions import (
     upside_down,
     without,
 )
-from blueprint.page.outline import Blueprint, Note, Section, Sheet
 from blueprint.workbooks.common import (
     Choices,
     Identity,
     Rows,
     Settings,
-    Witnessed,
+    Written,
     all_in_range,
     labels,
-    named,
     not_negative,
-    settings,
-    settings_sections,
-    with_,
 )
-from blueprint.workbooks.common.lesson import lesson
+from blueprint.workbooks.common.lesson import Lesson
 
 FOLDER = Path(__file__).parent
-CONTROLLER = settings_in(FOLDER).settings
+SETTINGS = settings_in(FOLDER).settings
 
 
 def _whole_lengths(file: Any, parts: Values) -> Values:
@@ -73,7 +68,7 @@ LEVEL = Level(
         "controller": "settings; one that is left out is as in the preset",
         "responses": "a row per update, an entry per response",
     },
-    settings=CONTROLLER,
+    settings=SETTINGS,
     of_settings="controller",
     limits={"update": (1, LONGEST), "response": ROWS},
     more_saved=_whole_lengths,
@@ -82,47 +77,17 @@ LEVEL = Level(
 
 u = Axis("u", "update", start=1)
 i = Axis("i", "response", start=1)
-STATISTICS = (
-    "seq_sum: the KL summed over the tokens of a response, then their mean (lm-human-preferences cbfd210, TRL 0.11.4).",
-    "token_mean: the mean over the tokens of a response, then the mean over responses (OpenRLHF 0.11.2, verl 0.9.1).",
-    "The target is in the same unit: 6 nats per response, or about 0.1 nats per token. In the wrong one β only shrinks, or grows.",
-    "trlX 3340c2f feeds the mean sum of k3 with its ratio the wrong way round, prompt tokens included, once per inner epoch.",
-    "OpenRLHF, verl and trlX keep β fixed unless a target is set; TRL 1.12, DeepSpeed-Chat, NeMo and torchtune always do.",
-)
-"""What libraries feed."""
+LABELS = labels(own=__package__)
 
 
-def kl_controller(numbers: Numbers, witnessed: Witnessed | None = None) -> Blueprint:
-    """Makes the blueprint of the adaptive KL controller; with a witness's number beside β after all updates if there is one."""
-    chosen = settings(numbers.ppo, CONTROLLER)
-    use = Choices(chosen.used, chosen.switch, n=u, t=i, labels=labels(own=__package__))
-    rows = controlled(use)
-    residuals, product = checks_of(rows, chosen, use)
-    sections = (*settings_sections(chosen), Section("What libraries feed", tuple(map(Note, STATISTICS))))
-    inputs = Sheet("Inputs", "the settings; the KL of the responses is typed on Controller", sections, widths=(12,) * 8)
-    count = LEVEL.sizes(numbers)
-    return lesson(
-        FOLDER,
-        numbers,
-        chosen,
-        rows,
-        residuals,
-        inputs,
-        witnessed,
-        identities=[product],
-        sizes={u: count["update"], i: count["response"]},
-        under=("",) * 8 + (with_("β before", rows["kl_coef.before"]),),
-    ).with_typed(LEVEL.typed(numbers))
-
-
-def controlled(use: Choices) -> Rows:
+def controlled(of: Rows, use: Written) -> None:
     """Adapts β to the KL of the responses: β ← β·(1 + e·n/K) with e = KL/target − 1, clipped. β has a start column.
 
-    What is fed is the KL of whole responses, or their mean per token.
+    What is fed is the KL of whole responses, or their mean per token. of: nothing yet.
     """
     by = use.used
-    sums = typed("responses.kl", (u, i), "KL_sum", "KL of the response, summed over its tokens", decimals=1)
-    lengths = typed("responses.length", (u, i), "len", "tokens of the response", unit="≥ 1", decimals=0)
+    sums = use.typed("responses.kl", (u, i), "KL_sum", "KL of the response, summed over its tokens", decimals=1)
+    lengths = use.typed("responses.length", (u, i), "len", "tokens of the response", unit="≥ 1", decimals=0)
     responses = use.one("responses.count", size(i))
     per_token = use.row("responses.kl_per_word", sums[u, i] / lengths[u, i])
     seq_sum = use.each("kl.seq_sum", Sum(i, sums[u, i]) / responses)
@@ -137,28 +102,42 @@ def controlled(use: Choices) -> Rows:
     after[u] = before[u] * factor[u]
     updates = use.one("updates", size(u))
     last = use.one("last_update", updates - 1)
-    final = use.one("final_kl_coef", after[last])
-    return named(
-        *(sums, lengths, responses, per_token, seq_sum, token_mean, fed),
-        *(raw, error, factor, before, after, updates, last, final),
-    )
+    use.one("final_kl_coef", after[last])
 
 
-def checks_of(rows: Rows, chosen: Settings, use: Choices) -> tuple[list[Block], Identity]:
-    """Measures how far factors, directions, β and lengths are from what they must be; and β from the product of all factors."""
-    by, factor, after = use.used, rows["factor"], rows["kl_coef.after"]
+def checks_of(rows: Rows, chosen: Settings, use: Choices) -> list[Block]:
+    """Measures how far factors, directions, β and lengths are from what they must be."""
+    by, factor = use.used, rows["factor"]
     largest = by["error_clip"] * by["n_steps"] / by["horizon"]
-    residuals = [
+    return [
         use.each("check.factor", maximum(0, abs(factor[u] - 1) - largest)),
         use.each("check.way", maximum(0, -rows["error"][u] * (rows["kl.fed"][u] - by["target"]))),
-        not_negative("positive", after),
+        not_negative("positive", rows["kl_coef.after"]),
         use.row("check.length", maximum(0, 1 - rows["responses.length"][u, i])),
         all_in_range(chosen),
     ]
+
+
+def product_of_factors(rows: Rows, use: Choices) -> list[Identity]:
+    """Measures how far β is from the product of all factors."""
     product = use.each("identity.product")
     product[u.first - 1] = 1
-    product[u] = product[u - 1] * factor[u]
-    return residuals, Identity((product,), use.each("check.product", abs(by["kl_coef"] * product[u] - after[u])))
+    product[u] = product[u - 1] * rows["factor"][u]
+    distance = abs(use.used["kl_coef"] * product[u] - rows["kl_coef.after"][u])
+    return [Identity((product,), use.each("check.product", distance))]
+
+
+LESSON = Lesson(
+    FOLDER,
+    LEVEL,
+    LABELS,
+    n=u,
+    t=i,
+    steps=(controlled,),
+    checks=checks_of,
+    identities=product_of_factors,
+    sizes={u: "responses.kl", i: ("responses.kl", 1)},
+)
 
 
 # fmt: off

@@ -2,10 +2,58 @@
 sweeps over all cells; and misconceptions about it.
 """
 
-from blueprint.language import Axis, Block, Max, Position, Sum, equal, maximum, size, typed, where
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from blueprint.inputs import Level, Numbers, Part, Values, settings_in
+from blueprint.language import Axis, Block, Expr, Max, Position, Sum, equal, maximum, size, where
 from blueprint.misconceptions import equation, instead, of, operand, operation, turned, without
-from blueprint.workbooks.common import Choices, Rows, labels, named
-from blueprint.workbooks.common.grid_map import FREE, GOAL, MOVES, START, WALL
+from blueprint.workbooks.common import (
+    Choices,
+    Rows,
+    Settings,
+    Written,
+    all_in_range,
+    labels,
+)
+from blueprint.workbooks.common.grid_map import ARROWS, FREE, GOAL, MOVES, START, WALL, Cell, with_map
+from blueprint.workbooks.common.lesson import Lesson
+from blueprint.workbooks.common.numbers_file import whole_to
+
+FOLDER = Path(__file__).parent
+SETTINGS = settings_in(FOLDER).settings
+
+
+def _typed(numbers: Numbers) -> dict[str, Any]:
+    """List what is typed and not in a file: the numbers of the sweeps, and an arrow for every set of moves."""
+    return {"sweep.number": np.arange(1.0, numbers["grid.sweeps"] + 1), "arrows": np.array(ARROWS, dtype=object)}
+
+
+def _saved(file: Any, parts: Values) -> Values:
+    """Return how many sweeps a saved workbook has."""
+    return {"grid.sweeps": file.array("sweep.number", 1).size}
+
+
+LEVEL = Level(
+    "value_iteration",
+    "grid",
+    "a map with walls and a goal",
+    parts=(
+        Part("grid.map", Cell, ("row", "column"), "S start, G goal, # wall, . free; who walks into a wall stays", noun="cell",
+             block="grid.map"),
+        Part("grid.sweeps", whole_to(32), (), "how often every cell is computed anew, from 0 on"),
+    ),
+    tables={"value_iteration": "settings; one that is left out is as here", "grid": "the map, and how many sweeps"},
+    settings=SETTINGS,
+    of_settings="value_iteration",
+    limits={"row": (1, 8), "column": (1, 8)},
+    make=with_map,
+    more_typed=_typed,
+    more_saved=_saved,
+)  # fmt: skip
+
 
 k = Axis("k", "sweep", start=1)
 i = Axis("i", "row", start=1)
@@ -23,29 +71,25 @@ TO: dict[str, tuple[Position | Axis, Position | Axis]] = {
 """By move the cell to which it leads."""
 
 
-def grid(of: Rows, use: Choices) -> Rows:
+def grid(of: Rows, use: Written) -> None:
     """Read the map: where one can stand, where an episode ends, and what it pays to step on a cell. of: nothing yet."""
-    cell = typed("grid.map", (i, j), "map", "S start, G goal, # wall, . free", text=True)
+    cell = use.typed("grid.map", (i, j), "map", "S start, G goal, # wall, . free", text=True)
     can = use.along("grid.open", (i, j), where(equal(cell[i, j], WALL), 0, 1))
     for edge in AROUND:
         can[edge] = 0
     ends = use.along("grid.goal", (i, j), equal(cell[i, j], GOAL))
-    begins = use.along("grid.start", (i, j), equal(cell[i, j], START))
-    lives = use.along("grid.lives", (i, j), can[i, j] * (1 - ends[i, j]))
-    enter = use.along(
-        "grid.reward", (i, j), where(equal(ends[i, j], 1), use.used["goal_reward"], use.used["step_reward"])
-    )
+    use.along("grid.start", (i, j), equal(cell[i, j], START))
+    use.along("grid.lives", (i, j), can[i, j] * (1 - ends[i, j]))
+    use.along("grid.reward", (i, j), where(equal(ends[i, j], 1), use.used["goal_reward"], use.used["step_reward"]))
     known = [equal(cell[i, j], each) for each in (WALL, GOAL, START, FREE)]
-    strange = use.along("grid.strange", (i, j), 1 - known[0] - known[1] - known[2] - known[3])
-    arrows = typed("arrows", (d,), "arrows", "moves: up 1, down 2, left 4, right 8", text=True)
-    return named(cell, can, ends, begins, lives, enter, strange, arrows)
+    use.along("grid.strange", (i, j), 1 - known[0] - known[1] - known[2] - known[3])
+    use.typed("arrows", (d,), "arrows", "moves: up 1, down 2, left 4, right 8", text=True)
 
 
-def swept(name: str, backed_up: str, of: Rows, use: Choices) -> tuple[Block, list[Block], Block]:
+def swept(name: str, of: Rows, use: Written) -> tuple[Block, list[Expr]]:
     """Begin a row of sweeps: every value from 0, what it is worth to land on a cell, and what each move gives.
 
-    name: how the blocks begin. Returns the values, which have no equation yet but for sweep 0; worth and moves; and the name
-    under which what the moves come to is to stand.
+    name: how the blocks begin. Returns the values, which have no equation yet but for sweep 0, and the moves.
     """
     can, enter = of["grid.open"], of["grid.reward"]
     V, worth = (use.along(f"{name}.{each}", (k, i, j)) for each in ("value", "worth"))
@@ -57,59 +101,52 @@ def swept(name: str, backed_up: str, of: Rows, use: Choices) -> tuple[Block, lis
         use.along(f"{name}.{move}", (k, i, j), where(equal(can[to], 1), worth[(k, *to)], worth[k, i, j]))
         for move, to in TO.items()
     ]
-    return V, [worth, *moves], use.along(f"{name}.{backed_up}", (k, i, j))
+    return V, [row[k, i, j] for row in moves]
 
 
-def sweeps(of: Rows, use: Choices) -> Rows:
+def sweeps(of: Rows, use: Written) -> None:
     """Give every cell the best of its four moves, again and again: V(s) ← max_a [r + γ·V(s′)].
 
     A move into a wall, or off the map, leaves one where one is. Source: Sutton & Barto 2018, sec. 4.4.
     """
-    V, rows, best = swept("sweep", "best", of, use)
-    _, up, down, left, right = (row[k, i, j] for row in rows)
-    best[k, i, j] = maximum(maximum(up, down), maximum(left, right))
+    V, (up, down, left, right) = swept("sweep", of, use)
+    best = use.along("sweep.best", (k, i, j), maximum(maximum(up, down), maximum(left, right)))
     V[k, i, j] = where(equal(of["grid.lives"][i, j], 1), best[k, i, j], 0)
-    return named(*rows, best, V)
 
 
-def policy(of: Rows, use: Choices) -> Rows:
+def policy(of: Rows, use: Written) -> None:
     """Read the greedy policy off the moves, ties and all; and count the cells that no later sweep changes."""
     V, best, lives = of["sweep.value"], of["sweep.best"][k, i, j], of["grid.lives"]
     up, down, left, right = (equal(of[f"sweep.{move}"][k, i, j], best) for move in MOVES)
     code = use.along("sweep.moves", (k, i, j), up + 2 * (down + 2 * (left + 2 * right)))
-    arrow = use.along(
-        "sweep.arrow", (k, i, j), where(equal(lives[i, j], 1), of["arrows"][code[k, i, j]], of["grid.map"][i, j])
-    )
+    use.along("sweep.arrow", (k, i, j), where(equal(lives[i, j], 1), of["arrows"][code[k, i, j]], of["grid.map"][i, j]))
     change = use.along("sweep.change", (k, i, j), abs(V[k, i, j] - V[k - 1, i, j]))
-    largest = use.along("sweep.largest", (k,), Max((i, j), change[k, i, j]))
+    use.along("sweep.largest", (k,), Max((i, j), change[k, i, j]))
     moved = use.along("sweep.moved", (k, i, j), where(equal(change[k, i, j], 0), 0, 1))
     later = use.along("sweep.moves_on", (k, i, j))
     later[k.last + 1, i, j] = 0
     later[k, i, j] = maximum(moved[k, i, j], later[k + 1, i, j])
     right_now = use.along("sweep.is_right", (k, i, j), lives[i, j] * (1 - later[k + 1, i, j]))
-    count = use.along("sweep.right_count", (k,), Sum((i, j), right_now[k, i, j]))
-    start = use.along("sweep.start", (k,), Sum((i, j), of["grid.start"][i, j] * V[k, i, j]))
-    return named(code, arrow, change, largest, moved, later, right_now, count, start)
+    use.along("sweep.right_count", (k,), Sum((i, j), right_now[k, i, j]))
+    use.along("sweep.start", (k,), Sum((i, j), of["grid.start"][i, j] * V[k, i, j]))
 
 
-def random_policy(of: Rows, use: Choices) -> Rows:
+def random_policy(of: Rows, use: Written) -> None:
     """Evaluate the policy that takes each move equally often: V(s) ← mean of its four moves.
 
     Source: Sutton & Barto 2018, sec. 4.1.
     """
-    V, rows, mean = swept("random", "mean", of, use)
-    _, up, down, left, right = (row[k, i, j] for row in rows)
-    mean[k, i, j] = ((up + down) / 2 + (left + right) / 2) / 2
+    V, (up, down, left, right) = swept("random", of, use)
+    mean = use.along("random.mean", (k, i, j), ((up + down) / 2 + (left + right) / 2) / 2)
     V[k, i, j] = where(equal(of["grid.lives"][i, j], 1), mean[k, i, j], 0)
-    start = use.along("random.start", (k,), Sum((i, j), of["grid.start"][i, j] * V[k, i, j]))
+    use.along("random.start", (k,), Sum((i, j), of["grid.start"][i, j] * V[k, i, j]))
     above = use.along("random.above", (k, i, j), maximum(0, V[k, i, j] - of["sweep.value"][k, i, j]))
-    most = use.along("random.most_above", (k,), Max((i, j), above[k, i, j]))
-    return named(*rows, mean, V, start, above, most)
+    use.along("random.most_above", (k,), Max((i, j), above[k, i, j]))
 
 
-def progress(of: Rows, use: Choices) -> Rows:
+def progress(of: Rows, use: Written) -> None:
     """Lay what each sweep comes to out downwards, and take what the last one says of the start."""
-    number = typed("sweep.number", (k,), "k", "number of the sweep", decimals=0)
+    use.typed("sweep.number", (k,), "k", "number of the sweep", decimals=0)
     down = [
         use.along(f"progress.{name}", (k,), of[row][k])
         for name, row in (
@@ -123,11 +160,33 @@ def progress(of: Rows, use: Choices) -> Rows:
     down[2][k.last + 1] = 0
     count = use.one("progress.count", size(k))
     last = use.one("progress.last", count - 1)
-    finals = [
+    for name, row in zip(("value", "right", "change", "random"), down, strict=False):
         use.one(f"final.{name}", row[last])
-        for name, row in zip(("value", "right", "change", "random"), down, strict=False)
+
+
+def checks_of(of: Rows, chosen: Settings, use: Choices) -> list[Block]:
+    """Measure how far from 0 is what must be 0.
+
+    A sweep changes no cell by more than γ times the largest change before it, and no policy is worth more than the best one.
+    """
+    change, gamma = of["progress.change"], use.used["gamma"]
+    return [
+        use.one("check.map", Max((i, j), of["grid.strange"][i, j])),
+        use.along("check.shrinks", (k,), maximum(0, change[k + 1] - gamma * change[k])),
+        use.one("check.random", Max(k, of["progress.above"][k])),
+        all_in_range(chosen),
     ]
-    return named(number, *down, count, last, *finals)
+
+
+LESSON = Lesson(
+    FOLDER,
+    LEVEL,
+    LABELS,
+    n=k,
+    steps=(grid, sweeps, policy, random_policy, progress),
+    checks=checks_of,
+    sizes={k: "sweep.number", i: "grid.map", j: ("grid.map", 1), d: len(ARROWS)},
+)
 
 
 # fmt: off

@@ -5,9 +5,51 @@ A row has a column for each pull, (t), and where it says something of every arm 
 pull decides the next. `estimate` and `arm.pulls` have a cell before the first pull, where nothing is known.
 """
 
-from blueprint.language import Axis, Block, Max, Sum, at_most, constant, equal, find, number, size, typed, where
+from pathlib import Path
+
+from blueprint.inputs import Level, Part, settings_in
+from blueprint.inputs.entries import Draw, Number, Word
+from blueprint.language import Axis, Block, Max, Sum, at_most, equal, find, maximum, number, size, where
 from blueprint.misconceptions import equation, instead, of, operand, operation, row, turned, whole, without
-from blueprint.workbooks.common import Choices, Rows, labels, named, softmax
+from blueprint.workbooks.common import (
+    Choices,
+    Rows,
+    Settings,
+    Written,
+    all_in_range,
+    labels,
+    softmax,
+)
+from blueprint.workbooks.common.definitions.recursions import counted, running_sum
+from blueprint.workbooks.common.lesson import Lesson
+from blueprint.workbooks.common.numbers_file import number_from
+
+FOLDER = Path(__file__).parent
+SETTINGS = settings_in(FOLDER).settings
+
+
+LEVEL = Level(
+    "bandit",
+    "pulls",
+    "arms and what they pay on average, and a uniform and a normal draw for every pull",
+    parts=(
+        Part("arms.names", Word, ("arm",), "what each arm is called", noun="arm", block="arm.name"),
+        Part("arms.means", Number, ("arm",), "what each arm pays on average; whoever pulls does not know it", block="arm.mean"),
+        Part("pulls.uniform", Draw, ("pull",), "which arm is pulled: a number from 0.01 to 0.99", block="pull.uniform"),
+        Part("pulls.normal", Number, ("pull",), "what the arm pays above its mean, in units of noise", block="pull.noise"),
+        Part("sweep.temperatures", number_from(0.001, 1000.0), ("temperature",),
+             "temperatures that are tried on the last estimates",
+             block="tau.value"),
+    ),
+    tables={
+        "bandit": "settings; one that is left out is as here", "arms": "what may be pulled", "pulls": "chance, typed",
+        "sweep": "what is tried at the end",
+    },
+    settings=SETTINGS,
+    of_settings="bandit",
+    limits={"arm": (1, 16), "pull": (2, 200), "temperature": (2, 32)},
+)  # fmt: skip
+
 
 t = Axis("t", "pull", start=1)
 a = Axis("a", "arm", start=1)
@@ -15,21 +57,18 @@ s = Axis("s", "temperature", start=1)
 LABELS = labels(own=__package__)
 
 
-def arms(of: Rows, use: Choices) -> Rows:
+def arms(of: Rows, use: Written) -> None:
     """Types what each arm pays on average, (a), and says how much less that is than the best. of: nothing yet."""
-    names = typed("arm.name", (a,), "arm", "name of the arm", text=True)
-    mean = typed("arm.mean", (a,), "q", "what the arm pays on average", decimals=2)
-    place = use.along("arm.place", (a,))
-    place[a.first - 1] = -constant(1)
-    place[a] = place[a - 1] + 1
-    count = use.one("arm.count", size(a))
+    use.typed("arm.name", (a,), "arm", "name of the arm", text=True)
+    mean = use.typed("arm.mean", (a,), "q", "what the arm pays on average", decimals=2)
+    counted("arm.place", a, use)
+    use.one("arm.count", size(a))
     best = use.one("arm.best", Max(a, mean[a]))
-    gap = use.along("arm.gap", (a,), best - mean[a])
-    return named(names, mean, place, count, best, gap)
+    use.along("arm.gap", (a,), best - mean[a])
 
 
-def greedy(name: str, q: Block, of: Rows, use: Choices) -> Rows:
-    """Finds the arm that looks best; of several the first one. What is less than `tie` below the largest looks just as good.
+def greedy(name: str, q: Block, of: Rows, use: Written) -> Block:
+    """Finds the arm that looks best, 1 there; of several the first. What is less than `tie` below the largest looks just as good.
 
     q: an estimate for each arm. Sums of the same parts may differ in their last digit, so a tie is not left to that.
     """
@@ -38,10 +77,10 @@ def greedy(name: str, q: Block, of: Rows, use: Choices) -> Rows:
     is_top = use.along(f"{name}.is_top", at, at_most(top[row] - q[at], use.used["tie"]))
     early = use.along(f"{name}.early", at, is_top[at] * (of["arm.count"] - of["arm.place"][a]))
     place = use.along(f"{name}.id", row, of["arm.count"] - Max(a, early[at]))
-    return named(top, is_top, early, place, use.along(f"{name}.is", at, equal(place[row], of["arm.place"][a])))
+    return use.along(f"{name}.is", at, equal(place[row], of["arm.place"][a]))
 
 
-def pulls(of: Rows, use: Choices) -> Rows:
+def pulls(of: Rows, use: Written) -> None:
     """Pulls an arm, sees what it pays, and thinks of it anew, one pull after the other.
 
     Sources: Sutton & Barto 1998, sec. 2.2 (ε-greedy), eq. 2.4 and sec. 2.6 (the update); the draw is by inverse transform.
@@ -51,20 +90,17 @@ def pulls(of: Rows, use: Choices) -> Rows:
     after[t.first - 1, a] = by["start"]
     counts[t.first - 1, a] = 0
     before = use.along("estimate.before", (t, a), after[t - 1, a])
-    looks = greedy("greedy", before, of, use)
-    hot = looks["greedy.is"]
+    hot = greedy("greedy", before, of, use)
     even = use.along("greedy.p", (t, a), by["epsilon"] / of["arm.count"] + (1 - by["epsilon"]) * hot[t, a])
     soft = softmax("boltzmann", use.along("boltzmann.logits", (t, a), before[t, a] / by["tau"]), use)
     p = use.along("arm.p", (t, a), use.switch["strategy"].choose(epsilon_greedy=even[t, a], softmax=soft.p[t, a]))
-    upto = use.along("arm.cumulative", (t, a))
-    upto[t, a.first - 1] = 0
-    upto[t, a] = upto[t, a - 1] + p[t, a]
-    u = typed("pull.uniform", (t,), "u", "uniform draw, typed", unit="0.01 … 0.99", decimals=2)
+    upto = running_sum("arm.cumulative", p, use)
+    u = use.typed("pull.uniform", (t,), "u", "uniform draw, typed", unit="0.01 … 0.99", decimals=2)
     chosen = use.along("pull.id", (t,), find(a, upto[t, a - 1], u[t]))
-    word = use.along("pull.arm", (t,), of["arm.name"][chosen[t]])
+    use.along("pull.arm", (t,), of["arm.name"][chosen[t]])
     pulled = use.along("pull.is", (t, a), equal(chosen[t], place[a]))
     counts[t, a] = counts[t - 1, a] + pulled[t, a]
-    z = typed("pull.noise", (t,), "z", "normal draw, typed", decimals=1)
+    z = use.typed("pull.noise", (t,), "z", "normal draw, typed", decimals=1)
     paid = use.along("pull.reward", (t,), of["arm.mean"][chosen[t]] + by["noise"] * z[t])
     thought = use.along("pull.estimate", (t,), before[t, chosen[t]])
     error = use.along("pull.error", (t,), paid[t] - thought[t])
@@ -74,63 +110,73 @@ def pulls(of: Rows, use: Choices) -> Rows:
     step = use.along("pull.step", (t,), use.switch["step"].choose(mean=share[t], constant=fixed[t]))
     anew = use.along("pull.new", (t,), thought[t] + step[t] * error[t])
     after[t, a] = where(equal(chosen[t], place[a]), anew[t], before[t, a])
-    return {**looks, **named(before, even, *soft[:-1], p, upto, u, chosen, word, pulled, counts, z, paid, thought, error, count,
-                             share, fixed, step, anew, after)}  # fmt: skip
 
 
-def regret(of: Rows, use: Choices) -> Rows:
+def regret(of: Rows, use: Written) -> None:
     """Adds up what is lost against pulling the best arm every time: by the arms' means, so that luck does not count.
 
     Source: Lattimore & Szepesvári 2020, Bandit Algorithms, sec. 4.4 and 4.5.
     """
     chosen, gap = of["pull.id"], of["arm.gap"]
-    numbered = use.along("pull.number", (t,), number(t))
+    use.along("pull.number", (t,), number(t))
     lost = use.along("regret.pull", (t,), gap[chosen[t]])
     expected = use.along("regret.expected", (t,), Sum(a, of["arm.p"][t, a] * gap[a]))
-    total, awaited = (_running(f"regret.{name}", each, use) for name, each in (("total", lost), ("awaited", expected)))
+    running_sum("regret.total", lost, use)
+    running_sum("regret.awaited", expected, use)
     is_best = use.along("pull.is_best", (t,), equal(lost[t], 0))
     is_greedy = use.along("pull.is_greedy", (t,), equal(chosen[t], of["greedy.id"][t]))
     count = use.one("pull.all", size(t))
-    return named(
-        numbered, lost, expected, total, awaited, is_best, is_greedy, count,
-        use.one("regret.mean", Sum(t, lost[t]) / count),
-        use.one("regret.sum", Sum(t, lost[t])),
-        use.one("regret.mean_expected", Sum(t, expected[t]) / count),
-        use.one("pull.mean", Sum(t, of["pull.reward"][t]) / count),
-        use.one("share.best", Sum(t, is_best[t]) / count),
-        use.one("share.explored", 1 - Sum(t, is_greedy[t]) / count),
-    )  # fmt: skip
+    use.one("regret.mean", Sum(t, lost[t]) / count)
+    use.one("regret.sum", Sum(t, lost[t]))
+    use.one("regret.mean_expected", Sum(t, expected[t]) / count)
+    use.one("pull.mean", Sum(t, of["pull.reward"][t]) / count)
+    use.one("share.best", Sum(t, is_best[t]) / count)
+    use.one("share.explored", 1 - Sum(t, is_greedy[t]) / count)
 
 
-def _running(name: str, each: Block, use: Choices) -> Block:
-    """Sums a row up to each pull."""
-    made = use.along(name, (t,))
-    made[t.first - 1] = 0
-    made[t] = made[t - 1] + each[t]
-    return made
-
-
-def temperatures(of: Rows, use: Choices) -> Rows:
+def temperatures(of: Rows, use: Written) -> None:
     """Makes a policy of the last estimates for each temperature of a row, (s): greedy near 0, uniform where it is large.
 
     Source: Sutton & Barto 1998, sec. 2.3.
     """
-    tau = typed("tau.value", (s,), "τ_s", "temperature that is tried", unit="> 0", decimals=3)
+    tau = use.typed("tau.value", (s,), "τ_s", "temperature that is tried", unit="> 0", decimals=3)
     last = use.one("pull.last", of["pull.all"] - 1)
     q = use.along("last.estimate", (a,), of["estimate"][last, a])
-    pulled = use.along("last.share", (a,), of["arm.pulls"][last, a] / of["pull.all"])
+    use.along("last.share", (a,), of["arm.pulls"][last, a] / of["pull.all"])
     looks = greedy("last.greedy", q, of, use)
     soft = softmax("tau", use.along("tau.logits", (s, a), q[a] / tau[s]), use)
     p = soft.p
-    from_greedy = use.along("tau.apart_greedy", (s, a), abs(p[s, a] - looks["last.greedy.is"][a]))
+    from_greedy = use.along("tau.apart_greedy", (s, a), abs(p[s, a] - looks[a]))
     from_even = use.along("tau.apart_uniform", (s, a), abs(p[s, a] - 1 / of["arm.count"]))
-    return {**looks, **named(
-        tau, last, q, pulled, *soft, from_greedy, from_even,
-        use.along("tau.to_greedy", (s,), Max(a, from_greedy[s, a])),
-        use.along("tau.to_uniform", (s,), Max(a, from_even[s, a])),
-        use.along("tau.entropy", (s,), -soft.p_log_p[s]),
-        use.along("tau.regret", (s,), Sum(a, p[s, a] * of["arm.gap"][a])),
-    )}  # fmt: skip
+    use.along("tau.to_greedy", (s,), Max(a, from_greedy[s, a]))
+    use.along("tau.to_uniform", (s,), Max(a, from_even[s, a]))
+    use.along("tau.entropy", (s,), -soft.p_log_p[s])
+    use.along("tau.regret", (s,), Sum(a, p[s, a] * of["arm.gap"][a]))
+
+
+def checks_of(of: Rows, chosen: Settings, use: Choices) -> list[Block]:
+    """Measure how far from 0 is what must be 0: probabilities and pulls add up, and the regret counts arms, not rewards."""
+    return [
+        use.along("check.policy", (t,), abs(Sum(a, of["arm.p"][t, a]) - 1)),
+        use.along("check.pulled", (t,), abs(Sum(a, of["pull.is"][t, a]) - 1)),
+        use.one("check.all_pulls", abs(Sum(a, of["last.share"][a]) - 1)),
+        use.along("check.tau", (s,), abs(Sum(a, of["tau.p"][s, a]) - 1)),
+        use.along("check.regret", (t,), maximum(0, -of["regret.pull"][t])),
+        use.one("check.decomposed", abs(Sum(a, of["last.share"][a] * of["arm.gap"][a]) - of["regret.mean"])),
+        all_in_range(chosen),
+    ]
+
+
+LESSON = Lesson(
+    FOLDER,
+    LEVEL,
+    LABELS,
+    n=t,
+    steps=(arms, pulls, regret, temperatures),
+    checks=checks_of,
+    sizes={a: "arm.name", t: "pull.uniform", s: "tau.value"},
+    names={a: "arm.name"},
+)
 
 
 # fmt: off

@@ -2,7 +2,27 @@
 misconceptions about it.
 """
 
-from blueprint.language import Axis, Block, Max, Sum, constant, equal, exp, find, less, number, size, typed, where
+from pathlib import Path
+from typing import Any
+
+from blueprint.inputs import LONGEST, Level, Numbers, Part, settings_in
+from blueprint.inputs.entries import Draw, Number, Text, Word
+from blueprint.language import (
+    Axis,
+    Block,
+    Max,
+    Sum,
+    constant,
+    equal,
+    exp,
+    find,
+    join,
+    less,
+    maximum,
+    number,
+    size,
+    where,
+)
 from blueprint.misconceptions import (
     becomes,
     equation,
@@ -16,47 +36,92 @@ from blueprint.misconceptions import (
     whole,
     without,
 )
-from blueprint.workbooks.common import Choices, Rows, labels, named, softmax
+from blueprint.workbooks.common import (
+    Choices,
+    Rows,
+    Settings,
+    Written,
+    all_in_range,
+    labels,
+    several,
+    softmax,
+)
+from blueprint.workbooks.common.definitions.recursions import counted, running_sum
+from blueprint.workbooks.common.lesson import Lesson, with_vocabulary
+
+FOLDER = Path(__file__).parent
+SETTINGS = settings_in(FOLDER).settings
+
+
+def _typed(numbers: Numbers) -> dict[str, Any]:
+    """List what the chart of baselines is drawn over, and the names of two."""
+    return {"chart.share": [place / 10 for place in range(-10, 11)], "chart.names": ["none", "in use"]}
+
+
+LEVEL = Level(
+    "reinforce",
+    "bandit",
+    "a policy over a few tokens, the reward of each, and uniform draws",
+    parts=(
+        Part("text.prompt", Text, (), "what is asked; the response is one token", block="prompt"),
+        Part("text.vocabulary", Word, ("token",), "tokens differ by more than capitals", noun="token", block="vocabulary"),
+        Part("policy.logits", Number, ("token",), "a logit per token: the policy is their soft-max", block="policy.logits"),
+        Part("policy.direction", Number, ("token",), "where training takes the logits: what one step adds to each",
+             block="moved.direction"),
+        Part("policy.steps", Number, ("step",), "how many such steps other policies are away; 0 is the policy itself",
+             block="moved.step"),
+        Part("reward.scores", Number, ("token",), "the reward of each token, whenever it is drawn", block="reward.scores"),
+        Part("draws.uniform", Draw, ("draw",), "a number from 0.01 to 0.99 per draw", block="draws.uniform"),
+    ),
+    tables={
+        "reinforce": "settings; one that is left out is as in the preset",
+        "text": "what was asked, and the tokens that may be the answer",
+        "policy": "the policy that draws, and where others stand", "reward": "a number per token", "draws": "chance, typed",
+    },
+    settings=SETTINGS,
+    of_settings="reinforce",
+    limits={"token": (2, 16), "step": (1, 32), "draw": (2, LONGEST)},
+    make=with_vocabulary,
+    more_typed=_typed,
+)  # fmt: skip
+
 
 v = Axis("v", "token")
 j = v.alias("j")
 n = Axis("n", "draw", start=1)
 s = Axis("s", "step", start=1)
+GRID = Axis("c", "baseline tried", start=1, size=21)
 LABELS = labels(own=__package__)
 
 
-def policy(use: Choices) -> Rows:
-    """Makes the policy, the soft-max of its logits, and ∇log π of every token: one-hot less the policy, (v, j).
+def policy(of: Rows, use: Written) -> None:
+    """Makes the policy, the soft-max of its logits, and ∇log π of every token: one-hot less the policy, (v, j). of: nothing yet.
 
     Source: Williams 1992. A column is a token that may be drawn, a line of ∇log π the logit by which is differentiated.
     """
-    words = typed("vocabulary", (v,), "token", "token that may be drawn", text=True)
-    z = typed("policy.logits", (v,), "z", "logit of the token", decimals=2)
-    r = typed("reward.scores", (v,), "r", "reward of the token, whenever it is drawn", decimals=2)
+    use.typed("prompt", (), "prompt", "what is asked; the response is one token", text=True)
+    use.typed("vocabulary", (v,), "token", "token that may be drawn", text=True)
+    z = use.typed("policy.logits", (v,), "z", "logit of the token", decimals=2)
+    r = use.typed("reward.scores", (v,), "r", "reward of the token, whenever it is drawn", decimals=2)
     soft = softmax("policy", z, use)
-    upto = use.along("policy.cumulative", (v,))
-    upto[v.first - 1] = 0
-    upto[v] = upto[v - 1] + soft.p[v]
-    column, row = use.along("token.column", (v,), number(v)), use.along("token.row", (j,))
-    row[j.first - 1] = -constant(1)
-    row[j] = row[j - 1] + 1
+    running_sum("policy.cumulative", soft.p, use)
+    column, row = use.along("token.column", (v,), number(v)), counted("token.row", j, use)
     hot = use.along("token.is", (v, j), equal(column[v], row[j]))
     down = use.along("policy.p_down", (j,), soft.p[row[j]])
     score = use.along("slope", (v, j), hot[v, j] - down[j])
-    square = use.along("slope.square", (v,), Sum(j, score[v, j] * score[v, j]))
-    names = {"policy.logits_down": z, "reward.down": r, "policy.log_p_down": soft.logp}
-    others = (use.along(name, (j,), each[row[j]]) for name, each in names.items())
-    return named(words, z, r, *soft[1:-1], upto, column, row, hot, down, *others, score, square)
+    use.along("slope.square", (v,), Sum(j, score[v, j] * score[v, j]))
+    for name, each in {"policy.logits_down": z, "reward.down": r, "policy.log_p_down": soft.logp}.items():
+        use.along(name, (j,), each[row[j]])
 
 
-def exact(of: Rows, use: Choices) -> Rows:
+def exact(of: Rows, use: Written) -> None:
     """Enumerates all tokens: expected reward, its gradient, the optimal baseline, and the variance of one draw's estimate.
 
     Source: Sutton & Barto 2018, eq. 13.10; Greensmith et al. 2004.
     """
     p, r, g, square = of["policy.p"], of["reward.scores"], of["slope"], of["slope.square"]
     J = use.one("expected_reward", Sum(v, p[v] * r[v]))
-    zero = use.along("slope.average", (j,), Sum(v, p[v] * g[v, j]))
+    use.along("slope.average", (j,), Sum(v, p[v] * g[v, j]))
     paid = use.along("reward.weighted", (v,), p[v] * r[v])
     gradient = use.along("gradient", (j,), Sum(v, paid[v] * g[v, j]))
     length = use.one("gradient.square", Sum(j, gradient[j] * gradient[j]))
@@ -66,19 +131,18 @@ def exact(of: Rows, use: Choices) -> Rows:
     better = use.along("least.advantage", (v,), r[v] - best)
     weighed = use.along("least.weighted", (v,), p[v] * better[v])
     second = use.along("least.second", (v,), weighed[v] * better[v])
-    least = use.one("least.variance", Sum(v, second[v] * square[v]) - length)
-    return named(J, zero, paid, gradient, length, mass, pulled, best, better, weighed, second, least)
+    use.one("least.variance", Sum(v, second[v] * square[v]) - length)
 
 
-def variances(of: Rows, draws: Block, use: Choices) -> Rows:
+def variances(of: Rows, use: Written) -> None:
     """Says how far one draw's estimate is from the gradient, squared, on average; without a baseline, and with the one in use.
 
     The mean of the rewards of other draws is a baseline that varies itself, by Var(r)/(N − 1). That of all draws is the same,
-    times (N − 1)/N: it holds a share of the own reward, and shortens the gradient by it. draws: how many there are, N.
+    times (N − 1)/N: it holds a share of the own reward, and shortens the gradient by it.
     """
     p, r, square, paid = of["policy.p"], of["reward.scores"], of["slope.square"], of["reward.weighted"]
     J, length, mass = of["expected_reward"], of["gradient.square"], of["slope.square_mean"]
-    switch = use.switch["baseline"]
+    switch, draws = use.switch["baseline"], of["draws.count"]
     b = use.one("baseline.fixed", switch.choose(typed=use.used["baseline_value"], expected=J, batch=J,
                                                 optimal=of["baseline.optimal"], leave_one_out=J))  # fmt: skip
     away = use.along("reward.spread", (v,), r[v] - J)
@@ -88,27 +152,24 @@ def variances(of: Rows, draws: Block, use: Choices) -> Rows:
     keeps = use.one("baseline.keeps", 1 - switch.says("batch") / draws)
     better = use.along("advantage", (v,), r[v] - b)
     pulls = use.along("advantage.weighted", (v,), p[v] * better[v])
-    shifted = use.along("gradient.with", (j,), keeps * Sum(v, pulls[v] * of["slope"][v, j]))
+    use.along("gradient.with", (j,), keeps * Sum(v, pulls[v] * of["slope"][v, j]))
     bare = use.along("reward.second", (v,), paid[v] * r[v])
     second = use.along("advantage.second", (v,), pulls[v] * better[v])
     without = use.one("variance.without", Sum(v, bare[v] * square[v]) - length)
     with_ = use.one("variance.with", keeps * keeps * (Sum(v, second[v] * square[v]) + varies * mass - length))
-    share = use.one("variance.share", where(less(0, without), with_ / without, 1))
-    return named(b, away, weighed, spread, varies, keeps, better, pulls, shifted, bare, second, without, with_, share)
+    use.one("variance.share", where(less(0, without), with_ / without, 1))
 
 
-def drawn(of: Rows, use: Choices) -> Rows:
+def drawn(of: Rows, use: Written) -> None:
     """Draws tokens, and makes of each draw an estimate of the gradient: reward times ∇log π, without and with a baseline.
 
     Source: Williams 1992, eq. 11; leave-one-out: Ahmadian et al. 2024.
     """
     down, row = of["policy.p_down"], of["token.row"]
-    u = typed("draws.uniform", (n,), "u", "uniform draw, typed", unit="0.01 … 0.99", decimals=2)
+    u = use.typed("draws.uniform", (n,), "u", "uniform draw, typed", unit="0.01 … 0.99", decimals=2)
     a = use.along("draws.token", (n,), find(v, of["policy.cumulative"][v - 1], u[n]))
-    word, r = (
-        use.along("draws.word", (n,), of["vocabulary"][a[n]]),
-        use.along("draws.reward", (n,), of["reward.scores"][a[n]]),
-    )
+    use.along("draws.word", (n,), of["vocabulary"][a[n]])
+    r = use.along("draws.reward", (n,), of["reward.scores"][a[n]])
     hot = use.along("draws.is", (n, j), equal(a[n], row[j]))
     g = use.along("draws.slope", (n, j), hot[n, j] - down[j])
     N = use.one("draws.count", size(n))
@@ -118,11 +179,11 @@ def drawn(of: Rows, use: Choices) -> Rows:
                                        batch=mean, optimal=of["baseline.optimal"], leave_one_out=others[n])  # fmt: skip
     b = use.along("draws.baseline", (n,), by)
     better = use.along("draws.advantage", (n,), r[n] - b[n])
-    made = named(u, a, word, r, hot, g, N, total, others, mean, b, better)
-    return made | estimates("without", r, g, N, use) | estimates("with", better, g, N, use)
+    estimates("without", r, g, N, use)
+    estimates("with", better, g, N, use)
 
 
-def estimates(name: str, by: Block, g: Block, N: Block, use: Choices) -> dict[str, Block]:
+def estimates(name: str, by: Block, g: Block, N: Block, use: Written) -> None:
     """Estimates the gradient by each draw, and by all up to it: m_n = m_{n−1} + (estimate − m_{n−1})/n. by: factor of ∇log π."""
     each = use.along(f"{name}.estimate", (n, j), by[n] * g[n, j])
     running = use.along(f"{name}.running", (n, j))
@@ -130,32 +191,30 @@ def estimates(name: str, by: Block, g: Block, N: Block, use: Choices) -> dict[st
     running[n, j] = running[n - 1, j] + (each[n, j] - running[n - 1, j]) / number(n)
     mean = use.along(f"{name}.mean", (j,), Sum(n, each[n, j]) / N)
     length = use.one(f"{name}.mean_square", Sum(j, mean[j] * mean[j]))
-    variance = use.one(f"{name}.variance", Sum((n, j), each[n, j] * each[n, j]) / N - length)
-    return named(each, running, mean, length, variance)
+    use.one(f"{name}.variance", Sum((n, j), each[n, j] * each[n, j]) / N - length)
 
 
-def moved(of: Rows, use: Choices) -> Rows:
+def moved(of: Rows, use: Written) -> None:
     """Makes other policies, some steps away, and how they compare with the one that drew: ρ = π_θ/π.
 
     The draws are worth fewer than they are: one divided by the mean of ρ² of them (Kong 1992's effective sample size).
     """
-    way = typed("moved.direction", (j,), "Δ", "what one step adds to the logit", decimals=2)
-    eta = typed("moved.step", (s,), "η", "how many steps this policy is away", decimals=1)
+    way = use.typed("moved.direction", (j,), "Δ", "what one step adds to the logit", decimals=2)
+    eta = use.typed("moved.step", (s,), "η", "how many steps this policy is away", decimals=1)
     soft = softmax("moved", use.along("moved.logits", (s, j), of["policy.logits_down"][j] + eta[s] * way[j]), use)
     p, old = soft.p, of["policy.p_down"]
-    earns = use.along("moved.reward", (s,), Sum(j, p[s, j] * of["reward.down"][j]))
+    use.along("moved.reward", (s,), Sum(j, p[s, j] * of["reward.down"][j]))
     better = use.along("advantage.down", (j,), of["reward.down"][j] - of["baseline.fixed"])
     rho = use.along("moved.ratio", (s, j), exp(soft.logp[s, j] - of["policy.log_p_down"][j]))
-    most = use.along("moved.ratio_largest", (s,), Max(j, rho[s, j]))
+    use.along("moved.ratio_largest", (s,), Max(j, rho[s, j]))
     weighed = use.along("moved.weighted", (s, j), old[j] * rho[s, j])
-    worth = use.along("moved.effective", (s,), 1 / Sum(j, weighed[s, j] * rho[s, j]))
-    gain = use.along("moved.gain", (s, j), rho[s, j] * better[j])
+    use.along("moved.effective", (s,), 1 / Sum(j, weighed[s, j] * rho[s, j]))
+    use.along("moved.gain", (s, j), rho[s, j] * better[j])
     alike = use.along("moved.p_square", (s,), Sum(j, p[s, j] * p[s, j]))
-    square = use.along("moved.slope_square", (s, j), 1 - p[s, j] - p[s, j] + alike[s])
-    return named(way, eta, *soft[:-1], earns, better, rho, most, weighed, worth, gain, alike, square)
+    use.along("moved.slope_square", (s, j), 1 - p[s, j] - p[s, j] + alike[s])
 
 
-def reused(of: Rows, use: Choices) -> Rows:
+def reused(of: Rows, use: Written) -> None:
     """Estimates the gradients of the other policies: from draws of their own, and from those of the policy, with the ratio.
 
     E_π[ρ·A·∇log π_θ] = E_πθ[A·∇log π_θ], since π·ρ = π_θ. A is the reward less a baseline that does not hang on the draw.
@@ -163,34 +222,83 @@ def reused(of: Rows, use: Choices) -> Rows:
     """
     better, gain, p = of["advantage.down"], of["moved.gain"], of["moved.p"]
     share = use.along("draws.share", (j,), Sum(n, of["draws.is"][n, j]) / of["draws.count"])
+    old = of["policy.p_down"]
     fresh = _gradient("fresh", use.along("fresh.weight", (s, j), p[s, j] * better[j]), of, use)
-    again = _gradient("reused", use.along("reused.weight", (s, j), of["policy.p_down"][j] * gain[s, j]), of, use)
-    seen = _gradient("seen", use.along("seen.weight", (s, j), share[j] * gain[s, j]), of, use)
-    bare = _gradient("bare", use.along("bare.weight", (j,), of["policy.p_down"][j] * better[j]), of, use)
-    own = use.along("fresh.second", (s, j), fresh["fresh.weight"][s, j] * better[j])
-    made = {**fresh, **again, **seen, **bare, **_variance("fresh", own, fresh["fresh.gradient"], of, use)}
-    for name in ("reused", "seen"):
-        second = use.along(f"{name}.second", (s, j), made[f"{name}.weight"][s, j] * gain[s, j])
-        made |= _variance(name, second, made[f"{name}.gradient"], of, use)
-    more = use.along("reused.adds", (s,), made["reused.variance"][s] - made["fresh.variance"][s])
-    gap = use.along("moved.gap", (s, j), abs(made["fresh.gradient"][s, j] - made["reused.gradient"][s, j]))
-    return {**made, **named(share, more, gap)}
+    again = _gradient("reused", use.along("reused.weight", (s, j), old[j] * gain[s, j]), of, use)
+    _gradient("seen", use.along("seen.weight", (s, j), share[j] * gain[s, j]), of, use)
+    _gradient("bare", use.along("bare.weight", (j,), old[j] * better[j]), of, use)
+    for name, pulls in (("fresh", better[j]), ("reused", gain[s, j]), ("seen", gain[s, j])):
+        _variance(name, use.along(f"{name}.second", (s, j), of[f"{name}.weight"][s, j] * pulls), of, use)
+    use.along("reused.adds", (s,), of["reused.variance"][s] - of["fresh.variance"][s])
+    use.along("moved.gap", (s, j), abs(fresh[s, j] - again[s, j]))
 
 
-def _gradient(name: str, weight: Block, of: Rows, use: Choices) -> dict[str, Block]:
+def _gradient(name: str, weight: Block, of: Rows, use: Written) -> Block:
     """Sums ∇log π_θ over all tokens, with a weight for each: one-hot less π_θ, so that each logit has its weight less π_θ·Σ."""
     at, p = weight.axes, of["moved.p"]
     total = use.along(f"{name}.sum", at[:-1], Sum(j, weight[at]))
-    gradient = use.along(f"{name}.gradient", (s, j), weight[at] - p[s, j] * total[at[:-1]])
-    return named(weight, total, gradient)
+    return use.along(f"{name}.gradient", (s, j), weight[at] - p[s, j] * total[at[:-1]])
 
 
-def _variance(name: str, second: Block, mean: Block, of: Rows, use: Choices) -> dict[str, Block]:
+def _variance(name: str, second: Block, of: Rows, use: Written) -> None:
     """Says how far one draw's estimate is from their mean, squared, on average. second: weight times factor of ∇log π_θ."""
+    mean = of[f"{name}.gradient"]
     length = use.along(f"{name}.square", (s,), Sum(j, mean[s, j] * mean[s, j]))
-    variance = use.along(f"{name}.variance", (s,), Sum(j, second[s, j] * of["moved.slope_square"][s, j]) - length[s])
-    return named(second, length, variance)
+    use.along(f"{name}.variance", (s,), Sum(j, second[s, j] * of["moved.slope_square"][s, j]) - length[s])
 
+
+def slope_so_far(of: Rows, use: Written) -> None:
+    """Makes the rows of the first chart: the slope by the first logit, as the draws so far estimate it."""
+    first = use.one("chart.id", 0)
+    for name in ("without", "with"):
+        use.along(f"chart.{name}", (n,), of[f"{name}.running"][n, first])
+    use.along("chart.exact", (n,), of["gradient"][first])
+    use.along("chart.draw", (n,), number(n))
+
+
+def variance_by_baseline(of: Rows, use: Written) -> None:
+    """Makes the rows of the second chart: the least variance, and E|∇|² times the squared distance from its baseline.
+
+    Source: Greensmith et al. 2004.
+    """
+    best, least, mass = several(of, "baseline.optimal", "least.variance", "slope.square_mean")
+    share = use.typed("chart.share", (GRID,), "x", "how far from b_best, in reaches", decimals=2)
+    reach = use.one("chart.reach", maximum(1, abs(best)))
+    b = use.along("chart.baseline", (GRID,), best + share[GRID] * reach)
+    use.along("chart.variance", (GRID,), least + mass * (b[GRID] - best) * (b[GRID] - best))
+    none, used = (Axis(f"b{place}", "baseline", size=1) for place in (1, 2))
+    known = join("b", "baseline", none, used)
+    use.typed("chart.names", (known,), "name", "baselines that have a name", text=True)
+    at = use.along("chart.known", (known,))
+    at[none], at[used] = 0, of["baseline.fixed"]
+    use.along("chart.known_variance", (known,), least + mass * (at[known] - best) * (at[known] - best))
+
+
+def checks_of(of: Rows, chosen: Settings, use: Choices) -> list[Block]:
+    """Measures how far from 0 is what must be 0: what is known of the gradient otherwise, and of means and variances."""
+    gradient, least, best = several(of, "gradient", "least.variance", "baseline.optimal")
+    known = of["policy.p_down"][j] * (of["reward.down"][j] - of["expected_reward"])
+    whole = of["variance.without"]
+    return [
+        use.along("check.gradient", (j,), abs(gradient[j] - known)),
+        use.along("check.mean", (j,), abs(of["slope.average"][j])),
+        use.along("check.baseline", (j,), abs(of["gradient.with"][j] - of["baseline.keeps"] * gradient[j])),
+        use.one("check.variance", abs(whole - least - of["slope.square_mean"] * best * best) / maximum(1, whole)),
+        use.one("check.reused", Max((s, j), of["moved.gap"][s, j])),
+        all_in_range(chosen),
+    ]
+
+
+LESSON = Lesson(
+    FOLDER,
+    LEVEL,
+    LABELS,
+    n=n,
+    steps=(policy, exact, drawn, variances, moved, reused, slope_so_far, variance_by_baseline),
+    checks=checks_of,
+    sizes={v: "vocabulary", n: "draws.uniform", s: "moved.step"},
+    names={v: "vocabulary", j: "vocabulary"},
+)
 
 # fmt: off
 MISCONCEPTIONS = (

@@ -5,6 +5,11 @@ A row of the traces has a column for each step, (t), and a line for each trace, 
 comes then is worth 0; the long trace, (s), is cut, and goes on with the value of what comes next.
 """
 
+from pathlib import Path
+from typing import Any
+
+from blueprint.inputs import Level, Numbers, Part, settings_in
+from blueprint.inputs.entries import Flag, Number
 from blueprint.language import (
     Arithmetic,
     Axis,
@@ -14,14 +19,60 @@ from blueprint.language import (
     constant,
     exp,
     less,
+    maximum,
     number,
     size,
     sqrt,
-    typed,
     where,
 )
 from blueprint.misconceptions import equation, instead, of, operand, operation, turned, without
-from blueprint.workbooks.common import Choices, Rows, labels, named
+from blueprint.workbooks.common import (
+    Choices,
+    Identity,
+    Rows,
+    Settings,
+    Written,
+    all_in_range,
+    labels,
+)
+from blueprint.workbooks.common.definitions.recursions import counted, discounted
+from blueprint.workbooks.common.lesson import Lesson
+from blueprint.workbooks.common.numbers_file import number_from
+
+FOLDER = Path(__file__).parent
+SETTINGS = settings_in(FOLDER).settings
+NAMES = ("whole", "to go", "less b", "less V", "GAE")
+
+
+def _typed(numbers: Numbers) -> dict[str, Any]:
+    """Name the five weights."""
+    return {"weight.name": list(NAMES)}
+
+
+LEVEL = Level(
+    "advantage",
+    "traces",
+    "actions, rewards and values of a few traces, four λ, and one long trace",
+    parts=(
+        Part("traces.actions", Flag, ("trace", "step"), "which of two actions was taken: a row per trace", block="trace.action"),
+        Part("traces.rewards", Number, ("trace", "step"), "what each step earned", block="trace.reward"),
+        Part("traces.values", Number, ("trace", "step"), "what a critic expected from this step on; after the last one it is 0",
+             block="trace.value"),
+        Part("sweep.lambdas", number_from(0, 1), ("λ",), "four λ from 0 to 1", block="sweep.lambda"),
+        Part("long.rewards", Number, ("step of the long trace",), "the rewards of one long trace", block="long.reward"),
+        Part("long.values", Number, ("step of the long trace",), "its values", block="long.value"),
+        Part("long.last_value", Number, (), "the value of what comes after its last step", block="long.last_value"),
+    ),
+    tables={
+        "advantage": "settings; one that is left out is as here", "traces": "what happened, trace by trace",
+        "sweep": "what is tried", "long": "one long trace",
+    },
+    settings=SETTINGS,
+    of_settings="advantage",
+    limits={"trace": (2, 64), "step": (1, 100), "λ": (4, 4), "step of the long trace": (2, 200)},
+    more_typed=_typed,
+)  # fmt: skip
+
 
 n = Axis("n", "trace", start=1)
 t = Axis("t", "step", start=1)
@@ -36,76 +87,66 @@ FOUR = ("1", "2", "3", "4")
 """The λ of the row, by number."""
 
 
-def traces(of: Rows, use: Choices) -> Rows:
+def traces(of: Rows, use: Written) -> None:
     """Types actions, rewards and values, (n, t); computes ∇log π of a policy of two actions, and the returns. of: nothing yet.
 
     Source: Schulman et al. 2016, sec. 2. The policy takes action 1 with σ(θ), in every step alike: ∇log π by θ is a − σ(θ).
     """
-    action = typed("trace.action", (n, t), "a", "action that was taken", unit="0 or 1", decimals=0)
-    r = typed("trace.reward", (n, t), "r", "reward of the step", decimals=1)
-    value = typed("trace.value", (n, t), "v", "what the critic expects from here on", decimals=1)
+    action = use.typed("trace.action", (n, t), "a", "action that was taken", unit="0 or 1", decimals=0)
+    r = use.typed("trace.reward", (n, t), "r", "reward of the step", decimals=1)
+    value = use.typed("trace.value", (n, t), "v", "what the critic expects from here on", decimals=1)
     p = use.one("action.p", 1 / (1 + exp(-use.used["theta"])))
-    slope = use.along("trace.slope", (n, t), action[n, t] - p)
-    G = use.along("trace.return", (n, t))
-    G[n, t.last + 1] = 0
-    G[n, t] = r[n, t] + use.used["gamma"] * G[n, t + 1]
+    use.along("trace.slope", (n, t), action[n, t] - p)
+    G = discounted("trace.return", (n, t), t, r[n, t], use.used["gamma"], use)
     first = use.one("step.first", 0)
-    whole_return = use.along("weight.whole", (n, t), G[n, first])
+    use.along("weight.whole", (n, t), G[n, first])
     count = use.one("trace.count", size(n))
     mean = use.along("trace.mean", (t,), Sum(n, G[n, t]) / count)
-    less_mean = use.along("weight.less_mean", (n, t), G[n, t] - mean[t])
+    use.along("weight.less_mean", (n, t), G[n, t] - mean[t])
     V = use.along("trace.values", (n, t))
     V[n, t.last + 1] = 0
     V[n, t] = value[n, t]
-    less_value = use.along("weight.less_value", (n, t), G[n, t] - V[n, t])
+    use.along("weight.less_value", (n, t), G[n, t] - V[n, t])
     delta = use.along("trace.delta", (n, t), r[n, t] + use.used["gamma"] * V[n, t + 1] - V[n, t])
-    A = _faded("weight.gae", delta, use.used["gae_lambda"], use)
-    step = use.along("trace.step", (t,), number(t))
-    return named(
-        step, action, r, value, p, slope, G, first, whole_return, count, mean, less_mean, V, less_value, delta, A
-    )
+    _faded("weight.gae", delta, use.used["gae_lambda"], use)
+    use.along("trace.step", (t,), number(t))
 
 
-def _faded(name: str, delta: Block, lam: Arithmetic, use: Choices) -> Block:
+def _faded(name: str, delta: Block, lam: Arithmetic, use: Written) -> Block:
     """Computes GAE: δ and all later δ, each step fainter by γλ. Source: Schulman et al. 2016, eq. 16."""
-    A = use.along(name, (n, t))
-    A[n, t.last + 1] = 0
-    A[n, t] = delta[n, t] + use.used["gamma"] * lam * A[n, t + 1]
-    return A
+    return discounted(name, (n, t), t, delta[n, t], use.used["gamma"] * lam, use)
 
 
-def gradients(of: Rows, use: Choices) -> Rows:
+def gradients(of: Rows, use: Written) -> None:
     """Estimates the gradient from each trace, with each of five weights: their mean over the traces, (c), and their variance."""
     weights = {name: of["trace.return" if name == "to_go" else f"weight.{name}"] for name in WEIGHTS}
     by = {
         name: use.along(f"gradient.{name}", (n,), Sum(t, of["trace.slope"][n, t] * w[n, t]))
         for name, w in weights.items()
     }
-    names = typed("weight.name", (c,), "weight", "what is multiplied with ∇log π", text=True)
+    use.typed("weight.name", (c,), "weight", "what is multiplied with ∇log π", text=True)
     each = use.along("gradient.each", (c, n), choose(number(c) - 1, **{name: row[n] for name, row in by.items()}))
-    made = _spread("gradient", each, of, use)
-    variance = made["gradient.variance"]
+    _, variance = _spread("gradient", each, of, use)
     most = use.one("gradient.most", variance[of["step.first"]])
     share = use.along("gradient.share", (c,), where(less(0, most), variance[c] / most, 1))
-    error = use.along("gradient.error", (c,), sqrt(variance[c] / of["trace.count"]))
+    use.along("gradient.error", (c,), sqrt(variance[c] / of["trace.count"]))
     last = use.one("weight.last", constant(2) + 2)  # the fifth, from 0
-    left = use.one("gradient.left", share[last])
-    return {**named(*by.values(), names, each), **made, **named(most, share, error, last, left)}
+    use.one("gradient.left", share[last])
 
 
-def _spread(name: str, each: Block, of: Rows, use: Choices) -> dict[str, Block]:
+def _spread(name: str, each: Block, of: Rows, use: Written) -> tuple[Block, Block]:
     """Takes the mean over the traces, and the variance about it, with n − 1. each: one number a trace, in a column of its own."""
     column, _ = each.axes
     mean = use.along(f"{name}.mean", (column,), Sum(n, each[column, n]) / of["trace.count"])
     centred = use.along(f"{name}.centred", (column, n), each[column, n] - mean[column])
     squares = Sum(n, centred[column, n] * centred[column, n])
-    return named(mean, centred, use.along(f"{name}.variance", (column,), squares / (of["trace.count"] - 1)))
+    return mean, use.along(f"{name}.variance", (column,), squares / (of["trace.count"] - 1))
 
 
-def lambdas(of: Rows, use: Choices) -> Rows:
+def lambdas(of: Rows, use: Written) -> None:
     """Computes GAE for a row of λ, (b), from the same traces: the first step's advantage, and the gradient, over the traces."""
     first, delta, slope = of["step.first"], of["trace.delta"], of["trace.slope"]
-    lam = typed("sweep.lambda", (b,), "λ_b", "λ that is tried", unit="0 … 1", decimals=2)
+    lam = use.typed("sweep.lambda", (b,), "λ_b", "λ that is tried", unit="0 … 1", decimals=2)
     ids: list[Block] = []
     for name in FOUR:
         ids.append(use.one(f"lambda.id.{name}", ids[-1] + 1 if ids else constant(0)))
@@ -118,17 +159,15 @@ def lambdas(of: Rows, use: Choices) -> Rows:
     gradient = use.along(
         "sweep.gradient", (b, n), choose(number(b) - 1, **{f"l{i}": row[n] for i, row in pull.items()})
     )
-    over, pulls = _spread("sweep.first", begins, of, use), _spread("sweep.gradient", gradient, of, use)
-    sd = use.along("sweep.first.sd", (b,), sqrt(over["sweep.first.variance"][b]))
+    mean, variance = _spread("sweep.first", begins, of, use)
+    _spread("sweep.gradient", gradient, of, use)
+    use.along("sweep.first.sd", (b,), sqrt(variance[b]))
     start = use.along("trace.start", (n,), of["weight.less_value"][n, first])
     fair = use.one("trace.fair", Sum(n, start[n]) / of["trace.count"])
-    bias = use.along("sweep.first.bias", (b,), over["sweep.first.mean"][b] - fair)
-    return {
-        **named(lam, *ids, *at, *A.values(), *pull.values(), begins, gradient), **over, **pulls, **named(sd, start, fair, bias),
-    }  # fmt: skip
+    use.along("sweep.first.bias", (b,), mean[b] - fair)
 
 
-def long_trace(of: Rows, use: Choices) -> Rows:
+def long_trace(of: Rows, use: Written) -> None:
     """Fades the TD errors of one long trace, (s), by each λ, downwards (d); and what that is over all rewards it might have had.
 
     Rewards vary by σ about m, each by itself, and V stays as it is. So A_1 = Σ (γλ)^k·δ has the mean that the rewards' mean
@@ -136,44 +175,70 @@ def long_trace(of: Rows, use: Choices) -> Rows:
     reason: V is wrong by more in some steps than in others.
     """
     by, first = use.used, of["step.first"]
-    r = typed("long.reward", (s,), "r_s", "reward of the step", decimals=3)
-    value = typed("long.value", (s,), "v_s", "what the critic expects from here on", decimals=3)
-    after = typed("long.last_value", (), "v_end", "value of what comes after the last step", decimals=3)
+    r = use.typed("long.reward", (s,), "r_s", "reward of the step", decimals=3)
+    value = use.typed("long.value", (s,), "v_s", "what the critic expects from here on", decimals=3)
+    after = use.typed("long.last_value", (), "v_end", "value of what comes after the last step", decimals=3)
     V = use.along("long.values", (s,))
     V[s.last + 1] = after
     V[s] = value[s]
     delta = use.along("long.delta", (s,), r[s] + by["gamma"] * V[s + 1] - V[s])
     awaited = use.along("long.delta_mean", (s,), by["reward_mean"] + by["gamma"] * V[s + 1] - V[s])
-    place = use.along("lambda.place", (d,))
-    place[d.first - 1] = -constant(1)
-    place[d] = place[d - 1] + 1
+    place = counted("lambda.place", d, use)
     lam = use.along("lambda.down", (d,), of["sweep.lambda"][place[d]])
     fade = use.along("lambda.fade", (d,), by["gamma"] * lam[d])
-    A, expected, spread = (use.along(f"long.{name}", (s, d)) for name in ("gae", "expected", "spread"))
-    for row, adds in ((A, delta[s]), (expected, awaited[s])):
-        row[s.last + 1, d] = 0
-        row[s, d] = adds + fade[d] * row[s + 1, d]
     square = use.along("lambda.fade_square", (d,), fade[d] * fade[d])
-    spread[s.last + 1, d] = 0
-    spread[s, d] = 1 + square[d] * spread[s + 1, d]
-    G = use.along("long.return", (s,))
-    G[s.last + 1] = after
-    G[s] = by["reward_mean"] + by["gamma"] * G[s + 1]
+    A = discounted("long.gae", (s, d), s, delta[s], fade[d], use)
+    expected = discounted("long.expected", (s, d), s, awaited[s], fade[d], use)
+    spread = discounted("long.spread", (s, d), s, constant(1), square[d], use)
+    G = discounted("long.return", (s,), s, by["reward_mean"], by["gamma"], use, end=after)
     count = use.one("long.count", size(s))
     last, fair = use.one("long.last", count - 1), use.one("long.fair", G[first] - V[first])
     mean = use.along("long.mean", (d,), Sum(s, A[s, d]) / count)
     centred = use.along("long.centred", (s, d), A[s, d] - mean[d])
-    over_time = use.along("long.variance", (d,), Sum(s, centred[s, d] * centred[s, d]) / count)
-    starts, ends = use.along("long.first", (d,), A[first, d]), use.along("long.end", (d,), A[last, d])
+    use.along("long.variance", (d,), Sum(s, centred[s, d] * centred[s, d]) / count)
+    use.along("long.first", (d,), A[first, d])
+    use.along("long.end", (d,), A[last, d])
     awaits = use.along("long.first_mean", (d,), expected[first, d])
     bias = use.along("long.first_bias", (d,), awaits[d] - fair)
     root = use.along("long.root", (d,), sqrt(spread[first, d]))
     sd = use.along("long.first_sd", (d,), by["reward_sd"] * root[d])
-    error = use.along("long.first_error", (d,), bias[d] * bias[d] + sd[d] * sd[d])
-    lines = [use.along(f"long.line.{name}", (s,), A[s, of[f"lambda.id.{name}"]]) for name in FOUR]
-    return named(r, value, after, V, delta, awaited, place, lam, fade, A, expected, square, spread, G, count, last, fair, mean,
-                 centred, over_time, starts, ends, awaits, bias, root, sd, error, *lines,
-                 use.along("long.number", (s,), number(s)))  # fmt: skip
+    use.along("long.first_error", (d,), bias[d] * bias[d] + sd[d] * sd[d])
+    for name in FOUR:
+        use.along(f"long.line.{name}", (s,), A[s, of[f"lambda.id.{name}"]])
+    use.along("long.number", (s,), number(s))
+
+
+def checks_of(of: Rows, chosen: Settings, use: Choices) -> list[Block | Identity]:
+    """Measure how far from 0 is what must be 0: GAE at its ends, and what is left about a mean."""
+    gamma, delta = use.used["gamma"], of["trace.delta"]
+    size = discounted("check.size", (n, t), t, abs(delta[n, t]), gamma, use)
+    own = discounted("identity.lambda_one", (n, t), t, delta[n, t], gamma, use)
+    largest = 1 + size[n, t]
+    apart = use.along("check.lambda_one", (n, t), abs(own[n, t] - of["weight.less_value"][n, t]) / largest)
+    return [
+        Identity((size, own), apart),
+        use.along("check.action", (n, t), abs(of["trace.action"][n, t] * (1 - of["trace.action"][n, t]))),
+        use.along(
+            "check.less_mean", (t,), abs(Sum(n, of["weight.less_mean"][n, t])) / maximum(1, abs(of["trace.mean"][t]))
+        ),
+        use.along(
+            "check.lambda_range", (b,), maximum(0, -of["sweep.lambda"][b]) + maximum(0, of["sweep.lambda"][b] - 1)
+        ),
+        use.along("check.spread", (d,), maximum(0, use.used["reward_sd"] - of["long.first_sd"][d])),
+        all_in_range(chosen),
+    ]
+
+
+LESSON = Lesson(
+    FOLDER,
+    LEVEL,
+    LABELS,
+    n=n,
+    steps=(traces, gradients, lambdas, long_trace),
+    checks=checks_of,
+    sizes={n: "trace.action", t: ("trace.action", 1), b: "sweep.lambda", s: "long.reward"},
+    names={c: "weight.name"},
+)
 
 
 # fmt: off
