@@ -16,6 +16,7 @@ from blueprint.language import NotationError
 from blueprint.verifying import NEEDS_OTHERS, Compared, Given, Kept, Line, Settings, Try, Verdict, compare_number
 from blueprint.verifying.compare import FOLLOWS
 from blueprint.verifying.logged import ALL, PARTS, TENSORS, Quantity, before
+from blueprint.workbooks.rlhf_ppo.verifying import with_pads
 from blueprint.workbooks.rlhf_ppo.verifying.feeding import EQUATIONS, Fed, Memory, fed
 from blueprint.workbooks.rlhf_ppo.verifying.judge import Judge, as_given, cut
 from blueprint.workbooks.rlhf_ppo.verifying.own_rows import Own
@@ -46,6 +47,7 @@ class Rollout:
     given: tuple[str, ...] = ()
     device: str = "cpu"
     feeds: dict[object, tuple[Fed, Memory]] = field(default_factory=dict)
+    padded: dict[object, tuple[Fed, Memory]] = field(default_factory=dict)
     made: tuple[object, Rows] = (None, {})
     kept: Kept = field(default_factory=Kept)
 
@@ -81,6 +83,8 @@ class Rollout:
             seen = Own(made, batch or self.batch)
             made = made.with_rows({name: row(seen) for name, row in stands.items()})
             memory = Memory()
+        if ways.get("pads"):
+            return self._with_pads(each, made, own, wanted, over or {})
         if ways.get("equations"):
             found = made.changed(wanted, ways["equations"], memory)
         else:
@@ -88,6 +92,22 @@ class Rollout:
             found = EQUATIONS.values(made.settings, made.sizes, made.known, wanted, device=made.device, kept=kept)
         factor = ways.get("factor", {})
         return {name: row * factor[name] if name in factor else row for name, row in found.items()}
+
+    def _with_pads(self, each: Try, made: Fed, own: tuple[str, ...], wanted: Sequence[str], over: Rows) -> Rows:
+        """Computes rows and numbers as libraries spell them that carry pads along; what they do not spell follows from these."""
+        if own not in self.padded:
+            self.padded[own] = with_pads.laid_out(self.batch, made), Memory()
+        there, memory = self.padded[own]
+        spelled = with_pads.spelled(self.settings, (*wanted, *SIGNAL))
+        if over:
+            there, memory = there.with_rows({name: row for name, row in over.items() if name in spelled}), Memory()
+        rest = [name for name in wanted if name not in spelled]
+        asked = spelled if rest else [*dict.fromkeys(wanted)]
+        found = there.changed(asked, each.ways.get("equations", {}), memory)
+        if rest:
+            plain = made.with_rows({name: found[name] for name in SIGNAL if name in found and name not in made.known})
+            found |= plain.values(rest)
+        return {name: found[name] for name in wanted}
 
     def _only(
         self, each: Try, given: tuple[tuple[str, ...], Mapping[str, float], Rows], wanted: Sequence[str],
@@ -186,6 +206,18 @@ class MinibatchTrial:
     def open(self) -> bool:
         """Whether whitened rows may have another batch's mean and deviation."""
         return self.whole is False
+
+    @cached_property
+    def carries_pads(self) -> bool:
+        """Whether everything comes to the same where pads are carried along: under these settings there are such equations."""
+        own, names = tuple(self.left_open), [name for name in self.lines if name not in self.left_open]
+        plain, padded = (
+            self._computed(Try("", self.settings, ways), own, names) for ways in ({}, {"pads": True})
+        )
+        return all(
+            np.allclose(plain[row][..., cells], padded[row][..., cells], 1e-6, 1e-9, equal_nan=True)
+            for row, cells in ((self.row(name), self.judge.cells(name) if name in ROWS else ...) for name in names)
+        )
 
     def called(self, name: str) -> str:
         """Returns what the file calls a quantity."""
