@@ -131,7 +131,7 @@ class Rollout:
         if each.ways.get("losses"):  # of the file's own tensors; these are of all responses together
             tensors = self.done_so(plain, own, {}, [name for name in wanted if name in SIGNAL])
             own, wanted = self.given, [name for name in wanted if name not in SIGNAL]
-        runs = [replace(self, batch=cut(self.batch, slice(at, at + size)), feeds={}, kept=Kept())
+        runs = [replace(self, batch=cut(self.batch, slice(at, at + size)), feeds={}, padded={}, kept=Kept())
                 for at in range(0, count, size)]  # fmt: skip
         found = [run.done_so(plain, own, {}, wanted) for run in runs]
         return tensors | {name: _joined([of[name] for of in found]) for name in wanted}
@@ -211,11 +211,10 @@ class MinibatchTrial:
     def carries_pads(self) -> bool:
         """Whether everything comes to the same where pads are carried along: under these settings there are such equations."""
         own, names = tuple(self.left_open), [name for name in self.lines if name not in self.left_open]
-        plain, padded = (
-            self._computed(Try("", self.settings, ways), own, names) for ways in ({}, {"pads": True})
-        )
+        both = [Try("", self.settings, ways) for ways in ({}, {"pads": True})]
+        plain, padded = (self._computed(each, own, names) for each in both)
         return all(
-            np.allclose(plain[row][..., cells], padded[row][..., cells], 1e-6, 1e-9, equal_nan=True)
+            np.allclose(np.asarray(plain[row])[cells], np.asarray(padded[row])[cells], 1e-6, 1e-9, equal_nan=True)
             for row, cells in ((self.row(name), self.judge.cells(name) if name in ROWS else ...) for name in names)
         )
 
@@ -411,5 +410,5 @@ def _together(mates: Sequence[MinibatchTrial]) -> tuple[Rollout, list[MinibatchT
     counted = float(whole.slots.sum()) if settings["advantage.stats"] == "all" else float(whole.mask.sum())
     if of is not None and of.count != counted:
         return None
-    here = replace(mates[0].alone, batch=replace(whole, moments={}), feeds={}, kept=Kept())
+    here = replace(mates[0].alone, batch=replace(whole, moments={}), feeds={}, padded={}, kept=Kept())
     return here, list(mates)
