@@ -130,6 +130,8 @@ def other_places_of_masks(expr: Expr, masks: tuple[str, ...]) -> Iterator[tuple[
         yield f"{said} leaves the first one out", put(expr, part, Op("mul", (part, before)))
         yield f"{said} leaves the last one out", put(expr, part, Op("mul", (part, behind)))
         yield f"{said} goes on for one more", put(expr, part, Op("maximum", (part, before)))
+        yield f"{said} is taken off 1: what does not count, does", put(expr, part, Op("sub", (Constant(1), part)))
+        yield f"1 is added to {said}", put(expr, part, Op("add", (Constant(1), part)))
 
 
 def other_masks(expr: Expr, equations: Equations, masks: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:

@@ -13,7 +13,21 @@ import numpy as np
 
 from blueprint.dumps import Array, Minibatch, MinibatchError, joined, key_of
 from blueprint.language import NotationError
-from blueprint.verifying import NEEDS_OTHERS, Compared, Given, Kept, Line, Settings, Try, Verdict, compare_number
+from blueprint.verifying import (
+    NEEDS_OTHERS,
+    Again,
+    Compared,
+    Given,
+    Kept,
+    Line,
+    Moved,
+    Otherwise,
+    Settings,
+    Try,
+    Verdict,
+    compare_number,
+    otherwise_by,
+)
 from blueprint.verifying.compare import FOLLOWS
 from blueprint.verifying.logged import ALL, PARTS, TENSORS, Quantity, before
 from blueprint.workbooks.rlhf_ppo.verifying import with_pads
@@ -153,6 +167,10 @@ class Rollout:
         return self.feeds[own]
 
 
+OF_ONE_ROLLOUT = {"microbatch", "order"}
+"""Ways that say something of the responses of one rollout."""
+
+
 def _joined(runs: Sequence[Array]) -> Array:
     """Returns the rows of runs of responses in one, or the mean of their numbers."""
     return np.concatenate(runs) if np.ndim(runs[0]) else np.asarray(np.mean(runs))
@@ -166,7 +184,7 @@ class MinibatchTrial:
     alone: the file; rollout: all that was whitened with it, of which the rows `at` are the file's. stages: yields what may have
     been done otherwise where one of its quantities deviates. preset: its name. whole: whether all that was whitened together is
     there; if not, whitened rows may have any mean and deviation; None: nobody knows. explained: by cause and quantity what it came
-    to, of the file's own rows before it, where it agreed.
+    to, of the file's own rows before it, where it agreed. moved: the rollout with other numbers; elsewhere: how that is computed.
     """
 
     lines: Mapping[str, Line]
@@ -180,6 +198,8 @@ class MinibatchTrial:
     whole: bool | None = None
     quantities: Mapping[str, Quantity] = field(default_factory=lambda: ALL)
     explained: dict[tuple[str, str], Compared] = field(default_factory=dict)
+    moved: Moved = field(default_factory=list)
+    elsewhere: list[Rollout] = field(default_factory=list)
 
     @property
     def batch(self) -> Minibatch:
@@ -307,6 +327,28 @@ class MinibatchTrial:
             name: each_of if each_of.agrees else self.explained.get((each.label, name), each_of)
             for name, each_of in made.items()
         }
+
+    def otherwise(self, each: Try, name: str, alone: bool) -> Otherwise | None:
+        """Returns what a cause comes to where the numbers of the rollout are others; None for one of this file alone."""
+        if each.ways.keys() & OF_ONE_ROLLOUT:
+            return None
+        there = EQUATIONS.under(self.settings).rows
+        rows = {of: self.row(of) for of in ([name] if alone else self.lines) if self.row(of) in there}
+
+        def made(batch: Minibatch, kept: Kept, one: Try | None = None) -> Again:
+            if batch is not self.rollout.batch and not self.elsewhere:
+                whole = replace(batch, moments={})
+                self.elsewhere.append(
+                    replace(self.rollout, batch=whole, feeds={}, padded={}, made=(None, {}), kept=kept)
+                )
+            here = self.rollout if batch is self.rollout.batch else self.elsewhere[0]
+            found = here.done_so(one or Try("", self.settings), (), {}, sorted({*rows.values()}))
+            return Again(batch, self.settings, {of: np.asarray(found[row]) for of, row in rows.items()})
+
+        try:
+            return otherwise_by(made, each, name, rows, (self.rollout.batch, self.rollout.kept), self.moved)
+        except (NotationError, MinibatchError, KeyError):
+            return None
 
     def _computed(self, each: Try, own: tuple[str, ...], names: Sequence[str]) -> Rows:
         """Returns rows and numbers of the file: of the rollout what is made of all of it, then the rest of the file alone."""

@@ -1,11 +1,11 @@
 """PPO as libraries spell it that carry the pads along: what the definitions leave out of every row is computed there, too, and left
 out of means alone.
 
-Log-probs are 1 at pads, of all models, so that a KL and a log-ratio are 0 there; values are 0 behind the position in which the score
-lands; rewards, advantages and returns have numbers in every slot, and a mask stands twice in each mean, above and below. To the
-quantities this makes no difference, but to a mistake: a mask that is another one in one place lets pads count.
+Log-probs are 1 at pads, of all models, so that a KL and a log-ratio are 0 there; values are 0 behind the position in which the
+score lands; rewards, advantages and returns have numbers in every slot, and a mask stands twice in each mean, above and below. To
+the quantities this makes no difference, but to a mistake: a mask that is another one in one place lets pads count.
 
-Read in trl 1.12.0, experimental/ppo/ppo_trainer.py:742 (`padding_mask_p1`, `INVALID_LOGPROB`), :781 (`masked_whiten`), :838 (losses).
+Read in trl 1.12.0, experimental/ppo/ppo_trainer.py (`padding_mask_p1`, `INVALID_LOGPROB`, `masked_whiten`).
 """
 
 from __future__ import annotations
@@ -103,7 +103,9 @@ def _rewards(given: Rows, of: Masks, use: Choices) -> list[Block]:
     kl = _row("kl.chosen", "KL estimate", estimator)  # type: ignore[arg-type]
     penalty = _row("reward.penalty", "KL penalty", -use.used["kl_coef"] * kl[n, t])
     behind = of.last[n] + 1
-    place = defined(block("score.column", (n,), meaning="column of the score"), where(less(behind, size(t)), behind, of.last[n]))
+    place = defined(
+        block("score.column", (n,), meaning="column of the score"), where(less(behind, size(t)), behind, of.last[n])
+    )
     placed = _row("score.placed", "score, where it lands", given["scores"][n] * equal(of.at[t], place[n]))
     raw = _row("rewards.raw", "reward before whitening", penalty[n, t] + placed[n, t])
     white = _whitened("reward", raw, of.mask_p1, use, shift=False)
@@ -162,12 +164,27 @@ def _policy_loss(given: Rows, used: Block, of: Masks, use: Choices) -> list[Bloc
         _number("approx_kl.used", "approximate KL, pads among it", half * (Sum((n, t), square[n, t]) / (size(n) * size(t)))),
         _mean("clip_fraction.used", flag, of.mask),
     ]  # fmt: skip
-    return [new, old, apart, ratio, near, free, held, larger, flag, square, *whole, _mean("policy_loss", larger, of.mask)]
+    return [
+        new,
+        old,
+        apart,
+        ratio,
+        near,
+        free,
+        held,
+        larger,
+        flag,
+        square,
+        *whole,
+        _mean("policy_loss", larger, of.mask),
+    ]
 
 
 def derived(given: Rows, use: Choices) -> Rows:
     """Makes every row of PPO of a file, pads and all, under settings that are known."""
-    words = {key: Decided(LIVE[key].words, Constant(0), str(getattr(each, "word", ""))) for key, each in use.switch.items()}
+    words = {
+        key: Decided(LIVE[key].words, Constant(0), str(getattr(each, "word", ""))) for key, each in use.switch.items()
+    }
     use = Choices(use.used, words, labels=use.labels)
     of = _masks(given)
     values = block("values.kept", (n, t), meaning="old values, 0 at pads")
