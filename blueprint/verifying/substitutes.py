@@ -193,17 +193,22 @@ def _one_function(way: Way) -> Iterator[Labelled]:
     """Yields every change of an equation in all rows that have one of the same form, as where one function makes them: those on the
     way, and all that there are."""
     every = _forms(way, (name for name in way.equations.rows if not only_picks(way.equations.rows[name])))
-    long = {form: rows for form, rows in _forms(way, way.plain).items() if len(form) >= LONG}
-    for form, rows in long.items():
-        made = dict[str, dict[str, tuple[str, Expr]]]()
-        for alike in dict.fromkeys((tuple(rows), tuple(dict.fromkeys((*rows, *every.get(form, ())))))):
-            for row in (each for each in alike if each not in made and len(alike) >= SEVERAL):
-                changes = changes_of_form(_own(way.equations, row), row, way.masks)
-                made[row] = {_form(changed): (says, changed) for says, changed in changes}
-            for key, (says, _) in made[alike[0]].items() if len(alike) >= SEVERAL else ():
-                if all(key in made[row] for row in alike):
-                    changed = {row: _becomes(_own(way.equations, row), made[row][key][1]) for row in alike}
-                    yield f"another equation of {', '.join(alike)}, alike in all: {says}", changed
+    for form, rows in _forms(way, way.plain).items():
+        whole = tuple(dict.fromkeys((*rows, *every.get(form, ()))))
+        if len(form) < LONG or len(whole) < SEVERAL:
+            continue
+        made = {row: _by_form(way, row) for row in whole}
+        for together in dict.fromkeys(each for each in (tuple(rows), whole) if len(each) >= SEVERAL):
+            for key, (says, _) in made[together[0]].items():
+                if all(key in made[row] for row in together):
+                    changed = {row: _becomes(_own(way.equations, row), made[row][key][1]) for row in together}
+                    yield f"another equation of {', '.join(together)}, alike in all: {says}", changed
+
+
+def _by_form(way: Way, row: str) -> dict[str, tuple[str, Expr]]:
+    """Returns the changes of an equation, and what each says, by the form that it then has."""
+    own = _own(way.equations, row)
+    return {_form(made): (says, made) for says, made in changes_of_form(own, row, way.masks)}
 
 
 def _forms(way: Way, names: Iterable[str]) -> dict[str, list[str]]:
