@@ -52,7 +52,7 @@ class Rollout:
     """All rows that were whitened together, in one dump. called: by tensor the row that it is; given: results that it has;
     device: where it is computed.
 
-    made: what a change last came to, so that each file of it need not compute it again.
+    order: its rows as they were generated, where files say so. made: what a change last came to, so that each file of it need not compute it again.
     """
 
     batch: Minibatch
@@ -62,6 +62,7 @@ class Rollout:
     device: str = "cpu"
     feeds: dict[object, tuple[Fed, Memory]] = field(default_factory=dict)
     padded: dict[object, tuple[Fed, Memory]] = field(default_factory=dict)
+    order: Array | None = None
     made: tuple[object, Rows] = (None, {})
     kept: Kept = field(default_factory=Kept)
 
@@ -110,7 +111,7 @@ class Rollout:
     def _with_pads(self, each: Try, made: Fed, own: tuple[str, ...], wanted: Sequence[str], over: Rows) -> Rows:
         """Computes rows and numbers as libraries spell them that carry pads along; what they do not spell follows from these."""
         if own not in self.padded:
-            self.padded[own] = with_pads.laid_out(self.batch, made), Memory()
+            self.padded[own] = with_pads.laid_out(self.batch, made, self.order), Memory()
         there, memory = self.padded[own]
         spelled = with_pads.spelled(self.settings, (*wanted, *SIGNAL))
         if over:
@@ -118,6 +119,9 @@ class Rollout:
         rest = [name for name in wanted if name not in spelled]
         asked = spelled if rest else [*dict.fromkeys(wanted)]
         found = there.changed(asked, each.ways.get("equations", {}), memory)
+        if self.order is not None:
+            back = self.order.argsort()
+            found = {name: row[back] if np.ndim(row) else row for name, row in found.items()}
         if rest:
             plain = made.with_rows({name: found[name] for name in SIGNAL if name in found and name not in made.known})
             found |= plain.values(rest)
@@ -339,7 +343,7 @@ class MinibatchTrial:
             if batch is not self.rollout.batch and not self.elsewhere:
                 whole = replace(batch, moments={})
                 self.elsewhere.append(
-                    replace(self.rollout, batch=whole, feeds={}, padded={}, made=(None, {}), kept=kept)
+                    replace(self.rollout, batch=whole, feeds={}, padded={}, order=None, made=(None, {}), kept=kept)
                 )
             here = self.rollout if batch is self.rollout.batch else self.elsewhere[0]
             found = here.done_so(one or Try("", self.settings), (), {}, sorted({*rows.values()}))
@@ -452,5 +456,7 @@ def _together(mates: Sequence[MinibatchTrial]) -> tuple[Rollout, list[MinibatchT
     counted = float(whole.slots.sum()) if settings["advantage.stats"] == "all" else float(whole.mask.sum())
     if of is not None and of.count != counted:
         return None
-    here = replace(mates[0].alone, batch=replace(whole, moments={}), feeds={}, padded={}, kept=Kept())
+    numbers = [each.tensors["row_index"] for each in batches if "row_index" in each.tensors]
+    order = np.concatenate(numbers).argsort(kind="stable") if len(numbers) == len(batches) else None
+    here = replace(mates[0].alone, batch=replace(whole, moments={}), feeds={}, padded={}, order=order, kept=Kept())
     return here, list(mates)

@@ -205,9 +205,11 @@ def derived(given: Rows, use: Choices) -> Rows:
 EQUATIONS = Definitions(LIVE, LABELS, TYPED, derived, masks=MASKS)
 
 
-def laid_out(batch: Minibatch, made: Fed) -> Fed:
+def laid_out(batch: Minibatch, made: Fed, order: Array | None = None) -> Fed:
     """Returns a file in the blocks of these equations, pads and all; made: the file in those of the definitions, with what stands
-    in the place of rows. Where the file has no number, what the definitions have stands there."""
+    in the place of rows. Where the file has no number, what the definitions have stands there. order: in
+    which the rows stand then, as where a library rolls them.
+    """
     there = EQUATIONS.under(made.settings).rows
     typed = {name: np.asarray(made.known[name]) for name in ("mask", *INPUTS)}
     typed |= {name: _finite(batch.tensors[of], typed[name]) for name, of in INPUTS.items() if of in batch.tensors}
@@ -216,6 +218,8 @@ def laid_out(batch: Minibatch, made: Fed) -> Fed:
     tensors = {row: batch.tensors[of] for of, row in PLACES.values() if of in batch.tensors}
     own = {name: _finite(tensors.get(name, row), row) for name, row in plain.items()}
     known = {**typed, **numbers, "scores": np.asarray(made.known["score.given"])}
+    if order is not None:
+        known, own = ({name: row[order] if np.ndim(row) else row for name, row in of.items()} for of in (known, own))
     return Fed(made.settings, made.sizes, known, (), made.device, EQUATIONS).with_rows(own, tuple(own))
 
 
