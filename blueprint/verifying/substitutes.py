@@ -45,12 +45,16 @@ BOUNDS = {"maximum": "minimum", "minimum": "maximum"}
 
 
 class Way(NamedTuple):
-    """The rows between those that are known and the one that is wanted, the nearest to it first."""
+    """The rows between those that are known and the one that is wanted, the nearest to it first.
+
+    masks: rows that are 1 where something counts. before: those that the known ones are made of.
+    """
 
     equations: Equations
     wanted: str
     rows: list[str]
     masks: tuple[str, ...] = ()
+    before: frozenset[str] = frozenset()
 
     def readers(self) -> dict[Block, list[str]]:
         """Returns by row the rows that read it, each as often as it does."""
@@ -81,7 +85,8 @@ def tries(
     """
     equations = of.under(settings)
     asked = (each for each in ((wanted,) if isinstance(wanted, str) else wanted) if each in equations.rows)
-    ways = [Way(equations, each, _changed_on_the_way(equations, each, known), of.masks) for each in asked]
+    before = frozenset(equations.made_of(tuple(name for name in known if name in equations.rows)))
+    ways = [Way(equations, each, _changed_on_the_way(equations, each, known), of.masks, before) for each in asked]
     numbers = [each._replace(rows=[row for row in each.rows if not equations.rows[row].axes]) for each in ways]
     for stage in STAGES:
         found = dict[str, dict[str, Change]]()
@@ -191,14 +196,15 @@ def _is_mean(expr: Expr) -> bool:
 
 def _one_function(way: Way) -> Iterator[Labelled]:
     """Yields every change of an equation in all rows that have one of the same form, as where one function makes them: those on the
-    way, and all that there are."""
+    way, those that nothing known is made of, and all that there are."""
     every = _forms(way, (name for name in way.equations.rows if not only_picks(way.equations.rows[name])))
     for form, rows in _forms(way, way.plain).items():
         whole = tuple(dict.fromkeys((*rows, *every.get(form, ()))))
         if len(form) < LONG or len(whole) < SEVERAL:
             continue
         made = {row: _by_form(way, row) for row in whole}
-        for together in dict.fromkeys(each for each in (tuple(rows), whole) if len(each) >= SEVERAL):
+        behind = tuple(row for row in whole if row in rows or row not in way.before)
+        for together in dict.fromkeys(each for each in (tuple(rows), behind, whole) if len(each) >= SEVERAL):
             for key, (says, _) in made[together[0]].items():
                 if all(key in made[row] for row in together):
                     changed = {row: _becomes(_own(way.equations, row), made[row][key][1]) for row in together}

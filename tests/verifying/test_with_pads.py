@@ -62,14 +62,14 @@ def test_a_mask_that_lets_pads_count_takes_what_stands_there() -> None:
     batch = replace(made(7), slots=np.full(7, SLOTS))
     batch = changed(batch, values_new=np.where(batch.mask, 0.0, 1e3))
     there = with_pads.laid_out(batch, fed(batch, USE)).with_rows({"returns": np.zeros(batch.mask.shape)}, ("returns",))
-    label = "another equation of value.mean (mean of value.larger): 1 is added to pads.mask_p1[n, t]: "
+    label = "another equation of value.mean (mean of value.larger): 1 is added to value.mean.mask[n, t]: "
     stage = [
         each
         for each in of_equations(with_pads.EQUATIONS, USE, "value_loss", ("returns",))
         if each.label.startswith(label)
     ]
     found = [there.changed(("value_loss",), each.ways["equations"], Memory())["value_loss"] for each in stage]
-    larger, mask = (there.values((name,))[name] for name in ("value.larger", "pads.mask_p1"))
+    larger, mask = (there.values((name,))[name] for name in ("value.larger", "value.mean.mask"))
     above, below = [(larger * m).sum() for m in (mask, mask + 1)], [m.sum() for m in (mask, mask + 1)]
     for expected in (above[1] / below[0], above[0] / below[1]):
         assert any(float(each) == pytest.approx(float(USE["value.factor"]) * expected) for each in found)

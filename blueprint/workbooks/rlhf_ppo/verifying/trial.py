@@ -52,7 +52,8 @@ class Rollout:
     """All rows that were whitened together, in one dump. called: by tensor the row that it is; given: results that it has;
     device: where it is computed.
 
-    order: its rows as they were generated, where files say so. made: what a change last came to, so that each file of it need not compute it again.
+    order: its rows as they were generated, where files say so. made: what a change last came to, so that each file of it need not
+    compute it again.
     """
 
     batch: Minibatch

@@ -42,7 +42,12 @@ from blueprint.workbooks.rlhf_ppo.verifying.feeding import INPUTS, LABELS, PLACE
 
 INVALID_LOGPROB = 1
 TYPED: Mapping[str, tuple[Axis, ...]] = {**dict.fromkeys((*INPUTS, "mask"), (n, t)), "scores": (n,)}
-MASKS = ("pads.mask", "pads.mask_p1")
+MASKS = (
+    *("pads.mask", "pads.mask_p1", "loss.pads.mask", "loss.pads.mask_p1"),
+    *(f"{of}.mask" for of in ("advantage.mean", "advantage.variance", "reward.mean", "reward.variance", "value.mean")),
+    *("clip_fraction.value.mask", "clip_fraction.used.mask", "policy_loss.mask"),
+)
+"""What counts in a response, and in the position behind it; in the losses once more; and in each mean."""
 
 
 def _row(name: str, meaning: str, value: Arithmetic) -> Block:
@@ -63,12 +68,13 @@ class Masks(NamedTuple):
     rows: tuple[Block, ...]
 
 
-def _masks(given: Rows) -> Masks:
-    at = defined(block("pads.column", (t,), meaning="column, from 0"), Op("sub", (Count("number", t), Constant(1))))
-    last = defined(block("pads.last", (n,), meaning="column of the last token"), Sum(t, given["mask"][n, t]) - 1)
-    behind = defined(block("pads.last_p1", (n,), meaning="column behind the last token"), last[n] + 1)
-    mask = _row(MASKS[0], "where the response stands", at_most(at[t], last[n]))
-    more = _row(MASKS[1], "where the response stands, and one position more", at_most(at[t], behind[n]))
+def _masks(given: Rows, of: str = "pads") -> Masks:
+    """Returns the masks; of: pads, or those of the losses, which stand before their names."""
+    at = defined(block(f"{of}.column", (t,), meaning="column, from 0"), Op("sub", (Count("number", t), Constant(1))))
+    last = defined(block(f"{of}.last", (n,), meaning="column of the last token"), Sum(t, given["mask"][n, t]) - 1)
+    behind = defined(block(f"{of}.last_p1", (n,), meaning="column behind the last token"), last[n] + 1)
+    mask = _row(f"{of}.mask", "where the response stands", at_most(at[t], last[n]))
+    more = _row(f"{of}.mask_p1", "where the response stands, and one position more", at_most(at[t], behind[n]))
     return Masks(mask, more, last, at, (at, last, behind, mask, more))
 
 
@@ -77,22 +83,29 @@ def _masked(name: str, of: Block, mask: Block) -> Block:
     return _row(name, "log-probs, 1 at pads", where(less(0, mask[n, t]), of[n, t], INVALID_LOGPROB))
 
 
-def _mean(name: str, of: Block, mask: Block) -> Block:
-    """Returns a mean in which the mask stands twice."""
+def _mean(name: str, of: Block, mask: Block) -> list[Block]:
+    """Returns what counts in a mean, in which it stands twice, and the mean."""
+    own = _row(f"{name}.mask", "what counts in the mean", mask[n, t])
+    return [own, _mean_over(name, of, own)]
+
+
+def _mean_over(name: str, of: Block, mask: Block) -> Block:
     return _number(name, f"mean of {of.name}", Sum((n, t), of[n, t] * mask[n, t]) / Sum((n, t), mask[n, t]))
 
 
 def _whitened(name: str, of: Block, mask: Block, use: Choices, shift: bool) -> list[Block]:
     """Returns the rows and numbers of a whitening, the whitened row last; shift: whether to a mean of 0."""
-    mean, inner = _mean(f"{name}.mean", of, mask), _mean(f"{name}.variance.mean", of, mask)
+    counted, mean = _mean(f"{name}.mean", of, mask)
+    own = _row(f"{name}.variance.mask", "what counts in the variance", mask[n, t])
+    inner = _mean_over(f"{name}.variance.mean", of, own)
     centred = _row(f"{name}.variance.centred", "what is squared for the variance", of[n, t] - inner)
     square = _row(f"{name}.variance.square", "square", centred[n, t] * centred[n, t])
-    biased, count = _mean(f"{name}.variance.biased", square, mask), Sum((n, t), mask[n, t])
-    bessel = _number(f"{name}.bessel", "N/(N − 1)", count / (Sum((n, t), mask[n, t]) - 1))
+    biased, count = _mean_over(f"{name}.variance.biased", square, own), Sum((n, t), own[n, t])
+    bessel = _number(f"{name}.bessel", "N/(N − 1)", count / (Sum((n, t), own[n, t]) - 1))
     variance = _number(f"{name}.variance", "variance", biased * bessel)
     found = _row(f"{name}.whitened", "whitened", (of[n, t] - mean) / sqrt(variance + use.used["whiten_eps"]))
     back = [] if shift else [_row(f"{name}.shifted", "whitened, with its mean put back", found[n, t] + mean)]
-    return [mean, inner, centred, square, biased, bessel, variance, found, *back]
+    return [counted, mean, own, inner, centred, square, biased, bessel, variance, found, *back]
 
 
 def _rewards(given: Rows, of: Masks, use: Choices) -> list[Block]:
@@ -128,8 +141,9 @@ def _advantages(rewards: Block, values: Block, of: Masks, use: Choices) -> list[
     return [delta, gae, returns, *white, used]
 
 
-def _value_loss(given: Rows, values: Block, returns: Block, of: Masks, use: Choices) -> list[Block]:
+def _value_loss(given: Rows, returns: Block, of: Masks, use: Choices) -> list[Block]:
     """Returns the rows of the value loss, itself last."""
+    values = _row("old_critic.values.masked", "old values", given["old_critic.values"][n, t] * of.mask_p1[n, t])
     reach, row = use.used["value_clip_range"], values[n, t]
     new = _row("critic.values.masked", "new values", given["critic.values"][n, t] * of.mask_p1[n, t])
     near = _row("value.clipped", "V clipped to V_kept ± ε_V", minimum(maximum(new[n, t], row - reach), row + reach))
@@ -141,9 +155,10 @@ def _value_loss(given: Rows, values: Block, returns: Block, of: Masks, use: Choi
     held = _row("value.square_clipped", "squared error, clipped", errors[1][n, t] * errors[1][n, t])
     larger = _row("value.larger", "the larger of both", maximum(free[n, t], held[n, t]))
     mean = _mean("value.mean", larger, of.mask_p1)
-    loss = _number("value_loss", "value loss", use.used["value.factor"] * mean)
+    loss = _number("value_loss", "value loss", use.used["value.factor"] * mean[-1])
     flag = _row("value.flag", "1 where the clip holds", less(free[n, t], held[n, t]))
-    return [new, near, *errors, free, held, larger, mean, flag, _mean("clip_fraction.value", flag, of.mask_p1), loss]
+    clipped = _mean("clip_fraction.value", flag, of.mask_p1)
+    return [values, new, near, *errors, free, held, larger, *mean, flag, *clipped, loss]
 
 
 def _policy_loss(given: Rows, used: Block, of: Masks, use: Choices) -> list[Block]:
@@ -162,7 +177,7 @@ def _policy_loss(given: Rows, used: Block, of: Masks, use: Choices) -> list[Bloc
     whole = [
         _number("ratio.mean", "mean ratio, pads among it", Sum((n, t), ratio[n, t]) / (size(n) * size(t))),
         _number("approx_kl.used", "approximate KL, pads among it", half * (Sum((n, t), square[n, t]) / (size(n) * size(t)))),
-        _mean("clip_fraction.used", flag, of.mask),
+        *_mean("clip_fraction.used", flag, of.mask),
     ]  # fmt: skip
     return [
         new,
@@ -176,7 +191,7 @@ def _policy_loss(given: Rows, used: Block, of: Masks, use: Choices) -> list[Bloc
         flag,
         square,
         *whole,
-        _mean("policy_loss", larger, of.mask),
+        *_mean("policy_loss", larger, of.mask),
     ]
 
 
@@ -192,9 +207,11 @@ def derived(given: Rows, use: Choices) -> Rows:
     values[n, t] = given["old_critic.values"][n, t] * of.mask_p1[n, t]
     rewards = _rewards(given, of, use)
     signal = {each.name: each for each in (*of.rows, values, *rewards, *_advantages(rewards[-1], values, of, use))}
+    there = _masks(given, "loss.pads")
     losses = [
-        *_value_loss(given, values, signal["returns"], of, use),
-        *_policy_loss(given, signal["advantages_used"], of, use),
+        *there.rows,
+        *_value_loss(given, signal["returns"], there, use),
+        *_policy_loss(given, signal["advantages_used"], there, use),
     ]
     rows = {**signal, **{each.name: each for each in losses}}
     adds = _number("adds.value_loss", "value loss, times its coefficient", use.used["vf_coef"] * rows["value_loss"])
