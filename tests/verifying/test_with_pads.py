@@ -90,7 +90,7 @@ def test_one_function_is_changed_in_all_that_it_makes() -> None:
 @pytest.mark.parametrize(
     ("run", "mistake", "cause"),
     [
-        ("plain", "t['vpred'] * mask_p1 -> t['vpred'] + mask_p1", "critic.values[n, t] + pads.mask_p1[n, t] stands"),
+        ("plain", "t['vpred'] * mask_p1 -> t['vpred'] + mask_p1", "critic.values[n, t] + loss.pads.mask_p1[n, t] stands"),
         ("k3", "line 120: logprobs -> np.roll(logprobs, 1, 1)", "old.logprobs.masked[n, t] of the position before is read"),
         ("plain", "line 32: mask -> np.roll(mask, 1, 1)", "another equation of advantage.mean, as libraries spell it"),
     ],

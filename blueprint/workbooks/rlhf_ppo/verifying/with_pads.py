@@ -44,7 +44,12 @@ INVALID_LOGPROB = 1
 TYPED: Mapping[str, tuple[Axis, ...]] = {**dict.fromkeys((*INPUTS, "mask"), (n, t)), "scores": (n,)}
 MASKS = (
     *("pads.mask", "pads.mask_p1", "loss.pads.mask", "loss.pads.mask_p1"),
-    *(f"{of}.mask" for of in ("advantage.mean", "advantage.variance", "reward.mean", "reward.variance", "value.mean")),
+    *(
+        f"{of}.{part}.mask"
+        for of in ("advantage", "reward")
+        for part in ("mean", "variance", "variance.mean", "variance.biased")
+    ),
+    "value.mean.mask",
     *("clip_fraction.value.mask", "clip_fraction.used.mask", "policy_loss.mask"),
 )
 """What counts in a response, and in the position behind it; in the losses once more; and in each mean."""
@@ -86,26 +91,23 @@ def _masked(name: str, of: Block, mask: Block) -> Block:
 def _mean(name: str, of: Block, mask: Block) -> list[Block]:
     """Returns what counts in a mean, in which it stands twice, and the mean."""
     own = _row(f"{name}.mask", "what counts in the mean", mask[n, t])
-    return [own, _mean_over(name, of, own)]
-
-
-def _mean_over(name: str, of: Block, mask: Block) -> Block:
-    return _number(name, f"mean of {of.name}", Sum((n, t), of[n, t] * mask[n, t]) / Sum((n, t), mask[n, t]))
+    total = Sum((n, t), of[n, t] * own[n, t])
+    return [own, _number(name, f"mean of {of.name}", total / Sum((n, t), own[n, t]))]
 
 
 def _whitened(name: str, of: Block, mask: Block, use: Choices, shift: bool) -> list[Block]:
     """Returns the rows and numbers of a whitening, the whitened row last; shift: whether to a mean of 0."""
     counted, mean = _mean(f"{name}.mean", of, mask)
     own = _row(f"{name}.variance.mask", "what counts in the variance", mask[n, t])
-    inner = _mean_over(f"{name}.variance.mean", of, own)
-    centred = _row(f"{name}.variance.centred", "what is squared for the variance", of[n, t] - inner)
+    inner = _mean(f"{name}.variance.mean", of, own)
+    centred = _row(f"{name}.variance.centred", "what is squared for the variance", of[n, t] - inner[-1])
     square = _row(f"{name}.variance.square", "square", centred[n, t] * centred[n, t])
-    biased, count = _mean_over(f"{name}.variance.biased", square, own), Sum((n, t), own[n, t])
+    biased, count = _mean(f"{name}.variance.biased", square, own), Sum((n, t), own[n, t])
     bessel = _number(f"{name}.bessel", "N/(N − 1)", count / (Sum((n, t), own[n, t]) - 1))
-    variance = _number(f"{name}.variance", "variance", biased * bessel)
+    variance = _number(f"{name}.variance", "variance", biased[-1] * bessel)
     found = _row(f"{name}.whitened", "whitened", (of[n, t] - mean) / sqrt(variance + use.used["whiten_eps"]))
     back = [] if shift else [_row(f"{name}.shifted", "whitened, with its mean put back", found[n, t] + mean)]
-    return [counted, mean, own, inner, centred, square, biased, bessel, variance, found, *back]
+    return [counted, mean, own, *inner, centred, square, *biased, bessel, variance, found, *back]
 
 
 def _rewards(given: Rows, of: Masks, use: Choices) -> list[Block]:
