@@ -223,7 +223,7 @@ def every_change(
     yield from _sizes(own, scaled=not _scales_one(equations, name, wanted))
     yield from _others(equations, name, wanted, own, masks)
     yield from (*_operations(own), *_constants(own), *_means(own))
-    if name in wanted and not equations.rows[name].axes:
+    if name in masks or (name in wanted and not equations.rows[name].axes):
         yield "1 is divided by it", Op("div", (Constant(1), own))
         yield "it is taken off 1", Op("sub", (Constant(1), own))
         yield "1 is added to it", Op("add", (Constant(1), own))
@@ -399,11 +399,15 @@ def changes_of(equations: Equations, name: str, wanted: tuple[str, ...]) -> tupl
     return _changes(equations, name, wanted)
 
 
-def changes_of_form(expr: Expr | None) -> Iterator[tuple[str, Expr]]:
-    """Yields the changes of an equation that say nothing of other rows."""
+def changes_of_form(expr: Expr | None, name: str, masks: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:
+    """Yields the changes of an equation of a row, by its name, that say nothing of other rows."""
     if expr is not None:
         yield from ((each.says, each.expr) for each in changed(expr))
         yield from (*_sizes(expr, scaled=True), *_operations(expr), *_constants(expr))
+        yield from (*moved(expr, name, None), *other_places_of_masks(expr, masks))
+        if name in masks:
+            yield "1 is added to it", Op("add", (Constant(1), expr))
+            yield "it is taken off 1", Op("sub", (Constant(1), expr))
 
 
 def meaning_of(equations: Equations, name: str) -> str:
@@ -466,5 +470,6 @@ def _constants(expr: Expr) -> Iterator[tuple[str, Expr]]:
                 Constant(2),
                 Constant(part.value + 1),
                 Constant(2 * part.value),
+                Constant(-part.value),
             ):
                 yield f"{text(other)} stands for {text(part)} in {text(expr)}", put(expr, part, other)

@@ -18,6 +18,7 @@ from blueprint.language import (
     walk,
 )
 from blueprint.misconceptions.rewriting import is_setting, put
+from blueprint.verifying.constant_rows import source
 from blueprint.verifying.definitions import Equations
 
 
@@ -74,7 +75,12 @@ def moved(expr: Expr, name: str, side: Block | None) -> Iterator[tuple[str, Expr
             here = Ref(part.block, tuple(Position(axis) if getattr(i, "axis", None) is axis else i for i in part.at))
             yield (
                 f"{text(here)} of the {axis.meaning} before is read, not {text(part)}",
-                put(expr, part, beside(here, axis, -1)),
+                put(expr, part, before := beside(here, axis, -1)),
+            )
+            inside = less(Count("number", axis), Op("add", (Count("size", axis), Constant(axis.start - 1))))
+            yield (
+                f"{text(here)} of the {axis.meaning} before is read, not {text(part)}, and 0 at the end",
+                put(expr, part, Op("where", (inside, before, Constant(0)))),
             )
 
 
@@ -130,14 +136,16 @@ def other_places_of_masks(expr: Expr, masks: tuple[str, ...]) -> Iterator[tuple[
         yield f"{said} leaves the first one out", put(expr, part, Op("mul", (part, before)))
         yield f"{said} leaves the last one out", put(expr, part, Op("mul", (part, behind)))
         yield f"{said} goes on for one more", put(expr, part, Op("maximum", (part, before)))
+        yield f"{said} is taken off 1: what does not count, does", put(expr, part, Op("sub", (Constant(1), part)))
+        yield f"1 is added to {said}", put(expr, part, Op("add", (Constant(1), part)))
 
 
 def other_masks(expr: Expr, equations: Equations, masks: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:
     """Yields another mask in the place of one; and what counts of it everything but what the other has alone, as the prompt."""
     for part in [each for each in read(expr) if each.block.name in masks]:
-        for other in (
-            each for each in masks if equations.rows[each].axes == part.block.axes and each != part.block.name
-        ):
+        once = {source(equations.rows[each]): each for each in masks[::-1] if each in equations.rows}
+        once.pop(source(part.block), None)
+        for other in (each for each in masks if each in once.values() and equations.rows[each].axes == part.block.axes):
             row = Ref(equations.rows[other], part.at)
             yield f"{other} is read, not {part.block.name}", put(expr, part, row)
             behind = Op("add", (part, Op("sub", (Constant(1), row))))

@@ -5,7 +5,7 @@ hold a number between bounds in the other order, log one number under the name o
 put a function around a row.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from blueprint.language import (
@@ -45,11 +45,16 @@ BOUNDS = {"maximum": "minimum", "minimum": "maximum"}
 
 
 class Way(NamedTuple):
-    """The rows between those that are known and the one that is wanted, the nearest to it first."""
+    """The rows between those that are known and the one that is wanted, the nearest to it first.
+
+    masks: rows that are 1 where something counts. before: those that the known ones are made of.
+    """
 
     equations: Equations
     wanted: str
     rows: list[str]
+    masks: tuple[str, ...] = ()
+    before: frozenset[str] = frozenset()
 
     def readers(self) -> dict[Block, list[str]]:
         """Returns by row the rows that read it, each as often as it does."""
@@ -80,7 +85,8 @@ def tries(
     """
     equations = of.under(settings)
     asked = (each for each in ((wanted,) if isinstance(wanted, str) else wanted) if each in equations.rows)
-    ways = [Way(equations, each, _changed_on_the_way(equations, each, known)) for each in asked]
+    before = frozenset(equations.made_of(tuple(name for name in known if name in equations.rows)))
+    ways = [Way(equations, each, _changed_on_the_way(equations, each, known), of.masks, before) for each in asked]
     numbers = [each._replace(rows=[row for row in each.rows if not equations.rows[row].axes]) for each in ways]
     for stage in STAGES:
         found = dict[str, dict[str, Change]]()
@@ -161,9 +167,8 @@ def _reading(block: Block, own: Block) -> Change:
 
 def _all_means(way: Way) -> Iterator[Labelled]:
     """Yields every mean as another number, as where the one function is changed by which a library takes all of them."""
-    rows = [
-        name for name in way.rows for of in way.equations.rows[name].definitions if any(map(_is_mean, walk(of.expr)))
-    ]
+    there = [name for name, row in way.equations.rows.items() if _has_mean(row)]
+    rows = [name for name in way.rows if name in there]
     others: dict[str, Callable[[Expr, Expr], Expr]] = {
         "they are doubled": lambda above, below: Op("mul", (Constant(2), Op("div", (above, below)))),
         "they are taken with the other sign": lambda above, below: Op("neg", (Op("div", (above, below)),)),
@@ -172,8 +177,15 @@ def _all_means(way: Way) -> Iterator[Labelled]:
         "they are upside down": lambda above, below: Op("div", (below, above)),
         "they are multiplied with the number, not divided by it": lambda above, below: Op("mul", (above, below)),
     }
-    for says, made in others.items() if len({*rows}) >= SEVERAL else ():
-        yield f"all means otherwise: {says}", dict.fromkeys(rows, _where(_is_mean, made))
+    for says, made in others.items():
+        if len(rows) >= SEVERAL:
+            yield f"all means otherwise: {says}", dict.fromkeys(rows, _where(_is_mean, made))
+        if rows and len(there) > max(len(rows), SEVERAL - 1):
+            yield f"all means otherwise, of whatever: {says}", dict.fromkeys(there, _where(_is_mean, made))
+
+
+def _has_mean(row: Block) -> bool:
+    return any(_is_mean(node) for of in row.definitions for node in walk(of.expr))
 
 
 def _is_mean(expr: Expr) -> bool:
@@ -183,22 +195,35 @@ def _is_mean(expr: Expr) -> bool:
 
 
 def _one_function(way: Way) -> Iterator[Labelled]:
-    """Yields every change of an equation in all rows that have one of the same form, as where one function makes them."""
-    forms = dict[str, list[str]]()
-    for name in way.plain:
-        forms.setdefault(_form(_own(way.equations, name)), []).append(name)
-    for form, rows in forms.items():
-        if len(rows) < SEVERAL or len(form) < LONG:
+    """Yields every change of an equation in all rows that have one of the same form, as where one function makes them: those on the
+    way, those that nothing known is made of, and all that there are."""
+    every = _forms(way, (name for name in way.equations.rows if not only_picks(way.equations.rows[name])))
+    for form, rows in _forms(way, way.plain).items():
+        whole = tuple(dict.fromkeys((*rows, *every.get(form, ()))))
+        if len(form) < LONG or len(whole) < SEVERAL:
             continue
-        every = [
-            {_form(made): (says, made) for says, made in changes_of_form(_own(way.equations, row))} for row in rows
-        ]
-        for key, (says, _) in every[0].items():
-            if all(key in of for of in every):
-                made = {
-                    row: _becomes(_own(way.equations, row), of[key][1]) for row, of in zip(rows, every, strict=True)
-                }
-                yield f"another equation of {', '.join(rows)}, alike in all: {says}", made
+        made = {row: _by_form(way, row) for row in whole}
+        behind = tuple(row for row in whole if row in rows or row not in way.before)
+        for together in dict.fromkeys(each for each in (tuple(rows), behind, whole) if len(each) >= SEVERAL):
+            for key, (says, _) in made[together[0]].items():
+                if all(key in made[row] for row in together):
+                    changed = {row: _becomes(_own(way.equations, row), made[row][key][1]) for row in together}
+                    yield f"another equation of {', '.join(together)}, alike in all: {says}", changed
+
+
+def _by_form(way: Way, row: str) -> dict[str, tuple[str, Expr]]:
+    """Returns the changes of an equation, and what each says, by the form that it then has."""
+    own = _own(way.equations, row)
+    return {_form(made): (says, made) for says, made in changes_of_form(own, row, way.masks)}
+
+
+def _forms(way: Way, names: Iterable[str]) -> dict[str, list[str]]:
+    """Returns by the form of an equation the rows that have it."""
+    forms = dict[str, list[str]]()
+    for name in names:
+        if (own := _own(way.equations, name)) is not None:
+            forms.setdefault(_form(own), []).append(name)
+    return forms
 
 
 LONG = 12

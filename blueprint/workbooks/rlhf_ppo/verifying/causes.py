@@ -18,7 +18,9 @@ from blueprint.verifying import Settings, Try, of_equations, shown
 from blueprint.verifying.logged import ALL, TENSORS, before, reads
 from blueprint.verifying.settings import FINE, MEANINGS, TOGETHER, VALUES, Setting, laid_over, number_of
 from blueprint.verifying.substitutes import tries as of_what_is_read
+from blueprint.verifying.verdict import SPELLED
 from blueprint.workbooks.common.conventions import LIVE, rlhf
+from blueprint.workbooks.rlhf_ppo.verifying import with_pads
 from blueprint.workbooks.rlhf_ppo.verifying.feeding import EQUATIONS, Fed
 from blueprint.workbooks.rlhf_ppo.verifying.misread import of_tensors
 from blueprint.workbooks.rlhf_ppo.verifying.mistakes import of_rows
@@ -45,12 +47,25 @@ def stages(trial: MinibatchTrial, name: str) -> Iterator[list[Try]]:
     if trial.whole is None:  # nobody knows whether it is all that was whitened together
         yield list(of_a_larger_batch(trial, name))
     yield [*of_equations(EQUATIONS, use, trial.row(name), rows)]
+    padded = trial.row(name) in with_pads.EQUATIONS.under(use).rows and trial.carries_pads
+    if padded:
+        yield [_spelled(each) for each in of_equations(with_pads.EQUATIONS, use, trial.row(name), rows)]
     yield from of_what_is_read(EQUATIONS, use, trial.row(name), rows, signs=False)
+    if padded:
+        for stage in of_what_is_read(with_pads.EQUATIONS, use, trial.row(name), rows, signs=False):
+            yield [*map(_spelled, stage)]
     yield list(of_other_rows(trial, name))
     yield [*fitted(trial, name)]
     yield list(of_pairs(moves, use))
     if trial.whole is not None:
         yield list(of_a_larger_batch(trial, name))
+
+
+def _spelled(each: Try) -> Try:
+    """Returns a change of an equation as libraries spell it that carry pads along."""
+    head, bracket, rest = each.label.partition(" (")
+    label = f"{head}{SPELLED}{bracket}{rest}" if bracket and ":" not in head else f"{each.label}{SPELLED}"
+    return each._replace(label=label, ways={**each.ways, "pads": True})
 
 
 def _moves(trial: MinibatchTrial, name: str, known: Collection[str]) -> tuple[str, ...]:

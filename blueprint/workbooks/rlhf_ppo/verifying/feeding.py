@@ -136,6 +136,7 @@ class Memory:
 class Fed:
     """A file in the blocks of the definitions. sizes: of responses and slots. known: by name what stands in a block: typed numbers,
     the file's own rows in the place of computed ones, and what a larger batch has to say. own: which of these are the file's.
+    by: the equations.
     """
 
     settings: Settings
@@ -143,19 +144,20 @@ class Fed:
     known: Known
     own: tuple[str, ...] = ()
     device: str = "cpu"
+    by: Definitions = EQUATIONS
 
     def values(self, wanted: Collection[str]) -> dict[str, Array]:
         """Computes rows [B, T] and numbers by name."""
-        return EQUATIONS.values(self.settings, self.sizes, self.known, wanted, device=self.device)
+        return self.by.values(self.settings, self.sizes, self.known, wanted, device=self.device)
 
     def with_edges(self, wanted: Collection[str]) -> dict[str, Array]:
         """Computes rows with the cells before and behind them."""
-        equations = EQUATIONS.under(self.settings)
+        equations = self.by.under(self.settings)
         return equations.values(self.settings, self.sizes, self.known, tuple(wanted), None, self.device, edges=True)
 
     def changed(self, wanted: Collection[str], changes: Changes, memory: Memory) -> dict[str, Array]:
         """Computes rows and numbers where some equations are others; what follows from the same numbers is computed once."""
-        equations, use, names = EQUATIONS.under(self.settings), self.settings, tuple(wanted)
+        equations, use, names = self.by.under(self.settings), self.settings, tuple(wanted)
         of = equations.made_of(names)
         here = [name for name in changes if name in of and name not in self.known]
         known = memory.kept.known(equations, use, self.sizes, self.known, names, here)
@@ -178,7 +180,7 @@ class Fed:
 
     def with_rows(self, rows: Mapping[str, Array], own: tuple[str, ...] = ()) -> Fed:
         """Returns the same with other rows [B, T] in the place of computed ones; behind the last column stands 0."""
-        there = EQUATIONS.under(self.settings).rows
+        there = self.by.under(self.settings).rows
         wide = {name: _with_edges(np.asarray(each, np.float64), there[name]) for name, each in rows.items()}
         return replace(self, known={**self.known, **wide}, own=(*self.own, *own))
 
@@ -188,7 +190,7 @@ class Fed:
 
     def of(self, rows: Array, numbers: Mapping[str, Array]) -> Fed:
         """Returns some responses, with numbers of the whole batch."""
-        along = EQUATIONS.live
+        along = self.by.live
         known = {name: each[rows] if along[name].axes[:1] == (n,) else each for name, each in self.known.items()}
         return replace(self, sizes={**self.sizes, n: len(rows)}, known={**known, **numbers})
 

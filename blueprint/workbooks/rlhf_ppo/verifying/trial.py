@@ -13,9 +13,24 @@ import numpy as np
 
 from blueprint.dumps import Array, Minibatch, MinibatchError, joined, key_of
 from blueprint.language import NotationError
-from blueprint.verifying import NEEDS_OTHERS, Compared, Given, Kept, Line, Settings, Try, Verdict, compare_number
+from blueprint.verifying import (
+    NEEDS_OTHERS,
+    Again,
+    Compared,
+    Given,
+    Kept,
+    Line,
+    Moved,
+    Otherwise,
+    Settings,
+    Try,
+    Verdict,
+    compare_number,
+    otherwise_by,
+)
 from blueprint.verifying.compare import FOLLOWS
 from blueprint.verifying.logged import ALL, PARTS, TENSORS, Quantity, before
+from blueprint.workbooks.rlhf_ppo.verifying import with_pads
 from blueprint.workbooks.rlhf_ppo.verifying.feeding import EQUATIONS, Fed, Memory, fed
 from blueprint.workbooks.rlhf_ppo.verifying.judge import Judge, as_given, cut
 from blueprint.workbooks.rlhf_ppo.verifying.own_rows import Own
@@ -37,7 +52,8 @@ class Rollout:
     """All rows that were whitened together, in one dump. called: by tensor the row that it is; given: results that it has;
     device: where it is computed.
 
-    made: what a change last came to, so that each file of it need not compute it again.
+    order: its rows as they were generated, where files say so. made: what a change last came to, so that each file of it need not
+    compute it again.
     """
 
     batch: Minibatch
@@ -46,6 +62,8 @@ class Rollout:
     given: tuple[str, ...] = ()
     device: str = "cpu"
     feeds: dict[object, tuple[Fed, Memory]] = field(default_factory=dict)
+    padded: dict[object, tuple[Fed, Memory]] = field(default_factory=dict)
+    order: Array | None = None
     made: tuple[object, Rows] = (None, {})
     kept: Kept = field(default_factory=Kept)
 
@@ -81,6 +99,8 @@ class Rollout:
             seen = Own(made, batch or self.batch)
             made = made.with_rows({name: row(seen) for name, row in stands.items()})
             memory = Memory()
+        if ways.get("pads"):
+            return self._with_pads(each, made, own, wanted, over or {})
         if ways.get("equations"):
             found = made.changed(wanted, ways["equations"], memory)
         else:
@@ -88,6 +108,25 @@ class Rollout:
             found = EQUATIONS.values(made.settings, made.sizes, made.known, wanted, device=made.device, kept=kept)
         factor = ways.get("factor", {})
         return {name: row * factor[name] if name in factor else row for name, row in found.items()}
+
+    def _with_pads(self, each: Try, made: Fed, own: tuple[str, ...], wanted: Sequence[str], over: Rows) -> Rows:
+        """Computes rows and numbers as libraries spell them that carry pads along; what they do not spell follows from these."""
+        if own not in self.padded:
+            self.padded[own] = with_pads.laid_out(self.batch, made, self.order), Memory()
+        there, memory = self.padded[own]
+        spelled = with_pads.spelled(self.settings, (*wanted, *SIGNAL))
+        if over:
+            there, memory = there.with_rows({name: row for name, row in over.items() if name in spelled}), Memory()
+        rest = [name for name in wanted if name not in spelled]
+        asked = spelled if rest else [*dict.fromkeys(wanted)]
+        found = there.changed(asked, each.ways.get("equations", {}), memory)
+        if self.order is not None:
+            back = self.order.argsort()
+            found = {name: row[back] if np.ndim(row) else row for name, row in found.items()}
+        if rest:
+            plain = made.with_rows({name: found[name] for name in SIGNAL if name in found and name not in made.known})
+            found |= plain.values(rest)
+        return {name: found[name] for name in wanted}
 
     def _only(
         self, each: Try, given: tuple[tuple[str, ...], Mapping[str, float], Rows], wanted: Sequence[str],
@@ -111,7 +150,7 @@ class Rollout:
         if each.ways.get("losses"):  # of the file's own tensors; these are of all responses together
             tensors = self.done_so(plain, own, {}, [name for name in wanted if name in SIGNAL])
             own, wanted = self.given, [name for name in wanted if name not in SIGNAL]
-        runs = [replace(self, batch=cut(self.batch, slice(at, at + size)), feeds={}, kept=Kept())
+        runs = [replace(self, batch=cut(self.batch, slice(at, at + size)), feeds={}, padded={}, kept=Kept())
                 for at in range(0, count, size)]  # fmt: skip
         found = [run.done_so(plain, own, {}, wanted) for run in runs]
         return tensors | {name: _joined([of[name] for of in found]) for name in wanted}
@@ -133,6 +172,10 @@ class Rollout:
         return self.feeds[own]
 
 
+OF_ONE_ROLLOUT = {"microbatch", "order"}
+"""Ways that say something of the responses of one rollout."""
+
+
 def _joined(runs: Sequence[Array]) -> Array:
     """Returns the rows of runs of responses in one, or the mean of their numbers."""
     return np.concatenate(runs) if np.ndim(runs[0]) else np.asarray(np.mean(runs))
@@ -146,7 +189,7 @@ class MinibatchTrial:
     alone: the file; rollout: all that was whitened with it, of which the rows `at` are the file's. stages: yields what may have
     been done otherwise where one of its quantities deviates. preset: its name. whole: whether all that was whitened together is
     there; if not, whitened rows may have any mean and deviation; None: nobody knows. explained: by cause and quantity what it came
-    to, of the file's own rows before it, where it agreed.
+    to, of the file's own rows before it, where it agreed. moved: the rollout with other numbers; elsewhere: how that is computed.
     """
 
     lines: Mapping[str, Line]
@@ -160,6 +203,8 @@ class MinibatchTrial:
     whole: bool | None = None
     quantities: Mapping[str, Quantity] = field(default_factory=lambda: ALL)
     explained: dict[tuple[str, str], Compared] = field(default_factory=dict)
+    moved: Moved = field(default_factory=list)
+    elsewhere: list[Rollout] = field(default_factory=list)
 
     @property
     def batch(self) -> Minibatch:
@@ -186,6 +231,17 @@ class MinibatchTrial:
     def open(self) -> bool:
         """Whether whitened rows may have another batch's mean and deviation."""
         return self.whole is False
+
+    @cached_property
+    def carries_pads(self) -> bool:
+        """Whether everything comes to the same where pads are carried along: under these settings there are such equations."""
+        own, names = tuple(self.left_open), [name for name in self.lines if name not in self.left_open]
+        both = [Try("", self.settings, ways) for ways in ({}, {"pads": True})]
+        plain, padded = (self._computed(each, own, names) for each in both)
+        return all(
+            np.allclose(np.asarray(plain[row])[cells], np.asarray(padded[row])[cells], 1e-6, 1e-9, equal_nan=True)
+            for row, cells in ((self.row(name), self.judge.cells(name) if name in ROWS else ...) for name in names)
+        )
 
     def called(self, name: str) -> str:
         """Returns what the file calls a quantity."""
@@ -276,6 +332,28 @@ class MinibatchTrial:
             name: each_of if each_of.agrees else self.explained.get((each.label, name), each_of)
             for name, each_of in made.items()
         }
+
+    def otherwise(self, each: Try, name: str, alone: bool) -> Otherwise | None:
+        """Returns what a cause comes to where the numbers of the rollout are others; None for one of this file alone."""
+        if each.ways.keys() & OF_ONE_ROLLOUT:
+            return None
+        there = EQUATIONS.under(self.settings).rows
+        rows = {of: self.row(of) for of in ([name] if alone else self.lines) if self.row(of) in there}
+
+        def made(batch: Minibatch, kept: Kept, one: Try | None = None) -> Again:
+            if batch is not self.rollout.batch and not self.elsewhere:
+                whole = replace(batch, moments={})
+                self.elsewhere.append(
+                    replace(self.rollout, batch=whole, feeds={}, padded={}, order=None, made=(None, {}), kept=kept)
+                )
+            here = self.rollout if batch is self.rollout.batch else self.elsewhere[0]
+            found = here.done_so(one or Try("", self.settings), (), {}, sorted({*rows.values()}))
+            return Again(batch, self.settings, {of: np.asarray(found[row]) for of, row in rows.items()})
+
+        try:
+            return otherwise_by(made, each, name, rows, (self.rollout.batch, self.rollout.kept), self.moved)
+        except (NotationError, MinibatchError, KeyError):
+            return None
 
     def _computed(self, each: Try, own: tuple[str, ...], names: Sequence[str]) -> Rows:
         """Returns rows and numbers of the file: of the rollout what is made of all of it, then the rest of the file alone."""
@@ -379,5 +457,7 @@ def _together(mates: Sequence[MinibatchTrial]) -> tuple[Rollout, list[MinibatchT
     counted = float(whole.slots.sum()) if settings["advantage.stats"] == "all" else float(whole.mask.sum())
     if of is not None and of.count != counted:
         return None
-    here = replace(mates[0].alone, batch=replace(whole, moments={}), feeds={}, kept=Kept())
+    numbers = [each.tensors["row_index"] for each in batches if "row_index" in each.tensors]
+    order = np.concatenate(numbers).argsort(kind="stable") if len(numbers) == len(batches) else None
+    here = replace(mates[0].alone, batch=replace(whole, moments={}), feeds={}, padded={}, order=order, kept=Kept())
     return here, list(mates)
