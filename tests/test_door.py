@@ -166,7 +166,7 @@ def test_a_worksheet_of_a_book(book: bp.Book) -> None:
         (lambda book, at: book.page(at / "x.txt"), "x.txt does not end in .html, by which browsers know a page: name it so"),
         (lambda book, at: book.save(at), "is a directory: give the name of a file, such as"),
         (lambda book, at: bp.worksheet("default"), "book: found 'default', expected a book: bp.worksheet(bp.build('default'))"),  # type: ignore[arg-type]
-        (lambda book, at: bp.build(3), "numbers: found 3, expected a name, a path, tables, or rows of your own"),  # type: ignore[arg-type]
+        (lambda book, at: bp.build(3), "numbers: found 3, expected a name, a path, tables, or rows of your own"),
     ],
 )  # fmt: skip
 def test_a_wrong_line_is_refused_and_writes_nothing(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain
 from operator import add
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from blueprint.inputs import Catalogue
 from blueprint.inputs.catalogue import in_groups

@@ -194,7 +194,7 @@ class RolloutTrial:
         return name in found and end.differs(self.batch.tensors[name], found[name], self._allowed(name))
 
     def _allowed(self, name: str) -> float:
-        return self.judge.factor * self.straight.room[name]
+        return self.judge.factor * float(self.straight.room[name])
 
     def tries(self, name: str) -> Iterator[list[Try]]:
         """Yields what may have been done otherwise where a quantity deviates."""
