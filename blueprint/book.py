@@ -129,10 +129,8 @@ class Book:
 
         Raises SaveError for a name that does not end in .xlsx, and where it cannot be written.
         """
-        from blueprint.files import require_workbook_ending
         from blueprint.page.write import write
 
-        require_workbook_ending(Path(path))
         require(
             not self.values.beyond,
             "this book goes on beyond the largest number, which no sheet can: make it without beyond",

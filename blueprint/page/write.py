@@ -14,7 +14,7 @@ import xlsxwriter
 from xlsxwriter.utility import xl_pixel_width
 from xlsxwriter.worksheet import CellFormulaTuple, Worksheet
 
-from blueprint.files import PROGRAM, SaveError, saved_whole
+from blueprint.files import PROGRAM, SaveError, require_workbook_ending, saved_whole
 from blueprint.language import Block
 from blueprint.page import blanks, charts, contents, formulas, grid, sheet_setup, styles
 from blueprint.page.cells import Run, runs
@@ -193,7 +193,11 @@ OPTIONS = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_n
 
 
 def write(layout: Layout, path: Path) -> int:
-    """Writes a workbook, whole or not at all, and returns how many formulas it holds. Raises SaveError."""
+    """Writes a workbook, whole or not at all, and returns how many formulas it holds.
+
+    Raises SaveError for a name that does not end in .xlsx, and where it cannot be written.
+    """
+    require_workbook_ending(path)
     created = sheet_setup.created()
     with saved_whole(path) as unfinished:
         archive = BytesIO()
