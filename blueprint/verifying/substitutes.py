@@ -48,6 +48,7 @@ class Way(NamedTuple):
     """The rows between those that are known and the one that is wanted, the nearest to it first.
 
     masks: rows that are 1 where something counts. before: those that the known ones are made of.
+    everywhere: whether what one function makes is looked for among all rows.
     """
 
     equations: Equations
@@ -55,6 +56,7 @@ class Way(NamedTuple):
     rows: list[str]
     masks: tuple[str, ...] = ()
     before: frozenset[str] = frozenset()
+    everywhere: bool = False
 
     def readers(self) -> dict[Block, list[str]]:
         """Returns by row the rows that read it, each as often as it does."""
@@ -78,15 +80,20 @@ def tries(
     wanted: str | tuple[str, ...],
     known: Collection[str],
     signs: bool = True,
+    everywhere: bool = False,
 ) -> Iterator[list[Try]]:
     """Yields such causes between the rows that are known and those that are wanted, in stages.
 
     signs: whether every change is tried with the sign of the whole turned, too; else only of rows that are one number.
+    everywhere: whether what one function makes is changed in all rows that there are, too, and in where it reads.
     """
     equations = of.under(settings)
     asked = (each for each in ((wanted,) if isinstance(wanted, str) else wanted) if each in equations.rows)
     before = frozenset(equations.made_of(tuple(name for name in known if name in equations.rows)))
-    ways = [Way(equations, each, _changed_on_the_way(equations, each, known), of.masks, before) for each in asked]
+    ways = [
+        Way(equations, each, _changed_on_the_way(equations, each, known), of.masks, before, everywhere)
+        for each in asked
+    ]
     numbers = [each._replace(rows=[row for row in each.rows if not equations.rows[row].axes]) for each in ways]
     for stage in STAGES:
         found = dict[str, dict[str, Change]]()
@@ -180,7 +187,7 @@ def _all_means(way: Way) -> Iterator[Labelled]:
     for says, made in others.items():
         if len(rows) >= SEVERAL:
             yield f"all means otherwise: {says}", dict.fromkeys(rows, _where(_is_mean, made))
-        if rows and len(there) > max(len(rows), SEVERAL - 1):
+        if way.everywhere and rows and len(there) > max(len(rows), SEVERAL - 1):
             yield f"all means otherwise, of whatever: {says}", dict.fromkeys(there, _where(_is_mean, made))
 
 
@@ -197,7 +204,8 @@ def _is_mean(expr: Expr) -> bool:
 def _one_function(way: Way) -> Iterator[Labelled]:
     """Yields every change of an equation in all rows that have one of the same form, as where one function makes them: those on the
     way, those that nothing known is made of, and all that there are."""
-    every = _forms(way, (name for name in way.equations.rows if not only_picks(way.equations.rows[name])))
+    rows_of = way.equations.rows
+    every = _forms(way, (name for name in rows_of if way.everywhere and not only_picks(rows_of[name])))
     for form, rows in _forms(way, way.plain).items():
         whole = tuple(dict.fromkeys((*rows, *every.get(form, ()))))
         if len(form) < LONG or len(whole) < SEVERAL:
@@ -214,7 +222,7 @@ def _one_function(way: Way) -> Iterator[Labelled]:
 def _by_form(way: Way, row: str) -> dict[str, tuple[str, Expr]]:
     """Returns the changes of an equation, and what each says, by the form that it then has."""
     own = _own(way.equations, row)
-    return {_form(made): (says, made) for says, made in changes_of_form(own, row, way.masks)}
+    return {_form(made): (says, made) for says, made in changes_of_form(own, row, way.masks, way.everywhere)}
 
 
 def _forms(way: Way, names: Iterable[str]) -> dict[str, list[str]]:
