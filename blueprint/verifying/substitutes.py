@@ -24,6 +24,7 @@ from blueprint.language import (
     walk,
 )
 from blueprint.misconceptions.rewriting import Change, Names, is_setting, put
+from blueprint.verifying.crossed_bounds import crossed, then_crossed
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import (
     alike,
@@ -41,7 +42,6 @@ MOST_ROWS = 60
 """Rows on the way to a quantity that are looked at, the nearest first."""
 SEVERAL = 2
 """What is read in fewer places is a part of one equation."""
-BOUNDS = {"maximum": "minimum", "minimum": "maximum"}
 
 
 class Way(NamedTuple):
@@ -335,31 +335,10 @@ def _bounds_exchanged(way: Way) -> Iterator[Labelled]:
     for name in way.rows:
         row = way.equations.rows[name]
         own = row.definitions[0].expr
-        if any(_crossed(node) is not node for node in walk(own)):
+        if any(crossed(node) is not node for node in walk(own)):
             for made in changes_of(way.equations, name, (way.wanted,)):
                 label = f"another equation of {meaning_of(way.equations, name)}: {made.says}"
-                yield f"{label}, and where the bounds cross the other holds", {name: _then_crossed(made.change)}
-
-
-def _then_crossed(made: Change) -> Change:
-    def change(expr: Expr, names: Names) -> Expr:
-        return _everywhere(made(expr, names))
-
-    return change
-
-
-def _everywhere(expr: Expr) -> Expr:
-    return _crossed(rebuilt(expr, _everywhere))
-
-
-def _crossed(expr: Expr) -> Expr:
-    """Returns max(a, min(b, x)) as min(b, max(a, x)), and the other way round; all else as it is."""
-    if not isinstance(expr, Op) or expr.name not in BOUNDS:
-        return expr
-    bound, inner = expr.args
-    if not isinstance(inner, Op) or inner.name != BOUNDS[expr.name]:
-        return expr
-    return Op(inner.name, (inner.args[0], Op(expr.name, (bound, inner.args[1]))))
+                yield f"{label}, and where the bounds cross the other holds", {name: then_crossed(made.change)}
 
 
 def _own(equations: Equations, name: str) -> Expr | None:
