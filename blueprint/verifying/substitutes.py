@@ -37,6 +37,7 @@ from blueprint.verifying.equations import (
     to,
 )
 from blueprint.verifying.in_memory import Try
+from blueprint.verifying.inside import inside, squared, sums
 
 MOST_ROWS = 60
 """Rows on the way to a quantity that are looked at, the nearest first."""
@@ -425,7 +426,7 @@ def _squared_before(of: Way) -> Iterator[Labelled]:
     equations, way = of.equations, of.plain
     for name in way:
         own = _own(equations, name)
-        inner = _squared(own)
+        inner = squared(own)
         if inner is None or inner.block.name not in way:
             continue
         match _own(equations, inner.block.name):
@@ -439,35 +440,14 @@ def _summed_before(of: Way) -> Iterator[Labelled]:
     equations, way = of.equations, of.plain
     for name in way:
         own = _own(equations, name)
-        for total in _sums(own):
+        for total in sums(own):
             for part in [node for node in walk(total.body) if isinstance(node, Ref) and node.block.name in way]:
                 made = _own(equations, part.block.name)
-                inner = _inside(made)
+                inner = inside(made)
                 if own is not None and made is not None and inner is not None:
                     whole = Reduce("sum", total.axes, put(total.body, part, inner))
                     said = f"{part.block.name} is taken of the sum in {name}, not summed: {text(made)} of the whole"
                     yield said, {name: _becomes(own, put(own, total, put(made, inner, whole, alike=True)))}
-
-
-def _sums(expr: Expr | None) -> list[Reduce]:
-    nodes = () if expr is None else walk(expr)
-    return [node for node in nodes if isinstance(node, Reduce) and node.name == "sum"]
-
-
-def _inside(expr: Expr | None) -> Ref | None:
-    """Returns what a function of one cell is of."""
-    match expr:
-        case Op("exp" | "log" | "abs" | "neg", (Ref() as inner,)):
-            return inner
-    return _squared(expr)
-
-
-def _squared(expr: Expr | None) -> Ref | None:
-    """Returns what is squared, where an equation is the square of a cell of another row."""
-    match expr:
-        case Op("mul", (Ref() as one, Ref() as other)) if text(one) == text(other):
-            return one if all(isinstance(at, Position) and not at.by for at in one.at) else None
-    return None
 
 
 AROUND: Mapping[str, Callable[[Expr], Expr]] = {
