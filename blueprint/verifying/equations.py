@@ -399,11 +399,12 @@ def changes_of(equations: Equations, name: str, wanted: tuple[str, ...]) -> tupl
     return _changes(equations, name, wanted)
 
 
-def changes_of_form(expr: Expr | None, name: str, masks: tuple[str, ...]) -> Iterator[tuple[str, Expr]]:
-    """Yields the changes of an equation of a row, by its name, that say nothing of other rows."""
+def changes_of_form(expr: Expr | None, name: str, masks: tuple[str, ...], cells: bool) -> Iterator[tuple[str, Expr]]:
+    """Yields the changes of an equation of a row, by its name, that say nothing of other rows; cells: also of where it reads."""
     if expr is not None:
         yield from ((each.says, each.expr) for each in changed(expr))
         yield from (*_sizes(expr, scaled=True), *_operations(expr), *_constants(expr))
+    if expr is not None and cells:
         yield from (*moved(expr, name, None), *other_places_of_masks(expr, masks))
         if name in masks:
             yield "1 is added to it", Op("add", (Constant(1), expr))

@@ -24,6 +24,7 @@ from blueprint.language import (
     walk,
 )
 from blueprint.misconceptions.rewriting import Change, Names, is_setting, put
+from blueprint.verifying.crossed_bounds import crossed, then_crossed
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import (
     alike,
@@ -36,18 +37,19 @@ from blueprint.verifying.equations import (
     to,
 )
 from blueprint.verifying.in_memory import Try
+from blueprint.verifying.inside import inside, squared, sums
 
 MOST_ROWS = 60
 """Rows on the way to a quantity that are looked at, the nearest first."""
 SEVERAL = 2
 """What is read in fewer places is a part of one equation."""
-BOUNDS = {"maximum": "minimum", "minimum": "maximum"}
 
 
 class Way(NamedTuple):
     """The rows between those that are known and the one that is wanted, the nearest to it first.
 
     masks: rows that are 1 where something counts. before: those that the known ones are made of.
+    everywhere: whether what one function makes is looked for among all rows.
     """
 
     equations: Equations
@@ -55,6 +57,7 @@ class Way(NamedTuple):
     rows: list[str]
     masks: tuple[str, ...] = ()
     before: frozenset[str] = frozenset()
+    everywhere: bool = False
 
     def readers(self) -> dict[Block, list[str]]:
         """Returns by row the rows that read it, each as often as it does."""
@@ -78,15 +81,20 @@ def tries(
     wanted: str | tuple[str, ...],
     known: Collection[str],
     signs: bool = True,
+    everywhere: bool = False,
 ) -> Iterator[list[Try]]:
     """Yields such causes between the rows that are known and those that are wanted, in stages.
 
     signs: whether every change is tried with the sign of the whole turned, too; else only of rows that are one number.
+    everywhere: whether what one function makes is changed in all rows that there are, too, and in where it reads.
     """
     equations = of.under(settings)
     asked = (each for each in ((wanted,) if isinstance(wanted, str) else wanted) if each in equations.rows)
     before = frozenset(equations.made_of(tuple(name for name in known if name in equations.rows)))
-    ways = [Way(equations, each, _changed_on_the_way(equations, each, known), of.masks, before) for each in asked]
+    ways = [
+        Way(equations, each, _changed_on_the_way(equations, each, known), of.masks, before, everywhere)
+        for each in asked
+    ]
     numbers = [each._replace(rows=[row for row in each.rows if not equations.rows[row].axes]) for each in ways]
     for stage in STAGES:
         found = dict[str, dict[str, Change]]()
@@ -180,7 +188,7 @@ def _all_means(way: Way) -> Iterator[Labelled]:
     for says, made in others.items():
         if len(rows) >= SEVERAL:
             yield f"all means otherwise: {says}", dict.fromkeys(rows, _where(_is_mean, made))
-        if rows and len(there) > max(len(rows), SEVERAL - 1):
+        if way.everywhere and rows and len(there) > max(len(rows), SEVERAL - 1):
             yield f"all means otherwise, of whatever: {says}", dict.fromkeys(there, _where(_is_mean, made))
 
 
@@ -197,7 +205,8 @@ def _is_mean(expr: Expr) -> bool:
 def _one_function(way: Way) -> Iterator[Labelled]:
     """Yields every change of an equation in all rows that have one of the same form, as where one function makes them: those on the
     way, those that nothing known is made of, and all that there are."""
-    every = _forms(way, (name for name in way.equations.rows if not only_picks(way.equations.rows[name])))
+    rows_of = way.equations.rows
+    every = _forms(way, (name for name in rows_of if way.everywhere and not only_picks(rows_of[name])))
     for form, rows in _forms(way, way.plain).items():
         whole = tuple(dict.fromkeys((*rows, *every.get(form, ()))))
         if len(form) < LONG or len(whole) < SEVERAL:
@@ -214,7 +223,7 @@ def _one_function(way: Way) -> Iterator[Labelled]:
 def _by_form(way: Way, row: str) -> dict[str, tuple[str, Expr]]:
     """Returns the changes of an equation, and what each says, by the form that it then has."""
     own = _own(way.equations, row)
-    return {_form(made): (says, made) for says, made in changes_of_form(own, row, way.masks)}
+    return {_form(made): (says, made) for says, made in changes_of_form(own, row, way.masks, way.everywhere)}
 
 
 def _forms(way: Way, names: Iterable[str]) -> dict[str, list[str]]:
@@ -327,31 +336,10 @@ def _bounds_exchanged(way: Way) -> Iterator[Labelled]:
     for name in way.rows:
         row = way.equations.rows[name]
         own = row.definitions[0].expr
-        if any(_crossed(node) is not node for node in walk(own)):
+        if any(crossed(node) is not node for node in walk(own)):
             for made in changes_of(way.equations, name, (way.wanted,)):
                 label = f"another equation of {meaning_of(way.equations, name)}: {made.says}"
-                yield f"{label}, and where the bounds cross the other holds", {name: _then_crossed(made.change)}
-
-
-def _then_crossed(made: Change) -> Change:
-    def change(expr: Expr, names: Names) -> Expr:
-        return _everywhere(made(expr, names))
-
-    return change
-
-
-def _everywhere(expr: Expr) -> Expr:
-    return _crossed(rebuilt(expr, _everywhere))
-
-
-def _crossed(expr: Expr) -> Expr:
-    """Returns max(a, min(b, x)) as min(b, max(a, x)), and the other way round; all else as it is."""
-    if not isinstance(expr, Op) or expr.name not in BOUNDS:
-        return expr
-    bound, inner = expr.args
-    if not isinstance(inner, Op) or inner.name != BOUNDS[expr.name]:
-        return expr
-    return Op(inner.name, (inner.args[0], Op(expr.name, (bound, inner.args[1]))))
+                yield f"{label}, and where the bounds cross the other holds", {name: then_crossed(made.change)}
 
 
 def _own(equations: Equations, name: str) -> Expr | None:
@@ -438,7 +426,7 @@ def _squared_before(of: Way) -> Iterator[Labelled]:
     equations, way = of.equations, of.plain
     for name in way:
         own = _own(equations, name)
-        inner = _squared(own)
+        inner = squared(own)
         if inner is None or inner.block.name not in way:
             continue
         match _own(equations, inner.block.name):
@@ -452,35 +440,14 @@ def _summed_before(of: Way) -> Iterator[Labelled]:
     equations, way = of.equations, of.plain
     for name in way:
         own = _own(equations, name)
-        for total in _sums(own):
+        for total in sums(own):
             for part in [node for node in walk(total.body) if isinstance(node, Ref) and node.block.name in way]:
                 made = _own(equations, part.block.name)
-                inner = _inside(made)
+                inner = inside(made)
                 if own is not None and made is not None and inner is not None:
                     whole = Reduce("sum", total.axes, put(total.body, part, inner))
                     said = f"{part.block.name} is taken of the sum in {name}, not summed: {text(made)} of the whole"
                     yield said, {name: _becomes(own, put(own, total, put(made, inner, whole, alike=True)))}
-
-
-def _sums(expr: Expr | None) -> list[Reduce]:
-    nodes = () if expr is None else walk(expr)
-    return [node for node in nodes if isinstance(node, Reduce) and node.name == "sum"]
-
-
-def _inside(expr: Expr | None) -> Ref | None:
-    """Returns what a function of one cell is of."""
-    match expr:
-        case Op("exp" | "log" | "abs" | "neg", (Ref() as inner,)):
-            return inner
-    return _squared(expr)
-
-
-def _squared(expr: Expr | None) -> Ref | None:
-    """Returns what is squared, where an equation is the square of a cell of another row."""
-    match expr:
-        case Op("mul", (Ref() as one, Ref() as other)) if text(one) == text(other):
-            return one if all(isinstance(at, Position) and not at.by for at in one.at) else None
-    return None
 
 
 AROUND: Mapping[str, Callable[[Expr], Expr]] = {

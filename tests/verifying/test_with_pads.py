@@ -53,7 +53,10 @@ def test_it_comes_to_the_same_where_pads_are_carried_along(change: dict[str, str
 
 
 def _change(label: str, wanted: str, known: tuple[str, ...]) -> Changes:
-    stages = [[*of_equations(with_pads.EQUATIONS, USE, wanted, known)], *tries(with_pads.EQUATIONS, USE, wanted, known)]
+    stages = [
+        [*of_equations(with_pads.EQUATIONS, USE, wanted, known)],
+        *tries(with_pads.EQUATIONS, USE, wanted, known, everywhere=True),
+    ]
     return next(each.ways["equations"] for stage in stages for each in stage if each.label == label)
 
 

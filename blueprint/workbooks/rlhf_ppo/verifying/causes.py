@@ -52,7 +52,7 @@ def stages(trial: MinibatchTrial, name: str) -> Iterator[list[Try]]:
         yield [_spelled(each) for each in of_equations(with_pads.EQUATIONS, use, trial.row(name), rows)]
     yield from of_what_is_read(EQUATIONS, use, trial.row(name), rows, signs=False)
     if padded:
-        for stage in of_what_is_read(with_pads.EQUATIONS, use, trial.row(name), rows, signs=False):
+        for stage in of_what_is_read(with_pads.EQUATIONS, use, trial.row(name), rows, False, everywhere=True):
             yield [*map(_spelled, stage)]
     yield list(of_other_rows(trial, name))
     yield [*fitted(trial, name)]

@@ -115,7 +115,7 @@ def _rewards(given: Rows, of: Masks, use: Choices) -> list[Block]:
     old, ref = (_masked(f"{name}.logprobs.masked", given[f"{name}.logprobs"], of.mask) for name in ("old", "reference"))
     apart = _row("kl.logr", "log-ratio of the reference to the policy", ref[n, t] - old[n, t])
     estimator = use.switch["kl_estimator"].choose(k1=-apart[n, t], k3=(exp(apart[n, t]) - 1) - apart[n, t])
-    kl = _row("kl.chosen", "KL estimate", estimator)  # type: ignore[arg-type]
+    kl = _row("kl.chosen", "KL estimate", estimator)
     penalty = _row("reward.penalty", "KL penalty", -use.used["kl_coef"] * kl[n, t])
     behind = of.last[n] + 1
     place = defined(
@@ -125,7 +125,7 @@ def _rewards(given: Rows, of: Masks, use: Choices) -> list[Block]:
     raw = _row("rewards.raw", "reward before whitening", penalty[n, t] + placed[n, t])
     white = _whitened("reward", raw, of.mask_p1, use, shift=False)
     chosen = use.switch["reward.whiten"].choose(on=white[-1][n, t] * of.mask_p1[n, t], off=raw[n, t])
-    rewards = _row("rewards", "reward", chosen)  # type: ignore[arg-type]
+    rewards = _row("rewards", "reward", chosen)
     return [old, ref, apart, kl, penalty, place, placed, raw, *white, rewards]
 
 
@@ -139,7 +139,7 @@ def _advantages(rewards: Block, values: Block, of: Masks, use: Choices) -> list[
     returns = _row("returns", "return", gae[n, t] + values[n, t])
     white = _whitened("advantage", gae, of.mask, use, shift=True)
     chosen = use.switch["whiten_advantages"].choose(on=white[-1][n, t] * of.mask[n, t], off=gae[n, t])
-    used = _row("advantages_used", "advantage in use", chosen)  # type: ignore[arg-type]
+    used = _row("advantages_used", "advantage in use", chosen)
     return [delta, gae, returns, *white, used]
 
 
@@ -232,7 +232,11 @@ def laid_out(batch: Minibatch, made: Fed, order: Array | None = None) -> Fed:
     there = EQUATIONS.under(made.settings).rows
     typed = {name: np.asarray(made.known[name]) for name in ("mask", *INPUTS)}
     typed |= {name: _finite(batch.tensors[of], typed[name]) for name, of in INPUTS.items() if of in batch.tensors}
-    numbers = {name: each for name, each in made.known.items() if name in there and not np.ndim(each)}
+    numbers = {
+        name: each
+        for name, each in made.known.items()
+        if isinstance(each, np.ndarray) and name in there and not each.ndim
+    }
     plain = made.values([name for name in made.own if name in there])
     tensors = {row: batch.tensors[of] for of, row in PLACES.values() if of in batch.tensors}
     own = {name: _finite(tensors.get(name, row), row) for name, row in plain.items()}
