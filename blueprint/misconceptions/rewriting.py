@@ -62,8 +62,40 @@ def moved(ref: Ref, by: int) -> Ref:
 
 def summed_over(expr: Expr) -> tuple[Axis, ...]:
     """Returns the axes of the first sum in an expression; none where there is none."""
-    sums = (node for node in walk(expr) if isinstance(node, Reduce) and node.name == "sum")
-    return next((node.axes for node in sums), ())
+    return next((total.axes for total in sums(expr)), ())
+
+
+def sums(expr: Expr | None) -> list[Reduce]:
+    """Returns the sums in an equation."""
+    nodes = () if expr is None else walk(expr)
+    return [node for node in nodes if isinstance(node, Reduce) and node.name == "sum"]
+
+
+def inside(expr: Expr | None) -> Ref | None:
+    """Returns what a function of one cell is of."""
+    match expr:
+        case Op("exp" | "log" | "abs" | "neg", (Ref() as inner,)):
+            return inner
+    return squared(expr)
+
+
+def squared(expr: Expr | None) -> Ref | None:
+    """Returns what is squared, where an equation is the square of a cell of another row."""
+    match expr:
+        case Op("mul", (Ref() as one, Ref() as other)) if text(one) == text(other):
+            return one if all(isinstance(at, Position) and not at.by for at in one.at) else None
+    return None
+
+
+BOUNDS = {"maximum": "minimum", "minimum": "maximum"}
+
+
+def other_bound_last(expr: Expr) -> Expr:
+    """Returns max(a, min(b, x)) as min(b, max(a, x)), and back, which differs where bounds cross; all else as it is."""
+    match expr:
+        case Op(last, (bound, Op(first, (other, x)))) if BOUNDS.get(last) == first:
+            return Op(first, (other, Op(last, (bound, x))))
+    return expr
 
 
 def same(one: Expr, other: Expr) -> bool:

@@ -23,8 +23,17 @@ from blueprint.language import (
     typed,
     walk,
 )
-from blueprint.misconceptions.rewriting import Change, Names, is_setting, put
-from blueprint.verifying.crossed_bounds import crossed, then_crossed
+from blueprint.misconceptions.rewriting import (
+    Change,
+    Names,
+    everywhere,
+    inside,
+    is_setting,
+    other_bound_last,
+    put,
+    squared,
+    sums,
+)
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.equations import (
     alike,
@@ -37,7 +46,6 @@ from blueprint.verifying.equations import (
     to,
 )
 from blueprint.verifying.in_memory import Try
-from blueprint.verifying.inside import inside, squared, sums
 
 MOST_ROWS = 60
 """Rows on the way to a quantity that are looked at, the nearest first."""
@@ -336,10 +344,14 @@ def _bounds_exchanged(way: Way) -> Iterator[Labelled]:
     for name in way.rows:
         row = way.equations.rows[name]
         own = row.definitions[0].expr
-        if any(crossed(node) is not node for node in walk(own)):
+        if any(other_bound_last(node) is not node for node in walk(own)):
             for made in changes_of(way.equations, name, (way.wanted,)):
                 label = f"another equation of {meaning_of(way.equations, name)}: {made.says}"
-                yield f"{label}, and where the bounds cross the other holds", {name: then_crossed(made.change)}
+                yield f"{label}, and where the bounds cross the other holds", {name: _crossing(made.change)}
+
+
+def _crossing(made: Change) -> Change:
+    return lambda expr, names: everywhere(made(expr, names), other_bound_last)
 
 
 def _own(equations: Equations, name: str) -> Expr | None:

@@ -13,7 +13,7 @@ from functools import reduce
 from operator import add
 from typing import NamedTuple
 
-from blueprint.language import Block, Definition, Max, Ref, Sum, at_most, block, less, maximum, reading, typed, walk
+from blueprint.language import Block, Definition, Ref, Sum, at_most, block, less, maximum, reading, typed, walk
 from blueprint.language.gradient.graph import behind_links
 from blueprint.page.outline import Blueprint, Section, Sheet, key, minor
 from blueprint.workbooks.common import (
@@ -31,6 +31,7 @@ from blueprint.workbooks.common import (
     defined,
     ends,
     exact_kl,
+    longest,
     loss,
     loss_sheet,
     metrics_of,
@@ -259,14 +260,10 @@ def slot_rows(models: Rows) -> dict[str, Block]:
     S, new = models["slots"], models["policy.p"]
     at = places(S, models["mask"])
     slots, *ended = ends(S, at.until, models["rollout.ends"])
-    most = defined(
-        block("response.most", (), "T_most", "positions of the longest response", decimals=0),
-        maximum(Max(n, slots[n]), 1),
-    )
     kl = exact_kl("kl_new", new, models["policy.p_log_p"], models["reference.log_p"], S)
     placed = models.get("reward.score")
     score = defined(
         block("score.given", (n,), "s_n", "score of the response, as given"),
         models["reward_model.score"][n] if placed is None else Sum(t, placed[n, t]),
     )
-    return named(*at, slots, *ended, most, *kl, score)
+    return named(*at, slots, *ended, longest(slots), *kl, score)

@@ -276,6 +276,12 @@ def ends(S: Block, until: Block, end_words: Block) -> tuple[Block, Block, Block]
     )
 
 
+def longest(slots: Block) -> Block:
+    """Finds how many positions the longest response has, at least one. slots: those of each response."""
+    most = block("response.most", (), "T_most", "positions of the longest response", decimals=0)
+    return defined(most, maximum(Max(slots.axes[0], slots[slots.axes[0]]), 1))
+
+
 def score(given: Block, length: Block, by_word: Block, by_pad: Block, at: Places, use: Choices) -> Score:
     """Corrects the score of each response (n), and puts it on one slot. length: tokens of the response (n)."""
     n, each, row, switch, penalty = use.n, (*use.lead, use.n), use.at, use.switch, use.used["reward.missing_eos_value"]

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from blueprint.dumps import Array, Minibatch, MinibatchError, Moments, Share, require
-from blueprint.language import Axis, Block, Constant, Expr, Max, Operand, block, equal, maximum
+from blueprint.language import Axis, Block, Constant, Expr, Operand, equal
 from blueprint.verifying import Changes, Definitions, Kept, Known, Settings
 from blueprint.verifying.logged import starts
 from blueprint.verifying.settings import checked
@@ -21,9 +21,9 @@ from blueprint.workbooks.common import (
     Switch,
     behind,
     by_name,
-    defined,
     ends,
     labels,
+    longest,
     loss,
     metrics_of,
     n,
@@ -95,10 +95,7 @@ def derived(given: Rows, use: Choices) -> Rows:
     S, m = given["slots"], given["mask"]
     at = places(S, m)
     slots, _, padded = ends(S, at.until, m)  # how a response ended, the file says
-    most = defined(
-        block("response.most", (), meaning="positions of the longest response"), maximum(Max(n, slots[n]), 1)
-    )
-    rows = {**given, **named(*at, slots, padded, most, per_response("response.length", m, use))}
+    rows = {**given, **named(*at, slots, padded, longest(slots), per_response("response.length", m, use))}
     made = signal(rows, use)
     rows |= made.rows
     out = loss(rows, use)
