@@ -64,15 +64,16 @@ class Rollout:
     feeds: dict[object, tuple[Fed, Memory]] = field(default_factory=dict)
     padded: dict[object, tuple[Fed, Memory]] = field(default_factory=dict)
     order: Array | None = None
-    made: tuple[object, Rows] = (None, {})
+    made: tuple[Try | None, object, Rows] = (None, None, {})
     kept: Kept = field(default_factory=Kept)
 
     def rows(self, each: Try, own: tuple[str, ...], wanted: Collection[str]) -> Rows:
         """Returns rows [B, T] as a change has them; own: tensors of the dump that stand in the place of computed ones."""
-        key = (id(each), own, tuple(sorted(wanted)))
-        if self.made[0] != key:
-            self.made = key, self.done_so(each, own, {}, key[-1])
-        return self.made[1]
+        last, of, _ = self.made
+        asked = own, tuple(sorted(wanted))
+        if last is not each or of != asked:
+            self.made = each, asked, self.done_so(each, own, {}, asked[1])
+        return self.made[2]
 
     def done_so(
         self,
