@@ -41,8 +41,10 @@ TOLERANCE = 1e-9
 """How far the sum of a row may be from the delivered one, relative to its numbers: as far as the proof allows a cell."""
 SHORTEST = 30
 """Letters that the formula of every watch has at least, and hardly another one that somebody types."""
-LONGEST, MOST_CELLS = 7_500, 120
-"""Letters of one formula, of 8,192 that a cell takes, and what it lists, of 255 arguments of a function."""
+LONGEST = 7_500
+"""Letters of one formula; a cell takes 8,192."""
+MOST_CELLS = 120
+"""Cells that one formula lists; a function takes 255 arguments."""
 SUMS_BESIDE, SUMS_WIDE = 16, 11
 WIDTHS = (1.5, 30, 48, 12, 14, 14, 14, *[SUMS_WIDE] * SUMS_BESIDE)
 HEADINGS = {

@@ -27,6 +27,8 @@ from blueprint.quoting import quoted, unquoted
 READ = ("name", "kind", "holds", "reads from", "defined name", "lies")
 """Columns of Contents that are read; the others are for people."""
 OPTIONS = {"kind": contents.KINDS, "holds": (contents.WORDS, contents.LIMITS, contents.NUMBERS)}
+_PLACE = re.compile(r"\s*(?:'(?:[^']|'')+'|[^'!,()=:]+)![$A-Z0-9:]+\s*")
+"""One range of one sheet and nothing else, as a name stands for it."""
 MOST_CELLS = 2_000_000
 """Cells that the range of a block may have; 64 rows, the longest run, over all 16,384 columns are half of that."""
 
@@ -162,7 +164,8 @@ class Opened(Workbook):
         fits = [
             area
             for area in areas
-            if 1 <= area.left <= area.right <= grid.LAST_COLUMN
+            if _PLACE.fullmatch(text or "")
+            and 1 <= area.left <= area.right <= grid.LAST_COLUMN
             and 1 <= area.top <= area.bottom <= grid.LAST_ROW
             and len(area.rows) * len(area.columns) <= MOST_CELLS
         ]

@@ -52,13 +52,13 @@ def write_told(row: int, told: outline.Told, writer: steps.Picker) -> None:
     pen.live(row, here, f"={picked(among, number)}", starts[chosen][1], "as print")
     group, pick = int(starts[chosen][1] - 1) // grid.stride(size), grid.address(row, here, fixed=True)
 
-    def live(block: Block, member: int) -> str:
+    def told_cell(block: Block, member: int) -> str:
         return picked(_row_range(block, writer), f"{pick}+{member}")
 
     counted = [values.cell(told.counts, group, member) == 1 for member in range(size)]
     numbers = [values.cell(told.numbers, group, i) if counts else 0.0 for i, counts in enumerate(counted)]
     for i, value in enumerate(numbers):
-        formula = f"=IF({live(told.counts, i)}=1,{live(told.numbers, i)},0)"
+        formula = f"=IF({told_cell(told.counts, i)}=1,{told_cell(told.numbers, i)},0)"
         pen.live(row, here + 1 + i, formula, value, "as print")
     whole = steps.origin(Ref(told.whole, tuple(map(Position, told.whole.axes))))  # it has a line of its own
     decimals = writer.enough_for_sum(row, numbers, here + 1, digits.Operand(writer.value(whole), writer.cell_of(whole)))
@@ -67,7 +67,7 @@ def write_told(row: int, told: outline.Told, writer: steps.Picker) -> None:
         operand, behind = digits.Operand(value, grid.address(row, here + 1 + i)), here + 1 + size + i
         word = f"{BETWEEN}{values.cell(told.words, group, i)} {operand.printed(decimals)}" if counted[i] else ""
         spelled = operand.printed_formula(grid.address(row, DIGITS), writer.constants["longest"])
-        formula = f'=IF({live(told.counts, i)}=1,"{BETWEEN}"&{live(told.words, i)}&" "&{spelled},"")'
+        formula = f'=IF({told_cell(told.counts, i)}=1,"{BETWEEN}"&{told_cell(told.words, i)}&" "&{spelled},"")'
         pen.live(row, behind, formula, digits.Print(word), "as print")
         cells.append(grid.address(row, behind))
         printed += word

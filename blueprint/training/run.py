@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -184,17 +184,17 @@ def trained(
         kept.begin(numbers)
     with _threads_for(len(numbers.runs)), _cluster(numbers, device, ray) as cluster:
         models, stretches = _models(numbers, kept, device, cluster), [*kept.stretches()] if kept else []
-        trainer = Trainer(numbers, models, device)
+        advanced = (
+            partial(cluster.arrays_after, models)
+            if cluster
+            else partial(arrays_after, Trainer(numbers, models, device))
+        )
         done = stretches[-1].end if stretches else 0
         progress(done)
         for first in range(done, numbers.update.iterations, PER_FILE):
             end = min(first + PER_FILE, numbers.update.iterations)
             before = stretches[-1].arrays if stretches else None
-            if cluster:
-                after = cluster.arrays_after(models, before, first, end, progress)
-            else:
-                after = arrays_after(trainer, before, first, end, progress)
-            stretches.append(Stretch(first, end, after))
+            stretches.append(Stretch(first, end, advanced(before, first, end, progress)))
             _refuse_nan(numbers, stretches[-1])
             if kept:
                 kept.save(stretches[-1])

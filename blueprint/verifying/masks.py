@@ -4,10 +4,6 @@ import numpy as np
 
 from blueprint.dumps import Array
 
-NO_LAST, NO_FIRST, ONE_MORE, EVERY = "no_last", "no_first", "one_more", "all"
-"""Without the last token of each row, as where the end token is taken for a pad; without the first; with the token behind the last;
-and all positions, prompt and pads, too."""
-
 
 def from_here_on(mask: Array) -> Array:
     """Returns how many tokens count from each position on, [N, T]: 0 behind the last one."""
@@ -15,7 +11,11 @@ def from_here_on(mask: Array) -> Array:
 
 
 def counted(mask: Array, way: str) -> Array:
-    """Returns the mask, [N, T], bool, as it is or by one of the mistakes."""
+    """Returns the mask, [N, T], bool, as it is or by one of the mistakes.
+
+    no_last: without the last token of each row, as where the end token is taken for a pad. no_first: without the first.
+    one_more: with the token behind the last. all: every position, prompt and pads, too.
+    """
     match way:
         case "no_last":
             return np.asarray(mask & (from_here_on(mask) > 1))

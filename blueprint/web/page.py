@@ -76,7 +76,10 @@ class Page:
         self.text = text
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Writes the page, and returns its path. Raises SaveError for a name that does not end in .html, or no place for it."""
+        """Writes the page, and returns its path.
+
+        Raises SaveError for a name that does not end in .html or .htm, and where it cannot be written.
+        """
         target = Path(path)
         require_page_ending(target)
         with saved_whole(target) as unfinished:

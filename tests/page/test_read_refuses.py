@@ -1,5 +1,6 @@
 """What is no workbook of ours, or was cut to pieces, is refused in one sentence that says where and what."""
 
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -9,8 +10,10 @@ import openpyxl
 import pytest
 
 from blueprint.page.read import Opened, ReadError, read
+from blueprint.quoting import unquoted
 from tests.page.basic import Change, edit
 from tests.page.workshop import save_made
+from tests.page.zips import with_parts
 
 SMALL = ("sizes.vocabulary=3", "sizes.hidden=1", "sizes.embedding=1", "sizes.episodes=1", "sizes.max_new_tokens=1")
 
@@ -36,6 +39,17 @@ def test_what_is_not_there_or_no_file(small: Path) -> None:
     (small.parent / "folder.xlsx").mkdir()
     assert refusal(small.parent / "folder.xlsx") == "folder.xlsx is a directory, not a workbook"
     assert "is a directory" in refusal(small.parent)
+
+
+@pytest.mark.parametrize(
+    "stands_for", ["Inputs!$D$9:Inputs!$E$9", "OFFSET(Inputs!$D$9,0,0)", "(Inputs!$D$9)", "=Inputs!$D$9", "5"]
+)
+def test_a_name_that_is_no_range_is_refused_as_it_stands(small: Path, tmp_path: Path, stands_for: str) -> None:
+    content = zipfile.ZipFile(small).read("xl/workbook.xml")
+    named = re.sub(rb'(name="total_loss">)[^<]*', rb"\g<1>" + stands_for.encode(), content)
+    assert named != content
+    path = with_parts(small, tmp_path / "named.xlsx", {"xl/workbook.xml": named})
+    assert refusal(path) == f"named.xlsx: total_loss should be a range of cells, but is {unquoted(stands_for)}"
 
 
 def test_a_workbook_may_have_any_name(small: Path, tmp_path: Path) -> None:

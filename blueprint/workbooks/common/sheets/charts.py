@@ -189,14 +189,15 @@ def next_word_picture(policies: dict[str, Block], vocabulary: Block) -> Drawn:
 
 
 def side_by_side(
-    axis: tuple[str, str], names: Sequence[str], values: Sequence[str], bars: Sequence[Block]
+    axis: tuple[str, str], names: Sequence[str], values: Sequence[str], bars: Sequence[Block], each: str = ""
 ) -> tuple[Block, Block]:
     """Sets single numbers side by side, for bars: the typed row of their names, and the numbers.
 
-    axis: its letter, and what each of them is called. names, values: of either row the name, symbol and meaning.
+    axis: its letter, and what its members are called. names, values: of either row the name, symbol and meaning. each: what one of
+    the numbers is called by itself, if otherwise.
     """
     letter, member = axis
-    single = tuple(Axis(f"{letter}{place}", member, size=1) for place, _ in enumerate(bars, 1))
+    single = tuple(Axis(f"{letter}{place}", each or member, size=1) for place, _ in enumerate(bars, 1))
     along = join(letter, member, *single)
     named, row = typed(names[0], (along,), *names[1:], text=True), block(values[0], (along,), *values[1:])
     for one, bar in zip(single, bars, strict=True):
@@ -207,7 +208,8 @@ def side_by_side(
 def parts_picture(parts: dict[str, Block]) -> Drawn:
     """Draws where the total loss comes from."""
     told = ("parts.names", "part", "what adds to the total, and the total")
-    names, values = side_by_side(("q", "part"), told, ("parts", "adds", "what each adds"), [*parts.values()])
+    adds = ("parts", "adds", "what each adds")
+    names, values = side_by_side(("q", "part"), told, adds, [*parts.values()], "part of the loss")
     chart = Chart(
         "Where the total loss comes from", "bars", (Series("adds to the loss", values, names),),
         Scale("part, and the total"), Scale("loss"),

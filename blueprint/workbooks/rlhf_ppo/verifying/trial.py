@@ -345,7 +345,9 @@ class MinibatchTrial:
             if batch is not self.rollout.batch and not self.elsewhere:
                 whole = replace(batch, moments={})
                 self.elsewhere.append(
-                    replace(self.rollout, batch=whole, feeds={}, padded={}, order=None, made=(None, None, {}), kept=kept)
+                    replace(
+                        self.rollout, batch=whole, feeds={}, padded={}, order=None, made=(None, None, {}), kept=kept
+                    )
                 )
             here = self.rollout if batch is self.rollout.batch else self.elsewhere[0]
             found = here.done_so(one or Try("", self.settings), (), {}, sorted({*rows.values()}))
