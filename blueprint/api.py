@@ -8,13 +8,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.book import Book
+from blueprint.quoting import unquoted
 from blueprint.workbooks.registry import blueprint_of, guided, kinds, level_of, outline_of
 
 if TYPE_CHECKING:
@@ -65,8 +66,10 @@ def build(
     chosen = {key: value for key, value in given.items() if value is not None}
     if not isinstance(set, Mapping | None):
         raise NumbersError(f'set: found {set!r}, expected other values by key: set={{"ppo.gamma": 0.95}}')
-    if not isinstance(numbers, str | PathLike | Mapping | Sequence) and not hasattr(numbers, "to_dict"):
-        raise NumbersError(f"numbers: found {numbers!r}, expected a name, a path, tables, or rows of your own")
+    if not isinstance(numbers, str | PathLike | Iterable):
+        raise NumbersError(
+            f"numbers: found {unquoted(repr(numbers))}, expected a name, a path, tables, or rows of your own"
+        )
     source = numbers if isinstance(numbers, str | PathLike | Mapping) else _tables_of(numbers, kind)
     loaded = load(source, {**chosen, **(set or {})})
     return Book(outline_of(loaded), finished=partial(guided, numbers=loaded))
@@ -235,7 +238,9 @@ def worksheet(book: Book, blanks: int | None = None, *, level: int = 1, topic: s
     from blueprint.worksheets import worksheet as made
 
     if not isinstance(book, Book):
-        raise WorksheetError(f"book: found {book!r}, expected a book: bp.worksheet(bp.build({book!r}))")
+        raise WorksheetError(
+            f"book: found {unquoted(repr(book))}, expected a book, as in bp.worksheet(bp.build('default'))"
+        )
     return made(book.blueprint, blanks, level, seed=seed, topic=topic)
 
 

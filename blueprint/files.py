@@ -90,7 +90,8 @@ def refuse_existing(path: Path, force: bool) -> None:
 
 def _refuse_directory(path: Path) -> None:
     if os.path.isdir(path):
-        inside = path / f"workbook{path.suffix or '.xlsx'}"
+        known = path.suffix if path.suffix in (".xlsx", ".html", ".toml", ".png", ".svg", ".pdf") else ".xlsx"
+        inside = path / f"workbook{known}"
         raise SaveError(f"{path} is a directory: give the name of a file, such as {inside}")
 
 

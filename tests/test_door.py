@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -137,9 +138,9 @@ def test_two_libraries_are_compared_on_one_batch() -> None:
         bp.which("very-very-sleepy")
 
 
-@pytest.mark.parametrize("rows", [SUMS, pd.DataFrame(SUMS)], ids=["dicts", "a table"])
-def test_rows_of_ones_own_are_a_book(rows: list[dict[str, object]]) -> None:
-    made = bp.build(rows, kind="grpo")
+@pytest.mark.parametrize("rows", [SUMS, pd.DataFrame(SUMS), lambda: iter(SUMS)], ids=["dicts", "a table", "one by one"])
+def test_rows_of_ones_own_are_a_book(rows: Any) -> None:
+    made = bp.build(rows() if callable(rows) else rows, kind="grpo")
     assert made["advantages"].iloc[0, 0] > 0 > made["advantages"].iloc[1, 0]  # right, and wrong
     assert len(made["advantages"]) == len(SUMS)
 
@@ -165,7 +166,7 @@ def test_a_worksheet_of_a_book(book: bp.Book) -> None:
         (lambda book, at: book.save(at / "x.txt"), "x.txt does not end in .xlsx, by which programs know a workbook: name it so"),
         (lambda book, at: book.page(at / "x.txt"), "x.txt does not end in .html, by which browsers know a page: name it so"),
         (lambda book, at: book.save(at), "is a directory: give the name of a file, such as"),
-        (lambda book, at: bp.worksheet("default"), "book: found 'default', expected a book: bp.worksheet(bp.build('default'))"),  # type: ignore[arg-type]
+        (lambda book, at: bp.worksheet("default"), "book: found 'default', expected a book, as in bp.worksheet(bp.build("),  # type: ignore[arg-type]
         (lambda book, at: bp.build(3), "numbers: found 3, expected a name, a path, tables, or rows of your own"),
     ],
 )  # fmt: skip

@@ -20,9 +20,9 @@ from blueprint.classes.roster import letters_of, plain
 from blueprint.classes.submissions_folder import UNKNOWN, Store, Stored, submission_of
 from blueprint.classes.worker import Job, Worked, worked_on
 from blueprint.files import PROGRAM
-from blueprint.language import Ref, Values, equation, filled_by, walk
+from blueprint.language import Axis, Ref, Values, equation, filled_by, walk
 from blueprint.page.blanks import cells_named
-from blueprint.page.outline import Blank, Sheet
+from blueprint.page.outline import Blank
 from blueprint.quoting import unquoted
 
 FEW = 5
@@ -250,10 +250,11 @@ def in_words(key: Key) -> dict[str, InWords]:
     """Returns the blanks of a class in words, by id."""
     course = Course(key, GradingPolicy.model_validate({}))
     values = course.everything.values(course.base.typed)
-    return {id: _in_words(blank, course.graph.home[blank.block][0], values) for id, blank in course.blanks.items()}
+    across = {sheet.title: frozenset(sheet.across) for sheet in course.base.sheets}
+    return {each.id: _in_words(course.blanks[each.id], across[each.sheet], values) for each in key.blanks}
 
 
-def _in_words(blank: Blank, sheet: Sheet, values: Values) -> InWords:
+def _in_words(blank: Blank, across: frozenset[Axis], values: Values) -> InWords:
     block = blank.block
     asked = f"{block.about.meaning or block.name} ({block.symbol})", cells_named(blank, values)
     if (filled := filled_by(block, blank.cells[0], values)) is None:
@@ -262,7 +263,7 @@ def _in_words(blank: Blank, sheet: Sheet, values: Values) -> InWords:
     read = [*dict.fromkeys(f"{about.symbol} ({about.meaning})".removesuffix(" ()") for about in abouts)]
     more = " and what else it reads" if len(read) > MOST_READ else ""
     look = f"; look again at {', '.join(read[:MOST_READ])}{more}" if read else ""
-    hint = f"The equation is {equation(block, filled.definition, frozenset(sheet.across))}{look}."
+    hint = f"The equation is {equation(block, filled.definition, across)}{look}."
     return InWords(", ".join(filter(None, asked)), hint)
 
 

@@ -92,7 +92,7 @@ class GradingPolicy(Record):
             for where, named in (
                 ("weights", self.weights),
                 ("tolerance", self.tolerance),
-                ("excused", {each.blank for each in self.excused} - {"all"}),
+                ("excused", [each.blank for each in self.excused if each.blank != "all"]),
             )
             for said in named
         }

@@ -272,6 +272,7 @@ NAME, SUBMITTED = "Full name", "Last modified (submission)"
 WHOSE = ("ID number", "Email address", "Username", IDENTIFIER)
 """Columns in which ids of a roster may stand."""
 KNOWN = (*NEEDED, MOST, MAY_CHANGE, COMMENTS, NAME, SUBMITTED, *WHOSE[:-1])
+"""Columns of a grading worksheet that are looked for; all others stay as they are."""
 PARTICIPANT = re.compile(r"(\d+)\s*$")
 FORMATS = (
     "%A, %d %B %Y, %I:%M %p",

@@ -120,8 +120,14 @@ def feedback_workbook(result: Result, results: Results, answers: Answers | None)
         sheet = book.add_worksheet("Feedback")
         sheet.hide_gridlines(2)
 
+        made = dict[str, Any]()
+
         def look(properties: styles.Properties) -> Any:
-            return book.add_format(styles.BASE | properties)
+            """Returns a format, which is made once, however many cells have it."""
+            name = repr(sorted(properties.items()))
+            if name not in made:
+                made[name] = book.add_format(styles.BASE | properties)
+            return made[name]
 
         heads = [*HEADS, *([REVEALED] if answers else [])]
         for column, width in enumerate(WIDTHS[: len(heads)]):

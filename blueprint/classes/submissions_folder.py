@@ -300,9 +300,12 @@ class Store:
     def add(self, found: Iterable[Collected]) -> None:
         """Keeps files; one whose bytes are known gets one more name. The list is written when all are there; else none is kept."""
         before = [each.model_copy(deep=True) for each in self.files]
+        known = {each.sha256: each for each in self.files if each.stored}
+        refused = {name for each in self.files if not each.stored for name in each.names}
         try:
+            self.folder.mkdir(parents=True, exist_ok=True)
             for each in found:
-                self._keep(each)
+                self._keep(each, known, refused)
         except BaseException:
             self.files = before
             self._clear()
@@ -310,24 +313,28 @@ class Store:
         self.save()
         self._clear()
 
-    def _keep(self, each: Collected) -> None:
+    def _keep(self, each: Collected, known: dict[str, Stored], refused: set[str]) -> None:
+        """Keeps a file. known: by their bytes those that are kept; refused: the names of those that were not taken."""
         sha, participants = each.sha, [each.participant] if each.participant else []
         if each.refused:
-            if not any(each.name in known.names for known in self.files if not known.stored):
+            if each.name not in refused:
                 taken_not = Stored(names=[each.name], sha256=sha, stored=None, refused=each.refused)
                 taken_not.participants = participants
                 self.files.append(taken_not)
+                refused.add(each.name)
             return
-        known = next((known for known in self.files if known.stored and known.sha256 == sha), None)
-        if known is None:
+        if sha not in known:
             path = self.path(UNKNOWN, sha)
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(exist_ok=True)
             with saved_whole(path) as unfinished:
                 unfinished.write_bytes(each.content)
-            known = Stored(names=[each.name], sha256=sha, stored=str(path.relative_to(self.folder)), when=each.when)
-            self.files.append(known)
-        known.names = list(dict.fromkeys([*known.names, each.name]))
-        known.participants = list(dict.fromkeys([*known.participants, *participants]))
+            known[sha] = Stored(
+                names=[each.name], sha256=sha, stored=str(path.relative_to(self.folder)), when=each.when
+            )
+            self.files.append(known[sha])
+        of = known[sha]
+        of.names += [each.name] if each.name not in of.names else []
+        of.participants += [each for each in participants if each not in of.participants]
 
     def _clear(self) -> None:
         """Takes away the files of nobody that are not in the list: a grading that was ended had put them there."""

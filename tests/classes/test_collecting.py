@@ -85,3 +85,11 @@ def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes | None, sa
         (tmp_path / "s.zip").write_bytes(content)
     with pytest.raises(ClassError, match=says):
         list(collect(tmp_path / "s.zip"))
+
+
+def test_of_files_that_are_not_taken_the_list_is_kept(tmp_path: Path) -> None:
+    store = submissions_folder.Store(tmp_path)
+    link = submissions_folder.Collected("link.xlsx", b"", None, refused="it is a link, which is not followed")
+    store.add([link, link])
+    kept = submissions_folder.Store(tmp_path).files
+    assert [(each.names, each.stored, each.refused) for each in kept] == [(["link.xlsx"], None, link.refused)]

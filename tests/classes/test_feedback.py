@@ -67,6 +67,13 @@ def test_blanks_are_said_in_words(key: Key) -> None:
     ]
 
 
+def test_a_blank_in_the_head_of_a_sheet_is_said_in_words() -> None:
+    key = key_of("reinforce", [("draws.reward", [(0,)], "number")], {"4711": {}})
+    said = in_words(key)["b01"]
+    assert said.asked == "reward of the token drawn (r_n), draw 1"
+    assert said.hint.startswith("The equation is r_n = r[a]; look again at r (reward of the token")
+
+
 def test_a_graded_file_speaks_in_words(key: Key, tmp_path: Path) -> None:
     who = key.students[0]
     path = hand_in(tmp_path / "a.xlsx", key, who, right(key, who) | {"b01": [7.7123]})
