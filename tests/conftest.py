@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -55,6 +56,8 @@ def _what_only_this_file_needed(request: pytest.FixtureRequest) -> Iterator[None
     for each in vars(request.module).values():
         if hasattr(each, "cache_clear") and each.__module__ == request.module.__name__:
             each.cache_clear()
+    if workshop := sys.modules.get("tests.page.workshop"):
+        workshop.forget_layouts()
     if _resident() > _after_last + GROWTH:
         gc.collect()
         _after_last = _resident()

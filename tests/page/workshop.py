@@ -10,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from weakref import WeakSet
 
 import ironcalc
 import numpy as np
@@ -19,6 +20,7 @@ from openpyxl import load_workbook
 from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.page.engine import lean
+from blueprint.page.outline import Blueprint
 from blueprint.page.read import Found, Opened
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.kind import Kind
@@ -46,23 +48,33 @@ def row(book: Book, name: str) -> npt.NDArray[np.float64]:
 
 
 class Shared(Book):
-    """A book that tests share: its file is written once, and copied from then on. The time of writing is no part of a file."""
+    """A book that tests share: its file is written once, and copied from then on. The time of writing is no part of a file.
+
+    Its layout, up to 40 MB, is forgotten after each file of tests, since up to 64 books are kept.
+    """
 
     _file: tuple[int, bytes] | None = None
 
-    def save(self, path: str | PathLike[str]) -> int:
-        """Writes the workbook as a book does, or what was written before; returns how many formulas it holds.
+    def __init__(self, blueprint: Blueprint) -> None:
+        super().__init__(blueprint)
+        _SHARED.add(self)
 
-        The layout, up to 40 MB, is made again for the few tests that ask for it: 64 books are kept.
-        """
+    def save(self, path: str | PathLike[str]) -> int:
+        """Writes the workbook as a book does, or what was written before; returns how many formulas it holds."""
         if self._file is None:
-            laid_out = "layout" in vars(self)
             self._file = super().save(path), Path(path).read_bytes()
-            if not laid_out:
-                del self.layout
         else:
             Path(path).write_bytes(self._file[1])
         return self._file[0]
+
+
+_SHARED = WeakSet[Shared]()
+
+
+def forget_layouts() -> None:
+    """Lets every shared book make its layout again where it is asked for."""
+    for book in _SHARED:
+        vars(book).pop("layout", None)
 
 
 @lru_cache(64)
