@@ -30,7 +30,7 @@ NAMED = {
     "blanks": (["worksheet", "--blanks-file", "x.toml"], f"cannot be read: {NO_FILE}"),
     "a roster": (["class", "make", "x.csv", "-o", "hw1"], f"cannot be read as a roster ({NO_FILE})"),
     "a key": (["class", "show", "x.json", "--student", "1"], f"cannot be read as a key ({NO_FILE})"),
-    "results": (["class", "report", "x.json"], "cannot be read: name a folder that `class grade` has written"),
+    "results": (["class", "report", "x.json"], f"cannot be read as results ({NO_FILE}): name a folder that"),
     "a workbook": (["check", "x.xlsx"], "is a device or a pipe, not a workbook"),
     "a dump": (["inspect", "x.npz"], "this is a pipe or a device; save it as a file first."),
 }

@@ -95,7 +95,7 @@ RECORDED = [run for run in RUNS if "grad_logp" in run.out]
 
 
 def test_what_is_held_is_what_the_steps_hold() -> None:
-    assert {*HELD} == {block.name for block in of_groups(batch(), [{}]).steps.steps.constant}
+    assert {*HELD} == {block.name for block in of_groups(batch(), [{}]).steps.constant}
 
 
 def test_no_recorded_gradient_is_left_out_but_one_that_stands_apart() -> None:
