@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
+from reprlib import repr as short
 from typing import TYPE_CHECKING, Any
 
 from blueprint.book import Book
-from blueprint.quoting import unquoted
 from blueprint.workbooks.registry import blueprint_of, guided, kinds, level_of, outline_of
 
 if TYPE_CHECKING:
@@ -67,9 +67,7 @@ def build(
     if not isinstance(set, Mapping | None):
         raise NumbersError(f'set: found {set!r}, expected other values by key: set={{"ppo.gamma": 0.95}}')
     if not isinstance(numbers, str | PathLike | Iterable):
-        raise NumbersError(
-            f"numbers: found {unquoted(repr(numbers))}, expected a name, a path, tables, or rows of your own"
-        )
+        raise NumbersError(f"numbers: found {short(numbers)}, expected a name, a path, tables, or rows of your own")
     source = numbers if isinstance(numbers, str | PathLike | Mapping) else _tables_of(numbers, kind)
     loaded = load(source, {**chosen, **(set or {})})
     return Book(outline_of(loaded), finished=partial(guided, numbers=loaded))
@@ -238,9 +236,7 @@ def worksheet(book: Book, blanks: int | None = None, *, level: int = 1, topic: s
     from blueprint.worksheets import worksheet as made
 
     if not isinstance(book, Book):
-        raise WorksheetError(
-            f"book: found {unquoted(repr(book))}, expected a book, as in bp.worksheet(bp.build('default'))"
-        )
+        raise WorksheetError(f"book: found {short(book)}, expected a book, as in bp.worksheet(bp.build('default'))")
     return made(book.blueprint, blanks, level, seed=seed, topic=topic)
 
 

@@ -64,13 +64,15 @@ def refuse_target(path: Path, force: bool, source: Path | None = None) -> None:
 
 
 def require_workbook_ending(path: Path) -> None:
-    """Raises SaveError for a workbook that no program would know by its name."""
+    """Raises SaveError for a directory, and for a workbook that no program would know by its name."""
+    _refuse_directory(path)
     if path.suffix.lower() != ".xlsx":
         raise SaveError(f"{path} does not end in .xlsx, by which programs know a workbook: name it so")
 
 
 def require_page_ending(path: Path) -> None:
-    """Raises SaveError for a page that no browser would know by its name."""
+    """Raises SaveError for a directory, and for a page that no browser would know by its name."""
+    _refuse_directory(path)
     if path.suffix.lower() not in (".html", ".htm"):
         raise SaveError(f"{path} does not end in .html, by which browsers know a page: name it so")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import zipfile
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from blueprint.differing import differences
 from blueprint.reopening import back_from, book_of, typed_of
 from tests.checking.cells import change
 from tests.commands import run_command
-from tests.page.workshop import made, save_made
+from tests.page.workshop import made, other_parts, save_made
 from tests.reopening.kinds import KINDS, book_of_kind, save_kind
 from tests.reopening.typing_in import all_typed_into, typed_into
 
@@ -46,15 +45,10 @@ def same_typed(one: Book, other: Book) -> bool:
 
 @pytest.mark.parametrize("name", ["rlhf_ppo", "very-very-sleepy", "classic", "kl-controller", "ten-libraries"])
 def test_an_unedited_workbook_is_rebuilt_byte_for_byte(name: str, tmp_path: Path) -> None:
-    """But for a zero with a sign, which openpyxl reads without it."""
+    """But for a zero with a sign, which openpyxl reads without it, and for the last digit on another processor."""
     result = rebuilt(WORKBOOKS / f"{name}.xlsx", "-o", tmp_path / "new.xlsx", "--no-proof")
     assert result.exit_code == 0, result.output
-    with zipfile.ZipFile(WORKBOOKS / f"{name}.xlsx") as old, zipfile.ZipFile(tmp_path / "new.xlsx") as new:
-        assert old.namelist() == new.namelist()
-        for part in old.namelist():
-            assert old.read(part).replace(b"<v>-0</v>", b"<v>0</v>") == new.read(part).replace(
-                b"<v>-0</v>", b"<v>0</v>"
-            ), part
+    assert other_parts(WORKBOOKS / f"{name}.xlsx", tmp_path / "new.xlsx") == []
 
 
 EDITS: dict[str, dict[str, object]] = {

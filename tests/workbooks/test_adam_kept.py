@@ -60,7 +60,8 @@ def test_steps_go_on_as_torchs_do(kind: str) -> None:
     changed = {"update.by": kind, "update.epochs": 2, "update.weight_decay": 0.1}
     rows = arrays(bp.build(tables(), set=changed))
     for key, name in WEIGHTS.items():
-        np.testing.assert_allclose(rows[f"update2.{name}"], by_torch(rows, key, kind, 2), rtol=0, atol=1e-14)
+        # One weight is 10.7: torch rounds what it moves by otherwise from processor to processor, 7e-14 of it at most.
+        np.testing.assert_allclose(rows[f"update2.{name}"], by_torch(rows, key, kind, 2), rtol=1e-14, atol=1e-14)
 
 
 @pytest.mark.parametrize("preset", [None, "verl"], ids=["one optimiser", "the critic apart"])
