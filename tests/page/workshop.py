@@ -194,4 +194,6 @@ def other_parts(kept: Path, made: Path) -> list[str]:
 
 def _same_but_for_rounding(one: str, other: str) -> bool:
     numbers = [[float(number) for number in _NUMBER.findall(each)] for each in (one, other)]
-    return _NUMBER.sub("…", one) == _NUMBER.sub("…", other) and np.allclose(*numbers, rtol=1e-12, atol=1e-12)
+    return _NUMBER.sub("…", one) == _NUMBER.sub("…", other) and np.allclose(
+        numbers[0], numbers[1], rtol=1e-12, atol=1e-12
+    )
