@@ -20,9 +20,8 @@ SOURCE = Path(blueprint.__file__).parent
 WITNESS = (SOURCE / "witness", *(SOURCE / "workbooks").rglob("paper.py"))
 SMALL = {0, 1, 2, 0.5}
 """Numbers that mathematics has and nobody chooses."""
-MAY_SHARE = {
-    1e-9: "how far rounding takes float64: of a draw from a boundary between tokens, of a check from 0",
-}
+MAY_SHARE = dict[float, str]()
+"""Numbers that both sides have, each with the reason; there is none."""
 LEAST_WORDS, LEAST_NAMES = 5, 4
 """Words that make a sentence; names whose order is somebody's choice, not that of the alphabet or of time."""
 

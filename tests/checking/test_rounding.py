@@ -79,5 +79,6 @@ def test_rounding_that_an_optimiser_divides_is_no_difference(tmp_path: Path) -> 
     (verdict,) = bp.check(tmp_path / "cancelled.xlsx").verdicts
     direction = next(line for line in verdict.lines if line.name == "update1.direction.policy.W")
     assert verdict.agrees
-    assert 1e-10 < direction.largest <= direction.allowed < 1e-5
+    assert direction.largest <= direction.allowed  # on some processors the terms cancel to 0 here and there alike
+    assert 1e-10 < direction.allowed < 1e-5
     assert all(line.allowed < 1e-6 for line in verdict.lines if line.name != direction.name)

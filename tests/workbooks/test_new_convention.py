@@ -58,7 +58,9 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with open(folder / "blueprint" / "workbooks" / "common" / "conventions.toml", "a", encoding="utf-8") as records:
         records.write(RECORD)
     reading = [
-        path for path in (folder / "blueprint" / "workbooks").rglob("*.py") if READS.search(path.read_text("utf-8"))
+        path
+        for path in (folder / "blueprint" / "workbooks" / "common").rglob("*.py")
+        if READS.search(path.read_text("utf-8"))
     ]
     assert len(reading) == 1
     definition = reading[0].read_text(encoding="utf-8")
