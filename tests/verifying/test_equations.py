@@ -78,7 +78,9 @@ def test_every_change_can_be_computed() -> None:
         assert len(tried) > 200
         tried = tried[:: 1 if name == "chosen.logp" else 4]
         lost = [each.label for each in tried if name not in trial.compared(each, until=name)]
-        assert [each for each in lost if "position.columns is read" not in each] == []
+        assert [
+            each for each in lost if not each.startswith("position.columns ") and "position.columns is read" not in each
+        ] == []
 
 
 def test_a_row_that_there_is_not_has_no_changes() -> None:
