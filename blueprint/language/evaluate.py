@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from blueprint.language import cells, trees, vectorise
+from blueprint.language import cells, recurrence, trees, vectorise
 from blueprint.language.axes import Axis, Edge, NotationError, require
 from blueprint.language.blocks import Block, Definition
 from blueprint.language.lost import ending, no_number
@@ -82,6 +82,12 @@ def fill(steps: tuple[Step, ...], values: Values, compiled: _Compiled | None = N
 def _run(steps: tuple[Step, ...], values: Values, at: At, before: _Compiled) -> None:
     """Computes the steps where the loops stand; before: what was compiled, by equation and loops."""
     for step in steps:
+        if isinstance(step, Loop) and not at and recurrence.is_plain(step, values):
+            key = "loop", step.axis, step.way, *(id(each) for of in in_order((step,)) for each in of.definitions)
+            if key not in before:
+                before[key] = recurrence.Recurrence(step, values)
+            before[key].run(lambda edge, steps=step.steps: _run(steps, values, edge, before))
+            continue
         if isinstance(step, Loop):
             for position in range(-1, values.size(step.axis) + 1)[:: step.way]:
                 _run(step.steps, values, {**at, step.axis: position}, before)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from types import MappingProxyType
 
 import numpy as np
@@ -115,6 +116,8 @@ def _decided(key: str, switch: Switch | Fixed) -> Switch:
 EQUATIONS = Definitions(LIVE, LABELS, TYPED, derived, EDGES)
 
 
+Laid = dict[tuple[str, ...], dict[str, Array]]
+"""By the settings that decide it, what is typed of a file."""
 NO_NUMBERS: Mapping[str, float] = MappingProxyType({})
 
 REMEMBERED = 1 << 12
@@ -209,16 +212,20 @@ def fed(
     given: Collection[str] = (),
     numbers: Mapping[str, float] = NO_NUMBERS,
     device: str = "cpu",
+    laid: Laid | None = None,
 ) -> Fed:
     """Lays a file out. given: its tensors that stand in the place of computed rows, by the names of `PLACES`, beside those before
-    which something is missing; numbers: its parts of the loss that do.
+    which something is missing; numbers: its parts of the loss that do. laid: what was laid out of it before, by the settings that
+    decide that.
 
     Raises MinibatchError for settings that are none, and where a number that they read is not finite.
     """
     settings = checked(settings)
     there, sizes = EQUATIONS.under(settings).rows, dict(zip((n, t), batch.mask.shape, strict=True))
-    known = _inputs(batch, settings, sizes)
-    known |= {name: np.asarray(each) for name, each in numbers.items()} | _beyond(batch, settings)
+    decided, laid = tuple(str(settings[key]) for key in deciding()), {} if laid is None else laid
+    if decided not in laid:
+        laid[decided] = _inputs(batch, settings, sizes)
+    known = laid[decided] | {name: np.asarray(each) for name, each in numbers.items()} | _beyond(batch, settings)
     made = Fed(settings, sizes, {name: each for name, each in known.items() if name in there}, device=device)
     names = tuple(dict.fromkeys((*starts(batch.tensors, settings), *given)))
     return made.having(_given(batch, made, names)) if names else made
@@ -247,10 +254,20 @@ def _inputs(batch: Minibatch, settings: Settings, sizes: Mapping[Axis, int]) -> 
     return known
 
 
+COUNTED = ("response", "kept", "kl.support", "value.counted")
+"""The rows that say where tensors are read."""
+
+
+@cache
+def deciding() -> tuple[str, ...]:
+    """Returns the settings that decide how a file is laid out: those that such a row reads, whatever words are in force."""
+    read = {row.name for row in behind([EQUATIONS.live[name] for name in COUNTED])}
+    return tuple(key for key in LIVE if key in read or key == "metrics.over")
+
+
 def _read(settings: Settings, sizes: Mapping[Axis, int], known: Known) -> dict[str, Array]:
     """Returns by block where it is read, 1 in each such slot."""
-    names = ("response", "kept", "kl.support", "value.counted")
-    of = EQUATIONS.values(settings, sizes, known, names)
+    of = EQUATIONS.values(settings, sizes, known, COUNTED)
     paid, counted = np.maximum(of["response"], of["kl.support"]), of["value.counted"]
     return {
         "old.logprobs": paid, "reference.logprobs": paid, "policy.logprobs": of["response"], "policy.entropy": of["response"],
