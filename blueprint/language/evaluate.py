@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from copy import copy
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from blueprint.language.axes import Axis, Edge, NotationError, require
 from blueprint.language.blocks import Block, Definition
 from blueprint.language.lost import ending, no_number
 from blueprint.language.schedule import Loop, Step, in_order, read_by, schedule
-from blueprint.language.values import Array, At, Ended, Held, Values, Where
+from blueprint.language.values import Array, At, Ended, Held, Values
 
 
 def compute(
@@ -68,8 +69,8 @@ class Computation:
         return copy(values)  # what is compiled goes on to read from `values`, whose arrays will be others
 
 
-_Compiled = dict[object, tuple[vectorise.Getter, Where]]
-"""What was compiled for some values, and where it is written, by equation and loops."""
+_Compiled = dict[object, Any]
+"""What was compiled for some values, and where it is written, by equation and loops; of a recursion, itself."""
 
 
 def fill(steps: tuple[Step, ...], values: Values, compiled: _Compiled | None = None) -> None:

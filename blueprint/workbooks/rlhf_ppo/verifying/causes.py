@@ -11,7 +11,7 @@ from itertools import combinations, islice
 
 import numpy as np
 
-from blueprint.dumps import Array, Minibatch
+from blueprint.dumps import Array, Minibatch, require
 from blueprint.inputs import Catalogue
 from blueprint.inputs.catalogue import OFF
 from blueprint.verifying import Settings, Try, of_equations, shown
@@ -242,11 +242,17 @@ def _of_rows(batch: Minibatch, what: str, order: Array) -> str:
 
 
 def _laid(row: str, order: Array, own: Own) -> Array:
-    return own[row][order]
+    return _in_order(own[row], order)
 
 
 def _scores_of(order: Array, own: Own) -> Array:
-    return np.asarray(own["score.place"] * own["score.placed"].sum(axis=1)[order][:, None])
+    return np.asarray(own["score.place"] * _in_order(own["score.placed"].sum(axis=1), order)[:, None])
+
+
+def _in_order(rows: Array, order: Array) -> Array:
+    """Returns rows in another order; one of so many responses says nothing of a larger rollout, or of a smaller file."""
+    require(len(rows) == len(order), f"{len(order)} responses have an order, and there are {len(rows)}")
+    return rows[order]
 
 
 def _order(ours: Array, theirs: Array, cells: Array) -> Array:
