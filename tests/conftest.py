@@ -44,23 +44,36 @@ def pytest_sessionfinish() -> None:
 
 
 GROWTH = 300_000_000
-"""Bytes by which a worker grows before it looks for what nobody needs any more, which takes up to a second."""
-_after_last = 0
+"""Bytes by which a worker grows before it looks for what nobody needs any more, among what came since it last looked."""
+WHOLE = 1_000_000_000
+"""Bytes by which it grows before it looks through all that it has, which takes up to ten seconds."""
+_after_last = _after_whole = 0
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _what_only_this_file_needed(request: pytest.FixtureRequest) -> Iterator[None]:
     """Forgets, after a file of tests, what its own functions had kept; a worker grew to 5 GB with what was left of all files."""
-    global _after_last
     yield
     for each in vars(request.module).values():
         if hasattr(each, "cache_clear") and each.__module__ == request.module.__name__:
             each.cache_clear()
     if workshop := sys.modules.get("tests.page.workshop"):
-        workshop.forget_layouts()
+        workshop.forget()
     if _resident() > _after_last + GROWTH:
+        _collect()
+
+
+def _collect() -> None:
+    """Frees what nothing refers to; what stays is set aside, and looked through again where that has grown by WHOLE."""
+    global _after_last, _after_whole
+    if _resident() > _after_whole + WHOLE:
+        gc.unfreeze()
         gc.collect()
-        _after_last = _resident()
+        _after_whole = _resident()
+    else:
+        gc.collect()
+    gc.freeze()
+    _after_last = _resident()
 
 
 def _resident() -> int:

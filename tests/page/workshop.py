@@ -11,13 +11,14 @@ from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakSet
 
 import ironcalc
 import numpy as np
 import numpy.typing as npt
-from openpyxl import load_workbook
+from openpyxl.reader.excel import ExcelReader
+from openpyxl.styles.stylesheet import apply_stylesheet
 
 from blueprint.book import Book
 from blueprint.inputs import load
@@ -73,10 +74,11 @@ class Shared(Book):
 _SHARED = WeakSet[Shared]()
 
 
-def forget_layouts() -> None:
-    """Lets every shared book make its layout again where it is asked for."""
+def forget() -> None:
+    """Lets every shared book make its layout again where it is asked for, and files be read again."""
     for book in _SHARED:
         vars(book).pop("layout", None)
+    _opened.cache_clear()
 
 
 @lru_cache(64)
@@ -108,17 +110,71 @@ def save_made(path: Path, *overrides: str, numbers: str = "default") -> Path:
     return path
 
 
-def opened(path: Path, *, formulas: bool = False) -> Any:
+def opened(path: Path, *, formulas: bool = False) -> Read:
     """Returns a file in openpyxl, with the values of its cells or with their formulas, to be looked at and not changed.
 
-    Files of the same bytes are read once: to read one takes as long as to compute it.
+    Files of the same bytes are read once in a file of tests: to read one takes as long as to compute it.
     """
     return _opened(path.read_bytes(), formulas)
 
 
-@lru_cache(32)
-def _opened(file: bytes, formulas: bool) -> Any:
-    return load_workbook(BytesIO(file), data_only=not formulas)
+class Read:
+    """A file that openpyxl reads sheet by sheet, each when it is first asked for: most tests look at one of twenty."""
+
+    def __init__(self, file: bytes, formulas: bool):
+        """Reads what all sheets share: texts, styles and names."""
+        self._reader = reader = ExcelReader(BytesIO(file), data_only=not formulas)
+        reader.read_manifest()
+        reader.read_strings()
+        reader.read_workbook()
+        apply_stylesheet(reader.archive, reader.wb)
+        self._parts = {sheet.name: (sheet, relation) for sheet, relation in reader.parser.find_sheets()}
+        self._names = reader.parser.defined_names.by_sheet()
+        self._read: dict[str, Any] = {}
+
+    @property
+    def sheetnames(self) -> list[str]:
+        """The sheets in the order of their tabs."""
+        return [*self._parts]
+
+    @property
+    def worksheets(self) -> list[Any]:
+        """All sheets, in this order."""
+        return [self[title] for title in self._parts]
+
+    @property
+    def defined_names(self) -> dict[str, Any]:
+        """The names of the whole workbook."""
+        return dict(self._names.get("global", {}))
+
+    def __contains__(self, title: str) -> bool:
+        return title in self._parts
+
+    def __getitem__(self, title: str) -> Any:
+        if title not in self._read:
+            reader, parser = self._reader, self._reader.parser
+            number = self.sheetnames.index(title)
+            reader.wb._sheets = []  # what openpyxl reads next stands alone, and so its names are those of sheet 0
+            parser.find_sheets = lambda: [self._parts[title]]
+            parser.defined_names = _NamesOfOne(self._names.get(number, {}))
+            reader.read_worksheets()
+            parser.assign_names()
+            (self._read[title],) = reader.wb._sheets
+        return self._read[title]
+
+
+class _NamesOfOne(NamedTuple):
+    """The names that belong to a sheet, as openpyxl asks for them."""
+
+    names: Mapping[str, Any]
+
+    def by_sheet(self) -> dict[int, Mapping[str, Any]]:
+        return {0: self.names}
+
+
+@lru_cache(64)
+def _opened(file: bytes, formulas: bool) -> Read:
+    return Read(file, formulas)
 
 
 def in_ironcalc(path: Path) -> ironcalc.Model:
