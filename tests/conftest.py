@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -20,14 +21,19 @@ PROMISED = (
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Gives each worker one thread for arithmetic; ends the run where CI promises a package that is not there.
+    """Gives each worker one thread for arithmetic, and all of them one folder for the workbooks that their tests share.
 
-    A test that is skipped unseen would be worse than one that fails. Benchmarks are not timed unless asked.
+    Ends the run where CI promises a package that is not there: a test that is skipped unseen would be worse than one that
+    fails. Benchmarks are not timed unless asked.
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
         # Without bytecode each process that a test starts compiles the package anew, for half a second.
         os.environ.setdefault("PYTHONPYCACHEPREFIX", str(config.rootpath / ".pytest_cache" / "bytecode"))
+    if not hasattr(config, "workerinput"):  # workers have the folder of the process that starts them
+        room = TemporaryDirectory()
+        config.add_cleanup(room.cleanup)
+        os.environ["BLUEPRINT_TESTS_MADE"] = room.name
     config.option.benchmark_disable = not config.option.benchmark_only
     if not config.option.benchmark_only:
         # Some hundred MB at most wait for it. At Python's 700 objects openpyxl spends four tenths of its time in it; at

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -28,6 +29,7 @@ from blueprint.page.read import Found, Opened
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.kind import Kind
 from blueprint.workbooks.registry import kinds
+from tests.audit import shared_texts
 
 Array = npt.NDArray[Any]
 BUILT_IN = [name for kind in kinds() for name in kind.built_in()]
@@ -50,28 +52,37 @@ def row(book: Book, name: str) -> npt.NDArray[np.float64]:
     return np.asarray(book.values[book.blocks[name]], dtype=float)
 
 
+MADE = "BLUEPRINT_TESTS_MADE"
+"""The variable that names a folder in which all workers of a run keep the files of built-in numbers."""
+
+
 class Shared(Book):
     """A book that tests share: its file is written once, and copied from then on. The time of writing is no part of a file.
 
     Its layout, up to 40 MB, is forgotten after each file of tests, since up to 64 books are kept.
     """
 
-    _file: tuple[int, bytes] | None = None
-
-    def __init__(self, blueprint: Blueprint) -> None:
+    def __init__(self, blueprint: Blueprint, called: str) -> None:
+        """Takes what the book is called among those of all workers."""
         super().__init__(blueprint)
+        self._kept = Path(os.environ.get(MADE) or _ROOM.name) / sha256(called.encode()).hexdigest()
         _SHARED.add(self)
 
     def save(self, path: str | PathLike[str]) -> int:
         """Writes the workbook as a book does, or what was written before; returns how many formulas it holds."""
-        if self._file is None:
-            self._file = super().save(path), Path(path).read_bytes()
-        else:
-            Path(path).write_bytes(self._file[1])
-        return self._file[0]
+        if not self._kept.exists():
+            formulas, file = super().save(path), Path(path).read_bytes()
+            beside = self._kept.with_suffix(f".{os.getpid()}")  # another worker may write the same
+            beside.write_bytes(formulas.to_bytes(8) + file)
+            os.replace(beside, self._kept)
+            return formulas
+        kept = self._kept.read_bytes()
+        Path(path).write_bytes(kept[8:])
+        return int.from_bytes(kept[:8])
 
 
 _SHARED = WeakSet[Shared]()
+_ROOM = TemporaryDirectory()
 
 
 def forget() -> None:
@@ -84,7 +95,7 @@ def forget() -> None:
 @lru_cache(64)
 def made(*overrides: str, numbers: str = "default") -> Book:
     """Makes the book of a built-in set of numbers with overrides such as `ppo.gamma=0.5`: tests share it, and none changes it."""
-    return Shared(blueprint_of(load(numbers, overrides)))
+    return Shared(blueprint_of(load(numbers, overrides)), repr((numbers, overrides)))
 
 
 class Asked(Mapping[str, Book]):
@@ -125,7 +136,7 @@ class Read:
         """Reads what all sheets share: texts, styles and names."""
         self._reader = reader = ExcelReader(BytesIO(file), data_only=not formulas)
         reader.read_manifest()
-        reader.read_strings()
+        reader.shared_strings = [*shared_texts(reader.archive)]  # openpyxl makes five objects of each
         reader.read_workbook()
         apply_stylesheet(reader.archive, reader.wb)
         self._parts = {sheet.name: (sheet, relation) for sheet, relation in reader.parser.find_sheets()}
