@@ -151,12 +151,15 @@ class Read:
     @property
     def worksheets(self) -> list[Any]:
         """All sheets, in this order."""
-        return [self[title] for title in self._parts]
+        return [*self]
 
     @property
     def defined_names(self) -> dict[str, Any]:
         """The names of the whole workbook."""
         return dict(self._names.get("global", {}))
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self.__getitem__, self._parts)
 
     def __contains__(self, title: str) -> bool:
         return title in self._parts
