@@ -49,7 +49,7 @@ def equations() -> Answers:
         frame = sys._getframe(1)
         while ("value" in frame.f_locals or Path(frame.f_code.co_filename) == MAKING) and frame.f_back:
             frame = frame.f_back  # what is handed an equation as a value is called where that stands
-        lines[self] = {inside(Path(each.f_code.co_filename)) for each in (frame, who_names(self.name, frame))}
+        lines[self] = {inside(Path(each.f_code.co_filename)) for each in (frame, who_names(self, frame))}
 
     labelled: dict[tuple[str, str], Answers] = defaultdict(lambda: defaultdict(set))
     with pytest.MonkeyPatch.context() as patch:
@@ -67,15 +67,15 @@ def equations() -> Answers:
     return found
 
 
-def who_names(name: str, frame: FrameType) -> FrameType:
-    """Returns who asks by its name for a row that a function makes for whoever names one, such as log σ of something.
+def who_names(block: Block, frame: FrameType) -> FrameType:
+    """Returns who names a row, and has a function define it that does so for many, such as a mean or log σ of something.
 
     Such an equation stands in two places, one of which says of what it is taken, and both are right.
     """
     code = frame.f_code
     arguments = map(frame.f_locals.get, (*code.co_varnames[: code.co_argcount], *code.co_freevars))
-    handed = any(isinstance(part, str) and part and part in name for part in arguments)
-    return who_names(name, frame.f_back) if handed and frame.f_back else frame
+    handed = any(each is block or (isinstance(each, str) and each and each in block.name) for each in arguments)
+    return who_names(block, frame.f_back) if handed and frame.f_back else frame
 
 
 def commands() -> Answers:
@@ -109,17 +109,15 @@ def raised(tree: ast.AST) -> Iterator[str]:
 
 
 def written(node: ast.expr) -> Iterator[str]:
-    """Yields the pieces of a text: constants as they stand, the name of a field in braces, "…" for a longer field."""
+    """Yields the pieces of a text: constants as they stand, and of a field the name of what stands in it, in braces."""
     match node:
         case ast.Constant(value=str(text)):
             yield text
         case ast.JoinedStr(values=values):
             for value in values:
                 yield from written(value)
-        case ast.FormattedValue(value=ast.Name(id=name) | ast.Attribute(attr=name)):
-            yield f"{{{name}}}"
-        case ast.FormattedValue():
-            yield "…"
+        case ast.FormattedValue(value=value):
+            yield f"{{{shown(value)}}}"
         case ast.BinOp(left=left, right=right):
             yield from written(left)
             yield from written(right)
@@ -127,7 +125,17 @@ def written(node: ast.expr) -> Iterator[str]:
             for argument in arguments:
                 yield from (*written(argument), " ")
         case _:
-            yield "…"
+            yield f"{{{shown(node)}}}"
+
+
+def shown(node: ast.expr) -> str:
+    """Names what a field shows: a variable, an attribute, or what a call is made of; else it is "…"."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Call(args=[argument, *_]) | ast.Subscript(value=argument):
+            return shown(argument)
+    return "…"
 
 
 def inside(path: Path) -> str:
