@@ -26,11 +26,11 @@ from blueprint.cli import CLASS_COMMANDS, COMMANDS
 from blueprint.inputs import load
 from blueprint.language import Block
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.common.definitions import choices
+from blueprint.workbooks.common.definitions import writing_rows
 
 PACKAGE = Path(blueprint.__file__).parent
 BOOKS = ("default", "grpo", "dpo", "reward-model", "sft", "classic", "optimum", "kl-controller")
-MAKING = Path(choices.__file__)
+MAKING = Path(writing_rows.__file__)
 FEWEST = 30
 """Letters of a message between two of its fields, at least: a shorter one says too little to be asked for."""
 QUESTIONS = {"equation": 8, "command": 4, "message": 8}
