@@ -49,7 +49,7 @@ from blueprint.workbooks.common import (
     variance_floor,
     whitened,
 )
-from blueprint.workbooks.rlhf_ppo.inputs import MINIBATCH, Update
+from blueprint.workbooks.rlhf_ppo.conventions_and_update import MINIBATCH, Update
 from blueprint.workbooks.rlhf_ppo.ppo import Batch, Settings, ppo
 
 MODELS = (
