@@ -25,6 +25,7 @@ import blueprint
 from blueprint.cli import CLASS_COMMANDS, COMMANDS
 from blueprint.inputs import load
 from blueprint.language import Block
+from blueprint.page.outline import Blueprint, blocks_of
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.definitions import writing_rows
 
@@ -40,7 +41,7 @@ Answers = dict[str, set[str]]
 
 
 def equations() -> Answers:
-    """Asks for the equation of each labelled row, and names all workbooks that share it: the file in which it is assigned."""
+    """Asks for the equation of each row, by its label and by the workbooks that share it: the file in which it is assigned."""
     lines: dict[Block, set[str]] = {}
     write = Block.__setitem__
 
@@ -51,20 +52,29 @@ def equations() -> Answers:
             frame = frame.f_back  # what is handed an equation as a value is called where that stands
         lines[self] = {inside(Path(each.f_code.co_filename)) for each in (frame, who_names(self, frame))}
 
-    labelled: dict[tuple[str, str], Answers] = defaultdict(lambda: defaultdict(set))
+    rows: dict[str, Answers] = defaultdict(lambda: defaultdict(set))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Block, "__setitem__", record)
         for name in BOOKS:
-            for block in blueprint_of(load(name, [])).blocks():
+            for title, block in headed(blueprint_of(load(name, []))):
                 if block in lines and block.about.meaning and not block.link:  # a link says a row again
-                    labelled[block.about.meaning, block.symbol][name] |= lines[block]
+                    rows[f"“{block.about.meaning}” ({block.symbol}), which stands under “{title}”"][name] |= lines[
+                        block
+                    ]
     found: Answers = {}
-    for (meaning, symbol), by_workbook in labelled.items():
+    for row, by_workbook in rows.items():
         for files in {frozenset(each) for each in by_workbook.values()}:
             names = [name for name, each in by_workbook.items() if each == files]
-            workbooks = f"the workbook{'s' * (len(names) > 1)} {', '.join(names)}"
-            found[f"the equation of “{meaning}” ({symbol}) in {workbooks}"] = set(files)
+            found[f"the equation of {row} in the workbook{'s' * (len(names) > 1)} {', '.join(names)}"] = set(files)
     return found
+
+
+def headed(made: Blueprint) -> Iterator[tuple[str, Block]]:
+    """Yields the blocks of a workbook, each with the title above it, without which few labels say what they mean."""
+    for sheet in made.sheets:
+        for section in sheet.sections:
+            yield from ((section.title, block) for item in section.items for block in blocks_of(item))
+        yield from ((sheet.title, block) for block in sheet.head)
 
 
 def who_names(block: Block, frame: FrameType) -> FrameType:
