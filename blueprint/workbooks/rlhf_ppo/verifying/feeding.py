@@ -35,7 +35,7 @@ from blueprint.workbooks.common import (
     t,
 )
 from blueprint.workbooks.common.conventions import LIVE
-from blueprint.workbooks.common.definitions.choices import Fixed
+from blueprint.workbooks.common.definitions.writing_rows import Fixed
 
 INPUTS = {
     "old.logprobs": "logprobs_old", "reference.logprobs": "logprobs_ref", "policy.logprobs": "logprobs_new",
