@@ -168,8 +168,8 @@ class Rollout:
         use = self.settings if settings is None else settings
         names = as_given({name: self.called[name] for name in own if name in ROWS})
         if batch is not None or use != self.settings:
-            laid = self.laid if batch is None else None
-            return fed(batch or self.batch, use, names, numbers or {}, self.device, laid), Memory()
+            laid, kept = (self.laid, self.kept) if batch is None else (None, None)
+            return fed(batch or self.batch, use, names, numbers or {}, self.device, laid, kept), Memory()
         if own not in self.feeds:
             self.feeds[own] = fed(self.batch, use, names, numbers or {}, self.device, self.laid), Memory()
         return self.feeds[own]
