@@ -136,15 +136,13 @@ class Rollout:
     ) -> Rows:  # fmt: skip
         """Computes some rows or numbers otherwise, of the file's own rows before them, and what follows from them as it is."""
         (batch, rows), (own, numbers, over) = of, given
-        there = EQUATIONS.under(each.settings).rows
+        kept = self.kept if batch is None else None
         results = tuple(name for name in self.given if self.called[name] not in rows)
         some, _ = self.feed(results, {}, each.settings, batch)
         plain, _ = self.feed(own, numbers)
-        stands = {
-            name: row for name, row in some.values([row for row in rows if row in there]).items() if name not in numbers
-        }
-        made = plain.with_rows({**over, **stands})
-        return EQUATIONS.values(made.settings, made.sizes, made.known, wanted, device=made.device)
+        found = some.values([row for row in rows if row in EQUATIONS.live], kept)
+        stands = {name: row for name, row in found.items() if name not in numbers}
+        return plain.with_rows({**over, **stands}).values(wanted, self.kept)
 
     def _in_runs(self, each: Try, own: tuple[str, ...], wanted: Sequence[str], size: int) -> Rows:
         """Computes runs of so many responses, each with statistics and losses of its own: numbers are the mean of theirs."""
