@@ -23,7 +23,7 @@ from blueprint.language.vectorise import calculation, compiled, operand
 EXACT = {"add", "sub", "mul", "div", "neg", "abs", "sqrt", "maximum", "minimum", "less", "at_most", "equal", "where", "choose",
          "filled", "is_off"}  # fmt: skip
 """Operations whose results are the same wherever their numbers lie in memory."""
-LARGEST, REMEMBERED = 1 << 17, 1 << 20
+LARGEST, REMEMBERED = 1 << 17, 1 << 19
 """So many numbers the rows have at most whose results are remembered, and so many are remembered of all."""
 Member = Callable[[int], Any]
 """Gives what an expression comes to for one member."""
