@@ -78,7 +78,7 @@ MAY_READ = {
     "moved": (),
     "workbooks": ("workbooks.kind", "workbooks.registry"),
 }  # fmt: skip
-KINDS = sorted(path.parent.name for path in (SOURCE / "workbooks").glob("*/kind.py"))
+KINDS = sorted({path.parent.name for path in (SOURCE / "workbooks").glob("*/__init__.py")} - {"common"})
 # Kinds meet in common alone; a kind's witness knows nothing of its definitions.
 MAY_READ |= {
     f"workbooks.{kind}": (f"workbooks.{kind}", *MAY_READ["workbooks.common"], "reopening.saved", "workbooks.kind")
@@ -91,7 +91,6 @@ MAY_READ |= {
     f"workbooks.{kind}.{part}": (*MAY_READ[f"workbooks.{kind}"], "dumps", *more)
     for kind in ("rlhf_ppo", "classic_ppo", "grpo", "dpo", "kto", "reward_model", "sft")
     for part, more in (
-        ("kind", ("verifying.verdict",)),
         ("dumps", ()),
         ("verifying", ("papers", "verifying", "witness")),
     )
@@ -228,13 +227,13 @@ def test_a_planted_circle_is_seen(tmp_path: Path) -> None:
 
 
 def siblings(found: list[Import]) -> dict[str, set[str]]:
-    """Returns by module which others of its own folder it reads; the record of a kind names all its parts, and does not count."""
+    """Returns by module which others of its own folder it reads."""
     known = modules(SOURCE)
     read: dict[str, set[str]] = {}
     folder = {name: name if path.name == "__init__.py" else name.rpartition(".")[0] for name, path in known.items()}
     for each in found:
         inside = each.read in known and each.read.rpartition(".")[0] == folder[each.reader]
-        if inside and each.read not in ("", each.reader) and not each.reader.endswith(".kind"):
+        if inside and each.read not in ("", each.reader):
             read.setdefault(each.reader, set()).add(each.read)
     return read
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 FIRST = "rlhf_ppo"
 """The kind that lists begin with."""
+SHARED = "common"
+"""The folder of what kinds share, which is none."""
 GROUP = "blueprint.kinds"
 """The group of entry points under which a package may bring a kind of its own."""
 _added: dict[str, Kind] = {}
@@ -62,9 +64,9 @@ def kinds() -> list[Kind]:
 
 @cache
 def _own() -> dict[str, Kind]:
-    folders = (path.parent.name for path in Path(__file__).parent.glob("*/kind.py"))
+    folders = {path.parent.name for path in Path(__file__).parent.glob("*/__init__.py")} - {SHARED}
     names = sorted(folders, key=lambda name: (name != FIRST, name))
-    return {name: import_module(f"blueprint.workbooks.{name}.kind").KIND for name in names}
+    return {name: import_module(f"blueprint.workbooks.{name}").KIND for name in names}
 
 
 def entry_points(group: str) -> Iterable[Any]:

@@ -1,1 +1,13 @@
 """KTO: single responses, each good or bad by itself."""
+
+from blueprint.workbooks.kind import kind_in
+
+KIND = kind_in(
+    __file__,
+    "KTO",
+    levels={"single-responses": "workbook:LEVEL"},
+    build="workbook:LESSON.blueprint",
+    settings="workbook:KTO",
+    saved={"single-responses": "response.good"},
+    misconceptions="definitions:MISCONCEPTIONS",
+)
