@@ -143,7 +143,7 @@ READS_MANY = {
     "verifying.equations", "verifying.in_memory", "verifying.small_kind", "verifying.trials", "verifying.verdict",
     "workbooks.common", "workbooks.common.workbook",
     "workbooks.grpo.definitions", "workbooks.grpo.verifying.verify",
-    "workbooks.grpo.workbook", "workbooks.rlhf_ppo.workbook", "workbooks.rlhf_ppo.verifying",
+    "workbooks.rlhf_ppo.workbook", "workbooks.rlhf_ppo.verifying",
     "workbooks.rlhf_ppo.verifying.causes", "workbooks.rlhf_ppo.verifying.trial", "workbooks.rlhf_ppo.verifying.verify",
     "worksheets", "worksheets.making",
 }  # fmt: skip

@@ -18,6 +18,7 @@ KIND = kind_in(
     },
     settings="schema:DPO",
     presets="schema:dpo_presets",
+    comparison="sheets:COMPARISON",
     gradient="workbook:with_gradients",
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},
 )

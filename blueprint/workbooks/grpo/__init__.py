@@ -10,6 +10,7 @@ KIND = kind_in(
     saved={"prompts": "answer", "responses": "engine.logits", "rollouts": "greedy"},
     settings="schema:GRPO",
     presets="schema:grpo_presets",
+    comparison="sheets:COMPARISON",
     gradient="workbook:with_gradients",
     whole={"mask": (1, "1 for a token of the response or 0 for any other")},
 )

@@ -1,13 +1,5 @@
 """KTO: single responses, each good or bad by itself."""
 
-from blueprint.workbooks.kind import kind_in
+from blueprint.workbooks.kind import lesson_in
 
-KIND = kind_in(
-    __file__,
-    "KTO",
-    levels={"single-responses": "workbook:LEVEL"},
-    build="workbook:LESSON.blueprint",
-    settings="workbook:KTO",
-    saved={"single-responses": "response.good"},
-    misconceptions="definitions:MISCONCEPTIONS",
-)
+KIND = lesson_in(__file__, "KTO", "single-responses", "response.good")
