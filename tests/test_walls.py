@@ -34,16 +34,15 @@ MAY_READ = {
         "inputs", "quoting", "verifying",
     ),
     "cluster": (),
-    "cores": (),
     "dump_comparison": ("dump_comparison", "dumps", "inputs", "quoting", "verifying"),
-    "verifying.runs": ("cluster", "dumps", "interrupted", "plot_file", "quoting", "verifying"),
+    "verifying.runs": ("cluster", "dumps", "files", "interrupted", "quoting", "verifying"),
     "papers": ("papers",),
     "witness": ("papers", "witness"),
     "checking": (
         "checking", "language", "misconceptions", "page", "quoting", "reopening", "witness", "workbooks.kind", "workbooks.registry",
     ),
-    "training": ("cluster", "files", "inputs", "papers", "plot_file", "quoting", "training", "web"),
-    "labs": ("files", "inputs", "labs", "language", "papers", "plot_file", "quoting"),
+    "training": ("cluster", "files", "inputs", "papers", "quoting", "training", "web"),
+    "labs": ("files", "inputs", "labs", "language", "papers", "quoting"),
     "explaining": ("book", "explaining", "language", "page"),
     "book": ("book", "explaining", "language", "page", "title_card", "web"),
     "reopening": (
@@ -52,20 +51,19 @@ MAY_READ = {
     ),
     "differing": ("book", "differing", "explaining", "inputs", "language", "page", "quoting", "reopening"),
     "classes": (
-        "book", "classes", "cores", "inputs", "interrupted", "language", "misconceptions", "page", "files", "quoting",
+        "book", "classes", "cluster", "inputs", "interrupted", "language", "misconceptions", "page", "files", "quoting",
         "workbooks.common", "workbooks.kind", "workbooks.registry", "worksheets",
     ),
     "worksheets": ("book", "explaining", "language", "page.blanks", "page.outline", "files", "worksheets"),
     "cli": ("commands",),
     "commands": (
-        "book", "checking", "classes", "commands", "comparison", "cores", "differing", "dump_comparison", "dumps", "explaining",
+        "book", "checking", "classes", "commands", "cluster", "comparison", "differing", "dump_comparison", "dumps", "explaining",
         "files", "inputs", "interrupted", "labs", "language", "page", "quoting", "reopening", "scenarios", "training", "verifying",
         "web", "witness", "workbooks.common", "workbooks.kind", "workbooks.registry", "worksheets",
     ),
     "comparison": ("book", "inputs", "comparison", "workbooks.common.conventions", "workbooks.registry"),
     "web": ("files", "language", "misconceptions", "page.outline", "web", "workbooks.registry"),
     "files": (),
-    "plot_file": ("files",),
     "__main__": ("cli",),
     "api": (
         "workbooks.kind", "book", "checking", "comparison", "dump_comparison", "dumps", "inputs", "labs", "reopening", "training",
@@ -119,7 +117,7 @@ KEEPERS = {
     "ray": ("cluster",),
     "gymnasium": ("labs.rollout",),
     "stable_baselines3": ("labs.stable_baselines",),
-    "matplotlib": ("labs.plot", "plot_file", "training.plot", "verifying.runs.report", "worksheets.handout"),
+    "matplotlib": ("files", "labs.plot", "training.plot", "verifying.runs.report", "worksheets.handout"),
 }
 LONGEST_FILE, LONGEST_FUNCTION = 500, 60
 """Lines that a file, and a function, may have: room for one idea from top to bottom, so that nothing is sliced for it."""
@@ -130,7 +128,7 @@ ONE_SCREEN = {"ppo.py": 100}
 MOST_SIBLINGS = 3
 READS_MANY = {
     "", "api", "checking.checker", "checking.verdicts", "classes.grading", "classes.grading_policy", "classes.making",
-    "classes.marking", "classes.results_folder", "classes.worker", "differing", "dump_comparison.compared", "dumps",
+    "classes.marking", "classes.results_folder", "classes.worker", "differing", "dumps",
     "dumps.formats.files", "dumps.own_kind", "dumps.read",
     "inputs", "inputs.load", "inputs.write", "labs.cart_pole", "language", "language.cells", "language.evaluate",
     "language.evaluate_torch",

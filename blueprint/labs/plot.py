@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from blueprint.files import check_plot_file, save_plot
 from blueprint.labs.settings import LabError
 from blueprint.labs.study import SOLVED, Study
-from blueprint.plot_file import check_plot_file, save_plot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blueprint.plot_file import check_plot_file, save_plot
+from blueprint.files import check_plot_file, save_plot
 from blueprint.training.folder import RunError
 
 if TYPE_CHECKING:

@@ -37,7 +37,14 @@ from blueprint.misconceptions.rewriting import Change, Names, is_setting, put
 from blueprint.verifying.constant_rows import constant_rows, nothing_added, source, without_constants, without_ones
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.in_memory import Try
-from blueprint.verifying.other_cells import moved, other_masks, other_places_of_masks, other_side, places, running
+from blueprint.verifying.other_places_and_axes import (
+    moved,
+    other_masks,
+    other_places_of_masks,
+    other_side,
+    places,
+    running,
+)
 
 MOST_ROWS, MOST_OTHERS = 80, 8
 """Rows on the way to a quantity that are changed, the nearest first; and rows that may stand in the place of one that is read."""

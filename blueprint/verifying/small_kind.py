@@ -1,14 +1,35 @@
-"""A kind whose dumps are small enough to be computed again for every cause, told by its tables: how its verifier works on them."""
+"""What kinds bring whose dumps are small enough to be computed again for every cause: tables of their quantities, of what a run
+may have been set to instead, and of known mistakes; and what the functions of these tables are made of: numbers that a file
+itself gives away, masks with a well-known mistake, and pairs.
+"""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
-from blueprint.dumps import Dump, together, whole_of
+import numpy as np
+
+from blueprint.dumps import Array, Dump, together, whole_of
+from blueprint.inputs import Catalogue
 from blueprint.verifying.compare import Axes
-from blueprint.verifying.in_memory import Causes, Judge, Quantity, Recompute, SmallTrial, given_of, verdict_of
+from blueprint.verifying.in_memory import (
+    Causes,
+    Given,
+    Judge,
+    Quantity,
+    Recompute,
+    SmallTrial,
+    Try,
+    Ways,
+    given_of,
+    verdict_of,
+)
 from blueprint.verifying.progress import Watch, one_thread
-from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, known_device
+from blueprint.verifying.settings import Chosen, Setting, Settings, VerifyOptions, known_device, shown, written
+from blueprint.verifying.stages import Selection
 from blueprint.verifying.trials import Way, verify_parts
 from blueprint.verifying.verdict import Shown, StepVerdict, Verdict, Verifier, ViewOptions
 
@@ -53,3 +74,158 @@ class SmallKind(NamedTuple):
             return verify_parts(Way(self.quantities, self.trial, verdict_of), batches, options, watch, not_read)
 
         return Verifier(known_device, verify_steps, shown, lambda verdict: verdict.replayed.batch, together)
+
+
+Mistakes = Mapping[str, Sequence[tuple[str, Ways]]]
+"""By what they concern, mistakes: how a report puts each, and what is done otherwise."""
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """The settings of a kind, and what they may be instead.
+
+    presets: all of them, with the record of each setting. numbers: by setting, those that libraries and papers use.
+    never: by setting, words that take what no dump of the kind has.
+    """
+
+    presets: Callable[[], Catalogue]
+    numbers: Mapping[str, Sequence[float]]
+    never: Mapping[str, Collection[str]] = field(default_factory=dict)
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        """The presets and settings."""
+        return self.presets()
+
+    def said(self, changes: Settings) -> str:
+        """Says settings as numbers files have them."""
+        return ", ".join(f"{written(self.catalogue, key)} = {shown(value)}" for key, value in changes.items())
+
+    def values(self, settings: Settings, key: str, also: Sequence[Setting] = ()) -> list[Setting]:
+        """Returns what a setting may be instead: every other word, or the numbers that people use, and `also`."""
+        every: tuple[Setting, ...] = self.catalogue.settings[key].words or (*self.numbers.get(key, ()), *also)
+        return [each for each in dict.fromkeys(every) if each not in (settings[key], *self.never.get(key, ()))]
+
+    def others(self, settings: Settings, keys: Collection[str]) -> Iterator[Try]:
+        """Yields each of some settings with its other values."""
+        for key in self.catalogue.settings:
+            for value in self.values(settings, key) if key in keys else ():
+                yield self.changed(settings, {key: value})
+
+    def changed(self, settings: Settings, changes: Settings, more: str = "", fitted: bool = False) -> Try:
+        """Returns settings with changes; more: what is said behind them; fitted: whether the file gave a number away."""
+        return Try(f"{self.said(changes)}{more}", {**settings, **changes}, fitted=fitted)
+
+    def of_presets(self, settings: Settings, read: Collection[str] | None = None) -> Iterator[Try]:
+        """Yields what other presets do, where something that is read is another value; None: everything is."""
+        for name, preset in self.catalogue.presets.items():
+            keys = preset.values.keys() if read is None else preset.values.keys() & set(read)
+            known = all(preset.values[key] not in words for key, words in self.never.items())
+            if known and any(preset.values[key] != settings[key] for key in keys):
+                yield Try(f"the conventions of {name}", {**settings, **preset.values})
+
+    def two_at_a_time(self, settings: Settings, keys: Sequence[str]) -> Iterator[Try]:
+        """Yields two of some settings at a time, each with another value."""
+        singles = [(key, value) for key in keys for value in self.values(settings, key)]
+        for (one, value), (other, second) in combinations(singles, 2):
+            if one != other:
+                both = f"{self.said({one: value})}, and {self.said({other: second})}"
+                yield Try(both, {**settings, one: value, other: second})
+
+
+def mistakes_in(table: Mistakes, concerns: Collection[str], settings: Settings) -> list[Try]:
+    """Returns the mistakes that concern something."""
+    return [Try(label, settings, ways) for each in concerns for label, ways in table[each]]
+
+
+def multiplied(settings: Settings, name: str, by: float, says: str) -> Try:
+    """Returns a quantity multiplied by a number."""
+    return Try(says, settings, {"factor": {name: by}})
+
+
+DIGITS = 3
+"""So many digits a number has that somebody typed; of one with more, nothing is said."""
+ON_A_LINE, NO_CONSTANT = 5, 1e-5
+"""Different numbers below which a straight line through them proves nothing; and a constant that is none."""
+
+
+def typed(value: float, most: float = np.inf, digits: int = DIGITS) -> Iterator[float]:
+    """Yields a number above 0, and not above the most that may stand there, as it would be typed."""
+    if np.isfinite(value) and value > 0:
+        rounded = float(f"{value:.{digits}g}")
+        yield from [rounded] if rounded <= most else []
+
+
+def off_by(
+    recompute: Recompute, batch: Dump, settings: Settings, name: str, given: Given
+) -> Callable[[str, float], float]:
+    """Returns how far a logged number is off where a setting has another value. given: results of the file before it."""
+    return lambda key, value: recompute(batch, {**settings, key: value}, given=given).numbers[name] - batch.logged[name]
+
+
+def coefficient(off: Callable[[float], float]) -> float:
+    """Returns what a coefficient must be for nothing to be off; what is off is straight in it. nan where it does not count."""
+    none, one = off(0.0), off(1.0)
+    return none / (none - one) if none != one else np.nan
+
+
+def straight_line(ours: Array, theirs: Array, digits: tuple[int, int] = (DIGITS, DIGITS)) -> tuple[float, float] | None:
+    """Returns slope and constant of the line of our numbers on which theirs lie nearest, [N] both, as somebody would type them.
+
+    None where our numbers are too few or theirs are none, and where both are the same.
+    """
+    if len(np.unique(ours.round(9))) < ON_A_LINE or not np.isfinite(theirs).all():
+        return None
+    found = np.linalg.lstsq(np.stack([ours, np.ones_like(ours)], axis=1), theirs, rcond=None)[0]
+    slope, constant = (
+        float(f"{each:.{few}g}") if abs(each) > NO_CONSTANT else 0.0 for each, few in zip(found, digits, strict=True)
+    )
+    return (slope, constant) if slope and (slope, constant) != (1.0, 0.0) else None
+
+
+def on_the_line(line: tuple[float, float], of: str) -> str:
+    """Says a line: `2 times the right advantages, and 1`."""
+    slope, constant = line
+    return f"{slope:g} times the right {of}{f', and {constant:g}' if constant else ''}"
+
+
+def from_here_on(mask: Array) -> Array:
+    """Returns how many tokens count from each position on, [N, T]: 0 behind the last one."""
+    return np.asarray(np.flip(np.cumsum(np.flip(mask, 1), axis=1), 1))
+
+
+def counted(mask: Array, way: str) -> Array:
+    """Returns the mask, [N, T], bool, as it is or by one of the mistakes.
+
+    no_last: without the last token of each row, as where the end token is taken for a pad. no_first: without the first.
+    one_more: with the token behind the last. all: every position, prompt and pads, too.
+    """
+    match way:
+        case "no_last":
+            return np.asarray(mask & (from_here_on(mask) > 1))
+        case "no_first":
+            return np.asarray(mask & (np.cumsum(mask, axis=1) > 1))
+        case "one_more":
+            return np.asarray(mask | np.pad(mask, ((0, 0), (1, 0)))[:, :-1])
+        case "all":
+            return np.ones_like(mask)
+    return mask
+
+
+@lru_cache(maxsize=256)
+def places(pairs: int) -> Mapping[str, Selection]:
+    """Returns where responses and pairs stand in columns, by what definitions call it."""
+    pair, other = np.arange(pairs), np.arange(pairs) + pairs
+    both = np.concatenate([pair, pair])
+    return {"chosen": Selection(pair, both), "rejected": Selection(other, both), "same": Selection(pair, pair)}
+
+
+def parts_of(pairs: int, ways: Ways) -> list[Array]:
+    """Returns the pairs of each part of a file where means are over so many parts; all where there are none."""
+    size = -(-pairs // int(ways.get("parts", 1)))
+    return [np.arange(start, min(start + size, pairs)) for start in range(0, pairs, size)]
+
+
+def factor_of(ways: Ways, name: str) -> float:
+    """Returns what a quantity is multiplied by."""
+    return float(ways.get("factor", {}).get(name, 1.0))

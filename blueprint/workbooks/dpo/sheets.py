@@ -58,7 +58,7 @@ from blueprint.workbooks.common.conventions import Values, comparison_in
 from blueprint.workbooks.common.numbers_file import EVERY_WORD
 from blueprint.workbooks.common.preference_pairs import columns
 from blueprint.workbooks.common.sheets.charts import Drawn
-from blueprint.workbooks.common.sheets.shown import shown_in
+from blueprint.workbooks.common.sheets.walk import shown_in
 from blueprint.workbooks.dpo.definitions import LABELS, WATCHED, Steps, n, o, p, t, v
 from blueprint.workbooks.dpo.schema import DPO
 

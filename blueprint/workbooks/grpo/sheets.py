@@ -25,7 +25,7 @@ from blueprint.workbooks.common import (
 from blueprint.workbooks.common.conventions import Values, comparison_in
 from blueprint.workbooks.common.numbers_file import EVERY_WORD
 from blueprint.workbooks.common.sheets.charts import Drawn
-from blueprint.workbooks.common.sheets.shown import shown_in
+from blueprint.workbooks.common.sheets.walk import shown_in
 from blueprint.workbooks.grpo.definitions.rewards_and_group_advantages import LABELS, i, n, o, q, t, v
 from blueprint.workbooks.grpo.schema import GRPO, ONLY_RUN
 

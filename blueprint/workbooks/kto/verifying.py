@@ -3,7 +3,7 @@ some of its responses as a workbook.
 
 What may be done otherwise, in `ways`: known mistakes, and conventions that no setting names.
 
-mask: a word of `masks.py`. moved: by model, its log-probs stand so many columns later (1) or earlier (−1). sides: good and bad
+mask: a word of `counted`. moved: by model, its log-probs stand so many columns later (1) or earlier (−1). sides: good and bad
 exchanged. own: the KL of the responses themselves. factor: by quantity, what it is multiplied by. equations: by row of the
 definitions, how its equation is changed.
 """

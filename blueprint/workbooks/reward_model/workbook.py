@@ -70,8 +70,8 @@ from blueprint.workbooks.common.epochs import beside_in, repeated
 from blueprint.workbooks.common.preference_pairs import columns
 from blueprint.workbooks.common.sheets.charts import Drawn
 from blueprint.workbooks.common.sheets.models import memory_sections
-from blueprint.workbooks.common.sheets.shown import shown_in
 from blueprint.workbooks.common.sheets.start import opening_in
+from blueprint.workbooks.common.sheets.walk import shown_in
 from blueprint.workbooks.common.workbook import Start, Steps, chosen_in, workbook
 from blueprint.workbooks.reward_model.definitions import LABELS, derived, n, o, p, q, t, u, v
 from blueprint.workbooks.reward_model.definitions import Steps as Definitions

@@ -38,8 +38,8 @@ from blueprint.workbooks.common import (
 from blueprint.workbooks.common.epochs import beside_in, repeated, with_epochs
 from blueprint.workbooks.common.sheets.charts import Drawn
 from blueprint.workbooks.common.sheets.models import memory_sections
-from blueprint.workbooks.common.sheets.shown import shown_in
 from blueprint.workbooks.common.sheets.start import opening_in
+from blueprint.workbooks.common.sheets.walk import shown_in
 from blueprint.workbooks.common.update import UPDATE
 from blueprint.workbooks.common.workbook import Start, Steps, chosen_in, workbook
 from blueprint.workbooks.sft.definitions import LABELS, b, derived, n, o, t, v
