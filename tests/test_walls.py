@@ -115,7 +115,7 @@ KEEPERS = {
         *(f"workbooks.{kind}.{part}" for kind in (*KINDS, "rlhf_ppo.minibatch") for part in ("paper", "verifying")),
     ),
     "ray": ("cluster",),
-    "gymnasium": ("labs.rollout",),
+    "gymnasium": ("labs.agent_and_rollout",),
     "stable_baselines3": ("labs.stable_baselines",),
     "matplotlib": ("files", "labs.plot", "training.plot", "verifying.runs.report", "worksheets.handout"),
 }
@@ -130,7 +130,7 @@ READS_MANY = {
     "", "api", "checking.checker", "checking.verdicts", "classes.grading", "classes.grading_policy", "classes.making",
     "classes.marking", "classes.results_folder", "classes.worker", "differing", "dumps",
     "dumps.formats.files", "dumps.own_kind", "dumps.read",
-    "inputs", "inputs.load", "inputs.write", "labs.cart_pole", "language", "language.cells", "language.evaluate",
+    "inputs", "inputs.load", "inputs.write", "language", "language.cells", "language.evaluate",
     "language.evaluate_torch",
     "language.lost", "language.making", "language.packed", "language.recurrence", "language.schedule",
     "language.values", "language.vectorise",
@@ -190,7 +190,7 @@ def test_modules_import_each_other_in_no_circle() -> None:
     [
         ("language/a.py", "from blueprint.page import grid"),
         ("labs/cart_pole.py", "import gymnasium"),
-        ("labs/rollout.py", "from blueprint.workbooks.classic_ppo import rollout"),
+        ("labs/agent_and_rollout.py", "from blueprint.workbooks.classic_ppo import rollout"),
         ("language/a.py", "import pandas"),
         ("language/evaluate.py", "import torch"),
         ("language/a.py", "def f():\n    import scipy.special"),

@@ -12,7 +12,7 @@ from blueprint.workbooks.kind import Kind, KindError, imported
 
 if TYPE_CHECKING:
     from blueprint.page.outline import Blueprint
-    from blueprint.workbooks.common.sheets.checks import Witnessed
+    from blueprint.workbooks.common.checks import Witnessed
 
 FIRST = "rlhf_ppo"
 """The kind that lists begin with."""

@@ -2,17 +2,19 @@
 workbook has. Kinds import it from here; rooms that need no more than the conventions read `conventions`.
 """
 
+from blueprint.workbooks.common import checks
 from blueprint.workbooks.common.backward import Backward, of_policy, of_written
-from blueprint.workbooks.common.conventions import LIVE, PRESET_DEFAULT, rlhf
-from blueprint.workbooks.common.definitions import checks
-from blueprint.workbooks.common.definitions.checks import (
+from blueprint.workbooks.common.checks import (
     Identity,
+    Witnessed,
     all_in_range,
+    checks_sheet,
     gamma_0,
     identities,
     lambda_0,
     not_negative,
 )
+from blueprint.workbooks.common.conventions import LIVE, PRESET_DEFAULT, rlhf
 from blueprint.workbooks.common.definitions.logprobs_and_kl import (
     NEW,
     OLD,
@@ -125,7 +127,6 @@ from blueprint.workbooks.common.loss import (
 )
 from blueprint.workbooks.common.sheets import charts, walk
 from blueprint.workbooks.common.sheets.backward import with_backward
-from blueprint.workbooks.common.sheets.checks import Witnessed, checks_sheet
 from blueprint.workbooks.common.sheets.conventions import Chosen, chosen_of, conventions_sheet, presets_sheet
 from blueprint.workbooks.common.sheets.start import (
     ABOUT,
