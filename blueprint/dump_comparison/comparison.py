@@ -71,7 +71,7 @@ def compare(
     return compare_sides(side_of(one), side_of(other), presets)
 
 
-def compare_sides(one: Side, other: Side, presets: tuple[str | None, str | None] = (None, None)) -> Comparison:
+def compare_sides(one: Side, other: Side, presets: tuple[str | None, str | None]) -> Comparison:
     """Compares the files of one step of two frameworks. Raises MinibatchError as `compare`."""
     pair = align(one, other)
     found = differences(pair)

@@ -21,7 +21,7 @@ MOST_SAMPLED = 161
 DIGITS = 6
 
 
-def write_page(run: Run, path: Path, seed: int | None = None) -> None:
+def write_page(run: Run, path: Path, seed: int | None) -> None:
     """Writes the page of a seed; without one, charts show the mean over seeds, and responses are of the first. Raises SaveError."""
     numbers = run.numbers
     whose = (

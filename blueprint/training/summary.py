@@ -36,7 +36,7 @@ class Ending:
     share: float
 
 
-def endings_of(run: Run, last: int = LAST) -> list[Ending]:
+def endings_of(run: Run) -> list[Ending]:
     """Returns how the runs of each KL coefficient end."""
     betas = run.numbers.ppo.kl_coef
     try:
@@ -46,8 +46,8 @@ def endings_of(run: Run, last: int = LAST) -> list[Ending]:
     found = []
     for place, beta in enumerate(betas):
         of = slice(place, None, len(betas))
-        means = {name: float(run.watched[name][-last:, of].mean()) for name in ("gold", "proxy", "kl")}
-        rows = run.tokens[-last:, of].reshape(-1, run.tokens.shape[-1])
+        means = {name: float(run.watched[name][-LAST:, of].mean()) for name in ("gold", "proxy", "kl")}
+        rows = run.tokens[-LAST:, of].reshape(-1, run.tokens.shape[-1])
         usual, count = Counter(map(run.text, rows)).most_common(1)[0]
         best = everything.best(beta) if everything and _maximises(run) else None
         begins = float(np.mean(run.watched["gold"][:3, of]))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -171,7 +171,7 @@ def computed(found: Mapping[str, Any], name: str) -> Any:
     return found.get(f"computed.{name}", found[name])
 
 
-def tile_of(batch: Minibatch, name: str, start: int, rows: Rows, cells: Array | None = None) -> tuple[Array, Array]:
+def tile_of(batch: Minibatch, name: str, start: int, rows: Rows, cells: Array | None) -> tuple[Array, Array]:
     """Returns the numbers [N, T] of a logged tensor in a tile, and where they are compared.
 
     That is where they mean something, and the file has a number or should; or where `cells` [B, T] says.
@@ -239,15 +239,6 @@ def distance(theirs: Array, ours: Array) -> Array:
         apart = np.abs(theirs - ours)
     same = (theirs == ours) | (np.isnan(theirs) & np.isnan(ours))
     return np.asarray(np.where(same, 0.0, np.where(np.isnan(apart), np.inf, apart)))
-
-
-def compare_tiles(tallies: Sequence[Tally], tiles: Iterable[tuple[int, Rows]], patient: bool = True) -> None:
-    """Compares tensors tile by tile; without patience only up to the first tile in which all of them deviate."""
-    for start, rows in tiles:
-        for each in tallies:
-            each.add(start, rows)
-        if not patient and not any(each.found.agrees for each in tallies):
-            return
 
 
 def compare_number(name: str, row: str, means: str, both: tuple[float, float], allowed: float) -> Compared:

@@ -345,7 +345,7 @@ def _means(expr: Expr) -> Iterator[tuple[str, Expr]]:
 
 
 def _others(
-    equations: Equations, name: str, wanted: tuple[str, ...], expr: Expr, masks: tuple[str, ...] = ()
+    equations: Equations, name: str, wanted: tuple[str, ...], expr: Expr, masks: tuple[str, ...]
 ) -> Iterator[tuple[str, Expr]]:
     """Yields rows of the same shape in the place of one that is read, those that are called alike first; of masks other masks."""
     constant = constant_rows(equations)

@@ -125,7 +125,7 @@ def is_0_or_1(name: str, *typed_: Block, use: Choices = ROWS) -> Block:
     return use.along(f"check.{name}", typed_[0].axes, reduce(add, (abs(x[x.axes] * (1 - x[x.axes])) for x in typed_)))
 
 
-def in_one_part(name: str, inside: Row, use: Choices = ROWS) -> Block:
+def in_one_part(name: str, inside: Row, use: Choices) -> Block:
     """Measures how far the number of parts in which a member lies is from 1. inside: 1 where it does, (part, member)."""
     part, member = inside.axes
     return use.along(f"check.{name}", (member,), abs(Sum(part, inside[part, member]) - 1))
@@ -147,7 +147,7 @@ def centred(white: Block, over: Counting, use: Choices = ROWS) -> Block:
     return use.one("check.whitened", abs(Sum(white.axes, white[white.axes]) / over.number))
 
 
-def as_built(used: Block, built: Block, use: Choices = ROWS) -> Block:
+def as_built(used: Block, built: Block, use: Choices) -> Block:
     """Tells whether a setting asks for something else than that whose rows were built."""
     return use.one("check.norm", 1 - equal(used, built))
 

@@ -287,9 +287,9 @@ LINKED = {
 """What the sheet of the loss repeats from others, and what it is called there."""
 
 
-def links_of_loss(given: Rows, sheet: str = "loss") -> dict[str, Block]:
+def links_of_loss(given: Rows) -> dict[str, Block]:
     """Repeats on the sheet of the loss what comes from others."""
-    return repeated(given, sheet, LINKED)
+    return repeated(given, "loss", LINKED)
 
 
 def loss_sections(

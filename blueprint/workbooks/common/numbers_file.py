@@ -89,7 +89,7 @@ def _check_known(where: str, texts: Sequence[Sequence[str]], known: Sequence[str
             raise refusal(f"{where} {place}", stray, expected)
 
 
-def check_texts(parts: Mapping[str, Any], *keys: str, prompts: str = "text.prompts") -> None:
+def check_texts(parts: Mapping[str, Any], *keys: str) -> None:
     """Checks that prompts and other texts are made of tokens of the vocabulary; its first one ends a text, and is in no prompt.
 
     keys: of the other texts, in which it may only stand last.
@@ -99,7 +99,7 @@ def check_texts(parts: Mapping[str, Any], *keys: str, prompts: str = "text.promp
     """
     check_vocabulary(parts["text.vocabulary"])
     end, *known = parts["text.vocabulary"]
-    _check_known(f"{prompts}, row", parts[prompts], known, NO_END)
+    _check_known("text.prompts, row", parts["text.prompts"], known, NO_END)
     for key in keys:
         texts = [text[:-1] if text[-1].casefold() == end.casefold() else text for text in parts[key]]
         _check_known(f"{key}, row", texts, known, NO_END)
