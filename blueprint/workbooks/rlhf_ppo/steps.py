@@ -14,7 +14,7 @@ from operator import add
 from typing import NamedTuple
 
 from blueprint.language import Block, Definition, Ref, Sum, at_most, block, less, maximum, reading, typed, walk
-from blueprint.language.gradient.derivatives import behind_links
+from blueprint.language.making import behind_links
 from blueprint.page.outline import Blueprint, Section, Sheet, key, minor
 from blueprint.workbooks.common import (
     LOSS_LEAD,
