@@ -16,13 +16,6 @@ from blueprint.workbooks.common.definitions.writing_rows import EVERYWHERE, Row,
 from blueprint.workbooks.common.labels import labels
 
 
-def of_log_softmax(made: Distribution) -> Declared:
-    """∂L/∂z = ∂L/∂log p − p·Σ ∂L/∂log p, for every alternative. Source: Bridle 1990, Probabilistic Interpretation, section 3."""
-    *at, v = made.logits.axes
-    u = v.alias("u")
-    return Declared(made.logp, {made.logits: lambda g, _: g[*at, v] - made.p[*at, v] * Sum(u, g[*at, u])})
-
-
 def of_chosen_logprobs(logprobs: Block, made: Distribution, chosen: Block, m: Row) -> Declared:
     """∂L/∂z = ∂L/∂log π·m·(1 for the token chosen − p). Source: Williams 1992, REINFORCE, equation 4 for a soft-max unit."""
     *at, v = made.logits.axes
