@@ -117,7 +117,7 @@ KEEPERS = {
     "ray": ("cluster",),
     "gymnasium": ("labs.agent_and_rollout",),
     "stable_baselines3": ("labs.stable_baselines",),
-    "matplotlib": ("files", "labs.plot", "training.plot", "verifying.runs.report", "worksheets.handout"),
+    "matplotlib": ("files", "labs.study", "training.summary_and_plot", "verifying.runs.report", "worksheets.handout"),
 }
 LONGEST_FILE, LONGEST_FUNCTION = 500, 60
 """Lines that a file, and a function, may have: room for one idea from top to bottom, so that nothing is sliced for it."""

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.files import saved_whole
-from blueprint.training.plot import lines_of, panels_of
 from blueprint.training.run import Run
-from blueprint.training.summary import LAST, beginning, endings_of
+from blueprint.training.summary_and_plot import LAST, beginning, endings_of, lines_of, panels_of
 from blueprint.web.page import POLICY, as_script, asset
 
 if TYPE_CHECKING:
