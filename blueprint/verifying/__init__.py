@@ -43,7 +43,7 @@ from blueprint.verifying.in_memory import (
     verdict_of,
 )
 from blueprint.verifying.named import named_first
-from blueprint.verifying.other_places_and_axes import tries as of_other_axes
+from blueprint.verifying.other_axes import tries as of_other_axes
 from blueprint.verifying.places import Place, Seen, amid, laid, places_of
 from blueprint.verifying.progress import Watch, one_thread
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step

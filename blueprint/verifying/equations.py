@@ -37,14 +37,7 @@ from blueprint.misconceptions.rewriting import Change, Names, is_setting, put
 from blueprint.verifying.constant_rows import constant_rows, nothing_added, source, without_constants, without_ones
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.in_memory import Try
-from blueprint.verifying.other_places_and_axes import (
-    moved,
-    other_masks,
-    other_places_of_masks,
-    other_side,
-    places,
-    running,
-)
+from blueprint.verifying.other_cells import moved, other_masks, other_places_of_masks, other_side, places, running
 
 MOST_ROWS, MOST_OTHERS = 80, 8
 """Rows on the way to a quantity that are changed, the nearest first; and rows that may stand in the place of one that is read."""
@@ -345,7 +338,7 @@ def _means(expr: Expr) -> Iterator[tuple[str, Expr]]:
 
 
 def _others(
-    equations: Equations, name: str, wanted: tuple[str, ...], expr: Expr, masks: tuple[str, ...]
+    equations: Equations, name: str, wanted: tuple[str, ...], expr: Expr, masks: tuple[str, ...] = ()
 ) -> Iterator[tuple[str, Expr]]:
     """Yields rows of the same shape in the place of one that is read, those that are called alike first; of masks other masks."""
     constant = constant_rows(equations)
