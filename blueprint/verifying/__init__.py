@@ -44,6 +44,7 @@ from blueprint.verifying.in_memory import (
 )
 from blueprint.verifying.named import named_first
 from blueprint.verifying.other_axes import tries as of_other_axes
+from blueprint.verifying.other_settings import Conventions, Mistakes, mistakes_in, multiplied
 from blueprint.verifying.places import Place, Seen, amid, laid, places_of
 from blueprint.verifying.progress import Watch, one_thread
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
@@ -62,15 +63,11 @@ from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose
 from blueprint.verifying.small_kind import (
     DIGITS,
     UNITS,
-    Conventions,
-    Mistakes,
     SmallKind,
     coefficient,
     counted,
     factor_of,
     from_here_on,
-    mistakes_in,
-    multiplied,
     off_by,
     on_the_line,
     parts_of,
