@@ -130,8 +130,8 @@ def run(
     2
     """
     from blueprint.training.folder import is_run
-    from blueprint.training.numbers import run_numbers
     from blueprint.training.run import opened, trained
+    from blueprint.training.run_toml import run_numbers
 
     changes = {
         **(set or {}),

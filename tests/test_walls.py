@@ -102,7 +102,7 @@ KEEPERS = {
     "click": ("cli", "commands"),
     "pyarrow": ("dumps.formats",),
     "safetensors": ("dumps.formats",),
-    "pydantic": ("classes", "inputs", "labs.settings", "training.numbers", "workbooks", "worksheets"),
+    "pydantic": ("classes", "inputs", "labs.settings", "training.run_toml", "workbooks", "worksheets"),
     "torch": (
         "labs",
         "papers",

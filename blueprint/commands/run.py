@@ -9,7 +9,7 @@ import click
 from blueprint.commands import console, errors
 from blueprint.files import refuse_existing, refuse_target, require_page_ending, saved_whole
 from blueprint.training.folder import Folder, is_run
-from blueprint.training.numbers import BUILT_IN, RunNumbers, run_numbers, toml_of
+from blueprint.training.run_toml import BUILT_IN, RunNumbers, run_numbers, toml_of
 
 if TYPE_CHECKING:
     from blueprint.training.run import Run

@@ -12,7 +12,7 @@ from torch.nn.functional import logsigmoid
 from blueprint.papers import many_runs as page
 from blueprint.papers.many_runs import Weights
 from blueprint.training import people
-from blueprint.training.numbers import RunNumbers
+from blueprint.training.run_toml import RunNumbers
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from blueprint.training.folder import RunError
 from blueprint.training.iteration import LastStep
-from blueprint.training.numbers import Arrays, RunNumbers
+from blueprint.training.run_toml import Arrays, RunNumbers
 
 MOST_EPISODES, MOST_EPOCHS, MOST_STEPS = 64, 8, 12
 """What a workbook holds: responses, passes over them, and steps of the optimiser."""

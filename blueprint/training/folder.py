@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from blueprint.files import SaveError, saved_whole
 from blueprint.inputs import NumbersError
 from blueprint.quoting import unquoted
-from blueprint.training.numbers import Arrays, RunNumbers, run_numbers, toml_of
+from blueprint.training.run_toml import Arrays, RunNumbers, run_numbers, toml_of
 
 NUMBERS, MODELS, ITERATIONS = "numbers.toml", "models.npz", "iterations"
 PER_FILE = 10

@@ -14,7 +14,7 @@ from blueprint.papers import many_runs as page
 from blueprint.papers.many_runs import Loss, Rollout, Weights
 from blueprint.training import people
 from blueprint.training.before import Models, prompts_of
-from blueprint.training.numbers import Arrays, RunNumbers
+from blueprint.training.run_toml import Arrays, RunNumbers
 
 WATCHED = (
     "gold", "proxy", "kl", "kl_k1", "clip_fraction", "entropy", "value_loss", "grad_norm", "length", "policy_loss", "approx_kl",

@@ -16,7 +16,7 @@ from blueprint.cluster import RETRIES, connected
 from blueprint.training.before import Models, learned_before
 from blueprint.training.folder import RunError
 from blueprint.training.iteration import WATCHED, Progress, Trainer, arrays_after, arrays_of_models, models_in
-from blueprint.training.numbers import Arrays, RunNumbers
+from blueprint.training.run_toml import Arrays, RunNumbers
 
 BY_ITERATION = (*WATCHED, "tokens")
 """What is kept of each iteration: there the runs are the second dimension, and elsewhere the first."""

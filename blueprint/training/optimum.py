@@ -18,7 +18,7 @@ from blueprint.papers import many_runs as page
 from blueprint.papers.many_runs import Weights
 from blueprint.training import people
 from blueprint.training.before import Models, prompts_of
-from blueprint.training.numbers import RunNumbers
+from blueprint.training.run_toml import RunNumbers
 
 if TYPE_CHECKING:
     from pandas import DataFrame

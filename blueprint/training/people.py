@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from blueprint.training.numbers import RunNumbers
+from blueprint.training.run_toml import RunNumbers
 
 WEIGHTS, DEMONSTRATIONS, COMPARED, PREFERRED, HELD_OUT, RESPONSES = range(6)
 """What is drawn: each has a stream of its own for every seed, so that none moves when another is drawn differently."""

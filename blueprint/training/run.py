@@ -32,7 +32,7 @@ from blueprint.training.iteration import (
     models_in,
     state_in,
 )
-from blueprint.training.numbers import RunNumbers
+from blueprint.training.run_toml import RunNumbers
 
 if TYPE_CHECKING:
     from pandas import DataFrame

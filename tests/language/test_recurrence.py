@@ -87,18 +87,31 @@ def test_what_was_compiled_computes_other_numbers() -> None:
     assert one[row][0].tolist() == [1 + 0.95 * 1.95, 1.95, 1]
 
 
+def recording(monkeypatch: pytest.MonkeyPatch, method: str) -> list[of_members.Recurrence]:
+    """Returns a list to which each recursion is added as often as a method of it is called."""
+    called: list[of_members.Recurrence] = []
+    plain = getattr(of_members.Recurrence, method)
+
+    def noted(self: of_members.Recurrence, *of: object) -> None:
+        called.append(self)
+        plain(self, *of)
+
+    monkeypatch.setattr(of_members.Recurrence, method, noted)
+    return called
+
+
 def test_what_it_came_to_is_remembered_for_the_same_numbers_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs: list[object] = []
-    computed = of_members.Recurrence._compute
-    monkeypatch.setattr(
-        of_members.Recurrence, "_compute", lambda self, edge: (runs.append(self), computed(self, edge))[1]
-    )
+    runs = recording(monkeypatch, "_compute")
     (row,) = ahead()
     of_any = Computation([x, w, c, gamma, row], SIZES)
-    given = {x: np.full((2, 3), 1.0), w: np.zeros((3, 2)), c: 1.0, gamma: 0.95}
+    ones, zeros = np.full((2, 3), 1.0), np.zeros((3, 2))
+    given: dict[Block, object] = {x: ones, w: zeros, c: 1.0, gamma: 0.95}
     first = of_any.values(given)[row]
     first[:] = 7  # whoever asked may do with it what they like
-    for moved in ({}, {x: np.full((2, 3), np.nextafter(1.0, 2))}, {w: -given[w]}, {c: 1 + 2**-52}, {gamma: 0.9}, {}):
+    other: tuple[dict[Block, object], ...] = (
+        {}, {x: np.nextafter(ones, 2)}, {w: -zeros}, {c: 1 + 2**-52}, {gamma: 0.9}, {},
+    )  # fmt: skip
+    for moved in other:
         again = of_any.values(given | moved)[row]
         (fresh,) = ahead()
         assert again.tobytes() == compute([x, w, c, gamma, fresh], SIZES, given | moved)[fresh].tobytes()
@@ -107,10 +120,8 @@ def test_what_it_came_to_is_remembered_for_the_same_numbers_alone(monkeypatch: p
 
 def test_it_remembers_so_much_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(of_members, "REMEMBERED", 3 * 2 * 4)
+    made = recording(monkeypatch, "__init__")
     (row,) = ahead()
-    made: list[of_members.Recurrence] = []
-    start = of_members.Recurrence.__init__
-    monkeypatch.setattr(of_members.Recurrence, "__init__", lambda self, *of: (start(self, *of), made.append(self))[0])
     of_any = Computation([x, w, c, gamma, row], SIZES)
     for by in range(8):
         of_any.values({x: np.full((2, 3), float(by)), w: np.zeros((3, 2)), c: 1.0, gamma: 0.95})

@@ -17,9 +17,9 @@ import pytest
 pytest.importorskip("ray", reason="a cluster needs Ray: install the extra [cluster]")
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.training.numbers import run_numbers
 from blueprint.training.on_ray import shares_of
 from blueprint.training.run import opened, trained
+from blueprint.training.run_toml import run_numbers
 from blueprint.verifying.runs.executors import OnRay, Run
 from blueprint.verifying.runs.ledger import Ledger
 from blueprint.verifying.settings import VerifyOptions

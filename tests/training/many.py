@@ -13,8 +13,8 @@ import time
 import numpy as np
 import torch
 
-from blueprint.training.numbers import run_numbers
 from blueprint.training.run import Run, trained
+from blueprint.training.run_toml import run_numbers
 
 
 def main() -> None:

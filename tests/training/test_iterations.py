@@ -18,8 +18,8 @@ from blueprint.page.formulas import expected
 from blueprint.page.recalculate import compare
 from blueprint.training.export import farthest, workbook_numbers
 from blueprint.training.folder import RunError
-from blueprint.training.numbers import run_numbers
 from blueprint.training.run import Run, opened, trained
+from blueprint.training.run_toml import run_numbers
 from blueprint.witness.raw import Named, Raw
 from blueprint.workbooks.grpo.paper import PAGE as GRPO
 from tests.audit import spoil

@@ -18,7 +18,7 @@ from blueprint.papers.reward_model import last_scores
 from blueprint.papers.sft import sft
 from blueprint.training.before import Models
 from blueprint.training.iteration import State, Trainer
-from blueprint.training.numbers import run_numbers
+from blueprint.training.run_toml import run_numbers
 
 R, B, T, V, K, J = 3, 6, 5, 8, 3, 4
 PROMPTS = torch.tensor([[1, 2, 3], [3, 2, 1]])

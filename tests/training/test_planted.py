@@ -24,9 +24,9 @@ from blueprint.papers import many_runs
 from blueprint.training import iteration, run
 from blueprint.training.export import Moment, farthest, workbook_numbers
 from blueprint.training.iteration import State, Trainer
-from blueprint.training.numbers import run_numbers
 from blueprint.training.optimum import Everything
 from blueprint.training.run import Run, trained
+from blueprint.training.run_toml import run_numbers
 
 BETAS = [0.1, 1.0]
 LAST, NEAR, SEEN_BY_WORKBOOK = 40, 0.05, 1e-10
