@@ -191,6 +191,7 @@ class Try(NamedTuple):
 
     ways: what no setting says, as the kind's `recompute` reads it; "whole" where it is done over all files of the step.
     fitted: whether it is a number that the file itself gave away. bits: how much evidence it takes; 0 where any will do.
+    found: whether its numbers tell that it explains the quantity, so that there is time to try it.
     """
 
     label: str
@@ -199,6 +200,7 @@ class Try(NamedTuple):
     in_loss: bool = False
     fitted: bool = False
     bits: float = 0.0
+    found: bool = False
 
 
 T = TypeVar("T")

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from math import gcd
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from blueprint.dumps import Array
 
 FEWEST = 2
 """Numbers of so many sizes a row must have in so many rows that are off: of one size, another order is but another sign."""
+FEW_CELLS = 3
+"""Of a single row so many tokens must be off, and of so many sizes, to tell where they are from."""
 MOST_KNOWN = 0.5
 """Such a part of the cells must be known where others are moved in from beyond the end."""
 
@@ -28,7 +30,9 @@ class Seen:
     """A row of a file: what was logged and what was computed again, [N] or [N, T], and where there are numbers, `cells`.
 
     groups: [N]. others: by name the other rows that were computed, and the file's tensors, of the same shape. whole: the row of
-    all files of the step, in the order of files, and as they logged it.
+    all files of the step, in the order of files, NaN where that is known to have no number, and as they logged it. start: where
+    this file begins in it, if that is known. earlier: [N], where each response stands in it in the pass before, or −1.
+    called: what a report calls a row of all files, or of this one where it is alone.
     """
 
     name: str
@@ -39,13 +43,16 @@ class Seen:
     others: Mapping[str, Array] = field(default_factory=dict)
     whole: Array | None = None
     logged: Array | None = None
+    start: int | None = None
+    earlier: Array | None = None
+    called: Callable[[int], str] = "row {}".format
 
     @cached_property
     def at(self) -> int:
         """Where this file begins in the row of all files."""
         every, own = self.of_all, self.own
-        if every is None:
-            return 0
+        if every is None or self.start is not None:
+            return self.start or 0
         starts = range(len(every) - len(own) + 1)
         return next((at for at in starts if np.allclose(every[at : at + len(own)], own, equal_nan=True)), 0)
 
@@ -109,9 +116,21 @@ def places_of(seen: Seen, allowed: float) -> Iterator[Place]:
         if row is not None and (_alike(row, seen, allowed) or _of_an_older_step(place, seen, allowed)):
             some = True
             yield place
-    row = None if some else _matched(seen)
-    if row is not None and _alike(row, seen, allowed):
-        yield Place("those of other responses", _matched)
+    if some:
+        return
+    if seen.of_responses:
+        row = _matched(seen)
+        if row is not None and _alike(row, seen, allowed):
+            yield Place("those of other responses", _matched)
+    elif (found := _found(seen, allowed)) is not None:
+        yield Place(found.said(seen), partial(_as_found, allowed))
+
+
+def places_to_try(seen: Seen) -> Iterator[Place]:
+    """Yields every place of a row whose numbers only tell in what is made of it; columns aside."""
+    yield from _of_others(seen)
+    yield from (Place(said, _ordered(order)) for said, order in _orders(len(seen.ours), seen.groups))
+    yield from _of_files(seen)
 
 
 T = TypeVar("T")
@@ -139,7 +158,7 @@ def _telling(seen: Seen) -> bool:
     moved = (np.abs(seen.ours - seen.theirs) > 0) & seen.cells
     rows = moved if moved.ndim == 1 else moved.any(axis=1)
     size = np.abs(seen.ours[seen.cells]).max(initial=0.0)
-    if not size or not np.isfinite(size) or rows.sum() < FEWEST:
+    if not size or not np.isfinite(size) or (rows.sum() < FEWEST and (seen.of_responses or moved.sum() < FEW_CELLS)):
         return False
     return len(np.unique(np.abs(seen.ours[seen.cells] / size).round(5))) >= FEWEST
 
@@ -160,7 +179,13 @@ def _of_an_older_step(place: Place, seen: Seen, allowed: float) -> bool:
     ours, theirs = every[:-rows], np.asarray(theirs, np.float64)[rows:]
     if theirs.ndim > ours.ndim:
         theirs = theirs[:, 0]
-    return ours.shape == theirs.shape and bool(np.all(np.abs(ours - theirs) <= allowed + 1e-6 * np.abs(ours)))
+    if ours.shape != theirs.shape:
+        return False
+    known = np.isfinite(ours) & np.isfinite(theirs)
+    there = np.isfinite(theirs).sum()
+    return known.sum() > MOST_KNOWN * there and bool(
+        np.all((np.abs(ours - theirs) <= allowed + 1e-6 * np.abs(ours))[known])
+    )
 
 
 STALE = "those of the file before (stale by one)"
@@ -198,6 +223,8 @@ def _orders(rows: int, groups: Array | None) -> Iterator[tuple[str, Callable[[Se
     for size in sorted(each for each in sizes if 1 < each < rows and rows % each == 0):
         yield f"those of rows that are interleaved by {size}", _interleaved(size)
         yield f"those of rows that are taken apart by {size}", _interleaved(rows // size)
+    if groups is None and rows % 2 == 0:
+        yield "those of the other row of each pair", lambda seen: np.arange(len(seen.ours)) ^ 1
     if groups is not None and len(np.unique(groups)) > 1:
         yield "those of the groups in reverse order", _of_groups(lambda members: members[::-1])
         yield "those of the group behind", _of_groups(lambda members: [*members[1:], members[0]])
@@ -284,6 +311,8 @@ def _of_files(seen: Seen) -> Iterator[Place]:
         if by:
             said = f"those of the file {abs(by)} {'before' if by < 0 else 'behind'}"
             yield Place({-1: STALE, 1: "those of the file behind"}.get(by, said), _of_file(by))
+    if seen.earlier is not None and (seen.earlier >= 0).any():
+        yield Place("those of the same responses in the pass before (stale by an epoch)", _of_the_pass_before)
 
 
 def _of_file(by: int) -> Put:
@@ -310,3 +339,79 @@ def _matched(seen: Seen) -> Array | None:
     order = np.arange(len(ours))
     order[some[theirs[some].argsort()]] = some[ours[some].argsort()]
     return seen.in_order(order)
+
+
+def _of_the_pass_before(seen: Seen) -> Array | None:
+    if seen.earlier is None or seen.of_all is None:
+        return None
+    there = (seen.earlier >= 0).reshape(-1, *[1] * (seen.ours.ndim - 1))
+    return np.where(there, seen.of_all[seen.earlier], np.nan)
+
+
+class Found(NamedTuple):
+    """Where rows of tokens were found by their numbers: `whose`, [N], in the rows of all files; `by`, so many columns on."""
+
+    whose: Array
+    by: Array
+
+    def said(self, seen: Seen) -> str:
+        """Says of the first few rows whose they are."""
+        moved = np.flatnonzero(self.by)
+        rows = moved if len(moved) else np.flatnonzero(self.whose != seen.at + np.arange(len(self.whose)))
+        more = f", and {len(rows) - MOST_SAID} more" if len(rows) > MOST_SAID else ""
+        names = [(seen.called(seen.at + row), seen.called(int(self.whose[row]))) for row in rows[:MOST_SAID]]
+        if len(moved):
+            columns = {"earlier" if each > 0 else "later" for each in self.by[moved]}
+            return (
+                f"those of one token {' or '.join(sorted(columns))} in {', '.join(own for own, _ in names)}{more} alone"
+            )
+        return "those of other responses: " + ", ".join(f"{own} has what belongs to {of}" for own, of in names) + more
+
+
+MOST_SAID = 2
+
+
+def _found(seen: Seen, allowed: float) -> Found | None:
+    """Finds each row that is off by its numbers, among the rows of all files, or a column on or back; None unless all are found."""
+    own = np.where(seen.cells, seen.ours, np.nan)
+    pool, at = (own, 0) if seen.of_all is None else (seen.of_all, seen.at)
+    off = ((np.abs(seen.ours - seen.theirs) > allowed) & seen.cells).any(axis=1)
+    whose, by = at + np.arange(len(own)), np.zeros(len(own), np.intp)
+    for row in np.flatnonzero(off):
+        theirs, cells = seen.theirs[row], seen.cells[row]
+        first = int(cells.argmax())
+        near = np.flatnonzero(np.abs(pool[:, first] - theirs[first]) <= allowed + 1e-6 * abs(theirs[first]))
+        source = next((each for each in near if _tells(pool[each], theirs, cells, allowed)), None)
+        if source is not None:
+            whose[row] = source
+            continue
+        shifts = (each for each in (1, -1) if _tells(_beside(own[row], each), theirs, cells, allowed))
+        by[row] = next(shifts, 0)
+        if not by[row]:
+            return None
+    return Found(whose, by) if off.any() and not (by.any() and (whose != at + np.arange(len(own))).any()) else None
+
+
+def _tells(row: Array, theirs: Array, cells: Array, allowed: float) -> bool:
+    """Whether the numbers of a response are those of a row in all that is known of it, and enough of them are different."""
+    known = cells & ~np.isnan(row)
+    if known.sum() <= MOST_KNOWN * cells.sum() or len(np.unique(theirs[known].round(5))) < FEW_CELLS:
+        return False
+    return bool(np.all(np.abs(row - theirs)[known] <= allowed + 1e-6 * np.abs(theirs[known])))
+
+
+def _beside(row: Array, by: int) -> Array:
+    """Returns a row so many columns on; NaN where nothing comes in."""
+    return np.concatenate([np.full(1, np.nan), row[:-1]]) if by > 0 else np.concatenate([row[1:], np.full(1, np.nan)])
+
+
+def _as_found(allowed: float, seen: Seen) -> Array | None:
+    """Lays the rows of a file out as they are found by their numbers; None where some are not."""
+    found = _found(seen, allowed)
+    if found is None:
+        return None
+    pool = seen.ours if seen.of_all is None else seen.of_all
+    rows = np.where(
+        seen.cells & (found.whose == seen.at + np.arange(len(seen.ours)))[:, None], seen.ours, pool[found.whose]
+    )
+    return np.stack([_beside(row, by) if by else row for row, by in zip(rows, found.by, strict=True)])

@@ -191,6 +191,7 @@ class MinibatchTrial:
     been done otherwise where one of its quantities deviates. preset: its name. whole: whether all that was whitened together is
     there; if not, whitened rows may have any mean and deviation; None: nobody knows. explained: by cause and quantity what it came
     to, of the file's own rows before it, where it agreed. moved: the rollout with other numbers; elsewhere: how that is computed.
+    files: all files of the step, this one among them; none where it is alone.
     """
 
     lines: Mapping[str, Line]
@@ -206,6 +207,7 @@ class MinibatchTrial:
     explained: dict[tuple[str, str], Compared] = field(default_factory=dict)
     moved: Moved = field(default_factory=list)
     elsewhere: list[Rollout] = field(default_factory=list)
+    files: Sequence[MinibatchTrial] = field(default=(), repr=False, compare=False)
 
     @property
     def batch(self) -> Minibatch:
@@ -263,9 +265,10 @@ class MinibatchTrial:
         """
         few, left = self.few(name), self.limit(name)
         for stage in self.stages(self, name):
-            here = stage if few is None else stage[: max(0, left)]
+            here = stage if few is None else [each for each in stage if not each.found][: max(0, left)]
             left -= len(here)
-            yield [each for each in here if few is None or few.allows(each, name)]
+            looked_at = here if few is None else [each for each in here if few.allows(each, name)]
+            yield looked_at if few is None else [*looked_at, *(each for each in stage if each.found)]
 
     def limit(self, name: str) -> int:
         """Returns how many causes of a quantity there is time for: of a row of a large file on a few responses."""
@@ -278,8 +281,12 @@ class MinibatchTrial:
         spot = self.lines[name].compared.spot
         if self.batch.size <= SMALL or name not in ROWS or spot is None:
             return None
-        rows = np.unique([spot.episode, *np.linspace(0, len(self.batch.mask) - 1, FEW).astype(int)])
-        some = Rollout(replace(cut(self.batch, rows), moments={}), self.settings, self.alone.called, self.alone.given)
+        some = Rollout(
+            replace(cut(self.batch, self.looked_at(name)), moments={}),
+            self.settings,
+            self.alone.called,
+            self.alone.given,
+        )
         return replace(
             self,
             judge=Judge(some.batch, replay(some.batch, self.settings), self.judge.factor),
@@ -289,6 +296,12 @@ class MinibatchTrial:
             whole=False,
             explained={},
         )
+
+    def looked_at(self, name: str) -> Array:
+        """Returns which responses those few are."""
+        spot = self.lines[name].compared.spot
+        first = [] if spot is None else [spot.episode]
+        return np.unique([*first, *np.linspace(0, len(self.batch.mask) - 1, FEW).astype(int)])
 
     def allows(self, each: Try, name: str) -> bool:
         """Tells whether a quantity of these few responses does not rule a cause out, whatever it was whitened with."""
@@ -435,8 +448,8 @@ def trial_of(
 def with_rollouts(found: Sequence[MinibatchTrial]) -> list[MinibatchTrial]:
     """Returns the files of a step, each with all that was whitened with it, as far as that is there."""
     rollouts = dict[tuple[int, int], tuple[Rollout, list[MinibatchTrial]] | None]()
-    made = []
-    for each in found:
+    made = list[MinibatchTrial]()
+    for each in (replace(one, files=made) for one in found):
         key = (id(each.batch.moments), key_of(each.batch)[1])
         mates = [other for other in found if (id(other.batch.moments), key_of(other.batch)[1]) == key]
         if key not in rollouts:
@@ -444,7 +457,8 @@ def with_rollouts(found: Sequence[MinibatchTrial]) -> list[MinibatchTrial]:
         if (whole := rollouts[key]) is None:
             made.append(each)
             continue
-        start = sum(len(other.batch.mask) for other in mates[: mates.index(each)])
+        before = next(at for at, other in enumerate(mates) if other.batch is each.batch)
+        start = sum(len(other.batch.mask) for other in mates[:before])
         made.append(replace(each, rollout=whole[0], at=slice(start, start + len(each.batch.mask))))
     return made
 
