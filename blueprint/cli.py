@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import click
 
 from blueprint.commands.console import speak_plainly
-from blueprint.commands.door import Door
+from blueprint.commands.errors import Door
 
 
 class Command(NamedTuple):

@@ -6,7 +6,10 @@ from types import ModuleType
 MOVED = {
     "blueprint.workbooks.minibatch": "blueprint.workbooks.rlhf_ppo.minibatch",
     "blueprint.classes.typed": "blueprint.classes.key",
-    "blueprint.workbooks.common.settings": "blueprint.workbooks.common.definitions.settings_and_presets",
+    "blueprint.workbooks.common.settings": "blueprint.workbooks.common.definitions.settings_presets_and_ranges",
+    "blueprint.workbooks.common.definitions.settings_and_presets": (
+        "blueprint.workbooks.common.definitions.settings_presets_and_ranges"
+    ),
 }
 """By a path that a page or a notebook has named, where its names stand now."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 WRONG = "777.25"
+TEXTS = "xl/sharedStrings.xml"
 
 _CELL = re.compile(r"<c(?P<attributes>\s[^>]*)?(?<!/)>(?P<body>.*?)</c>", re.DOTALL)
 _FORMULA = re.compile(r"<f[\s/>]")
@@ -103,6 +105,13 @@ def sheet_parts(archive: zipfile.ZipFile) -> dict[str, str]:
     parts = {r.attrib["Id"]: str(PurePosixPath("/xl") / r.attrib["Target"])[1:] for r in relations}
     sheets = ET.fromstring(archive.read("xl/workbook.xml")).iter(f"{MAIN}sheet")
     return {sheet.attrib["name"]: parts[sheet.attrib[RELATION]] for sheet in sheets}
+
+
+def shared_texts(archive: zipfile.ZipFile) -> Iterator[str]:
+    """Yields the texts that the cells of a workbook share, in their order."""
+    if TEXTS in archive.namelist():
+        for text in ET.fromstring(archive.read(TEXTS)).iter(f"{MAIN}si"):
+            yield "".join(part.text or "" for part in text.iter(f"{MAIN}t"))
 
 
 def relative_form(formula: str, cell: str) -> str:

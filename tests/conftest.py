@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -20,14 +21,19 @@ PROMISED = (
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Gives each worker one thread for arithmetic; ends the run where CI promises a package that is not there.
+    """Gives each worker one thread for arithmetic, and all of them one folder for the workbooks that their tests share.
 
-    A test that is skipped unseen would be worse than one that fails. Benchmarks are not timed unless asked.
+    Ends the run where CI promises a package that is not there: a test that is skipped unseen would be worse than one that
+    fails. Benchmarks are not timed unless asked.
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
         # Without bytecode each process that a test starts compiles the package anew, for half a second.
         os.environ.setdefault("PYTHONPYCACHEPREFIX", str(config.rootpath / ".pytest_cache" / "bytecode"))
+    if not hasattr(config, "workerinput"):  # workers have the folder of the process that starts them
+        room = TemporaryDirectory()
+        config.add_cleanup(room.cleanup)
+        os.environ["BLUEPRINT_TESTS_MADE"] = room.name
     config.option.benchmark_disable = not config.option.benchmark_only
     if not config.option.benchmark_only:
         # Some hundred MB at most wait for it. At Python's 700 objects openpyxl spends four tenths of its time in it; at
@@ -44,23 +50,36 @@ def pytest_sessionfinish() -> None:
 
 
 GROWTH = 300_000_000
-"""Bytes by which a worker grows before it looks for what nobody needs any more, which takes up to a second."""
-_after_last = 0
+"""Bytes by which a worker grows before it looks for what nobody needs any more, among what came since it last looked."""
+WHOLE = 1_000_000_000
+"""Bytes by which it grows before it looks through all that it has, which takes up to ten seconds."""
+_after_last = _after_whole = 0
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _what_only_this_file_needed(request: pytest.FixtureRequest) -> Iterator[None]:
     """Forgets, after a file of tests, what its own functions had kept; a worker grew to 5 GB with what was left of all files."""
-    global _after_last
     yield
     for each in vars(request.module).values():
         if hasattr(each, "cache_clear") and each.__module__ == request.module.__name__:
             each.cache_clear()
     if workshop := sys.modules.get("tests.page.workshop"):
-        workshop.forget_layouts()
+        workshop.forget()
     if _resident() > _after_last + GROWTH:
+        _collect()
+
+
+def _collect() -> None:
+    """Frees what nothing refers to; what stays is set aside, and looked through again where that has grown by WHOLE."""
+    global _after_last, _after_whole
+    if _resident() > _after_whole + WHOLE:
+        gc.unfreeze()
         gc.collect()
-        _after_last = _resident()
+        _after_whole = _resident()
+    else:
+        gc.collect()
+    gc.freeze()
+    _after_last = _resident()
 
 
 def _resident() -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from blueprint.commands.door import TRACEBACK
+from blueprint.commands.errors import TRACEBACK
 from blueprint.files import content_of
 from blueprint.inputs import NumbersError, load
 from tests.commands import run_command

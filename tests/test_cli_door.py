@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from blueprint import interrupted
 from blueprint.cli import main
-from blueprint.commands.door import TRACEBACK, Door
+from blueprint.commands.errors import TRACEBACK, Door
 from tests.commands import run_command
 
 NO_WINDOWS = pytest.mark.skipif(
@@ -223,7 +223,7 @@ def test_our_own_command_is_told_by_its_words(words: list[str], ours: bool) -> N
 
 
 def test_nohup_keeps_its_meaning() -> None:
-    from blueprint.commands.door import ended_by_signals
+    from blueprint.commands.errors import ended_by_signals
 
     if not hasattr(signal, "SIGHUP"):
         pytest.skip("this system has no terminals that hang up")

@@ -18,7 +18,7 @@ from click.testing import Result
 
 pytest.importorskip("torch", reason="verify needs torch: install the extra [torch]")
 
-from blueprint.commands import door
+from blueprint.commands import console
 from blueprint.verifying.runs.ledger import NAME
 from tests.commands import run_command
 from tests.runs.made import a_run, a_step
@@ -175,6 +175,6 @@ def test_a_bar_is_drawn_where_somebody_looks(somebody: bool, monkeypatch: pytest
     drawn = StringIO()
     monkeypatch.setattr(drawn, "isatty", lambda: somebody)
     monkeypatch.setattr(sys, "stderr", drawn)
-    with door.bar("verifying", 4, 1) as move_on:
+    with console.bar("verifying", 4, 1) as move_on:
         move_on(3)
     assert ("verifying" in drawn.getvalue(), "4/4" in drawn.getvalue()) == (somebody, somebody)

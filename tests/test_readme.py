@@ -13,7 +13,7 @@ import pytest
 from blueprint.book import Book
 from blueprint.inputs import load
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
+from blueprint.workbooks.rlhf_ppo.conventions_and_update import WeightNumbers
 from tests.checking.cells import change
 from tests.commands import run_command
 from tests.test_docs import DOCS, FENCED

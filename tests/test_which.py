@@ -15,7 +15,7 @@ from blueprint.comparison.measure import differences, turn
 from blueprint.comparison.page import Telling, number
 from blueprint.language import NoNumber, NotationError
 from blueprint.workbooks.common.conventions import rlhf
-from blueprint.workbooks.rlhf_ppo.epochs import CRITIC, POLICY
+from blueprint.workbooks.rlhf_ppo.gradients_and_epochs import CRITIC, POLICY
 from tests.commands import run_command
 from tests.page.workshop import made
 

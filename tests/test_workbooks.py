@@ -6,10 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from blueprint.book import Book
-from blueprint.inputs import load
-from blueprint.workbooks import blueprint_of
-from tests.page.workshop import MAINS, other_parts
+from tests.page.workshop import MAINS, other_parts, save_made
 
 WORKBOOKS = Path(__file__).parent.parent / "workbooks"
 NUMBERS = {path.name: {"rlhf_ppo": "default"}.get(path.stem, path.stem) for path in sorted(WORKBOOKS.glob("*.xlsx"))}
@@ -17,7 +14,7 @@ NUMBERS = {path.name: {"rlhf_ppo": "default"}.get(path.stem, path.stem) for path
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_a_rebuild_gives_the_same_parts(name: str, tmp_path: Path) -> None:
-    Book(blueprint_of(load(NUMBERS[name]))).save(tmp_path / name)
+    save_made(tmp_path / name, numbers=NUMBERS[name])
     found = other_parts(WORKBOOKS / name, tmp_path / name)
     assert found == [], f"{name}: rebuild it with the command in workbooks/README.md"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from blueprint.book import Book
-from blueprint.commands import console, door, options
+from blueprint.commands import console, errors, options
 from blueprint.files import refuse_target
 from blueprint.inputs import Numbers
 from blueprint.language import NoNumber
@@ -43,7 +43,7 @@ def _nothing_collected() -> Iterator[None]:
 
 @click.command(epilog=EXAMPLES)
 @options.of_numbers
-@click.option("-o", "--output", type=door.FILE, metavar="FILE", help="The workbook  [default: rlhf_ppo.xlsx]")
+@click.option("-o", "--output", type=errors.FILE, metavar="FILE", help="The workbook  [default: rlhf_ppo.xlsx]")
 @click.option("--witness", is_flag=True, help="Put torch's numbers beside the sheet's on the sheet Checks.")
 @click.option("--no-proof", is_flag=True, help="Do not have the file recalculated by an independent engine.")
 @click.option("--force", is_flag=True, help="Replace the file if it is there already.")
@@ -61,7 +61,7 @@ def build(
     loaded = options.chosen(numbers, overrides, chosen)
     path = output or Path("rlhf_ppo.xlsx" if loaded.name == "default" else f"{loaded.name.replace('/', '-')}.xlsx")
     refuse_target(path, force)
-    with door.ending_in(door.Ended, NoNumber, before="nothing was written: "):
+    with errors.ending_in(errors.Ended, NoNumber, before="nothing was written: "):
         book = Book(blueprint_of(loaded))
         if witness:
             book = Book(blueprint_of(loaded, _witnessed(book, loaded)))
@@ -73,7 +73,7 @@ def build(
 
 def _witnessed(book: Book, numbers: Numbers) -> Witnessed:
     """Returns the single numbers that the paper's page makes of the same inputs, in torch."""
-    door.need_torch("build --witness")
+    errors.need_torch("build --witness")
     from blueprint.checking.recomputed import results_of
     from blueprint.witness.device import chosen_device, chosen_dtype
     from blueprint.witness.settings import WitnessError
@@ -82,7 +82,7 @@ def _witnessed(book: Book, numbers: Numbers) -> Witnessed:
     device = str(chosen_device("auto", chosen_dtype(dtype)))
     typed = {block.name: array for block, array in book.values.arrays.items() if block.typed}
     computed = {block.name: array for block, array in book.values.arrays.items() if not block.typed}
-    with door.ending_in(door.Refused, WitnessError, before="--witness: "):
+    with errors.ending_in(errors.Refused, WitnessError, before="--witness: "):
         found = results_of(page, typed, computed, dtype, device)
     single = {name: float(number) for name, number in found.items() if number.ndim == 0}
     return Witnessed(single, f"torch {version('torch')}, {dtype} on {device}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from blueprint.checking import Checked, compute_together, data, findings, line_of, quantities
-from blueprint.commands import console, door
+from blueprint.commands import console, errors
 from blueprint.page.read import ReadError
 from blueprint.quoting import sentence
 
@@ -30,7 +30,7 @@ Exit codes: 0 all agree, 1 a difference, 2 wrong use, 3 a file cannot be read.
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("paths", nargs=-1, required=True, type=door.FILE, metavar="FILE...")
+@click.argument("paths", nargs=-1, required=True, type=errors.FILE, metavar="FILE...")
 @click.option(
     "--device", default="auto", show_default=True, help="auto (cuda, else mps, else cpu) or a name of torch's."
 )
@@ -45,7 +45,7 @@ def check(paths: tuple[Path, ...], device: str, dtype: str, reveal: bool, everyt
     code that shares nothing with the workbook's, and compared with every number in the sheets. A blank of a worksheet that is
     not filled in, and what waits for it, neither agrees nor deviates.
     """
-    door.need_torch("check")
+    errors.need_torch("check")
     from blueprint.checking.checker import check as held_against_torch
 
     files, refused = _read(paths)
@@ -55,8 +55,8 @@ def check(paths: tuple[Path, ...], device: str, dtype: str, reveal: bool, everyt
     for message in refused:
         console.say(f"Error: {sentence(message)}", err=True)
     if refused:
-        sys.exit(door.UNREADABLE)
-    sys.exit(0 if outcome and outcome.agrees else door.DIFFERENCE)
+        sys.exit(errors.UNREADABLE)
+    sys.exit(0 if outcome and outcome.agrees else errors.DIFFERENCE)
 
 
 def _read(paths: tuple[Path, ...]) -> tuple[list[Checked], list[str]]:

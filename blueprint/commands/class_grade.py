@@ -27,7 +27,7 @@ from blueprint.classes.report import FILE, report_of, report_page, save_report
 from blueprint.classes.results import Results
 from blueprint.classes.results_folder import POLICY, changes, feedback_of, put_aside, write_results
 from blueprint.classes.submissions_folder import Store, collect
-from blueprint.commands import console, door
+from blueprint.commands import console, errors
 from blueprint.cores import cores
 from blueprint.files import refuse_existing, saved_whole
 from blueprint.quoting import encodable, printable, table, unquoted
@@ -53,18 +53,18 @@ def _print_schema(context: click.Context, option: click.Parameter, asked: bool) 
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("submissions", type=door.FILE)
-@click.option("--key", "key_path", required=True, type=door.FILE, help="The key.json that class make wrote.")
+@click.argument("submissions", type=errors.FILE)
+@click.option("--key", "key_path", required=True, type=errors.FILE, help="The key.json that class make wrote.")
 @click.option(
-    "-o", "--output", "folder", default="graded", show_default=True, type=door.FILE, help="Folder for the results."
+    "-o", "--output", "folder", default="graded", show_default=True, type=errors.FILE, help="Folder for the results."
 )
-@click.option("--policy", type=door.FILE, help="Grading policy: weights, carried marks, lateness, attempts (TOML).")
-@click.option("--times", type=door.FILE, help="When files were handed in: a CSV with student,submitted.")
+@click.option("--policy", type=errors.FILE, help="Grading policy: weights, carried marks, lateness, attempts (TOML).")
+@click.option("--times", type=errors.FILE, help="When files were handed in: a CSV with student,submitted.")
 @click.option("--assign", multiple=True, metavar="FILE=STUDENT", help="Whose a file without a token is.")
-@click.option("--canvas", "gradebook", type=door.FILE, help="Canvas's exported gradebook, to be filled in.")
+@click.option("--canvas", "gradebook", type=errors.FILE, help="Canvas's exported gradebook, to be filled in.")
 @click.option("--canvas-column", help="Id or title of the assignment in it, where it is not clear.")
 @click.option(
-    "--moodle", "worksheet", type=door.FILE, help="Moodle's grading worksheet, to be filled in; its times count."
+    "--moodle", "worksheet", type=errors.FILE, help="Moodle's grading worksheet, to be filled in; its times count."
 )
 @click.option("--reveal", is_flag=True, help="Put the right numbers into the feedback.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object.")
@@ -86,12 +86,14 @@ def grade(
     key = Key.load(key_path)
     moodle = GradingWorksheet(worksheet) if worksheet else None
     known = (times_of_moodle(moodle, key) if moodle else {}) | (times_in(times, key) if times else {})
-    door.require(submissions.exists(), f"{submissions} is not there: name a folder or a zip of submissions")
+    errors.require(submissions.exists(), f"{submissions} is not there: name a folder or a zip of submissions")
     # What is wrong with the platforms' files is said before anything is marked and written.
     canvas = Gradebook(gradebook, key.assignment, canvas_column) if gradebook else None
     arriving = collect(submissions)
     first = [*islice(arriving, 1)]
-    door.require(first, f"{submissions} holds no file: name the folder or the zip that the platform lets you download")
+    errors.require(
+        first, f"{submissions} holds no file: name the folder or the zip that the platform lets you download"
+    )
     folder.mkdir(parents=True, exist_ok=True)
     kept = Store(folder)
     kept.add(chain(first, arriving))
@@ -109,7 +111,7 @@ def grade(
     console.say(
         json.dumps(_results_as_data(found, said), ensure_ascii=False) if as_json else _results_told(found, folder, said)
     )
-    sys.exit(door.UNREADABLE if unmarked(found) else 0)
+    sys.exit(errors.UNREADABLE if unmarked(found) else 0)
 
 
 def _refuse_targets(folder: Path, force: bool, sources: list[Path]) -> None:
@@ -119,7 +121,7 @@ def _refuse_targets(folder: Path, force: bool, sources: list[Path]) -> None:
         refuse_existing(folder / name, force)
     for source in sources:
         own = source.name in WRITTEN and source.exists() and source.resolve().parent == folder.resolve()
-        door.require(not own, f"{source} would be written over: move what is read out of the folder of the results")
+        errors.require(not own, f"{source} would be written over: move what is read out of the folder of the results")
 
 
 def graded_anew(
@@ -134,13 +136,15 @@ def graded_anew(
     """Marks what is kept, and writes it all down."""
     chosen, overrides = read_policy(policy, key), read_overrides(folder / OVERRIDES, key)
     said = dict(encodable(each).rpartition("=")[::2] for each in assign)
-    door.require("" not in said, "--assign takes FILE=STUDENT, the file as flags.csv calls it: --assign a/b.xlsx=4711")
+    errors.require(
+        "" not in said, "--assign takes FILE=STUDENT, the file as flags.csv calls it: --assign a/b.xlsx=4711"
+    )
     overrides = Overrides(overrides.marks, {**overrides.assigned, **said})
-    with door.bar("marking", sum(bool(each.stored) for each in kept.files)) as done:
+    with console.bar("marking", sum(bool(each.stored) for each in kept.files)) as done:
         found = graded(kept, key, chosen, overrides, known, cores(), done)
     put_aside(folder)
     start_overrides(folder)
-    with door.bar("writing feedback", sum(bool(each.file or each.marks) for each in found.results)) as done:
+    with console.bar("writing feedback", sum(bool(each.file or each.marks) for each in found.results)) as done:
         write_results(folder, found, key, reveal, policy, done)
     save_report(found, folder)
     return found
@@ -179,9 +183,9 @@ Exit codes: 0 nobody's score changed, 1 somebody's did, 2 wrong use, 3 a submiss
 
 
 @click.command(epilog=REGRADE_EXAMPLES)
-@click.argument("folder", type=door.FILE)
-@click.option("--key", "key_path", required=True, type=door.FILE, help="The key by which is marked now.")
-@click.option("--policy", type=door.FILE, help="Another grading policy; without it the one that was used before.")
+@click.argument("folder", type=errors.FILE)
+@click.option("--key", "key_path", required=True, type=errors.FILE, help="The key by which is marked now.")
+@click.option("--policy", type=errors.FILE, help="Another grading policy; without it the one that was used before.")
 @click.option("--assign", multiple=True, metavar="FILE=STUDENT", help="Whose a file without a token is.")
 @click.option("--reveal", is_flag=True, help="Put the right numbers into the feedback.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object.")
@@ -203,7 +207,7 @@ def regrade(
     else:
         lines = [str(each) for each in changed] or ["Nobody's score changes."]
         console.say("\n".join([*lines, f"{folder}: {len(changed)} of {len(found.results)} scores changed"]))
-    sys.exit(door.UNREADABLE if unmarked(found) else door.DIFFERENCE if changed else 0)
+    sys.exit(errors.UNREADABLE if unmarked(found) else errors.DIFFERENCE if changed else 0)
 
 
 REPORT_EXAMPLES = """\b
@@ -218,8 +222,8 @@ TITLE, SAYS = 36, 66
 
 
 @click.command(epilog=REPORT_EXAMPLES)
-@click.argument("graded", type=door.FILE, metavar="FOLDER")
-@click.option("-o", "--output", type=door.FILE, metavar="FILE", help="The page  [default: report.html in FOLDER]")
+@click.argument("graded", type=errors.FILE, metavar="FOLDER")
+@click.option("-o", "--output", type=errors.FILE, metavar="FILE", help="The page  [default: report.html in FOLDER]")
 @click.option("--force", is_flag=True, help="Replace the page if it is there already.")
 @click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object; no page is written.")
 def report(graded: Path, output: Path | None, force: bool, as_json: bool) -> None:
@@ -231,7 +235,7 @@ def report(graded: Path, output: Path | None, force: bool, as_json: bool) -> Non
     if as_json:
         console.say(json.dumps(report_of(found), ensure_ascii=False, indent=1, allow_nan=False))
         return
-    door.require(
+    errors.require(
         graded.is_dir() or output, f"{graded} is a file: name the folder that holds it, or a page with -o report.html"
     )
     path = output or graded / FILE

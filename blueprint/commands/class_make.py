@@ -24,7 +24,7 @@ from blueprint.classes.making import (
 )
 from blueprint.classes.one_student import key_of, shown, written_again
 from blueprint.classes.roster import Student, read_roster
-from blueprint.commands import console, door, options
+from blueprint.commands import console, errors, options
 from blueprint.inputs import load, read, toml_of
 from blueprint.quoting import table, unquoted
 
@@ -58,7 +58,7 @@ def preview_class(
     varied = tuple(filter(None, vary.split(",")))
     whole = toml_of(load(read(numbers), overrides))
     given = Assignment("preview", whole, asked, level, varied, seed, secret="00" * 16, topic=topic)
-    with door.bar("drawing", students) as done:
+    with console.bar("drawing", students) as done:
         found = preview(given, students, done)
     console.say(json.dumps(_preview_as_data(found), ensure_ascii=False) if as_json else _preview_told(found))
 
@@ -115,8 +115,8 @@ Exit codes: 0 made, 2 wrong use, or no good variant for some student.
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("roster", type=door.FILE)
-@click.option("-o", "--output", type=door.FILE, required=True, metavar="FOLDER", help="Where the class is made.")
+@click.argument("roster", type=errors.FILE)
+@click.option("-o", "--output", type=errors.FILE, required=True, metavar="FOLDER", help="Where the class is made.")
 @options.of_class
 @click.option("--assignment", metavar="NAME", help="As tokens bear it  [default: the folder's name]")
 @click.option(
@@ -156,7 +156,7 @@ def make_class(
     )
     if before := left_behind(output):
         console.say(before, err=True)
-    with door.bar("making", 2 * len(students)) as done:
+    with console.bar("making", 2 * len(students)) as done:
         made = make(given, students, output, teacher, done)
     console.say(
         json.dumps(_class_as_data(made, output), ensure_ascii=False)
@@ -209,15 +209,17 @@ Exit codes: 0 shown or written, 1 written, but other bytes than the manifest say
 
 
 @click.command(epilog=SHOW_EXAMPLES)
-@click.argument("folder", type=door.FILE)
+@click.argument("folder", type=errors.FILE)
 @click.option("--student", required=True, metavar="ID", help="Whose file.")
 @click.option("--again", is_flag=True, help="Write the file once more, byte for byte as it was handed out.")
-@click.option("-o", "--output", type=door.FILE, metavar="FILE", help="Where to  [default: where it was]")
+@click.option("-o", "--output", type=errors.FILE, metavar="FILE", help="Where to  [default: where it was]")
 @click.option("--json", "as_json", is_flag=True, help="For programs: one object on stdout.")
 @click.option("--force", is_flag=True, help="Replace the file if it is there already.")
 def show(folder: Path, student: str, again: bool, output: Path | None, as_json: bool, force: bool) -> None:
     """Show one student's inputs and answers side by side, or write a lost file again."""
-    door.require(again or (output is None and not force), "--output and --force say where --again writes: add --again")
+    errors.require(
+        again or (output is None and not force), "--output and --force say where --again writes: add --again"
+    )
     key = key_of(folder)
     whose = key.student(student)
     if not again:
@@ -230,7 +232,7 @@ def show(folder: Path, student: str, again: bool, output: Path | None, as_json: 
         says = f"{path}: written again, with the same inputs and token, but other bytes than {MANIFEST} says: by another version"
     console.say(json.dumps({"file": str(path), "same": same}) if as_json else says)
     if not same:
-        sys.exit(door.DIFFERENCE)
+        sys.exit(errors.DIFFERENCE)
 
 
 def _side_by_side(found: dict[str, Any]) -> str:

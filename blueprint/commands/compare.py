@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from blueprint.commands import console, door
+from blueprint.commands import console, errors
 from blueprint.dumps import MinibatchError
 
 EXAMPLES = """\b
@@ -21,8 +21,8 @@ different batches or kinds, 4 they have nothing in common that could be compared
 
 
 @click.command("compare", epilog=EXAMPLES)
-@click.argument("a", type=door.FILE)
-@click.argument("b", type=door.FILE)
+@click.argument("a", type=errors.FILE)
+@click.argument("b", type=errors.FILE)
 @click.option(
     "--preset",
     "presets",
@@ -37,14 +37,14 @@ def compare(a: Path, b: Path, presets: tuple[str, ...], as_json: bool) -> None:
     A and B are files, replay bundles of Relax, or folders with all files of one step. Responses are aligned by their tokens. B is
     then computed by A's settings, so that conventions are told from inputs. docs/verify.md tells how.
     """
-    door.need_torch("compare")
+    errors.need_torch("compare")
     from blueprint.dump_comparison import compare_sides, data_of, read_side
 
-    door.require(len(presets) <= 2, "--preset: found more than two, expected one for both, or A's and then B's")
+    errors.require(len(presets) <= 2, "--preset: found more than two, expected one for both, or A's and then B's")
     one, other = (presets * 2)[:2] if presets else (None, None)
-    with door.ending_in(door.Unreadable, MinibatchError):
+    with errors.ending_in(errors.Unreadable, MinibatchError):
         found = compare_sides(read_side(a), read_side(b), (one, other))
     console.say(json.dumps(data_of(found), ensure_ascii=False, indent=1) if as_json else str(found))
     if not found.lines:
-        sys.exit(door.NOT_COMPARED)
-    sys.exit(door.DIFFERENCE if found.first else 0)
+        sys.exit(errors.NOT_COMPARED)
+    sys.exit(errors.DIFFERENCE if found.first else 0)

@@ -2,7 +2,8 @@
 
 import codecs
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
 
@@ -105,3 +106,14 @@ def _tell_result(book: Book) -> None:
     say(f"{title} {shown.value:.6g}: {shown.equation}\n  {shown.numbers}")
     for part in book.blueprint.parts:
         say(f"  {float(book.values.cell(part)) + 0.0:>10.6f}  {part.about.meaning}")
+
+
+@contextmanager
+def bar(label: str, steps: int, known: int = 0) -> Iterator[Callable[[int], None]]:
+    """Gives what moves the progress bar on from what is known already; there is none where nobody looks."""
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    with click.progressbar(length=steps, label=label, file=sys.stderr, show_pos=True) as bar:
+        bar.update(known)
+        yield bar.update

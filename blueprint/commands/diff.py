@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from blueprint import differing
-from blueprint.commands import console, door
+from blueprint.commands import console, errors
 from blueprint.page.saved_file import check_file
 from blueprint.reopening import book_of
 
@@ -28,7 +28,7 @@ def _tolerance(context: click.Context, option: click.Parameter, value: float) ->
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("paths", nargs=-1, type=door.FILE, metavar="A.xlsx B.xlsx")
+@click.argument("paths", nargs=-1, type=errors.FILE, metavar="A.xlsx B.xlsx")
 @click.option("--json", "as_json", is_flag=True, help="For programs: on stdout, one object.")
 @click.option(
     "--tolerance", default=1e-12, show_default=True, callback=_tolerance, metavar="X",
@@ -39,7 +39,7 @@ def diff(paths: tuple[Path, ...], as_json: bool, tolerance: float) -> None:
 
     Everything is computed from what is typed in each file; where a file shows something else than that, it is said too.
     """
-    door.require(
+    errors.require(
         len(paths) == 2,
         f"diff compares two workbooks, and {len(paths)} {'is' if len(paths) == 1 else 'are'} named: write two, such as "
         "blueprint diff rlhf_ppo.xlsx mine.xlsx",
@@ -49,4 +49,4 @@ def diff(paths: tuple[Path, ...], as_json: bool, tolerance: float) -> None:
     one, other = map(book_of, paths)
     found = differing.differences(one, other, tolerance)
     console.say(json.dumps(differing.data(found), ensure_ascii=False, indent=1) if as_json else differing.text(found))
-    sys.exit(0 if found.alike else door.DIFFERENCE)
+    sys.exit(0 if found.alike else errors.DIFFERENCE)

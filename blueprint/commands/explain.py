@@ -7,7 +7,7 @@ from typing import Any, Literal
 import click
 
 from blueprint.book import Book
-from blueprint.commands import console, door
+from blueprint.commands import console, errors
 from blueprint.explaining import is_address, numbers_along
 from blueprint.inputs import load
 from blueprint.language import Axis, Block
@@ -108,33 +108,33 @@ def explain(
 
 def _book(files: list[str], what: str, options: dict[str, Any], reveal: bool) -> Book:
     """Opens the file, or computes the book of the numbers that are asked for; `options` holds those that are given."""
-    door.require(
+    errors.require(
         not what.lower().endswith(".xlsx"),
         f"{what}: which cell? Write blueprint explain {what} 'Loss!N51', or a block such as total_loss",
     )
-    door.require(
+    errors.require(
         len(files) <= 1, f"{' '.join(files)}: one file and one cell at a time; put an address with spaces in quotes"
     )
-    door.require(
+    errors.require(
         files or not _are_numbers(what),
         f"{what}: which block? Write blueprint explain {what} and a name from its sheet Contents",
     )
     if files and files[0].lower().endswith(".xlsx"):
         if options:
             given, are = " and ".join(f"--{name}" for name in options), "is" if len(options) == 1 else "are"
-            raise door.Refused(f"{given} {are} not for a file: {files[0]} has its own numbers")
+            raise errors.Refused(f"{given} {are} not for a file: {files[0]} has its own numbers")
         from blueprint.reopening import book_of
 
         return book_of(files[0], reveal)
-    door.require(not reveal, "--reveal is for the file of a worksheet: name it before what is asked for")
+    errors.require(not reveal, "--reveal is for the file of a worksheet: name it before what is asked for")
     numbers, overrides = options.pop("numbers", None), options.pop("set", ())
     if files and not _are_numbers(files[0]):
-        raise door.Refused(
+        raise errors.Refused(
             f"{files[0]} {what}: the first of two must be an .xlsx file or numbers (see `blueprint list`); ask for one "
             "block or cell at a time"
         )
     if files and numbers:
-        raise door.Refused(f"{files[0]} and --numbers {numbers} both say which numbers: leave one out")
+        raise errors.Refused(f"{files[0]} and --numbers {numbers} both say which numbers: leave one out")
     chosen = [f"{name}={value}" for name, value in options.items()]
     return Book(blueprint_of(load(files[0] if files else numbers or "default", [*chosen, *overrides])))
 
@@ -149,9 +149,9 @@ def _members(given: dict[str, int | str | None], others: Iterable[str]) -> dict[
     options = {letter: f"{_flag(letter)} {member}" for letter, member in members.items()}
     for other in others:
         letter, _, member = map(str.strip, other.partition("="))
-        door.require(letter and member, f"--at {other}: write a letter, an equals sign and a member, as in --at j=2")
+        errors.require(letter and member, f"--at {other}: write a letter, an equals sign and a member, as in --at j=2")
         if letter in members:
-            raise door.Refused(f"{options[letter]} and --at {other} both say which {letter}: leave one out")
+            raise errors.Refused(f"{options[letter]} and --at {other} both say which {letter}: leave one out")
         members[letter], options[letter] = member, f"--at {other}"
     return members
 
@@ -161,14 +161,14 @@ def _check(block: Block, members: dict[str, int | str], book: Book) -> None:
     axes, each = {axis.letter: axis for axis in block.axes}, " and ".join(axis.meaning for axis in block.axes)
     if missing := [axis for letter, axis in axes.items() if letter not in members]:
         needed = " and ".join(f"{_flag_of(axis)}{_range(block, axis, book)}" for axis in missing)
-        raise door.Refused(f"{block.name} has a number for each {each}: add {needed}")
+        raise errors.Refused(f"{block.name} has a number for each {each}: add {needed}")
     if extra := [_flag(letter).rstrip("=") for letter in members if letter not in axes]:
         has = f"has a number for each {each} only" if each else "is a single number"
-        raise door.Refused(f"{block.name} {has}: leave out {' and '.join(extra)}")
+        raise errors.Refused(f"{block.name} {has}: leave out {' and '.join(extra)}")
     for letter, axis in axes.items():
         low, high = numbers_along(block, axis, book.values)
         if isinstance(member := members[letter], int) and not low <= member <= high:
-            raise door.Refused(
+            raise errors.Refused(
                 f"{block.name} has no {_flag_of(axis)} {member}: give {_range(block, axis, book).strip(' =')}"
             )
 

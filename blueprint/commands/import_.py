@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from blueprint.commands import console, door
+from blueprint.commands import console, errors
 from blueprint.files import refuse_target
 from blueprint.inputs import name_of
 from blueprint.quoting import unquoted
@@ -38,12 +38,12 @@ def _rows(context: click.Context, option: click.Parameter, value: str | None) ->
 
 
 @click.command("import", epilog=EXAMPLES)
-@click.argument("files", type=door.FILE, nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", type=errors.FILE, nargs=-1, required=True, metavar="FILE...")
 @click.option("--preset", metavar="NAME", help="What the library does  [default: as the file says]")
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key; may be repeated."
 )
-@click.option("-o", "--output", type=door.FILE, metavar="FILE", help="The workbook  [default: FILE.xlsx]")
+@click.option("-o", "--output", type=errors.FILE, metavar="FILE", help="The workbook  [default: FILE.xlsx]")
 @click.option("--rows", callback=_rows, metavar="0,3", help="The responses to show, counted from 0.")
 @click.option(
     "--worst",
@@ -80,7 +80,7 @@ def import_(
     The whole minibatch is computed again first, and compared with what the library logged. Of a step of GRPO name all files:
     whole groups are shown.
     """
-    door.need_torch("import")
+    errors.need_torch("import")
     from blueprint.commands.verify_files import book_of
     from blueprint.verifying import VerifyOptions, ViewOptions
 
@@ -88,4 +88,4 @@ def import_(
     for path in files:
         refuse_target(target, force, path)
     book, agrees = book_of(files, VerifyOptions(preset, overrides), ViewOptions(**view), name_of(files[0]))
-    sys.exit(0 if console.saved(book, target, not no_proof) and agrees else door.DIFFERENCE)
+    sys.exit(0 if console.saved(book, target, not no_proof) and agrees else errors.DIFFERENCE)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from blueprint.commands import console, door
+from blueprint.commands import console, errors
 from blueprint.dumps import Inspection, Minibatch, inspect
 from blueprint.inputs import shown_value
 from blueprint.quoting import printable, table, unquoted
@@ -28,7 +28,7 @@ Exit codes: 0 it can be replayed, 2 wrong use, 3 it cannot be read or not replay
 
 
 @click.command("inspect", epilog=EXAMPLES)
-@click.argument("file", type=door.FILE)
+@click.argument("file", type=errors.FILE)
 @click.option("--above-zero", is_flag=True, help="Accept log-probs above 0, as made-up numbers of an exercise are.")
 @click.option("--json", "as_json", is_flag=True, help="Print the same as JSON.")
 def inspect_dump(file: Path, above_zero: bool, as_json: bool) -> None:
@@ -39,7 +39,7 @@ def inspect_dump(file: Path, above_zero: bool, as_json: bool) -> None:
     found = inspect(file, above_zero)
     console.say(json.dumps(_data(found), indent=2) if as_json else "\n".join(_lines(found)))
     if found.refusal:
-        raise door.Unreadable(f"{found.path}: {found.refusal}")
+        raise errors.Unreadable(f"{found.path}: {found.refusal}")
 
 
 def _lines(found: Inspection) -> Iterator[str]:

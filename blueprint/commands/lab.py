@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from blueprint.commands import console, door
+from blueprint.commands import console, errors
 from blueprint.files import refuse_existing, refuse_target
 from blueprint.labs.settings import METHODS, LabError, Settings, recipes, settings
 
@@ -51,8 +51,8 @@ PANELS = ("length", "kl", "clip_fraction", "entropy", "explained_variance", "gra
     "--steps", type=click.IntRange(1), default=100_000, show_default=True, help="Steps of all environments together."
 )
 @click.option("--compare-sb3", is_flag=True, help="Train PPO of Stable-Baselines3, too, by the same settings.")
-@click.option("-o", "--output", type=door.FILE, metavar="FOLDER|FILE.xlsx", help="Keep the tables there.")
-@click.option("--plot", type=door.FILE, metavar="FILE", help="Draw the runs: .png, .svg or .pdf.")
+@click.option("-o", "--output", type=errors.FILE, metavar="FOLDER|FILE.xlsx", help="Keep the tables there.")
+@click.option("--plot", type=errors.FILE, metavar="FILE", help="Draw the runs: .png, .svg or .pdf.")
 @click.option("--panel", "panels", multiple=True, type=click.Choice(PANELS), help="Draw this alone; may be repeated.")
 @click.option(
     "--iteration", type=click.IntRange(0), metavar="N", help="Write a minibatch of this iteration as a workbook."
@@ -87,7 +87,7 @@ def cart_pole(
     Every run is evaluated on 100 new episodes, with actions drawn. Everything depends on the seed alone, so that any minibatch of
     any iteration can be had again, as a workbook of live formulas.
     """
-    door.need_torch("lab")
+    errors.need_torch("lab")
     changed = [*overrides, *(["shared_trunk=true"] if shared_trunk else [])]
 
     def of(name: str, of_seed: int, more: str = "") -> Settings:
@@ -103,8 +103,8 @@ def cart_pole(
             method: methods[1:],
         }
         wrong = " and ".join(name for name, given in others.items() if given)
-        door.require(not wrong, f"--iteration with {wrong}: a workbook is of one minibatch of one run")
-        door.require(iteration is not None, "a minibatch is of an iteration: say which, with --iteration N")
+        errors.require(not wrong, f"--iteration with {wrong}: a workbook is of one minibatch of one run")
+        errors.require(iteration is not None, "a minibatch is of an iteration: say which, with --iteration N")
         target = output or Path(f"it{iteration}.xlsx")
         refuse_target(target, force)
         write = _write_networks if networks else _write_minibatch
@@ -112,7 +112,7 @@ def cart_pole(
         return
     tried = [(name, more, seed + s) for name in methods for more in _values(sweep) for s in range(seeds)]
     plan = [(_label(name, more, len(methods)), of(name, of_seed, more)) for name, more, of_seed in tried]
-    door.require(
+    errors.require(
         not compare_sb3 or "ppo" in methods,
         f"--compare-sb3 with --method {method}: it stands beside PPO, so name ppo, too",
     )
@@ -127,7 +127,7 @@ def _values(sweep: str | None) -> list[str]:
     if sweep is None:
         return [""]
     key, equals, values = sweep.partition("=")
-    door.require(
+    errors.require(
         equals and all(each.strip() for each in values.split(",")),
         f"--sweep {sweep}: expected a setting and its values, such as --sweep clip_range=0.05,0.2,0.5",
     )
@@ -154,7 +154,7 @@ def _begun(output: Path | None, plan: list[tuple[str, Settings]], force: bool) -
 
     if output is None:
         return Study()
-    door.require(
+    errors.require(
         output.suffix.lower() != ".xlsx",
         f"{output}: a workbook is of one minibatch: say which, with --iteration N --minibatch M, or name a folder",
     )
@@ -175,7 +175,7 @@ def _check_plot(plot: Path | None, force: bool) -> None:
 
         check_plot(plot)
         refuse_existing(plot, force)
-        door.require_folder_of(plot)
+        errors.require_folder_of(plot)
 
 
 def _show(study: "Study", folder: Path | None, plot: Path | None, panels: tuple[str, ...]) -> None:
@@ -201,7 +201,7 @@ def _train_one(study: "Study", label: str, use: Settings, train: Train, folder: 
     """Trains one run with a progress bar, and keeps it; Ctrl-C says what is kept."""
     name, began = f"{label}, seed {use.seed}", perf_counter()
     try:
-        with door.bar(name, use.steps) as moved:
+        with console.bar(name, use.steps) as moved:
             iterations, episodes, lengths = train(use, moved)
     except KeyboardInterrupt:
         done = len(study.finished)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import click
 
-from blueprint.commands import console, door
+from blueprint.commands import console, errors
 from blueprint.commands.options import PRESETS, SET, together
 from blueprint.files import content_of, refuse_existing, saved_whole
 from blueprint.inputs import (
@@ -56,7 +56,7 @@ def source_in(path: Path, asked: Rows) -> Source:
     able = {kind.name: kind for kind in kinds() if kind.rows is not None}
     name = str(asked.kind)
     hint = suggestion(nearest(name, list(able)), list(able))
-    door.require(
+    errors.require(
         name in able, f"--kind {unquoted(name)}: no kind of workbook that is made of rows of one's own; {hint}"
     )
     raw, said = able[name].part("rows")(path, asked.columns, asked.prompts, asked.most_tokens)
@@ -79,7 +79,7 @@ ZIP = b"PK\x03\x04"
 
 @click.command(epilog=EXAMPLES)
 @click.argument("source", default="default", metavar="[NAME|FILE]")
-@click.option("-o", "--output", type=door.FILE, metavar="FILE", help="The file  [default: print it]")
+@click.option("-o", "--output", type=errors.FILE, metavar="FILE", help="The file  [default: print it]")
 @SET
 @PRESETS
 @click.option("--show", is_flag=True, help="List every key with its value, and where that comes from.")
@@ -105,18 +105,18 @@ def numbers(
     """
     rows = Rows(kind, columns, prompts, most_tokens)
     of_rows_alone = columns or prompts is not None or most_tokens is not None
-    door.require(
+    errors.require(
         kind is not None or not of_rows_alone,
         "--column, --prompts and --most-tokens are of rows of your own: add --kind, with one of "
         f"{', '.join(kind.name for kind in kinds() if kind.rows is not None)}, or leave them away.",
     )
     options = [(f"--{name}", f"{name}={value}") for name, value in chosen.items() if value is not None]
     options += [("--set", each) for each in overrides]
-    door.require(
+    errors.require(
         not show or (not schema and not output),
         "--show prints, and goes with neither --schema nor -o: leave one of them away.",
     )
-    door.require(
+    errors.require(
         not schema or (not options and source == "default"),
         "--schema describes every numbers file: leave all but -o and --force away.",
     )
@@ -155,7 +155,7 @@ def _is_workbook(name: str) -> bool:
 def _write(found: Source, overrides: list[str], output: Path | None, force: bool) -> None:
     """Writes or prints the numbers file; the schema goes beside it."""
     loaded = load(found, overrides)
-    door.require(
+    errors.require(
         output is None or output.suffix.lower() == ".toml",
         f"{output} does not end in .toml, by which `blueprint build` knows a numbers file: name it so.",
     )

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from blueprint.commands import door
+from blueprint.commands import errors
 from blueprint.inputs import Numbers, load
 
 KEYS = {"epochs": "update.epochs", "minibatches": "update.minibatches"}
@@ -62,7 +62,7 @@ of_class = together(
     click.option("--blanks", type=click.IntRange(1), metavar="N", help="How many blanks are chosen  [default: 12]"),
     click.option(
         "--blanks-file",
-        type=door.FILE,
+        type=errors.FILE,
         metavar="FILE",
         help="Which blanks, each with its weight: a file.toml.",
     ),
@@ -94,10 +94,10 @@ def asked(blanks: int | None, blanks_file: Path | None, topic: str = "") -> int 
     """Returns how many blanks are chosen, or which, each with its weight; None: as many as a topic has. Raises WorksheetError."""
     from blueprint.worksheets import asked_from
 
-    door.require(
+    errors.require(
         blanks is None or blanks_file is None, "--blanks and --blanks-file: give one of them, a number or a file"
     )
-    door.require(blanks_file is None or not topic, "--topic and --blanks-file both say which blanks: leave one out")
+    errors.require(blanks_file is None or not topic, "--topic and --blanks-file both say which blanks: leave one out")
     if blanks_file:
         return tuple((each.title, each.weight) for each in asked_from(blanks_file))
     return blanks or (None if topic else 12)

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from blueprint.book import Book
-from blueprint.commands import console, door, options
+from blueprint.commands import console, errors, options
 from blueprint.files import refuse_existing, require_page_ending
 from blueprint.language import NoNumber
 from blueprint.workbooks.registry import blueprint_of
@@ -22,7 +22,7 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("source", required=False, metavar="[NUMBERS|FILE.xlsx]")
 @options.of_numbers
-@click.option("-o", "--output", type=door.FILE, metavar="FILE", help="The page  [default: NUMBERS.html]")
+@click.option("-o", "--output", type=errors.FILE, metavar="FILE", help="The page  [default: NUMBERS.html]")
 @click.option("--force", is_flag=True, help="Replace the file if it is there already.")
 def page(
     source: str | None,
@@ -51,14 +51,14 @@ def book_asked_for(
     source: str | None, numbers: str, overrides: tuple[str, ...], chosen: dict[str, str | None]
 ) -> tuple[Book, str]:
     """Returns the book that is asked for, and a name for a file of it."""
-    door.require(
+    errors.require(
         source is None or numbers in ("default", source),
         f"{source} and --numbers {numbers} both say which numbers: leave one out",
     )
     if source is not None and source.lower().endswith(".xlsx"):
         return _of_file(source, overrides, chosen), str(Path(source).with_suffix(""))
     loaded = options.chosen(source or numbers, overrides, chosen)
-    with door.ending_in(door.Ended, NoNumber, before="nothing was written: "):
+    with errors.ending_in(errors.Ended, NoNumber, before="nothing was written: "):
         return Book(blueprint_of(loaded)), loaded.name.replace("/", "-")
 
 
@@ -67,5 +67,5 @@ def _of_file(source: str, overrides: tuple[str, ...], chosen: dict[str, str | No
     from blueprint.reopening import book_of
 
     given = [f"--{name}" for name, value in chosen.items() if value is not None] + ["--set"] * bool(overrides)
-    door.require(not given, f"{' and '.join(given)}: not for a file: {source} has its own numbers")
+    errors.require(not given, f"{' and '.join(given)}: not for a file: {source} has its own numbers")
     return book_of(source)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from blueprint.commands import console, door
+from blueprint.commands import console, errors
 from blueprint.files import refuse_existing, refuse_target, require_page_ending, saved_whole
 from blueprint.training.folder import Folder, is_run
 from blueprint.training.numbers import BUILT_IN, RunNumbers, run_numbers, toml_of
@@ -33,7 +33,7 @@ DUMPS = (".npz", ".safetensors", ".jsonl", ".parquet")
 
 @click.command(epilog=EXAMPLES)
 @click.argument("source", required=False, metavar="[NUMBERS|FILE.toml|FOLDER]")
-@click.option("-o", "--output", type=door.FILE, metavar="FOLDER|FILE", help="Where it goes  [default: run/]")
+@click.option("-o", "--output", type=errors.FILE, metavar="FOLDER|FILE", help="Where it goes  [default: run/]")
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a key; may be repeated."
 )
@@ -45,8 +45,8 @@ DUMPS = (".npz", ".safetensors", ".jsonl", ".parquet")
 )
 @click.option("--device", default="cpu", show_default=True, help="Where torch computes: cpu, or cuda.")
 @click.option("--iteration", type=click.IntRange(0), metavar="N", help="Write this iteration as a workbook.")
-@click.option("--plot", type=door.FILE, metavar="FILE", help="Draw the run: .png, .svg or .pdf.")
-@click.option("--page", type=door.FILE, metavar="FILE", help="Write the run as one page for the browser.")
+@click.option("--plot", type=errors.FILE, metavar="FILE", help="Draw the run: .png, .svg or .pdf.")
+@click.option("--page", type=errors.FILE, metavar="FILE", help="Write the run as one page for the browser.")
 @click.option(
     "--no-proof", is_flag=True, help="Do not have an iteration's workbook recalculated by an independent engine."
 )
@@ -72,15 +72,15 @@ def run(
     with it, or shows it: as a chart, as a page, as a workbook with a row for each iteration; or one iteration as a workbook of
     its own.
     """
-    door.need_torch("run")
+    errors.need_torch("run")
     from blueprint.training.run import opened
 
     _check_targets(output, plot, page, force)
     if source is not None and is_run(Path(source)):
         given = [f"--set {each}" for each in overrides] + ([f"--seeds {seeds}"] if seeds else [])
-        door.require(not given, f"{' and '.join(given)}: not for a folder: the run in {source} has its own numbers")
+        errors.require(not given, f"{' and '.join(given)}: not for a folder: the run in {source} has its own numbers")
         if iteration is not None:
-            door.require(
+            errors.require(
                 not (plot or page), "--iteration and --plot or --page: one iteration is a workbook, and no more"
             )
             target = output or Path(f"it{iteration}.xlsx")
@@ -92,8 +92,8 @@ def run(
         else:
             _of_folder(Path(source), output, beta, seed, device, plot, page, ray)
         return
-    door.require(iteration is None, "--iteration is of a run that is kept: blueprint run FOLDER --iteration N")
-    door.require(
+    errors.require(iteration is None, "--iteration is of a run that is kept: blueprint run FOLDER --iteration N")
+    errors.require(
         source is None or not Path(source).is_dir(),
         f"{source} is a folder, and holds no run: blueprint run -o {source} makes one",
     )
@@ -125,8 +125,8 @@ def _check_targets(output: Path | None, plot: Path | None, page: Path | None, fo
     if page is not None:
         require_page_ending(page)
         refuse_existing(page, force)
-    door.require_folder_of(plot)
-    door.require_folder_of(page)
+    errors.require_folder_of(plot)
+    errors.require_folder_of(page)
 
 
 def _trained(numbers: RunNumbers, folder: Path, device: str, ray: str | None) -> "Run":
@@ -134,7 +134,7 @@ def _trained(numbers: RunNumbers, folder: Path, device: str, ray: str | None) ->
     from blueprint.training.run import trained
 
     try:
-        with door.bar("iterations", numbers.update.iterations) as moved:
+        with console.bar("iterations", numbers.update.iterations) as moved:
             return trained(numbers, folder, device, moved, ray)
     except KeyboardInterrupt:
         console.say(f"\nInterrupted: blueprint run {folder} goes on where it was.", err=True)
@@ -153,11 +153,11 @@ def _of_folder(
 ) -> None:
     from blueprint.training.run import opened
 
-    door.require(
+    errors.require(
         beta is None, "--beta: a folder shows all its KL coefficients; --iteration N --beta B takes one of them"
     )
     workbook = output if output is not None and output.suffix == ".xlsx" else None
-    door.require(
+    errors.require(
         output is None or workbook is not None, f"{output}: a run that is kept is written as a workbook: name it .xlsx"
     )
     if workbook or plot or page:
@@ -175,14 +175,16 @@ def _coefficients(beta: str | None) -> list[str]:
     try:
         numbers = [float(each) for each in beta.split(",")]
     except ValueError:
-        raise door.Refused(f"--beta {beta}: found no list of numbers, expected one, such as --beta 0,0.1,1") from None
+        raise errors.Refused(f"--beta {beta}: found no list of numbers, expected one, such as --beta 0,0.1,1") from None
     return [f"ppo.kl_coef={numbers}"]
 
 
 def _number(beta: str | None) -> float | None:
     if beta is None:
         return None
-    with door.ending_in(door.Refused, ValueError, before=f"--beta {beta}: one number is expected with --iteration: "):
+    with errors.ending_in(
+        errors.Refused, ValueError, before=f"--beta {beta}: one number is expected with --iteration: "
+    ):
         return float(beta)
 
 
@@ -220,7 +222,7 @@ def _write_dump(found: "Run", iteration: int, beta: float | None, seed: int | No
     from blueprint.dumps import MinibatchError, save
 
     made = found.dump(iteration, beta, seed)
-    with door.ending_in(door.Refused, MinibatchError):
+    with errors.ending_in(errors.Refused, MinibatchError):
         save(path, made.tensors, made.metadata)
 
 
@@ -233,7 +235,7 @@ def _write_part(
     from blueprint.verifying import VerifyOptions, ViewOptions
 
     whole = group_too_large(found.numbers)
-    door.require(
+    errors.require(
         not whole,
         f"iteration {iteration} as a workbook: {whole}; -o FILE.npz writes its last step as a dump, which verify reads",
     )

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from blueprint.commands import door
+from blueprint.commands import errors
 
 EXAMPLES = """\b
 Examples:
@@ -23,7 +23,7 @@ SMALLEST_TOLERANCE = 1e-6
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("files", type=door.FILE, nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", type=errors.FILE, nargs=-1, required=True, metavar="FILE...")
 @click.option("--preset", metavar="NAME", help="Whose conventions  [default: those of the library that the file names]")
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Another value for a convention; repeatable."
@@ -42,15 +42,15 @@ SMALLEST_TOLERANCE = 1e-6
 )
 @click.option(
     "--ledger",
-    type=door.FILE,
+    type=errors.FILE,
     metavar="FILE",
     help="Of a folder: where finished steps are noted, so that the same command goes on  [default: in the folder]",
 )
 @click.option(
     "--ray", metavar="ADDRESS", help="Of a folder: work on a Ray cluster, auto or an address; it sees the folder."
 )
-@click.option("--csv", type=door.FILE, metavar="FILE", help="Of a folder: a line for each step.")
-@click.option("--plot", type=door.FILE, metavar="FILE", help="Of a folder: a plot, .png, .svg or .pdf.")
+@click.option("--csv", type=errors.FILE, metavar="FILE", help="Of a folder: a line for each step.")
+@click.option("--plot", type=errors.FILE, metavar="FILE", help="Of a folder: a plot, .png, .svg or .pdf.")
 def verify(
     files: tuple[Path, ...],
     preset: str | None,
@@ -68,22 +68,24 @@ def verify(
     the whole minibatch, and compared with everything that was logged. Several files of one step (ranks, minibatches,
     microbatches) are joined, those of several steps go step by step, and a folder is a whole run. docs/verify.md tells how.
     """
-    door.need_torch("verify")
+    errors.need_torch("verify")
     from blueprint.commands.verify_files import verify_files
     from blueprint.commands.verify_run import RunOptions, verify_run
     from blueprint.dumps import is_bundle
     from blueprint.verifying import VerifyOptions
 
-    door.require(
+    errors.require(
         SMALLEST_TOLERANCE <= tolerance < float("inf"),
         f"--tolerance: found {tolerance:g}, expected {SMALLEST_TOLERANCE:g} or more: below, what float64 rounds counts "
         "as a difference",
     )
     options = VerifyOptions(preset, overrides, tolerance, device, above_zero=above_zero)
     if len(files) == 1 and files[0].is_dir() and not is_bundle(files[0]):
-        door.require(not each, "--each is for the files of one step: name them instead of a folder, or use --json")
+        errors.require(not each, "--each is for the files of one step: name them instead of a folder, or use --json")
         verify_run(files[0], options, RunOptions(**run), as_json)
     for name in (name.replace("_", "-") for name, value in run.items() if value):
-        door.require(len(files) > 1 or files[0].exists(), f"{files[0]}: there is no such folder; write the path of one")
-        raise door.Refused(f"--{name} is for a whole run: name the folder with its steps instead of files")
+        errors.require(
+            len(files) > 1 or files[0].exists(), f"{files[0]}: there is no such folder; write the path of one"
+        )
+        raise errors.Refused(f"--{name} is for a whole run: name the folder with its steps instead of files")
     verify_files(files, options, as_json, each)

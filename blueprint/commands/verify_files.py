@@ -11,7 +11,7 @@ from typing import NoReturn
 import click
 
 from blueprint.book import Book
-from blueprint.commands import console, door
+from blueprint.commands import console, errors
 from blueprint.dumps import Dump, MinibatchError, is_bundle, metadata_of, read_dump
 from blueprint.language import NotationError
 from blueprint.verifying import (
@@ -40,16 +40,16 @@ LONG = 1 << 22
 def verify_files(files: Sequence[Path], options: VerifyOptions, as_json: bool, each: bool) -> NoReturn:
     """Verifies files, step by step, prints what they come to, and ends with the exit code that says it."""
     folder = next((file for file in files if file.is_dir() and not is_bundle(file)), None)
-    door.require(folder is None, f"{folder} is a folder: verify it alone, as a whole run, or name the files in it")
+    errors.require(folder is None, f"{folder} is a folder: verify it alone, as a whole run, or name the files in it")
     found = [verdict for paths in _by_step(files) for verdict in _step(paths, options)]
     if not any(verdict.parts for verdict in found):
-        raise door.Unreadable(next(reason for verdict in found for reason in verdict.unread.values()))
+        raise errors.Unreadable(next(reason for verdict in found for reason in verdict.unread.values()))
     console.say("\n\n".join(_json(verdict) if as_json else text_of_step(verdict, each) for verdict in found))
     if not all(verdict.agrees for verdict in found):
-        sys.exit(door.DIFFERENCE)
+        sys.exit(errors.DIFFERENCE)
     if any(verdict.unread for verdict in found):
-        sys.exit(door.UNREADABLE)
-    sys.exit(0 if any(verdict.compared for verdict in found) else door.NOT_COMPARED)
+        sys.exit(errors.UNREADABLE)
+    sys.exit(0 if any(verdict.compared for verdict in found) else errors.NOT_COMPARED)
 
 
 def _by_step(files: Sequence[Path]) -> list[list[Path]]:
@@ -84,7 +84,7 @@ def _step(files: Sequence[Path], options: VerifyOptions) -> Iterator[StepVerdict
 
 def verified(dumps: Sequence[Dump], options: VerifyOptions, unread: Mapping[Path, str]) -> StepVerdict:
     """Verifies dumps of one step, with progress on stderr where they are large."""
-    with door.ending_in(door.Refused, MinibatchError):
+    with errors.ending_in(errors.Refused, MinibatchError):
         for dump in dumps[:1]:
             choose(dump, options)
             verifier_of(dump).check_device(options.device)
@@ -96,7 +96,7 @@ def _all_of(dumps: Sequence[Dump], options: VerifyOptions) -> StepVerdict:
     """Verifies dumps of one step; refuses them if none can be computed."""
     found = verified(dumps, options, {})
     if not found.parts:
-        raise door.Unreadable(next(iter(found.unread.values())))
+        raise errors.Unreadable(next(iter(found.unread.values())))
     return found
 
 
@@ -114,7 +114,7 @@ def book_of(paths: Sequence[Path], options: VerifyOptions, view: ViewOptions, na
         console.say(f"The workbook whitens as the larger batch was, by what was fitted: {fitted}.")
     if part.verdict.left_open:
         part = step.alone(_all_of([verifier.as_part(part.verdict)], options))
-    with door.ending_in(door.Refused, MinibatchError):
+    with errors.ending_in(errors.Refused, MinibatchError):
         shown = verifier.shown(part.verdict, part.chosen, view)
     return _book(shown, name, view.gradients), agrees
 
@@ -123,20 +123,20 @@ def _together(dumps: Sequence[Dump], found: StepVerdict, options: VerifyOptions)
     """Returns the files of a step as one dump, verified. Refuses kinds whose files are shown one by one."""
     together = verifier_of(dumps[0]).together
     if together is None:
-        raise door.Refused(f"{len(dumps)} files are named, of dumps that are shown one by one: import each by itself")
-    with door.ending_in(door.Refused, MinibatchError):
+        raise errors.Refused(f"{len(dumps)} files are named, of dumps that are shown one by one: import each by itself")
+    with errors.ending_in(errors.Refused, MinibatchError):
         one = together([part.verdict.replayed.batch for part in found.parts])
     return step.alone(_all_of([one], options))
 
 
 def _book(shown: Shown, name: str, gradients: bool) -> Book:
     """Makes the workbook, and compares it with the replay. Refuses a dump of which no loss can be made."""
-    with door.ending_in(door.Unreadable, MinibatchError, NotationError):
+    with errors.ending_in(errors.Unreadable, MinibatchError, NotationError):
         book = Book(blueprint_of(replace(shown.numbers(name), gradients=gradients)))
     made = shown.agreement({block.name: array for block, array in book.values.arrays.items()})
     console.say("\n".join([*shown.remarks, f"Shown: {shown.what}."]))
     if made.apart:
-        raise door.Unreadable(
+        raise errors.Unreadable(
             f"the workbook parts from the replay at {', '.join(made.apart[:5])}: please report this dump"
         )
     console.say(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from blueprint import interrupted
-from blueprint.commands import console, door
+from blueprint.commands import console, errors
 from blueprint.cores import cores
 from blueprint.dumps import MinibatchError, dump_kinds
 from blueprint.quoting import encodable
@@ -36,7 +36,7 @@ def verify_run(folder: Path, settings: VerifyOptions, options: RunOptions, as_js
     _check(settings, options)
     found = steps.find(folder, options.only)
     if not found.steps:
-        raise door.Unreadable(
+        raise errors.Unreadable(
             f"{folder} holds no dump of a training step{f' that is called {options.only}' if options.only else ''}: "
             "docs/dump-hooks.md tells how to write them"
         )
@@ -50,22 +50,22 @@ def verify_run(folder: Path, settings: VerifyOptions, options: RunOptions, as_js
     console.say(_json(found, summary, notes) if as_json else report.text_of(summary, notes))
     _write(summary, options)
     if summary.deviation:
-        sys.exit(door.DIFFERENCE)
+        sys.exit(errors.DIFFERENCE)
     if summary.counts[NOT_VERIFIED]:
-        sys.exit(door.UNREADABLE)
-    sys.exit(0 if summary.compared else door.NOT_COMPARED)
+        sys.exit(errors.UNREADABLE)
+    sys.exit(0 if summary.compared else errors.NOT_COMPARED)
 
 
 def _check(settings: VerifyOptions, options: RunOptions) -> None:
     """Refuses, before hours of work, what no step could be verified with, or what could not be shown in the end."""
-    with door.ending_in(door.Refused, MinibatchError):
+    with errors.ending_in(errors.Refused, MinibatchError):
         _check_conventions(settings)
         if not options.ray:
             known_device(settings.device)
     if options.plot:
         report.check_plot(options.plot)
-    door.require_folder_of(options.csv)
-    door.require_folder_of(options.plot)
+    errors.require_folder_of(options.csv)
+    errors.require_folder_of(options.plot)
 
 
 def _check_conventions(options: VerifyOptions) -> None:
@@ -83,7 +83,7 @@ def _gone_through(found: steps.Found, settings: VerifyOptions, options: RunOptio
     """Goes through all steps with a progress bar; Ctrl-C ends it with what is finished in the ledger."""
     run = executors.Run(found.steps, settings, ledger, options.fail_fast)
     try:
-        bar = door.bar("verifying", len(run.steps), run.known)
+        bar = console.bar("verifying", len(run.steps), run.known)
         with closing(_executor(found, settings, options)) as executor, bar as finished:
             run.go(executor, finished)
     except KeyboardInterrupt:
@@ -127,6 +127,6 @@ def _write(summary: Summary, options: RunOptions) -> None:
         if options.plot:
             report.draw(summary, options.plot)
     except OSError as error:
-        raise door.Refused(
+        raise errors.Refused(
             f"{error.filename or 'the table'} cannot be written: {(error.strerror or str(error)).lower()}"
         ) from error

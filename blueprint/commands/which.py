@@ -6,7 +6,7 @@ from dataclasses import replace
 import click
 
 from blueprint.book import Book
-from blueprint.commands import door
+from blueprint.commands import errors
 from blueprint.comparison import Batch, answers, changed, page, told_of
 from blueprint.inputs import load
 from blueprint.workbooks.registry import blueprint_of, level_of
@@ -33,13 +33,13 @@ def which(numbers: tuple[str, ...], compare: str | None, overrides: tuple[str, .
     options = {"--numbers": numbers, "--compare": (compare,) if compare else (), "--set": overrides}
     arguments = [word for option, values in options.items() for value in values for word in (option, value)]
     kinds_asked = {level_of(load(each)).kind for each in numbers}
-    door.require(len(kinds_asked) < 2, "--numbers: a page is of one kind of workbook; write a command for each kind")
+    errors.require(len(kinds_asked) < 2, "--numbers: a page is of one kind of workbook; write a command for each kind")
     batches = [_batch(each, compare, overrides) for each in numbers or ("default",)]
     click.echo(page(batches, shlex.join(["blueprint", "which", *arguments])))
 
 
 def _batch(numbers: str, compare: str | None, overrides: tuple[str, ...]) -> Batch:
-    door.require(
+    errors.require(
         "compare" in level_of(load(numbers)).keys,
         f"{numbers}: libraries can be compared only from weights or logits on, as in ten-libraries",
     )

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from blueprint.commands import console, door, options
+from blueprint.commands import console, errors, options
 from blueprint.files import SaveError, refuse_existing, refuse_target, saved_whole
 from blueprint.language import NoNumber
 from blueprint.quoting import printable, table
@@ -34,7 +34,9 @@ Exit codes: 0 written; 1 written, but not every formula was proved; 2 wrong use.
 @options.of_numbers
 @click.option("--blanks", type=click.IntRange(1), metavar="N", help="How many blanks are chosen  [default: 12]")
 @options.TOPIC
-@click.option("--blanks-file", type=door.FILE, metavar="FILE", help="Which blanks, and what each counts: a file.toml.")
+@click.option(
+    "--blanks-file", type=errors.FILE, metavar="FILE", help="Which blanks, and what each counts: a file.toml."
+)
 @click.option(
     "--level", type=click.Choice([*map(str, LEVELS)]), default="1", show_default=True,
     help="1: single cells; 2: whole rows; 3: whole sections.",
@@ -42,12 +44,12 @@ Exit codes: 0 written; 1 written, but not every formula was proved; 2 wrong use.
 @click.option("--seed", default="", metavar="TEXT", help="Another seed chooses other blanks.")
 @click.option("--check", is_flag=True, help="Two digits beside each blank, by which a student checks a number.")
 @click.option("--no-equations", is_flag=True, help="Do not print the equations of blanks beside them.")
-@click.option("-o", "--output", type=door.FILE, metavar="FILE", help="The worksheet  [default: worksheet.xlsx]")
+@click.option("-o", "--output", type=errors.FILE, metavar="FILE", help="The worksheet  [default: worksheet.xlsx]")
 @click.option(
-    "--answers", type=door.FILE, metavar="FILE", help="The whole workbook with the answers in its blanks, too."
+    "--answers", type=errors.FILE, metavar="FILE", help="The whole workbook with the answers in its blanks, too."
 )
 @click.option(
-    "--print", "paper", type=door.FILE, metavar="FILE", help="A handout.pdf; with --answers they stand at its end."
+    "--print", "paper", type=errors.FILE, metavar="FILE", help="A handout.pdf; with --answers they stand at its end."
 )
 @click.option("--schema", "as_schema", is_flag=True, help="Print the JSON Schema of files of blanks, for editors.")
 @click.option("--no-proof", is_flag=True, help="Do not have the file recalculated by an independent engine.")
@@ -76,7 +78,7 @@ def worksheet_(
         return
     files = Files(output or Path("worksheet.xlsx"), answers, paper)
     _refuse(files, force)
-    with door.ending_in(door.Ended, NoNumber, before="nothing was written: "):
+    with errors.ending_in(errors.Ended, NoNumber, before="nothing was written: "):
         made = _made(numbers, overrides, more)
     formulas = made.book.save(files.sheet)
     if answers:
@@ -102,8 +104,8 @@ class Files(NamedTuple):
 def _made(numbers: str, overrides: tuple[str, ...], more: dict[str, Any]) -> Worksheet:
     blanks, path = more.pop("blanks"), more.pop("blanks_file")
     level, check, seed, bare, topic = (more.pop(name) for name in ("level", "check", "seed", "no_equations", "topic"))
-    door.require(path is None or not topic, "--topic and --blanks-file both say which blanks: leave one out")
-    door.require(blanks is None or path is None, "--blanks and --blanks-file both say which blanks: leave one out")
+    errors.require(path is None or not topic, "--topic and --blanks-file both say which blanks: leave one out")
+    errors.require(blanks is None or path is None, "--blanks and --blanks-file both say which blanks: leave one out")
     loaded = options.chosen(numbers, overrides, more)
     asked = asked_from(path) if path else blanks
     return worksheet(blueprint_of(loaded), asked, int(level), check, seed, equations=not bare, topic=topic)

@@ -4,15 +4,16 @@ from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from copy import copy
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
-from blueprint.language import cells, trees, vectorise
+from blueprint.language import cells, recurrence, trees, vectorise
 from blueprint.language.axes import Axis, Edge, NotationError, require
 from blueprint.language.blocks import Block, Definition
 from blueprint.language.lost import ending, no_number
 from blueprint.language.schedule import Loop, Step, in_order, read_by, schedule
-from blueprint.language.values import Array, At, Ended, Held, Values, Where
+from blueprint.language.values import Array, At, Ended, Held, Values
 
 
 def compute(
@@ -68,8 +69,8 @@ class Computation:
         return copy(values)  # what is compiled goes on to read from `values`, whose arrays will be others
 
 
-_Compiled = dict[object, tuple[vectorise.Getter, Where]]
-"""What was compiled for some values, and where it is written, by equation and loops."""
+_Compiled = dict[object, Any]
+"""What was compiled for some values, and where it is written, by equation and loops; of a recursion, itself."""
 
 
 def fill(steps: tuple[Step, ...], values: Values, compiled: _Compiled | None = None) -> None:
@@ -82,6 +83,12 @@ def fill(steps: tuple[Step, ...], values: Values, compiled: _Compiled | None = N
 def _run(steps: tuple[Step, ...], values: Values, at: At, before: _Compiled) -> None:
     """Computes the steps where the loops stand; before: what was compiled, by equation and loops."""
     for step in steps:
+        if isinstance(step, Loop) and not at and recurrence.is_plain(step, values):
+            key = "loop", step.axis, step.way, *(id(each) for of in in_order((step,)) for each in of.definitions)
+            if key not in before:
+                before[key] = recurrence.Recurrence(step, values)
+            before[key].run(lambda edge, steps=step.steps: _run(steps, values, edge, before))
+            continue
         if isinstance(step, Loop):
             for position in range(-1, values.size(step.axis) + 1)[:: step.way]:
                 _run(step.steps, values, {**at, step.axis: position}, before)

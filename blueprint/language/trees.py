@@ -1,8 +1,8 @@
-"""Trees: what an expression is made of, and what it must not be made of, since number, sheet and print would not mean the same."""
+"""Trees: what an expression is made of, what it gives, and the same expression with something else inside it."""
 
 from collections.abc import Callable, Iterable, Iterator
 
-from blueprint.language.axes import Axis, Edge, NotationError, Position
+from blueprint.language.axes import Axis, Edge, Position
 from blueprint.language.nodes import Constant, Count, Expr, Find, Index, Lookup, Op, Reduce, Ref
 
 OFF_WORD = "off"
@@ -93,71 +93,6 @@ def free_axes(expr: Expr) -> set[Axis]:
         case Count("number", axis):
             return {axis}
     return set()
-
-
-def refuse_repeated(name: str, at: tuple[Index, ...]) -> None:
-    """Refuses one letter in two places of a block: only a second letter can run by itself."""
-    letters = letters_of(at)
-    if twice := next((letter for letter in letters if letters.count(letter) > 1), None):
-        raise NotationError(f"{name} has {twice} in two places: give one of them a letter of its own, t.alias('u')")
-
-
-def refuse_equation(name: str, target: tuple[Index, ...], expr: Expr) -> None:
-    """Refuses members that nothing names, what would stand still in a sum, words for numbers, and limits that may be off."""
-    own = letters_of(target)
-    for free in sorted(free_axes(expr).difference(own), key=str):
-        raise NotationError(
-            f"{name}[{', '.join(map(str, target))}] does not say which {free.letter} ({free.meaning}) its equation"
-            f" reads: sum over {free.letter}, or give {name} that axis"
-        )
-    nodes = [*walk(expr)]
-    worded = any(map(_is_word, nodes))
-    for node in nodes:
-        if axis := next((axis for axis in bound_axes(node) if axis in own), None):
-            raise NotationError(
-                f"{name} has a {axis} of its own, so {node} cannot go through {axis}:"
-                f" go through {axis}.alias(…), a second letter over the same {axis.meaning}s"
-            )
-        if worded and _takes_word_for_number(node):
-            raise NotationError(f"{name} takes a word for a number in {node}")
-    limits = any(isinstance(node, Ref) and node.block.limit for node in nodes)
-    if limits and (limit := next(_calculated(expr, frozenset()), None)):
-        raise NotationError(f"{name} calculates with {limit}, which may be off: write where(is_off({limit}), …, …)")
-
-
-def _is_word(node: Expr) -> bool:
-    """Tells whether a node without others inside it gives words: without one, no expression does."""
-    return (isinstance(node, Ref) and node.block.text) or (isinstance(node, Constant) and isinstance(node.value, str))
-
-
-def _takes_word_for_number(node: Expr) -> bool:
-    """Tells whether words stand where numbers are calculated, or a choice is between a word and a number."""
-    match node:
-        case Op("where" | "choose", (_, *branches)):
-            limits = any(map(is_limit, branches))
-            words = [each for each in branches if not (limits and (is_limit(each) or is_off_word(each)))]
-            return {is_text(branch) for branch in words} | ({False} if limits else set()) == {True, False}
-        case Op("equal", (one, other)) | Find("match", _, one, other):
-            return is_text(one) != is_text(other)
-        case Op("filled"):
-            return False
-    return any(map(is_text, children(node)))
-
-
-def _calculated(expr: Expr, known: frozenset[str]) -> Iterator[str]:
-    """Yields the limits that an expression calculates with, but for those of which it is known that they are on."""
-    match expr:
-        case Op("is_off" | "filled" | "equal"):
-            return
-        case Op("where", (Op("is_off", (Ref(limit),)), then, otherwise)):
-            yield from (*_calculated(then, known), *_calculated(otherwise, known | {limit.name}))
-        case Op("where" | "choose", (test, *branches)):
-            yield from (limit for each in (test, *branches) for limit in _calculated(each, known))
-        case _:
-            for inner in children(expr):
-                yield from _calculated(inner, known)
-                if isinstance(inner, Ref) and inner.block.limit and inner.block.name not in known:
-                    yield inner.block.symbol
 
 
 def overlap(slot: Axis, a: Index, b: Index) -> bool:

@@ -1,7 +1,7 @@
 """One expression, compiled once into a function of where the loops stand; the table NUMPY holds the operations."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from blueprint.language.trees import is_limit, is_off_word, letters_of, lookups_
 from blueprint.language.values import Array, At, Values, Where
 
 Getter = Callable[[At], Any]
+T = TypeVar("T")
 
 NUMPY: dict[str, Callable[..., Any]] = {
     "add": np.add,
@@ -53,8 +54,8 @@ def compiled(expr: Expr, frame: tuple[Axis, ...], values: Values) -> Getter:
             return lambda at: value
         case Ref():
             return _lookup(expr, frame, values) if lookups_in(expr) else _aligned(expr, frame, values)
-        case Op(name, args):
-            parts = [_part(arg, name, expr, frame, values) for arg in args]
+        case Op(_, args):
+            parts = [operand(arg, expr, values, lambda arg: compiled(arg, frame, values)) for arg in args]
             done = calculation(expr)
             return lambda at: done(*[part(at) for part in parts])
         case Reduce("sum", axes, Op("mul", (Ref() as left, Ref() as right))) if not lookups_in(left, right):
@@ -80,13 +81,13 @@ def compiled(expr: Expr, frame: tuple[Axis, ...], values: Values) -> Getter:
 LAZY = ("where", "choose", "filled", "is_off")
 
 
-def _part(arg: Expr, name: str, inside: Expr, frame: tuple[Axis, ...], values: Values) -> Getter:
+def operand(arg: Expr, inside: Op, values: Values, make: Callable[[Expr], Callable[[T], Any]]) -> Callable[[T], Any]:
     """Compiles an operand; infinity is only what a limit may be, and the word off among limits is that."""
     if is_limit(inside) and is_off_word(arg):
         return lambda at: np.inf
-    part = compiled(arg, frame, values)
+    part = make(arg)
     finite = values.beyond or is_limit(arg) or isinstance(arg, Constant)
-    return part if name in LAZY or finite else lambda at: _finite(part(at))
+    return part if inside.name in LAZY or finite else lambda at: _finite(part(at))
 
 
 def _finite(cells: Any) -> Any:

@@ -70,7 +70,7 @@ class Bench:
             for block in anew:
                 arrays.pop(block, None)
             arrays.update(wrong)
-            fill(steps, self._values, self._compiled)  # type: ignore[arg-type]
+            fill(steps, self._values, self._compiled)
             return arrays[wanted]
         finally:
             for block in (*anew, *wrong):

@@ -11,7 +11,7 @@ import stat
 import zipfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from functools import cached_property
+from functools import cached_property, lru_cache
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, NamedTuple, NoReturn
@@ -52,6 +52,9 @@ MOST_SPREAD = 100_000
 """Cells over which merged ranges, links and notes of one part may spread: openpyxl makes an object for each."""
 MOST_TRANSLATED = 10_000_000
 """Letters of formulas that many cells share, counted for each cell: openpyxl spells them out one by one, 1 µs a letter."""
+MOST_KEPT, LONGEST_KEPT = 1 << 16, 400
+"""Formulas that are kept as they were taken apart, and their letters, 60 MB at most: worksheets of a class have the same ones,
+and each is gone through when it is made, compared and opened."""
 LONGEST_TAG, MOST_ATTRIBUTES, DEEPEST = 1 << 20, 64, 64
 """Bytes and attributes of one tag, and elements in each other; 0.3 kB, 10 and 12 are the most in a workbook of ours."""
 
@@ -296,13 +299,22 @@ def read_by(formula: str, sheet: str, named: Callable[[str], str | None]) -> Ite
 
     named: what a defined name stands for, `Inputs!$D$8`; None for a name that there is not.
     """
-    pieces: list[Token] = []
-    with suppress(Exception):  # as above
-        pieces = Tokenizer(formula).items
-    for reference in (str(each.value) for each in pieces if (each.type, each.subtype) == (Token.OPERAND, Token.RANGE)):
+    take_apart = _kept_references if len(formula) <= LONGEST_KEPT else _references
+    for reference in take_apart(formula):
         area = _area(reference, sheet) or _area(named(reference) or "", sheet)
         if area is not None:
             yield area
+
+
+def _references(formula: str) -> tuple[str, ...]:
+    """Returns the names, cells and ranges that stand in a formula; none where it cannot be taken apart."""
+    pieces: list[Token] = []
+    with suppress(Exception):  # as above
+        pieces = Tokenizer(formula).items
+    return tuple(str(each.value) for each in pieces if (each.type, each.subtype) == (Token.OPERAND, Token.RANGE))
+
+
+_kept_references = lru_cache(MOST_KEPT)(_references)
 
 
 def _area(reference: str, sheet: str) -> Area | None:

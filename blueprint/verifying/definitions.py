@@ -39,8 +39,8 @@ from blueprint.verifying.settings import Settings
 from blueprint.verifying.stages import OnDevice, Pick, Selection, Stage, pick_of, places_in
 from blueprint.verifying.switched import Switched, code_of, said_by
 from blueprint.workbooks.common import Choices, Rows, Used
-from blueprint.workbooks.common.definitions.choices import Fixed
-from blueprint.workbooks.common.definitions.settings_and_presets import Switch
+from blueprint.workbooks.common.definitions.settings_presets_and_ranges import Switch
+from blueprint.workbooks.common.definitions.writing_rows import Fixed
 from blueprint.workbooks.common.labels import Labels
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from blueprint.language import Axis, Block, Values
-from blueprint.language.gradient.graph import behind_links
+from blueprint.language.gradient.derivatives import behind_links
 from blueprint.language.packed import Data, Packing, filled
 from blueprint.language.spelling.mathml import STYLE
 from blueprint.misconceptions.wrong_numbers import Rows

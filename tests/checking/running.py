@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from blueprint.checking import Checked
 from blueprint.checking.checker import check
+from blueprint.checking.together import compute_together
 from blueprint.checking.verdicts import Verdict
 from blueprint.page.read import Found
 from tests.commands import run_command
@@ -16,6 +19,14 @@ SIGNAL, LOSS = "Reward & advantage", "Loss"
 def judged(path: Path) -> Verdict:
     """Checks one file."""
     return check([Checked(path)]).verdicts[0]
+
+
+def judged_together(paths: Sequence[Path]) -> tuple[Verdict, ...]:
+    """Checks files of one kind as the command does, with one call of the engine for all."""
+    files = [Checked(path) for path in paths]
+    with ThreadPoolExecutor(1) as pool:
+        compute_together(files, pool)
+        return check(files).verdicts
 
 
 def row_of(places: dict[str, Found], name: str) -> int:

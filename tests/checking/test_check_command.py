@@ -204,7 +204,7 @@ def test_a_mask_with_a_hole_is_refused(path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", [["check", "good.xlsx"], ["build", "--witness"]])
 def test_without_torch_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: list[str]) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("blueprint.commands.door.find_spec", lambda name: None)
+    monkeypatch.setattr("blueprint.commands.errors.find_spec", lambda name: None)
     result = run_command(*command)
     assert result.exit_code == 2
     assert f"{' '.join(command).removesuffix(' good.xlsx')} needs torch, which is not installed" in result.stderr

@@ -14,10 +14,11 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 
 from blueprint.book import Book
 from blueprint.checking.causes import Cause
+from blueprint.checking.verdicts import Verdict
 from blueprint.page.read import Found
 from tests.audit import formulas
 from tests.checking.cells import change
-from tests.checking.running import judged, run
+from tests.checking.running import judged, judged_together, run
 from tests.page.workshop import located, made
 from tests.replayed import window_book, with_everything_logged
 from tests.windows import variant
@@ -135,19 +136,44 @@ TYPED_OVER: list[tuple[str, str, tuple[int, ...], str]] = [
 """Workbook, block, cell, and how the cell is called."""
 
 
+Judged = Callable[[str], dict[tuple[str, tuple[int, ...]], tuple[str, Verdict]]]
+
+
+@pytest.fixture(scope="module")
+def typed_over(saved: Saved, tmp_path_factory: pytest.TempPathFactory) -> Judged:
+    """Types 0.3751 over each cell of a workbook in a copy; returns the cell and the verdict on the copy by block and place.
+
+    The copies of a workbook are checked together, which takes half the time; that each is judged alone is tested in
+    test_together.py.
+    """
+
+    @cache
+    def judged_of(name: str) -> dict[tuple[str, tuple[int, ...]], tuple[str, Verdict]]:
+        folder = tmp_path_factory.mktemp("typed_over")
+        wanted = {(block, at): folder / f"{i}.xlsx" for i, (of, block, at, _) in enumerate(TYPED_OVER) if of == name}
+        cells = {}
+        for (block, at), path in wanted.items():
+            found = located(saved(name))[block]
+            cells[block, at] = cell = cell_of(saved(name), found, at)
+            change(saved(name), path, found.sheet, {cell: (None, 0.3751)})
+        verdicts = judged_together([*wanted.values()])
+        return {each: (cells[each], verdict) for each, verdict in zip(wanted, verdicts, strict=True)}
+
+    return judged_of
+
+
 @pytest.mark.parametrize(("name", "block", "at", "what"), TYPED_OVER)
 def test_a_number_typed_over_a_formula_is_named(
-    saved: Saved, tmp_path: Path, name: str, block: str, at: tuple[int, ...], what: str
+    saved: Saved, typed_over: Judged, name: str, block: str, at: tuple[int, ...], what: str
 ) -> None:
     found = located(saved(name))[block]
-    cell = cell_of(saved(name), found, at)
-    change(saved(name), tmp_path / "a.xlsx", found.sheet, {cell: (None, 0.3751)})
-    first = judged(tmp_path / "a.xlsx").firsts[0]
+    cell, verdict = typed_over(name)[block, at]
+    first = verdict.firsts[0]
     assert (first.name, first.cell, first.sheet) == (block, f"{found.sheet}!{cell}", 0.3751)
     assert first.cause is Cause.FORMULA
     assert what in ("", first.what)
     if name == "verl":
-        code, out, _ = run(tmp_path / "a.xlsx")
+        code, out, _ = run(verdict.file.path)
         assert code == 1
         assert f"differs: {found.sheet}!{cell}: {block}" in out
 

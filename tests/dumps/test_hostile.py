@@ -11,7 +11,7 @@ import pyarrow
 import pytest
 
 from blueprint.dumps import MinibatchError, Raw, read_minibatch, save
-from blueprint.dumps.formats import arrays, files
+from blueprint.dumps.formats import files, npz_safetensors_torch
 from blueprint.dumps.formats.raw import LARGEST_TENSOR
 from tests.dumps.crafted import answered, f32, npz, npz_with, safetensors, table
 
@@ -113,13 +113,13 @@ def test_a_hostile_file_is_refused_before_it_fills_memory(make: Callable[[], byt
 
 
 def test_a_line_of_gigabytes_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("blueprint.dumps.formats.rows.LONGEST_LINE", 1000)
+    monkeypatch.setattr("blueprint.dumps.formats.jsonl_and_parquet.LONGEST_LINE", 1000)
     assert answered(b'{"a": "' + b"x" * 2000) == "line 1: longer than 1,000 bytes; write one response per line."
 
 
 def test_a_file_that_is_cut_off_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A mapped file would end the program here, by the signal SIGBUS and without a word."""
-    path, check = tmp_path / "run.safetensors", arrays._check_places
+    path, check = tmp_path / "run.safetensors", npz_safetensors_torch._check_places
     save(path, {"logprobs_old": -np.ones((100, 1000))})
 
     def cut(*given: object) -> None:
@@ -127,7 +127,7 @@ def test_a_file_that_is_cut_off_while_it_is_read(tmp_path: Path, monkeypatch: py
         with path.open("r+b") as file:
             file.truncate(1000)
 
-    monkeypatch.setattr(arrays, "_check_places", cut)
+    monkeypatch.setattr(npz_safetensors_torch, "_check_places", cut)
     with pytest.raises(MinibatchError) as refused:
         read_minibatch(path)
     assert str(refused.value) == (

@@ -9,6 +9,7 @@ from functools import cache
 
 from blueprint import Book
 from blueprint.explaining import Explanation
+from blueprint.language import Block
 from blueprint.page import grid
 from blueprint.page.cells import runs
 from blueprint.page.grid import defined_name
@@ -52,12 +53,11 @@ def precedents(of: Book, place: Place) -> Iterator[Place]:
 
 def _referred(of: Book, place: Place) -> list[Place]:
     formula = re.sub(r'"[^"]*"', "", formulas(of)[place])
-    named = {defined_name(each.name): each for each in of.blocks.values() if not each.axes}
     found = []
     for match in REFERENCE.finditer(formula):
         if match["name"]:
-            if match["name"] in named:
-                found.append(split_address(of.show(named[match["name"]]).cell))
+            if match["name"] in _named(of):
+                found.append(_stands(of, match["name"]))
             continue
         sheet = (match["sheet"] or place[0]).strip("'")
         left, right = _column(match["left"]), _column(match["right"] or match["left"])
@@ -65,6 +65,18 @@ def _referred(of: Book, place: Place) -> list[Place]:
         cells = [(sheet, f"{grid.column_letters(c)}{row}") for row in rows for c in range(left, right + 1)]
         found += [cell for cell in cells if cell in formulas(of)]
     return found
+
+
+@cache
+def _named(of: Book) -> dict[str, Block]:
+    """Returns the single numbers by their defined names."""
+    return {defined_name(each.name): each for each in of.blocks.values() if not each.axes}
+
+
+@cache
+def _stands(of: Book, name: str) -> Place:
+    """Returns where a single number stands."""
+    return split_address(of.show(_named(of)[name]).cell)
 
 
 @cache

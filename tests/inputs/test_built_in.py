@@ -11,7 +11,7 @@ from blueprint.inputs import load
 from blueprint.inputs.toml_file import names
 from blueprint.workbooks.common.conventions import PRESET_DEFAULT
 from blueprint.workbooks.registry import kinds
-from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
+from blueprint.workbooks.rlhf_ppo.conventions_and_update import WeightNumbers
 
 
 def table(text: str) -> NDArray[np.float64]:

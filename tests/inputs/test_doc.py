@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from blueprint.inputs import SCHEMA_FILE, load, toml_of
-from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
+from blueprint.workbooks.rlhf_ppo.conventions_and_update import WeightNumbers
 from tests.commands import run_command
 from tests.page.workshop import made
 

@@ -7,8 +7,8 @@ import pytest
 
 from blueprint.inputs import load
 from blueprint.workbooks.rlhf_ppo import draw
+from blueprint.workbooks.rlhf_ppo.conventions_and_update import WeightNumbers
 from blueprint.workbooks.rlhf_ppo.draw import LIMITS, Sizes
-from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
 
 GOLDEN_PROMPTS = (("the", "happy", "very", "happy"), ("very", "sleepy", "happy", "sleepy"))
 GOLDEN_DRAWS = [0.72, 0.95, 0.08, 0.64, 0.76, 0.61, 0.75, 0.89]

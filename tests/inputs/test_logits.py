@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from blueprint.inputs import load
-from blueprint.workbooks.rlhf_ppo.inputs import RlhfNumbers
+from blueprint.workbooks.rlhf_ppo.conventions_and_update import RlhfNumbers
 
 ROLLOUT = json.loads((Path(__file__).parents[1] / "data" / "golden_runs.json").read_text(encoding="utf-8"))["rollout"]
 

@@ -7,7 +7,7 @@ import pytest
 
 from blueprint.inputs import load
 from blueprint.inputs.errors import NumbersError
-from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
+from blueprint.workbooks.rlhf_ppo.conventions_and_update import WeightNumbers
 
 SMALL = """
 level = "weights"

@@ -16,7 +16,7 @@ from blueprint.inputs.load import level_named
 from blueprint.inputs.write import level_schema
 from blueprint.workbooks.common.conventions import rlhf
 from blueprint.workbooks.registry import level_of
-from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
+from blueprint.workbooks.rlhf_ppo.conventions_and_update import WeightNumbers
 from tests.inputs.equal import differing
 
 BUILT_IN = [name for name, _ in names()]

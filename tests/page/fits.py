@@ -36,9 +36,8 @@ class Clipped(NamedTuple):
 
 def clipped(path: Path, *titles: str) -> Iterator[Clipped]:
     """Yields every cell of a workbook, or of some of its sheets, that has too little room."""
-    for page in opened(path).worksheets:
-        if titles and page.title not in titles:
-            continue
+    file = opened(path)
+    for page in (file[title] for title in file.sheetnames if not titles or title in titles):
         widths = _widths(page)
         merged = {(area.min_row, area.min_col): area.max_col for area in page.merged_cells.ranges}
         for row in page.iter_rows():
@@ -126,10 +125,11 @@ def _section(number_format: str, value: float) -> str:
 
 def wrapped(path: Path) -> Iterator[Clipped]:
     """Yields every equation that is broken into lines in its cell: how high its lines are, and how high its row."""
-    for page in opened(path).worksheets:
+    file = opened(path)
+    for page in (file[title] for title in file.sheetnames if title not in OWN):
         widths = _widths(page)
         for cell in (cell for row in page.iter_rows(min_col=4, max_col=4) for cell in row):
-            if isinstance(cell.value, str) and cell.alignment.wrap_text and page.title not in OWN:
+            if isinstance(cell.value, str) and cell.alignment.wrap_text:
                 needs = LINE_PIXELS * _lines(cell, widths[4] - 2 * PADDING)
                 yield Clipped(
                     page.title, cell.coordinate, shown(cell), needs, int(page.row_dimensions[cell.row].height * 4 / 3)

@@ -9,16 +9,15 @@ import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from blueprint.page.engine import Cells, EngineMissing, Value, reading
-from tests.audit import MAIN, sheet_parts
+from tests.audit import MAIN, shared_texts, sheet_parts
 
 PROGRAM, RECALCULATE, WRITES = "ssconvert", ("--recalc",), "Gnumeric_Excel:xlsx2"
 SECONDS = 120.0
-TEXTS = "xl/sharedStrings.xml"
 
 
 def gnumeric() -> str | None:
@@ -46,20 +45,13 @@ def _recalculated(program: str, path: Path, target: Path) -> Cells:
     if not target.exists():
         raise RuntimeError(f"Gnumeric wrote no result for {path}; it said: {' '.join(said.split()) or 'nothing'}")
     with zipfile.ZipFile(target) as archive:
-        texts = [*_texts(archive)]
+        texts = [*shared_texts(archive)]
         return {
             (sheet, cell.attrib["r"]): _value(cell.get("t"), cell.findtext(f"{MAIN}v"), texts)
             for sheet, part in sheet_parts(archive).items()
             for cell in ET.fromstring(archive.read(part)).iter(f"{MAIN}c")
             if cell.find(f"{MAIN}f") is not None
         }
-
-
-def _texts(archive: zipfile.ZipFile) -> Iterator[str]:
-    """Yields the texts that cells share, in their order."""
-    if TEXTS in archive.namelist():
-        for text in ET.fromstring(archive.read(TEXTS)).iter(f"{MAIN}si"):
-            yield "".join(part.text or "" for part in text.iter(f"{MAIN}t"))
 
 
 def _value(kind: str | None, written: str | None, texts: Sequence[str]) -> Value:

@@ -15,7 +15,7 @@ from blueprint.inputs import load
 from blueprint.page.read import Found
 from blueprint.page.recalculate import TOLERANCE
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
+from blueprint.workbooks.rlhf_ppo.conventions_and_update import WeightNumbers
 from tests.page.workshop import Array, blocks_in, differing, in_ironcalc, located
 
 Typed = tuple[str, tuple[int, ...], float | str | None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -11,13 +12,14 @@ from io import BytesIO
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakSet
 
 import ironcalc
 import numpy as np
 import numpy.typing as npt
-from openpyxl import load_workbook
+from openpyxl.reader.excel import ExcelReader
+from openpyxl.styles.stylesheet import apply_stylesheet
 
 from blueprint.book import Book
 from blueprint.inputs import load
@@ -27,6 +29,7 @@ from blueprint.page.read import Found, Opened
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.kind import Kind
 from blueprint.workbooks.registry import kinds
+from tests.audit import shared_texts
 
 Array = npt.NDArray[Any]
 BUILT_IN = [name for kind in kinds() for name in kind.built_in()]
@@ -49,40 +52,50 @@ def row(book: Book, name: str) -> npt.NDArray[np.float64]:
     return np.asarray(book.values[book.blocks[name]], dtype=float)
 
 
+MADE = "BLUEPRINT_TESTS_MADE"
+"""The variable that names a folder in which all workers of a run keep the files of built-in numbers."""
+
+
 class Shared(Book):
     """A book that tests share: its file is written once, and copied from then on. The time of writing is no part of a file.
 
     Its layout, up to 40 MB, is forgotten after each file of tests, since up to 64 books are kept.
     """
 
-    _file: tuple[int, bytes] | None = None
-
-    def __init__(self, blueprint: Blueprint) -> None:
+    def __init__(self, blueprint: Blueprint, called: str) -> None:
+        """Takes what the book is called among those of all workers."""
         super().__init__(blueprint)
+        self._kept = Path(os.environ.get(MADE) or _ROOM.name) / sha256(called.encode()).hexdigest()
         _SHARED.add(self)
 
     def save(self, path: str | PathLike[str]) -> int:
         """Writes the workbook as a book does, or what was written before; returns how many formulas it holds."""
-        if self._file is None:
-            self._file = super().save(path), Path(path).read_bytes()
-        else:
-            Path(path).write_bytes(self._file[1])
-        return self._file[0]
+        if not self._kept.exists():
+            formulas, file = super().save(path), Path(path).read_bytes()
+            beside = self._kept.with_suffix(f".{os.getpid()}")  # another worker may write the same
+            beside.write_bytes(formulas.to_bytes(8) + file)
+            os.replace(beside, self._kept)
+            return formulas
+        kept = self._kept.read_bytes()
+        Path(path).write_bytes(kept[8:])
+        return int.from_bytes(kept[:8])
 
 
 _SHARED = WeakSet[Shared]()
+_ROOM = TemporaryDirectory()
 
 
-def forget_layouts() -> None:
-    """Lets every shared book make its layout again where it is asked for."""
+def forget() -> None:
+    """Lets every shared book make its layout again where it is asked for, and files be read again."""
     for book in _SHARED:
         vars(book).pop("layout", None)
+    _opened.cache_clear()
 
 
 @lru_cache(64)
 def made(*overrides: str, numbers: str = "default") -> Book:
     """Makes the book of a built-in set of numbers with overrides such as `ppo.gamma=0.5`: tests share it, and none changes it."""
-    return Shared(blueprint_of(load(numbers, overrides)))
+    return Shared(blueprint_of(load(numbers, overrides)), repr((numbers, overrides)))
 
 
 class Asked(Mapping[str, Book]):
@@ -108,17 +121,74 @@ def save_made(path: Path, *overrides: str, numbers: str = "default") -> Path:
     return path
 
 
-def opened(path: Path, *, formulas: bool = False) -> Any:
+def opened(path: Path, *, formulas: bool = False) -> Read:
     """Returns a file in openpyxl, with the values of its cells or with their formulas, to be looked at and not changed.
 
-    Files of the same bytes are read once: to read one takes as long as to compute it.
+    Files of the same bytes are read once in a file of tests: to read one takes as long as to compute it.
     """
     return _opened(path.read_bytes(), formulas)
 
 
-@lru_cache(32)
-def _opened(file: bytes, formulas: bool) -> Any:
-    return load_workbook(BytesIO(file), data_only=not formulas)
+class Read:
+    """A file that openpyxl reads sheet by sheet, each when it is first asked for: most tests look at one of twenty."""
+
+    def __init__(self, file: bytes, formulas: bool):
+        """Reads what all sheets share: texts, styles and names."""
+        self._reader = reader = ExcelReader(BytesIO(file), data_only=not formulas)
+        reader.read_manifest()
+        reader.shared_strings = [*shared_texts(reader.archive)]  # openpyxl makes five objects of each
+        reader.read_workbook()
+        apply_stylesheet(reader.archive, reader.wb)
+        self._parts = {sheet.name: (sheet, relation) for sheet, relation in reader.parser.find_sheets()}
+        self._names = reader.parser.defined_names.by_sheet()
+        self._read: dict[str, Any] = {}
+
+    @property
+    def sheetnames(self) -> list[str]:
+        """The sheets in the order of their tabs."""
+        return [*self._parts]
+
+    @property
+    def worksheets(self) -> list[Any]:
+        """All sheets, in this order."""
+        return [*self]
+
+    @property
+    def defined_names(self) -> dict[str, Any]:
+        """The names of the whole workbook."""
+        return dict(self._names.get("global", {}))
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(self.__getitem__, self._parts)
+
+    def __contains__(self, title: str) -> bool:
+        return title in self._parts
+
+    def __getitem__(self, title: str) -> Any:
+        if title not in self._read:
+            reader, parser = self._reader, self._reader.parser
+            number = self.sheetnames.index(title)
+            reader.wb._sheets = []  # what openpyxl reads next stands alone, and so its names are those of sheet 0
+            parser.find_sheets = lambda: [self._parts[title]]
+            parser.defined_names = _NamesOfOne(self._names.get(number, {}))
+            reader.read_worksheets()
+            parser.assign_names()
+            (self._read[title],) = reader.wb._sheets
+        return self._read[title]
+
+
+class _NamesOfOne(NamedTuple):
+    """The names that belong to a sheet, as openpyxl asks for them."""
+
+    names: Mapping[str, Any]
+
+    def by_sheet(self) -> dict[int, Mapping[str, Any]]:
+        return {0: self.names}
+
+
+@lru_cache(64)
+def _opened(file: bytes, formulas: bool) -> Read:
+    return Read(file, formulas)
 
 
 def in_ironcalc(path: Path) -> ironcalc.Model:

@@ -12,7 +12,7 @@ from blueprint.inputs import Numbers, load, source_of, toml_of
 from blueprint.page.read import ReadError
 from blueprint.reopening import back_from, back_of, book_of, numbers_in
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
+from blueprint.workbooks.rlhf_ppo.conventions_and_update import WeightNumbers
 from tests.page.workshop import differing
 from tests.reopening.alike import fields_that_differ
 from tests.reopening.kinds import KINDS

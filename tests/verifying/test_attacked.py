@@ -19,7 +19,7 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from blueprint.cli import main
-from blueprint.commands.door import TRACEBACK
+from blueprint.commands.errors import TRACEBACK
 
 REAL = Path(__file__).parents[1] / "data" / "real"
 Tensors = dict[str, Any]

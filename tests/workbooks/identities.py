@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
-from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
+from blueprint.workbooks.rlhf_ppo.conventions_and_update import WeightNumbers
 from tests.page.workshop import row
 from tests.workbooks.building import Array, Build, mask_of, number
 from tests.workbooks.random_numbers import with_settings

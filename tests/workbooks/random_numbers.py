@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from blueprint.inputs import Array, Settings, load
-from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
+from blueprint.workbooks.rlhf_ppo.conventions_and_update import WeightNumbers
 
 CLOSEST_DRAW = 1e-9
 

@@ -20,7 +20,7 @@ from blueprint.workbooks.dpo.definitions import o as column
 from blueprint.workbooks.dpo.definitions import p
 from blueprint.workbooks.dpo.workbook import GIVEN, HELD, of_policy
 from blueprint.workbooks.grpo import definitions as grpo
-from blueprint.workbooks.grpo.definitions.group_advantages import LABELS, i, n, o, q, t
+from blueprint.workbooks.grpo.definitions.rewards_and_group_advantages import LABELS, i, n, o, q, t
 from blueprint.workbooks.grpo.paper import conventions
 from blueprint.workbooks.grpo.workbook import CONSTANT
 from blueprint.workbooks.registry import kind_named

@@ -18,7 +18,7 @@ from blueprint.page.outline import Blueprint, blocks_on
 from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common import j, n, t, v
 from blueprint.workbooks.kind import KindError
-from blueprint.workbooks.rlhf_ppo.epochs import WEIGHTS
+from blueprint.workbooks.rlhf_ppo.gradients_and_epochs import WEIGHTS
 from tests.autograd import slopes
 from tests.rows import Array, arrays
 

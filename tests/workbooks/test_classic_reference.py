@@ -13,8 +13,8 @@ import pytest
 from blueprint.book import Book
 from blueprint.inputs import Numbers, load
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.classic_ppo.build import classic_ppo
 from blueprint.workbooks.classic_ppo.rollout import CLASSIC, classic_presets
+from blueprint.workbooks.classic_ppo.workbook import classic_ppo
 
 Array = npt.NDArray[np.float64]
 ROUNDING = 1e-12

@@ -10,7 +10,7 @@ pytest.importorskip("torch", reason="the outside witness is torch: install the e
 from blueprint.language import compute
 from blueprint.language.gradient import gradient
 from blueprint.workbooks.common.conventions import rlhf
-from blueprint.workbooks.rlhf_ppo.epochs import CRITIC
+from blueprint.workbooks.rlhf_ppo.gradients_and_epochs import CRITIC
 from tests.autograd import way_back
 from tests.live import book, live
 

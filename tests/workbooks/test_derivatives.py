@@ -13,10 +13,10 @@ from blueprint.language.gradient import Declared, gradient
 from blueprint.workbooks.common import n, t, v
 from blueprint.workbooks.common.conventions import LIVE
 from blueprint.workbooks.common.definitions import gradients
-from blueprint.workbooks.common.definitions.choices import Choices, fixed
 from blueprint.workbooks.common.definitions.logprobs_and_kl import chosen_logprobs, entropy, exact_kl, softmax
 from blueprint.workbooks.common.definitions.losses import clip, value_loss
-from blueprint.workbooks.common.definitions.settings_and_presets import settings
+from blueprint.workbooks.common.definitions.settings_presets_and_ranges import settings
+from blueprint.workbooks.common.definitions.writing_rows import Choices, fixed
 
 TOKENS = 400
 SIZES = {n: 1, t: TOKENS, v: 5}

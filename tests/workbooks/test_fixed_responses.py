@@ -15,7 +15,7 @@ from blueprint.book import Book
 from blueprint.language import Block, block, filled, where
 from blueprint.workbooks.common import n, rollout, t
 from blueprint.workbooks.common.sheets.walk import Rows
-from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
+from blueprint.workbooks.rlhf_ppo.conventions_and_update import WeightNumbers
 from blueprint.workbooks.rlhf_ppo.paper import PAGE
 from tests.page.fits import clipped
 from tests.page.workshop import located, made

@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose
 from blueprint.book import book
 from blueprint.language import typed
 from blueprint.workbooks.common import n, t
-from blueprint.workbooks.common.definitions.choices import Choices
 from blueprint.workbooks.common.definitions.rewards_and_gae import Reach, gae
+from blueprint.workbooks.common.definitions.writing_rows import Choices
 from tests import golden
 from tests.page.workshop import row
 from tests.workbooks.building import Build, plain

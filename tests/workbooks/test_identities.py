@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
+from blueprint.workbooks.rlhf_ppo.conventions_and_update import WeightNumbers
 from tests.workbooks.building import Build, mask_of, plain
 from tests.workbooks.identities import IDENTITIES
 from tests.workbooks.random_numbers import default, random_numbers

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("torch", reason="the outside witness is torch: install the extra [torch]")
 
 from blueprint.workbooks.common.conventions import rlhf
-from blueprint.workbooks.rlhf_ppo.epochs import CRITIC, POLICY
+from blueprint.workbooks.rlhf_ppo.gradients_and_epochs import CRITIC, POLICY
 from tests.autograd import libraries_way_back
 from tests.live import PRESETS, book, live
 

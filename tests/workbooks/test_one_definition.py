@@ -23,7 +23,7 @@ from blueprint.workbooks import blueprint_of
 from blueprint.workbooks.common.conventions import LIVE
 from blueprint.workbooks.common.labels import Label, Labels, labels
 from blueprint.workbooks.rlhf_ppo import sheets
-from blueprint.workbooks.rlhf_ppo.epochs import WEIGHTS
+from blueprint.workbooks.rlhf_ppo.gradients_and_epochs import WEIGHTS
 from tests.page.workshop import MAINS
 from tests.replayed import window_book, with_everything_logged
 

@@ -13,7 +13,7 @@ from blueprint.workbooks.common import n, t
 from blueprint.workbooks.common.preference_pairs import p
 from blueprint.workbooks.dpo import dpo
 from blueprint.workbooks.grpo import grpo
-from blueprint.workbooks.grpo.definitions.group_advantages import i, q
+from blueprint.workbooks.grpo.definitions.rewards_and_group_advantages import i, q
 
 LONGEST = 60
 

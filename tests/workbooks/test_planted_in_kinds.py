@@ -11,7 +11,7 @@ pytest.importorskip("torch", reason="the outside witness needs torch")
 from blueprint.language import Operand, Sum, exp
 from blueprint.workbooks.common import n, t, v
 from blueprint.workbooks.common.preference_pairs import o, p
-from blueprint.workbooks.grpo.definitions.group_advantages import i, q
+from blueprint.workbooks.grpo.definitions.rewards_and_group_advantages import i, q
 from blueprint.workbooks.reward_model.definitions import q as rankings
 from blueprint.workbooks.sft.definitions import b as microbatch
 from tests.workbooks.planting import Planting, planting_in

@@ -16,8 +16,8 @@ from blueprint.language.gradient import Gradient
 from blueprint.language.nodes import wrap
 from blueprint.page.outline import Box, Entry
 from blueprint.workbooks import blueprint_of
-from blueprint.workbooks.rlhf_ppo import epochs
-from blueprint.workbooks.rlhf_ppo.epochs import backward
+from blueprint.workbooks.rlhf_ppo import gradients_and_epochs
+from blueprint.workbooks.rlhf_ppo.gradients_and_epochs import backward
 from tests.rows import Array, arrays
 from tests.workbooks.test_backward import MISTAKES
 
@@ -74,7 +74,7 @@ def test_a_wrong_gradient_breaks_the_promise(mistake: str, monkeypatch: pytest.M
         block.definitions[block.definitions.index(body)] = Definition(body.target, wrap(wrong(blocks)))
         return made
 
-    monkeypatch.setattr(epochs, "EPOCHS", replace(epochs.EPOCHS, backward=planted))
+    monkeypatch.setattr(gradients_and_epochs, "EPOCHS", replace(gradients_and_epochs.EPOCHS, backward=planted))
     rows = built("update.by=sgd", "update.lr=0.00001", "update.epochs=2")
     assert rows["slope.verdict"].tolist() == ["OK" if mistake in UNSEEN else "LOOK"], rows["slope.off"]
 

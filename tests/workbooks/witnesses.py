@@ -11,7 +11,7 @@ from blueprint.language import Axis, NotationError, at_most, block, equal, less,
 from blueprint.page.engine import with_ironcalc
 from blueprint.page.formulas import expected
 from blueprint.page.recalculate import compare
-from blueprint.workbooks.rlhf_ppo.inputs import WeightNumbers
+from blueprint.workbooks.rlhf_ppo.conventions_and_update import WeightNumbers
 from blueprint.workbooks.rlhf_ppo.paper import PAGE
 from tests.audit import spoil
 from tests.papers.held import assert_holds

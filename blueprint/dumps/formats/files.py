@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.dumps.formats.arrays import read_npz, read_safetensors, read_torch, texts_of
-from blueprint.dumps.formats.bundles import is_bundle, read_bundle, size_of_bundle
+from blueprint.dumps.formats.jsonl_and_parquet import read_jsonl, read_parquet
+from blueprint.dumps.formats.npz_safetensors_torch import read_npz, read_safetensors, read_torch, texts_of
 from blueprint.dumps.formats.raw import JSON_KEYS, SCHEMA, WHOLE, Array, MinibatchError, Raw, require
-from blueprint.dumps.formats.rows import read_jsonl, read_parquet
+from blueprint.dumps.formats.relax_bundle import is_bundle, read_bundle, size_of_bundle
 from blueprint.files import replacing
 from blueprint.quoting import printable
 

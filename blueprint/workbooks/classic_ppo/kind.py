@@ -6,11 +6,11 @@ KIND = kind_in(
     __file__,
     "classic PPO",
     levels={"classic": "rollout:LEVEL"},
-    build="build:classic_ppo",
+    build="workbook:classic_ppo",
     presets="rollout:classic_presets",
     settings="rollout:CLASSIC",
     saved={"classic": ("terminated", "rollout:numbers_in")},
-    gradient="build:MOVED",
+    gradient="workbook:MOVED",
     whole={"actions": ("old.logits", "a whole number from 0 to {last}, as there are {count} actions")},
     misconceptions="blueprint.workbooks.common.misconceptions:MISCONCEPTIONS",
 )

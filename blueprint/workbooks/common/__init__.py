@@ -12,29 +12,6 @@ from blueprint.workbooks.common.definitions.checks import (
     lambda_0,
     not_negative,
 )
-from blueprint.workbooks.common.definitions.choices import (
-    EVERYWHERE,
-    FIXED,
-    ROWS,
-    Choices,
-    Given,
-    Lined,
-    Ordered,
-    Used,
-    Written,
-    case,
-    defined,
-    fixed,
-    j,
-    k,
-    limited,
-    n,
-    one,
-    rows,
-    t,
-    v,
-    with_weight,
-)
 from blueprint.workbooks.common.definitions.logprobs_and_kl import (
     NEW,
     OLD,
@@ -43,23 +20,21 @@ from blueprint.workbooks.common.definitions.logprobs_and_kl import (
     exact_kl,
     softmax,
 )
-from blueprint.workbooks.common.definitions.losses import (
+from blueprint.workbooks.common.definitions.losses import Total, lowest_ratio, surrogate
+from blueprint.workbooks.common.definitions.metrics import (
     EQUAL_RETURNS,
-    Total,
     any_of,
     below,
     clip_flags,
     effective_sample_size,
     explained_variance,
     largest,
-    lowest_ratio,
     means_of,
     outside,
     per_response,
     policy_kl,
     residual,
     size,
-    surrogate,
     variance_floor,
 )
 from blueprint.workbooks.common.definitions.networks import (
@@ -93,7 +68,7 @@ from blueprint.workbooks.common.definitions.rewards_and_gae import (
     whitened_advantages,
     with_lambda,
 )
-from blueprint.workbooks.common.definitions.settings_and_presets import (
+from blueprint.workbooks.common.definitions.settings_presets_and_ranges import (
     PRESET,
     PresetTable,
     Settings,
@@ -101,6 +76,29 @@ from blueprint.workbooks.common.definitions.settings_and_presets import (
     preset_table,
     settings,
     settings_sections,
+)
+from blueprint.workbooks.common.definitions.writing_rows import (
+    EVERYWHERE,
+    FIXED,
+    ROWS,
+    Choices,
+    Given,
+    Lined,
+    Ordered,
+    Used,
+    Written,
+    case,
+    defined,
+    fixed,
+    j,
+    k,
+    limited,
+    n,
+    one,
+    rows,
+    t,
+    v,
+    with_weight,
 )
 from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.libraries import (

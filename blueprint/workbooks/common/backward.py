@@ -11,9 +11,9 @@ from blueprint.language.gradient import Declared, Gradient, gradient
 from blueprint.page.outline import Blueprint
 from blueprint.workbooks.common.conventions import LIVE
 from blueprint.workbooks.common.definitions import gradients
-from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Row
 from blueprint.workbooks.common.definitions.logprobs_and_kl import Distribution
-from blueprint.workbooks.common.definitions.settings_and_presets import Switch
+from blueprint.workbooks.common.definitions.settings_presets_and_ranges import Switch
+from blueprint.workbooks.common.definitions.writing_rows import EVERYWHERE, Row
 from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.sheets.backward import with_backward
 

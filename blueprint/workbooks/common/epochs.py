@@ -28,7 +28,6 @@ from blueprint.page.outline import (
     blocks_on,
 )
 from blueprint.page.outline.book import sheet_again
-from blueprint.workbooks.common.definitions.choices import defined
 from blueprint.workbooks.common.definitions.optimiser import (
     KEPT_M,
     KEPT_V,
@@ -41,6 +40,7 @@ from blueprint.workbooks.common.definitions.optimiser import (
     resumed,
     step,
 )
+from blueprint.workbooks.common.definitions.writing_rows import defined
 from blueprint.workbooks.common.sheets.backward import with_backward
 from blueprint.workbooks.common.update import DECIMALS, RANGES, TYPED, Update
 

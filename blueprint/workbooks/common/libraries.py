@@ -36,8 +36,8 @@ from blueprint.language.gradient import Gradient
 from blueprint.page.outline import Blueprint, Item, Line, Note, Row, Section, Sheet, Table, key, minor
 from blueprint.workbooks.common.backward import Backward, Rows
 from blueprint.workbooks.common.definitions import gradients
-from blueprint.workbooks.common.definitions.choices import Choices, Fixed, Ordered, defined
-from blueprint.workbooks.common.definitions.settings_and_presets import PRESET, Switch
+from blueprint.workbooks.common.definitions.settings_presets_and_ranges import PRESET, Switch
+from blueprint.workbooks.common.definitions.writing_rows import Choices, Fixed, Ordered, defined
 from blueprint.workbooks.common.labels import Labels, labels
 from blueprint.workbooks.common.sheets.conventions import Chosen
 from blueprint.workbooks.common.sheets.walk import InView, behind, sheet_of

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from blueprint.language import Arithmetic, Block, Sum, maximum
 from blueprint.page.outline import Section, key
-from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices, Row, rows
 from blueprint.workbooks.common.definitions.logprobs_and_kl import NEW, Estimates, kl_estimates
 from blueprint.workbooks.common.definitions.losses import (
     L2,
@@ -17,22 +16,25 @@ from blueprint.workbooks.common.definitions.losses import (
     Total,
     Totals,
     ValueLoss,
-    any_of,
-    below,
     clip,
-    clip_flags,
     counted_values,
-    explained_variance,
     filtered,
     guard,
-    per_response,
-    policy_kl,
-    residual,
     total,
     value_loss,
     weights,
 )
+from blueprint.workbooks.common.definitions.metrics import (
+    any_of,
+    below,
+    clip_flags,
+    explained_variance,
+    per_response,
+    policy_kl,
+    residual,
+)
 from blueprint.workbooks.common.definitions.rewards_and_gae import Counting, count, mean, price, spread
+from blueprint.workbooks.common.definitions.writing_rows import EVERYWHERE, Choices, Row, rows
 from blueprint.workbooks.common.sheets.signal import minors
 from blueprint.workbooks.common.sheets.walk import Rows, several
 

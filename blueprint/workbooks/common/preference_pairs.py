@@ -7,7 +7,7 @@ through a column, (o), with a row for each pair: 1 where a response, or a pair, 
 from typing import NamedTuple
 
 from blueprint.language import Axis, Block, Operand, Sum, equal, exp, less, log, maximum, minimum
-from blueprint.workbooks.common.definitions.choices import ByName, Choices, Given, Lined, n
+from blueprint.workbooks.common.definitions.writing_rows import ByName, Choices, Given, Lined, n
 from blueprint.workbooks.common.sheets.walk import Rows, named
 
 p = Axis("p", "pair", start=1)

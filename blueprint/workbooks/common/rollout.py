@@ -26,9 +26,9 @@ from blueprint.language import (
     typed,
     where,
 )
-from blueprint.workbooks.common.definitions.choices import ROWS, Choices, defined, n, t, v
-from blueprint.workbooks.common.definitions.losses import per_response
+from blueprint.workbooks.common.definitions.metrics import per_response
 from blueprint.workbooks.common.definitions.rewards_and_gae import count, ends_at
+from blueprint.workbooks.common.definitions.writing_rows import ROWS, Choices, defined, n, t, v
 from blueprint.workbooks.common.sheets.walk import Rows, named
 
 RESPONSE = "rollout.response"

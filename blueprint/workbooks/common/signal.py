@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 from blueprint.language import Block, Operand, maximum
-from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Choices
 from blueprint.workbooks.common.definitions.logprobs_and_kl import OLD, Estimates, kl_estimates
 from blueprint.workbooks.common.definitions.rewards_and_gae import (
     After,
@@ -29,6 +28,7 @@ from blueprint.workbooks.common.definitions.rewards_and_gae import (
     where_paid,
     whitened_advantages,
 )
+from blueprint.workbooks.common.definitions.writing_rows import EVERYWHERE, Choices
 from blueprint.workbooks.common.sheets.walk import Rows
 
 

@@ -9,8 +9,8 @@ from blueprint.page.outline import Blueprint, Choice, Sheet
 from blueprint.workbooks.common.conventions import Conventions
 from blueprint.workbooks.common.definitions import checks
 from blueprint.workbooks.common.definitions.checks import Identity
-from blueprint.workbooks.common.definitions.choices import Choices
-from blueprint.workbooks.common.definitions.settings_and_presets import PRESET
+from blueprint.workbooks.common.definitions.settings_presets_and_ranges import PRESET
+from blueprint.workbooks.common.definitions.writing_rows import Choices
 from blueprint.workbooks.common.labels import Labels
 from blueprint.workbooks.common.libraries import Preferred, SideBySide, naming, offered
 from blueprint.workbooks.common.numbers_file import EVERY_WORD

@@ -30,7 +30,7 @@ from blueprint.workbooks.common import (
 )
 from blueprint.workbooks.common import libraries as common_libraries
 from blueprint.workbooks.common.definitions import gradients
-from blueprint.workbooks.common.definitions.choices import completed
+from blueprint.workbooks.common.definitions.writing_rows import completed
 from blueprint.workbooks.common.epochs import beside_in, repeated, with_epochs
 from blueprint.workbooks.common.libraries import SideBySide
 from blueprint.workbooks.common.sheets.logprobs import given_logprobs

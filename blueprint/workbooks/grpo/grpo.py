@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from blueprint.language import Block, Sum, block, exp, maximum, minimum, size, sqrt
 from blueprint.workbooks.common import n, t
-from blueprint.workbooks.grpo.definitions.group_advantages import i, q
+from blueprint.workbooks.grpo.definitions.rewards_and_group_advantages import i, q
 
 
 class Batch(NamedTuple):

@@ -28,7 +28,7 @@ from blueprint.workbooks.common.sheets.logprobs import given_logprobs
 from blueprint.workbooks.common.sheets.models import new_policy, old_policy, reference, reward_model
 from blueprint.workbooks.common.update import TYPED, UPDATE
 from blueprint.workbooks.common.workbook import Start, chosen_in
-from blueprint.workbooks.grpo.definitions.group_advantages import (
+from blueprint.workbooks.grpo.definitions.rewards_and_group_advantages import (
     LABELS,
     answers,
     i,

@@ -2,7 +2,7 @@
 
 from blueprint.workbooks.common.libraries import SideBySide
 from blueprint.workbooks.grpo.definitions import derived
-from blueprint.workbooks.grpo.definitions.group_advantages import LABELS, i, q
+from blueprint.workbooks.grpo.definitions.rewards_and_group_advantages import LABELS, i, q
 from blueprint.workbooks.grpo.schema import completed
 
 LEAD = "the same responses, log-probs and scores by the conventions of several libraries: find the row where they part"

@@ -29,7 +29,7 @@ from blueprint.inputs import (
 )
 from blueprint.inputs.entries import About, Draw, Flag, LogProb, Number, Positive, Prompt, Response, Text, Word, Written
 from blueprint.workbooks.common import Choices, numbers_file, update
-from blueprint.workbooks.common.definitions.choices import completed as completed_by
+from blueprint.workbooks.common.definitions.writing_rows import completed as completed_by
 from blueprint.workbooks.common.numbers_file import compared_by_name, parts_of_presets
 from blueprint.workbooks.common.rollout import RESPONSE
 

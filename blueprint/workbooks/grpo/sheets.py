@@ -22,7 +22,7 @@ from blueprint.workbooks.common import (
 )
 from blueprint.workbooks.common.sheets.charts import Drawn
 from blueprint.workbooks.common.sheets.shown import shown_in
-from blueprint.workbooks.grpo.definitions.group_advantages import LABELS, i, n, o, q, t, v
+from blueprint.workbooks.grpo.definitions.rewards_and_group_advantages import LABELS, i, n, o, q, t, v
 
 LEAD_INPUTS = "the prompts, the responses to each side by side, and how each was scored; {} stand on {}"
 MODELS = {

@@ -11,8 +11,9 @@ from blueprint.workbooks.common.sheets.start import opening_in
 from blueprint.workbooks.common.workbook import Start, workbook
 from blueprint.workbooks.common.workbook import Steps as Parts
 from blueprint.workbooks.grpo.definitions import derived
-from blueprint.workbooks.grpo.definitions.group_advantages import LABELS, Steps, i, n, q
-from blueprint.workbooks.grpo.definitions.losses import PARTS, seen
+from blueprint.workbooks.grpo.definitions.losses import PARTS
+from blueprint.workbooks.grpo.definitions.metrics import seen
+from blueprint.workbooks.grpo.definitions.rewards_and_group_advantages import LABELS, Steps, i, n, q
 from blueprint.workbooks.grpo.libraries import COMPARED, WHICH_TITLE
 from blueprint.workbooks.grpo.schema import completed
 from blueprint.workbooks.grpo.sheets import MODELS, SHOWN, charts_of, step_sheets

@@ -23,7 +23,7 @@ from blueprint.dumps import (
     true_or_false,
     understood,
 )
-from blueprint.workbooks.kto.build import KTO, kto_presets
+from blueprint.workbooks.kto.workbook import KTO, kto_presets
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from blueprint.workbooks.kind import kind_in
 KIND = kind_in(
     __file__,
     "KTO",
-    levels={"single-responses": "build:LEVEL"},
-    build="build:LESSON.blueprint",
-    settings="build:KTO",
+    levels={"single-responses": "workbook:LEVEL"},
+    build="workbook:LESSON.blueprint",
+    settings="workbook:KTO",
     saved={"single-responses": "response.good"},
     misconceptions="definitions:MISCONCEPTIONS",
 )

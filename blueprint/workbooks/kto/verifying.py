@@ -54,9 +54,9 @@ from blueprint.verifying import (
     typed,
     view_of,
 )
-from blueprint.workbooks.kto.build import KTO, kto_presets
 from blueprint.workbooks.kto.definitions import GIVEN, LABELS, derived, n, t
 from blueprint.workbooks.kto.dumps import SingleResponses
+from blueprint.workbooks.kto.workbook import KTO, kto_presets
 
 EQUATIONS = Definitions(KTO, LABELS, GIVEN, derived, masks=("mask",))
 MODELS = {

@@ -196,7 +196,7 @@ OUTLINE: tuple[Callable[[Inputs], Section], ...] = (
     _sizes,
     _foreseen,
 )
-"""The sections, in order; what a function of `common/definitions/losses.py` makes is shown where one of these names it."""
+"""The sections, in order; what a function of `common/definitions/metrics.py` makes is shown where one of these names it."""
 
 
 def means_section(means: dict[str, Block]) -> Section:

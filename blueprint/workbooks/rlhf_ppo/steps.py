@@ -14,7 +14,7 @@ from operator import add
 from typing import NamedTuple
 
 from blueprint.language import Block, Definition, Ref, Sum, at_most, block, less, maximum, reading, typed, walk
-from blueprint.language.gradient.graph import behind_links
+from blueprint.language.gradient.derivatives import behind_links
 from blueprint.page.outline import Blueprint, Section, Sheet, key, minor
 from blueprint.workbooks.common import (
     PRESET_DEFAULT,
@@ -49,7 +49,7 @@ from blueprint.workbooks.common import (
     variance_floor,
     whitened,
 )
-from blueprint.workbooks.rlhf_ppo.inputs import MINIBATCH, Update
+from blueprint.workbooks.rlhf_ppo.conventions_and_update import MINIBATCH, Update
 from blueprint.workbooks.rlhf_ppo.ppo import Batch, Settings, ppo
 
 MODELS = (

@@ -40,7 +40,7 @@ from blueprint.workbooks.common import (
     with_lambda,
 )
 from blueprint.workbooks.common.sheets.start import opening_in
-from blueprint.workbooks.rlhf_ppo.levels import PER_TOKEN
+from blueprint.workbooks.rlhf_ppo.schema import PER_TOKEN
 from blueprint.workbooks.rlhf_ppo.sheets import means_section, walk_sections_of_signal
 
 LEAD = "the settings; everything else that is typed stands where it is used"

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from blueprint.language import Axis, Block, Operand, Sum, at_most, equal, exp, less, where
 from blueprint.workbooks.common import Choices, Given, Lined, Rows, labels, n, t, v
-from blueprint.workbooks.common.definitions.choices import ByName
+from blueprint.workbooks.common.definitions.writing_rows import ByName
 
 o = Axis("o", "text", start=1)
 b = Axis("b", "microbatch", start=1)

@@ -8,7 +8,7 @@ from blueprint.inputs import Numbers
 from blueprint.notation import Axis, Block, Sum, block, exp, gradient, log, size, typed
 from blueprint.page.outline import Blueprint, Note, Section, Sheet
 from blueprint.workbooks.common import facts_of, with_backward
-from blueprint.workbooks.common.definitions.settings_and_presets import Settings, settings, settings_sections
+from blueprint.workbooks.common.definitions.settings_presets_and_ranges import Settings, settings, settings_sections
 from tests.kinds.toy.level import SETTINGS
 
 p, s, t = Axis("p", "pair", start=1), Axis("s", "side", start=1), Axis("t", "token", start=1)

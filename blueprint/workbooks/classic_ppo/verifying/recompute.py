@@ -29,10 +29,10 @@ from blueprint.verifying import (
     coarsest,
     factor_of,
 )
-from blueprint.workbooks.classic_ppo.build import derived
 from blueprint.workbooks.classic_ppo.dumps import Rollout
 from blueprint.workbooks.classic_ppo.rollout import CLASSIC, choices_of, n, t
 from blueprint.workbooks.classic_ppo.rollout import PLAIN as ALONG
+from blueprint.workbooks.classic_ppo.workbook import derived
 from blueprint.workbooks.common import Choices, Rows, rows_on
 from blueprint.workbooks.common import Settings as Chosen
 

@@ -22,9 +22,9 @@ from blueprint.language import (
     typed,
     where,
 )
-from blueprint.workbooks.common.definitions.choices import EVERYWHERE, ROWS, Choices, Row, defined, rows
 from blueprint.workbooks.common.definitions.rewards_and_gae import Counting, Gae, discounted_sum, td_errors
-from blueprint.workbooks.common.definitions.settings_and_presets import Settings
+from blueprint.workbooks.common.definitions.settings_presets_and_ranges import Settings
+from blueprint.workbooks.common.definitions.writing_rows import EVERYWHERE, ROWS, Choices, Row, defined, rows
 
 ZERO, ONE = constant(0), constant(1)
 """Written out, for they are what is tried; a 0 or 1 of Python's would vanish from the equation."""

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from blueprint.language import Block, Expr, Sum, at_most, block, equal, exp, less, minimum, sqrt, typed
 from blueprint.language.gradient import Adjoint, Declared, OneHot
-from blueprint.workbooks.common.definitions.choices import EVERYWHERE, Row, defined
 from blueprint.workbooks.common.definitions.logprobs_and_kl import Distribution
+from blueprint.workbooks.common.definitions.writing_rows import EVERYWHERE, Row, defined
 from blueprint.workbooks.common.labels import labels
 
 

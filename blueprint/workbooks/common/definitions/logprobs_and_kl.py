@@ -5,7 +5,7 @@ apart, exactly and by the estimates k1, k2 and k3.
 from typing import NamedTuple
 
 from blueprint.language import Block, Max, Sum, exp, less, log, maximum, where
-from blueprint.workbooks.common.definitions.choices import (
+from blueprint.workbooks.common.definitions.writing_rows import (
     EVERYWHERE,
     ROWS,
     Choices,

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from blueprint.language import Block, Operand, Sum, block, tanh, typed
-from blueprint.workbooks.common.definitions.choices import (
+from blueprint.workbooks.common.definitions.writing_rows import (
     defined,
     i,
     j,

@@ -15,7 +15,7 @@ from operator import add
 from typing import NamedTuple
 
 from blueprint.language import Arithmetic, Block, Sum, at_most, block, exp, log, minimum, sqrt, typed, where
-from blueprint.workbooks.common.definitions.choices import defined, limited
+from blueprint.workbooks.common.definitions.writing_rows import defined, limited
 
 
 class Rates(NamedTuple):

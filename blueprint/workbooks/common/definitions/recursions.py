@@ -1,7 +1,7 @@
 """Rows that go from cell to cell: a count, a sum that runs, and what comes later, discounted."""
 
 from blueprint.language import Axis, Block, Operand, constant
-from blueprint.workbooks.common.definitions.choices import Choices, defined
+from blueprint.workbooks.common.definitions.writing_rows import Choices, defined
 
 
 def counted(name: str, at: Axis, use: Choices) -> Block:

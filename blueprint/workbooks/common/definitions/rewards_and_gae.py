@@ -10,7 +10,8 @@ from functools import reduce
 from typing import NamedTuple
 
 from blueprint.language import Arithmetic, Axis, Block, Max, Operand, Sum, at_most, block, equal, less, maximum, sqrt
-from blueprint.workbooks.common.definitions.choices import (
+from blueprint.workbooks.common.definitions.settings_presets_and_ranges import Switch
+from blueprint.workbooks.common.definitions.writing_rows import (
     EVERYWHERE,
     NOWHERE,
     ROWS,
@@ -22,7 +23,6 @@ from blueprint.workbooks.common.definitions.choices import (
     priced,
     t,
 )
-from blueprint.workbooks.common.definitions.settings_and_presets import Switch
 from blueprint.workbooks.common.labels import source_of
 
 

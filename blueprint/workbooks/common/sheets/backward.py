@@ -30,7 +30,7 @@ from blueprint.page.outline import (
     key,
 )
 from blueprint.workbooks.common.definitions import gradients
-from blueprint.workbooks.common.definitions.choices import defined
+from blueprint.workbooks.common.definitions.writing_rows import defined
 from blueprint.workbooks.common.labels import labels
 from blueprint.workbooks.common.sheets.charts import HIGH, LOW, Drawn, Within, side_by_side
 from blueprint.workbooks.common.sheets.start import COLUMNS, MAP

@@ -7,9 +7,9 @@ from typing import NamedTuple, cast
 from blueprint.inputs.catalogue import OFF
 from blueprint.language import Axis, Block, Operand, block, equal, join, less, maximum, minimum, typed, where
 from blueprint.page.outline import Chart, Item, Line, Note, Scale, Section, Series, Sheet, Spread, Table
-from blueprint.workbooks.common.definitions.choices import Choices, Step, Used, defined, limited, n, rows, t
 from blueprint.workbooks.common.definitions.losses import lowest_ratio, surrogate
 from blueprint.workbooks.common.definitions.rewards_and_gae import Gae
+from blueprint.workbooks.common.definitions.writing_rows import Choices, Step, Used, defined, limited, n, rows, t
 from blueprint.workbooks.common.labels import source_of
 
 LEAD = "the same numbers as pictures, which follow what you type; below them stand the rows from which they are drawn"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from blueprint.language import Block, at_most, block, changes, equal, link, maximum, typed, where
 from blueprint.page.outline import Item, Line, Note, Section, Sheet, Unchanged
 from blueprint.workbooks.common.definitions.checks import TOLERANCE, Identity, master
-from blueprint.workbooks.common.definitions.choices import defined, n, rows, t
+from blueprint.workbooks.common.definitions.writing_rows import defined, n, rows, t
 
 AFTER_A_CHANGE = (
     "They belong to the inputs as delivered and count as long as none is changed. Later: blueprint check FILE"

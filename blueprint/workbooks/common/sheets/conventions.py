@@ -7,7 +7,7 @@ from blueprint.inputs.level import Settings as Given
 from blueprint.language import Block, Operand, typed
 from blueprint.page.outline import Line, Note, Row, Section, Sheet, Usual
 from blueprint.workbooks.common.conventions import Conventions, rlhf
-from blueprint.workbooks.common.definitions.settings_and_presets import (
+from blueprint.workbooks.common.definitions.settings_presets_and_ranges import (
     PRESET,
     PresetTable,
     Settings,

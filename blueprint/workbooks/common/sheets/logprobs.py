@@ -6,7 +6,7 @@ from pathlib import Path
 from blueprint.inputs.catalogue import data_in
 from blueprint.language import Block, typed
 from blueprint.page.outline import Note, Section, Sheet, key
-from blueprint.workbooks.common.definitions.choices import Choices, n, t
+from blueprint.workbooks.common.definitions.writing_rows import Choices, n, t
 from blueprint.workbooks.common.sheets.walk import InView, Rows, sheet_of
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from blueprint.language import Block
 from blueprint.page.outline import Item, Note, Section, key
-from blueprint.workbooks.common.definitions.choices import rows
 from blueprint.workbooks.common.definitions.losses import ValueLoss
+from blueprint.workbooks.common.definitions.writing_rows import rows
 from blueprint.workbooks.common.loss import Loss
 from blueprint.workbooks.common.sheets.signal import minors
 from blueprint.workbooks.common.sheets.walk import Rows, Titled, repeated, several

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from blueprint.language import Axis, Block, Operand, link
 from blueprint.page.outline import Item, Line, Note, Row, Section, Sheet, Table, key, minor
-from blueprint.workbooks.common.definitions.choices import ROWS, v
 from blueprint.workbooks.common.definitions.logprobs_and_kl import (
     Distribution,
     chosen_logprobs,
@@ -31,6 +30,7 @@ from blueprint.workbooks.common.definitions.networks import (
     word_weights,
 )
 from blueprint.workbooks.common.definitions.rewards_and_gae import kept_values, score_of
+from blueprint.workbooks.common.definitions.writing_rows import ROWS, v
 from blueprint.workbooks.common.rollout import RESPONSE, rollout, slots_of
 from blueprint.workbooks.common.sheets.walk import InView, Rows, several, sheet_of
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from blueprint.language import Block
 from blueprint.page.outline import Item, Section, key, minor
-from blueprint.workbooks.common.definitions.choices import rows
 from blueprint.workbooks.common.definitions.rewards_and_gae import Statistics
+from blueprint.workbooks.common.definitions.writing_rows import rows
 from blueprint.workbooks.common.sheets.walk import several
 from blueprint.workbooks.common.signal import Signal
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from blueprint.language import Axis, Block, link, needs, typed
 from blueprint.page.outline import Choice, Finder, Item, Line, Listed, Note, Section, Sheet, Step, Told, blocks_on
-from blueprint.workbooks.common.definitions.choices import n, t
+from blueprint.workbooks.common.definitions.writing_rows import n, t
 
 
 class InView(NamedTuple):

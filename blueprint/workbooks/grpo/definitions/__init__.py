@@ -1,19 +1,18 @@
 """The definitions of GRPO and its family, in order: the whole way from scores and log-probs to the loss."""
 
 from blueprint.workbooks.common import Choices, Rows
-from blueprint.workbooks.grpo.definitions.group_advantages import Steps, advantages, group, rewards
+from blueprint.workbooks.grpo.definitions.importance_ratios import ratios, rollout
 from blueprint.workbooks.grpo.definitions.losses import (
     averages,
     counted,
     kept_tokens,
     kl_in_loss,
     objective,
-    ratios,
-    rollout,
     total,
-    watched,
     weight,
 )
+from blueprint.workbooks.grpo.definitions.metrics import watched
+from blueprint.workbooks.grpo.definitions.rewards_and_group_advantages import Steps, advantages, group, rewards
 
 
 def derived(given: Rows, use: Choices) -> Steps:

@@ -1,11 +1,4 @@
-"""From the advantage of each token to the loss of the batch: ratios, rollout, objective, averages; and what one watches.
-
-How the policy in training compares with the one that wrote: log-ratio and ratio, of a token, of a response or of the batch.
-Sources: GRPO, 2402.03300, eq. 3; GSPO, 2507.18071, eq. 7 and 14; RLOO, 2402.14740.
-
-Two engines, one policy: how much a token counts whose probability differs between the trainer and the engine that wrote it.
-Sources: verl 0.9.1, core_algos and rollout_corr_helper; TRL 1.16.0, GRPOTrainer; NeMo-RL, loss functions; IcePop as in slime.
-Nothing flows back through the weight.
+"""From the ratio and advantage of each token to the loss of the batch: objective, KL to the reference, averages, and the total.
 
 The policy's loss on each token: ratio times advantage, held in one of several ways.
 Sources: GRPO, 2402.03300, eq. 3; DAPO, 2503.14476, eq. 10 (a higher upper end); dual clip, 1912.09729, eq. 5; CISPO, 2506.13585,
@@ -13,16 +6,11 @@ eq. 4; SAPO, 2511.20347; GMPO, 2507.20673; VESPO, TRL 1.16.0, get_gamma_weights.
 
 From the loss of each token to that of the batch: what counts, the KL to the reference, how tokens are averaged, the total.
 Sources: GRPO, 2402.03300, eq. 3 (mean of means); DAPO, 2503.14476, eq. 12 (mean over tokens); Dr. GRPO, 2503.20783 (a constant).
-
-What one watches while training; none of it enters the loss. What libraries call it stands in the notes of the rows.
-Sources: TRL 1.16.0, grpo_trainer.py; verl 0.9.1, core_algos.py; OpenRLHF 0.11.2, loss.py; NeMo-RL, loss functions.
 """
 
 from collections.abc import Mapping
 
 from blueprint.language import (
-    Arithmetic,
-    Block,
     Max,
     Operand,
     Sum,
@@ -35,8 +23,8 @@ from blueprint.language import (
     minimum,
     where,
 )
-from blueprint.workbooks.common import Rows, Switch, limited, with_weight
-from blueprint.workbooks.grpo.definitions.group_advantages import (
+from blueprint.workbooks.common import Switch, limited, with_weight
+from blueprint.workbooks.grpo.definitions.rewards_and_group_advantages import (
     Given,
     Row,
     Steps,
@@ -47,114 +35,6 @@ from blueprint.workbooks.grpo.definitions.group_advantages import (
     q,
     t,
 )
-
-
-def ratios(logp: Given, logp_old: Given, logp_rollout: Given, m: Given, s: Steps) -> Row:
-    """Takes the ratio of each token. logp: in training; logp_old: at the step's start; logp_rollout: of the generation engine."""
-    s.under("The ratio")
-    kept = s.held("ratio.kept", logp)
-    old = s.pick(
-        "ratio.old_logprobs", (n, t), "ratio.old", old=logp_old[n, t], new=kept[n, t], rollout=logp_rollout[n, t]
-    )
-    free = s.row("log_ratio.free", m[n, t] * (logp[n, t] - old[n, t]))
-    # verl, OpenRLHF and SkyRL clamp the log-ratio of a token whose own ratio counts; of a whole response no library does.
-    held = s.clamped("log_ratio.held", free, "ratio.clamp")
-    whole = dict.fromkeys(("response", "own_token", "product", "rollout", "batch"), free[n, t])
-    d = s.pick("log_ratio", (n, t), "ratio.level", token=held[n, t], **whole)
-    length = s.each("ratio.length", maximum(Sum(t, m[n, t]), 1) + s.use.used["ratio.length_eps"])
-    total = s.each("ratio.sum", Sum(t, d[n, t]))
-    mean = s.each("ratio.mean_of_response", total[n] / length[n])
-    rollout = s.row("ratio.rollout", m[n, t] * (logp[n, t] - logp_rollout[n, t]))
-    rollout_mean = s.each("ratio.rollout_mean", Sum(t, rollout[n, t]) / length[n])
-    mean_kept = s.held("ratio.mean_kept", mean)
-    own = s.row("ratio.own", logp[n, t] - kept[n, t] + mean_kept[n])
-    most = s.row(
-        "ratio.own_held", limited(s.use.used["ratio.sequence_most"], own[n, t], lambda by: minimum(by, own[n, t]))
-    )
-    batch = s.one("ratio.batch", Sum(n, total[n]))
-    level = s.pick(
-        "ratio.level_of", (n, t), "ratio.level", token=d[n, t], response=mean[n], own_token=most[n, t], product=total[n],
-        rollout=rollout_mean[n], batch=batch,
-    )  # fmt: skip
-    return s.row("ratio", exp(m[n, t] * level[n, t]))
-
-
-def rollout(logp_old: Given, logp_rollout: Given, m: Given, s: Steps) -> None:
-    """Weighs each token with π_old/π_rollout, cut off or set to 0 outside of bounds: `rollout.counts`.
-
-    `rollout.kept` is 1 on what is not rejected.
-    """
-    s.under("Rollout correction")
-    kept = s.known("ratio.kept")[n, t]
-    top = s.pick("rollout.old_logprobs", (n, t), "ratio.old", old=logp_old[n, t], new=kept, rollout=kept)
-    free = s.row("rollout.log_free", m[n, t] * (top[n, t] - logp_rollout[n, t]))
-    each = s.clamped("rollout.log_token", free, "rollout.clamp")
-    token = s.row("rollout.token", exp(each[n, t]))
-    summed = s.each("rollout.log_sum", Sum(t, free[n, t]))
-    total = s.clamped("rollout.log_product", summed, "rollout.clamp")
-    length = s.each("rollout.length", maximum(Sum(t, m[n, t]), 1))
-    mean = s.each("rollout.log_mean", summed[n] / length[n])
-    ratios: dict[str, Arithmetic | int] = {"token": token[n, t], "product": exp(total[n]), "mean": exp(mean[n])}
-    w = s.pick("rollout.ratio", (n, t), "rollout.level", none=1, **ratios)
-    judged = _judged(top, logp_rollout, w, length, m, s)
-    inside = _between("rollout.inside", judged, "rollout.low", "rollout.high", s)
-    held = s.within("rollout.held", w, "rollout.low", "rollout.high", (lambda low: low, lambda high: high))
-    chosen = s.pick(
-        "rollout.chosen", (n, t), "rollout.mode", truncate=held[n, t], mask=inside[n, t] * w[n, t],
-        filter=inside[n, t] * token[n, t],
-    )  # fmt: skip
-    average = _average(chosen, m, s)
-    divided = where(less(0, average), chosen[n, t] / average, chosen[n, t])
-    normed = s.pick("rollout.normed", (n, t), "rollout.normalise", off=chosen[n, t], on=divided)
-    x = normed[n, t]
-    used = s.pick("rollout.picked", (n, t), "rollout.level", none=1, token=x, product=x, mean=x)
-    s.held("rollout.counts", used)
-    _accepted(free, mean, m, s)
-
-
-def _average(w: Row, m: Given, s: Steps) -> Row:
-    """Averages the weights over all tokens, or, of weights that are of responses, over the responses that have a token."""
-    eps = s.use.used["rollout.mean_eps"]
-    tokens = s.one("rollout.mean_of_tokens", Sum((n, t), m[n, t] * w[n, t]) / (Sum((n, t), m[n, t]) + eps))
-    each = s.each("rollout.of_response", Sum(t, m[n, t] * w[n, t]) / (maximum(Sum(t, m[n, t]), 1) + eps))
-    wrote = s.each("rollout.wrote", minimum(Sum(t, m[n, t]), 1))
-    responses = s.one("rollout.mean_of_responses", Sum(n, each[n]) / maximum(Sum(n, wrote[n]), 1))
-    return s.pick("rollout.mean", (), "rollout.level", none=tokens, token=tokens, product=responses, mean=responses)
-
-
-def _judged(top: Given, logp_rollout: Given, w: Given, length: Given, m: Given, s: Steps) -> Row:
-    """Makes what is compared with the bounds: the ratio, the KL of writing this token or another, the difference of both p."""
-    p, r = s.row("rollout.p_old", exp(top[n, t])), s.row("rollout.p", exp(logp_rollout[n, t]))
-    # A token with p = 1 in the trainer alone makes it infinite: it is computed only where it is asked for.
-    asked = s.row("rollout.judges", m[n, t] * s.use.switch["rollout.statistic"].says("binary_kl"))
-    rest = s.row("rollout.rest", asked[n, t] * (1 - r[n, t]))
-    other = s.row("rollout.other", where(less(0, rest[n, t]), rest[n, t] * (log(1 - r[n, t]) - log(1 - p[n, t])), 0))
-    written = asked[n, t] * r[n, t] * (logp_rollout[n, t] - top[n, t])
-    kl = s.row("rollout.binary_kl", written + other[n, t])
-    mean = s.each("rollout.binary_kl_mean", Sum(t, kl[n, t]) / length[n])
-    of_level = s.pick("rollout.kl", (n, t), "rollout.level", none=0, token=kl[n, t], product=mean[n], mean=mean[n])
-    far = abs(p[n, t] - r[n, t])
-    return s.pick(
-        "rollout.judged", (n, t), "rollout.statistic", ratio=w[n, t], binary_kl=of_level[n, t], difference=far
-    )
-
-
-def _accepted(free: Given, mean: Given, m: Given, s: Steps) -> None:
-    """Takes tokens, or whole responses, out of the loss whose ratio is outside of bounds of its own."""
-    x = s.pick("rollout.tried", (n, t), "rollout.reject", off=1, token=exp(free[n, t]), mean=exp(mean[n]))
-    inside = _between("rollout.accepted", x, "rollout.reject_low", "rollout.reject_high", s)
-    y = inside[n, t]
-    accepted = s.pick("rollout.passes", (n, t), "rollout.reject", off=1, token=y, mean=y)
-    s.row("rollout.kept", m[n, t] * accepted[n, t])
-
-
-def _between(name: str, x: Row, low: str, high: str, s: Steps) -> Row:
-    """Is 1 where a number is within bounds, either of which may be off; then the bound is the number itself."""
-    at = x.axes
-    least = s.along(f"{name}.least", at, limited(s.use.used[low], x[at], lambda by: by))
-    most = s.along(f"{name}.most", at, limited(s.use.used[high], x[at], lambda by: by))
-    return s.along(name, at, minimum(at_most(least[at], x[at]), at_most(x[at], most[at])))
-
 
 ENDS = (lambda low: 1 - low, lambda high: 1 + high)
 """Between what the ratio counts, from the settings."""
@@ -349,67 +229,3 @@ def total(token_loss: Given, keep: Given, kl: Given, entropy: Given, by: Mapping
 
 PARTS = ("policy_loss", "adds.kl_loss", "adds.entropy")
 """The parts of the total, in the order in which they add up."""
-
-
-def watched(score: Given, length: Given, A: Row, ratio: Row, kl: Row, m: Given, s: Steps) -> None:
-    """Adds means over responses, (n), and over tokens, (n, t), clip fractions, and which groups have equal rewards."""
-    s.under("What one watches")
-    N = s.one("response.tokens_in_all", maximum(Sum((n, t), m[n, t]), 1))
-    s.one("mean.score", Sum(n, score[n]) / s.responses)
-    s.one("mean.reward", Sum((q, i), s.known("group.reward")[q, i]) / s.responses)
-    s.one("response.mean_length", Sum(n, length[n]) / s.responses)
-    near = s.known("ratio.clipped")
-
-    def mean(x: Given) -> Arithmetic:
-        return Sum((n, t), m[n, t] * x[n, t]) / N
-
-    s.one("mean.advantage", mean(A))
-    s.one("mean.ratio", mean(ratio))
-    s.one("mean.ratio_clipped", mean(near))
-    s.one("approx_kl.k1", -mean(s.known("log_ratio")))
-    s.one("kl.mean_new", mean(kl))
-    s.one("rollout.mean_token", mean(s.known("rollout.token")))
-    s.one("rollout.mean_kl", -mean(s.known("rollout.log_free")))
-    s.one("rollout.share_inside", mean(s.known("rollout.inside")))
-    _clip_fractions(ratio, near, length, A, N, m, s)
-
-
-def _clip_fractions(ratio: Given, near: Row, length: Given, A: Row, N: Row, m: Given, s: Steps) -> None:
-    """Counts the tokens at which the clip bites: below where A < 0, above where A > 0; and where the dual clip does."""
-    low = s.row("clip.low", minimum(m[n, t] * less(ratio[n, t], near[n, t]), less(A[n, t], 0)))
-    high = s.row("clip.high", minimum(m[n, t] * less(near[n, t], ratio[n, t]), less(0, A[n, t])))
-    below, above = (
-        s.one(f"clip.fraction_{name}", Sum((n, t), each[n, t]) / N) for name, each in (("low", low), ("high", high))
-    )
-    s.one("clip.fraction", below + above)
-    share = s.each("clip.of_response", (Sum(t, low[n, t]) + Sum(t, high[n, t])) / maximum(length[n], 1))
-    s.one("clip.mean_of_responses", Sum(n, share[n]) / s.responses)
-    worse, kept = s.known("surrogate.pessimistic"), s.known("surrogate")
-    dual = s.row("clip.dual", m[n, t] * less(worse[n, t], kept[n, t]))
-    s.one("clip.fraction_dual", Sum((n, t), dual[n, t]) / N)
-
-
-BACK, SHARE = "From the group back to the response", "What each token adds to the loss"
-DOTS = "Where the group stands on Charts"
-"""Titles of the sections."""
-COUNTS, NOT = "counts", "does not count"
-
-
-def seen(rows: Rows, s: Steps) -> dict[str, tuple[Block, ...]]:
-    """Makes the rows, and returns them by the titles of their sections."""
-    s.under(BACK)
-    left = s.each("seen.left", rows["reward"][n] - rows["advantage.baseline"][n])
-    over = s.of_response("seen.over", rows["group.divided_by"])
-    plain = s.of_response("seen.plain", rows["group.plain"])
-    s.each("seen.scaled", where(less(0, plain[n]), left[n], left[n] / over[n]))
-    s.under(SHARE)
-    policy = s.row("share.policy", rows["weight.policy.row"][n, t] * rows["policy.counts"][n, t])
-    beta = s.use.used["kl.coef"] * rows["kl_loss.counts"]
-    kl = s.row("share.kl", with_weight(beta, rows["weight.kl.row"][n, t] * rows["kl_new.counts"][n, t]))
-    weighed = rows["weight.entropy.row"][n, t] * rows["policy.entropy"][n, t]
-    entropy = s.row("share.entropy", -(s.use.used["loss.ent_coef"] * weighed))
-    s.row("share", policy[n, t] + kl[n, t] + entropy[n, t])
-    s.row("seen.counts", where(equal(rows["loss.counted"][n, t] * rows["keep"][n, t], 1), COUNTS, NOT))
-    s.under(DOTS)
-    s.table("seen.mean", rows["group.mean"][q])
-    return {title: tuple(made) for title, made in s.sections.items()}

@@ -12,7 +12,7 @@ from blueprint.dumps import Array, MinibatchError, first_pass, joined_pass, of_o
 from blueprint.language import Axis
 from blueprint.verifying import Definitions, Known, Selection, Ways, counted
 from blueprint.workbooks.grpo.definitions import derived
-from blueprint.workbooks.grpo.definitions.group_advantages import LABELS, i, n, o, q, t
+from blueprint.workbooks.grpo.definitions.rewards_and_group_advantages import LABELS, i, n, o, q, t
 from blueprint.workbooks.grpo.dumps import GroupedStep
 from blueprint.workbooks.grpo.schema import GRPO
 

@@ -18,7 +18,7 @@ from blueprint.misconceptions import Change, Names
 from blueprint.verifying import Definitions, Settings, Try, of_equations, spelled
 from blueprint.verifying.equations import to
 from blueprint.workbooks.common import Choices, Rows
-from blueprint.workbooks.grpo.definitions.group_advantages import LABELS, i, n, q, t
+from blueprint.workbooks.grpo.definitions.rewards_and_group_advantages import LABELS, i, n, q, t
 from blueprint.workbooks.grpo.schema import GRPO
 from blueprint.workbooks.grpo.verifying.feeding import EQUATIONS, PLACE, Fed, order_of
 

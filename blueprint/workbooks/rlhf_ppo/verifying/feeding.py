@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from types import MappingProxyType
 
 import numpy as np
@@ -34,7 +35,7 @@ from blueprint.workbooks.common import (
     t,
 )
 from blueprint.workbooks.common.conventions import LIVE
-from blueprint.workbooks.common.definitions.choices import Fixed
+from blueprint.workbooks.common.definitions.writing_rows import Fixed
 
 INPUTS = {
     "old.logprobs": "logprobs_old", "reference.logprobs": "logprobs_ref", "policy.logprobs": "logprobs_new",
@@ -115,6 +116,8 @@ def _decided(key: str, switch: Switch | Fixed) -> Switch:
 EQUATIONS = Definitions(LIVE, LABELS, TYPED, derived, EDGES)
 
 
+Laid = dict[tuple[str, ...], dict[str, Array]]
+"""By the settings that decide it, what is typed of a file."""
 NO_NUMBERS: Mapping[str, float] = MappingProxyType({})
 
 REMEMBERED = 1 << 12
@@ -143,9 +146,9 @@ class Fed:
     device: str = "cpu"
     by: Definitions = EQUATIONS
 
-    def values(self, wanted: Collection[str]) -> dict[str, Array]:
-        """Computes rows [B, T] and numbers by name."""
-        return self.by.values(self.settings, self.sizes, self.known, wanted, device=self.device)
+    def values(self, wanted: Collection[str], kept: Kept | None = None) -> dict[str, Array]:
+        """Computes rows [B, T] and numbers by name; kept: what was computed of the same file before."""
+        return self.by.values(self.settings, self.sizes, self.known, wanted, device=self.device, kept=kept)
 
     def with_edges(self, wanted: Collection[str]) -> dict[str, Array]:
         """Computes rows with the cells before and behind them."""
@@ -169,9 +172,9 @@ class Fed:
             memory.found[key] = equations.values(use, self.sizes, known, names, None, "cpu")
         return memory.found[key]
 
-    def having(self, own: Mapping[str, Array]) -> Fed:
+    def having(self, own: Mapping[str, Array], kept: Kept | None = None) -> Fed:
         """Returns the same with rows [B, T] of the file's own in the place of computed ones, except where they are NaN."""
-        found = self.values([name for name, each in own.items() if np.isnan(each).any()])
+        found = self.values([name for name, each in own.items() if np.isnan(each).any()], kept)
         over = {name: _over(each, found.get(name, each)) for name, each in own.items()}
         return self.with_rows(over, tuple(own))
 
@@ -209,19 +212,24 @@ def fed(
     given: Collection[str] = (),
     numbers: Mapping[str, float] = NO_NUMBERS,
     device: str = "cpu",
+    laid: Laid | None = None,
+    kept: Kept | None = None,
 ) -> Fed:
     """Lays a file out. given: its tensors that stand in the place of computed rows, by the names of `PLACES`, beside those before
-    which something is missing; numbers: its parts of the loss that do.
+    which something is missing; numbers: its parts of the loss that do. laid: what was laid out of it before, by the settings that
+    decide that; kept: what was computed of it.
 
     Raises MinibatchError for settings that are none, and where a number that they read is not finite.
     """
     settings = checked(settings)
     there, sizes = EQUATIONS.under(settings).rows, dict(zip((n, t), batch.mask.shape, strict=True))
-    known = _inputs(batch, settings, sizes)
-    known |= {name: np.asarray(each) for name, each in numbers.items()} | _beyond(batch, settings)
+    decided, laid = tuple(str(settings[key]) for key in deciding()), {} if laid is None else laid
+    if decided not in laid:
+        laid[decided] = _inputs(batch, settings, sizes)
+    known = laid[decided] | {name: np.asarray(each) for name, each in numbers.items()} | _beyond(batch, settings)
     made = Fed(settings, sizes, {name: each for name, each in known.items() if name in there}, device=device)
     names = tuple(dict.fromkeys((*starts(batch.tensors, settings), *given)))
-    return made.having(_given(batch, made, names)) if names else made
+    return made.having(_given(batch, made, names, kept), kept) if names else made
 
 
 def _inputs(batch: Minibatch, settings: Settings, sizes: Mapping[Axis, int]) -> dict[str, Array]:
@@ -247,10 +255,20 @@ def _inputs(batch: Minibatch, settings: Settings, sizes: Mapping[Axis, int]) -> 
     return known
 
 
+COUNTED = ("response", "kept", "kl.support", "value.counted")
+"""The rows that say where tensors are read."""
+
+
+@cache
+def deciding() -> tuple[str, ...]:
+    """Returns the settings that decide how a file is laid out: those that such a row reads, whatever words are in force."""
+    read = {row.name for row in behind([EQUATIONS.live[name] for name in COUNTED])}
+    return tuple(key for key in LIVE if key in read or key == "metrics.over")
+
+
 def _read(settings: Settings, sizes: Mapping[Axis, int], known: Known) -> dict[str, Array]:
     """Returns by block where it is read, 1 in each such slot."""
-    names = ("response", "kept", "kl.support", "value.counted")
-    of = EQUATIONS.values(settings, sizes, known, names)
+    of = EQUATIONS.values(settings, sizes, known, COUNTED)
     paid, counted = np.maximum(of["response"], of["kl.support"]), of["value.counted"]
     return {
         "old.logprobs": paid, "reference.logprobs": paid, "policy.logprobs": of["response"], "policy.entropy": of["response"],
@@ -312,10 +330,10 @@ def padded(slots: Array, mask: Array) -> Array:
     return np.asarray((slots * (1 - until)).sum(axis=1) > 0, np.float64)
 
 
-def _given(batch: Minibatch, made: Fed, names: Collection[str]) -> dict[str, Array]:
+def _given(batch: Minibatch, made: Fed, names: Collection[str], kept: Kept | None) -> dict[str, Array]:
     """Returns rows of the file by the names of the rows that they stand for; NaN wherever the file says nothing."""
     slots = np.asarray(made.known["slots"])[:, :-1]
-    where, found = compared_where(made.values(SUPPORT), slots), dict[str, Array]()
+    where, found = compared_where(made.values(SUPPORT, kept), slots), dict[str, Array]()
     for name in names:
         called, row = PLACES[name]
         own = np.where(where[called] > 0, np.asarray(batch.tensors[called], np.float64), np.nan)

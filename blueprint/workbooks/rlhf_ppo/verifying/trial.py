@@ -31,7 +31,7 @@ from blueprint.verifying import (
 from blueprint.verifying.compare import FOLLOWS
 from blueprint.verifying.logged import ALL, PARTS, TENSORS, Quantity, before
 from blueprint.workbooks.rlhf_ppo.verifying import with_pads
-from blueprint.workbooks.rlhf_ppo.verifying.feeding import EQUATIONS, Fed, Memory, fed
+from blueprint.workbooks.rlhf_ppo.verifying.feeding import EQUATIONS, Fed, Laid, Memory, fed
 from blueprint.workbooks.rlhf_ppo.verifying.judge import Judge, as_given, cut
 from blueprint.workbooks.rlhf_ppo.verifying.own_rows import Own
 from blueprint.workbooks.rlhf_ppo.verifying.parts import BEFORE_WHITENING, TWO, straight
@@ -63,6 +63,7 @@ class Rollout:
     device: str = "cpu"
     feeds: dict[object, tuple[Fed, Memory]] = field(default_factory=dict)
     padded: dict[object, tuple[Fed, Memory]] = field(default_factory=dict)
+    laid: Laid = field(default_factory=dict)
     order: Array | None = None
     made: tuple[Try | None, object, Rows] = (None, None, {})
     kept: Kept = field(default_factory=Kept)
@@ -151,7 +152,7 @@ class Rollout:
         if each.ways.get("losses"):  # of the file's own tensors; these are of all responses together
             tensors = self.done_so(plain, own, {}, [name for name in wanted if name in SIGNAL])
             own, wanted = self.given, [name for name in wanted if name not in SIGNAL]
-        runs = [replace(self, batch=cut(self.batch, slice(at, at + size)), feeds={}, padded={}, kept=Kept())
+        runs = [replace(self, batch=cut(self.batch, slice(at, at + size)), feeds={}, padded={}, laid={}, kept=Kept())
                 for at in range(0, count, size)]  # fmt: skip
         found = [run.done_so(plain, own, {}, wanted) for run in runs]
         return tensors | {name: _joined([of[name] for of in found]) for name in wanted}
@@ -167,9 +168,10 @@ class Rollout:
         use = self.settings if settings is None else settings
         names = as_given({name: self.called[name] for name in own if name in ROWS})
         if batch is not None or use != self.settings:
-            return fed(batch or self.batch, use, names, numbers or {}, self.device), Memory()
+            laid, kept = (self.laid, self.kept) if batch is None else (None, None)
+            return fed(batch or self.batch, use, names, numbers or {}, self.device, laid, kept), Memory()
         if own not in self.feeds:
-            self.feeds[own] = fed(self.batch, use, names, numbers or {}, self.device), Memory()
+            self.feeds[own] = fed(self.batch, use, names, numbers or {}, self.device, self.laid), Memory()
         return self.feeds[own]
 
 
@@ -359,7 +361,14 @@ class MinibatchTrial:
                 whole = replace(batch, moments={})
                 self.elsewhere.append(
                     replace(
-                        self.rollout, batch=whole, feeds={}, padded={}, order=None, made=(None, None, {}), kept=kept
+                        self.rollout,
+                        batch=whole,
+                        feeds={},
+                        padded={},
+                        laid={},
+                        order=None,
+                        made=(None, None, {}),
+                        kept=kept,
                     )
                 )
             here = self.rollout if batch is self.rollout.batch else self.elsewhere[0]
@@ -476,5 +485,7 @@ def _together(mates: Sequence[MinibatchTrial]) -> tuple[Rollout, list[MinibatchT
         return None
     numbers = [each.tensors["row_index"] for each in batches if "row_index" in each.tensors]
     order = np.concatenate(numbers).argsort(kind="stable") if len(numbers) == len(batches) else None
-    here = replace(mates[0].alone, batch=replace(whole, moments={}), feeds={}, padded={}, order=order, kept=Kept())
+    here = replace(
+        mates[0].alone, batch=replace(whole, moments={}), feeds={}, padded={}, laid={}, order=order, kept=Kept()
+    )
     return here, list(mates)

@@ -43,7 +43,16 @@ from blueprint.workbooks.common.conventions import FOLLOWS, LIVE, PLAIN, PRESET_
 from blueprint.workbooks.common.numbers_file import block_name
 from blueprint.workbooks.common.rollout import RESPONSE
 from blueprint.workbooks.common.update import ABOUT, TYPED, update_in
-from blueprint.workbooks.rlhf_ppo import draw, inputs
+from blueprint.workbooks.rlhf_ppo import conventions_and_update, draw
+from blueprint.workbooks.rlhf_ppo.conventions_and_update import (
+    PARTS,
+    TABLES,
+    RlhfNumbers,
+    WeightNumbers,
+    check_plain,
+    conventions_of,
+    values_of,
+)
 from blueprint.workbooks.rlhf_ppo.draw import (
     LIMITS,
     SHAPES,
@@ -54,15 +63,6 @@ from blueprint.workbooks.rlhf_ppo.draw import (
     fitting,
     is_drawn,
     resolved,
-)
-from blueprint.workbooks.rlhf_ppo.inputs import (
-    PARTS,
-    TABLES,
-    RlhfNumbers,
-    WeightNumbers,
-    check_plain,
-    conventions_of,
-    values_of,
 )
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _weight_numbers(draft: Draft) -> WeightNumbers:
         draws=draw.draws(seed, parts.get("rollout.draws"), prompts, sizes),
         ppo=settings,
         conventions=conventions,
-        update=inputs.update_of(draft, len(prompts), conventions.live, weights),
+        update=conventions_and_update.update_of(draft, len(prompts), conventions.live, weights),
         weights=weights,
         drawn_anew=tuple(key for key in given if key not in parts),
         responses=tuple(map(tuple, parts.get("rollout.responses", ()))),
@@ -147,7 +147,7 @@ def _values(numbers: WeightNumbers) -> Values:
             if responses
             else {}
         ),
-        **inputs.values_of_update(numbers.update),
+        **conventions_and_update.values_of_update(numbers.update),
         **{key: each for key, each in numbers.weights.items() if numbers.update.by == TYPED or "delta_" not in key},
     }
 
@@ -211,7 +211,7 @@ WEIGHTS_LEVEL = Level(
         Part("rollout.responses", Response, ("episode",),
              'tokens that are written whatever the draws say, an episode each; draws go on behind them, and for "" in a list',
              None, ["very very sleepy <eos>", ""]),
-        *inputs.UPDATE_PARTS,
+        *conventions_and_update.UPDATE_PARTS,
         *map(_weights, WEIGHTS),
     ),
     tables={
@@ -385,14 +385,14 @@ def of_weights(file: "Saved") -> WeightNumbers:
     return sizes if file.blank else _with_texts(sizes, file)
 
 
-def _update(file: "Saved") -> inputs.Update:
+def _update(file: "Saved") -> conventions_and_update.Update:
     """Return how the new weights come about: by the optimiser that the file says, with the rates that are typed in it."""
-    made, said = update_in(file, inputs.RATES), file.file.noted
+    made, said = update_in(file, conventions_and_update.RATES), file.file.noted
     number = int(said.get("minibatches", 1))
     places = [file.array(f"minibatch.place{epoch}", 1) for epoch in range(1, made.epochs + 1) if number > 1]
     order = tuple(tuple(int(each) + 1 for each in np.argsort(row, kind="stable")) for row in places)
-    whiten = said.get("whiten", inputs.BATCH)
-    return inputs.Update(made.by, made.epochs, made.rates, number, order, whiten, kept=made.kept)
+    whiten = said.get("whiten", conventions_and_update.BATCH)
+    return conventions_and_update.Update(made.by, made.epochs, made.rates, number, order, whiten, kept=made.kept)
 
 
 def _with_texts(made: WeightNumbers, file: "Saved") -> WeightNumbers:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.dumps.formats.arrays import detached, plain_tensors
+from blueprint.dumps.formats.npz_safetensors_torch import detached, plain_tensors
 from blueprint.dumps.formats.raw import Array, MinibatchError, Raw, check_total, from_json, require
 from blueprint.quoting import unquoted
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from blueprint.dumps.formats.frameworks import refuse_texts
 from blueprint.dumps.formats.raw import (
     LARGEST_TENSOR,
     LONGEST_HEADER,
@@ -26,6 +25,7 @@ from blueprint.dumps.formats.raw import (
     from_strings,
     require,
 )
+from blueprint.dumps.formats.slime_and_miles import refuse_texts
 from blueprint.quoting import printable, unquoted
 
 _NUMBER = (int, float, bool, type(None))

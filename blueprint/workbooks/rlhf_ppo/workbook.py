@@ -73,9 +73,9 @@ from blueprint.workbooks.common.sheets.models import (
 )
 from blueprint.workbooks.common.sheets.start import opening_in
 from blueprint.workbooks.common.update import TYPED
-from blueprint.workbooks.rlhf_ppo.epochs import explained, with_epochs
-from blueprint.workbooks.rlhf_ppo.inputs import RlhfNumbers, WeightNumbers
-from blueprint.workbooks.rlhf_ppo.levels import LOGITS
+from blueprint.workbooks.rlhf_ppo.conventions_and_update import RlhfNumbers, WeightNumbers
+from blueprint.workbooks.rlhf_ppo.gradients_and_epochs import explained, with_epochs
+from blueprint.workbooks.rlhf_ppo.schema import LOGITS
 from blueprint.workbooks.rlhf_ppo.sheets import compared, diagnostics, walk_sections
 from blueprint.workbooks.rlhf_ppo.steps import (
     Minibatch,

@@ -31,7 +31,7 @@ from blueprint.language import (
     where,
 )
 from blueprint.language.blocks import At
-from blueprint.workbooks.common.definitions.settings_and_presets import Settings, Switch
+from blueprint.workbooks.common.definitions.settings_presets_and_ranges import Settings, Switch
 from blueprint.workbooks.common.labels import Labels, labels
 
 n = Axis("n", "episode", start=1)

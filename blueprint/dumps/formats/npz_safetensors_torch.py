@@ -20,7 +20,6 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy
 
-from blueprint.dumps.formats.frameworks import Written, written_by
 from blueprint.dumps.formats.raw import (
     LONGEST_HEADER,
     WHOLE,
@@ -34,6 +33,7 @@ from blueprint.dumps.formats.raw import (
     require,
     whole,
 )
+from blueprint.dumps.formats.slime_and_miles import Written, written_by
 from blueprint.quoting import unquoted
 
 _TYPES = {

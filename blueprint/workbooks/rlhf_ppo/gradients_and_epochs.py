@@ -20,7 +20,7 @@ from blueprint.workbooks.common.definitions.optimiser import Group, apart, of_st
 from blueprint.workbooks.common.epochs import Epoch, Repeated, beside_in, one_group, side_by_side
 from blueprint.workbooks.common.epochs import with_epochs as with_steps
 from blueprint.workbooks.kind import KindError
-from blueprint.workbooks.rlhf_ppo.inputs import RANGES, Update
+from blueprint.workbooks.rlhf_ppo.conventions_and_update import RANGES, Update
 from blueprint.workbooks.rlhf_ppo.sheets import with_order
 from blueprint.workbooks.rlhf_ppo.steps import TAKEN, Taken
 

@@ -1,4 +1,4 @@
-"""The door of every command: whatever goes wrong behind it ends in one sentence, and nothing unfinished stays."""
+"""Errors of every command: whatever goes wrong in one ends in one sentence, and nothing unfinished stays."""
 
 import os
 import signal
@@ -193,17 +193,6 @@ def _let_go_of_stdout() -> None:
             sys.stdout.flush()
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-@contextmanager
-def bar(label: str, steps: int, known: int = 0) -> Iterator[Callable[[int], None]]:
-    """Gives what moves the progress bar on from what is known already; there is none where nobody looks."""
-    if not sys.stderr.isatty():
-        yield lambda done: None
-        return
-    with click.progressbar(length=steps, label=label, file=sys.stderr, show_pos=True) as bar:
-        bar.update(known)
-        yield bar.update
 
 
 def require_folder_of(path: Path | None) -> None:
