@@ -39,6 +39,7 @@ from blueprint.verifying.in_memory import (
     Try,
     Ways,
     agreeing,
+    amid,
     computed,
     given_of,
     otherwise_by,
@@ -50,7 +51,7 @@ from blueprint.verifying.named import named_first
 from blueprint.verifying.other_axes import tries as of_other_axes
 from blueprint.verifying.other_settings import Conventions, Mistakes, mistakes_in, multiplied
 from blueprint.verifying.pairs import factor_of, parts_of, places
-from blueprint.verifying.places import Place, Seen, amid, laid, places_of
+from blueprint.verifying.places import Place, Seen, file_called, laid, places_of, places_to_try
 from blueprint.verifying.progress import Watch, one_thread
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
 from blueprint.verifying.rounding import SUMS, TOLERANCES, coarsest, held_in, last_digit
@@ -162,6 +163,7 @@ __all__ = [
     "distance",
     "extremes",
     "factor_of",
+    "file_called",
     "first_line",
     "first_of",
     "first_spot",
@@ -191,6 +193,7 @@ __all__ = [
     "picked",
     "places",
     "places_of",
+    "places_to_try",
     "ragged",
     "read_dumps",
     "settled",

@@ -13,8 +13,7 @@ from blueprint.dumps import Array, Dump
 from blueprint.language import NotationError
 from blueprint.verifying.compare import Axes, Compared, compare_number, distance, first_spot, folded
 from blueprint.verifying.definitions import Kept
-from blueprint.verifying.elsewhere import Stands, made, stands
-from blueprint.verifying.places import Seen, amid, laid, places_of
+from blueprint.verifying.places import Seen, Stands, laid, made, places_of, stands
 from blueprint.verifying.rounding import SUMS, TOLERANCES, coarsest, last_digit
 from blueprint.verifying.settings import Settings
 from blueprint.verifying.trials import judged
@@ -206,6 +205,17 @@ class Try(NamedTuple):
 T = TypeVar("T")
 
 
+def amid(stages: Iterable[list[T]], *later: Callable[[], list[T]]) -> Iterator[list[T]]:
+    """Puts later stages of causes in front of numbers that are fitted; behind all others, where nothing is."""
+    waiting = [*later]
+    for stage in stages:
+        while waiting and any(getattr(each, "fitted", False) for each in stage):
+            yield waiting.pop(0)()
+        yield stage
+    for each in waiting:
+        yield each()
+
+
 def computed(ways: Ways, made: Callable[[], T]) -> T | None:
     """Returns what is made; None where a change made by a program is no equation, or reads what there is not: a sum within a sum
     over the same letters, a column that nothing has."""
@@ -352,7 +362,8 @@ class SmallTrial:
         found = self._again(name, given)
         allowed = self.judge.compared(found, name)[name].allowed
         places = places_of(self._seen(name, found), allowed)
-        return [Try(f"{self.called(name)} that are {e.said}", self.settings, {"place": e, "of": name}) for e in places]
+        said = f"{self.called(name)} that are {{}}".format
+        return [Try(said(e.said), self.settings, {"place": e, "of": name}, found=True) for e in places]
 
     def _placed(self, place: Any, name: str, given: Given) -> Again:
         """Computes the dump again with a row laid out in another way."""

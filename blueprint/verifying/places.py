@@ -1,17 +1,19 @@
-"""Where the numbers of a row may have come from, if neither settings nor equations explain it: other rows, columns, groups, files,
-or another tensor.
+"""Where the numbers of a quantity may have come from, if neither settings nor equations explain it: other rows, columns, groups,
+files or passes, another tensor, or a row of the step that was moved, scaled or summed up.
 
 A place is found by its numbers: what was computed again is laid out as it may have been by mistake, and named only where every cell
-then agrees, in every file that differs. Numbers of which there are too few, or too many alike, tell nothing.
+then agrees, in every file that differs. Numbers of which there are too few, or too many alike, tell nothing. What stands for a
+quantity in all that is made of it, or is one number, is tried instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import gcd
-from typing import NamedTuple, TypeVar
+from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -111,40 +113,32 @@ def places_of(seen: Seen, allowed: float) -> Iterator[Place]:
     if not _telling(seen):
         return
     some = False
-    for place in _places(seen):
+    for place in places_to_try(seen, across=True):
         row = place.put(seen)
-        if row is not None and (_alike(row, seen, allowed) or _of_an_older_step(place, seen, allowed)):
+        if row is not None and (
+            _agree(row, seen.theirs, seen.cells, allowed) or _of_an_older_step(place, seen, allowed)
+        ):
             some = True
             yield place
     if some:
         return
     if seen.of_responses:
         row = _matched(seen)
-        if row is not None and _alike(row, seen, allowed):
+        if row is not None and _agree(row, seen.theirs, seen.cells, allowed):
             yield Place("those of other responses", _matched)
     elif (found := _found(seen, allowed)) is not None:
         yield Place(found.said(seen), partial(_as_found, allowed))
 
 
-def places_to_try(seen: Seen) -> Iterator[Place]:
-    """Yields every place of a row whose numbers only tell in what is made of it; columns aside."""
+def places_to_try(seen: Seen, across: bool = False) -> Iterator[Place]:
+    """Yields every place of a row, the plainest first. across: of a row that has numbers of its own tokens, other columns, too."""
     yield from _of_others(seen)
     yield from (Place(said, _ordered(order)) for said, order in _orders(len(seen.ours), seen.groups))
+    if across and seen.ours.ndim > 1 and not seen.of_responses:
+        yield Place("those of one token later", _moved(-1))
+        yield Place("those of one token earlier", _moved(1))
+        yield Place("those of each response from its last token to its first", _turned)
     yield from _of_files(seen)
-
-
-T = TypeVar("T")
-
-
-def amid(stages: Iterable[list[T]], *later: Callable[[], list[T]]) -> Iterator[list[T]]:
-    """Puts later stages of causes in front of numbers that are fitted; behind all others, where nothing is."""
-    waiting = [*later]
-    for stage in stages:
-        while waiting and any(getattr(each, "fitted", False) for each in stage):
-            yield waiting.pop(0)()
-        yield stage
-    for each in waiting:
-        yield each()
 
 
 def laid(place: Place, seen: Seen) -> Array:
@@ -163,12 +157,12 @@ def _telling(seen: Seen) -> bool:
     return len(np.unique(np.abs(seen.ours[seen.cells] / size).round(5))) >= FEWEST
 
 
-def _alike(laid: Array, seen: Seen, allowed: float) -> bool:
-    """Whether numbers are those of the file in every cell of which something is known."""
-    known = seen.cells & ~np.isnan(laid)
-    if known.sum() <= MOST_KNOWN * seen.cells.sum():
+def _agree(laid: Array, theirs: Array, cells: Array, allowed: float) -> bool:
+    """Whether numbers are those of the file in every cell of which something is known; of most of them something must be."""
+    known = cells & ~np.isnan(laid)
+    if known.sum() <= MOST_KNOWN * cells.sum():
         return False
-    return bool(np.all(np.abs(laid - seen.theirs)[known] <= allowed + 1e-6 * np.abs(seen.theirs[known])))
+    return bool(np.all(np.abs(laid - theirs)[known] <= allowed + 1e-6 * np.abs(theirs[known])))
 
 
 def _of_an_older_step(place: Place, seen: Seen, allowed: float) -> bool:
@@ -179,27 +173,16 @@ def _of_an_older_step(place: Place, seen: Seen, allowed: float) -> bool:
     ours, theirs = every[:-rows], np.asarray(theirs, np.float64)[rows:]
     if theirs.ndim > ours.ndim:
         theirs = theirs[:, 0]
-    if ours.shape != theirs.shape:
-        return False
-    known = np.isfinite(ours) & np.isfinite(theirs)
-    there = np.isfinite(theirs).sum()
-    return known.sum() > MOST_KNOWN * there and bool(
-        np.all((np.abs(ours - theirs) <= allowed + 1e-6 * np.abs(ours))[known])
-    )
+    return ours.shape == theirs.shape and _agree(ours, theirs, np.isfinite(theirs), allowed)
 
 
-STALE = "those of the file before (stale by one)"
+def file_called(by: int) -> str:
+    """Returns what a report calls the file so many behind one."""
+    near = {-1: "the file before (stale by one)", 1: "the file behind"}
+    return near.get(by, f"the file {abs(by)} {'before' if by < 0 else 'behind'}")
 
 
-def _places(seen: Seen) -> Iterator[Place]:
-    """Yields every place, the plainest first."""
-    yield from _of_others(seen)
-    yield from (Place(said, _ordered(order)) for said, order in _orders(len(seen.ours), seen.groups))
-    if seen.ours.ndim > 1 and not seen.of_responses:
-        yield Place("those of one token later", _moved(-1))
-        yield Place("those of one token earlier", _moved(1))
-        yield Place("those of each response from its last token to its first", _turned)
-    yield from _of_files(seen)
+STALE = f"those of {file_called(-1)}"
 
 
 def _ordered(order: Callable[[Seen], Array | None]) -> Put:
@@ -282,8 +265,7 @@ def _moved(by: int) -> Put:
     def put(seen: Seen) -> Array | None:
         if seen.ours.ndim == 1:
             return None
-        padded = np.pad(np.where(seen.cells, seen.ours, np.nan), ((0, 0), (1, 1)), constant_values=np.nan)
-        return np.asarray(np.roll(padded, by, axis=1)[:, 1:-1])
+        return _across(np.where(seen.cells, seen.ours, np.nan), by)
 
     return put
 
@@ -309,8 +291,7 @@ def _of_files(seen: Seen) -> Iterator[Place]:
     before = seen.at // len(seen.ours)
     for by in dict.fromkeys((-1, 1, *range(-before, len(seen.of_all) // len(seen.ours) - before))):
         if by:
-            said = f"those of the file {abs(by)} {'before' if by < 0 else 'behind'}"
-            yield Place({-1: STALE, 1: "those of the file behind"}.get(by, said), _of_file(by))
+            yield Place(f"those of {file_called(by)}", _of_file(by))
     if seen.earlier is not None and (seen.earlier >= 0).any():
         yield Place("those of the same responses in the pass before (stale by an epoch)", _of_the_pass_before)
 
@@ -319,9 +300,9 @@ def _of_file(by: int) -> Put:
     def put(seen: Seen) -> Array | None:
         every, rows = seen.of_all, len(seen.ours)
         start = seen.at + by * rows
-        if every is None or start > len(every) - rows:
+        if every is None:
             return None
-        if start < 0:  # those are of a step that is not here
+        if not 0 <= start <= len(every) - rows:  # those are of a step that is not here
             return np.full(seen.ours.shape, np.nan)
         found = every[start : start + rows]
         return np.broadcast_to(found[:, None] if found.ndim < seen.ours.ndim else found, seen.ours.shape)
@@ -361,10 +342,8 @@ class Found(NamedTuple):
         more = f", and {len(rows) - MOST_SAID} more" if len(rows) > MOST_SAID else ""
         names = [(seen.called(seen.at + row), seen.called(int(self.whose[row]))) for row in rows[:MOST_SAID]]
         if len(moved):
-            columns = {"earlier" if each > 0 else "later" for each in self.by[moved]}
-            return (
-                f"those of one token {' or '.join(sorted(columns))} in {', '.join(own for own, _ in names)}{more} alone"
-            )
+            columns = " or ".join(sorted({"earlier" if each > 0 else "later" for each in self.by[moved]}))
+            return f"those of one token {columns} in {', '.join(own for own, _ in names)}{more} alone"
         return "those of other responses: " + ", ".join(f"{own} has what belongs to {of}" for own, of in names) + more
 
 
@@ -385,7 +364,7 @@ def _found(seen: Seen, allowed: float) -> Found | None:
         if source is not None:
             whose[row] = source
             continue
-        shifts = (each for each in (1, -1) if _tells(_beside(own[row], each), theirs, cells, allowed))
+        shifts = (each for each in (1, -1) if _tells(_across(own[row], each), theirs, cells, allowed))
         by[row] = next(shifts, 0)
         if not by[row]:
             return None
@@ -394,15 +373,14 @@ def _found(seen: Seen, allowed: float) -> Found | None:
 
 def _tells(row: Array, theirs: Array, cells: Array, allowed: float) -> bool:
     """Whether the numbers of a response are those of a row in all that is known of it, and enough of them are different."""
-    known = cells & ~np.isnan(row)
-    if known.sum() <= MOST_KNOWN * cells.sum() or len(np.unique(theirs[known].round(5))) < FEW_CELLS:
-        return False
-    return bool(np.all(np.abs(row - theirs)[known] <= allowed + 1e-6 * np.abs(theirs[known])))
+    various = len(np.unique(theirs[cells & ~np.isnan(row)].round(5))) >= FEW_CELLS
+    return various and _agree(row, theirs, cells, allowed)
 
 
-def _beside(row: Array, by: int) -> Array:
-    """Returns a row so many columns on; NaN where nothing comes in."""
-    return np.concatenate([np.full(1, np.nan), row[:-1]]) if by > 0 else np.concatenate([row[1:], np.full(1, np.nan)])
+def _across(rows: Array, by: int) -> Array:
+    """Returns rows, [T] or [N, T], one column on or back; NaN where nothing comes in."""
+    wider = np.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(1, 1)], constant_values=np.nan)
+    return np.asarray(np.roll(wider, by, axis=-1)[..., 1:-1])
 
 
 def _as_found(allowed: float, seen: Seen) -> Array | None:
@@ -411,7 +389,110 @@ def _as_found(allowed: float, seen: Seen) -> Array | None:
     if found is None:
         return None
     pool = seen.ours if seen.of_all is None else seen.of_all
-    rows = np.where(
-        seen.cells & (found.whose == seen.at + np.arange(len(seen.ours)))[:, None], seen.ours, pool[found.whose]
-    )
-    return np.stack([_beside(row, by) if by else row for row, by in zip(rows, found.by, strict=True)])
+    own = found.whose == seen.at + np.arange(len(seen.ours))
+    rows = np.where(seen.cells & own[:, None], seen.ours, pool[found.whose])
+    return np.stack([_across(row, by) if by else row for row, by in zip(rows, found.by, strict=True)])
+
+
+Change = Callable[[Array], Array]
+MOVED: dict[str, Change] = {
+    "doubled": lambda row: 2 * row,
+    "halved": lambda row: row / 2,
+    "of the opposite sign": lambda row: -row,
+    "that of the row before": lambda row: np.roll(row, 1),
+    "that of the row behind": lambda row: np.roll(row, -1),
+    "in the opposite order": lambda row: row[::-1],
+    "squared": lambda row: row * row,
+    "its size, without the sign": np.abs,
+}  # fmt: skip
+BOTH: dict[str, Change] = {
+    "those of the response before": lambda rows: np.roll(rows, 1),
+    "those of the response behind": lambda rows: np.roll(rows, -1),
+    "taken from pairs that lie side by side, chosen and rejected in turns": lambda rows: rows.reshape(-1, 2).T.ravel(),
+    "taken from pairs whose halves were stacked, as if they lay side by side": lambda rows: rows.reshape(2, -1).T.ravel(),
+}  # fmt: skip
+"""What is done to the rows of both sides at once, the chosen ones in front."""
+STATISTICS: Mapping[str, Callable[[Array], float]] = MappingProxyType({
+    "the mean": lambda row: float(row.mean()),
+    "the sum": lambda row: float(row.sum()),
+    "the largest": lambda row: float(row.max()),
+    "the smallest": lambda row: float(row.min()),
+    "the median": lambda row: float(np.median(row)),
+    "the standard deviation (by N)": lambda row: float(row.std()),
+    "the standard deviation (by N − 1)": lambda row: float(row.std(ddof=1)) if len(row) > 1 else np.nan,
+})  # fmt: skip
+SIDES = ("chosen", "rejected")
+
+
+class Stand(NamedTuple):
+    """What stands where a quantity should: rows by name, one behind the other, and what is made of them, by its name.
+
+    on: whether everything that is made of the quantity is made of what stands there. half: which half of it is meant, 1 or 2;
+        0: all of it.
+    """
+
+    of: tuple[str, ...]
+    how: str = ""
+    on: bool = False
+    half: int = 0
+
+    def made(self, rows: Mapping[str, Array]) -> Array | float:
+        """Returns it, a row or a number."""
+        row = np.concatenate([rows[name] for name in self.of])
+        if self.how in STATISTICS:
+            return STATISTICS[self.how](row)
+        row = (MOVED | BOTH)[self.how](row) if self.how else row
+        return np.split(row, 2)[self.half - 1] if self.half else row
+
+
+Stands = Mapping[str, Stand]
+"""By quantity."""
+
+
+def stands(rows: Mapping[str, Array], name: str) -> Iterator[tuple[str, Stands]]:
+    """Yields what may stand for a quantity, and how that is said; rows: those of the step, by name."""
+    if name in rows:
+        yield from _of_row(rows, name)
+    else:
+        yield from _of_number(rows, name)
+
+
+def _of_row(rows: Mapping[str, Array], name: str) -> Iterator[tuple[str, Stands]]:
+    """Of a row that either side of a pair has, both are changed, then the one alone."""
+    other = _of_other_side(name)
+    sources = [each for each in rows if each != name and rows[each].shape == rows[name].shape]
+    said = {f"{{}} is {how}": Stand((name,), how) for how in MOVED}
+    said |= {f"{each} stands for {{}}": Stand((each,)) for each in sources}
+    for on, more in ((True, ", and in all that is made of it"), (False, ", in what is written of it alone")):
+        for label, stand in said.items():
+            theirs = Stand(tuple(map(_of_other_side, stand.of)), stand.how, on)
+            if other in rows and rows.keys() >= {*theirs.of}:
+                yield f"{label.format(name)}, on both sides{more}", {name: stand._replace(on=on), other: theirs}
+        for how in BOTH if other != name and other in rows else ():
+            sides = sorted((name, other))  # the chosen one in front
+            yield (
+                f"{sides[0]} and {sides[1]} are {how}{more}",
+                {each: Stand((*sides,), how, on, 1 + at) for at, each in enumerate(sides)},
+            )
+        for label, stand in said.items():
+            yield f"{label.format(name)}{more}", {name: stand._replace(on=on)}
+
+
+def _of_number(rows: Mapping[str, Array], name: str) -> Iterator[tuple[str, Stands]]:
+    together = [(each, _of_other_side(each)) for each in rows if each.startswith(SIDES[0])]
+    for of in (*((each,) for each in rows), *(each for each in together if each[1] in rows)):
+        for how in STATISTICS:
+            yield f"{name} is {how} of {' and '.join(of)}", {name: Stand(of, how)}
+
+
+def _of_other_side(name: str) -> str:
+    """Returns what a quantity of one side is called on the other; of no side, its own name."""
+    side, dot, rest = name.partition(".")
+    return f"{SIDES[SIDES[0] == side]}{dot}{rest}" if side in SIDES else name
+
+
+def made(of: Stands, rows: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, float]]:
+    """Returns what stands for quantities, rows and numbers; rows: what it is made of."""
+    found = {name: stand.made(rows) for name, stand in of.items()}
+    numbers = {name: each for name, each in found.items() if isinstance(each, float)}
+    return {name: np.asarray(each) for name, each in found.items() if name not in numbers}, numbers

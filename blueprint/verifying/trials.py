@@ -204,8 +204,8 @@ def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str
     then on the rest. What takes evidence, `bits` of it, is said only where there is as much, and it explains everything."""
     best, tried, known, waited, by = list[Match](), 0, 0, False, dict[str, Any]()
     for stage in tries:
-        there_is_time = any(getattr(each, "found", False) for each in stage)
-        here = stage if most is None or there_is_time else stage[: max(0, most - tried)]
+        left = len(stage) if most is None else most - tried
+        here = [each for at, each in enumerate(stage) if at < left or getattr(each, "found", False)]
         tried, known = tried + len(here), known + len(stage)
         plain = [each for each in here if not getattr(each, "bits", 0.0) > evidence.bits(name)]
         both = [(each, evidence.match(each, name)) for each in plain if evidence.explains(each, name)]

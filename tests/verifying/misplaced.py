@@ -7,7 +7,7 @@ tensor, whether it was read so, used so, or only written so, and the place.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -191,11 +191,17 @@ ACROSS: Mapping[str, Move] = {
     "column before in one row": lambda each: _some(each, (slice(None), slice(None), 3), _across(each, 1)),
     "column behind in one row": lambda each: _some(each, (slice(None), slice(None), 3), _across(each, -1)),
 }  # fmt: skip
-OTHERS = {
-    "rewards": ("returns", "values_old"), "advantages": ("returns", "values_old", "rewards"), "returns": ("advantages", "values_new", "rewards"),
-    "values_old": ("values_new", "returns"), "values_new": ("values_old", "returns"), "logprobs_old": ("logprobs_ref", "logprobs_new"),
-    "logprobs_ref": ("logprobs_old", "logprobs_new"), "logprobs_new": ("logprobs_ref", "entropy"), "entropy": ("logprobs_new",),
-}  # fmt: skip
+OTHERS: Mapping[str, tuple[str, ...]] = {
+    "rewards": ("returns", "values_old"),
+    "advantages": ("returns", "values_old", "rewards"),
+    "returns": ("advantages", "values_new", "rewards"),
+    "values_old": ("values_new", "returns"),
+    "values_new": ("values_old", "returns"),
+    "logprobs_old": ("logprobs_ref", "logprobs_new"),
+    "logprobs_ref": ("logprobs_old", "logprobs_new"),
+    "logprobs_new": ("logprobs_ref", "entropy"),
+    "entropy": ("logprobs_new",),
+}
 OF_NUMBERS: Mapping[str, Move] = {
     "file before": _stale,
     "file behind": lambda each: np.roll(each.reshape(-1), -1).reshape(each.shape),
@@ -209,7 +215,7 @@ def _epoch_before(name: str) -> Move:
     def move(each: Array) -> Array:
         rows = drawn()["row_index"].reshape(EPOCHS, -1)
         flat = each.reshape(EPOCHS, FILES * ROWS, *each.shape[3:])
-        found = [flat[0] if name != "logprobs_new" else flat[0]]
+        found = [flat[0]]
         for epoch in range(1, EPOCHS):
             found.append(flat[epoch - 1][rows[epoch - 1].argsort()][rows[epoch]])
         return np.stack(found).reshape(each.shape)

@@ -11,7 +11,7 @@ from itertools import combinations, islice
 
 import numpy as np
 
-from blueprint.dumps import Array, Minibatch, require
+from blueprint.dumps import Array, Minibatch
 from blueprint.inputs import Catalogue
 from blueprint.inputs.catalogue import OFF
 from blueprint.verifying import Settings, Try, of_equations, shown

@@ -6,47 +6,55 @@ made of it: there every place is tried, in a large file on a few responses first
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from math import log2
 from pathlib import Path
 
 import numpy as np
 
 from blueprint.dumps import Array, Minibatch, key_of
-from blueprint.verifying import Compared, Place, Seen, Try, laid, places_of
+from blueprint.verifying import Compared, Place, Seen, Try, file_called, laid, places_of, places_to_try
 from blueprint.verifying.logged import ALL, TENSORS, reads
-from blueprint.verifying.places import STALE, places_to_try
-from blueprint.workbooks.rlhf_ppo.verifying.judge import cut
-from blueprint.workbooks.rlhf_ppo.verifying.misread import SCOPES
+from blueprint.verifying.two_changes import CERTAIN
+from blueprint.workbooks.rlhf_ppo.verifying.misread import read_so
 from blueprint.workbooks.rlhf_ppo.verifying.own_rows import Own
-from blueprint.workbooks.rlhf_ppo.verifying.trial import ROWS, MinibatchTrial
+from blueprint.workbooks.rlhf_ppo.verifying.trial import ROWS, SMALL, MinibatchTrial
 
-SURE = 1e-3
-"""One number tells where it is from if it may be off by such a part of itself at most; a coarser one must in two files."""
-ENOUGH, NEAR = 2, 1e-6
+NEAR = 1e-6
+"""Two numbers may be that much apart besides, as a part of their size: they were logged in float32."""
 
 
 def of_places(trial: MinibatchTrial, name: str) -> Iterator[Try]:
     """Yields where a quantity may have come from, or what it is made of, if neither settings nor equations explain it."""
-    files = Files(trial.files or (trial,))
-    at = files.at(trial.batch)
+    there = [each for each in trial.files if name in each.lines] or [trial]
+    at = next(at for at, each in enumerate(there) if each.batch is trial.batch)
+    files = Files(there, at, trial.few(name), trial.looked_at(name))
     if ALL[name] in TENSORS:
-        yield from _of_result(files, at, name)
-    else:
-        yield from _of_number(files, at, name)
-    yield from _of_inputs(files, at, name)
+        yield from _of_result(files, name)
+        yield from _of_inputs(files, name)
+    else:  # one of many places always fits a number of few digits
+        found = [*_of_number(files, name), *_of_inputs(files, name)]
+        yield from (each._replace(bits=log2(len(found)) + CERTAIN) for each in found)
 
 
 @dataclass(frozen=True)
 class Files:
-    """The files of a step, in order, each with all that it is computed with."""
+    """The files of a step, in order, each with all that it is computed with.
+
+    at: which of them deviates. few: some of its responses, `rows`, that are looked at first; None where it is not large.
+    """
 
     of: Sequence[MinibatchTrial]
+    at: int
+    few: MinibatchTrial | None
+    rows: Array
 
-    def at(self, batch: Minibatch) -> int:
-        """Returns which file this is."""
-        return next(at for at, each in enumerate(self.of) if each.batch is batch)
+    @property
+    def here(self) -> MinibatchTrial:
+        """The file that deviates."""
+        return self.of[self.at]
 
     def members(self, batch: Minibatch) -> list[int]:
         """Returns the files that a dump is made of: one, or all that were whitened together. Raises KeyError for another dump."""
@@ -54,7 +62,7 @@ class Files:
             if each.batch is batch:
                 return [at]
         found = [at for at, each in enumerate(self.of) if each.rollout.batch is batch]
-        if not found:
+        if sum(len(self.of[at].batch.mask) for at in found) != len(batch.mask):  # some of its files are not here
             raise KeyError(batch.path)
         return sorted(found, key=lambda at: self.of[at].at.start)
 
@@ -152,9 +160,12 @@ class Shown:
 
     def laid(self, place: Place, batch: Minibatch) -> Array:
         """Returns the rows of a dump as a place has them, [B, T] or [B]."""
-        members = self.files.members(batch)
+        files = self.files
+        if files.few is not None and batch is files.few.batch:
+            return laid(place, self.seen(files.at))[files.rows]
+        members = files.members(batch)
         rows = {at: laid(place, self.seen(at)) for at in members}
-        return self.files.joined([rows.get(at, row) for at, row in enumerate(self.ours)], batch)
+        return files.joined([rows.get(at, row) for at, row in enumerate(self.ours)], batch)
 
 
 def _prompts(batch: Minibatch) -> Array | None:
@@ -166,16 +177,16 @@ def _prompts(batch: Minibatch) -> Array | None:
     return np.array([numbers[each] for each in rows]) if len(numbers) < len(rows) else None
 
 
-def _of_result(files: Files, at: int, name: str) -> Iterator[Try]:
+def _of_result(files: Files, name: str) -> Iterator[Try]:
     """Yields the places that the numbers of a logged tensor tell, and of rewards those that the scores in them do."""
-    trial, shown = files.of[at], files.results(name)
+    trial, shown = files.here, files.results(name)
     allowed = trial.lines[name].compared.allowed
-    for place in places_of(shown.seen(at), allowed):
+    for place in places_of(shown.seen(files.at), allowed):
         stands = {trial.row(name): partial(_laid, shown, place)}
         yield Try(f"{trial.called(name)} that are {place.said}", trial.settings, {"stands": stands}, found=True)
     if name == "rewards":
         scores = _scores(files)
-        for place in places_of(scores.seen(at), allowed):
+        for place in places_of(scores.seen(files.at), allowed):
             stands = {"score.placed": partial(_placed, scores, place)}
             yield Try(f"scores that are {place.said}", trial.settings, {"stands": stands}, found=True)
 
@@ -199,73 +210,59 @@ def _scores(files: Files) -> Shown:
     return Shown(files, "scores", ours, theirs, [np.ones(row.shape, bool) for row in ours])
 
 
-def _of_inputs(files: Files, at: int, name: str) -> Iterator[Try]:
-    """Yields every place of what a quantity is made of; of a large file those that explain a few responses."""
-    trial = files.of[at]
-    few = trial.few(name)
-    for each in _read_elsewhere(files, at, name):
-        if few is None:
-            yield each
-        elif few.allows(_of_few(each, trial, trial.looked_at(name)), name):
-            yield each._replace(found=True)
+def _of_inputs(files: Files, name: str) -> Iterator[Try]:
+    """Yields every place of what a quantity is made of; of a large file those that explain a few responses.
+
+    There is no time to try them all on a number of a large file.
+    """
+    if files.few is not None:
+        few = files.few
+        yield from (each._replace(found=True) for each in _read_elsewhere(files, name) if few.allows(each, name))
+    elif files.here.batch.size <= SMALL:
+        yield from _read_elsewhere(files, name)
 
 
-def _read_elsewhere(files: Files, at: int, name: str) -> Iterator[Try]:
+def _read_elsewhere(files: Files, name: str) -> Iterator[Try]:
     """Yields every place of every tensor that is read, by all or by some rows alone, and of the results that the file has."""
-    trial = files.of[at]
-    use, there = trial.settings, trial.batch.tensors
+    trial = files.here
+    there = trial.batch.tensors
     for read in sorted(reads(ALL[name].needs, set(trial.known(name)))):
-        if read in there and there[read].dtype.kind == "f" and all(read in each.batch.tensors for each in files.of):
+        if all(read in each.batch.tensors for each in files.of) and there[read].dtype.kind == "f":
             shown, called = files.inputs(read), trial.batch.called.get(read, read)
-            for place in places_to_try(shown.seen(at)):
-                ways = {"batch": partial(_read, shown, place)}
-                for only in SCOPES.get(name, ()):
-                    yield Try(f"{called} that are {place.said}", use, {**ways, "only": only})
-                yield Try(f"{called} that are {place.said}", use, ways)
+            for place in places_to_try(shown.seen(files.at)):
+                yield from read_so(
+                    f"{called} that are {place.said}", name, partial(_read, shown, place), [trial.settings]
+                )
     for read in ALL[name].after:
         if read in ROWS and all(read in each.given for each in files.of):
             shown = files.results(read)
-            for place in places_to_try(shown.seen(at)):
+            for place in places_to_try(shown.seen(files.at)):
                 stands = {trial.row(read): partial(_laid, shown, place)}
-                yield Try(f"{trial.called(read)} that are {place.said}", use, {"stands": stands})
+                yield Try(f"{trial.called(read)} that are {place.said}", trial.settings, {"stands": stands})
 
 
 def _read(shown: Shown, place: Place, batch: Minibatch) -> Minibatch:
     return replace(batch, tensors={**batch.tensors, shown.name: shown.laid(place, batch)})
 
 
-def _of_few(each: Try, trial: MinibatchTrial, rows: Array) -> Try:
-    """Returns a cause of a file for some of its responses."""
-    ways = dict(each.ways)
-    if "batch" in ways:
-        ways["batch"] = lambda _: cut(each.ways["batch"](trial.batch), rows)
-    else:
-        ways["stands"] = {name: partial(_some, made, trial.batch, rows) for name, made in each.ways["stands"].items()}
-    return each._replace(ways=ways)
-
-
-def _some(made: Callable[[Own], Array], batch: Minibatch, rows: Array, own: Own) -> Array:
-    return made(Own(own.fed, batch))[rows]
-
-
-def _of_number(files: Files, at: int, name: str) -> Iterator[Try]:
-    """Yields the files of the step of which a number may be, if it is theirs in all files that differ and have such a file."""
-    trial = files.of[at]
-    lines = [each.lines[name].compared if name in each.lines else None for each in files.of]
-    count = len(lines)
+def _of_number(files: Files, name: str) -> Iterator[Try]:
+    """Yields the files of the step of which a number may be, it alone or all that are logged, if it is theirs in all files that
+    differ and have such a file."""
+    trial, count = files.here, len(files.of)
+    numbers = [each for each in trial.lines if each not in ROWS]
     for by in sorted(range(1 - count, count), key=lambda by: (abs(by), by)):
-        if not by or not _is_of(lines, by):
-            continue
-        said = {-1: STALE.replace("those", "that"), 1: "that of the file behind"}.get(
-            by, f"that of the file {abs(by)} {'before' if by < 0 else 'behind'}"
-        )
-        stands = {trial.row(name): partial(_number_of, files, name, by)}
-        yield Try(f"{trial.called(name)} that is {said}", trial.settings, {"stands": stands}, found=True)
+        if by and _is_of([each.lines[name].compared if name in each.lines else None for each in files.of], by):
+            for said, of in (
+                (f"{trial.called(name)} that is that", [name]),
+                ("all logged numbers that are those", numbers),
+            ):
+                stands = {trial.row(each): partial(_number_of, files, each, by) for each in of}
+                yield Try(f"{said} of {file_called(by)}", trial.settings, {"stands": stands}, found=True)
 
 
 def _is_of(lines: Sequence[Compared | None], by: int) -> bool:
     """Tells whether a number is that of the file so many behind in every file that differs, as far as that is there."""
-    sure, some = False, 0
+    some = False
     for at, line in enumerate(lines):
         other = lines[at + by] if 0 <= at + by < len(lines) else None
         if line is None or line.agrees or other is None:
@@ -274,9 +271,8 @@ def _is_of(lines: Sequence[Compared | None], by: int) -> bool:
             return False
         if not abs(line.logged - other.recomputed) <= line.allowed + NEAR * abs(line.logged):
             return False
-        some += 1
-        sure = sure or line.allowed <= SURE * abs(line.logged)
-    return sure or some >= ENOUGH
+        some = True
+    return some
 
 
 def _number_of(files: Files, name: str, by: int, own: Own) -> Array:
