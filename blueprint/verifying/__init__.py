@@ -25,6 +25,7 @@ from blueprint.verifying.engine import beside_the_trainer
 from blueprint.verifying.equations import extremes, spelled
 from blueprint.verifying.equations import tries as of_equations
 from blueprint.verifying.first_update import before_first_update
+from blueprint.verifying.found_places import part_of, places_of
 from blueprint.verifying.gap import TwoForwards
 from blueprint.verifying.given_away import DIGITS, coefficient, off_by, on_the_line, straight_line, typed
 from blueprint.verifying.in_memory import NOTHING as NO_RESULTS
@@ -51,7 +52,7 @@ from blueprint.verifying.named import named_first
 from blueprint.verifying.other_axes import tries as of_other_axes
 from blueprint.verifying.other_settings import Conventions, Mistakes, mistakes_in, multiplied
 from blueprint.verifying.pairs import factor_of, parts_of, places
-from blueprint.verifying.places import Place, Seen, file_called, laid, places_of, places_to_try
+from blueprint.verifying.places import Place, Seen, file_called, laid, places_in_part, places_to_try
 from blueprint.verifying.progress import Watch, one_thread
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
 from blueprint.verifying.rounding import SUMS, TOLERANCES, coarsest, held_in, last_digit
@@ -189,9 +190,11 @@ __all__ = [
     "once_each",
     "one_thread",
     "otherwise_by",
+    "part_of",
     "parts_of",
     "picked",
     "places",
+    "places_in_part",
     "places_of",
     "places_to_try",
     "ragged",

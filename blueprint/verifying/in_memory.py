@@ -13,7 +13,8 @@ from blueprint.dumps import Array, Dump
 from blueprint.language import NotationError
 from blueprint.verifying.compare import Axes, Compared, compare_number, distance, first_spot, folded
 from blueprint.verifying.definitions import Kept
-from blueprint.verifying.places import Seen, Stands, laid, made, places_of, stands
+from blueprint.verifying.found_places import part_of, places_of
+from blueprint.verifying.places import Seen, Stands, laid, made, stands
 from blueprint.verifying.rounding import SUMS, TOLERANCES, coarsest, last_digit
 from blueprint.verifying.settings import Settings
 from blueprint.verifying.trials import judged
@@ -361,15 +362,19 @@ class SmallTrial:
             return []
         found = self._again(name, given)
         allowed = self.judge.compared(found, name)[name].allowed
-        places = places_of(self._seen(name, found), allowed)
+        places = places_of(self._seen_in_part(name, found), allowed)
         said = f"{self.called(name)} that are {{}}".format
         return [Try(said(e.said), self.settings, {"place": e, "of": name}, found=True) for e in places]
 
     def _placed(self, place: Any, name: str, given: Given) -> Again:
         """Computes the dump again with a row laid out in another way."""
-        row = laid(place, self._seen(name, self._again(name, given)))
+        row = laid(place, self._seen_in_part(name, self._again(name, given)))
         found = self._again(name, {**given, name: row})
         return replace(found, rows={**found.rows, name: row})
+
+    def _seen_in_part(self, name: str, found: Again) -> Seen:
+        seen, compared = self._seen(name, found), self.judge.compared(found, name)
+        return replace(seen, part=part_of(seen, compared[name].allowed)) if name in compared else seen
 
     def _seen(self, name: str, found: Again) -> Seen:
         theirs, ours = np.asarray(self.batch.tensors[name], np.float64), found.rows[name]

@@ -1,14 +1,13 @@
 """Where the numbers of a quantity may have come from, if neither settings nor equations explain it: other rows, columns, groups,
 files or passes, another tensor, or a row of the step that was moved, scaled or summed up.
 
-A place is found by its numbers: what was computed again is laid out as it may have been by mistake, and named only where every cell
-then agrees, in every file that differs. Numbers of which there are too few, or too many alike, tell nothing. What stands for a
-quantity in all that is made of it, or is one number, is tried instead.
+A place lays out what was computed again as it may have been by mistake; `found_places.py` asks which of them the numbers of a file
+tell by themselves. What stands for a quantity is a row or a number of the step: alone, or in all that is made of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import gcd
@@ -21,8 +20,6 @@ from blueprint.dumps import Array
 
 FEWEST = 2
 """Numbers of so many sizes a row must have in so many rows that are off: of one size, another order is but another sign."""
-FEW_CELLS = 3
-"""Of a single row so many tokens must be off, and of so many sizes, to tell where they are from."""
 MOST_KNOWN = 0.5
 """Such a part of the cells must be known where others are moved in from beyond the end."""
 
@@ -34,7 +31,8 @@ class Seen:
     groups: [N]. others: by name the other rows that were computed, and the file's tensors, of the same shape. whole: the row of
     all files of the step, in the order of files, NaN where that is known to have no number, and as they logged it. start: where
     this file begins in it, if that is known. earlier: [N], where each response stands in it in the pass before, or −1.
-    called: what a report calls a row of all files, or of this one where it is alone.
+    called: what a report calls a row of all files, or of this one where it is alone. part: [N], the responses that differ; None
+    where all do.
     """
 
     name: str
@@ -48,6 +46,7 @@ class Seen:
     start: int | None = None
     earlier: Array | None = None
     called: Callable[[int], str] = "row {}".format
+    part: Array | None = None
 
     @cached_property
     def at(self) -> int:
@@ -102,78 +101,59 @@ Put = Callable[[Seen], Array | None]
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Where numbers may have come from; said: behind the name of the row, as in "those of the responses in reverse order"."""
+    """Where numbers may have come from; said: behind the name of the row, as in "those of the responses in reverse order".
+
+    far: whether it is another file or pass, which some files do not have.
+    """
 
     said: str
     put: Put
-
-
-def places_of(seen: Seen, allowed: float) -> Iterator[Place]:
-    """Yields the places that explain every cell of a row; none where it has too few different numbers to tell."""
-    if not _telling(seen):
-        return
-    some = False
-    for place in places_to_try(seen, across=True):
-        row = place.put(seen)
-        if row is not None and (
-            _agree(row, seen.theirs, seen.cells, allowed) or _of_an_older_step(place, seen, allowed)
-        ):
-            some = True
-            yield place
-    if some:
-        return
-    if seen.of_responses:
-        row = _matched(seen)
-        if row is not None and _agree(row, seen.theirs, seen.cells, allowed):
-            yield Place("those of other responses", _matched)
-    elif (found := _found(seen, allowed)) is not None:
-        yield Place(found.said(seen), partial(_as_found, allowed))
+    far: bool = False
 
 
 def places_to_try(seen: Seen, across: bool = False) -> Iterator[Place]:
     """Yields every place of a row, the plainest first. across: of a row that has numbers of its own tokens, other columns, too."""
     yield from _of_others(seen)
     yield from (Place(said, _ordered(order)) for said, order in _orders(len(seen.ours), seen.groups))
-    if across and seen.ours.ndim > 1 and not seen.of_responses:
-        yield Place("those of one token later", _moved(-1))
-        yield Place("those of one token earlier", _moved(1))
-        yield Place("those of each response from its last token to its first", _turned)
+    if across:
+        yield from _of_columns(seen)
     yield from _of_files(seen)
+
+
+def places_in_part(seen: Seen, columns: Callable[[Seen], Iterable[Place]] | None = None) -> Iterator[Place]:
+    """Yields where the responses that differ alone may be from. columns: other columns of a row, if not the usual ones."""
+    if seen.part is None or not seen.part.any() or (seen.of_responses and len(np.unique(seen.own)) < len(seen.own)):
+        return
+    rows = np.flatnonzero(seen.part)
+    some = f"in some rows alone (such as {seen.called(seen.at + int(rows[0]))})"
+    if len(rows) == len(EXCHANGED):
+        one, other = (seen.called(seen.at + int(row)) for row in rows)
+        yield Place(f"those of two rows that are exchanged (such as {one} and {other})", _exchanged)
+    for place in (*_of_others(seen), *(columns or _of_columns)(seen), *_of_files(seen)):
+        yield Place(f"{place.said} {some}", partial(_in_part, place.put), place.far)
+
+
+EXCHANGED = (1, 0)
+
+
+def _exchanged(seen: Seen) -> Array | None:
+    order, rows = np.arange(len(seen.ours)), np.flatnonzero(np.ones(0) if seen.part is None else seen.part)
+    if len(rows) == len(EXCHANGED):
+        order[rows] = rows[[*EXCHANGED]]
+    return seen.in_order(order)
+
+
+def _in_part(put: Put, seen: Seen) -> Array | None:
+    row = put(seen)
+    if row is None or seen.part is None:
+        return row
+    return np.where(seen.part.reshape(-1, *[1] * (row.ndim - 1)), row, seen.ours)
 
 
 def laid(place: Place, seen: Seen) -> Array:
     """Returns a row as a place has it; cells of which nothing is known are as the file has them."""
     row = place.put(seen)
     return seen.ours if row is None else np.asarray(np.where(np.isnan(row), seen.theirs, row))
-
-
-def _telling(seen: Seen) -> bool:
-    """Whether enough numbers of enough rows are different."""
-    moved = (np.abs(seen.ours - seen.theirs) > 0) & seen.cells
-    rows = moved if moved.ndim == 1 else moved.any(axis=1)
-    size = np.abs(seen.ours[seen.cells]).max(initial=0.0)
-    if not size or not np.isfinite(size) or (rows.sum() < FEWEST and (seen.of_responses or moved.sum() < FEW_CELLS)):
-        return False
-    return len(np.unique(np.abs(seen.ours[seen.cells] / size).round(5))) >= FEWEST
-
-
-def _agree(laid: Array, theirs: Array, cells: Array, allowed: float) -> bool:
-    """Whether numbers are those of the file in every cell of which something is known; of most of them something must be."""
-    known = cells & ~np.isnan(laid)
-    if known.sum() <= MOST_KNOWN * cells.sum():
-        return False
-    return bool(np.all(np.abs(laid - theirs)[known] <= allowed + 1e-6 * np.abs(theirs[known])))
-
-
-def _of_an_older_step(place: Place, seen: Seen, allowed: float) -> bool:
-    """Whether the first file has numbers that are in none, where all others have those of the file before."""
-    every, theirs, rows = seen.of_all, seen.logged, len(seen.ours)
-    if place.said != STALE or every is None or theirs is None or seen.at or len(every) <= rows:
-        return False
-    ours, theirs = every[:-rows], np.asarray(theirs, np.float64)[rows:]
-    if theirs.ndim > ours.ndim:
-        theirs = theirs[:, 0]
-    return ours.shape == theirs.shape and _agree(ours, theirs, np.isfinite(theirs), allowed)
 
 
 def file_called(by: int) -> str:
@@ -270,6 +250,13 @@ def _moved(by: int) -> Put:
     return put
 
 
+def _of_columns(seen: Seen) -> Iterator[Place]:
+    if seen.ours.ndim > 1 and not seen.of_responses:
+        yield Place("those of one token later", _moved(-1))
+        yield Place("those of one token earlier", _moved(1))
+        yield Place("those of each response from its last token to its first", _turned)
+
+
 def _turned(seen: Seen) -> Array | None:
     if seen.ours.ndim == 1:
         return None
@@ -291,9 +278,9 @@ def _of_files(seen: Seen) -> Iterator[Place]:
     before = seen.at // len(seen.ours)
     for by in dict.fromkeys((-1, 1, *range(-before, len(seen.of_all) // len(seen.ours) - before))):
         if by:
-            yield Place(f"those of {file_called(by)}", _of_file(by))
+            yield Place(f"those of {file_called(by)}", _of_file(by), far=True)
     if seen.earlier is not None and (seen.earlier >= 0).any():
-        yield Place("those of the same responses in the pass before (stale by an epoch)", _of_the_pass_before)
+        yield Place("those of the same responses in the pass before (stale by an epoch)", _of_the_pass_before, True)
 
 
 def _of_file(by: int) -> Put:
@@ -303,23 +290,11 @@ def _of_file(by: int) -> Put:
         if every is None:
             return None
         if not 0 <= start <= len(every) - rows:  # those are of a step that is not here
-            return np.full(seen.ours.shape, np.nan)
+            return np.full(seen.ours.shape, np.nan) if abs(by) * rows <= MOST_KNOWN * len(every) else None
         found = every[start : start + rows]
         return np.broadcast_to(found[:, None] if found.ndim < seen.ours.ndim else found, seen.ours.shape)
 
     return put
-
-
-def _matched(seen: Seen) -> Array | None:
-    """Finds by its numbers whose row each one is; None unless all responses can be told apart."""
-    ours, theirs = seen.by_response(seen.ours), seen.by_response(np.where(seen.cells, seen.theirs, np.nan))
-    some = np.flatnonzero(np.isfinite(ours) & np.isfinite(theirs))
-    size = np.abs(ours[some]).max(initial=0.0)
-    if len(some) < FEWEST + 1 or not size or len(np.unique((ours[some] / size).round(5))) < len(some):
-        return None
-    order = np.arange(len(ours))
-    order[some[theirs[some].argsort()]] = some[ours[some].argsort()]
-    return seen.in_order(order)
 
 
 def _of_the_pass_before(seen: Seen) -> Array | None:
@@ -329,69 +304,10 @@ def _of_the_pass_before(seen: Seen) -> Array | None:
     return np.where(there, seen.of_all[seen.earlier], np.nan)
 
 
-class Found(NamedTuple):
-    """Where rows of tokens were found by their numbers: `whose`, [N], in the rows of all files; `by`, so many columns on."""
-
-    whose: Array
-    by: Array
-
-    def said(self, seen: Seen) -> str:
-        """Says of the first few rows whose they are."""
-        moved = np.flatnonzero(self.by)
-        rows = moved if len(moved) else np.flatnonzero(self.whose != seen.at + np.arange(len(self.whose)))
-        more = f", and {len(rows) - MOST_SAID} more" if len(rows) > MOST_SAID else ""
-        names = [(seen.called(seen.at + row), seen.called(int(self.whose[row]))) for row in rows[:MOST_SAID]]
-        if len(moved):
-            columns = " or ".join(sorted({"earlier" if each > 0 else "later" for each in self.by[moved]}))
-            return f"those of one token {columns} in {', '.join(own for own, _ in names)}{more} alone"
-        return "those of other responses: " + ", ".join(f"{own} has what belongs to {of}" for own, of in names) + more
-
-
-MOST_SAID = 2
-
-
-def _found(seen: Seen, allowed: float) -> Found | None:
-    """Finds each row that is off by its numbers, among the rows of all files, or a column on or back; None unless all are found."""
-    own = np.where(seen.cells, seen.ours, np.nan)
-    pool, at = (own, 0) if seen.of_all is None else (seen.of_all, seen.at)
-    off = ((np.abs(seen.ours - seen.theirs) > allowed) & seen.cells).any(axis=1)
-    whose, by = at + np.arange(len(own)), np.zeros(len(own), np.intp)
-    for row in np.flatnonzero(off):
-        theirs, cells = seen.theirs[row], seen.cells[row]
-        first = int(cells.argmax())
-        near = np.flatnonzero(np.abs(pool[:, first] - theirs[first]) <= allowed + 1e-6 * abs(theirs[first]))
-        source = next((each for each in near if _tells(pool[each], theirs, cells, allowed)), None)
-        if source is not None:
-            whose[row] = source
-            continue
-        shifts = (each for each in (1, -1) if _tells(_across(own[row], each), theirs, cells, allowed))
-        by[row] = next(shifts, 0)
-        if not by[row]:
-            return None
-    return Found(whose, by) if off.any() and not (by.any() and (whose != at + np.arange(len(own))).any()) else None
-
-
-def _tells(row: Array, theirs: Array, cells: Array, allowed: float) -> bool:
-    """Whether the numbers of a response are those of a row in all that is known of it, and enough of them are different."""
-    various = len(np.unique(theirs[cells & ~np.isnan(row)].round(5))) >= FEW_CELLS
-    return various and _agree(row, theirs, cells, allowed)
-
-
 def _across(rows: Array, by: int) -> Array:
     """Returns rows, [T] or [N, T], one column on or back; NaN where nothing comes in."""
     wider = np.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(1, 1)], constant_values=np.nan)
     return np.asarray(np.roll(wider, by, axis=-1)[..., 1:-1])
-
-
-def _as_found(allowed: float, seen: Seen) -> Array | None:
-    """Lays the rows of a file out as they are found by their numbers; None where some are not."""
-    found = _found(seen, allowed)
-    if found is None:
-        return None
-    pool = seen.ours if seen.of_all is None else seen.of_all
-    own = found.whose == seen.at + np.arange(len(seen.ours))
-    rows = np.where(seen.cells & own[:, None], seen.ours, pool[found.whose])
-    return np.stack([_across(row, by) if by else row for row, by in zip(rows, found.by, strict=True)])
 
 
 Change = Callable[[Array], Array]

@@ -6,7 +6,7 @@ made of it: there every place is tried, in a large file on a few responses first
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import log2
@@ -15,11 +15,23 @@ from pathlib import Path
 import numpy as np
 
 from blueprint.dumps import Array, Minibatch, key_of
-from blueprint.verifying import Compared, Place, Seen, Try, file_called, laid, places_of, places_to_try
+from blueprint.verifying import (
+    Compared,
+    Place,
+    Seen,
+    Try,
+    file_called,
+    laid,
+    part_of,
+    places_in_part,
+    places_of,
+    places_to_try,
+)
 from blueprint.verifying.logged import ALL, TENSORS, reads
+from blueprint.verifying.places import MOST_KNOWN
 from blueprint.verifying.two_changes import CERTAIN
 from blueprint.workbooks.rlhf_ppo.verifying.misread import read_so
-from blueprint.workbooks.rlhf_ppo.verifying.own_rows import Own
+from blueprint.workbooks.rlhf_ppo.verifying.own_rows import BESIDE, Own
 from blueprint.workbooks.rlhf_ppo.verifying.trial import ROWS, SMALL, MinibatchTrial
 
 NEAR = 1e-6
@@ -30,7 +42,7 @@ def of_places(trial: MinibatchTrial, name: str) -> Iterator[Try]:
     """Yields where a quantity may have come from, or what it is made of, if neither settings nor equations explain it."""
     there = [each for each in trial.files if name in each.lines] or [trial]
     at = next(at for at, each in enumerate(there) if each.batch is trial.batch)
-    files = Files(there, at, trial.few(name), trial.looked_at(name))
+    files = Files(there, name, at, trial.few(name), trial.looked_at(name))
     if ALL[name] in TENSORS:
         yield from _of_result(files, name)
         yield from _of_inputs(files, name)
@@ -43,10 +55,12 @@ def of_places(trial: MinibatchTrial, name: str) -> Iterator[Try]:
 class Files:
     """The files of a step, in order, each with all that it is computed with.
 
-    at: which of them deviates. few: some of its responses, `rows`, that are looked at first; None where it is not large.
+    name: what deviates in them. at: the first in which it does. few: some of its responses, `rows`, that are looked at first; None
+    where it is not large.
     """
 
     of: Sequence[MinibatchTrial]
+    name: str
     at: int
     few: MinibatchTrial | None
     rows: Array
@@ -91,6 +105,20 @@ class Files:
         batch = self.of[at].batch
         said = f"row {batch.file_row(row - self.starts[at])}"
         return said if len(self.of) == 1 else f"{said} of {Path(batch.path).name}"
+
+    @cached_property
+    def parts(self) -> list[Array | None]:
+        """By file the responses in which a tensor differs, [N]; None where all do, or of a number."""
+        if self.name not in ROWS:
+            return [None for _ in self.of]
+        shown, allowed = self.result, [each.lines[self.name].compared.allowed for each in self.of]
+        rows = zip(shown.theirs, shown.ours, shown.cells, allowed, strict=True)
+        return [part_of(Seen(self.name, theirs, ours, cells), most) for theirs, ours, cells, most in rows]
+
+    @cached_property
+    def result(self) -> Shown:
+        """The tensor that differs."""
+        return self.results(self.name)
 
     def results(self, name: str) -> Shown:
         """Returns by file a tensor that it logged, beside what comes out of its own rows before it."""
@@ -155,8 +183,25 @@ class Shown:
         return Seen(
             self.name, self.theirs[at], ours, self.cells[at], _prompts(batch), others,
             whole=None if alone else _wide(self.whole, width, np.nan), logged=None if alone else _wide(self.logged, width, np.nan),
-            start=files.starts[at], earlier=files.earlier[rows], called=files.called,
+            start=files.starts[at], earlier=files.earlier[rows], called=files.called, part=files.parts[at],
         )  # fmt: skip
+
+    def unknown(self, place: Place) -> Iterator[frozenset[int]]:
+        """Yields the files that differ and have nothing in a place, by the id of their dump; then all that was whitened with them,
+        too; not where those are most of the files that differ."""
+        files = self.files
+        differ = [at for at, each in enumerate(files.of) if not each.lines[files.name].compared.agrees]
+        lacking = [at for at in differ if self._lacks(place, at)]
+        rollouts = {id(files.of[at].rollout.batch) for at in lacking}
+        whole = [at for at, each in enumerate(files.of) if id(each.rollout.batch) in rollouts]
+        for lost in [lacking] if whole == lacking else [lacking, whole]:
+            if len({*lost} & {*differ}) <= MOST_KNOWN * len(differ):
+                few = [files.few.batch] if files.few is not None and files.at in lost else []
+                yield frozenset(map(id, (*(files.of[at].batch for at in lost), *few)))
+
+    def _lacks(self, place: Place, at: int) -> bool:
+        row, part = place.put(self.seen(at)), self.files.parts[at]
+        return row is None or bool(np.isnan(row if part is None else row[part]).all())
 
     def laid(self, place: Place, batch: Minibatch) -> Array:
         """Returns the rows of a dump as a place has them, [B, T] or [B]."""
@@ -179,7 +224,7 @@ def _prompts(batch: Minibatch) -> Array | None:
 
 def _of_result(files: Files, name: str) -> Iterator[Try]:
     """Yields the places that the numbers of a logged tensor tell, and of rewards those that the scores in them do."""
-    trial, shown = files.here, files.results(name)
+    trial, shown = files.here, files.result
     allowed = trial.lines[name].compared.allowed
     for place in places_of(shown.seen(files.at), allowed):
         stands = {trial.row(name): partial(_laid, shown, place)}
@@ -229,16 +274,38 @@ def _read_elsewhere(files: Files, name: str) -> Iterator[Try]:
     for read in sorted(reads(ALL[name].needs, set(trial.known(name)))):
         if all(read in each.batch.tensors for each in files.of) and there[read].dtype.kind == "f":
             shown, called = files.inputs(read), trial.batch.called.get(read, read)
-            for place in places_to_try(shown.seen(files.at)):
-                yield from read_so(
-                    f"{called} that are {place.said}", name, partial(_read, shown, place), [trial.settings]
-                )
+            for place, unknown in _places(shown):
+                said, altered = f"{called} that are {place.said}", partial(_read, shown, place)
+                for each in read_so(said, name, altered, [trial.settings]):
+                    yield each._replace(ways={**each.ways, **unknown})
     for read in ALL[name].after:
         if read in ROWS and all(read in each.given for each in files.of):
             shown = files.results(read)
-            for place in places_to_try(shown.seen(files.at)):
+            for place, unknown in _places(shown):
                 stands = {trial.row(read): partial(_laid, shown, place)}
-                yield Try(f"{trial.called(read)} that are {place.said}", trial.settings, {"stands": stands})
+                said = f"{trial.called(read)} that are {place.said}"
+                yield Try(said, trial.settings, {"stands": stands, **unknown})
+
+
+def _places(shown: Shown) -> Iterator[tuple[Place, dict[str, frozenset[int]]]]:
+    """Yields the places of what is read, and of which files nothing is known then."""
+    seen = shown.seen(shown.files.at)
+    for place in (*places_to_try(seen), *places_in_part(seen, _columns)):
+        if not place.far:
+            yield place, {}
+        else:
+            yield from ((place, {"unknown": each}) for each in shown.unknown(place))
+
+
+def _columns(seen: Seen) -> Iterator[Place]:
+    """Yields what is read from another column, or row; what comes in at the edge is 0, or what went out at the other."""
+    if seen.ours.ndim > 1:
+        for said, moves in BESIDE.items():
+            yield from (Place(f"those {said}", partial(_beside, move)) for move in moves)
+
+
+def _beside(move: Callable[[Array], Array], seen: Seen) -> Array:
+    return move(seen.ours)
 
 
 def _read(shown: Shown, place: Place, batch: Minibatch) -> Minibatch:
@@ -250,29 +317,32 @@ def _of_number(files: Files, name: str) -> Iterator[Try]:
     differ and have such a file."""
     trial, count = files.here, len(files.of)
     numbers = [each for each in trial.lines if each not in ROWS]
+    differing = [each for each in numbers if not trial.lines[each].compared.agrees]
+    alone = f"{trial.called(name)} that is that"
+    both = [(alone, [name]), *([("all logged numbers that are those", numbers)] if len(differing) > 1 else [])]
     for by in sorted(range(1 - count, count), key=lambda by: (abs(by), by)):
         if by and _is_of([each.lines[name].compared if name in each.lines else None for each in files.of], by):
-            for said, of in (
-                (f"{trial.called(name)} that is that", [name]),
-                ("all logged numbers that are those", numbers),
-            ):
+            for said, of in both:
                 stands = {trial.row(each): partial(_number_of, files, each, by) for each in of}
                 yield Try(f"{said} of {file_called(by)}", trial.settings, {"stands": stands}, found=True)
 
 
 def _is_of(lines: Sequence[Compared | None], by: int) -> bool:
     """Tells whether a number is that of the file so many behind in every file that differs, as far as that is there."""
-    some = False
+    differing, known = 0, 0
     for at, line in enumerate(lines):
         other = lines[at + by] if 0 <= at + by < len(lines) else None
-        if line is None or line.agrees or other is None:
+        if line is None or line.agrees:
             continue
-        if line.logged is None or other.recomputed is None or not other.recomputed:
+        differing += 1
+        if other is None:
+            continue
+        if line.logged is None or other.recomputed is None:
             return False
         if not abs(line.logged - other.recomputed) <= line.allowed + NEAR * abs(line.logged):
             return False
-        some = True
-    return some
+        known += 1
+    return known >= max(1, MOST_KNOWN * differing)
 
 
 def _number_of(files: Files, name: str, by: int, own: Own) -> Array:

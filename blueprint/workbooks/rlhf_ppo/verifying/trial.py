@@ -331,6 +331,8 @@ class MinibatchTrial:
                 name: replace(line.compared, deviating=0) if line.says == FOLLOWS else line.compared
                 for name, line in self.lines.items()
             }
+        if id(self.batch) in each.ways.get("unknown", ()):  # what it would be made of is in no file
+            return {name: replace(line.compared, deviating=0, largest=0.0) for name, line in self.lines.items()}
         own = tuple(dict.fromkeys((*self.left_open, *(self.known(until) if given is not None and until else ()))))
         names = [name for name in ([until] if until else self.lines) if name in self.lines and name not in own]
         try:
