@@ -57,8 +57,8 @@ def _explains(place: Place, seen: Seen, allowed: float, part: Array | None = Non
         return False
     if part is None:
         return _agree(row, seen.theirs, seen.cells, allowed) or _of_an_older_step(place, seen, allowed)
-    cells = seen.cells & part.reshape(-1, *[1] * (row.ndim - 1))
-    return _tells(row, seen.theirs, cells, allowed) or _of_an_older_step(place, seen, allowed)
+    told = _tells(row[part], seen.theirs[part], seen.cells[part], allowed)
+    return told or _of_an_older_step(place, seen, allowed)
 
 
 def _agree(laid: Array, theirs: Array, cells: Array, allowed: float) -> bool:

@@ -79,6 +79,11 @@ class Seen:
         first = self.by_response(self.ours)
         return bool(np.all(np.where(self.cells, self.ours == first[:, None], True)))
 
+    @cached_property
+    def few_differ(self) -> bool:
+        """Whether the tokens of most responses agree as they are: not all of them are then from elsewhere."""
+        return self.part is not None and not self.of_responses and bool(self.part.mean() < MOST_KNOWN)
+
     def by_response(self, row: Array) -> Array:
         """Returns the first number of each response, [N]; NaN where it has none."""
         if row.ndim == 1:
@@ -113,6 +118,8 @@ class Place:
 
 def places_to_try(seen: Seen, across: bool = False) -> Iterator[Place]:
     """Yields every place of a row, the plainest first. across: of a row that has numbers of its own tokens, other columns, too."""
+    if seen.few_differ:
+        return
     yield from _of_others(seen)
     yield from (Place(said, _ordered(order)) for said, order in _orders(len(seen.ours), seen.groups))
     if across:

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import islice, zip_longest
 from math import log2
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,10 +32,12 @@ from blueprint.verifying import (
 from blueprint.verifying.logged import ALL, TENSORS, reads
 from blueprint.verifying.places import MOST_KNOWN
 from blueprint.verifying.two_changes import CERTAIN
-from blueprint.workbooks.rlhf_ppo.verifying.misread import read_so
+from blueprint.workbooks.rlhf_ppo.verifying.misread import in_scopes
 from blueprint.workbooks.rlhf_ppo.verifying.own_rows import BESIDE, Own
-from blueprint.workbooks.rlhf_ppo.verifying.trial import ROWS, SMALL, MinibatchTrial
+from blueprint.workbooks.rlhf_ppo.verifying.trial import PLACES, ROWS, SMALL, MinibatchTrial
 
+SHARES = ("clip_fraction.used", "clip_fraction.dual", "clip_fraction.value")
+"""Numbers of few digits: how many tokens of a file are clipped."""
 NEAR = 1e-6
 """Two numbers may be that much apart besides, as a part of their size: they were logged in float32."""
 
@@ -47,8 +51,9 @@ def of_places(trial: MinibatchTrial, name: str) -> Iterator[Try]:
         yield from _of_result(files, name)
         yield from _of_inputs(files, name)
     else:  # one of many places always fits a number of few digits
-        found = [*_of_number(files, name), *_of_inputs(files, name)]
-        yield from (each._replace(bits=log2(len(found)) + CERTAIN) for each in found)
+        inputs = [] if name in SHARES else [*_of_inputs(files, name)]
+        found = [*_of_number(files, name), *inputs]
+        yield from (each._replace(bits=log2(len(found)) + CERTAIN + files.untold(each)) for each in found)
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,11 @@ class Files:
     def here(self) -> MinibatchTrial:
         """The file that deviates."""
         return self.of[self.at]
+
+    def untold(self, each: Try) -> float:
+        """Returns how many bits those files have of a number that tell nothing of a cause: what it is then made of is not there."""
+        there = [of.lines[self.name].compared for of in self.of if id(of.batch) in each.ways.get("unknown", ())]
+        return sum(compared.bits for compared in there)
 
     def members(self, batch: Minibatch) -> list[int]:
         """Returns the files that a dump is made of: one, or all that were whitened together. Raises KeyError for another dump."""
@@ -169,6 +179,11 @@ class Shown:
         width = max(row.shape[-1] for row in self.theirs)
         return np.concatenate([_wide(row, width, np.nan) for row in self.theirs])
 
+    @cached_property
+    def here(self) -> Seen:
+        """The row of the file that deviates."""
+        return self.seen(self.files.at)
+
     def seen(self, at: int) -> Seen:
         """Returns the row of one file beside all others of the step, and other tensors of the file."""
         files, batch, ours = self.files, self.files.of[at].batch, self.ours[at]
@@ -207,7 +222,7 @@ class Shown:
         """Returns the rows of a dump as a place has them, [B, T] or [B]."""
         files = self.files
         if files.few is not None and batch is files.few.batch:
-            return laid(place, self.seen(files.at))[files.rows]
+            return laid(place, self.here)[files.rows]
         members = files.members(batch)
         rows = {at: laid(place, self.seen(at)) for at in members}
         return files.joined([rows.get(at, row) for at, row in enumerate(self.ours)], batch)
@@ -226,12 +241,12 @@ def _of_result(files: Files, name: str) -> Iterator[Try]:
     """Yields the places that the numbers of a logged tensor tell, and of rewards those that the scores in them do."""
     trial, shown = files.here, files.result
     allowed = trial.lines[name].compared.allowed
-    for place in places_of(shown.seen(files.at), allowed):
+    for place in places_of(shown.here, allowed):
         stands = {trial.row(name): partial(_laid, shown, place)}
         yield Try(f"{trial.called(name)} that are {place.said}", trial.settings, {"stands": stands}, found=True)
     if name == "rewards":
         scores = _scores(files)
-        for place in places_of(scores.seen(files.at), allowed):
+        for place in places_of(scores.here, allowed):
             stands = {"score.placed": partial(_placed, scores, place)}
             yield Try(f"scores that are {place.said}", trial.settings, {"stands": stands}, found=True)
 
@@ -256,40 +271,43 @@ def _scores(files: Files) -> Shown:
 
 
 def _of_inputs(files: Files, name: str) -> Iterator[Try]:
-    """Yields every place of what a quantity is made of; of a large file those that explain a few responses.
+    """Yields every place of what a quantity is made of; of a large file a few of each tensor, those that explain some responses.
 
-    There is no time to try them all on a number of a large file.
+    There is no time to try them on a number of a large file.
     """
     if files.few is not None:
-        few = files.few
-        yield from (each._replace(found=True) for each in _read_elsewhere(files, name) if few.allows(each, name))
+        few, tensors = files.few, zip_longest(*(_wherever(*each) for each in _read(files, name)))
+        some = islice((each for of_each in tensors for each in of_each if each is not None), PLACES)
+        yield from (each._replace(found=True) for each in some if few.allows(each, name))
     elif files.here.batch.size <= SMALL:
-        yield from _read_elsewhere(files, name)
+        for shown, altered in _read(files, name):
+            for each in _wherever(shown, altered):
+                yield from in_scopes(each, name)
 
 
-def _read_elsewhere(files: Files, name: str) -> Iterator[Try]:
-    """Yields every place of every tensor that is read, by all or by some rows alone, and of the results that the file has."""
-    trial = files.here
-    there = trial.batch.tensors
+def _read(files: Files, name: str) -> Iterator[tuple[Shown, Callable[[Shown, Place], dict[str, Any]]]]:
+    """Yields what a quantity is made of, tensors and results that the file has, and how it is computed of another place."""
+    there, trial = files.here.batch.tensors, files.here
     for read in sorted(reads(ALL[name].needs, set(trial.known(name)))):
         if all(read in each.batch.tensors for each in files.of) and there[read].dtype.kind == "f":
-            shown, called = files.inputs(read), trial.batch.called.get(read, read)
-            for place, unknown in _places(shown):
-                said, altered = f"{called} that are {place.said}", partial(_read, shown, place)
-                for each in read_so(said, name, altered, [trial.settings]):
-                    yield each._replace(ways={**each.ways, **unknown})
+            yield files.inputs(read), lambda shown, place: {"batch": partial(_with, shown, place)}
     for read in ALL[name].after:
         if read in ROWS and all(read in each.given for each in files.of):
-            shown = files.results(read)
-            for place, unknown in _places(shown):
-                stands = {trial.row(read): partial(_laid, shown, place)}
-                said = f"{trial.called(read)} that are {place.said}"
-                yield Try(said, trial.settings, {"stands": stands, **unknown})
+            row = trial.row(read)
+            yield files.results(read), lambda shown, place, row=row: {"stands": {row: partial(_laid, shown, place)}}  # type: ignore[misc]
+
+
+def _wherever(shown: Shown, altered: Callable[[Shown, Place], dict[str, Any]]) -> Iterator[Try]:
+    """Yields every place of something that is read."""
+    trial = shown.files.here
+    for place, unknown in _places(shown):
+        said = f"{trial.batch.called.get(shown.name, shown.name)} that are {place.said}"
+        yield Try(said, trial.settings, {**altered(shown, place), **unknown})
 
 
 def _places(shown: Shown) -> Iterator[tuple[Place, dict[str, frozenset[int]]]]:
     """Yields the places of what is read, and of which files nothing is known then."""
-    seen = shown.seen(shown.files.at)
+    seen = shown.here
     for place in (*places_to_try(seen), *places_in_part(seen, _columns)):
         if not place.far:
             yield place, {}
@@ -308,7 +326,7 @@ def _beside(move: Callable[[Array], Array], seen: Seen) -> Array:
     return move(seen.ours)
 
 
-def _read(shown: Shown, place: Place, batch: Minibatch) -> Minibatch:
+def _with(shown: Shown, place: Place, batch: Minibatch) -> Minibatch:
     return replace(batch, tensors={**batch.tensors, shown.name: shown.laid(place, batch)})
 
 
@@ -320,29 +338,27 @@ def _of_number(files: Files, name: str) -> Iterator[Try]:
     differing = [each for each in numbers if not trial.lines[each].compared.agrees]
     alone = f"{trial.called(name)} that is that"
     both = [(alone, [name]), *([("all logged numbers that are those", numbers)] if len(differing) > 1 else [])]
+    lines = [each.lines[name].compared for each in files.of]
     for by in sorted(range(1 - count, count), key=lambda by: (abs(by), by)):
-        if by and _is_of([each.lines[name].compared if name in each.lines else None for each in files.of], by):
+        if by and _bits(lines, by, name in SHARES) >= log2(2 * count) + CERTAIN:
             for said, of in both:
                 stands = {trial.row(each): partial(_number_of, files, each, by) for each in of}
                 yield Try(f"{said} of {file_called(by)}", trial.settings, {"stands": stands}, found=True)
 
 
-def _is_of(lines: Sequence[Compared | None], by: int) -> bool:
-    """Tells whether a number is that of the file so many behind in every file that differs, as far as that is there."""
-    differing, known = 0, 0
-    for at, line in enumerate(lines):
-        other = lines[at + by] if 0 <= at + by < len(lines) else None
-        if line is None or line.agrees:
-            continue
-        differing += 1
-        if other is None:
-            continue
-        if line.logged is None or other.recomputed is None:
-            return False
-        if not abs(line.logged - other.recomputed) <= line.allowed + NEAR * abs(line.logged):
-            return False
-        known += 1
-    return known >= max(1, MOST_KNOWN * differing)
+def _bits(lines: Sequence[Compared], by: int, share: bool) -> float:
+    """Returns how many bits say that a number is that of the file so many behind wherever it differs, as far as that is there; 0
+    where one says it is not, or most have no such file. share: whether a file may have the same number as another by chance."""
+    differing = [at for at, line in enumerate(lines) if not line.agrees]
+    known = [at for at in differing if 0 <= at + by < len(lines)]
+    for at in known:
+        logged, other = lines[at].logged, lines[at + by].recomputed
+        if logged is None or other is None or not abs(logged - other) <= lines[at].allowed + NEAR * abs(logged):
+            return 0.0
+    if len(known) < MOST_KNOWN * len(differing):
+        return 0.0
+    each = log2(len({line.recomputed for line in lines})) if share else float("inf")
+    return sum(min(each, lines[at].bits) for at in known)
 
 
 def _number_of(files: Files, name: str, by: int, own: Own) -> Array:

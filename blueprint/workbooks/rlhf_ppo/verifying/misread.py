@@ -4,7 +4,7 @@ for some rows alone; and masks that are longer or shorter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -75,19 +75,21 @@ def of_tensors(batch: Minibatch, settings: Settings, name: str, read: Collection
     if settings["metrics.over"] == "all" and name in ("ratio.mean", "approx_kl.used"):  # then pads are read, too
         uses.append({**settings, "batch.response_mask": "all"})
     for said, altered in _altered(batch, read):
-        yield from read_so(said, name, altered, uses)
+        for use in uses:
+            for only in SCOPES.get(name, ()):
+                yield Try(said, use, {"batch": altered, "only": only})
+        yield Try(said, settings, {"batch": altered})
     numbers = name in WEIGHED
     for said, mask in MASKS.items():
         yield from [Try(said, settings, {"batch": partial(_masked, mask), "only": (name,)})] if numbers else ()
         yield Try(said, settings, {"batch": partial(_masked, mask)})
 
 
-def read_so(said: str, name: str, altered: Altered, uses: Sequence[Settings]) -> Iterator[Try]:
-    """Yields that a quantity is made of a batch as it was read: some rows alone, then all. uses: the usual settings in front."""
-    for use in uses:
-        for only in SCOPES.get(name, ()):
-            yield Try(said, use, {"batch": altered, "only": only})
-    yield Try(said, uses[0], {"batch": altered})
+def in_scopes(each: Try, name: str) -> Iterator[Try]:
+    """Yields that some rows alone are made of a batch as it was read."""
+    scopes = SCOPES.get(name, ()) if "batch" in each.ways else ()
+    yield from (each._replace(ways={**each.ways, "only": only}) for only in scopes)
+    yield each
 
 
 def _altered(batch: Minibatch, read: Collection[str]) -> Iterator[tuple[str, Altered]]:

@@ -44,6 +44,8 @@ FEWEST, CELLS, OVERHEAD = 16, 1 << 25, 1 << 12
 """So many changes are tried at least, and so many tokens gone through for them; a small file takes as long as one of so many."""
 SMALL, FEW, LOOKS = 1 << 14, 8, 1 << 21
 """Tokens of a file above which a change of a row is tried on so many responses first; so many of their tokens are gone through."""
+PLACES = 12
+"""So many of these changes are places of what is read, of all tensors in turns."""
 Rows = dict[str, Array]
 
 
@@ -276,7 +278,7 @@ class MinibatchTrial:
         """Returns how many causes of a quantity there is time for: of a row of a large file on a few responses."""
         if self.batch.size <= SMALL or name not in ROWS:
             return self.most
-        return max(FEWEST, LOOKS // (FEW * int(self.batch.mask.shape[1])))
+        return max(FEWEST, LOOKS // (FEW * int(self.batch.mask.shape[1])) - PLACES)
 
     def few(self, name: str) -> MinibatchTrial | None:
         """Returns a few responses of a large file, the first that deviates among them; None of a number, or of a small file."""
