@@ -92,11 +92,12 @@ class Seen:
         return np.where(self.cells.any(axis=1), first, np.nan)
 
     def in_order(self, order: Array) -> Array:
-        """Returns what was computed, of other responses; NaN where they have no such token."""
+        """Returns what was computed, of other responses; NaN where they have no such token, or, of one number, where 0 says so."""
         if self.ours.ndim == 1:
             return np.asarray(self.ours[order])
         if self.of_responses:
-            return np.broadcast_to(self.by_response(self.ours)[order][:, None], self.ours.shape)
+            ended = ~self.cells[order] & (self.theirs == 0)
+            return np.where(ended, np.nan, self.by_response(self.ours)[order][:, None])
         return np.where(self.cells[order], self.ours[order], np.nan)
 
 
@@ -120,11 +121,11 @@ def places_to_try(seen: Seen, across: bool = False) -> Iterator[Place]:
     """Yields every place of a row, the plainest first. across: of a row that has numbers of its own tokens, other columns, too."""
     if seen.few_differ:
         return
-    yield from _of_others(seen)
+    yield from _of_files(seen)
     yield from (Place(said, _ordered(order)) for said, order in _orders(len(seen.ours), seen.groups))
     if across:
         yield from _of_columns(seen)
-    yield from _of_files(seen)
+    yield from _of_others(seen)
 
 
 def places_in_part(seen: Seen, columns: Callable[[Seen], Iterable[Place]] | None = None) -> Iterator[Place]:
@@ -136,7 +137,7 @@ def places_in_part(seen: Seen, columns: Callable[[Seen], Iterable[Place]] | None
     if len(rows) == len(EXCHANGED):
         one, other = (seen.called(seen.at + int(row)) for row in rows)
         yield Place(f"those of two rows that are exchanged (such as {one} and {other})", _exchanged)
-    for place in (*_of_others(seen), *(columns or _of_columns)(seen), *_of_files(seen)):
+    for place in (*_of_files(seen), *(columns or _of_columns)(seen), *_of_others(seen)):
         yield Place(f"{place.said} {some}", partial(_in_part, place.put), place.far)
 
 

@@ -44,7 +44,7 @@ FEWEST, CELLS, OVERHEAD = 16, 1 << 25, 1 << 12
 """So many changes are tried at least, and so many tokens gone through for them; a small file takes as long as one of so many."""
 SMALL, FEW, LOOKS = 1 << 14, 8, 1 << 21
 """Tokens of a file above which a change of a row is tried on so many responses first; so many of their tokens are gone through."""
-PLACES = 12
+PLACES = 24
 """So many of these changes are places of what is read, of all tensors in turns."""
 Rows = dict[str, Array]
 
