@@ -30,6 +30,7 @@ NUMBERS = {
     "loss/policy": "policy_loss", "loss/value": "value_loss", "loss/total": "total_loss", "policy/entropy": "entropy",
     "policy/approxkl": "approx_kl.used", "policy/clipfrac": "clip_fraction.used", "val/clipfrac": "clip_fraction.value",
 }  # fmt: skip
+ALL = "all numbers"
 Step = dict[str, Array]
 """By tensor [E, F, N, T] or [E, F, N], of all epochs and files; by logged number [E, F]."""
 Move = Callable[[Array], Array]
@@ -91,9 +92,11 @@ def logged(step: Step) -> Step:
 
 @dataclass(frozen=True)
 class Planted:
-    """A mistake. name: the tensor or number. how: "read" where everything is made of it as it is misplaced, and the file has it as
-    it is; "used" where what follows is made of it so; "written" where the file alone has it so. move: of [E, F, N, T] or, of a
-    number, [E, F]; of: the tensor or number that is moved, where that is another.
+    """A mistake. name: the tensor or number, or "all numbers".
+
+    how: "read" where everything is made of it as it is misplaced, and the file has it as it is; "used" where what follows is made of
+        it so; "written" where the file alone has it so.
+    move: of [E, F, N, T] or, of a number, [E, F]; of: the tensor or number that is moved, where that is another.
     """
 
     name: str
@@ -112,7 +115,8 @@ class Planted:
             return made | logged(made) | step
         step |= signal(step)
         step |= logged(step | (other if self.how == "used" else {}))
-        return step | (other or {self.name: self.move(step[self.of or self.name])})
+        names = NUMBERS if self.name == ALL else (self.name,)
+        return step | (other or {name: self.move(step[self.of or name]) for name in names})
 
     def verified(self, folder: Path, seed: int = 0) -> StepVerdict:
         """Verifies the step."""
@@ -248,4 +252,4 @@ def table() -> dict[str, Planted]:
         for other in NUMBERS:
             if other != name:
                 found[f"{name}: {other}"] = Planted(name, "written", lambda each: each, other)
-    return found
+    return found | {f"{ALL}: file before": Planted(ALL, "written", _stale)}
