@@ -109,12 +109,12 @@ Put = Callable[[Seen], Array | None]
 class Place:
     """Where numbers may have come from; said: behind the name of the row, as in "those of the responses in reverse order".
 
-    far: whether it is another file or pass, which some files do not have.
+    far: how many files away; 1 for another pass; some files have none there.
     """
 
     said: str
     put: Put
-    far: bool = False
+    far: int = 0
 
 
 def places_to_try(seen: Seen, across: bool = False) -> Iterator[Place]:
@@ -283,12 +283,13 @@ def _of_files(seen: Seen) -> Iterator[Place]:
     """Yields the same rows of other files of the step."""
     if seen.of_all is None:
         return
-    before = seen.at // len(seen.ours)
-    for by in dict.fromkeys((-1, 1, *range(-before, len(seen.of_all) // len(seen.ours) - before))):
-        if by:
-            yield Place(f"those of {file_called(by)}", _of_file(by), far=True)
+    rows = len(seen.ours)
+    before, most = seen.at // rows, MOST_KNOWN * len(seen.of_all)
+    for by in dict.fromkeys((-1, 1, *range(-before, len(seen.of_all) // rows - before))):
+        if abs(by) == 1 or 0 < abs(by) * rows <= most:  # most files must have one there
+            yield Place(f"those of {file_called(by)}", _of_file(by), far=abs(by))
     if seen.earlier is not None and (seen.earlier >= 0).any():
-        yield Place("those of the same responses in the pass before (stale by an epoch)", _of_the_pass_before, True)
+        yield Place("those of the same responses in the pass before (stale by an epoch)", _of_the_pass_before, far=1)
 
 
 def _of_file(by: int) -> Put:
@@ -298,7 +299,7 @@ def _of_file(by: int) -> Put:
         if every is None:
             return None
         if not 0 <= start <= len(every) - rows:  # those are of a step that is not here
-            return np.full(seen.ours.shape, np.nan) if abs(by) * rows <= MOST_KNOWN * len(every) else None
+            return np.full(seen.ours.shape, np.nan)
         found = every[start : start + rows]
         return np.broadcast_to(found[:, None] if found.ndim < seen.ours.ndim else found, seen.ours.shape)
 

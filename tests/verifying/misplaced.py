@@ -94,7 +94,7 @@ def logged(step: Step) -> Step:
 class Planted:
     """A mistake. name: the tensor or number, or "all numbers".
 
-    how: "read" where everything is made of it as it is misplaced, and the file has it as it is; "used" where what follows is made of
+    how: "read" where all is made of it as it is misplaced, and the file has it as it is; "used" where what follows is made of
         it so; "written" where the file alone has it so.
     move: of [E, F, N, T] or, of a number, [E, F]; of: the tensor or number that is moved, where that is another.
     """

@@ -1,7 +1,8 @@
 """Where numbers of a step of PPO may have come from: other rows, columns, files and epochs of the step, and other tensors.
 
-A result that is logged tells its place by its own numbers (`blueprint.verifying.places`). What is read tells it only in what is
-made of it: there every place is tried, in a large file on a few responses first.
+A result that is logged tells its place by its own numbers (`blueprint.verifying.found_places`). What is read tells it only in what
+is made of it: there every place is tried, in a large file on a few responses first. The first file has none before it: of what is
+not here the other files tell.
 """
 
 from __future__ import annotations
@@ -36,6 +37,10 @@ from blueprint.workbooks.rlhf_ppo.verifying.misread import in_scopes
 from blueprint.workbooks.rlhf_ppo.verifying.own_rows import BESIDE, Own
 from blueprint.workbooks.rlhf_ppo.verifying.trial import PLACES, ROWS, SMALL, MinibatchTrial
 
+TOKENS = 1 << 23
+"""A step of so many tokens at most is held in memory as a whole."""
+FAR = 2
+"""So many files away what is read is looked for."""
 SHARES = ("clip_fraction.used", "clip_fraction.dual", "clip_fraction.value")
 """Numbers of few digits: how many tokens of a file are clipped."""
 NEAR = 1e-6
@@ -44,7 +49,8 @@ NEAR = 1e-6
 
 def of_places(trial: MinibatchTrial, name: str) -> Iterator[Try]:
     """Yields where a quantity may have come from, or what it is made of, if neither settings nor equations explain it."""
-    there = [each for each in trial.files if name in each.lines] or [trial]
+    there = [each for each in trial.files if name in each.lines]
+    there = there if there and sum(each.batch.size for each in there) <= TOKENS else [trial]
     at = next(at for at, each in enumerate(there) if each.batch is trial.batch)
     files = Files(there, name, at, trial.few(name), trial.looked_at(name))
     if ALL[name] in TENSORS:
@@ -151,7 +157,7 @@ class Files:
 
 def _wide(row: Array, width: int, fill: float) -> Array:
     """Returns rows [N, T] of another width; numbers of responses, [N], as they are."""
-    if row.ndim == 1:
+    if row.ndim == 1 or row.shape[1] == width:
         return row
     return np.pad(row[:, :width], ((0, 0), (0, max(0, width - row.shape[1]))), constant_values=fill)
 
@@ -311,7 +317,7 @@ def _places(shown: Shown) -> Iterator[tuple[Place, dict[str, frozenset[int]]]]:
     for place in (*places_to_try(seen), *places_in_part(seen, _columns)):
         if not place.far:
             yield place, {}
-        else:
+        elif place.far <= FAR:
             yield from ((place, {"unknown": each}) for each in shown.unknown(place))
 
 
