@@ -2,10 +2,12 @@
 
 Of Â[t] = δ[t] + γλ·Â[t+1] only a product and a sum are left for each member: δ and γλ are there before the first. Each number comes
 of the same operations as where members are computed one by one, so that it is the same to its last bit; what is rounded by how
-cells lie in memory, as a sum over an axis or an exponential may be, stays with its member.
+cells lie in memory, as a sum over an axis or an exponential may be, stays with its member. A search that changes one equation after
+the other asks for the same recursion of the same numbers again and again: what it came to is remembered.
 """
 
 from collections.abc import Callable
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ import numpy as np
 from blueprint.language.axes import Axis
 from blueprint.language.blocks import Block, Definition
 from blueprint.language.nodes import Constant, Count, Expr, Op, Ref
-from blueprint.language.schedule import Loop
+from blueprint.language.schedule import Loop, read_by
 from blueprint.language.trees import letters_of, lookups_in, walk
 from blueprint.language.values import Array, At, Values, Where
 from blueprint.language.vectorise import calculation, compiled, operand
@@ -21,6 +23,8 @@ from blueprint.language.vectorise import calculation, compiled, operand
 EXACT = {"add", "sub", "mul", "div", "neg", "abs", "sqrt", "maximum", "minimum", "less", "at_most", "equal", "where", "choose",
          "filled", "is_off"}  # fmt: skip
 """Operations whose results are the same wherever their numbers lie in memory."""
+LARGEST, REMEMBERED = 1 << 17, 1 << 19
+"""So many numbers the rows have at most whose results are remembered, and so many are remembered of all."""
 Member = Callable[[int], Any]
 """Gives what an expression comes to for one member."""
 
@@ -43,6 +47,11 @@ class Recurrence:
         self._views: list[Callable[[], Array]] = []
         self._cells: list[Array] = []
         self._lines: list[tuple[int, int, Member]] = []
+        self._size = sum(int(np.prod(values.shape(row))) for row in self.rows)
+        self._reads = [
+            each for each in dict.fromkeys(read for row in self.rows for read in read_by(row)) if each not in self.rows
+        ]
+        self._came_to: dict[bytes, dict[Block, Array]] = {}
         for row in self.rows:
             for definition in row.definitions:
                 if _moves(definition, loop.axis):
@@ -50,6 +59,30 @@ class Recurrence:
 
     def run(self, edge: Callable[[At], None]) -> None:
         """Computes the rows; edge: computes what stands before the first member and behind the last."""
+        arrays, numbers = self.values.arrays, self._numbers()
+        if numbers in self._came_to:
+            arrays |= {row: each.copy() for row, each in self._came_to[numbers].items()}
+            return
+        self._compute(edge)
+        if numbers:
+            if (len(self._came_to) + 1) * self._size > REMEMBERED:
+                self._came_to.clear()
+            self._came_to[numbers] = {row: arrays[row].copy() for row in self.rows}
+
+    def _numbers(self) -> bytes:
+        """Returns a digest of all numbers that the rows read; nothing for large rows, and where some of their cells are there."""
+        arrays = self.values.arrays
+        if self._size > LARGEST or any(row in arrays for row in self.rows):
+            return b""
+        digest = blake2b(digest_size=16)
+        for block in self._reads:
+            each = np.asarray(arrays[block])
+            if each.dtype.kind not in "fiub":
+                return b""
+            digest.update(f"{each.shape}{each.dtype.str}".encode() + each.tobytes())
+        return digest.digest()
+
+    def _compute(self, edge: Callable[[At], None]) -> None:
         values, axis, size = self.values, self.loop.axis, self.values.size(self.loop.axis)
         for row in self.rows:
             if row not in values.arrays:

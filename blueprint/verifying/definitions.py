@@ -245,8 +245,9 @@ class Equations:
         edges: whether with the cells before and behind, as where they stand in place of computed ones.
         """
         blocks = [self.changed(name, change) if change else self.rows[name] for name in wanted]
-        chosen = {self.rows[name]: each for name, each in known.items() if isinstance(each, Selection)}
-        stood = {self.rows[name]: each for name, each in known.items() if not isinstance(each, Selection)}
+        here = {self.rows[name]: each for name, each in known.items() if name in self.rows}  # no other is read
+        chosen = {block: each for block, each in here.items() if isinstance(each, Selection)}
+        stood = {block: each for block, each in here.items() if not isinstance(each, Selection)}
         stood |= self.numbers_under(settings)
         plan = self._plan(blocks, stood, chosen)
         if (size := tuple(sizes.items())) not in self._compiled:

@@ -85,3 +85,37 @@ def test_what_was_compiled_computes_other_numbers() -> None:
     one, two = (of_any.values({x: np.full((2, 3), by), w: np.zeros((3, 2)), c: 1.0, gamma: 0.95}) for by in (1.0, 2.0))
     assert two[row].tolist() == (2 * one[row]).tolist()
     assert one[row][0].tolist() == [1 + 0.95 * 1.95, 1.95, 1]
+
+
+def test_what_it_came_to_is_remembered_for_the_same_numbers_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[object] = []
+    computed = of_members.Recurrence._compute
+    monkeypatch.setattr(
+        of_members.Recurrence, "_compute", lambda self, edge: (runs.append(self), computed(self, edge))[1]
+    )
+    (row,) = ahead()
+    of_any = Computation([x, w, c, gamma, row], SIZES)
+    given = {x: np.full((2, 3), 1.0), w: np.zeros((3, 2)), c: 1.0, gamma: 0.95}
+    first = of_any.values(given)[row]
+    first[:] = 7  # whoever asked may do with it what they like
+    for moved in ({}, {x: np.full((2, 3), np.nextafter(1.0, 2))}, {w: -given[w]}, {c: 1 + 2**-52}, {gamma: 0.9}, {}):
+        again = of_any.values(given | moved)[row]
+        (fresh,) = ahead()
+        assert again.tobytes() == compute([x, w, c, gamma, fresh], SIZES, given | moved)[fresh].tobytes()
+    assert runs.count(runs[0]) == 5, "once for each set of numbers: the first is asked for three times"
+
+
+def test_it_remembers_so_much_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(of_members, "REMEMBERED", 3 * 2 * 4)
+    (row,) = ahead()
+    made: list[of_members.Recurrence] = []
+    start = of_members.Recurrence.__init__
+    monkeypatch.setattr(of_members.Recurrence, "__init__", lambda self, *of: (start(self, *of), made.append(self))[0])
+    of_any = Computation([x, w, c, gamma, row], SIZES)
+    for by in range(8):
+        of_any.values({x: np.full((2, 3), float(by)), w: np.zeros((3, 2)), c: 1.0, gamma: 0.95})
+        assert 0 < len(made[0]._came_to) <= 3
+    monkeypatch.setattr(of_members, "LARGEST", 2 * 4 - 1)
+    made[0]._came_to.clear()
+    of_any.values({x: np.ones((2, 3)), w: np.zeros((3, 2)), c: 1.0, gamma: 0.95})
+    assert not made[0]._came_to, "of large rows nothing is"

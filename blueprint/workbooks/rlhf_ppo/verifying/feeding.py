@@ -180,8 +180,7 @@ class Fed:
 
     def with_rows(self, rows: Mapping[str, Array], own: tuple[str, ...] = ()) -> Fed:
         """Returns the same with other rows [B, T] in the place of computed ones; behind the last column stands 0."""
-        there = self.by.under(self.settings).rows
-        wide = {name: _with_edges(np.asarray(each, np.float64), there[name]) for name, each in rows.items()}
+        wide = {name: _with_edges(np.asarray(each, np.float64), self.by.live[name]) for name, each in rows.items()}
         return replace(self, known={**self.known, **wide}, own=(*self.own, *own))
 
     def without(self, name: str) -> Fed:
@@ -222,12 +221,12 @@ def fed(
     Raises MinibatchError for settings that are none, and where a number that they read is not finite.
     """
     settings = checked(settings)
-    there, sizes = EQUATIONS.under(settings).rows, dict(zip((n, t), batch.mask.shape, strict=True))
+    sizes = dict(zip((n, t), batch.mask.shape, strict=True))
     decided, laid = tuple(str(settings[key]) for key in deciding()), {} if laid is None else laid
     if decided not in laid:
         laid[decided] = _inputs(batch, settings, sizes)
     known = laid[decided] | {name: np.asarray(each) for name, each in numbers.items()} | _beyond(batch, settings)
-    made = Fed(settings, sizes, {name: each for name, each in known.items() if name in there}, device=device)
+    made = Fed(settings, sizes, {name: each for name, each in known.items() if name in EQUATIONS.live}, device=device)
     names = tuple(dict.fromkeys((*starts(batch.tensors, settings), *given)))
     return made.having(_given(batch, made, names, kept), kept) if names else made
 

@@ -55,7 +55,7 @@ class Rollout:
     device: where it is computed.
 
     order: its rows as they were generated, where files say so. made: what a change last came to, so that each file of it need not
-    compute it again.
+    compute it again; altered: the batch that last had other tensors, what altered which, and how it was laid out.
     """
 
     batch: Minibatch
@@ -69,6 +69,7 @@ class Rollout:
     order: Array | None = None
     made: tuple[Try | None, object, Rows] = (None, None, {})
     kept: Kept = field(default_factory=Kept)
+    altered: tuple[object, Minibatch | None, Minibatch | None, Laid] = (None, None, None, {})
 
     def rows(self, each: Try, own: tuple[str, ...], wanted: Collection[str]) -> Rows:
         """Returns rows [B, T] as a change has them; own: tensors of the dump that stand in the place of computed ones."""
@@ -93,7 +94,7 @@ class Rollout:
         ways = each.ways
         if size := ways.get("microbatch"):
             return self._in_runs(each, own, wanted, size)
-        batch = ways["batch"](self.batch) if "batch" in ways else None
+        batch = self._altered(ways["batch"]) if "batch" in ways else None
         if only := ways.get("only"):
             return self._only(each, (own, numbers, over or {}), wanted, (batch, only))
         made, memory = self.feed(own, numbers, each.settings or self.settings, batch)
@@ -112,6 +113,14 @@ class Rollout:
             found = EQUATIONS.values(made.settings, made.sizes, made.known, wanted, device=made.device, kept=kept)
         factor = ways.get("factor", {})
         return {name: row * factor[name] if name in factor else row for name, row in found.items()}
+
+    def _altered(self, way: Callable[[Minibatch], Minibatch]) -> Minibatch:
+        """Returns the batch with other tensors; it is altered once for the tries that follow each other."""
+        by, of, made, _ = self.altered
+        if made is None or by is not way or of is not self.batch:
+            made = way(self.batch)
+            self.altered = way, self.batch, made, {}
+        return made
 
     def _with_pads(self, each: Try, made: Fed, own: tuple[str, ...], wanted: Sequence[str], over: Rows) -> Rows:
         """Computes rows and numbers as libraries spell them that carry pads along; what they do not spell follows from these."""
@@ -138,15 +147,13 @@ class Rollout:
     ) -> Rows:  # fmt: skip
         """Computes some rows or numbers otherwise, of the file's own rows before them, and what follows from them as it is."""
         (batch, rows), (own, numbers, over) = of, given
-        there = EQUATIONS.under(each.settings).rows
+        kept = self.kept if batch is None else None
         results = tuple(name for name in self.given if self.called[name] not in rows)
         some, _ = self.feed(results, {}, each.settings, batch)
         plain, _ = self.feed(own, numbers)
-        stands = {
-            name: row for name, row in some.values([row for row in rows if row in there]).items() if name not in numbers
-        }
-        made = plain.with_rows({**over, **stands})
-        return EQUATIONS.values(made.settings, made.sizes, made.known, wanted, device=made.device)
+        found = some.values([row for row in rows if row in EQUATIONS.live], kept)
+        stands = {name: row for name, row in found.items() if name not in numbers}
+        return plain.with_rows({**over, **stands}).values(wanted, self.kept)
 
     def _in_runs(self, each: Try, own: tuple[str, ...], wanted: Sequence[str], size: int) -> Rows:
         """Computes runs of so many responses, each with statistics and losses of its own: numbers are the mean of theirs."""
@@ -170,7 +177,7 @@ class Rollout:
         use = self.settings if settings is None else settings
         names = as_given({name: self.called[name] for name in own if name in ROWS})
         if batch is not None or use != self.settings:
-            laid, kept = (self.laid, self.kept) if batch is None else (None, None)
+            laid, kept = (self.laid, self.kept) if batch is None else (self.altered[3], None)
             return fed(batch or self.batch, use, names, numbers or {}, self.device, laid, kept), Memory()
         if own not in self.feeds:
             self.feeds[own] = fed(self.batch, use, names, numbers or {}, self.device, self.laid), Memory()
