@@ -276,10 +276,10 @@ class MinibatchTrial:
         """
         few, left = self.few(name), self.limit(name)
         for stage in self.stages(self, name):
+            told = [] if few is None else [each for each in stage if each.found]
             here = stage if few is None else [each for each in stage if not each.found][: max(0, left)]
             left -= len(here)
-            looked_at = here if few is None else [each for each in here if few.allows(each, name)]
-            yield looked_at if few is None else [*looked_at, *(each for each in stage if each.found)]
+            yield [*(each for each in here if few is None or few.allows(each, name)), *told]
 
     def limit(self, name: str) -> int:
         """Returns how many causes of a quantity there is time for: of a row of a large file on a few responses."""
@@ -292,12 +292,8 @@ class MinibatchTrial:
         spot = self.lines[name].compared.spot
         if self.batch.size <= SMALL or name not in ROWS or spot is None:
             return None
-        some = Rollout(
-            replace(cut(self.batch, self.looked_at(name)), moments={}),
-            self.settings,
-            self.alone.called,
-            self.alone.given,
-        )
+        part = replace(cut(self.batch, self.looked_at(name)), moments={})
+        some = Rollout(part, self.settings, self.alone.called, self.alone.given)
         return replace(
             self,
             judge=Judge(some.batch, replay(some.batch, self.settings), self.judge.factor),
@@ -469,7 +465,7 @@ def with_rollouts(found: Sequence[MinibatchTrial]) -> list[MinibatchTrial]:
     """Returns the files of a step, each with all that was whitened with it, as far as that is there."""
     rollouts = dict[tuple[int, int], tuple[Rollout, list[MinibatchTrial]] | None]()
     made = list[MinibatchTrial]()
-    for each in (replace(one, files=made) for one in found):
+    for each in found:
         key = (id(each.batch.moments), key_of(each.batch)[1])
         mates = [other for other in found if (id(other.batch.moments), key_of(other.batch)[1]) == key]
         if key not in rollouts:
@@ -477,10 +473,11 @@ def with_rollouts(found: Sequence[MinibatchTrial]) -> list[MinibatchTrial]:
         if (whole := rollouts[key]) is None:
             made.append(each)
             continue
-        before = next(at for at, other in enumerate(mates) if other.batch is each.batch)
-        start = sum(len(other.batch.mask) for other in mates[:before])
+        start = sum(len(other.batch.mask) for other in mates[: mates.index(each)])
         made.append(replace(each, rollout=whole[0], at=slice(start, start + len(each.batch.mask))))
-    return made
+    files = list[MinibatchTrial]()
+    files.extend(replace(each, files=files) for each in made)
+    return files
 
 
 def _together(mates: Sequence[MinibatchTrial]) -> tuple[Rollout, list[MinibatchTrial]] | None:
