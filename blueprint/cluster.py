@@ -1,7 +1,19 @@
-"""A Ray cluster: connected to, or begun on this machine; what works on one is in `verifying.runs` and in `training`."""
+"""Where work is done: how many cores of this machine there are for us; and a Ray cluster, connected to, or begun on this machine.
+What works on one is in `verifying.runs` and in `training`.
+"""
 
 import logging
+import os
+from contextlib import suppress
 from typing import Any
+
+
+def cores() -> int:
+    """Returns how many cores this process may use."""
+    with suppress(AttributeError):  # not on every system
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
 
 RETRIES = 3
 """How often Ray begins a task anew whose worker or node was lost: losing one node is no sign of bad work."""

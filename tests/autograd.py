@@ -14,7 +14,7 @@ import numpy.typing as npt
 import blueprint as bp
 from blueprint.language import Block
 from blueprint.language.evaluate_torch import evaluate_torch
-from blueprint.language.gradient.derivatives import behind_links
+from blueprint.language.making import behind_links
 from blueprint.language.schedule import needs
 from blueprint.workbooks.common import Backward
 from blueprint.workbooks.registry import kind_named

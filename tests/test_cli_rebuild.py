@@ -131,7 +131,7 @@ def test_the_numbers_of_a_witness_are_not_taken_along(tmp_path: Path) -> None:
     from blueprint.book import Book
     from blueprint.inputs import load
     from blueprint.workbooks import blueprint_of
-    from blueprint.workbooks.common.sheets.checks import Witnessed
+    from blueprint.workbooks.common.checks import Witnessed
 
     witnessed = Witnessed({"total_loss": 0.2, "policy_loss": 0.0}, "hand")
     Book(blueprint_of(load(), witnessed)).save(tmp_path / "beside.xlsx")

@@ -119,7 +119,7 @@ def test_before_any_work_it_is_refused_what_could_not_be_done(tmp_path: Path) ->
 
 def test_without_what_it_draws_with_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     a_step(tmp_path / "run", 0)
-    monkeypatch.setattr("blueprint.plot_file.find_spec", lambda name: None)
+    monkeypatch.setattr("blueprint.files.find_spec", lambda name: None)
     found = run(tmp_path / "run", "--plot", tmp_path / "run.png")
     assert found.exit_code == 2
     assert '--plot needs matplotlib, which is not installed: python -m pip install ".[plot]"' in found.output

@@ -34,16 +34,15 @@ MAY_READ = {
         "inputs", "quoting", "verifying",
     ),
     "cluster": (),
-    "cores": (),
     "dump_comparison": ("dump_comparison", "dumps", "inputs", "quoting", "verifying"),
-    "verifying.runs": ("cluster", "dumps", "interrupted", "plot_file", "quoting", "verifying"),
+    "verifying.runs": ("cluster", "dumps", "files", "interrupted", "quoting", "verifying"),
     "papers": ("papers",),
     "witness": ("papers", "witness"),
     "checking": (
         "checking", "language", "misconceptions", "page", "quoting", "reopening", "witness", "workbooks.kind", "workbooks.registry",
     ),
-    "training": ("cluster", "files", "inputs", "papers", "plot_file", "quoting", "training", "web"),
-    "labs": ("files", "inputs", "labs", "language", "papers", "plot_file", "quoting"),
+    "training": ("cluster", "files", "inputs", "papers", "quoting", "training", "web"),
+    "labs": ("files", "inputs", "labs", "language", "papers", "quoting"),
     "explaining": ("book", "explaining", "language", "page"),
     "book": ("book", "explaining", "language", "page", "title_card", "web"),
     "reopening": (
@@ -52,20 +51,19 @@ MAY_READ = {
     ),
     "differing": ("book", "differing", "explaining", "inputs", "language", "page", "quoting", "reopening"),
     "classes": (
-        "book", "classes", "cores", "inputs", "interrupted", "language", "misconceptions", "page", "files", "quoting",
+        "book", "classes", "cluster", "inputs", "interrupted", "language", "misconceptions", "page", "files", "quoting",
         "workbooks.common", "workbooks.kind", "workbooks.registry", "worksheets",
     ),
     "worksheets": ("book", "explaining", "language", "page.blanks", "page.outline", "files", "worksheets"),
     "cli": ("commands",),
     "commands": (
-        "book", "checking", "classes", "commands", "comparison", "cores", "differing", "dump_comparison", "dumps", "explaining",
+        "book", "checking", "classes", "commands", "cluster", "comparison", "differing", "dump_comparison", "dumps", "explaining",
         "files", "inputs", "interrupted", "labs", "language", "page", "quoting", "reopening", "scenarios", "training", "verifying",
         "web", "witness", "workbooks.common", "workbooks.kind", "workbooks.registry", "worksheets",
     ),
     "comparison": ("book", "inputs", "comparison", "workbooks.common.conventions", "workbooks.registry"),
     "web": ("files", "language", "misconceptions", "page.outline", "web", "workbooks.registry"),
     "files": (),
-    "plot_file": ("files",),
     "__main__": ("cli",),
     "api": (
         "workbooks.kind", "book", "checking", "comparison", "dump_comparison", "dumps", "inputs", "labs", "reopening", "training",
@@ -78,7 +76,7 @@ MAY_READ = {
     "moved": (),
     "workbooks": ("workbooks.kind", "workbooks.registry"),
 }  # fmt: skip
-KINDS = sorted(path.parent.name for path in (SOURCE / "workbooks").glob("*/kind.py"))
+KINDS = sorted({path.parent.name for path in (SOURCE / "workbooks").glob("*/__init__.py")} - {"common"})
 # Kinds meet in common alone; a kind's witness knows nothing of its definitions.
 MAY_READ |= {
     f"workbooks.{kind}": (f"workbooks.{kind}", *MAY_READ["workbooks.common"], "reopening.saved", "workbooks.kind")
@@ -91,7 +89,6 @@ MAY_READ |= {
     f"workbooks.{kind}.{part}": (*MAY_READ[f"workbooks.{kind}"], "dumps", *more)
     for kind in ("rlhf_ppo", "classic_ppo", "grpo", "dpo", "kto", "reward_model", "sft")
     for part, more in (
-        ("kind", ("verifying.verdict",)),
         ("dumps", ()),
         ("verifying", ("papers", "verifying", "witness")),
     )
@@ -118,9 +115,9 @@ KEEPERS = {
         *(f"workbooks.{kind}.{part}" for kind in (*KINDS, "rlhf_ppo.minibatch") for part in ("paper", "verifying")),
     ),
     "ray": ("cluster",),
-    "gymnasium": ("labs.rollout",),
+    "gymnasium": ("labs.agent_and_rollout",),
     "stable_baselines3": ("labs.stable_baselines",),
-    "matplotlib": ("labs.plot", "plot_file", "training.plot", "verifying.runs.report", "worksheets.handout"),
+    "matplotlib": ("files", "labs.study", "training.summary_and_plot", "verifying.runs.report", "worksheets.handout"),
 }
 LONGEST_FILE, LONGEST_FUNCTION = 500, 60
 """Lines that a file, and a function, may have: room for one idea from top to bottom, so that nothing is sliced for it."""
@@ -131,9 +128,9 @@ ONE_SCREEN = {"ppo.py": 100}
 MOST_SIBLINGS = 3
 READS_MANY = {
     "", "api", "checking.checker", "checking.verdicts", "classes.grading", "classes.grading_policy", "classes.making",
-    "classes.marking", "classes.results_folder", "classes.worker", "differing", "dump_comparison.compared", "dumps",
+    "classes.marking", "classes.results_folder", "classes.worker", "differing", "dumps",
     "dumps.formats.files", "dumps.own_kind", "dumps.read",
-    "inputs", "inputs.load", "inputs.write", "labs.cart_pole", "language", "language.cells", "language.evaluate",
+    "inputs", "inputs.load", "inputs.write", "language", "language.cells", "language.evaluate",
     "language.evaluate_torch",
     "language.lost", "language.making", "language.packed", "language.recurrence", "language.schedule",
     "language.values", "language.vectorise",
@@ -144,7 +141,7 @@ READS_MANY = {
     "verifying.equations", "verifying.in_memory", "verifying.small_kind", "verifying.trials", "verifying.verdict",
     "workbooks.common", "workbooks.common.workbook",
     "workbooks.grpo.definitions", "workbooks.grpo.verifying.verify",
-    "workbooks.grpo.workbook", "workbooks.rlhf_ppo.workbook", "workbooks.rlhf_ppo.verifying",
+    "workbooks.rlhf_ppo.workbook", "workbooks.rlhf_ppo.verifying",
     "workbooks.rlhf_ppo.verifying.causes", "workbooks.rlhf_ppo.verifying.trial", "workbooks.rlhf_ppo.verifying.verify",
     "worksheets", "worksheets.making",
 }  # fmt: skip
@@ -193,7 +190,7 @@ def test_modules_import_each_other_in_no_circle() -> None:
     [
         ("language/a.py", "from blueprint.page import grid"),
         ("labs/cart_pole.py", "import gymnasium"),
-        ("labs/rollout.py", "from blueprint.workbooks.classic_ppo import rollout"),
+        ("labs/agent_and_rollout.py", "from blueprint.workbooks.classic_ppo import rollout"),
         ("language/a.py", "import pandas"),
         ("language/evaluate.py", "import torch"),
         ("language/a.py", "def f():\n    import scipy.special"),
@@ -228,13 +225,13 @@ def test_a_planted_circle_is_seen(tmp_path: Path) -> None:
 
 
 def siblings(found: list[Import]) -> dict[str, set[str]]:
-    """Returns by module which others of its own folder it reads; the record of a kind names all its parts, and does not count."""
+    """Returns by module which others of its own folder it reads."""
     known = modules(SOURCE)
     read: dict[str, set[str]] = {}
     folder = {name: name if path.name == "__init__.py" else name.rpartition(".")[0] for name, path in known.items()}
     for each in found:
         inside = each.read in known and each.read.rpartition(".")[0] == folder[each.reader]
-        if inside and each.read not in ("", each.reader) and not each.reader.endswith(".kind"):
+        if inside and each.read not in ("", each.reader):
             read.setdefault(each.reader, set()).add(each.read)
     return read
 

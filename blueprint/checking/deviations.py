@@ -25,7 +25,7 @@ from blueprint.reopening.fresh import of_witness
 
 
 def comparable(
-    file: Checked, witness: Mapping[str, Array], without: str | None = None
+    file: Checked, witness: Mapping[str, Array], without: str | None
 ) -> tuple[dict[str, Array], dict[str, str]]:
     """Returns the rows of the witness that can be compared with a file's blocks, and what cannot be, each with the reason.
 

@@ -419,7 +419,7 @@ class Preview:
     warnings: tuple[str, ...]
 
 
-def preview(assignment: Assignment, students: int, progress: Callable[[int], object] = lambda done: None) -> Preview:
+def preview(assignment: Assignment, students: int, progress: Callable[[int], object]) -> Preview:
     """Draws a variant for each of some students who are not there, and writes nothing.
 
     students: how many. Raises ClassError where a variant cannot be drawn.

@@ -167,9 +167,9 @@ def token_of(student: str, assignment: str, variant: str, secret: str) -> str:
     return f"{said}.{hashed(secret, 'token', said)}"
 
 
-def hashed(secret: str, purpose: str, text: str, digits: int = DIGITS) -> str:
+def hashed(secret: str, purpose: str, text: str) -> str:
     """Returns the first hex digits of a keyed hash; purpose: so that one hash says nothing about another."""
-    return hmac.new(bytes.fromhex(secret), f"{purpose}\0{text}".encode(), sha256).hexdigest()[:digits]
+    return hmac.new(bytes.fromhex(secret), f"{purpose}\0{text}".encode(), sha256).hexdigest()[:DIGITS]
 
 
 def base_of(key: Key) -> Blueprint:

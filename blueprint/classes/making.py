@@ -33,7 +33,7 @@ from blueprint.classes.html_page import html_page
 from blueprint.classes.key import Key, KeyBlank, KeyStudent
 from blueprint.classes.roster import Student
 from blueprint.classes.variants import variant_id
-from blueprint.cores import cores
+from blueprint.cluster import cores
 from blueprint.files import SaveError, saved_whole
 from blueprint.page.copies import take_formulas
 from blueprint.quoting import unquoted

@@ -14,7 +14,7 @@ from blueprint.files import refuse_target
 from blueprint.inputs import Numbers
 from blueprint.language import NoNumber
 from blueprint.page import grid
-from blueprint.workbooks.common.sheets.checks import Witnessed
+from blueprint.workbooks.common.checks import Witnessed
 from blueprint.workbooks.registry import blueprint_of, kind_of
 
 EXAMPLES = """\b

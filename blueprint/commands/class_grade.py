@@ -27,8 +27,8 @@ from blueprint.classes.report import FILE, report_of, report_page, save_report
 from blueprint.classes.results import Results
 from blueprint.classes.results_folder import POLICY, changes, feedback_of, put_aside, write_results
 from blueprint.classes.submissions_folder import Store, collect
+from blueprint.cluster import cores
 from blueprint.commands import console, errors
-from blueprint.cores import cores
 from blueprint.files import refuse_existing, saved_whole
 from blueprint.quoting import encodable, printable, table, unquoted
 

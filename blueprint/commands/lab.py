@@ -171,7 +171,7 @@ def _begun(output: Path | None, plan: list[tuple[str, Settings]], force: bool) -
 def _check_plot(plot: Path | None, force: bool) -> None:
     """Refuses, before anything is computed, a chart that could not be written in the end."""
     if plot is not None:
-        from blueprint.labs.plot import check_plot
+        from blueprint.labs.study import check_plot
 
         check_plot(plot)
         refuse_existing(plot, force)
@@ -183,7 +183,7 @@ def _show(study: "Study", folder: Path | None, plot: Path | None, panels: tuple[
     if folder:
         console.say(f"{folder}: results.csv, iterations.csv and episodes.csv")
     if plot:
-        from blueprint.labs.plot import draw
+        from blueprint.labs.study import draw
 
         draw(study, plot, panels)
         console.say(f"wrote {plot}: {', '.join(panels)} over the steps of all environments together")

@@ -118,7 +118,7 @@ def _check_targets(output: Path | None, plot: Path | None, page: Path | None, fo
     elif output is not None and output.suffix == ".toml":
         refuse_existing(output, force)
     if plot is not None:
-        from blueprint.training.plot import check_plot
+        from blueprint.training.summary_and_plot import check_plot
 
         check_plot(plot)
         refuse_existing(plot, force)
@@ -254,7 +254,7 @@ def _write_part(
 
 def _show(found: "Run", workbook: Path | None, plot: Path | None, page: Path | None, seed: int | None) -> None:
     if plot:
-        from blueprint.training.plot import draw
+        from blueprint.training.summary_and_plot import draw
 
         draw(found, plot, seed)
         console.say(f"wrote {plot}: gold, reward and seven more over the iterations, a line for each KL coefficient")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from blueprint import interrupted
+from blueprint.cluster import cores
 from blueprint.commands import console, errors
-from blueprint.cores import cores
 from blueprint.dumps import MinibatchError, dump_kinds
 from blueprint.quoting import encodable
 from blueprint.verifying import VerifyOptions, known_device

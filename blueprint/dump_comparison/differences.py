@@ -11,7 +11,7 @@ import numpy as np
 from blueprint.dump_comparison.aligned import Aligned
 from blueprint.dumps import Array, Dump, Minibatch
 from blueprint.verifying import TOLERANCES, coarsest, distance, held_in
-from blueprint.verifying.gap import forward, gap, limits, patterns
+from blueprint.verifying.two_forwards import forward, gap, limits, patterns
 
 ORDER = (
     "response_mask", "scores", "greedy", "truncated", "logprobs_rollout", "logprobs_old", "logprobs_ref", "values_old",

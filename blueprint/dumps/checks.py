@@ -23,7 +23,7 @@ def rounding(dtype: str) -> float:
     return _EPS.get(dtype, _EPS["float32"]) / 2 * LARGEST_LOGIT
 
 
-def check_numbers(batch: Minibatch, empty: bool = False, above_zero: bool = False) -> tuple[str, ...]:
+def check_numbers(batch: Minibatch, empty: bool, above_zero: bool) -> tuple[str, ...]:
     """Checks every tensor of numbers inside the mask.
 
     One empty response among others is computed as the library computes it; empty: also where all of them are. above_zero:

@@ -145,7 +145,7 @@ class Explanation:
         }
 
 
-def explanation(cell: Cell, book: Book, depth: int | None, head: tuple[str, ...] = ()) -> Explanation:
+def explanation(cell: Cell, book: Book, depth: int | None, head: tuple[str, ...]) -> Explanation:
     """Explains a cell and what it reads, `depth` steps down; without depth to the typed cells."""
     opened = chain(cell, book.reads, depth)
     made: dict[Cell, Explanation] = {}
@@ -405,7 +405,7 @@ def _above(block: Block, at: Mapping[Axis, int], values: Values) -> str:
     return f"{block.symbol} {shown}" if block.text else f"{block.symbol} = {shown}"
 
 
-def is_address(text: str, blocks: Mapping[str, Block], members: Iterable[str] = ()) -> bool:
+def is_address(text: str, blocks: Mapping[str, Block], members: Iterable[str]) -> bool:
     """Says whether an address is asked for, or else a block. Raises NotationError if it is one, with members."""
     if "!" not in text or text in blocks:
         return False

@@ -23,14 +23,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from blueprint.labs.agent import Agent, agent_of
-from blueprint.labs.rollout import (
+from blueprint.labs.agent_and_rollout import (
     ACTIONS,
     OBSERVED,
+    Agent,
     Ended,
     Environments,
     Minibatch,
     Rollout,
+    agent_of,
     evaluate,
     minibatches,
     of_numpy,

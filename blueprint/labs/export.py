@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from blueprint.labs.rollout import ACTIONS, OBSERVED
+from blueprint.labs.agent_and_rollout import ACTIONS, OBSERVED
 from blueprint.labs.settings import LabError
 from blueprint.language import Axis, Block, Sum, block, exp, log, tanh, typed
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blueprint.labs.agent_and_rollout import CART_POLE, SEEDS_APART, evaluate, need_gymnasium
 from blueprint.labs.cart_pole import ADAM_EPS, LAST, Progress, one_thread
-from blueprint.labs.rollout import CART_POLE, SEEDS_APART, evaluate, need_gymnasium
 from blueprint.labs.settings import LabError, Settings
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from blueprint.language.axes import Axis, Edge, End, NotationError, Position, require
+from blueprint.language.axes import Axis, Edge, End, NotationError, Position
 from blueprint.language.nodes import Arithmetic, Constant, Expr, Find, Index, Lookup, Op, Operand, Ref, wrap
 from blueprint.language.trees import (
     bound_axes,
@@ -64,22 +64,18 @@ class Block(Arithmetic):
     """
 
     def __init__(self, name: str, axes: tuple[Axis, ...], about: About, *, typed: bool = False, link: bool = False):
-        require(
-            isinstance(name, str) and name.strip(),
-            f"a block is called {name!r}: give it a word, such as “price”, by which files and commands know it",
-        )
-        require(
-            not re.search(r" [+−/-] |·", about.symbol),
-            f"the symbol {about.symbol!r} of {name} would be read as a calculation: use one word, such as A_c",
-        )
-        require(
-            isinstance(axes, tuple) and all(isinstance(axis, Axis) for axis in axes),
-            f"{name}: its axes are a tuple of letters, such as (n, t) or (t,), not {axes!r}",
-        )
-        require(
-            len(set(axes)) == len(axes),
-            f"{name} runs along one axis twice: give the second a letter of its own, t.alias('u')",
-        )
+        if not isinstance(name, str) or not name.strip():
+            raise NotationError(
+                f"a block is called {name!r}: give it a word, such as “price”, by which files and commands know it"
+            )
+        if re.search(r" [+−/-] |·", about.symbol):
+            raise NotationError(
+                f"the symbol {about.symbol!r} of {name} would be read as a calculation: use one word, such as A_c"
+            )
+        if not isinstance(axes, tuple) or not all(isinstance(axis, Axis) for axis in axes):
+            raise NotationError(f"{name}: its axes are a tuple of letters, such as (n, t) or (t,), not {axes!r}")
+        if len(set(axes)) < len(axes):
+            raise NotationError(f"{name} runs along one axis twice: give the second a letter of its own, t.alias('u')")
         self.name, self.axes, self.about, self.typed, self.link = name, axes, about, typed, link
         self.text = self.limit = False
         self.edges: set[tuple[Axis, int]] = set()
@@ -154,7 +150,8 @@ class Block(Arithmetic):
         return Edge(axis, index.side) if isinstance(index, Edge) else index
 
     def _check_new(self, target: tuple[Index, ...]) -> None:
-        require(not self.typed, f"{self.name} is typed in: it cannot have an equation as well")
+        if self.typed:
+            raise NotationError(f"{self.name} is typed in: it cannot have an equation as well")
         if any(all(map(overlap, self.axes, target, other.target)) for other in self.definitions):
             raise NotationError(
                 f"{self.name}[{', '.join(map(str, target))}] is defined already: an equation is written once"

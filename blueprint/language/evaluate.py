@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from blueprint.language import cells, recurrence, trees, vectorise
-from blueprint.language.axes import Axis, Edge, NotationError, require
+from blueprint.language.axes import Axis, Edge, NotationError
 from blueprint.language.blocks import Block, Definition
 from blueprint.language.lost import ending, no_number
 from blueprint.language.schedule import Loop, Step, in_order, read_by, schedule
@@ -93,7 +93,9 @@ def _run(steps: tuple[Step, ...], values: Values, at: At, before: _Compiled) -> 
             for position in range(-1, values.size(step.axis) + 1)[:: step.way]:
                 _run(step.steps, values, {**at, step.axis: position}, before)
             continue
-        for definition in (each for each in step.definitions if belongs(each, at, values)):
+        for definition in step.definitions:
+            if not belongs(definition, at, values):
+                continue
             key = (id(definition), frozenset(at))
             if key not in before:
                 free = tuple(axis for axis in trees.letters_of(definition.target) if axis not in at)
@@ -118,13 +120,13 @@ def _check_listed(blocks: list[Block]) -> None:
     """Refuses two blocks of one name, a block without an equation, and reading a block that is not there."""
     known, names = set(blocks), {block.name: block for block in blocks}
     for block in known:
-        require(names[block.name] is block, f"two blocks are called {block.name}: rename one")
-        require(
-            block.typed or block.definitions,
-            f"{block.name} has no equation: write {block!r}[…] = …, or make it with typed(…)",
-        )
+        if names[block.name] is not block:
+            raise NotationError(f"two blocks are called {block.name}: rename one")
+        if not block.typed and not block.definitions:
+            raise NotationError(f"{block.name} has no equation: write {block!r}[…] = …, or make it with typed(…)")
         for read in read_by(block):
-            require(read in known, f"{block.name} reads {read.name}, which stands nowhere: put it on a sheet")
+            if read not in known:
+                raise NotationError(f"{block.name} reads {read.name}, which stands nowhere: put it on a sheet")
 
 
 def _check_finite(block: Block, values: Values, needed: bool) -> None:

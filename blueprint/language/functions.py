@@ -1,6 +1,6 @@
 """The words of the notation besides + − · /: functions of numbers, comparisons, choices, sums and lookups."""
 
-from blueprint.language.axes import Axis, NotationError, require
+from blueprint.language.axes import Axis, NotationError
 from blueprint.language.nodes import WEIGHED, Changes, Count, Expr, Find, Op, Operand, Reduce, Ref, wrap
 from blueprint.language.trees import letters_of, lookups_in, walk
 
@@ -92,7 +92,8 @@ def where(condition: Operand, then: Operand, otherwise: Operand) -> Op:
 
 def choose(number: Operand, **alternatives: Operand) -> Op:
     """Takes the alternative whose 0-based number is given; each alternative is a row (or number) of its own."""
-    require(alternatives, "choose(…) needs alternatives: write choose(number, k1=…, k2=…)")
+    if not alternatives:
+        raise NotationError("choose(…) needs alternatives: write choose(number, k1=…, k2=…)")
     rows = {label: wrap(alternative) for label, alternative in alternatives.items()}
     if strays := [f"{label}={row}" for label, row in rows.items() if not isinstance(row, Ref)]:
         raise NotationError(
@@ -180,7 +181,8 @@ def _listed(axis: Axis, cells: Operand) -> Ref:
 def _need_letters(axes: tuple[Axis, ...]) -> None:
     if strays := [axis for axis in axes if not isinstance(axis, Axis)]:
         raise NotationError(f"{strays[0]} is no axis: write its letter, such as t")
-    require(axes and len(set(axes)) == len(axes), f"Sum over ({', '.join(map(str, axes))}): name each axis once")
+    if not axes or len(set(axes)) < len(axes):
+        raise NotationError(f"Sum over ({', '.join(map(str, axes))}): name each axis once")
 
 
 def _need_axes(axes: tuple[Axis, ...], ref: Ref) -> None:

@@ -1,13 +1,13 @@
 """Making blocks: defined, typed, repeating another one where a page needs it, or with the same equations once more."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
 from blueprint.language import functions, trees
 from blueprint.language.axes import Axis, Edge, NotationError
 from blueprint.language.blocks import About, Block, Definition, letters
-from blueprint.language.nodes import Expr, Ref
+from blueprint.language.nodes import Constant, Expr, Lookup, Ref
 
 
 def block(
@@ -70,6 +70,31 @@ def transposed(name: str, target: Block) -> Block:
 def _repeated(cell: Ref) -> Expr:
     """Returns a cell as it is repeated: a blank one that may hold a word stays blank, where a sheet would show 0."""
     return functions.where(functions.filled(cell), cell, "") if cell.block.typed and cell.block.text else cell
+
+
+def behind_links(block: Block, ends: Collection[Block] = ()) -> Block:
+    """Returns what a link repeats, through all links but those that are an end themselves."""
+    while block.link and block not in ends and (target := _target_of(block)) is not None:
+        block = target
+    return block
+
+
+def linked(ref: Ref, ends: Collection[Block] = ()) -> Ref:
+    """Returns the cell that a link's cell repeats."""
+    return Ref(behind_links(ref.block, ends), ref.at)
+
+
+def _target_of(link: Block) -> Block | None:
+    """Returns the block that a link repeats cell by cell, be it laid in the other direction."""
+    for definition in link.definitions:
+        match definition.expr:
+            case Ref(target, at) if len(at) == len(definition.target) and all(map(_stays, at, definition.target)):
+                return target
+    return None
+
+
+def _stays(index: object, own: object) -> bool:
+    return index == own or (isinstance(index, Lookup) and not isinstance(index.id, Constant))
 
 
 def again(

@@ -68,10 +68,8 @@ class Values:
 
     def __init__(self, sizes: Mapping[Axis, int], beyond: bool = False):
         for axis, size in sizes.items():
-            require(
-                type(size) is int and size >= 0,
-                f"the axis {axis.letter} has the size {size}: it must be a whole number, 0 or more",
-            )
+            if type(size) is not int or size < 0:
+                raise NotationError(f"the axis {axis.letter} has the size {size}: it must be a whole number, 0 or more")
         self.sizes, self.beyond = dict(sizes), beyond
         self._members: dict[Axis, int] = {}
         self.arrays: dict[Block, Array] = {}
@@ -117,7 +115,8 @@ class Values:
 
     def fill(self, block: Block, typed: Mapping[Block, object]) -> None:
         """Takes a typed block's numbers; raises NotationError if they are missing or of another shape."""
-        require(block in typed, f"{block.name} is typed in, but no numbers were given for it")
+        if block not in typed:
+            raise NotationError(f"{block.name} is typed in, but no numbers were given for it")
         try:
             raw = typed[block]
             given = np.array(raw, dtype=object)
@@ -131,15 +130,13 @@ class Values:
         looked_at = () if numeric else given.flat  # an array of numbers holds nothing else
         stray = next((cell for cell in looked_at if not isinstance(cell, kind) or isinstance(cell, bool)), None)
         infinite = False if block.text else np.isneginf(cells) if block.limit else np.isinf(cells)
-        require(
-            stray is None and not np.any(infinite),
-            f"{block.name} takes {'words' if block.text else 'finite numbers'}, "
-            f"not {stray if stray is not None else 'infinity'!r}",
-        )
-        require(
-            given.shape == self.shape(block),
-            f"{block.name} has the shape {given.shape}; its axes ask for {self.shape(block)}",
-        )
+        if stray is not None or np.any(infinite):
+            raise NotationError(
+                f"{block.name} takes {'words' if block.text else 'finite numbers'}, "
+                f"not {stray if stray is not None else 'infinity'!r}"
+            )
+        if given.shape != self.shape(block):
+            raise NotationError(f"{block.name} has the shape {given.shape}; its axes ask for {self.shape(block)}")
         self.arrays[block] = cells
 
     def __getitem__(self, block: Block) -> Array:
@@ -154,12 +151,23 @@ class Values:
 
     def where(self, block: Block, indices: tuple[nodes.Index, ...], loops: Container[Axis]) -> Where:
         """Returns where the cells lie that indices of a block mean while loops go through some of the axes."""
-        start = tuple(self._place(block, slot, index, loops) for slot, index in zip(block.axes, indices, strict=True))
-        letters = tuple(index.axis for index, cut in zip(indices, start, strict=True) if isinstance(cut, slice))
-        moving = (
-            (i, index.axis) for i, index in enumerate(indices) if isinstance(index, Position) and index.axis in loops
-        )
-        return Where(letters, start, tuple(moving))
+        letters: list[Axis] = []
+        start: list[int | slice] = []
+        moves: list[tuple[int, Axis]] = []
+        for i, (slot, index) in enumerate(zip(block.axes, indices, strict=True)):
+            match index:
+                case Edge():
+                    start.append(self.before(block, slot) + self.edge(index))
+                case Position(axis, by) if axis in loops:
+                    start.append(self.offset(block, slot, axis) + by)
+                    moves.append((i, axis))
+                case Position(axis, by):
+                    begin = self.offset(block, slot, axis) + by
+                    start.append(slice(begin, begin + self.size(axis)))
+                    letters.append(axis)
+                case _:
+                    raise AssertionError("lookups are computed, not placed")
+        return Where(tuple(letters), tuple(start), tuple(moves))
 
     def write(self, block: Block, place: tuple[int | slice, ...], cells: Any) -> None:
         """Writes cells at a place of a block's array."""
@@ -210,13 +218,3 @@ class Values:
     def offset(self, block: Block, slot: Axis, letter: Axis) -> int:
         """Returns where the members of a letter begin in a block's array: behind the edge and the parts before it."""
         return self.before(block, slot) + self.ahead(slot, letter)
-
-    def _place(self, block: Block, slot: Axis, index: nodes.Index, loops: Container[Axis]) -> int | slice:
-        match index:
-            case Edge():
-                return self.before(block, slot) + self.edge(index)
-            case Position(axis, by):
-                begin = self.offset(block, slot, axis) + by
-                return begin if axis in loops else slice(begin, begin + self.size(axis))
-            case _:
-                raise AssertionError("lookups are computed, not placed")

@@ -35,7 +35,7 @@ class Pulls:
     counts: Tensor
 
 
-def looks_best(estimates: Tensor, tie: float = 0.0) -> Tensor:
+def looks_best(estimates: Tensor, tie: float) -> Tensor:
     """Returns the first arm whose estimate is no more than `tie` below the largest, from 0."""
     return (estimates.amax(-1, keepdim=True) - estimates <= tie).to(torch.uint8).argmax(-1)
 

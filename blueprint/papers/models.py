@@ -146,7 +146,7 @@ def resume(optimiser: torch.optim.Optimizer, weight: Tensor, steps: int, mean: T
     }
 
 
-def take_step(optimiser: torch.optim.Optimizer, loss: Tensor, max_norm: float = float("inf")) -> Tensor:
+def take_step(optimiser: torch.optim.Optimizer, loss: Tensor, max_norm: float) -> Tensor:
     """Moves the weights down the slope of a loss; returns the norm of the gradient before it was clipped."""
     optimiser.zero_grad()
     torch.autograd.backward(loss)

@@ -22,7 +22,7 @@ from blueprint.page.read import Opened
 from blueprint.page.saved_file import Written
 from blueprint.reopening.book import cut_of
 from blueprint.reopening.saved import numbers_of
-from blueprint.workbooks.common.sheets.checks import NEAREST, OWN, WITNESS, Witnessed
+from blueprint.workbooks.common.checks import NEAREST, OWN, WITNESS, Witnessed
 from blueprint.workbooks.registry import blueprint_of
 
 SOME_WORD = "a"

@@ -37,7 +37,7 @@ SEEDS_AT_ONCE = 64
 """Seeds that learn side by side: with 2,000 responses each they need about 1 GB."""
 
 
-def learned_before(numbers: RunNumbers, device: str = "cpu") -> Models:
+def learned_before(numbers: RunNumbers, device: str) -> Models:
     """Fine-tunes a policy and fits a reward model, for every seed."""
     found = []
     for first in range(0, numbers.seeds, SEEDS_AT_ONCE):
@@ -72,7 +72,7 @@ def _released(weights: Weights) -> Weights:
     return {name: each.detach() for name, each in weights.items()}
 
 
-def fine_tuned(numbers: RunNumbers, device: str = "cpu") -> tuple[Weights, Tensor]:
+def fine_tuned(numbers: RunNumbers, device: str) -> tuple[Weights, Tensor]:
     """Returns policies that have learned the demonstrations, and their loss, [S]."""
     prompts, (tokens, mask) = prompts_of(numbers, device), people.demonstrations(numbers, device)
     weights = _begun(numbers, (numbers.network.hidden, len(numbers.text.vocabulary)), 0, device)

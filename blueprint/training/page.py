@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blueprint.files import saved_whole
-from blueprint.training.plot import lines_of, panels_of
 from blueprint.training.run import Run
-from blueprint.training.summary import LAST, beginning, endings_of
+from blueprint.training.summary_and_plot import LAST, beginning, endings_of, lines_of, panels_of
 from blueprint.web.page import POLICY, as_script, asset
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ MOST_SAMPLED = 161
 DIGITS = 6
 
 
-def write_page(run: Run, path: Path, seed: int | None = None) -> None:
+def write_page(run: Run, path: Path, seed: int | None) -> None:
     """Writes the page of a seed; without one, charts show the mean over seeds, and responses are of the first. Raises SaveError."""
     numbers = run.numbers
     whose = (

@@ -58,7 +58,7 @@ class Run:
 
     def __repr__(self) -> str:
         """Says what the run came to, in a table."""
-        from blueprint.training.summary import said
+        from blueprint.training.summary_and_plot import said
 
         return said(self)
 
@@ -115,7 +115,7 @@ class Run:
 
     def figure(self, seed: int | None = None) -> Any:
         """Returns the chart of the run, a figure of matplotlib: of a seed, or the mean over all. Needs matplotlib."""
-        from blueprint.training.plot import figure_of
+        from blueprint.training.summary_and_plot import figure_of
 
         return figure_of(self, seed)
 

@@ -38,7 +38,7 @@ TOGETHER = 40
 """Rows with one formula: LibreOffice computes more than 64 equal ones below each other wrongly, so they are spelled in turns."""
 
 
-def write_workbook(run: Run, path: Path, seed: int | None = None) -> None:
+def write_workbook(run: Run, path: Path, seed: int | None) -> None:
     """Writes the runs of a seed, the first one if left out. Raises SaveError."""
     import xlsxwriter
 

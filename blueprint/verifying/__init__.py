@@ -24,10 +24,7 @@ from blueprint.verifying.definitions import Changes, Definitions, Kept, Known, c
 from blueprint.verifying.engine import beside_the_trainer
 from blueprint.verifying.equations import extremes, spelled
 from blueprint.verifying.equations import tries as of_equations
-from blueprint.verifying.first_update import before_first_update
 from blueprint.verifying.found_places import part_of, places_of
-from blueprint.verifying.gap import TwoForwards
-from blueprint.verifying.given_away import DIGITS, coefficient, off_by, on_the_line, straight_line, typed
 from blueprint.verifying.in_memory import NOTHING as NO_RESULTS
 from blueprint.verifying.in_memory import (
     PLAIN,
@@ -47,11 +44,9 @@ from blueprint.verifying.in_memory import (
     sums_of,
     verdict_of,
 )
-from blueprint.verifying.masks import counted, from_here_on
 from blueprint.verifying.named import named_first
 from blueprint.verifying.other_axes import tries as of_other_axes
 from blueprint.verifying.other_settings import Conventions, Mistakes, mistakes_in, multiplied
-from blueprint.verifying.pairs import factor_of, parts_of, places
 from blueprint.verifying.places import Place, Seen, file_called, laid, places_in_part, places_to_try
 from blueprint.verifying.progress import Watch, one_thread
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
@@ -67,12 +62,27 @@ from blueprint.verifying.rows_shown import (
     words_of,
 )
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose, known_device, shown
-from blueprint.verifying.small_kind import UNITS, SmallKind
+from blueprint.verifying.small_kind import (
+    DIGITS,
+    UNITS,
+    SmallKind,
+    coefficient,
+    counted,
+    factor_of,
+    from_here_on,
+    off_by,
+    on_the_line,
+    parts_of,
+    places,
+    straight_line,
+    typed,
+)
 from blueprint.verifying.stages import Selection
 from blueprint.verifying.step import read_dumps, verify_dumps, verify_one, verify_step
 from blueprint.verifying.substitutes import tries as of_what_is_read
 from blueprint.verifying.trials import Judged, Trial, Way, causes_of, judged, verify_parts
 from blueprint.verifying.two_changes import Effects, totals_of, two_at_a_time
+from blueprint.verifying.two_forwards import TwoForwards, before_first_update
 from blueprint.verifying.verdict import (
     NOTHING,
     Agreement,

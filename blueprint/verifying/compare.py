@@ -6,20 +6,17 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from blueprint.dumps import COUNTED_IN, Array, Dump, Minibatch, Place
+from blueprint.dumps import COUNTED_IN, Array, Dump, Place
 from blueprint.verifying.logged import before
 
 if TYPE_CHECKING:
     from blueprint.verifying.verdict import Verdict
-
-
-Rows = Mapping[str, Array]
 
 
 class Axes(NamedTuple):
@@ -162,65 +159,6 @@ def same_numbers(one: Compared, other: Compared) -> bool:
     return bool(np.all(~(distance(*both) > np.where(np.isfinite(scale), scale, 0.0))))
 
 
-COMPARED_WHERE = {"rewards": ("kept", "score.place"), "returns": ("response", "value.counted")}
-"""By tensor, the rows that say where it means something; others do within the response, and scores everywhere."""
-
-
-def computed(found: Mapping[str, Any], name: str) -> Any:
-    """Returns what a row or number comes to, also where the file's own stands in its place."""
-    return found.get(f"computed.{name}", found[name])
-
-
-def tile_of(batch: Minibatch, name: str, start: int, rows: Rows, cells: Array | None = None) -> tuple[Array, Array]:
-    """Returns the numbers [N, T] of a logged tensor in a tile, and where they are compared.
-
-    That is where they mean something, and the file has a number or should; or where `cells` [B, T] says.
-    """
-    here = slice(start, start + len(rows["response"]))
-    theirs = np.asarray(batch.tensors[name][here], dtype=np.float64)
-    if cells is not None:
-        return theirs, np.asarray(cells[here])
-    read = np.maximum.reduce([rows[each] for each in COMPARED_WHERE.get(name, ("response",)) if each in rows])
-    where = ((read > 0) | (name == "scores")) & (np.isfinite(theirs) | batch.mask[here])
-    return theirs, once_each(where) if name in batch.of_responses else np.asarray(where)
-
-
-def ours_of(name: str, row: str, rows: Rows, theirs: Array) -> Array:
-    """Returns the row [N, T] that a logged tensor is compared with; scores are moved to where the preset has them."""
-    ours = computed(rows, row)[:, : theirs.shape[1]]
-    return np.asarray(ours * np.nan_to_num(theirs).sum(axis=1, keepdims=True) if name == "scores" else ours)
-
-
-class Tally:
-    """Adds up what tiles of a tensor come to."""
-
-    def __init__(
-        self, batch: Minibatch, name: str, row: str, means: str, allowed: float, cells: Array | None = None
-    ) -> None:
-        """Starts with nothing compared. `cells` [B, T] says where to compare, if not where the rows mean something."""
-        self.batch, self.row, self.cells = batch, row, cells
-        axes = OF_RESPONSES if name in batch.of_responses else Axes()
-        self.found = Compared(name, row, means, 0, 0, 0.0, allowed, axes=axes)
-
-    def add(self, start: int, rows: Rows) -> None:
-        """Compares the responses of a tile, of which `start` is the first."""
-        before = self.found
-        theirs, where = tile_of(self.batch, before.name, start, rows, self.cells)
-        ours = ours_of(before.name, self.row, rows, theirs)
-        apart = np.where(where, distance(np.where(where, theirs, 0.0), ours), 0.0)
-        wrong = ~(apart <= before.allowed) | np.isinf(apart)
-        cells, sizes = before.cells + int(where.sum()), np.abs(ours[where])
-        size = before.size * before.cells + float(sizes[np.isfinite(sizes)].sum())
-        self.found = replace(
-            before,
-            cells=cells,
-            deviating=before.deviating + int(wrong.sum()),
-            largest=max(before.largest, float(apart.max(initial=0.0))),
-            size=size / max(1, cells),
-            spot=before.spot or first_spot(self.batch, wrong, theirs, ours, range(start, start + len(theirs))),
-        )
-
-
 def first_spot(dump: Dump, wrong: Array, theirs: Array, ours: Array, rows: Sequence[int] | Array) -> Spot | None:
     """Returns where numbers [N, T] first deviate, None where none does; rows: which rows of the dump these are, [N]."""
     if not wrong.any():
@@ -239,15 +177,6 @@ def distance(theirs: Array, ours: Array) -> Array:
         apart = np.abs(theirs - ours)
     same = (theirs == ours) | (np.isnan(theirs) & np.isnan(ours))
     return np.asarray(np.where(same, 0.0, np.where(np.isnan(apart), np.inf, apart)))
-
-
-def compare_tiles(tallies: Sequence[Tally], tiles: Iterable[tuple[int, Rows]], patient: bool = True) -> None:
-    """Compares tensors tile by tile; without patience only up to the first tile in which all of them deviate."""
-    for start, rows in tiles:
-        for each in tallies:
-            each.add(start, rows)
-        if not patient and not any(each.found.agrees for each in tallies):
-            return
 
 
 def compare_number(name: str, row: str, means: str, both: tuple[float, float], allowed: float) -> Compared:

@@ -1,8 +1,9 @@
 """The generating engine's log-probs beside the trainer's: of the same policy and tokens, so they are apart by precision alone.
 
 The trainer's are the old ones, which it computed of the responses before its first update. An engine has kernels, and often a
-precision, of its own; what that explains is in `gap.py`. What it does not explain makes the policy that is trained another one
-than the policy that wrote the responses (vllm #48305, TRL #6789, verl #2996): a difference is told by what it is like.
+precision, of its own; what that explains is in `two_forwards.py`. What it does not explain makes the policy that is trained
+another one than the policy that wrote the responses (vllm #48305, TRL #6789, verl #2996): a difference is told by what it is
+like.
 """
 
 from collections.abc import Iterator
@@ -12,8 +13,7 @@ import numpy as np
 
 from blueprint.dumps import OLDER, Array, Minibatch
 from blueprint.verifying.compare import AGREES, BESIDE, DIFFERS, TOO_COARSE, Compared, Line, first_spot
-from blueprint.verifying.first_update import of_the_engine
-from blueprint.verifying.gap import (
+from blueprint.verifying.two_forwards import (
     CERTAIN,
     EXPLAINS,
     FEWEST_IN_COMMON,
@@ -26,6 +26,7 @@ from blueprint.verifying.gap import (
     forward,
     gap,
     limits,
+    of_the_engine,
     permuted,
     rms,
     shifted,

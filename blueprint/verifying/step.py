@@ -55,12 +55,12 @@ def verify_dumps(
     return verifier_of(dumps[0]).verify(dumps, options, watch, unread)
 
 
-def verify_one(dump: Dump, options: VerifyOptions = DEFAULT, watch: Watch = quiet) -> Part:
+def verify_one(dump: Dump, options: VerifyOptions = DEFAULT) -> Part:
     """Returns how one dump was verified, and what it came to, with its causes; what only others can tell is left open.
 
     Raises MinibatchError as `verify_step`, and where the dump cannot be computed again.
     """
-    step = verify_dumps([dump], options, watch)
+    step = verify_dumps([dump], options)
     require(bool(step.parts), next(iter(step.unread.values()), ""))
     return alone(step)
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from blueprint.dumps import Array, Dump, require
 from blueprint.verifying.compare import NEEDS_OTHERS, Compared, Line, StepLine, same_numbers, summary
-from blueprint.verifying.gap import TwoForwards
 from blueprint.verifying.progress import Watch
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions
+from blueprint.verifying.two_forwards import TwoForwards
 from blueprint.workbooks.registry import kind_named
 
 NEARLY = 10.0

@@ -174,7 +174,7 @@ def number_rows(use: Options, parts: Named) -> Named:
 
 
 def metric_rows(
-    raw: Raw, rollout: Rollout, before: Experience, update: Update, found: Loss, of: Tensor | None = None
+    raw: Raw, rollout: Rollout, before: Experience, update: Update, found: Loss, of: Tensor | None
 ) -> Named:
     """Returns what is logged beside the losses by the names of blocks: over the tokens, and as the library in use logs it.
 

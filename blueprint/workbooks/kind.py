@@ -117,7 +117,6 @@ STANDARD = {
     "misconceptions": "misconceptions:MISCONCEPTIONS",
     "dumps": "dumps:DUMPS",
     "verifier": "verifying:VERIFIER",
-    "comparison": "comparison:COMPARISON",
 }
 """By part of a record the module and the name that it has in the folder of a kind that has it."""
 

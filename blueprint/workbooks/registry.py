@@ -12,10 +12,12 @@ from blueprint.workbooks.kind import Kind, KindError, imported
 
 if TYPE_CHECKING:
     from blueprint.page.outline import Blueprint
-    from blueprint.workbooks.common.sheets.checks import Witnessed
+    from blueprint.workbooks.common.checks import Witnessed
 
 FIRST = "rlhf_ppo"
 """The kind that lists begin with."""
+SHARED = "common"
+"""The folder of what kinds share, which is none."""
 GROUP = "blueprint.kinds"
 """The group of entry points under which a package may bring a kind of its own."""
 _added: dict[str, Kind] = {}
@@ -57,14 +59,18 @@ def _refuse_twins(kind: Kind, other: Kind) -> None:
 
 def kinds() -> list[Kind]:
     """Return every kind there is: our own, then those of installed packages, then those that were added."""
-    return list({**_own(), **_installed(), **_added}.values())
+    return list(_all().values())
+
+
+def _all() -> dict[str, Kind]:
+    return {**_own(), **_installed(), **_added}
 
 
 @cache
 def _own() -> dict[str, Kind]:
-    folders = (path.parent.name for path in Path(__file__).parent.glob("*/kind.py"))
+    folders = {path.parent.name for path in Path(__file__).parent.glob("*/__init__.py")} - {SHARED}
     names = sorted(folders, key=lambda name: (name != FIRST, name))
-    return {name: import_module(f"blueprint.workbooks.{name}.kind").KIND for name in names}
+    return {name: import_module(f"blueprint.workbooks.{name}").KIND for name in names}
 
 
 def entry_points(group: str) -> Iterable[Any]:
@@ -98,7 +104,7 @@ def kind_named(name: str) -> Kind:
     Raises:
         KindError: if there is none.
     """
-    found = next((kind for kind in _ours_first() if kind.name == name), None)
+    found = _own().get(name) or _all().get(name)
     if found is None:
         known = ", ".join(kind.name for kind in kinds())
         raise KindError(f"kind {unquoted(name)}: there is none of that name; write one of {known}.")
@@ -107,12 +113,18 @@ def kind_named(name: str) -> Kind:
 
 def kind_of_level(word: object) -> Kind | None:
     """Return the kind to which a level belongs."""
-    return next((kind for kind in _ours_first() if str(word) in kind.levels), None)
+    for kind in _ours_first():
+        if str(word) in kind.levels:
+            return kind
+    return None
 
 
 def built_in_file(name: str) -> Path | None:
     """Return the file of a built-in set of numbers."""
-    return next((found for kind in _ours_first() if (found := kind.built_in().get(name))), None)
+    for kind in _ours_first():
+        if found := kind.built_in().get(name):
+            return found
+    return None
 
 
 def _ours_first() -> Iterator[Kind]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from blueprint.checking import Checked
 from blueprint.checking.checker import check
-from blueprint.checking.together import compute_together
+from blueprint.checking.files import compute_together
 from blueprint.checking.verdicts import Verdict
 from blueprint.page.read import Found
 from tests.commands import run_command

@@ -15,7 +15,7 @@ from blueprint.page.read import Opened, ReadError
 from blueprint.reopening import OwnBook, back_from, book_of
 from blueprint.workbooks import add_kind, registry
 from tests.commands import run_command
-from tests.kinds.toy.kind import KIND
+from tests.kinds.toy import KIND
 from tests.reopening.alike import fields_that_differ
 from tests.reopening.typing_in import all_typed_into
 

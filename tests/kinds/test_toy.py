@@ -22,11 +22,11 @@ from blueprint.language.blocks import Definition
 from blueprint.language.nodes import wrap
 from blueprint.workbooks import KindError, kinds, registry
 from tests.commands import run_command
+from tests.kinds.toy import KIND
 from tests.kinds.toy.definitions import p, s
-from tests.kinds.toy.kind import KIND
 
 LOGPROBS = np.array([[[-0.5, -1.0, -0.2], [-0.9, -1.5, -0.3]], [[-2.0, -0.1, -0.4], [-0.3, -0.6, -0.8]]])
-ENTRY = EntryPoint("toy", "tests.kinds.toy.kind:KIND", registry.GROUP)
+ENTRY = EntryPoint("toy", "tests.kinds.toy:KIND", registry.GROUP)
 
 
 @pytest.fixture(autouse=True)

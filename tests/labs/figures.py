@@ -11,8 +11,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blueprint.labs.plot import PANELS, draw
-from blueprint.labs.study import Study, read
+from blueprint.labs.study import PANELS, Study, draw, read
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -13,9 +13,8 @@ pytest.importorskip("gymnasium", reason="cart-pole is an environment of gymnasiu
 import torch
 
 from blueprint.labs import cart_pole
-from blueprint.labs.agent import agent_of
+from blueprint.labs.agent_and_rollout import Environments, Rollout, agent_of, minibatches, play
 from blueprint.labs.cart_pole import Run, Trainer, moment, trained
-from blueprint.labs.rollout import Environments, Rollout, minibatches, play
 from blueprint.labs.settings import LabError, settings
 from blueprint.papers import reinforce
 from blueprint.papers.classic_ppo import classic_ppo
@@ -160,7 +159,7 @@ def _stepped(state: np.ndarray, action: int) -> np.ndarray:
 
 
 def test_the_environment_is_the_one_that_was_computed_by_hand() -> None:
-    from blueprint.labs.rollout import opened
+    from blueprint.labs.agent_and_rollout import opened
 
     vector = opened(1, 500)
     vector.reset(seed=0)

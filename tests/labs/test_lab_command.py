@@ -13,7 +13,7 @@ pytest.importorskip("gymnasium", reason="cart-pole is an environment of gymnasiu
 from blueprint import api
 from blueprint.checking import Checked
 from blueprint.checking.checker import check
-from blueprint.labs import cart_pole, rollout, stable_baselines
+from blueprint.labs import agent_and_rollout, cart_pole, stable_baselines
 from blueprint.labs.cart_pole import moment
 from blueprint.labs.export import workbook_numbers
 from blueprint.labs.settings import LabError, settings
@@ -170,7 +170,7 @@ def test_a_refusal_is_a_sentence(folder: Path, case: str) -> None:
 
 
 def test_without_gymnasium_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rollout, "find_spec", lambda name: None)
+    monkeypatch.setattr(agent_and_rollout, "find_spec", lambda name: None)
     said = run_command(*SHORT)
     assert said.exit_code == 2
     expected = 'cart-pole is an environment of gymnasium, which is not installed: python -m pip install ".[torch,lab]"'

@@ -21,7 +21,7 @@ from blueprint.training.folder import Folder, RunError
 from blueprint.training.numbers import BUILT_IN, built_in_text, run_numbers, toml_of
 from blueprint.training.optimum import Everything
 from blueprint.training.run import Run, opened, trained
-from blueprint.training.summary import beginning, endings
+from blueprint.training.summary_and_plot import beginning, endings
 
 SMALL = {"update.iterations": 25, "sft.steps": 20, "reward_model.steps": 20, "comparisons.pairs": 50}
 LAST = 40

@@ -12,8 +12,8 @@ import openpyxl
 import pytest
 
 import blueprint as bp
-from blueprint.training.plot import smoothed
 from blueprint.training.run import Run, opened
+from blueprint.training.summary_and_plot import smoothed
 from blueprint.training.workbook import COLUMNS, HEAD, TOGETHER
 from blueprint.web.page import POLICY
 from tests.commands import run_command

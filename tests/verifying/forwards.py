@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from blueprint.dumps import Array, Minibatch, Place
-from blueprint.verifying.first_update import before_first_update
+from blueprint.verifying.two_forwards import before_first_update
 
 WIDTH, LAYERS, VOCABULARY = 96, 3, 211
 PROMPT, SLOTS, PAD = 6, 24, 0

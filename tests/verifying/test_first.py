@@ -13,8 +13,7 @@ pytest.importorskip("torch", reason="the witness needs torch: install the extra 
 import torch
 
 from blueprint.dumps import Minibatch, Place
-from blueprint.verifying.first_update import before_first_update
-from blueprint.verifying.gap import MOST, USUAL, padded_rows
+from blueprint.verifying.two_forwards import MOST, USUAL, before_first_update, padded_rows
 from blueprint.workbooks.common.conventions import rlhf
 from tests.verifying.dumps import as_dtype
 from tests.verifying.forwards import Forward, clean, column_off, says, step, with_tensors

@@ -26,7 +26,8 @@ from blueprint.language.gradient.algebra import (
     same,
     times,
 )
-from blueprint.language.gradient.derivatives import Adjoint, Declared, Graph, Use, behind_links, linked
+from blueprint.language.gradient.derivatives import Adjoint, Declared, Graph, Use
+from blueprint.language.making import behind_links, linked
 from blueprint.language.making import block as new_block
 from blueprint.language.nodes import Constant, Expr, Lookup, Op, Reduce, Ref
 from blueprint.language.trees import free_axes, walk

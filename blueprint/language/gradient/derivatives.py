@@ -9,7 +9,8 @@ from blueprint.language.axes import Axis, Edge, NotationError
 from blueprint.language.blocks import Block, Definition
 from blueprint.language.functions import CONDITIONS
 from blueprint.language.gradient.algebra import Term, choice, negative, over, plus, same, times
-from blueprint.language.nodes import Constant, Expr, Lookup, Op, Reduce, Ref, wrap
+from blueprint.language.making import behind_links, linked
+from blueprint.language.nodes import Expr, Op, Reduce, Ref, wrap
 
 OneHot = Callable[[Axis, Expr], Ref]
 """Makes a row that is 1 at the member of an axis whose number is given, else 0."""
@@ -231,28 +232,3 @@ def _factors(summed: Reduce) -> Iterator[tuple[Ref, tuple[Expr, ...]]]:
             yield b, (a,)
         case _, Ref() as body:
             yield body, ()
-
-
-def behind_links(block: Block, ends: Collection[Block] = ()) -> Block:
-    """Returns what a link repeats, through all links but those that are an end themselves."""
-    while block.link and block not in ends and (target := _repeated(block)) is not None:
-        block = target
-    return block
-
-
-def linked(ref: Ref, ends: Collection[Block] = ()) -> Ref:
-    """Returns the cell that a link's cell repeats."""
-    return Ref(behind_links(ref.block, ends), ref.at)
-
-
-def _repeated(link: Block) -> Block | None:
-    """Returns the block that a link repeats cell by cell, be it laid in the other direction."""
-    for definition in link.definitions:
-        match definition.expr:
-            case Ref(target, at) if len(at) == len(definition.target) and all(map(_stays, at, definition.target)):
-                return target
-    return None
-
-
-def _stays(index: object, own: object) -> bool:
-    return index == own or (isinstance(index, Lookup) and not isinstance(index.id, Constant))

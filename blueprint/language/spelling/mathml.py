@@ -106,7 +106,7 @@ def _piece(piece: str) -> str:
     return spelled if plain == piece else f"<msup>{spelled}{_RAISED[piece[-1]]}</msup>"
 
 
-def mathml(expr: Expr, understood: frozenset[Axis] = frozenset()) -> str:
+def mathml(expr: Expr, understood: frozenset[Axis]) -> str:
     """Spells an expression; indices that are understood are left out, as in `text`."""
     return styled(expr, STYLE, lambda ref: mathml_reference(ref.block, ref.at, understood)).text
 
@@ -122,7 +122,7 @@ def mathml_explained(block: Block, places: tuple[int, ...], values: Values) -> s
     return explained(block, places, values, STYLE)
 
 
-def mathml_reference(block: Block, at: tuple[Index, ...], understood: frozenset[Axis] = frozenset()) -> str:
+def mathml_reference(block: Block, at: tuple[Index, ...], understood: frozenset[Axis]) -> str:
     """Spells a block with its indices, behind a subscript that the symbol has."""
     symbol = mathml_symbol(block.symbol)
     inside = STYLE.comma.join(filter(None, (_index(index, understood) for index in at)))

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from blueprint.dumps import Dump
-from blueprint.plot_file import check_plot_file, save_plot
+from blueprint.files import check_plot_file, save_plot
 from blueprint.quoting import table, unquoted
 from blueprint.verifying import Part
 from blueprint.verifying.runs.ledger import NOT_VERIFIED, Record

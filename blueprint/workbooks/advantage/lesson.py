@@ -35,7 +35,7 @@ from blueprint.workbooks.common import (
     all_in_range,
     labels,
 )
-from blueprint.workbooks.common.definitions.recursions import counted, discounted
+from blueprint.workbooks.common.definitions.writing_rows import counted, discounted
 from blueprint.workbooks.common.lesson import Lesson
 from blueprint.workbooks.common.numbers_file import number_from
 

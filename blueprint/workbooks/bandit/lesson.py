@@ -20,7 +20,7 @@ from blueprint.workbooks.common import (
     labels,
     softmax,
 )
-from blueprint.workbooks.common.definitions.recursions import counted, running_sum
+from blueprint.workbooks.common.definitions.writing_rows import counted, running_sum
 from blueprint.workbooks.common.lesson import Lesson
 from blueprint.workbooks.common.numbers_file import number_from
 

@@ -27,6 +27,7 @@ from blueprint.workbooks.common import (
     EQUAL_RETURNS,
     EVERYWHERE,
     LEGEND,
+    LOSS_LEAD,
     PRESET,
     Backward,
     Choices,
@@ -49,8 +50,9 @@ from blueprint.workbooks.common import (
     gae,
     identities,
     largest,
+    links_of_loss,
     loss,
-    loss_sheet,
+    loss_sections,
     mean,
     means_of,
     outside,
@@ -133,10 +135,10 @@ def _advantage(run: Blocks, use: Choices) -> tuple[Sheet, Gae, Whitened]:
 def _loss(known: Blocks, norm: str, use: Choices) -> tuple[Sheet, Total]:
     """Defines and outlines ratio, clip, value loss and entropy of every step, their means, and the total."""
     p_log_p = link("loss.p_log_p", known["policy.p_log_p"])
-    given = loss_sheet.linked({name: known[here] for name, here in OF_LOSS.items()})
+    given = links_of_loss({name: known[here] for name, here in OF_LOSS.items()})
     made = loss({**given, "policy.entropy": entropy("policy", p_log_p, use=use)}, use, norm=norm, shared=False)
-    outline = loss_sheet.sections(made, note=NORMS[norm], spread=(p_log_p,))
-    return Sheet("Loss", loss_sheet.LEAD, tuple(outline), (n, t), head(known, "loss")), made.total
+    outline = loss_sections(made, note=NORMS[norm], spread=(p_log_p,))
+    return Sheet("Loss", LOSS_LEAD, tuple(outline), (n, t), head(known, "loss")), made.total
 
 
 def _diagnostics(known: Blocks, use: Choices) -> Sheet:

@@ -38,11 +38,10 @@ from blueprint.page.outline import (
     key,
     minor,
 )
-from blueprint.workbooks.common.definitions.checks import Identity
+from blueprint.workbooks.common.checks import Identity, Witnessed, checks_sheet
 from blueprint.workbooks.common.definitions.settings_presets_and_ranges import Settings, settings, settings_sections
 from blueprint.workbooks.common.definitions.writing_rows import Choices, Written
 from blueprint.workbooks.common.definitions.writing_rows import t as position
-from blueprint.workbooks.common.sheets.checks import Witnessed, checks_sheet
 from blueprint.workbooks.common.sheets.start import (
     ABOUT,
     COLUMNS,

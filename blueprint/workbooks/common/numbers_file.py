@@ -1,4 +1,6 @@
-"""What numbers files of several kinds share: weights and texts, and which presets are used and stand side by side."""
+"""What numbers files of several kinds share: weights and texts, which presets are used and stand side by side, and the map of a
+grid.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -6,8 +8,8 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import WithJsonSchema
 
-from blueprint.inputs import DEFAULT, Catalogue, Part, check_vocabulary, refusal
-from blueprint.inputs.entries import Number, Positive, Text, between, must_be
+from blueprint.inputs import DEFAULT, Catalogue, Draft, Numbers, NumbersError, Part, check_vocabulary, refusal
+from blueprint.inputs.entries import Number, Positive, Text, Word, between, must_be
 
 SHAPES = {"E": ("token", "embedding"), "W": ("input", "hidden"), "Y": ("hidden", "token"), "w": ("hidden",), "b": ()}
 ABOUT = {
@@ -87,7 +89,7 @@ def _check_known(where: str, texts: Sequence[Sequence[str]], known: Sequence[str
             raise refusal(f"{where} {place}", stray, expected)
 
 
-def check_texts(parts: Mapping[str, Any], *keys: str, prompts: str = "text.prompts") -> None:
+def check_texts(parts: Mapping[str, Any], *keys: str) -> None:
     """Checks that prompts and other texts are made of tokens of the vocabulary; its first one ends a text, and is in no prompt.
 
     keys: of the other texts, in which it may only stand last.
@@ -97,7 +99,7 @@ def check_texts(parts: Mapping[str, Any], *keys: str, prompts: str = "text.promp
     """
     check_vocabulary(parts["text.vocabulary"])
     end, *known = parts["text.vocabulary"]
-    _check_known(f"{prompts}, row", parts[prompts], known, NO_END)
+    _check_known("text.prompts, row", parts["text.prompts"], known, NO_END)
     for key in keys:
         texts = [text[:-1] if text[-1].casefold() == end.casefold() else text for text in parts[key]]
         _check_known(f"{key}, row", texts, known, NO_END)
@@ -131,3 +133,30 @@ def compared_by_name(parts: Mapping[str, Any], presets: Catalogue) -> dict[str, 
     for name in (parts["preset"], *names):
         presets.preset(name)
     return {**parts, "compare": tuple(names)}
+
+
+WALL, GOAL, START, FREE = "#", "G", "S", "."
+CELLS = (WALL, GOAL, START, FREE)
+"""What may stand in a cell of a map."""
+MOVES = ("up", "down", "left", "right")
+DOWNWARDS, RIGHTWARDS = (-1.0, 1.0, 0.0, 0.0), (0.0, 0.0, -1.0, 1.0)
+"""The moves, and how many rows and columns further each of them leads."""
+ARROWS = ("·", "↑", "↓", "↑↓", "←", "↑←", "↓←", "↑↓←", "→", "↑→", "↓→", "↑↓→", "←→", "↑←→", "↓←→", "any")
+"""Every set of moves, by the sum of 1 for up, 2 for down, 4 for left and 8 for right."""
+Cell: Any = Annotated[
+    Word, must_be("S, G, # or a dot", lambda text: text in CELLS), WithJsonSchema({"enum": list(CELLS)})
+]
+
+
+def with_map(draft: Draft, most: int | None = None) -> Numbers:
+    """Make the numbers of a checked file with a map. most: cells of it. Raises NumbersError for two starts, or too many cells."""
+    parts = draft.fitted()
+    rows = parts["grid.map"]
+    many = sum(cell == START for row in rows for cell in row)
+    if many > 1:
+        raise refusal("grid.map", f"{many} cells S", "one start at most")
+    if most is not None and len(rows) * len(rows[0]) > most:
+        raise NumbersError(
+            f"grid.map: found {len(rows)} by {len(rows[0])} cells, expected {most} at most, for every step has all of them."
+        )
+    return draft.numbers(parts)

@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from blueprint.inputs import Catalogue, Numbers
 from blueprint.language import Axis, Block
 from blueprint.page.outline import Blueprint, Choice, Sheet
+from blueprint.workbooks.common import checks
+from blueprint.workbooks.common.checks import Identity, Witnessed, checks_sheet
 from blueprint.workbooks.common.conventions import Conventions
-from blueprint.workbooks.common.definitions import checks
-from blueprint.workbooks.common.definitions.checks import Identity
 from blueprint.workbooks.common.definitions.settings_presets_and_ranges import PRESET
 from blueprint.workbooks.common.definitions.writing_rows import Choices
 from blueprint.workbooks.common.labels import Labels
 from blueprint.workbooks.common.libraries import Preferred, SideBySide, naming, offered
 from blueprint.workbooks.common.numbers_file import EVERY_WORD
 from blueprint.workbooks.common.sheets import walk as walk_sheets
-from blueprint.workbooks.common.sheets.checks import Witnessed, checks_sheet
 from blueprint.workbooks.common.sheets.conventions import Chosen, chosen_of, conventions_sheet, presets_sheet
 from blueprint.workbooks.common.sheets.start import Made, Opening, conventions_in_use, facts_of, start_sheet
 from blueprint.workbooks.common.sheets.walk import InView, Rows

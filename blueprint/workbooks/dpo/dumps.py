@@ -95,7 +95,7 @@ OF_TOKENS = {"logp": "logprobs", "logp_ref": "logprobs_ref"}
 
 
 def laid_apart(
-    arrays: Mapping[str, Array], lengths: Mapping[str, Array], called: Mapping[str, str], above_zero: bool = False
+    arrays: Mapping[str, Array], lengths: Mapping[str, Array], called: Mapping[str, str], above_zero: bool
 ) -> tuple[dict[str, Array], dict[str, str]]:
     """Returns tensors of each side, [P] and [P, T], and what the file calls them.
 

@@ -7,17 +7,19 @@ from typing import Any, NamedTuple
 
 from blueprint.inputs import NumbersError, counted, refusal, shown
 from blueprint.quoting import unquoted
-from blueprint.workbooks.common.own_data.cells import flag_of, listed, number_of
-from blueprint.workbooks.common.own_data.chosen_and_rejected import Pair, pair_of
-from blueprint.workbooks.common.own_data.files import Own, Record, heading, own_file, table_beside
-from blueprint.workbooks.common.own_data.tokens_and_vocabulary import (
+from blueprint.workbooks.common.own_data.cells_and_tokens import (
     UNALIGNED,
     Written,
+    flag_of,
     in_all,
+    listed,
+    number_of,
     tokens_of,
     within,
     written_of,
 )
+from blueprint.workbooks.common.own_data.chosen_and_rejected import Pair, pair_of
+from blueprint.workbooks.common.own_data.files import Own, Record, heading, own_file, table_beside
 from blueprint.workbooks.dpo.schema import BY_RESPONSE, MOST_PAIRS, PER
 
 TABLE = table_beside(__file__)

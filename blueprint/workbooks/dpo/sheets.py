@@ -1,4 +1,6 @@
-"""The sheets of DPO: pairs and what two models say of them, the steps in order, Walk through one pair, and charts."""
+"""The sheets of DPO: pairs and what two models say of them, the steps in order, Walk through one pair, and charts; and what the
+page "Which DPO is it?" says.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -52,10 +54,13 @@ from blueprint.workbooks.common import (
     softmax,
     walk,
 )
+from blueprint.workbooks.common.conventions import Values, comparison_in
+from blueprint.workbooks.common.numbers_file import EVERY_WORD
 from blueprint.workbooks.common.preference_pairs import columns
 from blueprint.workbooks.common.sheets.charts import Drawn
-from blueprint.workbooks.common.sheets.shown import shown_in
+from blueprint.workbooks.common.sheets.walk import shown_in
 from blueprint.workbooks.dpo.definitions import LABELS, WATCHED, Steps, n, o, p, t, v
+from blueprint.workbooks.dpo.schema import DPO
 
 LEAD_INPUTS = (
     "pairs of a chosen and a rejected response to the same prompt, side by side; "
@@ -328,3 +333,28 @@ def _logprobs(rows: Rows) -> Drawn:
         charts.SHORT, wide=True,
     )  # fmt: skip
     return Drawn(chart, Section("Log-probs: rows of Pairs", ()), {})
+
+
+FORM, REFERENCE, NLL = "loss.form", "reference.used", "loss.nll_coef"
+READ_BY = {
+    "loss.exo_eps": ("exo",), "loss.discopop_tau": ("discopop",), "loss.aot_tie": ("aot", "aot_unpaired"),
+    "loss.bco_threshold": ("bco",), "loss.odds_one": ("orpo", "orpo_tokens"), "loss.desirable": ("kto", "apo_zero_unpaired"),
+    "loss.undesirable": ("kto", "apo_zero_unpaired"),
+    "loss.label_smoothing": ("sigmoid", "robust", "hinge", "aot", "aot_unpaired"), "loss.gamma": ("sigmoid", "hinge"),
+}  # fmt: skip
+"""Settings with the forms that read them."""
+
+
+def silent(values: Values) -> tuple[str, ...]:
+    """Lists the conventions that say nothing: what only other forms read, and parts of what is not done."""
+    found = [key for key, forms in READ_BY.items() if values[FORM] not in forms]
+    if not values[NLL]:
+        found += [key for key, each in DPO.items() if each.part_of == NLL]
+    if values["logp.ld"] == "off":
+        found += [key for key, each in DPO.items() if each.part_of == "logp.ld"]
+    if values[REFERENCE] == "off":
+        found.append("margin.divergence")
+    return tuple(dict.fromkeys(found))
+
+
+COMPARISON = comparison_in(Path(__file__).parent, silent=silent, parts={EVERY_WORD: True})

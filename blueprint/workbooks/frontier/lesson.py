@@ -40,7 +40,7 @@ from blueprint.workbooks.common import (
     several,
     softmax,
 )
-from blueprint.workbooks.common.definitions.recursions import counted
+from blueprint.workbooks.common.definitions.writing_rows import counted
 from blueprint.workbooks.common.lesson import Lesson, with_vocabulary
 from blueprint.workbooks.common.numbers_file import whole_to
 

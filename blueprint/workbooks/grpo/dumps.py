@@ -34,7 +34,6 @@ from blueprint.dumps import (
     whole_number,
 )
 from blueprint.quoting import unquoted
-from blueprint.workbooks.grpo.openrlhf_settings import advantage_said, in_our_words
 from blueprint.workbooks.grpo.schema import GRPO, grpo_presets
 
 TOLD = "as the file says"
@@ -213,6 +212,79 @@ def algorithm_of(metadata: Mapping[str, Any]) -> str:
     return "" if plain in OF_OTHERS else plain
 
 
+Settings = dict[str, float | str]
+
+WHITENED: Settings = {
+    "advantage.whiten": "tokens", "advantage.whiten_form": "at_least", "advantage.whiten_eps": 1e-8, "advantage.whiten_ddof": 0.0,
+}  # fmt: skip
+"""(A − mean)/√max(var, 1e-8) over the tokens of all experiences, the variance divided by N."""
+OPENRLHF_ESTIMATORS: Mapping[str, Settings] = {
+    "group_norm": {},
+    "rloo": {"group.baseline": "others", "group.std": "none"},
+    "dr_grpo": {"group.std": "none"},
+    "reinforce_baseline": {"group.std": "none", **WHITENED},
+    "reinforce": {"group.baseline": "none", "group.std": "none", **WHITENED},
+    "flash_reinforce": {"group.baseline": "batch", "group.std": "none"},
+}
+"""By OpenRLHF's estimator (`--algo.advantage.estimator`), what differs from the preset, which is group_norm."""
+STATISTICS = {"ratio": "ratio", "binary_kl": "binary_kl", "tv": "difference"}
+
+
+def advantage_said(said: Any) -> Mapping[str, Any]:
+    """Returns what hyperparameters say under `algo.advantage`, nested as OpenRLHF's own arguments are; {} where nothing."""
+    algorithm = said.get("algo") if isinstance(said, dict) else None
+    found = algorithm.get("advantage") if isinstance(algorithm, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def openrlhf_in_our_words(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns hyperparameters with those of `algo.advantage` under our own keys.
+
+    Estimators but for reinforce set gamma to 1. With policy_loss_type = gspo the loss is a mean over responses, and its log-ratio
+    is not clamped. A KL whose coefficient is 0 is none. A gap to the engine may weigh tokens or leave them out.
+
+    Read in OpenRLHF 0.11.2: openrlhf/trainer/ppo_utils/experience_maker.py, compute_advantages_and_returns(), and
+    openrlhf/models/loss.py, PolicyLoss.
+    """
+    advantage = advantage_said(said)
+    estimator = str(advantage.get("estimator"))
+    if estimator not in OPENRLHF_ESTIMATORS:
+        return dict(said)
+    actor, kl = dict(said.get("actor") or {}), dict(said["algo"].get("kl") or {})
+    found: dict[str, Any] = dict(OPENRLHF_ESTIMATORS[estimator])
+    found["gamma"] = advantage.get("gamma", 1.0) if estimator == "reinforce" else 1.0
+    if advantage.get("no_std_norm") and "advantage.whiten" in found:
+        found["advantage.whiten_form"] = "centre"
+    if said.get("kl_ctl") == 0:
+        kl.pop("use_loss", None)
+        found["kl.place"] = "none"
+    corrected = advantage.get("is_correction_level", "off") != "off"
+    if actor.get("policy_loss_type") == "gspo":
+        for name in ("policy_loss_type", "loss_agg_mode"):
+            actor.pop(name, None)
+        found |= {"ratio.level": "rollout" if corrected else "response", "ratio.clamp": "off"}
+        found |= {
+            "loss.aggregation": "seq_mean_token_mean",
+            "loss.length_eps": 1e-8,
+            "loss.entropy_aggregation": "token_mean",
+        }
+    elif corrected:
+        found |= _correction(advantage)
+    return {**said, "actor": actor, "algo": {"kl": kl}, **found}
+
+
+def _correction(advantage: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns how tokens are weighted by the gap to the engine; without the bounds, which older hooks did not write, only where."""
+    bounds = advantage.get("is_correction_threshold") or (0.5, 5.0)
+    return {
+        "rollout.level": "mean" if advantage["is_correction_level"] == "seq" else "token",
+        "rollout.mode": "truncate" if advantage.get("is_correction_mode") == "clip" else "filter",
+        "rollout.statistic": STATISTICS.get(str(advantage.get("is_correction_gating")), "ratio"),
+        "rollout.low": bounds[0],
+        "rollout.high": bounds[1],
+    }
+
+
 def settings_said(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the hyperparameters, with those that follow from several of them under our own keys.
 
@@ -221,7 +293,7 @@ def settings_said(metadata: Mapping[str, Any]) -> dict[str, Any]:
     said = metadata.get("hyperparameters")
     if not isinstance(said, dict):
         return {} if said is None else said
-    found = {key: value for key, value in in_our_words(said).items() if key not in DROPPED}
+    found = {key: value for key, value in openrlhf_in_our_words(said).items() if key not in DROPPED}
     if said.get("loss_type") == "dr_grpo":
         constant = metadata.get(SCALE) or said.get(LENGTH)
         found |= {"loss.constant": number_said(constant, SCALE)} if constant else {}

@@ -12,7 +12,17 @@ from typing import Any, NamedTuple
 
 from blueprint.inputs import ROWS, NumbersError, counted, name_of, refusal
 from blueprint.quoting import printable, unquoted
-from blueprint.workbooks.common.own_data.cells import flag_of, listed, number_of, text_of
+from blueprint.workbooks.common.own_data.cells_and_tokens import (
+    UNALIGNED,
+    Written,
+    flag_of,
+    in_all,
+    listed,
+    number_of,
+    text_of,
+    within,
+    written_of,
+)
 from blueprint.workbooks.common.own_data.files import (
     Record,
     asked_for,
@@ -26,7 +36,6 @@ from blueprint.workbooks.common.own_data.files import (
     table_beside,
     told_in,
 )
-from blueprint.workbooks.common.own_data.tokens_and_vocabulary import UNALIGNED, Written, in_all, within, written_of
 
 TABLE = table_beside(__file__)
 

@@ -23,7 +23,7 @@ from blueprint.dumps import (
     true_or_false,
     understood,
 )
-from blueprint.workbooks.kto.workbook import KTO, kto_presets
+from blueprint.workbooks.kto.lesson import SETTINGS, kto_presets
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class SingleResponses(Dump):
         return {"responses": self.responses, "good": int(self.tensors["good"].sum())}
 
 
-NAMES = Names(Path(__file__).with_suffix(".csv"), KTO)
+NAMES = Names(Path(__file__).with_suffix(".csv"), SETTINGS)
 OF_TOKENS = {"logp": "logprobs", "logp_ref": "logprobs_ref"}
 POLICY, REFERENCE, OTHERS = "log-probs of responses", "those of the reference", "both of responses to other prompts"
 NEEDS: Needs = {
@@ -90,7 +90,7 @@ def step_of(raw: Raw, path: Path) -> SingleResponses:
         MinibatchError: as `read_dump`; no labels or log-probs, a mask that is missing, or shapes that disagree.
     """
     with naming(path):
-        read = understood(raw, NAMES, kto_presets, KTO)
+        read = understood(raw, NAMES, kto_presets, SETTINGS)
         called = read.found.called
         tensors = _checked(read.arrays, called, raw.above_zero)
         preset = preset_said(raw.metadata, kto_presets, "trl_1.16" if read.library == "trl" else None)

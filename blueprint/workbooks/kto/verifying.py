@@ -3,7 +3,7 @@ some of its responses as a workbook.
 
 What may be done otherwise, in `ways`: known mistakes, and conventions that no setting names.
 
-mask: a word of `masks.py`. moved: by model, its log-probs stand so many columns later (1) or earlier (−1). sides: good and bad
+mask: a word of `counted`. moved: by model, its log-probs stand so many columns later (1) or earlier (−1). sides: good and bad
 exchanged. own: the KL of the responses themselves. factor: by quantity, what it is multiplied by. equations: by row of the
 definitions, how its equation is changed.
 """
@@ -54,11 +54,10 @@ from blueprint.verifying import (
     typed,
     view_of,
 )
-from blueprint.workbooks.kto.definitions import GIVEN, LABELS, derived, n, t
 from blueprint.workbooks.kto.dumps import SingleResponses
-from blueprint.workbooks.kto.workbook import KTO, kto_presets
+from blueprint.workbooks.kto.lesson import GIVEN, LABELS, SETTINGS, derived, kto_presets, n, t
 
-EQUATIONS = Definitions(KTO, LABELS, GIVEN, derived, masks=("mask",))
+EQUATIONS = Definitions(SETTINGS, LABELS, GIVEN, derived, masks=("mask",))
 MODELS = {
     "policy": ("logprobs", "logp", "elsewhere.logp"), "reference": ("logprobs_ref", "logp_ref", "elsewhere.logp_ref"),
 }  # fmt: skip
@@ -214,7 +213,7 @@ def tries(
 
     given: results of the file before it. whole: all files of the step, where there are several.
     """
-    reads = KTO if name in LOSSES else ("loss_type",) if name == "kl" else ("beta",) if "reward" in name else ()
+    reads = SETTINGS if name in LOSSES else ("loss_type",) if name == "kl" else ("beta",) if "reward" in name else ()
     yield [*mistakes_in(SLIPS, (name if name in SLIPS else ANY,), settings), *INSTEAD.others(settings, reads)]
     known = {ROWS_OF[each] for each in given} | (set() if name in LOGPS else {"single.policy", "single.reference"})
     yield list(of_equations(EQUATIONS, settings, (ROWS_OF | NUMBERS).get(name, name), known))
@@ -244,7 +243,7 @@ def _fitted(batch: SingleResponses, settings: Settings, name: str, given: Given)
         off = off_by(recompute, batch, settings, name, given)
         values = {key: coefficient(partial(off, key)) for key in ("desirable_weight", "undesirable_weight")}
     for key, value in values.items():
-        for number in typed(value, KTO[key].high):
+        for number in typed(value, SETTINGS[key].high):
             yield INSTEAD.changed(settings, {key: number}, fitted=True)
 
 
@@ -285,7 +284,7 @@ def numbers_of(view: View, name: str) -> Numbers:
         )
         parts[f"{model}.logprobs"] = ragged(np.minimum(logprobs, 0.0), mask)
         parts[f"{model}.elsewhere"] = digits(np.minimum(again[f"elsewhere.{model}"], 0.0))
-    asked = {key: value for key, value in view.settings.items() if value != KTO[key].value}
+    asked = {key: value for key, value in view.settings.items() if value != SETTINGS[key].value}
     return view.numbers(
         "single-responses", name, f"{count} responses of a step of {step.library or 'KTO'}", asked, parts
     )

@@ -21,7 +21,7 @@ from blueprint.workbooks.common import (
     labels,
     softmax,
 )
-from blueprint.workbooks.common.definitions.recursions import counted
+from blueprint.workbooks.common.definitions.writing_rows import counted
 from blueprint.workbooks.common.lesson import Lesson, with_vocabulary
 
 FOLDER = Path(__file__).parent

@@ -39,8 +39,9 @@ from blueprint.workbooks.common import (
     all_in_range,
     labels,
 )
-from blueprint.workbooks.common.definitions.recursions import running_sum
-from blueprint.workbooks.common.grid_map import (
+from blueprint.workbooks.common.definitions.writing_rows import running_sum
+from blueprint.workbooks.common.lesson import Lesson
+from blueprint.workbooks.common.numbers_file import (
     ARROWS,
     DOWNWARDS,
     GOAL,
@@ -49,10 +50,9 @@ from blueprint.workbooks.common.grid_map import (
     START,
     WALL,
     Cell,
+    whole_to,
     with_map,
 )
-from blueprint.workbooks.common.lesson import Lesson
-from blueprint.workbooks.common.numbers_file import whole_to
 
 FOLDER = Path(__file__).parent
 SETTINGS = settings_in(FOLDER).settings

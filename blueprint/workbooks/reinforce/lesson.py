@@ -46,7 +46,7 @@ from blueprint.workbooks.common import (
     several,
     softmax,
 )
-from blueprint.workbooks.common.definitions.recursions import counted, running_sum
+from blueprint.workbooks.common.definitions.writing_rows import counted, running_sum
 from blueprint.workbooks.common.lesson import Lesson, with_vocabulary
 
 FOLDER = Path(__file__).parent

@@ -8,17 +8,19 @@ from typing import Any, NamedTuple
 
 from blueprint.inputs import NumbersError, counted, refusal
 from blueprint.quoting import unquoted
-from blueprint.workbooks.common.own_data.cells import listed, number_of, text_of
-from blueprint.workbooks.common.own_data.chosen_and_rejected import pair_of
-from blueprint.workbooks.common.own_data.files import Record, own_file, table_beside
-from blueprint.workbooks.common.own_data.tokens_and_vocabulary import (
+from blueprint.workbooks.common.own_data.cells_and_tokens import (
     END,
     Written,
+    listed,
+    number_of,
     plain,
+    text_of,
     tokens_of,
     vocabulary_of,
     within,
 )
+from blueprint.workbooks.common.own_data.chosen_and_rejected import pair_of
+from blueprint.workbooks.common.own_data.files import Record, own_file, table_beside
 from blueprint.workbooks.reward_model.schema import MOST_PAIRS, MOST_RESPONSES
 
 SIDES = ("chosen", "rejected")

@@ -43,7 +43,8 @@ from blueprint.workbooks.common import (
     folded,
     largest,
     loss,
-    loss_sheet,
+    loss_on_walk,
+    loss_sections,
     mean,
     means_of,
     metrics_of,
@@ -54,7 +55,7 @@ from blueprint.workbooks.common import (
     several,
     sheet_of,
     signal,
-    signal_sheet,
+    signal_sections,
     size,
     spread,
     titled_sections,
@@ -234,7 +235,7 @@ LIVE_SIGNAL = {
 def walk_sections(rows: Rows, loss: Loss) -> list[Section]:
     """Outlines the whole derivation of one token, from what was read to its share of the loss."""
     value = (rows["critic.out"], rows["critic.values"]) if "critic.memory" in rows else ()
-    titled = (*model_sections(rows), *signal_sections(rows), *loss_sheet.walked(loss, value, rows["policy.entropy"]))
+    titled = (*model_sections(rows), *signal_on_walk(rows), *loss_on_walk(loss, value, rows["policy.entropy"]))
     return titled_sections(*titled)
 
 
@@ -266,10 +267,10 @@ def model_sections(rows: Rows) -> Iterator[Titled]:
 def walk_sections_of_signal(rows: Rows) -> list[Section]:
     """Outlines the derivation of one token's advantage, from given log-probs, value and score."""
     given = several(rows, "mask", "old.logprobs", "reference.logprobs", "score", "values")
-    return titled_sections(("The position", given), *signal_sections(rows))
+    return titled_sections(("The position", given), *signal_on_walk(rows))
 
 
-def signal_sections(rows: Rows) -> Iterator[Titled]:
+def signal_on_walk(rows: Rows) -> Iterator[Titled]:
     """Outlines reward and advantage of one token."""
     for title, names in (LIVE_SIGNAL if "slots" in rows else SIGNAL).items():
         yield title, several(rows, *names)
@@ -312,7 +313,7 @@ def compared(steps: Steps, chosen: Chosen) -> tuple[Sheet, Sheet, Preferred]:
     made = signal(given, use)
     out = loss({**given, **made.rows}, use)
     metrics = metrics_of(out, use)
-    outline = (*signal_sheet.sections(made), *loss_sheet.sections(out))
+    outline = (*signal_sections(made), *loss_sections(out))
     libraries = _libraries(start, given["mask"], outline, metrics, steps.head.on("libraries"))
     results = _results(out, metrics)
     return libraries, which_sheet("Which PPO", WHICH, like, results, chosen, "the losses and what is watched"), like

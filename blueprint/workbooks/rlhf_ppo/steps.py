@@ -14,11 +14,14 @@ from operator import add
 from typing import NamedTuple
 
 from blueprint.language import Block, Definition, Ref, Sum, at_most, block, less, maximum, reading, typed, walk
-from blueprint.language.gradient.derivatives import behind_links
+from blueprint.language.making import behind_links
 from blueprint.page.outline import Blueprint, Section, Sheet, key, minor
 from blueprint.workbooks.common import (
+    LOSS_LEAD,
     PRESET_DEFAULT,
     ROWS,
+    SIGNAL_LEAD,
+    SIGNAL_TITLE,
     Choices,
     Counted,
     InView,
@@ -31,9 +34,10 @@ from blueprint.workbooks.common import (
     defined,
     ends,
     exact_kl,
+    links_of_loss,
     longest,
     loss,
-    loss_sheet,
+    loss_sections,
     metrics_of,
     n,
     named,
@@ -44,7 +48,7 @@ from blueprint.workbooks.common import (
     rows_on,
     sheet_of,
     signal,
-    signal_sheet,
+    signal_sections,
     t,
     variance_floor,
     whitened,
@@ -235,20 +239,20 @@ def steps_of(models: Models, use: Choices, minibatch: Minibatch | None = None) -
     seen = {**rows, "mask": below.mask, **made.rows}
     own, counts = of_minibatch(seen, made, minibatch, use)
     made = made if "advantages_used" not in own else made._replace(white=None, used=own["advantages_used"])
-    out = loss(loss_sheet.linked({**seen, **own}), use)
+    out = loss(links_of_loss({**seen, **own}), use)
     metrics: tuple[Section, ...] = ()
     if live:
         metrics = metrics_of(out, use)
-        outline, logged = loss_sheet.sections(out, cross=rows["kl_new.cross"]), by_name(metrics)
+        outline, logged = loss_sections(out, cross=rows["kl_new.cross"]), by_name(metrics)
     else:
         flags = clip_flags(out.clip, use)
         moved = policy_kl(out.clip.log_ratio, out.clip.free_log_ratio, use).steps
-        outline, logged = loss_sheet.sections(out, flags=flags[:2], moved=moved), named(*flags)
+        outline, logged = loss_sections(out, flags=flags[:2], moved=moved), named(*flags)
     sheets = (
         *models.before,
-        sheet_of(signal_sheet.TITLE, signal_sheet.LEAD, signal_sheet.sections(made), head),
+        sheet_of(SIGNAL_TITLE, SIGNAL_LEAD, signal_sections(made), head),
         *models.between,
-        sheet_of("Loss", loss_sheet.LEAD, (*counts, *outline), below),
+        sheet_of("Loss", LOSS_LEAD, (*counts, *outline), below),
     )
     assert made.placed is not None
     rows |= rows_on(*sheets) | logged | {"score": made.placed, "values": made.estimates.V} | own

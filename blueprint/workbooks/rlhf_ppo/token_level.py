@@ -10,6 +10,8 @@ from blueprint.workbooks.common import (
     LIVE,
     PRESET_DEFAULT,
     ROWS,
+    SIGNAL_LEAD,
+    SIGNAL_TITLE,
     Choices,
     Counting,
     Made,
@@ -32,7 +34,7 @@ from blueprint.workbooks.common import (
     settings,
     settings_sections,
     signal,
-    signal_sheet,
+    signal_sections,
     start_sheet,
     surrogate,
     t,
@@ -56,9 +58,7 @@ def token_level(numbers: Numbers, witnessed: Witnessed | None = None) -> Bluepri
     words = count("response.words", mask, use)
     made = signal(_given(mask, words), use)
     gae = made.estimates
-    outline = Sheet(
-        signal_sheet.TITLE, signal_sheet.LEAD, tuple(signal_sheet.sections(made)), (n, t), (writes, mask), mask
-    )
+    outline = Sheet(SIGNAL_TITLE, SIGNAL_LEAD, tuple(signal_sections(made)), (n, t), (writes, mask), mask)
     rows = rows_on(outline) | {"score": made.given["score.placed"], "values": gae.V}
     opening = opening_in(Path(__file__).parent, "start_tokens.toml")
     means = means_of([rows[name] for _, _, name in opening.pieces], Counting(mask, words, words))

@@ -284,7 +284,7 @@ def models_of(given: Rows, update_step: Block | None, temperature: Operand | Non
 
 
 def weights_inputs_sheet(
-    settings: list[Section], given: Rows, length: tuple[Block, ...], places: tuple[Block, ...] = ()
+    settings: list[Section], given: Rows, length: tuple[Block, ...], places: tuple[Block, ...]
 ) -> Sheet:
     """Outlines the sheet where everything is typed that is not a weight or a draw; the settings come first."""
     prompt = (Note(ONE_WORD), Row(given["given"], "text"), given["is_given"], given["given_id"])

@@ -6,17 +6,18 @@ from typing import Any
 
 from blueprint.inputs import ROWS, NumbersError, counted, load
 from blueprint.quoting import unquoted
-from blueprint.workbooks.common.own_data.cells import listed, text_of
-from blueprint.workbooks.common.own_data.files import Record, own_file, table_beside
-from blueprint.workbooks.common.own_data.tokens_and_vocabulary import (
+from blueprint.workbooks.common.own_data.cells_and_tokens import (
     END,
     Written,
     drawn,
+    listed,
     plain,
+    text_of,
     tokens_of,
     vocabulary_of,
     within,
 )
+from blueprint.workbooks.common.own_data.files import Record, own_file, table_beside
 
 TABLE = table_beside(__file__)
 BUILT_IN, EMBEDDING, HIDDEN = "sft", 3, 4

@@ -3,7 +3,7 @@ of its texts as a workbook.
 
 What may be done otherwise, in `ways`: known mistakes, and conventions that no setting names.
 
-mask: a word of `masks.py`. moved: log-probs stand one column later (1) or earlier (−1). over: how many tokens, or texts, the loss
+mask: a word of `counted`. moved: log-probs stand one column later (1) or earlier (−1). over: how many tokens, or texts, the loss
 is a mean of; 0: those of the file, whatever it says. factor: by quantity, what it is multiplied by. equations: by row, how its
 equation is changed.
 """

@@ -18,9 +18,8 @@ from blueprint.workbooks.common import (
     all_in_range,
     labels,
 )
-from blueprint.workbooks.common.grid_map import ARROWS, FREE, GOAL, MOVES, START, WALL, Cell, with_map
 from blueprint.workbooks.common.lesson import Lesson
-from blueprint.workbooks.common.numbers_file import whole_to
+from blueprint.workbooks.common.numbers_file import ARROWS, FREE, GOAL, MOVES, START, WALL, Cell, whole_to, with_map
 
 FOLDER = Path(__file__).parent
 SETTINGS = settings_in(FOLDER).settings

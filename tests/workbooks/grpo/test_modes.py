@@ -14,7 +14,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from blueprint.workbooks.grpo.comparison import silent
+from blueprint.workbooks.grpo.sheets import silent
 from blueprint.workbooks.registry import kind_named
 from tests.workbooks.apart import apart
 from tests.workbooks.grpo.rows_of_one import built, cells, leaves, slope

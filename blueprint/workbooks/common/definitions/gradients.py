@@ -16,14 +16,7 @@ from blueprint.workbooks.common.definitions.writing_rows import EVERYWHERE, Row,
 from blueprint.workbooks.common.labels import labels
 
 
-def of_log_softmax(made: Distribution) -> Declared:
-    """∂L/∂z = ∂L/∂log p − p·Σ ∂L/∂log p, for every alternative. Source: Bridle 1990, Probabilistic Interpretation, section 3."""
-    *at, v = made.logits.axes
-    u = v.alias("u")
-    return Declared(made.logp, {made.logits: lambda g, _: g[*at, v] - made.p[*at, v] * Sum(u, g[*at, u])})
-
-
-def of_chosen_logprobs(logprobs: Block, made: Distribution, chosen: Block, m: Row = EVERYWHERE) -> Declared:
+def of_chosen_logprobs(logprobs: Block, made: Distribution, chosen: Block, m: Row) -> Declared:
     """∂L/∂z = ∂L/∂log π·m·(1 for the token chosen − p). Source: Williams 1992, REINFORCE, equation 4 for a soft-max unit."""
     *at, v = made.logits.axes
     return Declared(logprobs, {made.logits: lambda g, hot: g[*at] * m[*at] * (hot(v, chosen[*at]) - made.p[*at, v])})
@@ -38,13 +31,13 @@ def of_entropy(entropy: Block, made: Distribution, m: Row = EVERYWHERE) -> Decla
     )
 
 
-def of_exact_kl(exact: Block, p: Block, new: Distribution, m: Row = EVERYWHERE) -> Declared:
+def of_exact_kl(exact: Block, p: Block, new: Distribution, m: Row) -> Declared:
     """∂L/∂z = ∂L/∂KL·m·(p_θ − p), for the KL of a fixed p to a soft-max p_θ."""
     *at, v = new.logits.axes
     return Declared(exact, {new.logits: lambda g, _: g[*at] * m[*at] * (new.p[*at, v] - p[*at, v])})
 
 
-def of_exact_kl_of_new(exact: Block, new: Distribution, log_q: Block, cross: Block, m: Row = EVERYWHERE) -> Declared:
+def of_exact_kl_of_new(exact: Block, new: Distribution, log_q: Block, cross: Block, m: Row) -> Declared:
     """∂L/∂z = ∂L/∂KL·m·p_θ·(log p_θ − log q − KL), for the KL of a soft-max p_θ to a fixed q. cross: Σ p_θ log q."""
     *at, v = new.logits.axes
 
@@ -80,9 +73,7 @@ def of_surrogate(smaller: Block, free: Block, clipped: Block, ratio: Block, A: B
     return Declared(smaller, {ratio: lambda g, _: g[at] * A[at] * at_most(free[at], clipped[at])})
 
 
-def of_value_loss(
-    loss: Block, error: Block, square: Block, held_square: Block, V: Block, m: Row = EVERYWHERE
-) -> Declared:
+def of_value_loss(loss: Block, error: Block, square: Block, held_square: Block, V: Block, m: Row) -> Declared:
     """∂L/∂V = ∂L/∂l·m·e where the free square is the larger, else 0, for l = ½·m·max(e², e_c²).
 
     Where the clipped square is the larger, V lies outside of its range, and the clipped value does not move with it.

@@ -250,7 +250,7 @@ class Rewards(NamedTuple):
     used: Block
 
 
-def score_of(m: Block, head: Block, name: str = "reward.score") -> Block:
+def score_of(m: Block, head: Block, name: str) -> Block:
     """Takes the reward model's number where the last word was *read* to the column that *wrote* it.
 
     A response that was cut is scored at its last word, like one that ended.
@@ -319,7 +319,7 @@ def where_paid(M: Block, at: Places, use: Choices) -> Block:
     return use.row("kl.support", maximum(M[use.at], first_pad))
 
 
-def penalised(kl: Block, use: Choices, paid_on: Row = EVERYWHERE) -> Paid:
+def penalised(kl: Block, use: Choices, paid_on: Row) -> Paid:
     """Prices the KL, where it is paid within the reward. kl: a row. paid_on: where it is paid."""
     row, coef = use.at, use.step(not use.is_fixed("reward.kl_in"), "kl_coef.reward", price(use, "reward"), use.lead)
     penalty = use.row("reward.penalty", -priced(coef.cell, paid_on[row] * kl[row]))

@@ -3,7 +3,7 @@ what a file lacks, and how far rounding may move it.
 
 What may be done otherwise, in `ways`: known mistakes, and conventions that no setting names.
 
-mask: a word of `masks.py`, or "text": prompt and response. moved: log-probs that stand so many columns later (1) or earlier (−1).
+mask: a word of `counted`, or "text": prompt and response. moved: log-probs that stand so many columns later (1) or earlier (−1).
 sides: models, "policy" or "reference", whose chosen and rejected responses are exchanged. reference: "none" where it is left out,
 "policy" where the policy stands for it; inverted: the log-ratio is reference over policy.
 factor: by quantity, what it is multiplied by. equations: by row of the definitions, how its equation is changed.

@@ -14,9 +14,12 @@ from blueprint.language import Block
 from blueprint.page.outline import Blueprint, Box, Flow, Piece, Section, Sheet
 from blueprint.workbooks.common import (
     LEGEND,
+    LOSS_LEAD,
     NEW,
     OLD,
     PRESET,
+    SIGNAL_LEAD,
+    SIGNAL_TITLE,
     TOTAL,
     UP,
     Choices,
@@ -41,8 +44,10 @@ from blueprint.workbooks.common import (
     in_line,
     labels,
     lambda_0,
+    links_of_loss,
     loss,
-    loss_sheet,
+    loss_on_walk,
+    loss_sections,
     means_of,
     n,
     named,
@@ -54,7 +59,7 @@ from blueprint.workbooks.common import (
     rows_on,
     sheet_of,
     signal,
-    signal_sheet,
+    signal_sections,
     start_sheet,
     t,
     titled_sections,
@@ -96,11 +101,11 @@ def steps_of(given: Blocks, head: InView, use: Choices) -> Steps:
     there = {name: row for name, row in given.items() if not (name == "old_critic.values" and begins_late)}
     again = repeated(there, "signal", REPEATED)
     made = signal({**again, **named(*places(again["slots"], given["mask"], given["after.words"]))}, use)
-    out = loss(loss_sheet.linked({**given, **named(*rows(made.at and made.at.first_past)), **made.rows}), use)
-    outline = loss_sheet.sections(out, flags=rows(*clip_flags(out.clip, use)))
+    out = loss(links_of_loss({**given, **named(*rows(made.at and made.at.first_past)), **made.rows}), use)
+    outline = loss_sections(out, flags=rows(*clip_flags(out.clip, use)))
     sheets = (
-        sheet_of(signal_sheet.TITLE, signal_sheet.LEAD, signal_sheet.sections(made), head.on("signal")),
-        sheet_of("Loss", f"{loss_sheet.LEAD} of the batch", outline, head.on("loss")),
+        sheet_of(SIGNAL_TITLE, SIGNAL_LEAD, signal_sections(made), head.on("signal")),
+        sheet_of("Loss", f"{LOSS_LEAD} of the batch", outline, head.on("loss")),
     )
     return Steps(made, out, sheets, {**rows_on(*sheets), **given})
 
@@ -189,7 +194,7 @@ def walked(made: Steps) -> list[Section]:
         white = signal.white
         scale = rows(*white.of[1:4], *white.of.divisors[-1:], white.whitened, white.used)
         groups += [("Advantage", signal.gae[1:]), ("Whitening", scale)]
-    return titled_sections(*groups, *loss_sheet.walked(made.loss))
+    return titled_sections(*groups, *loss_on_walk(made.loss))
 
 
 def pictures(made: Steps, head: tuple[Block, ...], use: Choices) -> tuple[Sheet, dict[Block, object]]:
