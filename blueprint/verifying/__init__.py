@@ -24,6 +24,7 @@ from blueprint.verifying.definitions import Changes, Definitions, Kept, Known, c
 from blueprint.verifying.engine import beside_the_trainer
 from blueprint.verifying.equations import extremes, spelled
 from blueprint.verifying.equations import tries as of_equations
+from blueprint.verifying.found_places import part_of, places_of
 from blueprint.verifying.in_memory import NOTHING as NO_RESULTS
 from blueprint.verifying.in_memory import (
     PLAIN,
@@ -36,6 +37,7 @@ from blueprint.verifying.in_memory import (
     Try,
     Ways,
     agreeing,
+    amid,
     computed,
     given_of,
     otherwise_by,
@@ -45,7 +47,7 @@ from blueprint.verifying.in_memory import (
 from blueprint.verifying.named import named_first
 from blueprint.verifying.other_axes import tries as of_other_axes
 from blueprint.verifying.other_settings import Conventions, Mistakes, mistakes_in, multiplied
-from blueprint.verifying.places import Place, Seen, amid, laid, places_of
+from blueprint.verifying.places import Place, Seen, file_called, laid, places_in_part, places_to_try
 from blueprint.verifying.progress import Watch, one_thread
 from blueprint.verifying.report import data_of, data_of_step, text_of, text_of_step
 from blueprint.verifying.rounding import SUMS, TOLERANCES, coarsest, held_in, last_digit
@@ -172,6 +174,7 @@ __all__ = [
     "distance",
     "extremes",
     "factor_of",
+    "file_called",
     "first_line",
     "first_of",
     "first_spot",
@@ -197,10 +200,13 @@ __all__ = [
     "once_each",
     "one_thread",
     "otherwise_by",
+    "part_of",
     "parts_of",
     "picked",
     "places",
+    "places_in_part",
     "places_of",
+    "places_to_try",
     "ragged",
     "read_dumps",
     "settled",

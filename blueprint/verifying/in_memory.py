@@ -13,8 +13,8 @@ from blueprint.dumps import Array, Dump
 from blueprint.language import NotationError
 from blueprint.verifying.compare import Axes, Compared, compare_number, distance, first_spot, folded
 from blueprint.verifying.definitions import Kept
-from blueprint.verifying.elsewhere import Stands, made, stands
-from blueprint.verifying.places import Seen, amid, laid, places_of
+from blueprint.verifying.found_places import part_of, places_of
+from blueprint.verifying.places import Seen, Stands, laid, made, stands
 from blueprint.verifying.rounding import SUMS, TOLERANCES, coarsest, last_digit
 from blueprint.verifying.settings import Settings
 from blueprint.verifying.trials import judged
@@ -191,6 +191,7 @@ class Try(NamedTuple):
 
     ways: what no setting says, as the kind's `recompute` reads it; "whole" where it is done over all files of the step.
     fitted: whether it is a number that the file itself gave away. bits: how much evidence it takes; 0 where any will do.
+    found: whether its numbers tell that it explains the quantity, so that there is time to try it.
     """
 
     label: str
@@ -199,9 +200,21 @@ class Try(NamedTuple):
     in_loss: bool = False
     fitted: bool = False
     bits: float = 0.0
+    found: bool = False
 
 
 T = TypeVar("T")
+
+
+def amid(stages: Iterable[list[T]], *later: Callable[[], list[T]]) -> Iterator[list[T]]:
+    """Puts later stages of causes in front of numbers that are fitted; behind all others, where nothing is."""
+    waiting = [*later]
+    for stage in stages:
+        while waiting and any(getattr(each, "fitted", False) for each in stage):
+            yield waiting.pop(0)()
+        yield stage
+    for each in waiting:
+        yield each()
 
 
 def computed(ways: Ways, made: Callable[[], T]) -> T | None:
@@ -349,14 +362,19 @@ class SmallTrial:
             return []
         found = self._again(name, given)
         allowed = self.judge.compared(found, name)[name].allowed
-        places = places_of(self._seen(name, found), allowed)
-        return [Try(f"{self.called(name)} that are {e.said}", self.settings, {"place": e, "of": name}) for e in places]
+        places = places_of(self._seen_in_part(name, found), allowed)
+        said = f"{self.called(name)} that are {{}}".format
+        return [Try(said(e.said), self.settings, {"place": e, "of": name}, found=True) for e in places]
 
     def _placed(self, place: Any, name: str, given: Given) -> Again:
         """Computes the dump again with a row laid out in another way."""
-        row = laid(place, self._seen(name, self._again(name, given)))
+        row = laid(place, self._seen_in_part(name, self._again(name, given)))
         found = self._again(name, {**given, name: row})
         return replace(found, rows={**found.rows, name: row})
+
+    def _seen_in_part(self, name: str, found: Again) -> Seen:
+        seen, compared = self._seen(name, found), self.judge.compared(found, name)
+        return replace(seen, part=part_of(seen, compared[name].allowed)) if name in compared else seen
 
     def _seen(self, name: str, found: Again) -> Seen:
         theirs, ours = np.asarray(self.batch.tensors[name], np.float64), found.rows[name]

@@ -1,17 +1,18 @@
-"""Where the numbers of a row may have come from, if neither settings nor equations explain it: other rows, columns, groups, files,
-or another tensor.
+"""Where the numbers of a quantity may have come from, if neither settings nor equations explain it: other rows, columns, groups,
+files or passes, another tensor, or a row of the step that was moved, scaled or summed up.
 
-A place is found by its numbers: what was computed again is laid out as it may have been by mistake, and named only where every cell
-then agrees, in every file that differs. Numbers of which there are too few, or too many alike, tell nothing.
+A place lays out what was computed again as it may have been by mistake; `found_places.py` asks which of them the numbers of a file
+tell by themselves. What stands for a quantity is a row or a number of the step: alone, or in all that is made of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from math import gcd
-from typing import TypeVar
+from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +29,10 @@ class Seen:
     """A row of a file: what was logged and what was computed again, [N] or [N, T], and where there are numbers, `cells`.
 
     groups: [N]. others: by name the other rows that were computed, and the file's tensors, of the same shape. whole: the row of
-    all files of the step, in the order of files, and as they logged it.
+    all files of the step, in the order of files, NaN where that is known to have no number, and as they logged it. start: where
+    this file begins in it, if that is known. earlier: [N], where each response stands in it in the pass before, or −1.
+    called: what a report calls a row of all files, or of this one where it is alone. part: [N], the responses that differ; None
+    where all do.
     """
 
     name: str
@@ -39,13 +43,17 @@ class Seen:
     others: Mapping[str, Array] = field(default_factory=dict)
     whole: Array | None = None
     logged: Array | None = None
+    start: int | None = None
+    earlier: Array | None = None
+    called: Callable[[int], str] = "row {}".format
+    part: Array | None = None
 
     @cached_property
     def at(self) -> int:
         """Where this file begins in the row of all files."""
         every, own = self.of_all, self.own
-        if every is None:
-            return 0
+        if every is None or self.start is not None:
+            return self.start or 0
         starts = range(len(every) - len(own) + 1)
         return next((at for at in starts if np.allclose(every[at : at + len(own)], own, equal_nan=True)), 0)
 
@@ -71,6 +79,11 @@ class Seen:
         first = self.by_response(self.ours)
         return bool(np.all(np.where(self.cells, self.ours == first[:, None], True)))
 
+    @cached_property
+    def few_differ(self) -> bool:
+        """Whether the tokens of most responses agree as they are: not all of them are then from elsewhere."""
+        return self.part is not None and not self.of_responses and bool(self.part.mean() < MOST_KNOWN)
+
     def by_response(self, row: Array) -> Array:
         """Returns the first number of each response, [N]; NaN where it has none."""
         if row.ndim == 1:
@@ -79,11 +92,12 @@ class Seen:
         return np.where(self.cells.any(axis=1), first, np.nan)
 
     def in_order(self, order: Array) -> Array:
-        """Returns what was computed, of other responses; NaN where they have no such token."""
+        """Returns what was computed, of other responses; NaN where they have no such token, or, of one number, where 0 says so."""
         if self.ours.ndim == 1:
             return np.asarray(self.ours[order])
         if self.of_responses:
-            return np.broadcast_to(self.by_response(self.ours)[order][:, None], self.ours.shape)
+            ended = ~self.cells[order] & (self.theirs == 0)
+            return np.where(ended, np.nan, self.by_response(self.ours)[order][:, None])
         return np.where(self.cells[order], self.ours[order], np.nan)
 
 
@@ -93,39 +107,55 @@ Put = Callable[[Seen], Array | None]
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Where numbers may have come from; said: behind the name of the row, as in "those of the responses in reverse order"."""
+    """Where numbers may have come from; said: behind the name of the row, as in "those of the responses in reverse order".
+
+    far: how many files away; 1 for another pass; some files have none there.
+    """
 
     said: str
     put: Put
+    far: int = 0
 
 
-def places_of(seen: Seen, allowed: float) -> Iterator[Place]:
-    """Yields the places that explain every cell of a row; none where it has too few different numbers to tell."""
-    if not _telling(seen):
+def places_to_try(seen: Seen, across: bool = False) -> Iterator[Place]:
+    """Yields every place of a row, the plainest first. across: of a row that has numbers of its own tokens, other columns, too."""
+    if seen.few_differ:
         return
-    some = False
-    for place in _places(seen):
-        row = place.put(seen)
-        if row is not None and (_alike(row, seen, allowed) or _of_an_older_step(place, seen, allowed)):
-            some = True
-            yield place
-    row = None if some else _matched(seen)
-    if row is not None and _alike(row, seen, allowed):
-        yield Place("those of other responses", _matched)
+    yield from _of_files(seen)
+    yield from (Place(said, _ordered(order)) for said, order in _orders(len(seen.ours), seen.groups))
+    if across:
+        yield from _of_columns(seen)
+    yield from _of_others(seen)
 
 
-T = TypeVar("T")
+def places_in_part(seen: Seen, columns: Callable[[Seen], Iterable[Place]] | None = None) -> Iterator[Place]:
+    """Yields where the responses that differ alone may be from. columns: other columns of a row, if not the usual ones."""
+    if seen.part is None or not seen.part.any() or (seen.of_responses and len(np.unique(seen.own)) < len(seen.own)):
+        return
+    rows = np.flatnonzero(seen.part)
+    some = f"in some rows alone (such as {seen.called(seen.at + int(rows[0]))})"
+    if len(rows) == len(EXCHANGED):
+        one, other = (seen.called(seen.at + int(row)) for row in rows)
+        yield Place(f"those of two rows that are exchanged (such as {one} and {other})", _exchanged)
+    for place in (*_of_files(seen), *(columns or _of_columns)(seen), *_of_others(seen)):
+        yield Place(f"{place.said} {some}", partial(_in_part, place.put), place.far)
 
 
-def amid(stages: Iterable[list[T]], *later: Callable[[], list[T]]) -> Iterator[list[T]]:
-    """Puts later stages of causes in front of numbers that are fitted; behind all others, where nothing is."""
-    waiting = [*later]
-    for stage in stages:
-        while waiting and any(getattr(each, "fitted", False) for each in stage):
-            yield waiting.pop(0)()
-        yield stage
-    for each in waiting:
-        yield each()
+EXCHANGED = (1, 0)
+
+
+def _exchanged(seen: Seen) -> Array | None:
+    order, rows = np.arange(len(seen.ours)), np.flatnonzero(np.ones(0) if seen.part is None else seen.part)
+    if len(rows) == len(EXCHANGED):
+        order[rows] = rows[[*EXCHANGED]]
+    return seen.in_order(order)
+
+
+def _in_part(put: Put, seen: Seen) -> Array | None:
+    row = put(seen)
+    if row is None or seen.part is None:
+        return row
+    return np.where(seen.part.reshape(-1, *[1] * (row.ndim - 1)), row, seen.ours)
 
 
 def laid(place: Place, seen: Seen) -> Array:
@@ -134,47 +164,13 @@ def laid(place: Place, seen: Seen) -> Array:
     return seen.ours if row is None else np.asarray(np.where(np.isnan(row), seen.theirs, row))
 
 
-def _telling(seen: Seen) -> bool:
-    """Whether enough numbers of enough rows are different."""
-    moved = (np.abs(seen.ours - seen.theirs) > 0) & seen.cells
-    rows = moved if moved.ndim == 1 else moved.any(axis=1)
-    size = np.abs(seen.ours[seen.cells]).max(initial=0.0)
-    if not size or not np.isfinite(size) or rows.sum() < FEWEST:
-        return False
-    return len(np.unique(np.abs(seen.ours[seen.cells] / size).round(5))) >= FEWEST
+def file_called(by: int) -> str:
+    """Returns what a report calls the file so many behind one."""
+    near = {-1: "the file before (stale by one)", 1: "the file behind"}
+    return near.get(by, f"the file {abs(by)} {'before' if by < 0 else 'behind'}")
 
 
-def _alike(laid: Array, seen: Seen, allowed: float) -> bool:
-    """Whether numbers are those of the file in every cell of which something is known."""
-    known = seen.cells & ~np.isnan(laid)
-    if known.sum() <= MOST_KNOWN * seen.cells.sum():
-        return False
-    return bool(np.all(np.abs(laid - seen.theirs)[known] <= allowed + 1e-6 * np.abs(seen.theirs[known])))
-
-
-def _of_an_older_step(place: Place, seen: Seen, allowed: float) -> bool:
-    """Whether the first file has numbers that are in none, where all others have those of the file before."""
-    every, theirs, rows = seen.of_all, seen.logged, len(seen.ours)
-    if place.said != STALE or every is None or theirs is None or seen.at or len(every) <= rows:
-        return False
-    ours, theirs = every[:-rows], np.asarray(theirs, np.float64)[rows:]
-    if theirs.ndim > ours.ndim:
-        theirs = theirs[:, 0]
-    return ours.shape == theirs.shape and bool(np.all(np.abs(ours - theirs) <= allowed + 1e-6 * np.abs(ours)))
-
-
-STALE = "those of the file before (stale by one)"
-
-
-def _places(seen: Seen) -> Iterator[Place]:
-    """Yields every place, the plainest first."""
-    yield from _of_others(seen)
-    yield from (Place(said, _ordered(order)) for said, order in _orders(len(seen.ours), seen.groups))
-    if seen.ours.ndim > 1 and not seen.of_responses:
-        yield Place("those of one token later", _moved(-1))
-        yield Place("those of one token earlier", _moved(1))
-        yield Place("those of each response from its last token to its first", _turned)
-    yield from _of_files(seen)
+STALE = f"those of {file_called(-1)}"
 
 
 def _ordered(order: Callable[[Seen], Array | None]) -> Put:
@@ -198,6 +194,8 @@ def _orders(rows: int, groups: Array | None) -> Iterator[tuple[str, Callable[[Se
     for size in sorted(each for each in sizes if 1 < each < rows and rows % each == 0):
         yield f"those of rows that are interleaved by {size}", _interleaved(size)
         yield f"those of rows that are taken apart by {size}", _interleaved(rows // size)
+    if groups is None and rows % 2 == 0:
+        yield "those of the other row of each pair", lambda seen: np.arange(len(seen.ours)) ^ 1
     if groups is not None and len(np.unique(groups)) > 1:
         yield "those of the groups in reverse order", _of_groups(lambda members: members[::-1])
         yield "those of the group behind", _of_groups(lambda members: [*members[1:], members[0]])
@@ -255,10 +253,16 @@ def _moved(by: int) -> Put:
     def put(seen: Seen) -> Array | None:
         if seen.ours.ndim == 1:
             return None
-        padded = np.pad(np.where(seen.cells, seen.ours, np.nan), ((0, 0), (1, 1)), constant_values=np.nan)
-        return np.asarray(np.roll(padded, by, axis=1)[:, 1:-1])
+        return _across(np.where(seen.cells, seen.ours, np.nan), by)
 
     return put
+
+
+def _of_columns(seen: Seen) -> Iterator[Place]:
+    if seen.ours.ndim > 1 and not seen.of_responses:
+        yield Place("those of one token later", _moved(-1))
+        yield Place("those of one token earlier", _moved(1))
+        yield Place("those of each response from its last token to its first", _turned)
 
 
 def _turned(seen: Seen) -> Array | None:
@@ -279,20 +283,22 @@ def _of_files(seen: Seen) -> Iterator[Place]:
     """Yields the same rows of other files of the step."""
     if seen.of_all is None:
         return
-    before = seen.at // len(seen.ours)
-    for by in dict.fromkeys((-1, 1, *range(-before, len(seen.of_all) // len(seen.ours) - before))):
-        if by:
-            said = f"those of the file {abs(by)} {'before' if by < 0 else 'behind'}"
-            yield Place({-1: STALE, 1: "those of the file behind"}.get(by, said), _of_file(by))
+    rows = len(seen.ours)
+    before, most = seen.at // rows, MOST_KNOWN * len(seen.of_all)
+    for by in dict.fromkeys((-1, 1, *range(-before, len(seen.of_all) // rows - before))):
+        if abs(by) == 1 or 0 < abs(by) * rows <= most:  # most files must have one there
+            yield Place(f"those of {file_called(by)}", _of_file(by), far=abs(by))
+    if seen.earlier is not None and (seen.earlier >= 0).any():
+        yield Place("those of the same responses in the pass before (stale by an epoch)", _of_the_pass_before, far=1)
 
 
 def _of_file(by: int) -> Put:
     def put(seen: Seen) -> Array | None:
         every, rows = seen.of_all, len(seen.ours)
         start = seen.at + by * rows
-        if every is None or start > len(every) - rows:
+        if every is None:
             return None
-        if start < 0:  # those are of a step that is not here
+        if not 0 <= start <= len(every) - rows:  # those are of a step that is not here
             return np.full(seen.ours.shape, np.nan)
         found = every[start : start + rows]
         return np.broadcast_to(found[:, None] if found.ndim < seen.ours.ndim else found, seen.ours.shape)
@@ -300,13 +306,118 @@ def _of_file(by: int) -> Put:
     return put
 
 
-def _matched(seen: Seen) -> Array | None:
-    """Finds by its numbers whose row each one is; None unless all responses can be told apart."""
-    ours, theirs = seen.by_response(seen.ours), seen.by_response(np.where(seen.cells, seen.theirs, np.nan))
-    some = np.flatnonzero(np.isfinite(ours) & np.isfinite(theirs))
-    size = np.abs(ours[some]).max(initial=0.0)
-    if len(some) < FEWEST + 1 or not size or len(np.unique((ours[some] / size).round(5))) < len(some):
+def _of_the_pass_before(seen: Seen) -> Array | None:
+    if seen.earlier is None or seen.of_all is None:
         return None
-    order = np.arange(len(ours))
-    order[some[theirs[some].argsort()]] = some[ours[some].argsort()]
-    return seen.in_order(order)
+    there = (seen.earlier >= 0).reshape(-1, *[1] * (seen.ours.ndim - 1))
+    return np.where(there, seen.of_all[seen.earlier], np.nan)
+
+
+def _across(rows: Array, by: int) -> Array:
+    """Returns rows, [T] or [N, T], one column on or back; NaN where nothing comes in."""
+    wider = np.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(1, 1)], constant_values=np.nan)
+    return np.asarray(np.roll(wider, by, axis=-1)[..., 1:-1])
+
+
+Change = Callable[[Array], Array]
+MOVED: dict[str, Change] = {
+    "doubled": lambda row: 2 * row,
+    "halved": lambda row: row / 2,
+    "of the opposite sign": lambda row: -row,
+    "that of the row before": lambda row: np.roll(row, 1),
+    "that of the row behind": lambda row: np.roll(row, -1),
+    "in the opposite order": lambda row: row[::-1],
+    "squared": lambda row: row * row,
+    "its size, without the sign": np.abs,
+}  # fmt: skip
+BOTH: dict[str, Change] = {
+    "those of the response before": lambda rows: np.roll(rows, 1),
+    "those of the response behind": lambda rows: np.roll(rows, -1),
+    "taken from pairs that lie side by side, chosen and rejected in turns": lambda rows: rows.reshape(-1, 2).T.ravel(),
+    "taken from pairs whose halves were stacked, as if they lay side by side": lambda rows: rows.reshape(2, -1).T.ravel(),
+}  # fmt: skip
+"""What is done to the rows of both sides at once, the chosen ones in front."""
+STATISTICS: Mapping[str, Callable[[Array], float]] = MappingProxyType({
+    "the mean": lambda row: float(row.mean()),
+    "the sum": lambda row: float(row.sum()),
+    "the largest": lambda row: float(row.max()),
+    "the smallest": lambda row: float(row.min()),
+    "the median": lambda row: float(np.median(row)),
+    "the standard deviation (by N)": lambda row: float(row.std()),
+    "the standard deviation (by N − 1)": lambda row: float(row.std(ddof=1)) if len(row) > 1 else np.nan,
+})  # fmt: skip
+SIDES = ("chosen", "rejected")
+
+
+class Stand(NamedTuple):
+    """What stands where a quantity should: rows by name, one behind the other, and what is made of them, by its name.
+
+    on: whether everything that is made of the quantity is made of what stands there. half: which half of it is meant, 1 or 2;
+        0: all of it.
+    """
+
+    of: tuple[str, ...]
+    how: str = ""
+    on: bool = False
+    half: int = 0
+
+    def made(self, rows: Mapping[str, Array]) -> Array | float:
+        """Returns it, a row or a number."""
+        row = np.concatenate([rows[name] for name in self.of])
+        if self.how in STATISTICS:
+            return STATISTICS[self.how](row)
+        row = (MOVED | BOTH)[self.how](row) if self.how else row
+        return np.split(row, 2)[self.half - 1] if self.half else row
+
+
+Stands = Mapping[str, Stand]
+"""By quantity."""
+
+
+def stands(rows: Mapping[str, Array], name: str) -> Iterator[tuple[str, Stands]]:
+    """Yields what may stand for a quantity, and how that is said; rows: those of the step, by name."""
+    if name in rows:
+        yield from _of_row(rows, name)
+    else:
+        yield from _of_number(rows, name)
+
+
+def _of_row(rows: Mapping[str, Array], name: str) -> Iterator[tuple[str, Stands]]:
+    """Of a row that either side of a pair has, both are changed, then the one alone."""
+    other = _of_other_side(name)
+    sources = [each for each in rows if each != name and rows[each].shape == rows[name].shape]
+    said = {f"{{}} is {how}": Stand((name,), how) for how in MOVED}
+    said |= {f"{each} stands for {{}}": Stand((each,)) for each in sources}
+    for on, more in ((True, ", and in all that is made of it"), (False, ", in what is written of it alone")):
+        for label, stand in said.items():
+            theirs = Stand(tuple(map(_of_other_side, stand.of)), stand.how, on)
+            if other in rows and rows.keys() >= {*theirs.of}:
+                yield f"{label.format(name)}, on both sides{more}", {name: stand._replace(on=on), other: theirs}
+        for how in BOTH if other != name and other in rows else ():
+            sides = sorted((name, other))  # the chosen one in front
+            yield (
+                f"{sides[0]} and {sides[1]} are {how}{more}",
+                {each: Stand((*sides,), how, on, 1 + at) for at, each in enumerate(sides)},
+            )
+        for label, stand in said.items():
+            yield f"{label.format(name)}{more}", {name: stand._replace(on=on)}
+
+
+def _of_number(rows: Mapping[str, Array], name: str) -> Iterator[tuple[str, Stands]]:
+    together = [(each, _of_other_side(each)) for each in rows if each.startswith(SIDES[0])]
+    for of in (*((each,) for each in rows), *(each for each in together if each[1] in rows)):
+        for how in STATISTICS:
+            yield f"{name} is {how} of {' and '.join(of)}", {name: Stand(of, how)}
+
+
+def _of_other_side(name: str) -> str:
+    """Returns what a quantity of one side is called on the other; of no side, its own name."""
+    side, dot, rest = name.partition(".")
+    return f"{SIDES[SIDES[0] == side]}{dot}{rest}" if side in SIDES else name
+
+
+def made(of: Stands, rows: Mapping[str, Array]) -> tuple[dict[str, Array], dict[str, float]]:
+    """Returns what stands for quantities, rows and numbers; rows: what it is made of."""
+    found = {name: stand.made(rows) for name, stand in of.items()}
+    numbers = {name: each for name, each in found.items() if isinstance(each, float)}
+    return {name: np.asarray(each) for name, each in found.items() if name not in numbers}, numbers

@@ -204,7 +204,8 @@ def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str
     then on the rest. What takes evidence, `bits` of it, is said only where there is as much, and it explains everything."""
     best, tried, known, waited, by = list[Match](), 0, 0, False, dict[str, Any]()
     for stage in tries:
-        here = stage if most is None else stage[: max(0, most - tried)]
+        left = len(stage) if most is None else most - tried
+        here = [each for at, each in enumerate(stage) if at < left or getattr(each, "found", False)]
         tried, known = tried + len(here), known + len(stage)
         plain = [each for each in here if not getattr(each, "bits", 0.0) > evidence.bits(name)]
         both = [(each, evidence.match(each, name)) for each in plain if evidence.explains(each, name)]

@@ -12,7 +12,7 @@ pytest.importorskip("torch", reason="verify needs torch: install the extra [torc
 
 from blueprint.verifying import Compared, Match, StepVerdict, folded, text_of_step, verify_step
 from blueprint.verifying.compare import BLOCK, EQUAL, same_numbers
-from blueprint.verifying.elsewhere import Stand, made, stands
+from blueprint.verifying.places import Stand, made, stands
 from blueprint.verifying.verdict import Otherwise, told_apart
 from tests.hooks import dpo_formulas, reward_formulas
 from tests.hooks.test_planted import dumped, whole

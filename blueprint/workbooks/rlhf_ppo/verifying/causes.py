@@ -11,7 +11,7 @@ from itertools import combinations, islice
 
 import numpy as np
 
-from blueprint.dumps import Array, Minibatch, require
+from blueprint.dumps import Array, Minibatch
 from blueprint.inputs import Catalogue
 from blueprint.inputs.catalogue import OFF
 from blueprint.verifying import Settings, Try, of_equations, shown
@@ -22,6 +22,7 @@ from blueprint.verifying.verdict import SPELLED
 from blueprint.workbooks.common.conventions import LIVE, rlhf
 from blueprint.workbooks.rlhf_ppo.verifying import with_pads
 from blueprint.workbooks.rlhf_ppo.verifying.feeding import EQUATIONS, Fed
+from blueprint.workbooks.rlhf_ppo.verifying.misplaced import of_places
 from blueprint.workbooks.rlhf_ppo.verifying.misread import of_tensors
 from blueprint.workbooks.rlhf_ppo.verifying.mistakes import of_rows
 from blueprint.workbooks.rlhf_ppo.verifying.own_rows import Own
@@ -54,7 +55,7 @@ def stages(trial: MinibatchTrial, name: str) -> Iterator[list[Try]]:
     if padded:
         for stage in of_what_is_read(with_pads.EQUATIONS, use, trial.row(name), rows, False, everywhere=True):
             yield [*map(_spelled, stage)]
-    yield list(of_other_rows(trial, name))
+    yield list(of_places(trial, name))
     yield [*fitted(trial, name)]
     yield list(of_pairs(moves, use))
     if trial.whole is not None:
@@ -208,65 +209,6 @@ def _typed(key: str, value: float) -> Iterator[tuple[str, float]]:
     rounded = float(f"{value:.{DIGITS}g}")
     if 0 < rounded <= LARGEST:
         yield key, rounded
-
-
-FEWEST = 3
-"""Responses below which another order says little."""
-
-
-def of_other_rows(trial: MinibatchTrial, name: str) -> Iterator[Try]:
-    """Yields that rows of a tensor, or the scores that rewards were made of, belong to other responses."""
-    if ALL[name] not in TENSORS or len(trial.batch.slots) < FEWEST:
-        return
-    own, batch = trial.alone.feed(trial.known(name))[0], trial.batch
-    theirs, cells = np.nan_to_num(np.asarray(batch.tensors[name], np.float64)), trial.judge.cells(name)
-    row = trial.row(name)
-    order = _order(own.values((row,))[row], theirs, cells)
-    if (order != np.arange(len(order))).any():
-        stands = {row: partial(_laid, row, order)}
-        yield Try(_of_rows(batch, name, order), trial.settings, {"stands": stands, "order": order})
-    if name == "rewards":
-        of = own.values(("reward.penalty", "score.place", "score.placed"))
-        scores = of["score.placed"].sum(axis=1)
-        order = _matched(scores, ((theirs - of["reward.penalty"]) * of["score.place"]).sum(axis=1))
-        if (order != np.arange(len(order))).any():
-            stands = {"score.placed": partial(_scores_of, order)}
-            yield Try(_of_rows(batch, "scores", order), trial.settings, {"stands": stands, "order": order})
-
-
-def _of_rows(batch: Minibatch, what: str, order: Array) -> str:
-    first = int((order != np.arange(len(order))).argmax())
-    return (
-        f"{what} of other rows: row {batch.file_row(first)} has what belongs to row {batch.file_row(int(order[first]))}"
-    )
-
-
-def _laid(row: str, order: Array, own: Own) -> Array:
-    return _in_order(own[row], order)
-
-
-def _scores_of(order: Array, own: Own) -> Array:
-    return np.asarray(own["score.place"] * _in_order(own["score.placed"].sum(axis=1), order)[:, None])
-
-
-def _in_order(rows: Array, order: Array) -> Array:
-    """Returns rows in another order; one of so many responses says nothing of a larger rollout, or of a smaller file."""
-    require(len(rows) == len(order), f"{len(order)} responses have an order, and there are {len(rows)}")
-    return rows[order]
-
-
-def _order(ours: Array, theirs: Array, cells: Array) -> Array:
-    """Returns whose row each is, matched by the first token."""
-    whose, some = np.arange(len(cells)), np.flatnonzero(cells[:, 0])
-    whose[some] = some[_matched(ours[some, 0], theirs[some, 0])]
-    return whose
-
-
-def _matched(ours: Array, theirs: Array) -> Array:
-    """Returns the place of each of their numbers among ours, the smallest being the smallest."""
-    order = np.empty(len(ours), dtype=np.int64)
-    order[theirs.argsort()] = ours.argsort()
-    return order
 
 
 BEYOND = "in the whitening (fitted: those of a larger batch than this file has, or of other tokens)"

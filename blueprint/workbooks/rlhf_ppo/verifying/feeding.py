@@ -180,7 +180,9 @@ class Fed:
 
     def with_rows(self, rows: Mapping[str, Array], own: tuple[str, ...] = ()) -> Fed:
         """Returns the same with other rows [B, T] in the place of computed ones; behind the last column stands 0."""
-        wide = {name: _with_edges(np.asarray(each, np.float64), self.by.live[name]) for name, each in rows.items()}
+        # with pads carried along, words are settled and limits that are off are not there: there is no equation for all settings
+        there = EQUATIONS.live if self.by is EQUATIONS else self.by.under(self.settings).rows
+        wide = {name: _with_edges(np.asarray(each, np.float64), there[name]) for name, each in rows.items()}
         return replace(self, known={**self.known, **wide}, own=(*self.own, *own))
 
     def without(self, name: str) -> Fed:

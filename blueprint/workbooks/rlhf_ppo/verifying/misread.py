@@ -85,6 +85,13 @@ def of_tensors(batch: Minibatch, settings: Settings, name: str, read: Collection
         yield Try(said, settings, {"batch": partial(_masked, mask)})
 
 
+def in_scopes(each: Try, name: str) -> Iterator[Try]:
+    """Yields that some rows alone are made of a batch as it was read."""
+    scopes = SCOPES.get(name, ()) if "batch" in each.ways else ()
+    yield from (each._replace(ways={**each.ways, "only": only}) for only in scopes)
+    yield each
+
+
 def _altered(batch: Minibatch, read: Collection[str]) -> Iterator[tuple[str, Altered]]:
     """Yields how a report puts it, and the batch with a tensor that was read from elsewhere."""
     there = [name for name in read if name in batch.tensors and np.ndim(batch.tensors[name]) == 2 and name != "scores"]

@@ -44,6 +44,8 @@ FEWEST, CELLS, OVERHEAD = 16, 1 << 25, 1 << 12
 """So many changes are tried at least, and so many tokens gone through for them; a small file takes as long as one of so many."""
 SMALL, FEW, LOOKS = 1 << 14, 8, 1 << 21
 """Tokens of a file above which a change of a row is tried on so many responses first; so many of their tokens are gone through."""
+PLACES = 24
+"""So many of these changes are places of what is read, of all tensors in turns."""
 Rows = dict[str, Array]
 
 
@@ -200,6 +202,7 @@ class MinibatchTrial:
     been done otherwise where one of its quantities deviates. preset: its name. whole: whether all that was whitened together is
     there; if not, whitened rows may have any mean and deviation; None: nobody knows. explained: by cause and quantity what it came
     to, of the file's own rows before it, where it agreed. moved: the rollout with other numbers; elsewhere: how that is computed.
+    files: all files of the step, this one among them; none where it is alone.
     """
 
     lines: Mapping[str, Line]
@@ -215,6 +218,7 @@ class MinibatchTrial:
     explained: dict[tuple[str, str], Compared] = field(default_factory=dict)
     moved: Moved = field(default_factory=list)
     elsewhere: list[Rollout] = field(default_factory=list)
+    files: Sequence[MinibatchTrial] = field(default=(), repr=False, compare=False)
 
     @property
     def batch(self) -> Minibatch:
@@ -272,23 +276,24 @@ class MinibatchTrial:
         """
         few, left = self.few(name), self.limit(name)
         for stage in self.stages(self, name):
-            here = stage if few is None else stage[: max(0, left)]
+            told = [] if few is None else [each for each in stage if each.found]
+            here = stage if few is None else [each for each in stage if not each.found][: max(0, left)]
             left -= len(here)
-            yield [each for each in here if few is None or few.allows(each, name)]
+            yield [*(each for each in here if few is None or few.allows(each, name)), *told]
 
     def limit(self, name: str) -> int:
         """Returns how many causes of a quantity there is time for: of a row of a large file on a few responses."""
         if self.batch.size <= SMALL or name not in ROWS:
             return self.most
-        return max(FEWEST, LOOKS // (FEW * int(self.batch.mask.shape[1])))
+        return max(FEWEST, LOOKS // (FEW * int(self.batch.mask.shape[1])) - PLACES)
 
     def few(self, name: str) -> MinibatchTrial | None:
         """Returns a few responses of a large file, the first that deviates among them; None of a number, or of a small file."""
         spot = self.lines[name].compared.spot
         if self.batch.size <= SMALL or name not in ROWS or spot is None:
             return None
-        rows = np.unique([spot.episode, *np.linspace(0, len(self.batch.mask) - 1, FEW).astype(int)])
-        some = Rollout(replace(cut(self.batch, rows), moments={}), self.settings, self.alone.called, self.alone.given)
+        part = replace(cut(self.batch, self.looked_at(name)), moments={})
+        some = Rollout(part, self.settings, self.alone.called, self.alone.given)
         return replace(
             self,
             judge=Judge(some.batch, replay(some.batch, self.settings), self.judge.factor),
@@ -298,6 +303,12 @@ class MinibatchTrial:
             whole=False,
             explained={},
         )
+
+    def looked_at(self, name: str) -> Array:
+        """Returns which responses those few are."""
+        spot = self.lines[name].compared.spot
+        first = [] if spot is None else [spot.episode]
+        return np.unique([*first, *np.linspace(0, len(self.batch.mask) - 1, FEW).astype(int)])
 
     def allows(self, each: Try, name: str) -> bool:
         """Tells whether a quantity of these few responses does not rule a cause out, whatever it was whitened with."""
@@ -325,6 +336,8 @@ class MinibatchTrial:
                 name: replace(line.compared, deviating=0) if line.says == FOLLOWS else line.compared
                 for name, line in self.lines.items()
             }
+        if id(self.batch) in each.ways.get("unknown", ()):  # what it would be made of is in no file
+            return {name: replace(line.compared, deviating=0, largest=0.0) for name, line in self.lines.items()}
         own = tuple(dict.fromkeys((*self.left_open, *(self.known(until) if given is not None and until else ()))))
         names = [name for name in ([until] if until else self.lines) if name in self.lines and name not in own]
         try:
@@ -451,7 +464,7 @@ def trial_of(
 def with_rollouts(found: Sequence[MinibatchTrial]) -> list[MinibatchTrial]:
     """Returns the files of a step, each with all that was whitened with it, as far as that is there."""
     rollouts = dict[tuple[int, int], tuple[Rollout, list[MinibatchTrial]] | None]()
-    made = []
+    made = list[MinibatchTrial]()
     for each in found:
         key = (id(each.batch.moments), key_of(each.batch)[1])
         mates = [other for other in found if (id(other.batch.moments), key_of(other.batch)[1]) == key]
@@ -462,7 +475,9 @@ def with_rollouts(found: Sequence[MinibatchTrial]) -> list[MinibatchTrial]:
             continue
         start = sum(len(other.batch.mask) for other in mates[: mates.index(each)])
         made.append(replace(each, rollout=whole[0], at=slice(start, start + len(each.batch.mask))))
-    return made
+    files = list[MinibatchTrial]()
+    files.extend(replace(each, files=files) for each in made)
+    return files
 
 
 def _together(mates: Sequence[MinibatchTrial]) -> tuple[Rollout, list[MinibatchTrial]] | None:
