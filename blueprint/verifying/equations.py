@@ -445,15 +445,19 @@ def _operations(expr: Expr) -> Iterator[tuple[str, Expr]]:
                 if name == "add" and isinstance(right, Ref) and is_setting(right.block):  # ε in the root, or the least
                     others += [sqrt(Op("mul", (left, left)) + right), Op("maximum", (left, right))]
             case Op("maximum" | "minimum" as name, args):
-                others += [Op("minimum" if name == "maximum" else "maximum", args)]
+                least = Op("minimum" if name == "maximum" else "maximum", args)
+                others += [least, *([Op("neg", (least,))] if all(isinstance(each, Ref) for each in args) else [])]
             case Op("less" | "at_most" as name, args):
                 others += [Op(COMPARED[name], args)]
             case Op("exp", (inner,)):
                 others += [log(1 + inner), 1 + inner, exp(inner) - 1]
             case Op("log", (inner,)):
                 others += [exp(inner), log(1 + inner)]
+                match inner:
+                    case Op("add", (Constant(1), rest)):  # a library has one function for ln(1 + x)
+                        others += [rest, exp(rest)]
             case Op("abs", (inner,)):
-                others += [Op("where", (less(0, inner), Constant(1), Op("neg", (Constant(1),))))]
+                others += [Op("sub", (less(0, inner), less(inner, 0)))]  # of 0 it is 0
             case Reduce("max", axes, Ref() as body):
                 others += [Reduce("sum", axes, body), Op("neg", (Reduce("max", axes, Op("neg", (body,))),))]
         for other in others:
@@ -470,6 +474,7 @@ def _constants(expr: Expr) -> Iterator[tuple[str, Expr]]:
                 Constant(1),
                 Constant(2),
                 Constant(part.value + 1),
+                Constant(part.value - 1),
                 Constant(2 * part.value),
                 Constant(-part.value),
             ):

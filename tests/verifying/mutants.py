@@ -57,7 +57,7 @@ OF_ROLLOUTS = {
 
 
 class Kind(NamedTuple):
-    """A trainer: its module, the functions that are changed, and the runs on whose files it is run.
+    """A trainer: its module, the functions that are changed, its own and those that it imports, and the runs on whose files that is.
 
     other: by name or key, which stands in its place by mistake; numbers: names of numbers, which are doubled or of the other sign.
     files: how those of a run are read, or a rollout of classic PPO. trainer: what the module calls it.
@@ -106,13 +106,28 @@ PPO = Kind(
     frozenset({*OTHERS_OF_PPO, "logr", "kl", "scores", "delta", "nextvalues", "lastgaelam", "ratio", "logprobs_diff", "whitened",
                "var", "variance", "centered_values", "lengths"}), second_pass_of_ppo,
 )  # fmt: skip
+OF_REWARDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "plain": ("plain", {}), "margin": ("margin", {}), "pad_eos": ("pad_eos", {}),
+    "centred": ("plain", {"center_rewards_coefficient": 0.1}),
+    "centred_margin": ("margin", {"center_rewards_coefficient": 0.5}),
+}  # fmt: skip
+"""By run of a reward model the files of which, and what it has otherwise."""
+
+
+def whole_of_rewards(run: str) -> list[Written]:
+    """Reads the files of a reward model's step, under settings of a run."""
+    files, use = OF_REWARDS[run]
+    return [each._replace(settings={**each.settings, **use}) for each in whole(f"trl_reward/{files}")]
+
+
 KINDS = {
     "ppo": PPO,
     "dpo": Kind(dpo_formulas, ("log_sigmoid", "mask_of", "sums", "rewards", "ahead", "pair_loss", "likelihood", "weight",
                                "averaged", "written"), tuple(f"trl_dpo/{run}" for run in (
                                    "sigmoid", "ipo", "robust", "norm", "sft", "alike", "shared", "weighted"))),
-    "rm": Kind(reward_formulas, ("last_tokens", "pair_loss", "centred", "plain_margin", "written"),
-               ("trl_reward/plain", "trl_reward/margin")),
+    "rm": Kind(reward_formulas, ("log_sigmoid", "ahead", "averaged", "last_tokens", "pair_loss", "centred", "plain_margin",
+                                 "written"), tuple(OF_REWARDS), OF_PAIRS | {"apart": "margin"},
+               frozenset({*OF_PAIRS, "x", "apart", "margin", "each", "scores", "kept", "loss"}), whole_of_rewards),
     "grpo": GROUPS._replace(runs=("trl_grpo/grpo", "trl_grpo/dr_grpo", "trl_grpo/dapo", "trl_grpo/sequence", "trl_grpo/batch")),
     "rloo": GROUPS._replace(runs=("trl_rloo/kl", "trl_rloo/normalized")),
     "classic": Kind(rollout_formulas, ("estimated", "normalised", "explained", "cleanrl", "sb3"), ("cleanrl", "sb3"), OF_ROLLOUTS,
@@ -197,7 +212,21 @@ def _names(node: ast.Name, kind: Kind) -> Iterator[ast.expr]:
 
 
 def parsed(kind: Kind) -> ast.AST:
-    return ast.parse(Path(str(kind.module.__file__)).read_text(encoding="utf-8"))
+    """Parses a trainer's module; functions that it imports from another one stand in it as its own, where they are changed."""
+    tree = _source(kind.module)
+    for line in [each for each in tree.body if isinstance(each, ast.ImportFrom)]:
+        for name in [each for each in line.names if each.name in kind.functions]:
+            line.names.remove(name)
+            tree.body.insert(tree.body.index(line) + 1, _function(sys.modules[str(line.module)], name.name))
+    return tree
+
+
+def _source(module: types.ModuleType) -> ast.Module:
+    return ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+
+
+def _function(module: types.ModuleType, name: str) -> ast.FunctionDef:
+    return next(each for each in _source(module).body if isinstance(each, ast.FunctionDef) and each.name == name)
 
 
 def placed(kind: Kind) -> list[str]:
