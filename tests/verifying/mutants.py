@@ -57,7 +57,7 @@ OF_ROLLOUTS = {
 
 
 class Kind(NamedTuple):
-    """A trainer: its module, the functions that are changed, its own and those that it imports, and the runs on whose files that is.
+    """A trainer: its module, the functions that are changed, its own and imported ones, and the runs on whose files it is run.
 
     other: by name or key, which stands in its place by mistake; numbers: names of numbers, which are doubled or of the other sign.
     files: how those of a run are read, or a rollout of classic PPO. trainer: what the module calls it.
