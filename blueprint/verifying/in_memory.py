@@ -191,6 +191,7 @@ class Try(NamedTuple):
 
     ways: what no setting says, as the kind's `recompute` reads it; "whole" where it is done over all files of the step.
     fitted: whether it is a number that the file itself gave away. bits: how much evidence it takes; 0 where any will do.
+    far: whether it is an equation that reads what it does not: by chance many others would do as well.
     """
 
     label: str
@@ -199,6 +200,7 @@ class Try(NamedTuple):
     in_loss: bool = False
     fitted: bool = False
     bits: float = 0.0
+    far: bool = False
 
 
 T = TypeVar("T")

@@ -26,7 +26,7 @@ from blueprint.verifying.compare import (
 )
 from blueprint.verifying.progress import Watch
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose
-from blueprint.verifying.verdict import NOTHING, Causes, Match, Otherwise, Part, StepVerdict, Verdict, told_apart
+from blueprint.verifying.verdict import NOTHING, Causes, Match, Otherwise, Part, StepVerdict, Verdict, same, told_apart
 
 Given = Mapping[str, Array]
 
@@ -201,8 +201,15 @@ def judged(
 
 def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str, most: int | None = None) -> Causes:
     """Returns what explains a deviation and leaves the least: tried on that quantity alone, from the files' own rows before it,
-    then on the rest. What takes evidence, `bits` of it, is said only where there is as much, and it explains everything."""
-    best, tried, known, waited, by = list[Match](), 0, 0, False, dict[str, Any]()
+    then on the rest. What takes evidence, `bits` of it, is said only where there is as much, and it explains everything.
+
+    What is doubtful is held against later stages: there what is less so, and explains as much, comes before it; and what gives the
+    same numbers is said with it."""
+    best, tried, known, waited, by = list[Match](), 0, 0, 0, dict[str, Any]()
+
+    def doubtful(match: Match) -> int:
+        return _doubt(match, by[match.said], name)
+
     for stage in tries:
         here = stage if most is None else stage[: max(0, most - tried)]
         tried, known = tried + len(here), known + len(stage)
@@ -211,19 +218,40 @@ def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str
         found = [match for each, match in both if match.rest or not getattr(each, "bits", 0.0)]
         by |= {match.said: each for each, match in both}
         least = min(map(_left, found), default=(0, 0))
+        here_best = list({each.said: each for each in found if _left(each) == least}.values())
+        doubt = min(map(doubtful, best), default=0)
         if found and (not best or least < _left(best[0])):  # what a later stage explains no better is farther fetched
-            best = list({each.said: each for each in found if _left(each) == least}.values())
-        if any(each.rest and (not each.rank or waited) for each in best):
-            break
-        waited = any(each.rest for each in best)  # what is far-fetched is held against one stage more
+            best, waited = here_best, 0
+        elif found and doubt and least == _left(best[0]):
+            better = [each for each in here_best if doubtful(each) < doubt]
+            alike = [each for each in here_best if each not in better and any(same(each, other) for other in best)]
+            best = list({each.said: each for each in (*better, *best, *alike)}.values())
+        if any(each.rest for each in best):
+            if waited >= min(WAITS[max(each.rank > 0, doubtful(each))] for each in best if each.rest):
+                break
+            waited += 1
     matches = told_apart(
-        nearest_first(best),
+        sorted(nearest_first(best), key=doubtful),
         lambda match: evidence.otherwise(by[match.said], name, alone=match.rank == OF_ONE_QUANTITY),
     )
     return Causes(matches, tried, known, "None of the known mistakes that were tried explains it.")
 
 
 NEARLY, ROUNDED = 10.0, 1e-7
+FAR, WITHIN = 1, 2
+"""Doubts: an equation that reads what it does not; numbers that agree within what is allowed, and not to rounding."""
+WAITS = (0, 1, 3)
+"""By doubt, against how many stages more a cause is held that explains everything."""
+COARSE = 1e-3
+"""Where as much is allowed, as of numbers that were rounded to 16 bits, nothing agrees to rounding."""
+
+
+def _doubt(match: Match, each: Any, name: str) -> int:
+    """Returns how doubtful a cause of a quantity is, from 0: how likely by chance others would do as well."""
+    allowed = max((of[name].allowed for of in match.made if name in of), default=0.0)
+    if not match.largest <= NEARLY * ROUNDED and allowed <= COARSE:
+        return WITHIN
+    return FAR if getattr(each, "far", False) else 0
 
 
 def nearest_first(found: Sequence[Match]) -> list[Match]:

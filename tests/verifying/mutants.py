@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from blueprint.dumps import MinibatchError
 from blueprint.verifying import StepVerdict, trials, verify_step
 from tests.hooks import dpo_formulas, ppo_formulas, reward_formulas, rollout_formulas, trl_formulas
 from tests.hooks.rollout_formulas import drawn as rollout_of
@@ -328,25 +329,41 @@ def _of_pairs(t: Tensors, use: Mapping[str, Any], drawn: np.random.Generator) ->
     return {name: np.float32(each).astype(float) for name, each in made.items()}
 
 
+class CannotRunError(Exception):
+    """A mutant that computes nothing."""
+
+
 def verified(files: Any, trainer: Any) -> StepVerdict:
+    """Verifies what a trainer makes of files. Raises CannotRunError where it makes nothing."""
     with tempfile.TemporaryDirectory() as folder, np.errstate(all="ignore"):
-        if not isinstance(files, list):
-            return verify_step([trainer.written(files, Path(folder))])
-        return verify_step(dumped(files, trainer, Path(folder)))
+        try:
+            of_pass = isinstance(files, list)
+            paths = dumped(files, trainer, Path(folder)) if of_pass else [trainer.written(files, Path(folder))]
+        except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, NameError) as error:
+            raise CannotRunError from error
+        return verify_step(paths)
 
 
-def of_these(asked: Collection[str], files: Any, trainer: Any) -> StepVerdict:
-    """Verifies another batch, for which only the causes are tried that were named of the first: all others take long."""
-    search = trials.causes_of
+def of_these(asked: Collection[str], files: Any, trainer: Any) -> tuple[StepVerdict, bool]:
+    """Verifies another batch, for which only the causes are tried that were named of the first: all others take long.
+
+    Also tells whether any was: where a deviation has few bits, few causes are.
+    """
+    search, tried = trials.causes_of, list[Any]()
 
     def some(evidence: Any, tries: Any, name: str, most: int | None = None) -> Any:
         halves = [half for said in asked for half in (said, *said.split(", and "))]
-        stages = ([each for each in stage if any(is_of(half, each.label) for half in halves)] for stage in tries)
-        return search(evidence, stages, name)
+
+        def of(stage: Any) -> list[Any]:
+            found = [each for each in stage if any(is_of(half, each.label) for half in halves)]
+            tried.extend(found)
+            return found
+
+        return search(evidence, map(of, tries), name)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trials, "causes_of", some)
-        return verified(files, trainer)
+        return verified(files, trainer), bool(tried)
 
 
 def is_of(said: str, label: str) -> bool:
@@ -379,8 +396,9 @@ def judged(files: Any, trainer: Any, seed: int) -> Result:
     again, asked = list[set[str]](), [each.said for each in found.causes]
     for number in range(MOST_DRAWN):
         if len(again) < OTHERS:
-            other = of_these(asked, varied(files, 1000 * (seed + 1) + number), trainer)
-            again += [{each.said for each in other.causes}] if other.first is not None else []
+            other, tried = of_these(asked, varied(files, 1000 * (seed + 1) + number), trainer)
+            known = other.first is not None and (tried or other.first.name != found.first.name)
+            again += [{each.said for each in other.causes}] if known else []
     if not again:
         return Result(UNSEEN[1], "")
     right = {each.said for each in found.causes if all(each.said in those for those in again)}
@@ -400,7 +418,7 @@ def named(kind: Kind, at: int, run: str, vary: bool = False) -> tuple[str, Resul
         trainer, said = mutant(kind, at)
         files = kind.files(run)
         found = judged(varied(files, at) if vary else files, trainer, at)
-    except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, NameError):
+    except (CannotRunError, MinibatchError, NameError, TypeError):
         return None
     return None if found.word in UNSEEN else (said, found)
 
