@@ -5,7 +5,7 @@ A kind brings a `Trial`: how its dump is computed under other settings or with a
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -204,34 +204,21 @@ def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str
     then on the rest. What takes evidence, `bits` of it, is said only where there is as much, and it explains everything.
 
     What is doubtful is held against later stages: there what is less so, and explains as much, comes before it; and what gives the
-    same numbers is said with it."""
-    best, tried, known, waited, by = list[Match](), 0, 0, 0, dict[str, Any]()
-
-    def doubtful(match: Match) -> int:
-        return _doubt(match, by[match.said], name)
-
+    same numbers is said with it.
+    """
+    tried, known, by = 0, 0, dict[str, Any]()
+    best = Best(lambda match: _doubt(match, by[match.said], name))
     for stage in tries:
         here = stage if most is None else stage[: max(0, most - tried)]
         tried, known = tried + len(here), known + len(stage)
         plain = [each for each in here if not getattr(each, "bits", 0.0) > evidence.bits(name)]
         both = [(each, evidence.match(each, name)) for each in plain if evidence.explains(each, name)]
-        found = [match for each, match in both if match.rest or not getattr(each, "bits", 0.0)]
         by |= {match.said: each for each, match in both}
-        least = min(map(_left, found), default=(0, 0))
-        here_best = list({each.said: each for each in found if _left(each) == least}.values())
-        doubt = min(map(doubtful, best), default=0)
-        if found and (not best or least < _left(best[0])):  # what a later stage explains no better is farther fetched
-            best, waited = here_best, 0
-        elif found and doubt and least == _left(best[0]):
-            better = [each for each in here_best if doubtful(each) < doubt]
-            alike = [each for each in here_best if each not in better and any(same(each, other) for other in best)]
-            best = list({each.said: each for each in (*better, *best, *alike)}.values())
-        if any(each.rest for each in best):
-            if waited >= min(WAITS[max(each.rank > 0, doubtful(each))] for each in best if each.rest):
-                break
-            waited += 1
+        best.add([match for each, match in both if match.rest or not getattr(each, "bits", 0.0)])
+        if best.settled():
+            break
     matches = told_apart(
-        sorted(nearest_first(best), key=doubtful),
+        sorted(nearest_first(best.matches), key=best.doubt),
         lambda match: evidence.otherwise(by[match.said], name, alone=match.rank == OF_ONE_QUANTITY),
     )
     return Causes(matches, tried, known, "None of the known mistakes that were tried explains it.")
@@ -244,6 +231,34 @@ WAITS = (0, 1, 3)
 """By doubt, against how many stages more a cause is held that explains everything."""
 COARSE = 1e-3
 """Where as much is allowed, as of numbers that were rounded to 16 bits, nothing agrees to rounding."""
+
+
+@dataclass
+class Best:
+    """The causes that leave the least so far. doubt: how doubtful one is, from 0; held: against how many stages they were held."""
+
+    doubt: Callable[[Match], int]
+    matches: list[Match] = field(default_factory=list)
+    held: int = 0
+
+    def add(self, found: Sequence[Match]) -> None:
+        """Takes in what a stage explains; what it explains no better is farther fetched, unless what is there is doubtful."""
+        least = min(map(_left, found), default=None)
+        if least is None or (self.matches and least > _left(self.matches[0])):
+            return
+        here = list({each.said: each for each in found if _left(each) == least}.values())
+        if not self.matches or least < _left(self.matches[0]):
+            self.matches, self.held = here, 0
+        elif doubt := min(map(self.doubt, self.matches)):
+            better = [each for each in here if self.doubt(each) < doubt]
+            alike = [each for each in here if each not in better and any(same(each, of) for of in self.matches)]
+            self.matches = list({each.said: each for each in (*better, *self.matches, *alike)}.values())
+
+    def settled(self) -> bool:
+        """Counts a stage, and tells whether a cause that explains everything was held against enough of them."""
+        waits = [WAITS[max(int(each.rank > 0), self.doubt(each))] for each in self.matches if each.rest]
+        self.held += bool(waits)
+        return bool(waits) and self.held > min(waits)
 
 
 def _doubt(match: Match, each: Any, name: str) -> int:

@@ -108,17 +108,16 @@ PPO = Kind(
                "var", "variance", "centered_values", "lengths"}), second_pass_of_ppo,
 )  # fmt: skip
 OF_REWARDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "plain": ("plain", {}), "margin": ("margin", {}), "pad_eos": ("pad_eos", {}),
-    "centred": ("plain", {"center_rewards_coefficient": 0.1}),
-    "centred_margin": ("margin", {"center_rewards_coefficient": 0.5}),
-}  # fmt: skip
-"""By run of a reward model the files of which, and what it has otherwise."""
+    "centred": ("trl_reward/plain", {"center_rewards_coefficient": 0.1}),
+    "centred_margin": ("trl_reward/margin", {"center_rewards_coefficient": 0.5}),
+}
+"""By run of a reward model beside the real ones the files of which, and what it has otherwise."""
 
 
 def whole_of_rewards(run: str) -> list[Written]:
     """Reads the files of a reward model's step, under settings of a run."""
-    files, use = OF_REWARDS[run]
-    return [each._replace(settings={**each.settings, **use}) for each in whole(f"trl_reward/{files}")]
+    files, use = OF_REWARDS.get(run, (run, {}))
+    return [each._replace(settings={**each.settings, **use}) for each in whole(files)]
 
 
 KINDS = {
@@ -127,7 +126,8 @@ KINDS = {
                                "averaged", "written"), tuple(f"trl_dpo/{run}" for run in (
                                    "sigmoid", "ipo", "robust", "norm", "sft", "alike", "shared", "weighted"))),
     "rm": Kind(reward_formulas, ("log_sigmoid", "ahead", "averaged", "last_tokens", "pair_loss", "centred", "plain_margin",
-                                 "written"), tuple(OF_REWARDS), OF_PAIRS | {"apart": "margin"},
+                                 "written"), ("trl_reward/plain", "trl_reward/margin", "trl_reward/pad_eos", *OF_REWARDS),
+               OF_PAIRS | {"apart": "margin"},
                frozenset({*OF_PAIRS, "x", "apart", "margin", "each", "scores", "kept", "loss"}), whole_of_rewards),
     "grpo": GROUPS._replace(runs=("trl_grpo/grpo", "trl_grpo/dr_grpo", "trl_grpo/dapo", "trl_grpo/sequence", "trl_grpo/batch")),
     "rloo": GROUPS._replace(runs=("trl_rloo/kl", "trl_rloo/normalized")),
