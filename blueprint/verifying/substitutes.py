@@ -167,8 +167,10 @@ def _by_one_reader(way: Way) -> Iterator[Labelled]:
         readers = [name for name in dict.fromkeys(read) if way.equations.rows[name] is not block]
         if block.name in way.rows and len(readers) >= SEVERAL:
             for reader in readers:
-                every = (*changes_of(way.equations, block.name, (way.wanted,)), *_with_numbers(way, block, reader))
-                for says, change, *_ in every:
+                own_changes = [
+                    (made.says, made.change) for made in changes_of(way.equations, block.name, (way.wanted,))
+                ]
+                for says, change in (*own_changes, *_with_numbers(way, block, reader)):
                     own = way.equations.changed(block.name, change)
                     label = f"another equation of {meaning_of(way.equations, block.name)}, for {reader} alone: {says}"
                     yield label, {reader: _reading(block, own)}
