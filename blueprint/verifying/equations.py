@@ -410,9 +410,11 @@ def alike(equations: Equations, wanted: str, block: Block) -> list[str]:
     return sorted(near, key=lambda each: (each.rpartition(".")[2] != tail, each))[:MOST_OTHERS]
 
 
-def changes_of(equations: Equations, name: str, wanted: tuple[str, ...]) -> tuple[Changed, ...]:
-    """Returns every change of one part of a row's equation, each once."""
-    return _changes(equations, name, wanted)
+def changes_of(
+    equations: Equations, name: str, wanted: tuple[str, ...], of: Definitions | None = None
+) -> tuple[Changed, ...]:
+    """Returns every change of one part of a row's equation, each once; of: whose it is, for those of masks and of sides."""
+    return _changes(equations, name, wanted, of)
 
 
 def changes_of_form(expr: Expr | None, name: str, masks: tuple[str, ...], cells: bool) -> Iterator[tuple[str, Expr]]:

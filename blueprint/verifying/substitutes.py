@@ -57,7 +57,8 @@ class Way(NamedTuple):
     """The rows between those that are known and the one that is wanted, the nearest to it first.
 
     masks: rows that are 1 where something counts. before: those that the known ones are made of.
-    everywhere: whether what one function makes is looked for among all rows.
+    everywhere: whether what one function makes is looked for among all rows. sided: whose equations they are, where responses have
+        two sides.
     """
 
     equations: Equations
@@ -66,6 +67,7 @@ class Way(NamedTuple):
     masks: tuple[str, ...] = ()
     before: frozenset[str] = frozenset()
     everywhere: bool = False
+    sided: Definitions | None = None
 
     def readers(self) -> dict[Block, list[str]]:
         """Returns by row the rows that read it, each as often as it does."""
@@ -99,8 +101,9 @@ def tries(
     equations = of.under(settings)
     asked = (each for each in ((wanted,) if isinstance(wanted, str) else wanted) if each in equations.rows)
     before = frozenset(equations.made_of(tuple(name for name in known if name in equations.rows)))
+    sided = of if of.side else None
     ways = [
-        Way(equations, each, _changed_on_the_way(equations, each, known), of.masks, before, everywhere)
+        Way(equations, each, _changed_on_the_way(equations, each, known), of.masks, before, everywhere, sided)
         for each in asked
     ]
     numbers = [each._replace(rows=[row for row in each.rows if not equations.rows[row].axes]) for each in ways]
@@ -167,9 +170,8 @@ def _by_one_reader(way: Way) -> Iterator[Labelled]:
         readers = [name for name in dict.fromkeys(read) if way.equations.rows[name] is not block]
         if block.name in way.rows and len(readers) >= SEVERAL:
             for reader in readers:
-                own_changes = [
-                    (made.says, made.change) for made in changes_of(way.equations, block.name, (way.wanted,))
-                ]
+                every = changes_of(way.equations, block.name, (way.wanted,), way.sided)
+                own_changes = [(made.says, made.change) for made in every]
                 for says, change in (*own_changes, *_with_numbers(way, block, reader)):
                     own = way.equations.changed(block.name, change)
                     label = f"another equation of {meaning_of(way.equations, block.name)}, for {reader} alone: {says}"
