@@ -218,7 +218,7 @@ def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str
         if best.settled():
             break
     matches = told_apart(
-        sorted(nearest_first(best.matches), key=best.doubt),
+        nearest_first(best.matches),
         lambda match: evidence.otherwise(by[match.said], name, alone=match.rank == OF_ONE_QUANTITY),
     )
     return Causes(matches, tried, known, "None of the known mistakes that were tried explains it.")
@@ -246,12 +246,13 @@ class Best:
         least = min(map(_left, found), default=None)
         if least is None or (self.matches and least > _left(self.matches[0])):
             return
-        here = list({each.said: each for each in found if _left(each) == least}.values())
+        here = [each for each in found if _left(each) == least]
+        here = list({each.said: each for each in sorted(here, key=self.doubt)}.values())
         if not self.matches or least < _left(self.matches[0]):
             self.matches, self.held = here, 0
         elif doubt := min(map(self.doubt, self.matches)):
-            better = [each for each in here if self.doubt(each) < doubt]
-            alike = [each for each in here if each not in better and any(same(each, of) for of in self.matches)]
+            alike = [each for each in here if any(same(each, of) for of in self.matches)]
+            better = [each for each in here if each not in alike and self.doubt(each) < doubt]
             self.matches = list({each.said: each for each in (*better, *self.matches, *alike)}.values())
 
     def settled(self) -> bool:

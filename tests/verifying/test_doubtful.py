@@ -21,7 +21,7 @@ SURE = 0
 
 def match(said: str, number: float = 1.0, apart: float = 0.0, allowed: float = 1e-4) -> Match:
     """Returns a cause by which a number comes so near."""
-    compared = compare_number("loss", "loss", "", (number + apart, number), allowed)
+    compared = compare_number("loss", "loss", "", (1.0, number + apart), allowed)
     return Match(said, apart, made=({"loss": compared},))
 
 
