@@ -37,7 +37,15 @@ from blueprint.misconceptions.rewriting import Change, Names, is_setting, put
 from blueprint.verifying.constant_rows import constant_rows, nothing_added, source, without_constants, without_ones
 from blueprint.verifying.definitions import Definitions, Equations
 from blueprint.verifying.in_memory import Try
-from blueprint.verifying.other_cells import moved, other_masks, other_places_of_masks, other_side, places, running
+from blueprint.verifying.other_cells import (
+    going_on,
+    moved,
+    other_masks,
+    other_places_of_masks,
+    other_side,
+    places,
+    running,
+)
 
 MOST_ROWS, MOST_OTHERS = 80, 8
 """Rows on the way to a quantity that are changed, the nearest first; and rows that may stand in the place of one that is read."""
@@ -46,10 +54,11 @@ MODELS = ("policy", "reference")
 
 
 class Changed(NamedTuple):
-    """A change of a row: how it is said, and how its equation is changed."""
+    """A change of a row: how it is said, how its equation is changed, and whether it then reads what it did not."""
 
     says: str
     change: Change
+    far: bool = False
 
 
 def tries(
@@ -82,7 +91,7 @@ def tries(
         for at, made in enumerate(own):
             label = f"another equation of {_meaning(equations, name)}: {made.says}"
             alone = Try(f"{label}, on the {name.partition('.')[0]} side alone" if paired else label, settings,
-                        {"equations": {name: made.change}})  # fmt: skip
+                        {"equations": {name: made.change}}, far=made.far)  # fmt: skip
             if paired and other:
                 last.append(alone)
             else:
@@ -90,7 +99,7 @@ def tries(
             found = [alone]
             if both and first:
                 found.append(Try(f"{label}, {'on both sides' if paired else f'and in {other}'}", settings,
-                                 {"equations": {name: made.change, other: theirs[at].change}}))  # fmt: skip
+                                 {"equations": {name: made.change, other: theirs[at].change}}, far=made.far))  # fmt: skip
                 yield found[-1]
             if of.side and not paired and equations.rows[name].axes[:1] == equations.rows[of.side].axes:
                 last += [_on_side(each, equations.rows[of.side], which) for each in found for which in SIDES]
@@ -152,7 +161,7 @@ def _on_side(each: Try, side: Block, which: str) -> Try:
         return either
 
     made = {name: on(change) for name, change in each.ways["equations"].items()}
-    return Try(f"{each.label}, on the {which} side alone", each.settings, {"equations": made})
+    return each._replace(label=f"{each.label}, on the {which} side alone", ways={"equations": made})
 
 
 def only_picks(row: Block, masks: Collection[str] = ()) -> bool:
@@ -197,11 +206,18 @@ def _changes(
             found.setdefault(text(without_ones(expr)), (says, expr))
     for same in (own, plain):
         found.pop(text(without_ones(same)), None)
-    twice = Counter(says for says, _ in found.values())
+    twice, reads = Counter(says for says, _ in found.values()), _cells(own)
     return tuple(
-        Changed(_within(says if twice[says] == 1 else f"{says}: {text(expr)}"), to(own, expr))
+        Changed(
+            _within(says if twice[says] == 1 else f"{says}: {text(expr)}"), to(own, expr), not _cells(expr) <= reads
+        )
         for says, expr in found.values()
     )
+
+
+def _cells(expr: Expr) -> set[tuple[str, str]]:
+    """Returns what an equation reads: rows by name, and where."""
+    return {(node.block.name, text(node)) for node in walk(expr) if isinstance(node, Ref)}
 
 
 def every_change(
@@ -222,7 +238,7 @@ def every_change(
     yield from ((each.says, each.expr) for each in changed(own))
     yield from _sizes(own, scaled=not _scales_one(equations, name, wanted))
     yield from _others(equations, name, wanted, own, masks)
-    yield from (*_operations(own), *_constants(own), *_means(own))
+    yield from (*_operations(own), *_constants(own), *_means(own), *going_on(own, name, equations))
     if name in masks or (name in wanted and not equations.rows[name].axes):
         yield "1 is divided by it", Op("div", (Constant(1), own))
         yield "it is taken off 1", Op("sub", (Constant(1), own))
@@ -394,9 +410,11 @@ def alike(equations: Equations, wanted: str, block: Block) -> list[str]:
     return sorted(near, key=lambda each: (each.rpartition(".")[2] != tail, each))[:MOST_OTHERS]
 
 
-def changes_of(equations: Equations, name: str, wanted: tuple[str, ...]) -> tuple[Changed, ...]:
-    """Returns every change of one part of a row's equation, each once."""
-    return _changes(equations, name, wanted)
+def changes_of(
+    equations: Equations, name: str, wanted: tuple[str, ...], of: Definitions | None = None
+) -> tuple[Changed, ...]:
+    """Returns every change of one part of a row's equation, each once; of: whose it is, for those of masks and of sides."""
+    return _changes(equations, name, wanted, of)
 
 
 def changes_of_form(expr: Expr | None, name: str, masks: tuple[str, ...], cells: bool) -> Iterator[tuple[str, Expr]]:
@@ -445,15 +463,19 @@ def _operations(expr: Expr) -> Iterator[tuple[str, Expr]]:
                 if name == "add" and isinstance(right, Ref) and is_setting(right.block):  # ε in the root, or the least
                     others += [sqrt(Op("mul", (left, left)) + right), Op("maximum", (left, right))]
             case Op("maximum" | "minimum" as name, args):
-                others += [Op("minimum" if name == "maximum" else "maximum", args)]
+                least = Op("minimum" if name == "maximum" else "maximum", args)
+                others += [least, *([Op("neg", (least,))] if all(isinstance(each, Ref) for each in args) else [])]
             case Op("less" | "at_most" as name, args):
                 others += [Op(COMPARED[name], args)]
             case Op("exp", (inner,)):
                 others += [log(1 + inner), 1 + inner, exp(inner) - 1]
             case Op("log", (inner,)):
                 others += [exp(inner), log(1 + inner)]
+                match inner:
+                    case Op("add", (Constant(1), rest)):  # a library has one function for ln(1 + x)
+                        others += [rest, exp(rest)]
             case Op("abs", (inner,)):
-                others += [Op("where", (less(0, inner), Constant(1), Op("neg", (Constant(1),))))]
+                others += [Op("sub", (less(0, inner), less(inner, 0)))]  # of 0 it is 0
             case Reduce("max", axes, Ref() as body):
                 others += [Reduce("sum", axes, body), Op("neg", (Reduce("max", axes, Op("neg", (body,))),))]
         for other in others:
@@ -470,6 +492,7 @@ def _constants(expr: Expr) -> Iterator[tuple[str, Expr]]:
                 Constant(1),
                 Constant(2),
                 Constant(part.value + 1),
+                Constant(part.value - 1),
                 Constant(2 * part.value),
                 Constant(-part.value),
             ):

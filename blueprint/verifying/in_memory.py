@@ -192,6 +192,7 @@ class Try(NamedTuple):
     ways: what no setting says, as the kind's `recompute` reads it; "whole" where it is done over all files of the step.
     fitted: whether it is a number that the file itself gave away. bits: how much evidence it takes; 0 where any will do.
     found: whether its numbers tell that it explains the quantity, so that there is time to try it.
+    far: whether it is an equation that reads what it does not: by chance many others would do as well.
     """
 
     label: str
@@ -201,6 +202,7 @@ class Try(NamedTuple):
     fitted: bool = False
     bits: float = 0.0
     found: bool = False
+    far: bool = False
 
 
 T = TypeVar("T")

@@ -25,7 +25,7 @@ def named_first(
     """Yields misconceptions of the rows between those that are known and those that are wanted, then every other change of them.
 
     spelled: by row the same equation as libraries spell it, of which one part may be changed, too. telling: whether there are bits
-    enough to tell every change apart; else misconceptions alone.
+    enough to tell every change apart; else misconceptions, and changes of a spelled row that what is wanted reads itself.
     """
     equations, seen = of.under(settings), set[tuple[str, str]]()
     rows = (wanted,) if isinstance(wanted, str) else wanted
@@ -36,13 +36,12 @@ def named_first(
             if made is not None and (name, text(made)) not in seen:
                 seen.add((name, text(made)))
                 yield Try(_said(name, each.says), settings, {"equations": {name: _to(equations, name, made)}})
-    if not telling:
-        return
-    for other in of_equations(of, settings, wanted, known):
+    read = {block for row in rows for block in equations.reads(equations.rows[row])}
+    for other in of_equations(of, settings, wanted, known) if telling else ():
         changes = other.ways["equations"]
         if not all((name, _text(equations, name, change)) in seen for name, change in changes.items()):
             yield other
-    for name in [each for each in on_the_way if each in spelled]:
+    for name in [each for each in on_the_way if each in spelled and (telling or equations.rows[each] in read)]:
         own, names = _own(equations, name), _names(equations)
         if own is None:
             continue

@@ -1,4 +1,5 @@
-"""Changes of where an equation reads: the place before or behind, the pair before or behind, another mask, the other side."""
+"""Changes of where an equation reads: the place before or behind, the pair before or behind, another mask, the other side; what
+goes on from a row in its place."""
 
 from collections.abc import Iterator
 
@@ -156,3 +157,33 @@ def other_side(expr: Expr, side: Block | None) -> Iterator[tuple[str, Expr]]:
     """Yields rejected responses in the place of chosen ones."""
     for part in [each for each in read(expr) if each.block is side]:
         yield "rejected responses count, not chosen ones", put(expr, part, Op("sub", (Constant(1), part)))
+
+
+def going_on(expr: Expr, name: str, equations: Equations) -> Iterator[tuple[str, Expr]]:
+    """Yields what goes on from a row in its place, once or everywhere: the ratio where the log-ratio is read."""
+    parts = [node for node in walk(expr) if isinstance(node, Ref) and node.block.axes]
+    for part in {text(node): node for node in parts}.values():
+        same = [node for node in parts if text(node) == text(part)]
+        for other in _made_of_it(equations, name, part):
+            says, made = f"{other} is read, not {part.block.name}", Ref(equations.rows[other], part.at)
+            yield says, put(expr, part, made, alike=True)
+            once = [put(expr, one, made) for one in same if len(same) > 1]
+            yield from ((f"{says}: {text(each)}", each) for each in once)
+
+
+def _made_of_it(equations: Equations, name: str, part: Ref) -> list[str]:
+    """Returns the rows that are made of one that is read, and of numbers, also where they are not on the way."""
+    own = source(part.block)
+
+    def goes_on(row: Block) -> bool:
+        made = [source(each) for each in equations.reads(row) if each.axes]
+        return bool(made) and all(each is own for each in made) and source(row) is not own
+
+    return [
+        other
+        for other, row in equations.rows.items()
+        if row.axes == part.block.axes
+        and row.edges >= part.block.edges
+        and goes_on(row)
+        and name not in equations.made_of((other,))
+    ]

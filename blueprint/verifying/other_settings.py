@@ -71,8 +71,8 @@ class Conventions:
 
 
 def mistakes_in(table: Mistakes, concerns: Collection[str], settings: Settings) -> list[Try]:
-    """Returns the mistakes that concern something."""
-    return [Try(label, settings, ways) for each in concerns for label, ways in table[each]]
+    """Returns the mistakes that concern something; what reads one position too late may have the same numbers as another mask."""
+    return [Try(label, settings, ways, far="moved" in ways) for each in concerns for label, ways in table[each]]
 
 
 def multiplied(settings: Settings, name: str, by: float, says: str) -> Try:

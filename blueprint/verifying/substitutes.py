@@ -57,7 +57,8 @@ class Way(NamedTuple):
     """The rows between those that are known and the one that is wanted, the nearest to it first.
 
     masks: rows that are 1 where something counts. before: those that the known ones are made of.
-    everywhere: whether what one function makes is looked for among all rows.
+    everywhere: whether what one function makes is looked for among all rows. sided: whose equations they are, where responses have
+        two sides.
     """
 
     equations: Equations
@@ -66,6 +67,7 @@ class Way(NamedTuple):
     masks: tuple[str, ...] = ()
     before: frozenset[str] = frozenset()
     everywhere: bool = False
+    sided: Definitions | None = None
 
     def readers(self) -> dict[Block, list[str]]:
         """Returns by row the rows that read it, each as often as it does."""
@@ -99,8 +101,9 @@ def tries(
     equations = of.under(settings)
     asked = (each for each in ((wanted,) if isinstance(wanted, str) else wanted) if each in equations.rows)
     before = frozenset(equations.made_of(tuple(name for name in known if name in equations.rows)))
+    sided = of if of.side else None
     ways = [
-        Way(equations, each, _changed_on_the_way(equations, each, known), of.masks, before, everywhere)
+        Way(equations, each, _changed_on_the_way(equations, each, known), of.masks, before, everywhere, sided)
         for each in asked
     ]
     numbers = [each._replace(rows=[row for row in each.rows if not equations.rows[row].axes]) for each in ways]
@@ -167,8 +170,9 @@ def _by_one_reader(way: Way) -> Iterator[Labelled]:
         readers = [name for name in dict.fromkeys(read) if way.equations.rows[name] is not block]
         if block.name in way.rows and len(readers) >= SEVERAL:
             for reader in readers:
-                every = (*changes_of(way.equations, block.name, (way.wanted,)), *_with_numbers(way, block, reader))
-                for says, change in every:
+                every = changes_of(way.equations, block.name, (way.wanted,), way.sided)
+                own_changes = [(made.says, made.change) for made in every]
+                for says, change in (*own_changes, *_with_numbers(way, block, reader)):
                     own = way.equations.changed(block.name, change)
                     label = f"another equation of {meaning_of(way.equations, block.name)}, for {reader} alone: {says}"
                     yield label, {reader: _reading(block, own)}
@@ -373,32 +377,6 @@ def _readers(equations: Equations, way: Collection[str], name: str, other: Expr)
     ]
 
 
-def _read_on(of: Way) -> Iterator[Labelled]:
-    """Yields what goes on from a row in its place: the margin times β, where the margin is read."""
-    equations, way = of.equations, of.plain
-    for name in way:
-        if (own := _own(equations, name)) is None:
-            continue
-        read = {text(node): node for node in walk(own) if isinstance(node, Ref) and node.block.axes}
-        for part in read.values():
-            for other in _made_of_it(equations, name, part):
-                says = f"another equation of {meaning_of(equations, name)}: {other} is read, not {part.block.name}"
-                yield says, {name: _becomes(own, put(own, part, Ref(equations.rows[other], part.at), alike=True))}
-
-
-def _made_of_it(equations: Equations, name: str, part: Ref) -> list[str]:
-    """Returns the rows that are made of one that is read, and of numbers, also where they are not on the way."""
-    return [
-        other
-        for other, row in equations.rows.items()
-        if row.axes == part.block.axes
-        and any(each is part.block for each in equations.reads(row))
-        and all(each is part.block or not each.axes for each in equations.reads(row))
-        and row.edges >= part.block.edges
-        and name not in equations.made_of((other,))
-    ]
-
-
 def _taken_later(of: Way) -> Iterator[Labelled]:
     """Yields what a row adds, takes off, multiplies or divides by as done behind the row that reads it, not before; there it may be
     another operation, too."""
@@ -492,7 +470,7 @@ def _becomes(own: Expr | None, other: Expr) -> Change:
 
 
 STAGES: tuple[Callable[[Way], Iterator[Labelled]], ...] = (
-    _taken_otherwise, _all_means, _one_function, _halves, _other_numbers, _by_one_reader, _read_on, _taken_later, _squared_before,
+    _taken_otherwise, _all_means, _one_function, _halves, _other_numbers, _by_one_reader, _taken_later, _squared_before,
     _summed_before, _put_around, _sign_turned, _bounds_exchanged,
 )  # fmt: skip
 """The likelier first."""

@@ -5,7 +5,7 @@ A kind brings a `Trial`: how its dump is computed under other settings or with a
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -26,7 +26,7 @@ from blueprint.verifying.compare import (
 )
 from blueprint.verifying.progress import Watch
 from blueprint.verifying.settings import Chosen, Settings, VerifyOptions, choose
-from blueprint.verifying.verdict import NOTHING, Causes, Match, Otherwise, Part, StepVerdict, Verdict, told_apart
+from blueprint.verifying.verdict import NOTHING, Causes, Match, Otherwise, Part, StepVerdict, Verdict, same, told_apart
 
 Given = Mapping[str, Array]
 
@@ -201,30 +201,74 @@ def judged(
 
 def causes_of(evidence: Evidence, tries: Iterable[Sequence[Labelled]], name: str, most: int | None = None) -> Causes:
     """Returns what explains a deviation and leaves the least: tried on that quantity alone, from the files' own rows before it,
-    then on the rest. What takes evidence, `bits` of it, is said only where there is as much, and it explains everything."""
-    best, tried, known, waited, by = list[Match](), 0, 0, False, dict[str, Any]()
+    then on the rest. What takes evidence, `bits` of it, is said only where there is as much, and it explains everything.
+
+    What is doubtful is held against later stages: there what is less so, and explains as much, comes before it; and what gives the
+    same numbers is said with it.
+    """
+    tried, known, by = 0, 0, dict[str, Any]()
+    best = Best(lambda match: _doubt(match, by[match.said], name))
     for stage in tries:
         left = len(stage) if most is None else most - tried
         here = [each for at, each in enumerate(stage) if at < left or getattr(each, "found", False)]
         tried, known = tried + len(here), known + len(stage)
         plain = [each for each in here if not getattr(each, "bits", 0.0) > evidence.bits(name)]
         both = [(each, evidence.match(each, name)) for each in plain if evidence.explains(each, name)]
-        found = [match for each, match in both if match.rest or not getattr(each, "bits", 0.0)]
         by |= {match.said: each for each, match in both}
-        least = min(map(_left, found), default=(0, 0))
-        if found and (not best or least < _left(best[0])):  # what a later stage explains no better is farther fetched
-            best = list({each.said: each for each in found if _left(each) == least}.values())
-        if any(each.rest and (not each.rank or waited) for each in best):
+        best.add([match for each, match in both if match.rest or not getattr(each, "bits", 0.0)])
+        if best.settled():
             break
-        waited = any(each.rest for each in best)  # what is far-fetched is held against one stage more
     matches = told_apart(
-        nearest_first(best),
+        nearest_first(best.matches),
         lambda match: evidence.otherwise(by[match.said], name, alone=match.rank == OF_ONE_QUANTITY),
     )
     return Causes(matches, tried, known, "None of the known mistakes that were tried explains it.")
 
 
 NEARLY, ROUNDED = 10.0, 1e-7
+FAR, WITHIN = 1, 2
+"""Doubts: an equation that reads what it does not; numbers that agree within what is allowed, and not to rounding."""
+WAITS = (0, 1, 3)
+"""By doubt, against how many stages more a cause is held that explains everything."""
+COARSE = 1e-3
+"""Where as much is allowed, as of numbers that were rounded to 16 bits, nothing agrees to rounding."""
+
+
+@dataclass
+class Best:
+    """The causes that leave the least so far. doubt: how doubtful one is, from 0; held: against how many stages they were held."""
+
+    doubt: Callable[[Match], int]
+    matches: list[Match] = field(default_factory=list)
+    held: int = 0
+
+    def add(self, found: Sequence[Match]) -> None:
+        """Takes in what a stage explains; what it explains no better is farther fetched, unless what is there is doubtful."""
+        least = min(map(_left, found), default=None)
+        if least is None or (self.matches and least > _left(self.matches[0])):
+            return
+        here = [each for each in found if _left(each) == least]
+        here = list({each.said: each for each in sorted(here, key=self.doubt)}.values())
+        if not self.matches or least < _left(self.matches[0]):
+            self.matches, self.held = here, 0
+        elif doubt := min(map(self.doubt, self.matches)):
+            alike = [each for each in here if any(same(each, of) for of in self.matches)]
+            better = [each for each in here if each not in alike and self.doubt(each) < doubt]
+            self.matches = list({each.said: each for each in (*better, *self.matches, *alike)}.values())
+
+    def settled(self) -> bool:
+        """Counts a stage, and tells whether a cause that explains everything was held against enough of them."""
+        waits = [WAITS[max(int(each.rank > 0), self.doubt(each))] for each in self.matches if each.rest]
+        self.held += bool(waits)
+        return bool(waits) and self.held > min(waits)
+
+
+def _doubt(match: Match, each: Any, name: str) -> int:
+    """Returns how doubtful a cause of a quantity is, from 0: how likely by chance others would do as well."""
+    allowed = max((of[name].allowed for of in match.made if name in of), default=0.0)
+    if not match.largest <= NEARLY * ROUNDED and allowed <= COARSE:
+        return WITHIN
+    return FAR if getattr(each, "far", False) else 0
 
 
 def nearest_first(found: Sequence[Match]) -> list[Match]:

@@ -74,7 +74,7 @@ def told_apart(found: Sequence[Match], elsewhere: Elsewhere = lambda match: None
     """
     classes = list[list[Match]]()
     for match in found:
-        home = next((each for each in classes if _same(each[0], match)), None)
+        home = next((each for each in classes if same(each[0], match)), None)
         if home is None:
             classes.append([match])
         elif _change(match) not in map(_change, home):  # said of two spellings of an equation it is one change
@@ -129,7 +129,7 @@ def _change(match: Match) -> tuple[str, str]:
 SPELLED = ", as libraries spell it"
 
 
-def _same(one: Match, other: Match) -> bool:
+def same(one: Match, other: Match) -> bool:
     """Tells whether two causes give the same numbers in every logged value of every file; False where that was not computed."""
     if not one.made or len(one.made) != len(other.made):
         return False

@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from blueprint.dumps import MinibatchError
 from blueprint.verifying import StepVerdict, trials, verify_step
 from tests.hooks import dpo_formulas, ppo_formulas, reward_formulas, rollout_formulas, trl_formulas
 from tests.hooks.rollout_formulas import drawn as rollout_of
@@ -57,7 +58,7 @@ OF_ROLLOUTS = {
 
 
 class Kind(NamedTuple):
-    """A trainer: its module, the functions that are changed, and the runs on whose files it is run.
+    """A trainer: its module, the functions that are changed, its own and imported ones, and the runs on whose files it is run.
 
     other: by name or key, which stands in its place by mistake; numbers: names of numbers, which are doubled or of the other sign.
     files: how those of a run are read, or a rollout of classic PPO. trainer: what the module calls it.
@@ -106,13 +107,28 @@ PPO = Kind(
     frozenset({*OTHERS_OF_PPO, "logr", "kl", "scores", "delta", "nextvalues", "lastgaelam", "ratio", "logprobs_diff", "whitened",
                "var", "variance", "centered_values", "lengths"}), second_pass_of_ppo,
 )  # fmt: skip
+OF_REWARDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "centred": ("trl_reward/plain", {"center_rewards_coefficient": 0.1}),
+    "centred_margin": ("trl_reward/margin", {"center_rewards_coefficient": 0.5}),
+}
+"""By run of a reward model beside the real ones the files of which, and what it has otherwise."""
+
+
+def whole_of_rewards(run: str) -> list[Written]:
+    """Reads the files of a reward model's step, under settings of a run."""
+    files, use = OF_REWARDS.get(run, (run, {}))
+    return [each._replace(settings={**each.settings, **use}) for each in whole(files)]
+
+
 KINDS = {
     "ppo": PPO,
     "dpo": Kind(dpo_formulas, ("log_sigmoid", "mask_of", "sums", "rewards", "ahead", "pair_loss", "likelihood", "weight",
                                "averaged", "written"), tuple(f"trl_dpo/{run}" for run in (
                                    "sigmoid", "ipo", "robust", "norm", "sft", "alike", "shared", "weighted"))),
-    "rm": Kind(reward_formulas, ("last_tokens", "pair_loss", "centred", "plain_margin", "written"),
-               ("trl_reward/plain", "trl_reward/margin")),
+    "rm": Kind(reward_formulas, ("log_sigmoid", "ahead", "averaged", "last_tokens", "pair_loss", "centred", "plain_margin",
+                                 "written"), ("trl_reward/plain", "trl_reward/margin", "trl_reward/pad_eos", *OF_REWARDS),
+               OF_PAIRS | {"apart": "margin"},
+               frozenset({*OF_PAIRS, "x", "apart", "margin", "each", "scores", "kept", "loss"}), whole_of_rewards),
     "grpo": GROUPS._replace(runs=("trl_grpo/grpo", "trl_grpo/dr_grpo", "trl_grpo/dapo", "trl_grpo/sequence", "trl_grpo/batch")),
     "rloo": GROUPS._replace(runs=("trl_rloo/kl", "trl_rloo/normalized")),
     "classic": Kind(rollout_formulas, ("estimated", "normalised", "explained", "cleanrl", "sb3"), ("cleanrl", "sb3"), OF_ROLLOUTS,
@@ -197,7 +213,21 @@ def _names(node: ast.Name, kind: Kind) -> Iterator[ast.expr]:
 
 
 def parsed(kind: Kind) -> ast.AST:
-    return ast.parse(Path(str(kind.module.__file__)).read_text(encoding="utf-8"))
+    """Parses a trainer's module; functions that it imports from another one stand in it as its own, where they are changed."""
+    tree = _source(kind.module)
+    for line in [each for each in tree.body if isinstance(each, ast.ImportFrom)]:
+        for name in [each for each in line.names if each.name in kind.functions]:
+            line.names.remove(name)
+            tree.body.insert(tree.body.index(line) + 1, _function(sys.modules[str(line.module)], name.name))
+    return tree
+
+
+def _source(module: types.ModuleType) -> ast.Module:
+    return ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+
+
+def _function(module: types.ModuleType, name: str) -> ast.FunctionDef:
+    return next(each for each in _source(module).body if isinstance(each, ast.FunctionDef) and each.name == name)
 
 
 def placed(kind: Kind) -> list[str]:
@@ -299,25 +329,41 @@ def _of_pairs(t: Tensors, use: Mapping[str, Any], drawn: np.random.Generator) ->
     return {name: np.float32(each).astype(float) for name, each in made.items()}
 
 
+class CannotRunError(Exception):
+    """A mutant that computes nothing."""
+
+
 def verified(files: Any, trainer: Any) -> StepVerdict:
+    """Verifies what a trainer makes of files. Raises CannotRunError where it makes nothing."""
     with tempfile.TemporaryDirectory() as folder, np.errstate(all="ignore"):
-        if not isinstance(files, list):
-            return verify_step([trainer.written(files, Path(folder))])
-        return verify_step(dumped(files, trainer, Path(folder)))
+        try:
+            of_pass = isinstance(files, list)
+            paths = dumped(files, trainer, Path(folder)) if of_pass else [trainer.written(files, Path(folder))]
+        except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, NameError) as error:
+            raise CannotRunError from error
+        return verify_step(paths)
 
 
-def of_these(asked: Collection[str], files: Any, trainer: Any) -> StepVerdict:
-    """Verifies another batch, for which only the causes are tried that were named of the first: all others take long."""
-    search = trials.causes_of
+def of_these(asked: Collection[str], files: Any, trainer: Any) -> tuple[StepVerdict, bool]:
+    """Verifies another batch, for which only the causes are tried that were named of the first: all others take long.
+
+    Also tells whether any was: where a deviation has few bits, few causes are.
+    """
+    search, tried = trials.causes_of, list[Any]()
 
     def some(evidence: Any, tries: Any, name: str, most: int | None = None) -> Any:
         halves = [half for said in asked for half in (said, *said.split(", and "))]
-        stages = ([each for each in stage if any(is_of(half, each.label) for half in halves)] for stage in tries)
-        return search(evidence, stages, name)
+
+        def of(stage: Any) -> list[Any]:
+            found = [each for each in stage if any(is_of(half, each.label) for half in halves)]
+            tried.extend(found)
+            return found
+
+        return search(evidence, map(of, tries), name)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trials, "causes_of", some)
-        return verified(files, trainer)
+        return verified(files, trainer), bool(tried)
 
 
 def is_of(said: str, label: str) -> bool:
@@ -350,8 +396,9 @@ def judged(files: Any, trainer: Any, seed: int) -> Result:
     again, asked = list[set[str]](), [each.said for each in found.causes]
     for number in range(MOST_DRAWN):
         if len(again) < OTHERS:
-            other = of_these(asked, varied(files, 1000 * (seed + 1) + number), trainer)
-            again += [{each.said for each in other.causes}] if other.first is not None else []
+            other, tried = of_these(asked, varied(files, 1000 * (seed + 1) + number), trainer)
+            known = other.first is not None and (tried or other.first.name != found.first.name)
+            again += [{each.said for each in other.causes}] if known else []
     if not again:
         return Result(UNSEEN[1], "")
     right = {each.said for each in found.causes if all(each.said in those for those in again)}
@@ -371,7 +418,7 @@ def named(kind: Kind, at: int, run: str, vary: bool = False) -> tuple[str, Resul
         trainer, said = mutant(kind, at)
         files = kind.files(run)
         found = judged(varied(files, at) if vary else files, trainer, at)
-    except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError, NameError):
+    except (CannotRunError, MinibatchError, NameError, TypeError):
         return None
     return None if found.word in UNSEEN else (said, found)
 

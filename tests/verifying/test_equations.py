@@ -124,6 +124,8 @@ def test_what_is_kept_changes_no_number() -> None:
         ("rloo", "trl_rloo/kl", "grouped.mean(1, keepdims=True) -> grouped.min(1, keepdims=True)"),  # as TRL spells it
         ("grpo", "trl_grpo/sequence", "line 176: rewards -> np.roll(rewards, 1, 0)"),  # across the groups
         ("grpo", "trl_grpo/grpo", "np.exp(above) - above -> above - np.exp(above)"),  # a part of another sign
+        ("rm", "trl_reward/margin", "np.log1p(np.exp(-np.abs(x))) -> np.exp(-np.abs(x))"),  # ln(1 + x) is one function
+        ("rm", "trl_reward/plain", "line 22: np.abs(x) -> np.sign(x)"),  # of a tie it is 0
     ],
 )
 def test_a_mistake_that_nobody_listed_is_named(kind: str, run: str, mistake: str) -> None:
@@ -132,6 +134,16 @@ def test_a_mistake_that_nobody_listed_is_named(kind: str, run: str, mistake: str
     found = named(KINDS[kind], at, run)
     assert found is not None
     assert found[1].word in ("first", "together")
+
+
+def test_scores_are_read_where_another_text_ends() -> None:
+    at = next(
+        at for at, said in enumerate(placed(KINDS["rm"])) if said.endswith("line 18: kept -> np.roll(kept, 1, 0)")
+    )
+    found = named(KINDS["rm"], at, "centred")
+    assert found is not None
+    assert found[1].word == "first"
+    assert "text.there[n, t] of the episode before is read" in found[1].cause
 
 
 def test_what_is_switched_off_is_not_changed() -> None:

@@ -90,7 +90,11 @@ TYPED = {
     **dict.fromkeys(("chosen.number", "pair.margin", "pair.ranking", "pair.counts"), (p,)), "rejected.number.column": (o,),
     **dict.fromkeys(("count.responses", "overflow.sheet", "overflow.float32", "shift", "scale"), ()),
 }  # fmt: skip
-EQUATIONS = Definitions(REWARD_MODEL, LABELS.labels, TYPED, lambda given, use: derived(given, use).rows)
+EQUATIONS = Definitions(
+    REWARD_MODEL, LABELS.labels, TYPED, lambda given, use: derived(given, use).rows, masks=("text.there",)
+)
+OF_PLACES = ("read.of", "read.here")
+"""Rows that say where a score is read."""
 AS_THEY_ARE = {"score.subtract": 0.0, "score.divide": 1.0}
 """What is logged of scores is of these as the model says them."""
 UNDERFLOW = 88.7
@@ -123,7 +127,8 @@ def recompute(
         use["loss.form"] = "logsigmoid"
     if settings["loss.form"] == OF_RANKINGS:  # of two responses it is −log σ of their difference
         use |= {"loss.form": "logsigmoid", "loss.margin": "off"}
-    known = {} if read_before is None else read_before
+    elsewhere = ways.get("equations", PLAIN).keys() & {*OF_PLACES}  # so nothing else reads them
+    known = {} if read_before is None or elsewhere else read_before
     where = id(batch), use["score.read"], ways.get("moved"), ways.get("first"), ways.get("only")
     if where not in known:
         known[where] = _read(batch, use, ways, device)
@@ -171,10 +176,11 @@ def _read(batch: ScoredPairs, settings: Settings, ways: Ways, device: str) -> Ar
     text[nothing, 0], is_end[nothing, 0] = True, False
     known = {"head": np.where(np.isfinite(head), head, 0.0), "text.there": text * 1.0, "token.is_end": is_end * 1.0}
     sizes = {n: len(head), t: len(columns)}
-    here = EQUATIONS.values(settings, sizes, known, ("read.of",))["read.of"]
+    changes = ways.get("equations", PLAIN)
+    here = EQUATIONS.values(settings, sizes, known, ("read.of",), changes)["read.of"]
     # the running maximum in one go: column by column, as it is defined, takes long
     known["read.from"] = np.pad(np.maximum.accumulate(here[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
-    return EQUATIONS.values(settings, sizes, known, ("score",), device=device)["score"]
+    return EQUATIONS.values(settings, sizes, known, ("score",), changes, device=device)["score"]
 
 
 def _known(batch: ScoredPairs, scores: Array, rows: Array) -> tuple[dict[Axis, int], dict[str, Array | Selection]]:
@@ -275,6 +281,7 @@ def tries(
         side = name.partition(".")[0]
         alone = f", on the {side} side alone"
         yield [Try(f"{each.label}{alone}", settings, {**each.ways, "only": side}) for each in both if each.ways]
+        yield list(of_equations(EQUATIONS, settings, OF_PLACES[-1], ("read.from",)))
         return
     read = [key for key in REWARD_MODEL if not key.startswith("score.")] if name in LOSSES else []
     known = [*_slips(batch, settings, name, whole), *INSTEAD.others(settings, read)]

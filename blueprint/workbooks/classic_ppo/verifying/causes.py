@@ -11,7 +11,7 @@ import numpy as np
 
 from blueprint.dumps import Array
 from blueprint.inputs.catalogue import OFF
-from blueprint.language import Block, Expr, Op, Ref, maximum, minimum, reading, rebuilt
+from blueprint.language import Block, Expr, Op, Ref, less, maximum, minimum, reading, rebuilt
 from blueprint.misconceptions import Change, Names, becomes, equation
 from blueprint.verifying import (
     DIGITS,
@@ -95,6 +95,7 @@ SPELLED: Mapping[str, Change] = {
     "advantage.whitened": lambda expr, b: _of_mean(expr, b),
     "td_errors": lambda expr, b: _going_last(expr),
     "total_loss": equation(lambda b: b("policy_loss") + b("ent_coef") * -b("entropy") + b("vf_coef") * b("value_loss")),
+    "clip_fraction.outside": equation(lambda b: less(b("clip_range"), abs(b("ratio") - 1))),
 }
 """By row its equation as CleanRL and Stable-Baselines3 spell it; a value that is not clipped is the value itself."""
 
@@ -143,9 +144,9 @@ def _of_the_mean_alone(settings: Settings) -> Iterator[Try]:
     """Yields changes of the mean that is taken off the advantages, where the deviation is taken around the right one."""
     equations = EQUATIONS.under(settings)
     mean = equations.rows["advantage.mean"]
-    for says, change in changes_of(equations, mean.name, ("advantages_used",)):
-        own = equations.changed(mean.name, change)
-        label = f"another equation of {meaning_of(equations, mean.name)}, for the numerator alone: {says}"
+    for made in changes_of(equations, mean.name, ("advantages_used",)):
+        own = equations.changed(mean.name, made.change)
+        label = f"another equation of {meaning_of(equations, mean.name)}, for the numerator alone: {made.says}"
         yield Try(label, settings, {"equations": {"advantage.whitened": partial(_with_mean, mean, own)}})
 
 
