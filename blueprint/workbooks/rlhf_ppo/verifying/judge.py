@@ -123,7 +123,8 @@ class Judge:
 
     def allowed(self, quantity: Quantity, row: str) -> float:
         """Returns how far apart the numbers of a tensor may be: tolerance · (1 + largest number of its row)."""
-        return self._allowed(quantity, (1 + _finite(self.found.largest(row))) * self._wider(quantity))
+        plain = self._allowed(quantity, (1 + _finite(self.found.largest(row))) * self._wider(quantity))
+        return max(plain, self.factor * self._of_terms(quantity, row))
 
     def allowed_number(self, quantity: Quantity, logged: float) -> float:
         """Returns how far a number may be off: what it is a weighted sum of may be off as a tensor, in the mean."""
@@ -132,6 +133,15 @@ class Judge:
 
     def _allowed(self, quantity: Quantity, size: float) -> float:
         return max(self.tolerance(quantity) * size, self.measured.get(quantity.name, 0.0))
+
+    def _of_terms(self, quantity: Quantity, row: str) -> float:
+        """Returns how far off a library's loop may leave a row that is small beside what it is added up of: rewards and values."""
+        if quantity.name not in LOOPED:
+            return 0.0
+        terms = max(_finite(self.found.largest(each)) for each in ("rewards", "values.kept", "returns"))
+        whitened = row == "advantages_used" and self.found.options["whiten_advantages"] != "off"
+        divisor = self.found.whole["advantage.divisor"] if whitened else 1.0
+        return LOOPS[self._dtype(quantity)] * terms / divisor if divisor else 0.0
 
     def _terms(self, quantity: Quantity) -> tuple[float, float]:
         """Returns the mean size of the tokens that a number is a weighted sum of, and the sum of the weights."""
@@ -153,6 +163,7 @@ class Judge:
         dtype = self._dtype(quantity)
         if compared.logged is None:
             off = (LOOPS if compared.name in LOOPED else SUMS)[dtype] * self.found.largest(compared.row)
+            off = max(off, self._of_terms(quantity, compared.row))
         else:
             mean, weights = self._terms(quantity)
             off = SUMS[dtype] * (compared.size + mean * weights)
